@@ -1,0 +1,47 @@
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.DEFAULT_GOAL := help
+.PHONY: help install demo test lint format bench lock package clean
+
+help:  ## what can be made
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
+
+install: $(VENV)/.installed  ## the virtual environment, from the pinned lock file
+
+$(VENV)/.installed: requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Onefold needs Python 3.11 or later; $$($(PYTHON) --version) was found. Name another with: make PYTHON=python3.12"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+demo: install  ## a message arrives and the view is refreshed, on this machine
+	$(BIN)/onefold demo
+
+test: install  ## the whole test suite
+	$(BIN)/pytest -n 2 --dist loadfile
+
+lint: install  ## ruff and mypy --strict
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: install  ## what ruff can mend by itself
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: install  ## the benchmarks, with ratios
+	$(BIN)/python -m benchmarks.render
+	$(BIN)/python -m benchmarks.cold_start
+
+package: install  ## build/functions.zip, the source of the functions
+	$(BIN)/python -m infra.package
+
+lock:  ## the lock files again, from pyproject.toml (needs uv)
+	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header --extra dev pyproject.toml -o requirements.lock
+	uv pip compile --quiet --universal --python-version 3.11 --no-emit-index-url --no-annotate --no-header pyproject.toml -o functions/requirements.txt
+
+clean:  ## the virtual environment and caches
+	rm -rf $(VENV) build .pytest_cache .mypy_cache .ruff_cache

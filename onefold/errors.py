@@ -1,0 +1,81 @@
+"""Every error that Onefold raises on purpose.
+
+OnefoldError
+ +- InvalidInput        something given to us is wrong; lists all faults, says what to do
+ |   +- InvalidName         a dataset, table or version name that may not meet SQL
+ |   +- InvalidType         a type string that is not a BigQuery type
+ |   +- InvalidSettings     environment variables or onefold.yaml
+ |   +- InvalidMessage      a Pub/Sub message that can never be handled
+ |   +- InvalidColumns      rows that are not INFORMATION_SCHEMA.COLUMNS
+ +- SchemaConflict      versions that cannot be one view
+ +- LimitExceeded       BigQuery would refuse the view
+ +- NothingFound        no version, no dataset: final
+ +- ViewNotOurs         the name of the view is taken by something else
+ +- Rejected            the warehouse refused for good
+ +- TryAgain            trouble that may pass: the message should be delivered again
+     +- ViewChanged         somebody else wrote the view between our read and our write
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+
+class OnefoldError(Exception):
+    """Base of all errors; its text is meant for the person who has to act."""
+
+
+class InvalidInput(OnefoldError):
+    """All faults of one input, one sentence each."""
+
+    def __init__(self, faults: Iterable[str] | str) -> None:
+        self.faults: tuple[str, ...] = (faults,) if isinstance(faults, str) else tuple(faults)
+        super().__init__("\n".join(self.faults))
+
+
+class InvalidName(InvalidInput):
+    pass
+
+
+class InvalidType(InvalidInput):
+    pass
+
+
+class InvalidSettings(InvalidInput):
+    pass
+
+
+class InvalidMessage(InvalidInput):
+    pass
+
+
+class InvalidColumns(InvalidInput):
+    pass
+
+
+class SchemaConflict(InvalidInput):
+    pass
+
+
+class LimitExceeded(InvalidInput):
+    pass
+
+
+class NothingFound(OnefoldError):
+    pass
+
+
+class ViewNotOurs(OnefoldError):
+    pass
+
+
+class Rejected(OnefoldError):
+    pass
+
+
+class TryAgain(OnefoldError):
+    pass
+
+
+class ViewChanged(TryAgain):
+    pass

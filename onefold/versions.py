@@ -1,0 +1,100 @@
+"""Versions of a table, and the one schema that holds every value of each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timezone
+
+from onefold.conversions import conversion_faults, losses
+from onefold.errors import SchemaConflict
+from onefold.joins import classic, join_all
+from onefold.rules import Rules
+from onefold.types import STRING, Type
+
+
+@dataclass(frozen=True)
+class Column:
+    name: str
+    type: Type
+
+
+@dataclass(frozen=True)
+class Version:
+    """One versioned table: its hash, its columns in order, and when it was created (None where nobody knows)."""
+
+    id: str
+    columns: tuple[Column, ...]
+    created: datetime | None = None
+
+
+@dataclass(frozen=True)
+class Cast:
+    """A column of one version that has to be converted, and what that can lose."""
+
+    version: str
+    column: str
+    source: Type
+    target: Type
+    losses: tuple[str, ...]
+
+
+def in_order(versions: Iterable[Version], rules: Rules) -> tuple[Version, ...]:
+    """The versions that are not retired, by creation time and hash; those without a time keep their order."""
+    kept = [version for version in versions if version.id not in rules.retired]
+    if any(version.created is None for version in kept):
+        return tuple(kept)
+    oldest = datetime.min.replace(tzinfo=timezone.utc)
+    return tuple(sorted(kept, key=lambda version: (version.created or oldest, version.id)))
+
+
+def fold(versions: Sequence[Version], rules: Rules) -> tuple[Column, ...]:
+    """The columns of the unified view: names united without case, types joined, in order of first appearance.
+
+    Raises:
+        SchemaConflict: all columns that cannot be given the type the rules want, and all names that clash.
+    """
+    spelling: dict[str, str] = {}
+    landed: dict[str, dict[Type, None]] = {}
+    for version in versions:
+        for column in version.columns:
+            key = column.name.casefold()
+            spelling.setdefault(key, column.name)
+            landed.setdefault(key, {})[column.type] = None
+    targets = dict(rules.types)
+    columns = tuple(Column(spelling[key], targets.get(key) or _join(types, rules)) for key, types in landed.items())
+    _check(columns, landed, targets, rules)
+    if rules.version_column:
+        return (Column(rules.version_column, STRING), *columns)
+    return columns
+
+
+def casts(versions: Sequence[Version], columns: Sequence[Column], rules: Rules) -> tuple[Cast, ...]:
+    """Every conversion that the view makes."""
+    targets = {column.name.casefold(): column.type for column in columns}
+    return tuple(
+        Cast(version.id, column.name, column.type, target, losses(column.type, target, rules.time_zone))
+        for version in versions
+        for column in version.columns
+        if column.type != (target := targets[column.name.casefold()])
+    )
+
+
+def _join(types: Iterable[Type], rules: Rules) -> Type:
+    return classic(types) if rules.conversions == "classic" else join_all(types)
+
+
+def _check(columns: Sequence[Column], landed: dict[str, dict[Type, None]], targets: dict[str, Type], rules: Rules) -> None:
+    faults = [
+        f"column {column.name}: {fault}; set another type for it in onefold.yaml"
+        for column in columns
+        if column.name.casefold() in targets
+        for source in landed[column.name.casefold()]
+        for fault in conversion_faults(source, column.type)
+    ]
+    if rules.version_column and rules.version_column.casefold() in landed:
+        faults.append(
+            f"version_column {rules.version_column!r} is also a column of the table; choose another name in onefold.yaml"
+        )
+    if faults:
+        raise SchemaConflict(faults)

@@ -1,0 +1,167 @@
+"""Google's own analyzer and evaluator (`zetasql`) as the judge of the SQL this project writes.
+
+The package compiles its WebAssembly for about 15 seconds at every start and copies memory byte by byte; the two
+overrides below keep the compiled module in wasmtime's cache and copy in one go. Its default time zone is not UTC,
+which finds expressions that depend on a session's default.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import functools
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import wasmtime
+import zetasql.core.wasm_client as wasm_client
+from google.protobuf import message
+from zetasql.wasi import get_wasm_path
+from zetasql.wasi._pb2.zetasql.local_service import local_service_pb2 as service
+from zetasql.wasi._pb2.zetasql.proto import options_pb2
+from zetasql.wasi._pb2.zetasql.public import type_pb2
+
+Columns = Sequence[tuple[str, str]]
+"""A table's columns: name and BigQuery type string."""
+
+KIND_NAMES = {
+    type_pb2.TYPE_DOUBLE: "FLOAT64",
+    **{
+        getattr(type_pb2, f"TYPE_{name}"): name
+        for name in (
+            "INT64",
+            "BOOL",
+            "STRING",
+            "BYTES",
+            "DATE",
+            "TIMESTAMP",
+            "TIME",
+            "DATETIME",
+            "GEOGRAPHY",
+            "NUMERIC",
+            "BIGNUMERIC",
+            "JSON",
+            "INTERVAL",
+        )
+    },
+}
+
+
+class _CachedConfig(wasmtime.Config):
+    def __init__(self) -> None:
+        super().__init__()
+        self.cache = True
+
+
+class _FastClient(wasm_client.WasmClient):
+    def _address(self, pointer: int) -> int:
+        return ctypes.addressof(self.memory.data_ptr().contents) + pointer
+
+    def write_bytes(self, ptr: int, data: bytes) -> None:
+        ctypes.memmove(self._address(ptr), data, len(data))
+
+    def read_bytes(self, ptr: int, size: int) -> bytes:
+        return ctypes.string_at(self._address(ptr), size)
+
+
+class Judge:
+    """One analyzer for a whole test session; errors of the SQL are raised as `ServerError`."""
+
+    def __init__(self) -> None:
+        with contextlib.ExitStack() as stack:
+            original = wasm_client.Config
+            stack.callback(setattr, wasm_client, "Config", original)
+            wasm_client.Config = _CachedConfig
+            self._client = _FastClient(get_wasm_path())
+        self._language = self._maximum_features()
+
+    def columns(self, sql: str, tables: Mapping[str, Columns]) -> list[tuple[str, str]]:
+        """Name and type of each column that the query gives."""
+        request = service.AnalyzeRequest(sql_statement=sql, simple_catalog=self._catalog(tables))
+        request.options.language_options.CopyFrom(self._language)
+        response = self._call("Analyze", request, service.AnalyzeResponse)
+        statement = response.resolved_statement.resolved_query_stmt_node
+        return [(c.name, type_name(c.column.type)) for c in statement.output_column_list]
+
+    def rows(self, sql: str, tables: Mapping[str, Columns] = {}, content: Mapping[str, str] = {}) -> list[tuple[Any, ...]]:
+        """The query's rows; `content` gives each table's rows as a query of literals."""
+        request = service.EvaluateQueryRequest(sql=sql, simple_catalog=self._catalog(tables))
+        request.options.language_options.CopyFrom(self._language)
+        for table in tables:
+            source = content.get(table)
+            data = self._evaluate_literals(source) if source else service.TableContent()
+            request.table_content[table].CopyFrom(data)
+        return _rows(self._call("EvaluateQuery", request, service.EvaluateQueryResponse))
+
+    @functools.lru_cache(maxsize=4096)
+    def type(self, name: str) -> Any:
+        """The analyzer's own reading of a type string."""
+        statement = self._output(f"SELECT CAST(NULL AS {name}) AS c")
+        return statement[0].column.type
+
+    def _output(self, sql: str) -> Any:
+        request = service.AnalyzeRequest(sql_statement=sql, simple_catalog=self._catalog({}))
+        request.options.language_options.CopyFrom(self._language)
+        response = self._call("Analyze", request, service.AnalyzeResponse)
+        return response.resolved_statement.resolved_query_stmt_node.output_column_list
+
+    @functools.lru_cache(maxsize=1024)
+    def _evaluate_literals(self, sql: str) -> Any:
+        request = service.EvaluateQueryRequest(sql=sql, simple_catalog=self._catalog({}))
+        request.options.language_options.CopyFrom(self._language)
+        return self._call("EvaluateQuery", request, service.EvaluateQueryResponse).content
+
+    def _catalog(self, tables: Mapping[str, Columns]) -> Any:
+        catalog = service.AnalyzeRequest().simple_catalog
+        catalog.name = "catalog"
+        catalog.builtin_function_options.language_options.CopyFrom(self._language)
+        for name, columns in tables.items():
+            table = catalog.table.add(name=name)
+            for column, type_string in columns:
+                table.column.add(name=column).type.CopyFrom(self.type(type_string))
+        return catalog
+
+    def _maximum_features(self) -> Any:
+        request = service.LanguageOptionsRequest(maximum_features=True)
+        return self._call("GetLanguageOptions", request, options_pb2.LanguageOptionsProto)
+
+    def _call(self, method: str, request: message.Message, response: type[message.Message]) -> Any:
+        return self._client.call_grpc_func(f"ZetaSqlLocalService_{method}", request, response)
+
+
+def type_name(proto: Any) -> str:
+    """A type of the analyzer as BigQuery writes it."""
+    if proto.type_kind == type_pb2.TYPE_ARRAY:
+        return f"ARRAY<{type_name(proto.array_type.element_type)}>"
+    if proto.type_kind == type_pb2.TYPE_RANGE:
+        return f"RANGE<{type_name(proto.range_type.element_type)}>"
+    if proto.type_kind == type_pb2.TYPE_STRUCT:
+        fields = (f"{field.field_name} {type_name(field.field_type)}" for field in proto.struct_type.field)
+        return f"STRUCT<{', '.join(fields)}>"
+    return KIND_NAMES[proto.type_kind]
+
+
+def _rows(response: Any) -> list[tuple[Any, ...]]:
+    return [tuple(_value(cell) for cell in row.cell) for row in response.content.table_data.row]
+
+
+def _value(value: Any) -> Any:
+    """A Python value that is equal where the SQL values are the same: lists, tuples, text, numbers, bytes, None."""
+    kind = value.WhichOneof("value")
+    if kind is None:
+        return None
+    if kind == "array_value":
+        return [_value(element) for element in value.array_value.element]
+    if kind == "struct_value":
+        return tuple(_value(field) for field in value.struct_value.field)
+    inner = getattr(value, kind)
+    return inner.SerializeToString() if isinstance(inner, message.Message) else inner
+
+
+def literals(columns: Columns, rows: Iterable[Sequence[str]]) -> str:
+    """A query that gives the rows, each cell an SQL expression."""
+    selects = (
+        "SELECT " + ", ".join(f"CAST({cell} AS {kind}) AS `{name}`" for cell, (name, kind) in zip(row, columns, strict=True))
+        for row in rows
+    )
+    return "\nUNION ALL ".join(selects)
