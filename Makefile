@@ -41,7 +41,7 @@ package: install  ## build/functions.zip, the source of the functions
 
 lock:  ## the lock files again, from pyproject.toml (needs uv)
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header --extra dev pyproject.toml -o requirements.lock
-	uv pip compile --quiet --universal --python-version 3.11 --no-emit-index-url --no-annotate --no-header pyproject.toml -o functions/requirements.txt
+	uv pip compile --quiet --universal --python-version 3.11 --no-emit-index-url --no-annotate --no-header --constraint requirements.lock pyproject.toml -o functions/requirements.txt
 
 clean:  ## the virtual environment and caches
 	rm -rf $(VENV) build .pytest_cache .mypy_cache .ruff_cache

@@ -83,9 +83,9 @@ def _losses(source: Type, target: Type, zone: str) -> Iterator[str]:
     if isinstance(target, Array):
         yield from _losses(source.element if isinstance(source, Array) else source, target.element, zone)
     elif isinstance(source, Struct) and isinstance(target, Struct):
-        kept = {field.name.casefold() for field in target.fields}
+        kept = {fold_case(field.name) for field in target.fields}
         for field in source.fields:
-            if field.name.casefold() not in kept:
+            if fold_case(field.name) not in kept:
                 yield f"field {field.name} is left out"
         for old, new in _common(source, target):
             yield from _losses(old.type, new.type, zone)
@@ -116,10 +116,10 @@ def _holds_json(type_: Type) -> bool:
 
 
 def _common(source: Struct, target: Struct) -> Iterator[tuple[Field, Field]]:
-    landed = {field.name.casefold(): field for field in source.fields}
+    landed = {fold_case(field.name): field for field in source.fields}
     for field in target.fields:
-        if field.name.casefold() in landed:
-            yield landed[field.name.casefold()], field
+        if fold_case(field.name) in landed:
+            yield landed[fold_case(field.name)], field
 
 
 def _to_array(x: str, source: Type, target: Array, zone: str, depth: int) -> str:
@@ -136,7 +136,7 @@ def _to_array(x: str, source: Type, target: Array, zone: str, depth: int) -> str
 
 def _free_name(letter: str, depth: int, element: Type) -> str:
     """A name for an array's element that no field of it hides (the fields of an unnested struct are in scope)."""
-    taken = {field.name.casefold() for field in element.fields} if isinstance(element, Struct) else set()
+    taken = {fold_case(field.name) for field in element.fields} if isinstance(element, Struct) else set()
     name = f"{letter}{depth}"
     while name in taken:
         name += "_"
@@ -151,10 +151,10 @@ def _may_give_null(source: Type, target: Type, zone: str) -> bool:
 
 
 def _to_struct(x: str, source: Struct, target: Struct, zone: str, depth: int) -> str:
-    landed = {field.name.casefold(): field for field in source.fields}
+    landed = {fold_case(field.name): field for field in source.fields}
     parts = []
     for field in target.fields:
-        old = landed.get(field.name.casefold())
+        old = landed.get(fold_case(field.name))
         value = convert(f"{x}.{quote(old.name)}", old.type, field.type, zone, depth) if old else null(field.type)
         parts.append(f"{value} AS {quote(field.name)}")
     return f"IF({x} IS NULL, NULL, STRUCT({', '.join(parts)}))"

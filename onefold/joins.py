@@ -65,10 +65,10 @@ def _ancestors(type_: Type) -> list[Type]:
 
 def _join_structs(first: Struct, second: Struct) -> Struct:
     """Field by field, by name without case; the spelling and the order of the first appearance win."""
-    fields = {field.name.casefold(): field for field in first.fields}
+    fields = {fold_case(field.name): field for field in first.fields}
     for field in second.fields:
-        known = fields.get(field.name.casefold())
-        fields[field.name.casefold()] = Field(known.name, join(known.type, field.type)) if known else field
+        known = fields.get(fold_case(field.name))
+        fields[fold_case(field.name)] = Field(known.name, join(known.type, field.type)) if known else field
     return Struct(tuple(fields.values()))
 
 
@@ -83,7 +83,7 @@ def canonical(type_: Type) -> Type:
         case Array(element):
             return Array(canonical(element))  # type: ignore[arg-type]
         case Struct(fields):
-            plain = (Field(field.name.casefold(), canonical(field.type)) for field in fields)
+            plain = (Field(fold_case(field.name), canonical(field.type)) for field in fields)
             return Struct(tuple(sorted(plain, key=lambda field: field.name)))
         case _:
             return type_

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import string
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -15,6 +16,8 @@ _DATASET = re.compile(r"[A-Za-z0-9_]{1,1024}")
 _TABLE = re.compile(r"[\w-]{1,1024}")
 _VERSION = re.compile(r"[A-Za-z0-9]{1,300}")
 _VERSIONED = re.compile(r"(?P<base>[\w-]+)_v_(?P<version>[A-Za-z0-9]+)")
+
+_LOWER = {ord(letter): letter.lower() for letter in string.ascii_uppercase}
 
 _SHOWN = 60
 """A wrong name is shown up to this length, so that a hostile one cannot flood a log."""
@@ -50,7 +53,7 @@ def split_versioned_name(table: str) -> tuple[str, str] | None:
 
 
 def versions_pattern(base: str) -> str:
-    """The anchored pattern (RE2 and Python) of the versioned tables of one base name."""
+    """The anchored pattern (RE2; in Python with fullmatch) of the versioned tables of one base name."""
     return f"^{re.escape(base)}_v_[A-Za-z0-9]+$"
 
 
@@ -63,6 +66,11 @@ def quote_text(text: str) -> str:
     """A string literal."""
     escaped = text.replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n").replace("\r", "\\r")
     return f"'{escaped}'"
+
+
+def fold_case(name: str) -> str:
+    """Equal for column names that are one to GoogleSQL, which ignores the case of ASCII letters and of no others."""
+    return name.translate(_LOWER)
 
 
 def faults_of_name(kind: str, name: object) -> list[str]:

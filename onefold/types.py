@@ -162,7 +162,7 @@ class _Parser:
             self._next()
             fields.append(self._field())
         self._expect(">")
-        names = [field.name.casefold() for field in fields]
+        names = [fold_case(field.name) for field in fields]
         if len(set(names)) < len(names):
             raise self._fault("two fields of a struct have one name")
         return Struct(tuple(fields))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 
 from onefold.conversions import conversion_faults, losses
 from onefold.errors import SchemaConflict
@@ -44,7 +44,7 @@ def in_order(versions: Iterable[Version], rules: Rules) -> tuple[Version, ...]:
     kept = [version for version in versions if version.id not in rules.retired]
     if any(version.created is None for version in kept):
         return tuple(kept)
-    oldest = datetime.min.replace(tzinfo=timezone.utc)
+    oldest = datetime.min.replace(tzinfo=UTC)
     return tuple(sorted(kept, key=lambda version: (version.created or oldest, version.id)))
 
 
@@ -58,7 +58,7 @@ def fold(versions: Sequence[Version], rules: Rules) -> tuple[Column, ...]:
     landed: dict[str, dict[Type, None]] = {}
     for version in versions:
         for column in version.columns:
-            key = column.name.casefold()
+            key = fold_case(column.name)
             spelling.setdefault(key, column.name)
             landed.setdefault(key, {})[column.type] = None
     targets = dict(rules.types)
@@ -71,12 +71,12 @@ def fold(versions: Sequence[Version], rules: Rules) -> tuple[Column, ...]:
 
 def casts(versions: Sequence[Version], columns: Sequence[Column], rules: Rules) -> tuple[Cast, ...]:
     """Every conversion that the view makes."""
-    targets = {column.name.casefold(): column.type for column in columns}
+    targets = {fold_case(column.name): column.type for column in columns}
     return tuple(
         Cast(version.id, column.name, column.type, target, losses(column.type, target, rules.time_zone))
         for version in versions
         for column in version.columns
-        if column.type != (target := targets[column.name.casefold()])
+        if column.type != (target := targets[fold_case(column.name)])
     )
 
 
@@ -88,11 +88,11 @@ def _check(columns: Sequence[Column], landed: dict[str, dict[Type, None]], targe
     faults = [
         f"column {column.name}: {fault}; set another type for it in onefold.yaml"
         for column in columns
-        if column.name.casefold() in targets
-        for source in landed[column.name.casefold()]
+        if fold_case(column.name) in targets
+        for source in landed[fold_case(column.name)]
         for fault in conversion_faults(source, column.type)
     ]
-    if rules.version_column and rules.version_column.casefold() in landed:
+    if rules.version_column and fold_case(rules.version_column) in landed:
         faults.append(
             f"version_column {rules.version_column!r} is also a column of the table; choose another name in onefold.yaml"
         )

@@ -147,7 +147,7 @@ class _Writer:
         self._base = base
         self._rules = rules
         self._columns = columns
-        self._targets = {column.name.casefold(): column for column in columns}
+        self._targets = {fold_case(column.name): column for column in columns}
         self._items: dict[tuple[str, object], str] = {}
         self._nulls = {key: f"{null(column.type)} AS {quote(column.name)}" for key, column in self._targets.items()}
 
@@ -163,9 +163,9 @@ class _Writer:
         return "\nUNION ALL\n".join(branches)
 
     def compact(self, versions: Sequence[Version]) -> str:
-        present = {column.name.casefold() for version in versions for column in version.columns}
+        present = {fold_case(column.name) for version in versions for column in version.columns}
         if self._rules.version_column:
-            present.add(self._rules.version_column.casefold())
+            present.add(fold_case(self._rules.version_column))
         outer = (quote(column.name) if key in present else self._nulls[key] for key, column in self._targets.items())
         branches = _UNION_BY_NAME.join(self._compact_branch(version) for version in versions)
         return f"SELECT\n  {f',{chr(10)}  '.join(outer)}\nFROM (\n{branches}\n)"
@@ -197,7 +197,7 @@ class _Writer:
         )
 
     def _spelled_branch(self, version: Version) -> str:
-        landed = {column.name.casefold(): column for column in version.columns}
+        landed = {fold_case(column.name): column for column in version.columns}
         items = []
         for key in self._targets:
             column = landed.get(key)
@@ -205,7 +205,7 @@ class _Writer:
         return f"SELECT\n  {f',{chr(10)}  '.join(items)}\nFROM {self._table(version)} AS v"
 
     def _absent(self, key: str, version: Version) -> str:
-        if self._rules.version_column and key == self._rules.version_column.casefold():
+        if self._rules.version_column and key == fold_case(self._rules.version_column):
             return self._version_item(version)
         return self._nulls[key]
 
@@ -216,7 +216,7 @@ class _Writer:
         """One column of a branch. The table's alias comes first, since a column may be named like its table."""
         known = self._items.get((column.name, column.type))
         if known is None:
-            target = self._targets[column.name.casefold()]
+            target = self._targets[fold_case(column.name)]
             expression = convert(f"v.{quote(column.name)}", column.type, target.type, self._rules.time_zone)
             plain = expression == f"v.{quote(column.name)}" and column.name == target.name
             known = expression if plain else f"{expression} AS {quote(target.name)}"
@@ -225,7 +225,7 @@ class _Writer:
 
     def _compact_branch(self, version: Version) -> str:
         replaced = [
-            self._item(column) for column in version.columns if column.type != self._targets[column.name.casefold()].type
+            self._item(column) for column in version.columns if column.type != self._targets[fold_case(column.name)].type
         ]
         replace = f" REPLACE ({', '.join(replaced)})" if replaced else ""
         first = f"{self._version_item(version)}, " if self._rules.version_column else ""

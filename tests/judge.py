@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import functools
+import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import wasmtime
@@ -19,32 +21,26 @@ from google.protobuf import message
 from zetasql.wasi import get_wasm_path
 from zetasql.wasi._pb2.zetasql.local_service import local_service_pb2 as service
 from zetasql.wasi._pb2.zetasql.proto import options_pb2
-from zetasql.wasi._pb2.zetasql.public import type_pb2
+from zetasql.wasi._pb2.zetasql.public import function_pb2, type_pb2
 
 Columns = Sequence[tuple[str, str]]
 """A table's columns: name and BigQuery type string."""
 
-KIND_NAMES = {
-    type_pb2.TYPE_DOUBLE: "FLOAT64",
-    **{
-        getattr(type_pb2, f"TYPE_{name}"): name
-        for name in (
-            "INT64",
-            "BOOL",
-            "STRING",
-            "BYTES",
-            "DATE",
-            "TIMESTAMP",
-            "TIME",
-            "DATETIME",
-            "GEOGRAPHY",
-            "NUMERIC",
-            "BIGNUMERIC",
-            "JSON",
-            "INTERVAL",
-        )
-    },
-}
+NO_TABLES: Mapping[str, Columns] = MappingProxyType({})
+NO_CONTENT: Mapping[str, str] = MappingProxyType({})
+
+_SAME_NAME = (
+    "INT64", "BOOL", "STRING", "BYTES", "DATE", "TIMESTAMP", "TIME", "DATETIME", "GEOGRAPHY", "NUMERIC", "BIGNUMERIC", "JSON",
+    "INTERVAL",
+)  # fmt: skip
+KIND_NAMES = {type_pb2.TYPE_DOUBLE: "FLOAT64", **{getattr(type_pb2, f"TYPE_{name}"): name for name in _SAME_NAME}}
+
+# The package knows the type GEOGRAPHY but none of its functions. Declared here, expressions that use them can be
+# analyzed (names and types are checked); they cannot be evaluated.
+_GEOGRAPHY_FUNCTIONS = (
+    ("st_astext", type_pb2.TYPE_GEOGRAPHY, type_pb2.TYPE_STRING),
+    ("st_geogfromtext", type_pb2.TYPE_STRING, type_pb2.TYPE_GEOGRAPHY),
+)
 
 
 class _CachedConfig(wasmtime.Config):
@@ -55,7 +51,8 @@ class _CachedConfig(wasmtime.Config):
 
 class _FastClient(wasm_client.WasmClient):
     def _address(self, pointer: int) -> int:
-        return ctypes.addressof(self.memory.data_ptr().contents) + pointer
+        memory: Any = self.memory  # the package binds its store to it, which its types do not say
+        return ctypes.addressof(memory.data_ptr().contents) + pointer
 
     def write_bytes(self, ptr: int, data: bytes) -> None:
         ctypes.memmove(self._address(ptr), data, len(data))
@@ -69,21 +66,21 @@ class Judge:
 
     def __init__(self) -> None:
         with contextlib.ExitStack() as stack:
-            original = wasm_client.Config
-            stack.callback(setattr, wasm_client, "Config", original)
-            wasm_client.Config = _CachedConfig
-            self._client = _FastClient(get_wasm_path())
+            package: Any = wasm_client
+            stack.callback(setattr, package, "Config", package.Config)
+            package.Config = _CachedConfig
+            self._client = _FastClient(str(get_wasm_path()))
+        self._types: dict[str, Any] = {}
+        self._literals: dict[str, Any] = {}
         self._language = self._maximum_features()
 
-    def columns(self, sql: str, tables: Mapping[str, Columns]) -> list[tuple[str, str]]:
+    def columns(self, sql: str, tables: Mapping[str, Columns] = NO_TABLES) -> list[tuple[str, str]]:
         """Name and type of each column that the query gives."""
-        request = service.AnalyzeRequest(sql_statement=sql, simple_catalog=self._catalog(tables))
-        request.options.language_options.CopyFrom(self._language)
-        response = self._call("Analyze", request, service.AnalyzeResponse)
-        statement = response.resolved_statement.resolved_query_stmt_node
-        return [(c.name, type_name(c.column.type)) for c in statement.output_column_list]
+        return [(c.name, type_name(c.column.type)) for c in self._output(sql, tables)]
 
-    def rows(self, sql: str, tables: Mapping[str, Columns] = {}, content: Mapping[str, str] = {}) -> list[tuple[Any, ...]]:
+    def rows(
+        self, sql: str, tables: Mapping[str, Columns] = NO_TABLES, content: Mapping[str, str] = NO_CONTENT
+    ) -> list[tuple[Any, ...]]:
         """The query's rows; `content` gives each table's rows as a query of literals."""
         request = service.EvaluateQueryRequest(sql=sql, simple_catalog=self._catalog(tables))
         request.options.language_options.CopyFrom(self._language)
@@ -93,32 +90,35 @@ class Judge:
             request.table_content[table].CopyFrom(data)
         return _rows(self._call("EvaluateQuery", request, service.EvaluateQueryResponse))
 
-    @functools.lru_cache(maxsize=4096)
-    def type(self, name: str) -> Any:
+    def read_type(self, name: str) -> Any:
         """The analyzer's own reading of a type string."""
-        statement = self._output(f"SELECT CAST(NULL AS {name}) AS c")
-        return statement[0].column.type
+        if name not in self._types:
+            self._types[name] = self._output(f"SELECT CAST(NULL AS {name}) AS c", {})[0].column.type
+        return self._types[name]
 
-    def _output(self, sql: str) -> Any:
-        request = service.AnalyzeRequest(sql_statement=sql, simple_catalog=self._catalog({}))
+    def _output(self, sql: str, tables: Mapping[str, Columns]) -> Any:
+        request = service.AnalyzeRequest(sql_statement=sql, simple_catalog=self._catalog(tables))
         request.options.language_options.CopyFrom(self._language)
         response = self._call("Analyze", request, service.AnalyzeResponse)
         return response.resolved_statement.resolved_query_stmt_node.output_column_list
 
-    @functools.lru_cache(maxsize=1024)
     def _evaluate_literals(self, sql: str) -> Any:
-        request = service.EvaluateQueryRequest(sql=sql, simple_catalog=self._catalog({}))
-        request.options.language_options.CopyFrom(self._language)
-        return self._call("EvaluateQuery", request, service.EvaluateQueryResponse).content
+        if sql not in self._literals:
+            request = service.EvaluateQueryRequest(sql=sql, simple_catalog=self._catalog({}))
+            request.options.language_options.CopyFrom(self._language)
+            self._literals[sql] = self._call("EvaluateQuery", request, service.EvaluateQueryResponse).content
+        return self._literals[sql]
 
     def _catalog(self, tables: Mapping[str, Columns]) -> Any:
         catalog = service.AnalyzeRequest().simple_catalog
         catalog.name = "catalog"
         catalog.builtin_function_options.language_options.CopyFrom(self._language)
+        for function, argument, result in _GEOGRAPHY_FUNCTIONS:
+            _declare(catalog, function, argument, result)
         for name, columns in tables.items():
             table = catalog.table.add(name=name)
             for column, type_string in columns:
-                table.column.add(name=column).type.CopyFrom(self.type(type_string))
+                table.column.add(name=column).type.CopyFrom(self.read_type(type_string))
         return catalog
 
     def _maximum_features(self) -> Any:
@@ -129,6 +129,15 @@ class Judge:
         return self._client.call_grpc_func(f"ZetaSqlLocalService_{method}", request, response)
 
 
+def _declare(catalog: Any, name: str, argument: int, result: int) -> None:
+    function = catalog.custom_function.add(name_path=[name], group="geography", mode=function_pb2.FunctionEnums.SCALAR)
+    signature = function.signature.add()
+    for proto, kind in ((signature.argument.add(), argument), (signature.return_type, result)):
+        proto.kind = function_pb2.ARG_TYPE_FIXED
+        proto.type.type_kind = kind
+        proto.num_occurrences = 1
+
+
 def type_name(proto: Any) -> str:
     """A type of the analyzer as BigQuery writes it."""
     if proto.type_kind == type_pb2.TYPE_ARRAY:
@@ -136,9 +145,13 @@ def type_name(proto: Any) -> str:
     if proto.type_kind == type_pb2.TYPE_RANGE:
         return f"RANGE<{type_name(proto.range_type.element_type)}>"
     if proto.type_kind == type_pb2.TYPE_STRUCT:
-        fields = (f"{field.field_name} {type_name(field.field_type)}" for field in proto.struct_type.field)
+        fields = (f"{_field_name(field.field_name)} {type_name(field.field_type)}" for field in proto.struct_type.field)
         return f"STRUCT<{', '.join(fields)}>"
     return KIND_NAMES[proto.type_kind]
+
+
+def _field_name(name: str) -> str:
+    return name if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) else f"`{name}`"
 
 
 def _rows(response: Any) -> list[tuple[Any, ...]]:
@@ -155,6 +168,8 @@ def _value(value: Any) -> Any:
     if kind == "struct_value":
         return tuple(_value(field) for field in value.struct_value.field)
     inner = getattr(value, kind)
+    if isinstance(inner, float) and math.isnan(inner):
+        return math.nan  # always the same object, so that lists and tuples with it are equal
     return inner.SerializeToString() if isinstance(inner, message.Message) else inner
 
 

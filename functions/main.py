@@ -1,0 +1,11 @@
+"""Every entry point of the functions, for `functions-framework --source functions/main.py --target NAME`."""
+
+import sys
+from pathlib import Path
+
+# In a checkout the library lies beside this folder; in the packaged source it lies beside this file, and wins.
+sys.path.append(str(Path(__file__).resolve().parent.parent))
+
+from refresh_view import refresh_view
+
+__all__ = ["refresh_view"]

@@ -1,0 +1,98 @@
+"""Versions from a file of rows as INFORMATION_SCHEMA.COLUMNS gives them: a JSON array, or JSON lines."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from onefold.errors import InvalidColumns, InvalidType
+from onefold.names import split_versioned_name
+from onefold.types import parse_type
+from onefold.versions import Column, Version
+
+_REQUIRED = ("table_name", "column_name", "ordinal_position", "data_type")
+_MOST_FAULTS = 20
+
+
+@dataclass(frozen=True)
+class _Row:
+    version: str
+    column: Column
+    position: int
+    created: datetime | None
+
+
+def read_columns(text: str, base: str) -> tuple[Version, ...]:
+    """The versions of `base` in the file, in the order of the file; rows of other tables are passed over.
+
+    Raises:
+        InvalidColumns: every fault, with the number of its row (the first twenty are shown).
+    """
+    faults: list[str] = []
+    rows = [row for number, raw in enumerate(_rows(text), 1) if (row := _read(raw, number, base, faults))]
+    found: dict[str, list[_Row]] = {}
+    for row in rows:
+        found.setdefault(row.version, []).append(row)
+    faults += _faults_of_versions(found)
+    if faults:
+        more = [f"and {len(faults) - _MOST_FAULTS} more"] if len(faults) > _MOST_FAULTS else []
+        raise InvalidColumns(faults[:_MOST_FAULTS] + more)
+    return tuple(
+        Version(version, tuple(row.column for row in sorted(own, key=lambda row: row.position)), own[0].created)
+        for version, own in found.items()
+    )
+
+
+def _rows(text: str) -> Iterator[Any]:
+    try:
+        content = json.loads(text)
+        yield from content if isinstance(content, list) else [content]
+        return
+    except ValueError as error:
+        if text.lstrip().startswith("["):
+            raise InvalidColumns(f"the file is no JSON array: {error}") from error
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.strip():
+            try:
+                yield json.loads(line)
+            except ValueError as error:
+                raise InvalidColumns(f"line {number} is not JSON: {error}") from error
+
+
+def _read(raw: Any, number: int, base: str, faults: list[str]) -> _Row | None:
+    if not isinstance(raw, Mapping):
+        faults.append(f"row {number} is not a JSON object")
+        return None
+    if missing := [name for name in _REQUIRED if name not in raw]:
+        faults.append(f"row {number} has no {', '.join(missing)}: give the columns {', '.join(_REQUIRED)}")
+        return None
+    split = split_versioned_name(str(raw["table_name"]))
+    # Pseudo-columns, as _PARTITIONTIME, have no position and are hidden.
+    if not split or split[0] != base or raw["ordinal_position"] is None or raw.get("is_hidden") == "YES":
+        return None
+    try:
+        column = Column(str(raw["column_name"]), parse_type(str(raw["data_type"])))
+        return _Row(split[1], column, int(raw["ordinal_position"]), _time(raw.get("creation_time")))
+    except (InvalidType, ValueError, TypeError) as error:
+        faults.append(f"row {number}, column {raw['column_name']} of {raw['table_name']}: {error}")
+        return None
+
+
+def _time(value: Any) -> datetime | None:
+    """ISO 8601, as BigQuery's tools print it; a time without a zone is UTC."""
+    if value is None:
+        return None
+    time = datetime.fromisoformat(str(value).removesuffix(" UTC"))
+    return time if time.tzinfo else time.replace(tzinfo=UTC)
+
+
+def _faults_of_versions(found: Mapping[str, list[_Row]]) -> Iterator[str]:
+    if len({row.created is None for rows in found.values() for row in rows}) > 1:
+        yield "some rows have a creation_time and some have none: give it for all or for none"
+    for version, rows in found.items():
+        names = [row.column.name.casefold() for row in rows]
+        if repeated := sorted({name for name in names if names.count(name) > 1}):
+            yield f"version {version} has two columns named {', '.join(repeated)}"

@@ -1,0 +1,163 @@
+"""What may come in: an HTTP request that carries a Pub/Sub message, and what the message says.
+
+Pure functions from bytes to values. Whatever is not one of the known forms raises InvalidMessage with every fault;
+nothing that comes out of here holds a name that may not meet SQL.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from onefold.errors import InvalidMessage
+from onefold.names import faults_of_name, split_versioned_name
+
+_RESOURCE = re.compile(r"projects/(?P<project>[^/]+)/datasets/(?P<dataset>[^/]+)/tables/(?P<table>[^/]+)")
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """A Pub/Sub message as it was delivered: its bytes, and the identifier that a redelivery shares."""
+
+    data: bytes
+    id: str | None = None
+
+
+@dataclass(frozen=True)
+class TableHint:
+    """Something happened to the versions of a table: to the one named, where one is."""
+
+    dataset: str
+    table: str
+    version: str | None = None
+    project: str | None = None
+    """Only audit log entries name one."""
+
+
+@dataclass(frozen=True)
+class DatasetHint:
+    """All tables of a dataset are to be checked."""
+
+    dataset: str
+
+
+@dataclass(frozen=True)
+class OtherTable:
+    """An audit log entry about a table that is not a versioned one: nothing to do."""
+
+    resource: str
+
+
+Event = TableHint | DatasetHint | OtherTable
+
+
+def read_delivery(body: bytes) -> Delivery:
+    """The message in a request's body: a CloudEvent (binary or structured) or a plain Pub/Sub push.
+
+    Raises:
+        InvalidMessage: it is none of these.
+    """
+    envelope = _json_object(body, "the request's body")
+    if "specversion" in envelope:
+        envelope = _structured_data(envelope)
+    message = envelope.get("message")
+    if not isinstance(message, dict):
+        raise InvalidMessage("the request holds no Pub/Sub message: a JSON object `message` is missing")
+    data = message.get("data")
+    if not isinstance(data, str) or not data:
+        raise InvalidMessage("the Pub/Sub message has no data")
+    identifier = message.get("messageId")
+    return Delivery(_base64(data), identifier if isinstance(identifier, str) else None)
+
+
+def parse_event(data: bytes) -> Event:
+    """What a message says.
+
+    The published form is `{"dataset": "shop", "table": {"name": "customer", "version": "abc"}}`; `version` may be
+    absent, and so may `table`. BigQuery's audit log entries for created and deleted tables are understood too.
+
+    Raises:
+        InvalidMessage: every fault of it.
+    """
+    content = _json_object(data, "the message")
+    if "protoPayload" in content:
+        return _audit_entry(content["protoPayload"])
+    faults = list(_faults(content))
+    if faults:
+        raise InvalidMessage(faults)
+    if "table" not in content:
+        return DatasetHint(content["dataset"])
+    return TableHint(content["dataset"], content["table"]["name"], content["table"].get("version"))
+
+
+def table_message(dataset: str, table: str, version: str | None = None) -> bytes:
+    """The published form of a message."""
+    body = {"name": table, "version": version} if version else {"name": table}
+    return json.dumps({"dataset": dataset, "table": body}).encode()
+
+
+def _structured_data(envelope: dict[str, Any]) -> dict[str, Any]:
+    if isinstance(envelope.get("data_base64"), str):
+        return _json_object(_base64(envelope["data_base64"]), "the CloudEvent's data")
+    data = envelope.get("data")
+    if not isinstance(data, dict):
+        raise InvalidMessage("the CloudEvent's data is not a JSON object")
+    return data
+
+
+def _faults(content: Mapping[str, Any]) -> Iterator[str]:
+    if "dataset" not in content:
+        yield "the message names no `dataset`"
+    else:
+        yield from faults_of_name("dataset", content["dataset"])
+    if "table" not in content:
+        return
+    table = content["table"]
+    if not isinstance(table, dict):
+        yield "`table` is not an object with a `name`"
+        return
+    yield from faults_of_name("table", table["name"]) if "name" in table else ["`table` has no `name`"]
+    if table.get("version") is not None:
+        yield from faults_of_name("version", table["version"])
+
+
+def _audit_entry(payload: Any) -> Event:
+    """BigQueryAuditMetadata: `metadata` says what happened, `resourceName` to which table."""
+    metadata = payload.get("metadata") if isinstance(payload, dict) else None
+    if not isinstance(metadata, dict) or not metadata.keys() & {"tableCreation", "tableDeletion"}:
+        raise InvalidMessage("the audit log entry is about neither a created nor a deleted table")
+    resource = payload.get("resourceName")
+    match = _RESOURCE.fullmatch(resource) if isinstance(resource, str) else None
+    if not match:
+        raise InvalidMessage("the audit log entry's resourceName is not projects/P/datasets/D/tables/T")
+    split = split_versioned_name(match["table"])
+    if not split:
+        return OtherTable(match["table"])
+    base, version = split
+    named = (("project", match["project"]), ("dataset", match["dataset"]), ("table", base), ("version", version))
+    faults = [fault for kind, name in named for fault in faults_of_name(kind, name)]
+    if faults:
+        raise InvalidMessage(faults)
+    return TableHint(match["dataset"], base, version if "tableCreation" in metadata else None, match["project"])
+
+
+def _json_object(data: bytes, what: str) -> dict[str, Any]:
+    try:
+        content = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise InvalidMessage(f"{what} is not JSON: {type(error).__name__}") from error
+    if not isinstance(content, dict):
+        raise InvalidMessage(f"{what} is not a JSON object")
+    return content
+
+
+def _base64(text: str) -> bytes:
+    try:
+        return base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise InvalidMessage("the data of the message is not base64") from error

@@ -1,0 +1,1 @@
+"""The embedded stack: what stands in for Google Cloud on a laptop."""

@@ -1,0 +1,49 @@
+"""The Pub/Sub adapter. The client is heavy and rarely needed, so it is imported when the first message is sent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from onefold.errors import Rejected, TryAgain
+
+_TIMEOUT = 30.0
+
+
+@dataclass(frozen=True)
+class Message:
+    data: bytes
+    attributes: Mapping[str, str] = field(default_factory=dict)
+
+
+class Publisher(Protocol):
+    def publish(self, topic: str, messages: Iterable[Message]) -> list[str]:
+        """Publish and wait until all are confirmed; returns their identifiers.
+
+        Raises:
+            TryAgain: trouble that may pass.
+            Rejected: the topic does not exist, or may not be written.
+        """
+
+
+class PubSub:
+    """Publishes to topics of one project, or to PUBSUB_EMULATOR_HOST, as the client does by itself."""
+
+    def __init__(self, project: str) -> None:
+        self._project = project
+        self._client: Any = None
+
+    def publish(self, topic: str, messages: Iterable[Message]) -> list[str]:
+        from google.api_core import exceptions as api
+        from google.cloud import pubsub_v1
+
+        self._client = self._client or pubsub_v1.PublisherClient()
+        path = topic if topic.startswith("projects/") else f"projects/{self._project}/topics/{topic}"
+        try:
+            futures = [self._client.publish(path, message.data, **message.attributes) for message in messages]
+            return [future.result(timeout=_TIMEOUT) for future in futures]
+        except (api.NotFound, api.PermissionDenied, api.InvalidArgument) as error:
+            raise Rejected(f"topic {path}: {error.message}") from error
+        except (api.GoogleAPICallError, api.RetryError, TimeoutError) as error:
+            raise TryAgain(f"topic {path}: {error}") from error

@@ -1,0 +1,118 @@
+"""What the command line shows to people: plans, schemas and rows as tables in the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.syntax import Syntax
+from rich.table import Table
+
+from onefold.changes import Change, Severity
+from onefold.refresh import Plan
+from onefold.versions import Cast
+from onefold.view import MAX_COLUMNS, MAX_TABLES, MAX_TEXT, UnifiedView, limit_warnings
+
+_COLOURS = {Severity.INFO: "green", Severity.WARNING: "yellow", Severity.CRITICAL: "red"}
+_ACTIONS = {
+    "none": "[green]is up to date[/]",
+    "create": "[yellow]would be created[/]",
+    "update": "[yellow]would be updated[/]",
+    "remove": "[red]would be removed[/]",
+}
+_MOST_ROWS = 200
+
+
+def show_plan(console: Console, plan: Plan) -> None:
+    """What a refresh would do, and why."""
+    if plan.view is None:
+        console.print(f"[bold]{plan.base}[/]: the view {_ACTIONS[plan.action]}")
+        return
+    view = plan.view
+    console.print(f"[bold]{view.id}[/] {_ACTIONS[plan.action]}")
+    console.print(f"  versions: {len(view.versions)} ({_shortened(view.versions)})")
+    console.print(
+        f"  form: {view.form}, {len(view.query):,} of {MAX_TEXT:,} characters ({MAX_TEXT - len(view.query):,} left)"
+    )
+    console.print(f"  tables of a query: {view.tables:,} of {MAX_TABLES:,} ({MAX_TABLES - view.tables:,} left)")
+    console.print(f"  columns: {len(view.columns):,} (BigQuery allows {MAX_COLUMNS:,}, nested ones counted)")
+    for warning in limit_warnings(view):
+        console.print(f"  [yellow]{warning}[/]")
+    show_changes(console, plan.changes)
+    show_casts(console, view.casts)
+
+
+def show_changes(console: Console, changes: Iterable[Change]) -> None:
+    table = Table("change", "column", "from", "to", "severity", title="changes of the schema", title_justify="left")
+    for change in changes:
+        colour = _COLOURS[change.severity]
+        severity = f"[{colour}]{change.severity.name}[/]"
+        table.add_row(change.kind, change.path, change.old or "", change.new or "", severity)
+    if table.row_count:
+        console.print(table)
+
+
+def show_casts(console: Console, casts: Sequence[Cast]) -> None:
+    table = Table(
+        "version", "column", "landed as", "shown as", "can it lose anything?", title="conversions", title_justify="left"
+    )
+    for cast in casts[:_MOST_ROWS]:
+        lost = f"[yellow]{'; '.join(cast.losses)}[/]" if cast.losses else "no"
+        table.add_row(cast.version, cast.column, str(cast.source), str(cast.target), lost)
+    if table.row_count:
+        console.print(table)
+    if len(casts) > _MOST_ROWS:
+        console.print(f"  and {len(casts) - _MOST_ROWS:,} more conversions: see --json")
+
+
+def show_rows(console: Console, title: str, names: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    table = Table(*names, title=title, title_justify="left")
+    for row in rows:
+        table.add_row(*("[dim]NULL[/]" if value is None else str(value) for value in row))
+    console.print(table)
+
+
+def show_sql(console: Console, sql: str) -> None:
+    console.print(Syntax(sql, "sql", background_color="default", word_wrap=True))
+
+
+def plan_as_dict(plan: Plan) -> dict[str, Any]:
+    """A plan for programs."""
+    return {
+        "table": str(plan.base),
+        "action": plan.action,
+        "changes": [change.as_dict() for change in plan.changes],
+        **(view_as_dict(plan.view) if plan.view else {}),
+    }
+
+
+def view_as_dict(view: UnifiedView) -> dict[str, Any]:
+    return {
+        "view": str(view.id),
+        "form": view.form,
+        "query": view.query,
+        "leaves": [{"view": str(leaf.id), "query": leaf.query} for leaf in view.leaves],
+        "columns": [{"name": column.name, "type": str(column.type)} for column in view.columns],
+        "versions": list(view.versions),
+        "casts": [
+            {
+                "version": cast.version,
+                "column": cast.column,
+                "from": str(cast.source),
+                "to": str(cast.target),
+                "losses": list(cast.losses),
+            }
+            for cast in view.casts
+        ],
+        "characters": len(view.query),
+        "limits": {
+            "characters_left": MAX_TEXT - len(view.query),
+            "tables_left": MAX_TABLES - view.tables,
+        },
+        "warnings": limit_warnings(view),
+    }
+
+
+def _shortened(names: Sequence[str], most: int = 8) -> str:
+    return ", ".join(names) if len(names) <= most else f"{', '.join(names[:most])} and {len(names) - most} more"

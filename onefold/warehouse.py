@@ -1,0 +1,70 @@
+"""What a use case needs of a warehouse, in the words of this project. `bigquery` is the adapter that does it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from onefold.names import TableId
+from onefold.versions import Column, Version
+
+
+@dataclass(frozen=True)
+class StoredView:
+    """A view (or whatever else has its name) as the warehouse has it now."""
+
+    id: TableId
+    is_view: bool
+    query: str = ""
+    columns: tuple[Column, ...] = ()
+    description: str = ""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    etag: str | None = None
+    schema: tuple[Any, ...] = field(default=(), repr=False)
+    """The columns in the adapter's own form, with the descriptions and policy tags that people put on them."""
+
+
+@dataclass(frozen=True)
+class ViewDraft:
+    """What a view is to be."""
+
+    query: str
+    description: str = ""
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+
+class Warehouse(Protocol):
+    """Every method is one call to the warehouse unless it says otherwise, and raises TryAgain where trouble may pass."""
+
+    project: str
+
+    @property
+    def calls(self) -> int:
+        """How many calls were made so far."""
+
+    def get_view(self, id_: TableId) -> StoredView | None: ...
+
+    def read_versions(self, base: TableId) -> tuple[Version, ...]:
+        """All versioned tables of a base name, in no particular order. Raises NothingFound without the dataset."""
+
+    def has_table(self, id_: TableId) -> bool:
+        """Whether there is a table (not a view) of that name."""
+
+    def list_bases(self, dataset: str) -> tuple[str, ...]:
+        """The base names that have versioned tables; one call per page."""
+
+    def list_views(self, dataset: str) -> tuple[str, ...]:
+        """One call per page."""
+
+    def create_view(self, id_: TableId, draft: ViewDraft) -> None:
+        """Raises ViewChanged where somebody was faster."""
+
+    def update_view(self, stored: StoredView, draft: ViewDraft) -> None:
+        """Only if unchanged since it was read, else raises ViewChanged.
+
+        One call, and one more where people put descriptions or policy tags on columns.
+        """
+
+    def delete_view(self, id_: TableId) -> None:
+        """One that is already gone is no error."""
