@@ -14,7 +14,7 @@ from google.cloud import bigquery
 from google.cloud.bigquery.retry import DEFAULT_JOB_RETRY, DEFAULT_RETRY
 
 from onefold.errors import NothingFound, OnefoldError, Rejected, TryAgain, ViewChanged
-from onefold.names import TableId, quote, quote_text, split_versioned_name, versions_pattern
+from onefold.names import TableId, fold_case, quote, quote_text, split_versioned_name, versions_pattern
 from onefold.types import parse_type
 from onefold.versions import Column, Version
 from onefold.warehouse import StoredView, ViewDraft, Warehouse
@@ -126,7 +126,7 @@ class BigQueryWarehouse:
             id=id_,
             is_view=table.table_type == "VIEW",
             query=table.view_query or "",
-            columns=tuple(Column(field.name, parse_type(_type_string(field))) for field in schema),
+            columns=tuple(Column(field.name, parse_type(type_string(field))) for field in schema),
             description=table.description or "",
             labels=dict(table.labels),
             etag=table.etag,
@@ -195,9 +195,10 @@ def _fill(table: bigquery.Table, draft: ViewDraft) -> None:
     table.labels = dict(draft.labels)
 
 
-def _type_string(field: bigquery.SchemaField) -> str:
+def type_string(field: bigquery.SchemaField) -> str:
+    """A field of a schema as the type string that INFORMATION_SCHEMA would give."""
     if field.field_type in ("RECORD", "STRUCT"):
-        inner = ", ".join(f"{quote(part.name)} {_type_string(part)}" for part in field.fields)
+        inner = ", ".join(f"{quote(part.name)} {type_string(part)}" for part in field.fields)
         type_ = f"STRUCT<{inner}>"
     elif field.field_type == "RANGE":
         type_ = f"RANGE<{field.range_element_type.element_type}>"
@@ -214,10 +215,10 @@ def _with_annotations(
     schema: Iterable[bigquery.SchemaField], annotated: Iterable[bigquery.SchemaField]
 ) -> list[bigquery.SchemaField]:
     """The schema with what people had put on columns of the same name, nested ones too."""
-    known = {field.name.casefold(): field for field in annotated}
+    known = {fold_case(field.name): field for field in annotated}
     result = []
     for field in schema:
-        old = known.get(field.name.casefold())
+        old = known.get(fold_case(field.name))
         resource = field.to_api_repr()
         if old:
             kept = {key: value for key, value in old.to_api_repr().items() if key in ("description", "policyTags") and value}

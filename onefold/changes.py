@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Literal
 
+from onefold.names import fold_case
 from onefold.types import Array, Field, Scalar, Struct, Type
 from onefold.versions import Column
 
@@ -71,8 +72,8 @@ def _fields(columns: Iterable[Column]) -> list[Field]:
 
 
 def _compare(old: Iterable[Field], new: Iterable[Field], prefix: str) -> Iterator[Change]:
-    before = {field.name.casefold(): field for field in old}
-    after = {field.name.casefold(): field for field in new}
+    before = {fold_case(field.name): field for field in old}
+    after = {fold_case(field.name): field for field in new}
     for key, field in before.items():
         path = prefix + field.name
         if key in after:

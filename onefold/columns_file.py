@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from onefold.errors import InvalidColumns, InvalidType
-from onefold.names import split_versioned_name
+from onefold.names import fold_case, split_versioned_name
 from onefold.types import parse_type
 from onefold.versions import Column, Version
 
@@ -93,6 +93,6 @@ def _faults_of_versions(found: Mapping[str, list[_Row]]) -> Iterator[str]:
     if len({row.created is None for rows in found.values() for row in rows}) > 1:
         yield "some rows have a creation_time and some have none: give it for all or for none"
     for version, rows in found.items():
-        names = [row.column.name.casefold() for row in rows]
+        names = [fold_case(row.column.name) for row in rows]
         if repeated := sorted({name for name in names if names.count(name) > 1}):
             yield f"version {version} has two columns named {', '.join(repeated)}"

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from onefold.joins import is_at_or_below
-from onefold.names import quote, quote_text
+from onefold.names import fold_case, quote, quote_text
 from onefold.types import JSON, STRING, Array, Field, Range, Scalar, Struct, Type, render_type
 
 UTC = "UTC"
@@ -32,14 +32,19 @@ _NARROWING = {
     ("NUMERIC", "BOOL"): "SAFE_CAST(SAFE_CAST({x} AS INT64) AS BOOL)",
     ("BIGNUMERIC", "BOOL"): "SAFE_CAST(SAFE_CAST({x} AS INT64) AS BOOL)",
     ("FLOAT64", "BOOL"): "SAFE_CAST(SAFE_CAST({x} AS INT64) AS BOOL)",
-    ("TIMESTAMP", "DATE"): "DATE({x}, {zone})",
-    ("TIMESTAMP", "DATETIME"): "DATETIME({x}, {zone})",
-    ("TIMESTAMP", "TIME"): "TIME({x}, {zone})",
-    ("STRING", "TIMESTAMP"): "IFNULL(SAFE.TIMESTAMP({x}, {zone}), SAFE_CAST({x} AS TIMESTAMP))",
+    # In a zone west of UTC the first hours of year 1 are in no year, and the last of 9999 in none further east.
+    ("TIMESTAMP", "DATE"): "SAFE.DATE({x}, {zone})",
+    ("TIMESTAMP", "DATETIME"): "SAFE.DATETIME({x}, {zone})",
+    ("TIMESTAMP", "TIME"): "SAFE.TIME({x}, {zone})",
+    # Text that is a DATETIME names no zone: only other text may be cast, or the session's default zone would decide.
+    ("STRING", "TIMESTAMP"): (
+        "IF(SAFE_CAST({x} AS DATETIME) IS NULL, SAFE_CAST({x} AS TIMESTAMP), SAFE.TIMESTAMP(SAFE_CAST({x} AS DATETIME), {zone}))"
+    ),
     ("STRING", "GEOGRAPHY"): "SAFE.ST_GEOGFROMTEXT({x})",
     ("STRING", "JSON"): "SAFE.PARSE_JSON({x}, wide_number_mode => 'round')",
 }
 
+_RANGE_OF_TIMESTAMPS = Range(Scalar("TIMESTAMP"))
 _NUMBERS = frozenset({"BOOL", "INT64", "NUMERIC", "BIGNUMERIC", "FLOAT64"})
 _TIMES_OF_DATETIME = frozenset({"DATE", "TIME"})
 
@@ -67,8 +72,12 @@ def conversion_faults(source: Type, target: Type) -> list[str]:
         return conversion_faults(element, target.element)
     if isinstance(source, Struct) and isinstance(target, Struct):
         return [fault for old, new in _common(source, target) for fault in conversion_faults(old.type, new.type)]
+    if source == target:
+        return []
     if isinstance(target, Struct) or (isinstance(source, Struct | Array) and target not in (JSON, STRING)):
         return [f"{source} cannot be converted to {target}"]
+    if target == _RANGE_OF_TIMESTAMPS:
+        return [f"{source} cannot be converted to {target}: its text need not name a time zone"]
     return []
 
 
@@ -174,6 +183,8 @@ def _to_json(x: str, target: Type) -> str:
 def _to_scalar(x: str, source: Type, target: Type, zone: str) -> str:
     if not isinstance(source, Range) and is_at_or_below(source, target):
         return _widen(x, str(source), str(target), zone)
+    if target == JSON and source != STRING:
+        return _to_json(x, JSON)
     if isinstance(source, Range):
         text = _range_text(x, source)
         return text if target == STRING else _narrow(text, "STRING", target, zone)
@@ -194,8 +205,6 @@ def _range_text(x: str, source: Range) -> str:
 
 
 def _narrow(x: str, source: str, target: Type, zone: str) -> str:
-    if target == JSON and source != "STRING":
-        return _to_json(x, JSON)
     special = _NARROWING.get((source, str(target)))
     if special:
         return special.format(x=x, zone=quote_text(zone))

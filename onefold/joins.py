@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable
 
+from onefold.names import fold_case
 from onefold.types import JSON, STRING, Array, Field, Scalar, Struct, Type
 
 PARENTS = {

@@ -70,7 +70,7 @@ def quote_text(text: str) -> str:
 
 def fold_case(name: str) -> str:
     """Equal for column names that are one to GoogleSQL, which ignores the case of ASCII letters and of no others."""
-    return name.translate(_LOWER)
+    return name.lower() if name.isascii() else name.translate(_LOWER)
 
 
 def faults_of_name(kind: str, name: object) -> list[str]:

@@ -14,7 +14,7 @@ import yaml
 
 from onefold.conversions import UTC
 from onefold.errors import InvalidSettings, InvalidType
-from onefold.names import TableId, faults_of_name, split_versioned_name
+from onefold.names import TableId, faults_of_name, fold_case, split_versioned_name
 from onefold.rules import Rules
 from onefold.types import Type, parse_type
 from onefold.view import RENDERER
@@ -50,7 +50,7 @@ class Settings:
     topic_table_created: str | None = None
     topic_schema_changes: str | None = None
     topic_dead_letter: str | None = None
-    rules: Rules = Rules()
+    rules: Rules = field(default_factory=Rules)
     tables: Mapping[str, Rules] = field(default_factory=dict)
     """Rules by `table` or `dataset.table`; the longer name wins."""
 
@@ -229,7 +229,7 @@ class _ConfigReader:
             return
         for column, text in value.items():
             try:
-                yield str(column).casefold(), parse_type(str(text))
+                yield fold_case(str(column)), parse_type(str(text))
             except InvalidType as error:
                 self._fault(f"{where}types.{column}: {error}")
 

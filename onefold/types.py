@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Union
 
 from onefold.errors import InvalidType
-from onefold.names import quote
+from onefold.names import fold_case, quote
 
 SCALARS = (
     "STRING", "BYTES", "BOOL", "INT64", "NUMERIC", "BIGNUMERIC", "FLOAT64",
@@ -68,6 +68,10 @@ Type = Union[Scalar, Range, Struct, Array]
 STRING = Scalar("STRING")
 JSON = Scalar("JSON")
 
+# BigQuery nests 15 levels of RECORD, each of them perhaps an array. A bound keeps hostile text from exhausting the stack.
+MAX_DEPTH = 50
+_SHOWN = 1_000
+
 _PLAIN_FIELD_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -102,12 +106,21 @@ def parse_type(text: str) -> Type:
 _TOKEN = re.compile(r"\s*(?:(?P<name>\w[\w-]*)|(?P<quoted>`(?:[^`\\]|\\.)*`)|(?P<mark>[<>(),]))")
 
 
+def _shown(text: str) -> str:
+    """Long enough for any type that a person reads; a hostile one cannot flood a log."""
+    return repr(text) if len(text) <= _SHOWN else f"{text[:_SHOWN]!r}…"
+
+
+def _next_character(text: str, at: int) -> int:
+    return len(text) - len(text[at:].lstrip()) + 1
+
+
 def _tokens(text: str) -> Iterator[str]:
     at, end = 0, len(text.rstrip())
     while at < end:
         match = _TOKEN.match(text, at)
         if not match:
-            raise InvalidType(f"type {text!r}: unexpected {text[at:].strip()[0]!r} at character {at + 1}")
+            raise InvalidType(f"type {_shown(text)}: unexpected {text[at:].strip()[0]!r} at character {_next_character(text, at)}")
         yield match.group().strip()
         at = match.end()
 
@@ -119,8 +132,17 @@ class _Parser:
         self._text = text
         self._tokens = list(_tokens(text))
         self._at = 0
+        self._depth = 0
 
     def type(self) -> Type:
+        self._depth += 1
+        if self._depth > MAX_DEPTH:
+            raise self._fault(f"nested deeper than {MAX_DEPTH} levels")
+        type_ = self._type()
+        self._depth -= 1
+        return type_
+
+    def _type(self) -> Type:
         word = self._next().upper()
         name = ALIASES.get(word, word)
         if name == "ARRAY":
@@ -205,4 +227,4 @@ class _Parser:
             raise self._fault(f"expected {token!r}, found {found!r}")
 
     def _fault(self, what: str) -> InvalidType:
-        return InvalidType(f"type {self._text!r}: {what}")
+        return InvalidType(f"type {_shown(self._text)}: {what}")

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from onefold.conversions import conversion_faults, losses
 from onefold.errors import SchemaConflict
 from onefold.joins import classic, join_all
+from onefold.names import fold_case
 from onefold.rules import Rules
 from onefold.types import STRING, Type
 

@@ -18,8 +18,9 @@ from typing import Literal
 
 from onefold.conversions import convert, null
 from onefold.errors import LimitExceeded
-from onefold.names import TableId, quote, quote_text, versioned_name
+from onefold.names import TableId, fold_case, quote, quote_text, versioned_name
 from onefold.rules import Rules
+from onefold.types import Array, Struct, Type
 from onefold.versions import Cast, Column, Version, casts, fold
 
 RENDERER = 1
@@ -101,14 +102,15 @@ def limit_faults(view: UnifiedView) -> list[str]:
 
 
 def limit_warnings(view: UnifiedView) -> list[str]:
-    if view.tables <= WARN_TABLES:
+    if view.tables < WARN_TABLES:
         return []
     return [f"{view.id}: {view.tables} of the {MAX_TABLES} tables that BigQuery allows in a query; consider `retire`"]
 
 
 def covered_versions(query: str, base: str) -> frozenset[str]:
     """The versions that a view's text reads, itself or through its leaves."""
-    tables = re.findall(rf"[.`]{re.escape(base)}_v_([A-Za-z0-9]+)`", query)
+    # After FROM only: a column, too, may be named like a table.
+    tables = re.findall(rf"\bFROM `(?:[^`]*\.)?{re.escape(base)}_v_([A-Za-z0-9]+)`", query)
     noted = [version for line in query.splitlines() if line.startswith(_COVERS) for version in line[len(_COVERS) :].split()]
     return frozenset([*tables, *noted])
 
@@ -119,7 +121,18 @@ def leaf_pattern(view: str) -> re.Pattern[str]:
 
 
 def _count_columns(columns: Iterable[Column]) -> int:
-    return sum(1 + str(column.type).count(",") + str(column.type).count("STRUCT<") for column in columns)
+    return sum(_count_fields(column.type) for column in columns)
+
+
+def _count_fields(type_: Type) -> int:
+    """A column or field, and all fields below it."""
+    match type_:
+        case Array(element):
+            return _count_fields(element)
+        case Struct(fields):
+            return 1 + sum(_count_fields(field.type) for field in fields)
+        case _:
+            return 1
 
 
 def _fitting_form(id_: TableId, writer: _Writer, versions: Sequence[Version]) -> tuple[str, Form, tuple[Leaf, ...]]:

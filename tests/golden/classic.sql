@@ -1,0 +1,24 @@
+CREATE OR REPLACE VIEW `my-project.shop.customer_unified` AS
+SELECT
+  CAST(v.`id` AS STRING) AS `id`,
+  IF(v.`address` IS NULL, NULL, TO_JSON_STRING(TO_JSON(v.`address`, stringify_wide_numbers => TRUE))) AS `address`,
+  IF(v.`tags` IS NULL, NULL, TO_JSON_STRING(TO_JSON(v.`tags`, stringify_wide_numbers => TRUE))) AS `tags`,
+  CAST(v.`seen` AS STRING) AS `seen`,
+  CAST(NULL AS JSON) AS `payload`
+FROM `my-project.shop.customer_v_1a` AS v
+UNION ALL
+SELECT
+  CAST(v.`ID` AS STRING) AS `id`,
+  IF(v.`Address` IS NULL, NULL, TO_JSON_STRING(TO_JSON(v.`Address`, stringify_wide_numbers => TRUE))) AS `address`,
+  v.`tags`,
+  STRING(v.`seen`, 'UTC') AS `seen`,
+  CAST(NULL AS JSON) AS `payload`
+FROM `my-project.shop.customer_v_2b` AS v
+UNION ALL
+SELECT
+  CAST(v.`id` AS STRING) AS `id`,
+  CAST(NULL AS STRING) AS `address`,
+  CAST(NULL AS STRING) AS `tags`,
+  CAST(v.`seen` AS STRING) AS `seen`,
+  v.`payload`
+FROM `my-project.shop.customer_v_3c` AS v;
