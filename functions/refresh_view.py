@@ -9,12 +9,14 @@ import flask
 import functions_framework
 
 from onefold.deliveries import Receiver
-from onefold.settings import load_settings
+from onefold.errors import OnefoldError, TryAgain
+from onefold.log import log
+from onefold.settings import Settings, load_settings
 
 
 @functools.cache
 def receiver() -> Receiver:
-    """Settings and clients, once per instance; what is wrong with the settings is said at the first request."""
+    """Settings and clients, once per instance. Clients are made at the first request, when their answer has a reader."""
     from onefold.bigquery import connect
     from onefold.pubsub import PubSub
 
@@ -33,5 +35,30 @@ def refresh_view(request: flask.Request) -> flask.typing.ResponseReturnValue:
     """
     if request.method != "POST":
         return "refresh_view takes Pub/Sub messages by POST\n", 405
-    receiver().receive(request.get_data())
+    try:
+        handle = receiver().receive
+    except OnefoldError as error:
+        tell_unready(error)
+        return "the function cannot start; its log says why\n", 500
+    try:
+        handle(request.get_data())
+    except TryAgain as error:  # logged already
+        return f"{error}\n", 500
     return "", 204
+
+
+def tell_unready(error: OnefoldError) -> None:
+    """Every fault in one line, where a traceback would have been many that say less."""
+    log("CRITICAL", f"the function cannot start: {error}", event="not_ready", reason=str(error), kind=type(error).__name__)
+
+
+def check_settings() -> Settings | None:
+    """Say at the start what is wrong with the settings. Requests are answered with 500, so that no message is lost."""
+    try:
+        return load_settings(os.environ)
+    except OnefoldError as error:
+        tell_unready(error)
+        return None
+
+
+check_settings()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
@@ -13,20 +14,39 @@ from google.api_core import exceptions as api
 from google.cloud import bigquery
 from google.cloud.bigquery.retry import DEFAULT_JOB_RETRY, DEFAULT_RETRY
 
-from onefold.errors import NothingFound, OnefoldError, Rejected, TryAgain, ViewChanged
+from onefold.errors import InvalidColumns, InvalidType, NothingFound, OnefoldError, Rejected, TryAgain, ViewChanged
 from onefold.names import TableId, fold_case, quote, quote_text, split_versioned_name, versions_pattern
 from onefold.types import parse_type
 from onefold.versions import Column, Version
-from onefold.warehouse import StoredView, ViewDraft, Warehouse
+from onefold.view import MAX_TEXT
+from onefold.warehouse import StoredView, ViewDraft, ViewExists, Warehouse
 
 # The client would retry for ten minutes by itself, longer than a message waits for its answer.
 _TIMEOUT = 30.0
 _RETRY = DEFAULT_RETRY.with_timeout(_TIMEOUT)
 _QUERY_RETRY = DEFAULT_JOB_RETRY.with_timeout(2 * _TIMEOUT)
-_RESTORE_TRIES = 5
+_PAGE = 1_000
+"""Tables listed in one call; the default is 50."""
+
+# A change of a view's query drops what people put on its columns, and only a second call can put it back. Between the two
+# the view's text holds it in a last line, and a label says so: whoever reads the view next can finish the write.
+_NOTES = "\n-- onefold keeps: "
+_UNFINISHED = "onefold_unfinished"
 
 # Besides 5xx, 429, timeouts and broken connections. A 403 right after a grant passes, and so does a quota.
-_PASSING_REASONS = frozenset({"rateLimitExceeded", "quotaExceeded", "jobRateLimitExceeded", "backendError", "accessDenied"})
+_PASSING_REASONS = frozenset(
+    {
+        "rateLimitExceeded",
+        "quotaExceeded",
+        "accessDenied",
+        "backendError",
+        "internalError",
+        "jobBackendError",
+        "jobInternalError",
+        "jobRateLimitExceeded",
+    }
+)
+_REQUEST_TIMEOUT = 408
 _PASSING = (
     api.ServerError,
     api.TooManyRequests,
@@ -37,6 +57,7 @@ _PASSING = (
     requests.exceptions.Timeout,
     requests.exceptions.ChunkedEncodingError,
     google.auth.exceptions.TransportError,
+    google.auth.exceptions.RefreshError,  # what the metadata server's troubles become
 )
 
 
@@ -77,7 +98,7 @@ class BigQueryWarehouse:
 
     def has_table(self, id_: TableId) -> bool:
         table = self._get(id_)
-        return table is not None and table.table_type == "TABLE"
+        return table is not None and table.table_type == "TABLE" and bool(table.schema)
 
     def list_bases(self, dataset: str) -> tuple[str, ...]:
         names = (split_versioned_name(item.table_id) for item in self._list(dataset) if item.table_type == "TABLE")
@@ -90,46 +111,57 @@ class BigQueryWarehouse:
         table = bigquery.Table(str(id_))
         _fill(table, draft)
         with _translated(str(id_), not_found=_missing_on_write):
-            self._call(self._client.create_table, table)
+            try:
+                self._call(self._client.create_table, table)
+            except api.Conflict as error:
+                raise ViewExists(f"{id_} was created by somebody else") from error
 
     def update_view(self, stored: StoredView, draft: ViewDraft) -> None:
-        # The client sends If-Match with the etag of the object that it is given.
-        table = bigquery.Table.from_api_repr({"tableReference": _reference(stored.id), "etag": stored.etag})
-        _fill(table, draft)
         with _translated(str(stored.id), not_found=_missing_on_write):
-            written = self._call(self._client.update_table, table, ["view_query", "description", "labels"])
-        if any(_is_annotated(field) for field in stored.schema):
-            self._restore_annotations(stored, written)
+            if draft.query == stored.query:
+                self._update_around_query(stored, draft)
+            else:
+                self._update_query(stored, draft)
 
-    def _restore_annotations(self, stored: StoredView, written: bigquery.Table) -> None:
-        """Put back what the change of the query dropped. Only we know it now, so a conflict is tried again here."""
-        for _ in range(_RESTORE_TRIES):
-            written.schema = _with_annotations(written.schema, stored.schema)
-            try:
-                with _translated(str(stored.id), not_found=ViewChanged):
-                    self._call(self._client.update_table, written, ["schema"])
-                return
-            except ViewChanged:
-                present = self._get(stored.id)
-                if present is None:
-                    return
-                written = present
-        raise TryAgain(f"{stored.id}: the descriptions of its columns could not be put back, others keep writing it")
+    def _update_around_query(self, stored: StoredView, draft: ViewDraft) -> None:
+        table = _table_to_update(stored, draft)
+        fields = ["description", "labels"]
+        if stored.unfinished:
+            table.schema = list(stored.schema)
+            fields.append("schema")
+        self._call(self._client.update_table, table, fields)
+
+    def _update_query(self, stored: StoredView, draft: ViewDraft) -> None:
+        table = _table_to_update(stored, draft)
+        noted = [field for field in stored.schema if _is_annotated(field)]
+        if noted:
+            table.view_query = _with_notes(draft.query, noted)
+            table.labels = {**table.labels, _UNFINISHED: "yes"}
+        written = self._call(self._client.update_table, table, ["view_query", "description", "labels"])
+        if noted:
+            written.schema = _with_annotations(written.schema, noted)
+            written.labels = {_UNFINISHED: None}
+            self._call(self._client.update_table, written, ["schema", "labels"])
 
     def delete_view(self, id_: TableId) -> None:
         with _translated(str(id_)):
             self._call(self._client.delete_table, str(id_), not_found_ok=True)
 
     def _stored(self, id_: TableId, table: bigquery.Table) -> StoredView:
-        schema = list(table.schema)
+        labels = {key: value for key, value in table.labels.items() if key != _UNFINISHED}
+        is_view = table.table_type == "VIEW"
+        query, _, notes = (table.view_query or "").partition(_NOTES)
+        unfinished = _UNFINISHED in table.labels
+        schema = _with_annotations(table.schema, _read_notes(notes)) if unfinished else table.schema
         return StoredView(
             id=id_,
-            is_view=table.table_type == "VIEW",
-            query=table.view_query or "",
-            columns=tuple(Column(field.name, parse_type(type_string(field))) for field in schema),
+            is_view=is_view,
+            query=query,
+            columns=tuple(Column(field.name, parse_type(type_string(field))) for field in schema) if is_view else (),
             description=table.description or "",
-            labels=dict(table.labels),
+            labels=labels,
             etag=table.etag,
+            unfinished=unfinished,
             schema=tuple(schema),
         )
 
@@ -143,7 +175,12 @@ class BigQueryWarehouse:
 
     def _list(self, dataset: str) -> list[Any]:
         with _translated(f"dataset {dataset}", not_found=NothingFound):
-            return list(self._call(self._client.list_tables, f"{self.project}.{dataset}"))
+            listed = self._client.list_tables(f"{self.project}.{dataset}", page_size=_PAGE, retry=_RETRY, timeout=_TIMEOUT)
+            items: list[Any] = []
+            for page in listed.pages:
+                self._calls += 1
+                items += page
+            return items
 
     def _query(self, sql: str) -> Iterator[dict[str, Any]]:
         self._calls += 1
@@ -158,14 +195,25 @@ class BigQueryWarehouse:
 
 
 def versions_from_rows(rows: Iterable[Mapping[str, Any]]) -> tuple[Version, ...]:
-    """Versions from rows of INFORMATION_SCHEMA.COLUMNS, each with its table's creation time; in the order of the rows."""
+    """Versions from rows of INFORMATION_SCHEMA.COLUMNS, each with its table's creation time; in the order of the rows.
+
+    Raises:
+        InvalidColumns: all columns of a type that is not known.
+    """
     columns: dict[str, list[Column]] = {}
     created: dict[str, Any] = {}
+    faults = []
     for row in sorted(rows, key=lambda row: int(row["ordinal_position"])):
         split = split_versioned_name(row["table_name"])
-        if split:
+        if not split:
+            continue
+        try:
             columns.setdefault(split[1], []).append(Column(row["column_name"], parse_type(row["data_type"])))
-            created[split[1]] = row["creation_time"]
+        except InvalidType as error:
+            faults.append(f"table {row['table_name']}, column {row['column_name']}: {error}")
+        created[split[1]] = row["creation_time"]
+    if faults:
+        raise InvalidColumns(faults)
     return tuple(Version(version, tuple(found), created[version]) for version, found in columns.items())
 
 
@@ -182,17 +230,34 @@ def _columns_query(base: TableId) -> str:
 
 def _missing_on_write(message: str) -> OnefoldError:
     """A dataset that is not there is final; a table or a leaf that has just gone is a change like any other."""
-    return NothingFound(message) if "dataset" in message.lower() else ViewChanged(message)
+    # Not any "dataset": the client puts the address, which has `/datasets/` in it, before BigQuery's own words.
+    return NothingFound(message) if "Not found: Dataset" in message else ViewChanged(message)
 
 
-def _reference(id_: TableId) -> dict[str, str | None]:
-    return {"projectId": id_.project, "datasetId": id_.dataset, "tableId": id_.table}
+def _table_to_update(stored: StoredView, draft: ViewDraft) -> bigquery.Table:
+    """The client sends If-Match with the etag of the object that it is given. A label set to None is removed."""
+    reference = {"projectId": stored.id.project, "datasetId": stored.id.dataset, "tableId": stored.id.table}
+    table = bigquery.Table.from_api_repr({"tableReference": reference, "etag": stored.etag})
+    _fill(table, draft)
+    former = [*stored.labels, _UNFINISHED] if stored.unfinished else [*stored.labels]
+    table.labels = {**dict.fromkeys(former), **draft.labels}
+    return table
 
 
 def _fill(table: bigquery.Table, draft: ViewDraft) -> None:
     table.view_query = draft.query
     table.description = draft.description or None
     table.labels = dict(draft.labels)
+
+
+def _with_notes(query: str, noted: Iterable[bigquery.SchemaField]) -> str:
+    """Where there is no room for them, a write that breaks off loses them: a text that fits comes first."""
+    text = f"{query}{_NOTES}{json.dumps([field.to_api_repr() for field in noted])}"
+    return text if len(text) <= MAX_TEXT else query
+
+
+def _read_notes(notes: str) -> list[bigquery.SchemaField]:
+    return [bigquery.SchemaField.from_api_repr(resource) for resource in json.loads(notes)] if notes else []
 
 
 def type_string(field: bigquery.SchemaField) -> str:
@@ -208,7 +273,8 @@ def type_string(field: bigquery.SchemaField) -> str:
 
 
 def _is_annotated(field: bigquery.SchemaField) -> bool:
-    return bool(field.description or field.policy_tags) or any(_is_annotated(part) for part in field.fields)
+    tags = field.policy_tags.names if field.policy_tags else ()
+    return bool(field.description or tags) or any(_is_annotated(part) for part in field.fields)
 
 
 def _with_annotations(
@@ -243,7 +309,8 @@ def _translated(what: str, not_found: Callable[[str], OnefoldError] | None = Non
     except _PASSING as error:
         raise TryAgain(f"{what}: {error}") from error
     except api.GoogleAPICallError as error:
-        kind = TryAgain if _reasons(error) & _PASSING_REASONS else Rejected
+        passing = error.code == _REQUEST_TIMEOUT or _reasons(error) & _PASSING_REASONS
+        kind = TryAgain if passing else Rejected
         raise kind(f"{what}: {error.message}") from error
 
 

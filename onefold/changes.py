@@ -22,8 +22,8 @@ class Severity(IntEnum):
 
 Kind = Literal["view created", "view removed", "added", "removed", "retyped"]
 
-# Queries go on within a family: numbers compare with numbers, times with times.
-_FAMILIES = ({"BOOL", "INT64", "NUMERIC", "BIGNUMERIC", "FLOAT64"}, {"DATE", "DATETIME", "TIMESTAMP"})
+# Queries go on within a family: numbers compare with numbers, times with times. A BOOL is no number to GoogleSQL.
+_FAMILIES = ({"INT64", "NUMERIC", "BIGNUMERIC", "FLOAT64"}, {"DATE", "DATETIME", "TIMESTAMP"})
 
 
 @dataclass(frozen=True)
@@ -90,14 +90,20 @@ def _compare_types(old: Type, new: Type, path: str) -> Iterator[Change]:
         return
     if isinstance(old, Struct) and isinstance(new, Struct):
         yield from _compare(old.fields, new.fields, f"{path}.")
-    elif isinstance(old, Array) and isinstance(new, Array):
+    elif isinstance(old, Array) and isinstance(new, Array) and _are_structs(old, new):
         yield from _compare_types(old.element, new.element, path)
     else:
         severity = Severity.WARNING if _same_family(old, new) else Severity.CRITICAL
         yield Change("retyped", path, severity, old=str(old), new=str(new))
 
 
+def _are_structs(*arrays: Array) -> bool:
+    return all(isinstance(array.element, Struct) for array in arrays)
+
+
 def _same_family(old: Type, new: Type) -> bool:
+    if isinstance(old, Array) and isinstance(new, Array):
+        return _same_family(old.element, new.element)
     if not isinstance(old, Scalar) or not isinstance(new, Scalar):
         return False
     return any({old.name, new.name} <= family for family in _FAMILIES)

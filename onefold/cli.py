@@ -59,7 +59,7 @@ def cli(context: click.Context, config: Path | None) -> None:
     "columns",
     metavar="FILE",
     required=True,
-    type=click.File("r"),
+    type=click.File("rb"),
     help="Rows of INFORMATION_SCHEMA.COLUMNS as a JSON array or JSON lines; - is standard input.",
 )
 @click.option("--dataset", metavar="D", help="The dataset of the versioned tables.")
@@ -77,6 +77,8 @@ def render(
     """
     from onefold.show import view_as_dict
 
+    if ddl and as_json:
+        raise click.UsageError("Say --ddl or --json, not both.")
     if ddl and not dataset:
         raise click.UsageError("--ddl names the view, and for that it needs --dataset.")
     if project and not dataset:
@@ -84,9 +86,9 @@ def render(
     check_names([("table", table), *_given(("dataset", dataset), ("project", project))])
     settings = _settings(context)
     base = TableId(project, dataset, table)
-    versions = in_order(read_columns(columns.read(), table), settings.rules_for(base))
+    versions = in_order(read_columns(_text(columns), table), settings.rules_for(base))
     if not versions:
-        raise NothingFound(f"{columns.name}: no rows of a table named {table}_v_<letters and digits>")
+        raise NothingFound(f"{_name(columns)}: no rows of a table named {table}_v_<letters and digits>")
     view = build_view(settings.view_of(base), base, versions, settings.rules_for(base))
     for warning in [*limit_faults(view), *limit_warnings(view)]:
         _say("yellow", f"Warning: {warning}")
@@ -204,7 +206,10 @@ def demo() -> int:
     """Show the main job on this machine: an embedded BigQuery, the real function, two test messages, a real history."""
     from onefold.local.demo import run_demo
 
-    run_demo(Console())
+    try:
+        run_demo(Console())
+    except ModuleNotFoundError as error:
+        raise click.ClickException(f"{error.name} is missing: pip install 'onefold[local]'") from error
     return OK
 
 
@@ -232,6 +237,17 @@ def _connect(context: click.Context, project: str | None, dataset: str, table: s
     check_names([("dataset", dataset), *_given(("table", table), ("project", project))])
     settings = _settings(context)
     return settings, connect(project or settings.project)
+
+
+def _text(file: Any) -> str:
+    try:
+        return str(file.read().decode())
+    except UnicodeDecodeError as error:
+        raise click.ClickException(f"{_name(file)} is not UTF-8 text: {error}") from error
+
+
+def _name(file: Any) -> str:
+    return str(getattr(file, "name", "-"))
 
 
 def _given(*named: tuple[str, str | None]) -> list[tuple[str, str]]:
@@ -263,9 +279,9 @@ def _say_done(plan: Any) -> None:
     done = {"none": "is up to date", "create": "created", "update": "updated", "remove": "removed"}[plan.action]
     view = plan.view.id if plan.view else plan.stored.id
     console = Console()
-    console.print(f"{view} {done}", highlight=False)
+    console.print(f"{view} {done}", highlight=False, soft_wrap=True)
     show_changes(console, plan.changes)
 
 
 def _say(colour: str, text: str) -> None:
-    _stderr.print(f"[{colour}]{text.replace('[', chr(92) + '[')}[/]")
+    _stderr.print(text, style=colour, markup=False)

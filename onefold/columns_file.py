@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -47,18 +48,22 @@ def read_columns(text: str, base: str) -> tuple[Version, ...]:
 
 
 def _rows(text: str) -> Iterator[Any]:
+    text = text.removeprefix("\N{BYTE ORDER MARK}")
     try:
         content = json.loads(text)
         yield from content if isinstance(content, list) else [content]
         return
+    except RecursionError as error:
+        raise InvalidColumns("the file is nested too deeply to be rows of INFORMATION_SCHEMA.COLUMNS") from error
     except ValueError as error:
         if text.lstrip().startswith("["):
             raise InvalidColumns(f"the file is no JSON array: {error}") from error
-    for number, line in enumerate(text.splitlines(), 1):
+    # Not splitlines: a name may hold a character that is the end of a line to Unicode, and is none to JSON.
+    for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
             try:
                 yield json.loads(line)
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
                 raise InvalidColumns(f"line {number} is not JSON: {error}") from error
 
 
@@ -76,7 +81,7 @@ def _read(raw: Any, number: int, base: str, faults: list[str]) -> _Row | None:
     try:
         column = Column(str(raw["column_name"]), parse_type(str(raw["data_type"])))
         return _Row(split[1], column, int(raw["ordinal_position"]), _time(raw.get("creation_time")))
-    except (InvalidType, ValueError, TypeError) as error:
+    except (InvalidType, ValueError, TypeError, OverflowError) as error:
         faults.append(f"row {number}, column {raw['column_name']} of {raw['table_name']}: {error}")
         return None
 
@@ -93,6 +98,6 @@ def _faults_of_versions(found: Mapping[str, list[_Row]]) -> Iterator[str]:
     if len({row.created is None for rows in found.values() for row in rows}) > 1:
         yield "some rows have a creation_time and some have none: give it for all or for none"
     for version, rows in found.items():
-        names = [fold_case(row.column.name) for row in rows]
-        if repeated := sorted({name for name in names if names.count(name) > 1}):
+        names = Counter(fold_case(row.column.name) for row in rows)
+        if repeated := sorted(name for name, count in names.items() if count > 1):
             yield f"version {version} has two columns named {', '.join(repeated)}"

@@ -38,7 +38,8 @@ _NARROWING = {
     ("TIMESTAMP", "TIME"): "SAFE.TIME({x}, {zone})",
     # Text that is a DATETIME names no zone: only other text may be cast, or the session's default zone would decide.
     ("STRING", "TIMESTAMP"): (
-        "IF(SAFE_CAST({x} AS DATETIME) IS NULL, SAFE_CAST({x} AS TIMESTAMP), SAFE.TIMESTAMP(SAFE_CAST({x} AS DATETIME), {zone}))"
+        "IF(SAFE_CAST({x} AS DATETIME) IS NULL, SAFE_CAST({x} AS TIMESTAMP), "
+        "SAFE.TIMESTAMP(SAFE_CAST({x} AS DATETIME), {zone}))"
     ),
     ("STRING", "GEOGRAPHY"): "SAFE.ST_GEOGFROMTEXT({x})",
     ("STRING", "JSON"): "SAFE.PARSE_JSON({x}, wide_number_mode => 'round')",

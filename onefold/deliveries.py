@@ -8,12 +8,14 @@ from __future__ import annotations
 import hashlib
 import json
 import time
+import traceback
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from onefold.changes import highest
-from onefold.errors import InvalidMessage, NothingFound, OnefoldError, TryAgain
-from onefold.events import DatasetHint, OtherTable, TableHint, parse_event, read_delivery, table_message
+from onefold.errors import InvalidMessage, NothingFound, OnefoldError, Rejected, TryAgain
+from onefold.events import DatasetHint, Delivery, OtherTable, TableHint, parse_event, read_delivery, table_message
 from onefold.log import log
 from onefold.names import TableId
 from onefold.pubsub import Message, Publisher
@@ -25,6 +27,8 @@ from onefold.warehouse import Warehouse
 # Pub/Sub, "Quotas and limits": 10 MB a message with its attributes, 1,024 bytes an attribute's value.
 MAX_DATA = 9_000_000
 MAX_ATTRIBUTE = 1_024
+# Cloud Logging takes 256 KB an entry; all changes are on the topic for them.
+MAX_LOGGED_CHANGES = 200
 
 
 @dataclass(frozen=True)
@@ -41,17 +45,28 @@ class Receiver:
         Raises:
             TryAgain: trouble that may pass.
         """
-        data = body
         try:
-            data = read_delivery(body).data
-            self._handle(parse_event(data))
+            self._handle_or_put_aside(body)
         except TryAgain as error:
             log("WARNING", f"to be delivered again: {error}", event="try_again", reason=str(error))
+            raise
+        except Exception as error:
+            # A fault of ours: the message is kept by being delivered again.
+            reason = f"{type(error).__name__}: {error}"
+            log("CRITICAL", f"failed: {reason}", event="failed", reason=reason, stack_trace=traceback.format_exc())
+            raise
+
+    def _handle_or_put_aside(self, body: bytes) -> None:
+        delivery = Delivery(body)
+        try:
+            delivery = read_delivery(body)
+            self._handle(parse_event(delivery.data))
+        except TryAgain:
             raise
         except NothingFound as error:
             log("WARNING", f"nothing to do: {error}", event="nothing_found", reason=str(error))
         except OnefoldError as error:
-            self._put_aside(data, error)
+            self._put_aside(delivery, error)
 
     def _handle(self, event: TableHint | DatasetHint | OtherTable) -> None:
         if isinstance(event, OtherTable):
@@ -103,7 +118,8 @@ class Receiver:
             shortcut=plan.shortcut,
             versions=len(plan.view.versions) if plan.view else None,
             form=plan.view.form if plan.view else None,
-            changes=[change.as_dict() for change in plan.changes],
+            changes=[change.as_dict() for change in plan.changes[:MAX_LOGGED_CHANGES]],
+            changes_count=len(plan.changes),
             warnings=limit_warnings(plan.view) if plan.view else None,
             calls=self.warehouse.calls - calls,
             milliseconds=round((time.monotonic() - started) * 1000),
@@ -112,18 +128,28 @@ class Receiver:
     def _announce(self, plan: Plan) -> None:
         announce(self.publisher, self.settings, plan)
 
-    def _put_aside(self, data: bytes, error: OnefoldError) -> None:
+    def _put_aside(self, delivery: Delivery, error: OnefoldError) -> None:
         """Log the reason, and keep the original bytes in the dead-letter topic, in parts where they are too large."""
-        reason = str(error)
-        log("ERROR", f"put aside: {reason}", event="put_aside", reason=reason, kind=type(error).__name__, bytes=len(data))
+        reason, kind, size = str(error), type(error).__name__, len(delivery.data)
+        log("ERROR", f"put aside: {reason}", event="put_aside", reason=reason, kind=kind, bytes=size, message_id=delivery.id)
         topic = self.settings.topic_dead_letter
         if not topic:
             return
-        parts = [data[start : start + MAX_DATA] for start in range(0, len(data), MAX_DATA)] or [b""]
-        attributes = {"reason": _fitting(reason), "kind": type(error).__name__}
-        numbered = [{**attributes, "part": f"{n}/{len(parts)}"} for n in range(1, len(parts) + 1)]
-        # Pub/Sub wants data or an attribute, so an empty message can be kept as well.
-        self.publisher.publish(topic, [Message(part, extra) for part, extra in zip(parts, numbered, strict=True)])
+        try:
+            self.publisher.publish(topic, dead_letters(delivery, {"reason": _fitting(reason), "kind": kind}))
+        except Rejected as rejected:
+            # It would be refused each time, and a message that cannot be handled must not come back for ever.
+            log("CRITICAL", f"not kept: {rejected}", event="not_kept", reason=str(rejected), message_id=delivery.id)
+
+
+def dead_letters(delivery: Delivery, attributes: Mapping[str, str]) -> list[Message]:
+    """The original bytes, in parts that Pub/Sub takes; a digest of the whole tells which parts belong together."""
+    data = delivery.data
+    # Pub/Sub wants data or an attribute, so an empty message can be kept as well.
+    parts = [data[start : start + MAX_DATA] for start in range(0, len(data), MAX_DATA)] or [b""]
+    identifier = {"message_id": delivery.id} if delivery.id else {}
+    common = {**attributes, **identifier, "sha256": hashlib.sha256(data).hexdigest()}
+    return [Message(part, {**common, "part": f"{n}/{len(parts)}"}) for n, part in enumerate(parts, 1)]
 
 
 def announce(publisher: Publisher, settings: Settings, plan: Plan) -> None:
@@ -133,12 +159,13 @@ def announce(publisher: Publisher, settings: Settings, plan: Plan) -> None:
 
 
 def schema_change_message(plan: Plan) -> Message:
-    """The changes as JSON. `id` is the same for the same change, however often it is announced."""
+    """The changes as JSON. `id` is the same for the same change of the same state, however often it is announced."""
     severity = highest(plan.changes).name
     query = plan.view.query if plan.view else ""
     view = plan.view.id if plan.view else plan.stored.id if plan.stored else plan.base
+    before = f"{plan.stored.etag}\n{plan.stored.query}" if plan.stored else ""
     body: dict[str, Any] = {
-        "id": hashlib.sha256(f"{view}\n{query}".encode()).hexdigest()[:32],
+        "id": hashlib.sha256(f"{view}\n{before}\n{query}".encode()).hexdigest()[:32],
         "dataset": plan.base.dataset,
         "table": plan.base.table,
         "view": str(view),
@@ -160,4 +187,4 @@ def _done(plan: Plan) -> str:
 
 
 def _fitting(text: str) -> str:
-    return text.encode()[:MAX_ATTRIBUTE].decode(errors="ignore")
+    return text.encode(errors="replace")[:MAX_ATTRIBUTE].decode(errors="ignore")

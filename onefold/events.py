@@ -17,7 +17,8 @@ from typing import Any
 from onefold.errors import InvalidMessage
 from onefold.names import faults_of_name, split_versioned_name
 
-_RESOURCE = re.compile(r"projects/(?P<project>[^/]+)/datasets/(?P<dataset>[^/]+)/tables/(?P<table>[^/]+)")
+_RESOURCE = re.compile(r"projects/(?P<project>[^/]+)/datasets/(?P<dataset>[^/]+)/tables/(?P<table>[^/]{1,1024})")
+_MESSAGE_ID = re.compile(r"[A-Za-z0-9_-]{1,200}")
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ class DatasetHint:
 
 @dataclass(frozen=True)
 class OtherTable:
-    """An audit log entry about a table that is not a versioned one: nothing to do."""
+    """An audit log entry about a view, or about a table that is not a versioned one: nothing to do."""
 
     resource: str
 
@@ -72,7 +73,8 @@ def read_delivery(body: bytes) -> Delivery:
     if not isinstance(data, str) or not data:
         raise InvalidMessage("the Pub/Sub message has no data")
     identifier = message.get("messageId")
-    return Delivery(_base64(data), identifier if isinstance(identifier, str) else None)
+    known = isinstance(identifier, str) and _MESSAGE_ID.fullmatch(identifier)
+    return Delivery(_base64(data), identifier if known else None)
 
 
 def parse_event(data: bytes) -> Event:
@@ -114,16 +116,21 @@ def _faults(content: Mapping[str, Any]) -> Iterator[str]:
     if "dataset" not in content:
         yield "the message names no `dataset`"
     else:
-        yield from faults_of_name("dataset", content["dataset"])
+        yield from _name_faults("dataset", content["dataset"])
     if "table" not in content:
         return
     table = content["table"]
     if not isinstance(table, dict):
         yield "`table` is not an object with a `name`"
         return
-    yield from faults_of_name("table", table["name"]) if "name" in table else ["`table` has no `name`"]
+    yield from _name_faults("table", table["name"]) if "name" in table else ["`table` has no `name`"]
     if table.get("version") is not None:
-        yield from faults_of_name("version", table["version"])
+        yield from _name_faults("version", table["version"])
+
+
+def _name_faults(kind: str, name: object) -> list[str]:
+    # What is no text is not even shown: nested as deeply as JSON may be, it would exhaust the stack.
+    return faults_of_name(kind, name) if isinstance(name, str) else [f"the {kind} is not a text"]
 
 
 def _audit_entry(payload: Any) -> Event:
@@ -136,7 +143,7 @@ def _audit_entry(payload: Any) -> Event:
     if not match:
         raise InvalidMessage("the audit log entry's resourceName is not projects/P/datasets/D/tables/T")
     split = split_versioned_name(match["table"])
-    if not split:
+    if not split or _is_view(metadata):
         return OtherTable(match["table"])
     base, version = split
     named = (("project", match["project"]), ("dataset", match["dataset"]), ("table", base), ("version", version))
@@ -144,6 +151,13 @@ def _audit_entry(payload: Any) -> Event:
     if faults:
         raise InvalidMessage(faults)
     return TableHint(match["dataset"], base, version if "tableCreation" in metadata else None, match["project"])
+
+
+def _is_view(metadata: Mapping[str, Any]) -> bool:
+    """Only the creation says so, by its query; a deletion costs a look at the versions that are left."""
+    creation = metadata.get("tableCreation")
+    table = creation.get("table") if isinstance(creation, dict) else None
+    return isinstance(table, dict) and bool(table.get("view") or table.get("materializedView"))
 
 
 def _json_object(data: bytes, what: str) -> dict[str, Any]:

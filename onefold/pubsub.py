@@ -23,7 +23,7 @@ class Publisher(Protocol):
 
         Raises:
             TryAgain: trouble that may pass.
-            Rejected: the topic does not exist, or may not be written.
+            Rejected: the topic does not exist, or does not take such a message.
         """
 
 
@@ -36,14 +36,22 @@ class PubSub:
 
     def publish(self, topic: str, messages: Iterable[Message]) -> list[str]:
         from google.api_core import exceptions as api
+        from google.auth import exceptions as auth
+
+        path = topic if topic.startswith("projects/") else f"projects/{self._project}/topics/{topic}"
+        try:
+            futures = [self._publisher().publish(path, message.data, **message.attributes) for message in messages]
+            return [future.result(timeout=_TIMEOUT) for future in futures]
+        except auth.DefaultCredentialsError as error:
+            raise Rejected(f"no credentials: run `gcloud auth application-default login` ({error})") from error
+        except (api.NotFound, api.InvalidArgument, ValueError) as error:  # the client's own limits are ValueErrors
+            raise Rejected(f"topic {path}: {error}") from error
+        except (api.GoogleAPICallError, api.RetryError, auth.GoogleAuthError, TimeoutError) as error:
+            # A denied permission, too, passes: right after a grant.
+            raise TryAgain(f"topic {path}: {str(error) or type(error).__name__}") from error
+
+    def _publisher(self) -> Any:
         from google.cloud import pubsub_v1
 
         self._client = self._client or pubsub_v1.PublisherClient()
-        path = topic if topic.startswith("projects/") else f"projects/{self._project}/topics/{topic}"
-        try:
-            futures = [self._client.publish(path, message.data, **message.attributes) for message in messages]
-            return [future.result(timeout=_TIMEOUT) for future in futures]
-        except (api.NotFound, api.PermissionDenied, api.InvalidArgument) as error:
-            raise Rejected(f"topic {path}: {error.message}") from error
-        except (api.GoogleAPICallError, api.RetryError, TimeoutError) as error:
-            raise TryAgain(f"topic {path}: {error}") from error
+        return self._client

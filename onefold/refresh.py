@@ -3,10 +3,14 @@
 The order is what makes it safe without a lock: first the view with its etag, then the versions, then the write with
 If-Match. Whoever wrote in between had read versions that may be older or newer than ours; the write fails, and
 everything starts again from the read.
+
+A view in two levels has leaves, and nothing ties a leaf's removal to the view that reads it. So leaves are written before
+the view, removed after it, and looked for whenever the whole view is computed: one that is missing is written again.
 """
 
 from __future__ import annotations
 
+import contextlib
 import random
 import time
 from collections.abc import Callable
@@ -20,13 +24,20 @@ from onefold.names import TableId, versioned_name, versions_pattern
 from onefold.settings import Settings
 from onefold.versions import Version, in_order
 from onefold.view import UnifiedView, build_view, covered_versions, leaf_pattern, limit_faults
-from onefold.warehouse import StoredView, ViewDraft, Warehouse
+from onefold.warehouse import StoredView, ViewDraft, ViewExists, Warehouse
 
 LABEL = "onefold_rules"
+LEAVES_LABEL = "onefold_leaves"
+"""Says that there may be leaves to remove, also after the view itself reads none any more."""
+
 TRIES = 10
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.25, 8.0
 
 Action = Literal["none", "create", "update", "remove"]
+
+
+class _LeafRemoved(ViewChanged):
+    """The view reads a leaf that is gone: no shortcut may hide that."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +84,7 @@ def plan_refresh(
     view = build_view(id_, base, versions, settings.rules_for(base))
     if faults := limit_faults(view):
         raise LimitExceeded(faults)
-    return _plan_write(base, view, stored, fingerprint)
+    return _plan_write(warehouse, base, view, stored, fingerprint)
 
 
 def refresh(
@@ -96,19 +107,24 @@ def refresh(
         As `plan_refresh`, and TryAgain where others kept writing the view through all tries.
     """
     for attempt in range(TRIES):
+        if attempt:
+            sleep(random.uniform(0, min(_LONGEST_PAUSE, _FIRST_PAUSE * 2 ** (attempt - 1))))  # noqa: S311
         try:
             plan = plan_refresh(warehouse, base, settings, version, prune)
             if plan.changes:
                 announce(plan)
-            _apply(warehouse, plan)
+            _apply(warehouse, plan, settings)
             return plan
+        except _LeafRemoved:
+            version = None
         except ViewChanged:
-            sleep(random.uniform(0, min(_LONGEST_PAUSE, _FIRST_PAUSE * 2**attempt)))  # noqa: S311
+            continue
     raise TryAgain(f"{settings.view_of(base)}: others wrote it during each of {TRIES} tries")
 
 
 def _covers(stored: StoredView, base: TableId, version: str, fingerprint: str) -> bool:
-    return stored.labels.get(LABEL) == fingerprint and version in covered_versions(stored.query, base.table)
+    same_rules = not stored.unfinished and stored.labels.get(LABEL) == fingerprint
+    return same_rules and version in covered_versions(stored.query, base.table)
 
 
 def _wait_for(warehouse: Warehouse, base: TableId, version: str | None, found: tuple[Version, ...]) -> None:
@@ -130,49 +146,98 @@ def _plan_removal(base: TableId, stored: StoredView | None, prune: bool, retired
     )
 
 
-def _plan_write(base: TableId, view: UnifiedView, stored: StoredView | None, fingerprint: str) -> Plan:
+def _plan_write(warehouse: Warehouse, base: TableId, view: UnifiedView, stored: StoredView | None, fingerprint: str) -> Plan:
     description = describe(stored.description if stored else "", view.casts)
-    labels = {**(stored.labels if stored else {}), LABEL: fingerprint}
-    draft = ViewDraft(view.query, description, labels)
+    draft = ViewDraft(view.query, description, _labels(view, stored, fingerprint))
     if stored is None:
         return Plan(base, "create", view, None, draft, (view_created(),))
-    same = (stored.query, stored.description, dict(stored.labels)) == (draft.query, draft.description, labels)
     changes = compare(stored.columns, view.columns) if stored.query != view.query else ()
-    return Plan(base, "none" if same else "update", view, stored, draft, changes)
+    done = _is_as_drafted(stored, draft) and _has_its_leaves(warehouse, view)
+    return Plan(base, "none" if done else "update", view, stored, draft, changes)
 
 
-def _apply(warehouse: Warehouse, plan: Plan) -> None:
+def _labels(view: UnifiedView, stored: StoredView | None, fingerprint: str) -> dict[str, str]:
+    """What people set, and ours."""
+    labels = {**(stored.labels if stored else {}), LABEL: fingerprint}
+    labels.pop(LEAVES_LABEL, None)
+    if view.leaves or (stored and _leaves_read(view.id, stored.query)):
+        labels[LEAVES_LABEL] = "yes"
+    return labels
+
+
+def _is_as_drafted(stored: StoredView, draft: ViewDraft) -> bool:
+    if stored.unfinished:
+        return False
+    return (stored.query, stored.description, dict(stored.labels)) == (draft.query, draft.description, dict(draft.labels))
+
+
+def _has_its_leaves(warehouse: Warehouse, view: UnifiedView) -> bool:
+    """Whether its leaves are there, and no others."""
+    return not view.leaves or _present_leaves(warehouse, view.id) == _leaves_of(view)
+
+
+def _leaves_of(view: UnifiedView) -> frozenset[str]:
+    return frozenset(leaf.id.table for leaf in view.leaves)
+
+
+def _leaves_read(view: TableId, query: str) -> frozenset[str]:
+    return frozenset(leaf_pattern(view.table).findall(query))
+
+
+def _present_leaves(warehouse: Warehouse, view: TableId) -> frozenset[str]:
+    pattern = leaf_pattern(view.table)
+    return frozenset(name for name in warehouse.list_views(view.dataset or "") if pattern.fullmatch(name))
+
+
+def _may_have_leaves(stored: StoredView | None) -> bool:
+    return stored is not None and (LEAVES_LABEL in stored.labels or bool(_leaves_read(stored.id, stored.query)))
+
+
+def _apply(warehouse: Warehouse, plan: Plan, settings: Settings) -> None:
     if plan.action == "remove" and plan.stored:
-        warehouse.delete_view(plan.stored.id)
-        _remove_leaves(warehouse, plan.stored.id, plan.stored.query, keep=frozenset())
+        _remove(warehouse, plan.stored)
+        # A deletion cannot be made conditional, so a version that came meanwhile is looked for afterwards.
+        if in_order(warehouse.read_versions(plan.base), settings.rules_for(plan.base)):
+            raise ViewChanged(f"{plan.stored.id} was removed while a version of it was created")
     elif plan.action in ("create", "update") and plan.view and plan.draft:
         _write(warehouse, plan.view, plan.stored, plan.draft)
+
+
+def _remove(warehouse: Warehouse, stored: StoredView) -> None:
+    """The view goes last: while it is there, a removal that broke off is known and can be finished."""
+    if _may_have_leaves(stored):
+        for name in sorted(_present_leaves(warehouse, stored.id)):
+            warehouse.delete_view(stored.id.sibling(name))
+    warehouse.delete_view(stored.id)
 
 
 def _write(warehouse: Warehouse, view: UnifiedView, stored: StoredView | None, draft: ViewDraft) -> None:
     """Leaves first, then the view over them, then away with the leaves that it no longer reads."""
     for leaf in view.leaves:
-        try:
+        # One that is there already is the same: its name is a digest of its text.
+        with contextlib.suppress(ViewExists):
             warehouse.create_view(leaf.id, ViewDraft(leaf.query))
-        except ViewChanged:
-            continue  # it is there already, and its name is a digest of its text
     if stored is None:
         warehouse.create_view(view.id, draft)
     else:
         warehouse.update_view(stored, draft)
-    keep = frozenset(leaf.id.table for leaf in view.leaves)
-    _remove_leaves(warehouse, view.id, stored.query if stored else "", keep)
+    if view.leaves or _may_have_leaves(stored):
+        _remove_leaves(warehouse, view.id, keep=_leaves_of(view))
 
 
-def _remove_leaves(warehouse: Warehouse, view: TableId, old_query: str, keep: frozenset[str]) -> None:
-    pattern = leaf_pattern(view.table)
-    if not keep and not pattern.search(old_query):
-        return  # no leaves before, none now
-    present = (name for name in warehouse.list_views(view.dataset or "") if pattern.fullmatch(name))
-    removed = [name for name in present if name not in keep]
-    for name in removed:
+def _remove_leaves(warehouse: Warehouse, view: TableId, keep: frozenset[str]) -> None:
+    spare = _present_leaves(warehouse, view) - keep
+    if not spare:
+        return
+    # Another refresh may have written the view since, and read some of them again,
+    removed = spare - _leaves_read_now(warehouse, view)
+    for name in sorted(removed):
         warehouse.delete_view(view.sibling(name))
-    # Another refresh may have taken one of them up between our write and its removal: then it is written again.
-    now = warehouse.get_view(view) if removed else None
-    if now and any(name in now.query for name in removed):
-        raise ViewChanged(f"{view} reads a leaf that was just removed")
+    # and may even have done so between our look and our removal: then they are written again.
+    if removed & _leaves_read_now(warehouse, view):
+        raise _LeafRemoved(f"{view} reads a leaf that was just removed")
+
+
+def _leaves_read_now(warehouse: Warehouse, view: TableId) -> frozenset[str]:
+    now = warehouse.get_view(view)
+    return _leaves_read(view, now.query) if now else frozenset()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import string
 import zoneinfo
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -34,11 +35,12 @@ VARIABLES = {
 }
 
 _TABLE_KEYS = frozenset({"conversions", "time_zone", "version_column", "types", "retire"})
-_DEFAULT_KEYS = frozenset({"conversions", "time_zone", "version_column"})
+_DEFAULT_KEYS = frozenset({"conversions", "time_zone", "version_column", "tables"})
 _COLUMN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,299}")
 _RESERVED_PREFIXES = ("_TABLE_", "_FILE_", "_PARTITION", "_ROW_TIMESTAMP", "__ROOT__", "_COLIDENTIFIER", "_CHANGE_")
-_ZONE = re.compile(r"[A-Za-z_]+(/[A-Za-z0-9_+-]+){0,2}|[+-]\d{2}:\d{2}")
-_TOPIC = re.compile(r"(projects/[a-z0-9.:-]+/topics/)?[A-Za-z][\w.~+%-]{2,254}")
+_ZONE = re.compile(r"[A-Za-z_]+(/[A-Za-z0-9_+-]+){0,2}|[+-](0[0-9]|1[0-3]):[0-5][0-9]|[+-]14:00")
+_TOPIC = re.compile(r"(projects/[a-z0-9.:-]+/topics/)?(?!goog)[A-Za-z][A-Za-z0-9_.~+%-]{2,254}")
+_FIELDS = ("dataset", "table")
 
 
 @dataclass(frozen=True)
@@ -111,8 +113,11 @@ def _from_environment(environ: Mapping[str, str], faults: list[str]) -> Settings
         topic_dead_letter=environ.get("ONEFOLD_TOPIC_DEAD_LETTER") or None,
     )
     faults += [f"ONEFOLD_DATASETS: {fault}" for name in sorted(datasets) for fault in faults_of_name("dataset", name)]
+    if environ.get("ONEFOLD_DATASETS") and not datasets:
+        faults.append("ONEFOLD_DATASETS names no dataset; unset it to allow all of the project")
     if settings.project:
-        faults += [f"ONEFOLD_PROJECT: {fault}" for fault in faults_of_name("project", settings.project)]
+        variable = "ONEFOLD_PROJECT" if environ.get("ONEFOLD_PROJECT") else "GOOGLE_CLOUD_PROJECT"
+        faults += [f"{variable}: {fault}" for fault in faults_of_name("project", settings.project)]
     faults += [*_template_faults(settings), *_topic_faults(settings)]
     return settings
 
@@ -122,19 +127,35 @@ def _template_faults(settings: Settings) -> Iterator[str]:
         ("ONEFOLD_VIEW_DATASET", settings.view_dataset, "dataset"),
         ("ONEFOLD_VIEW_NAME", settings.view_name, "table"),
     )
+    wrong = [(variable, template) for variable, template, _ in templates if not _is_template(template)]
+    for variable, template in wrong:
+        yield f"{variable} {template!r}: a template may hold {{dataset}} and {{table}} and nothing else in braces"
+    if wrong:
+        return
     for variable, template, kind in templates:
-        try:
-            name = template.format(dataset="dataset", table="table")
-        except (KeyError, IndexError, ValueError):
-            yield f"{variable} {template!r}: a template may hold {{dataset}} and {{table}} and nothing else in braces"
-            continue
+        name = template.format(dataset="dataset", table="table")
         yield from (f"{variable}: {fault}" for fault in faults_of_name(kind, name))
         if kind == "table" and split_versioned_name(name):
             yield f"{variable} {template!r}: a view must not be named like a versioned table"
+    yield from _shared_view_faults(settings)
+
+
+def _shared_view_faults(settings: Settings) -> Iterator[str]:
     if "{table}" not in settings.view_name:
         yield f"ONEFOLD_VIEW_NAME {settings.view_name!r} must hold {{table}}, or all tables would share one view"
     if settings.view_name == "{table}":
         yield "ONEFOLD_VIEW_NAME must not be the table's own name; add a suffix, as in {table}_unified"
+    if len(settings.datasets) != 1 and "{dataset}" not in settings.view_dataset + settings.view_name:
+        yield "ONEFOLD_VIEW_DATASET or ONEFOLD_VIEW_NAME must hold {dataset}, or tables of two datasets would share one view"
+
+
+def _is_template(text: str) -> bool:
+    """Whether the fields are those that are known, and plain: a format such as {table:.3} would make two names one."""
+    try:
+        parts = list(string.Formatter().parse(text))
+    except ValueError:
+        return False
+    return all(field is None or (field in _FIELDS and not format_ and not how) for _, field, format_, how in parts)
 
 
 def _topic_faults(settings: Settings) -> Iterator[str]:
@@ -156,19 +177,36 @@ def _config_path(environ: Mapping[str, str], faults: list[str]) -> Path | None:
 
 def _with_tables(settings: Settings, path: Path, faults: list[str]) -> Settings:
     try:
-        content = yaml.safe_load(path.read_text()) or {}
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        content = _given(yaml.load(path.read_text(encoding="utf-8"), _Loader), {})  # noqa: S506 a SafeLoader
+    except (OSError, UnicodeDecodeError, RecursionError, yaml.YAMLError) as error:
         faults.append(f"{path}: cannot be read: {error}")
         return settings
     reader = _ConfigReader(str(path), faults)
     if not reader.is_mapping(content, "the file"):
         return settings
-    defaults = reader.rules({key: value for key, value in content.items() if key != "tables"}, Rules(), "", _DEFAULT_KEYS)
-    tables = content.get("tables") or {}
+    defaults = reader.rules(content, Rules(), "", _DEFAULT_KEYS)
+    tables = _given(content.get("tables"), {})
     if not reader.is_mapping(tables, "tables"):
         return settings
-    rules = {str(name): reader.table(str(name), body or {}, defaults) for name, body in tables.items()}
+    rules = {name: reader.table(name, body, defaults) for name, body in tables.items() if reader.is_text(name, "tables: ")}
     return replace(settings, rules=defaults, tables=rules)
+
+
+def _given(value: Any, default: Any) -> Any:
+    """A key with nothing after it is None to YAML; what is false or empty in another way was written so."""
+    return default if value is None else value
+
+
+class _Loader(yaml.SafeLoader):
+    """Refuses what YAML passes over: a key that is given twice, of which only the last would count."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen = set()
+        for key, _ in node.value:
+            if key.value in seen and isinstance(key, yaml.ScalarNode):
+                raise yaml.constructor.ConstructorError(None, None, f"the key {key.value!r} is given twice", key.start_mark)
+            seen.add(key.value if isinstance(key, yaml.ScalarNode) else None)
+        return super().construct_mapping(node, deep)
 
 
 class _ConfigReader:
@@ -183,10 +221,17 @@ class _ConfigReader:
             self._fault(f"{where} must be a mapping")
         return isinstance(value, dict)
 
+    def is_text(self, value: object, where: str) -> bool:
+        # YAML reads a hash of digits as a number, 0123 as 83, and `no`, `on` and `yes` as true or false.
+        if not isinstance(value, str):
+            self._fault(f"{where}{value!r} is not a text; put it in quotes")
+        return isinstance(value, str)
+
     def table(self, name: str, body: Any, defaults: Rules) -> Rules:
         dataset, _, table = name.rpartition(".")
         for fault in [*(faults_of_name("dataset", dataset) if dataset else []), *faults_of_name("table", table)]:
             self._fault(f"tables: {fault}")
+        body = _given(body, {})
         if not self.is_mapping(body, f"tables.{name}"):
             return defaults
         return self.rules(body, defaults, f"tables.{name}.", _TABLE_KEYS)
@@ -194,13 +239,16 @@ class _ConfigReader:
     def rules(self, body: dict[str, Any], defaults: Rules, where: str, known: frozenset[str]) -> Rules:
         for key in body:
             if key not in known:
-                self._fault(f"{where}{key} is not a setting; known are {', '.join(sorted(known))}")
+                self._fault(f"{where}{key} is not a setting{_advice(key, where)}; known are {', '.join(sorted(known))}")
+        # What is inherited was checked where it was written.
         return Rules(
-            conversions=self._conversions(body.get("conversions", defaults.conversions), where),
-            time_zone=self._time_zone(body.get("time_zone", defaults.time_zone), where),
-            version_column=self._version_column(body.get("version_column", defaults.version_column), where),
-            types=tuple(self._types(body.get("types") or {}, where)),
-            retired=frozenset(self._retired(body.get("retire") or [], where)),
+            conversions=self._conversions(body["conversions"], where) if "conversions" in body else defaults.conversions,
+            time_zone=self._time_zone(body["time_zone"], where) if "time_zone" in body else defaults.time_zone,
+            version_column=(
+                self._version_column(body["version_column"], where) if "version_column" in body else defaults.version_column
+            ),
+            types=tuple(self._types(_given(body.get("types"), {}), where)) if "types" in known else (),
+            retired=frozenset(self._retired(_given(body.get("retire"), []), where)) if "retire" in known else frozenset(),
         )
 
     def _conversions(self, value: Any, where: str) -> Any:
@@ -211,7 +259,7 @@ class _ConfigReader:
     def _time_zone(self, value: Any, where: str) -> str:
         if not isinstance(value, str) or not _ZONE.fullmatch(value) or not _zone_exists(value):
             self._fault(
-                f"{where}time_zone {value!r} is unknown; write a name of the tz database, as Europe/Berlin, or +01:00"
+                f"{where}time_zone {value!r} is unknown; write a tz database name, as Europe/Berlin, or '+01:00' in quotes"
             )
         return str(value)
 
@@ -227,9 +275,15 @@ class _ConfigReader:
     def _types(self, value: Any, where: str) -> Iterator[tuple[str, Type]]:
         if not self.is_mapping(value, f"{where}types"):
             return
+        seen = set()
         for column, text in value.items():
+            if not self.is_text(column, f"{where}types: ") or not self.is_text(text, f"{where}types.{column}: "):
+                continue
+            if fold_case(column) in seen:
+                self._fault(f"{where}types.{column}: the column is given twice; case makes no difference")
+            seen.add(fold_case(column))
             try:
-                yield fold_case(str(column)), parse_type(str(text))
+                yield fold_case(column), parse_type(text)
             except InvalidType as error:
                 self._fault(f"{where}types.{column}: {error}")
 
@@ -238,9 +292,7 @@ class _ConfigReader:
             self._fault(f"{where}retire must be a list of versions")
             return
         for version in value:
-            # YAML reads a hash of digits alone as a number, and could read 0123 as 83: only text is safe.
-            if not isinstance(version, str):
-                self._fault(f"{where}retire: put the version {version!r} in quotes")
+            if not self.is_text(version, f"{where}retire: the version "):
                 continue
             for fault in faults_of_name("version", version):
                 self._fault(f"{where}retire: {fault}")
@@ -248,6 +300,10 @@ class _ConfigReader:
 
     def _fault(self, what: str) -> None:
         self._faults.append(f"{self._path}: {what}")
+
+
+def _advice(key: object, where: str) -> str:
+    return ", unless below tables.NAME" if not where and key in _TABLE_KEYS else ""
 
 
 def _zone_exists(name: str) -> bool:

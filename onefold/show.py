@@ -6,13 +6,14 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from rich.console import Console
+from rich.markup import escape
 from rich.syntax import Syntax
 from rich.table import Table
 
 from onefold.changes import Change, Severity
 from onefold.refresh import Plan
 from onefold.versions import Cast
-from onefold.view import MAX_COLUMNS, MAX_TABLES, MAX_TEXT, UnifiedView, limit_warnings
+from onefold.view import MAX_COLUMNS, MAX_TABLES, MAX_TEXT, UnifiedView, covered_versions, limit_warnings
 
 _COLOURS = {Severity.INFO: "green", Severity.WARNING: "yellow", Severity.CRITICAL: "red"}
 _ACTIONS = {
@@ -30,36 +31,36 @@ def show_plan(console: Console, plan: Plan) -> None:
         console.print(f"[bold]{plan.base}[/]: the view {_ACTIONS[plan.action]}")
         return
     view = plan.view
-    console.print(f"[bold]{view.id}[/] {_ACTIONS[plan.action]}")
+    console.print(f"[bold]{view.id}[/] {_ACTIONS[plan.action]}", soft_wrap=True)
     console.print(f"  versions: {len(view.versions)} ({_shortened(view.versions)})")
+    for reason in reasons(plan):
+        console.print(f"  [yellow]{reason}[/]")
     console.print(
         f"  form: {view.form}, {len(view.query):,} of {MAX_TEXT:,} characters ({MAX_TEXT - len(view.query):,} left)"
     )
     console.print(f"  tables of a query: {view.tables:,} of {MAX_TABLES:,} ({MAX_TABLES - view.tables:,} left)")
     console.print(f"  columns: {len(view.columns):,} (BigQuery allows {MAX_COLUMNS:,}, nested ones counted)")
     for warning in limit_warnings(view):
-        console.print(f"  [yellow]{warning}[/]")
+        console.print(f"  [yellow]{escape(warning)}[/]")
     show_changes(console, plan.changes)
     show_casts(console, view.casts)
 
 
 def show_changes(console: Console, changes: Iterable[Change]) -> None:
-    table = Table("change", "column", "from", "to", "severity", title="changes of the schema", title_justify="left")
+    table = _table("changes of the schema", "change", "column", "from", "to", "severity")
     for change in changes:
         colour = _COLOURS[change.severity]
         severity = f"[{colour}]{change.severity.name}[/]"
-        table.add_row(change.kind, change.path, change.old or "", change.new or "", severity)
+        table.add_row(change.kind, escape(change.path), change.old or "", change.new or "", severity)
     if table.row_count:
         console.print(table)
 
 
 def show_casts(console: Console, casts: Sequence[Cast]) -> None:
-    table = Table(
-        "version", "column", "landed as", "shown as", "can it lose anything?", title="conversions", title_justify="left"
-    )
+    table = _table("conversions", "version", "column", "landed as", "shown as", "can it lose anything?")
     for cast in casts[:_MOST_ROWS]:
-        lost = f"[yellow]{'; '.join(cast.losses)}[/]" if cast.losses else "no"
-        table.add_row(cast.version, cast.column, str(cast.source), str(cast.target), lost)
+        lost = f"[yellow]{escape('; '.join(cast.losses))}[/]" if cast.losses else "no"
+        table.add_row(cast.version, escape(cast.column), str(cast.source), str(cast.target), lost)
     if table.row_count:
         console.print(table)
     if len(casts) > _MOST_ROWS:
@@ -67,9 +68,9 @@ def show_casts(console: Console, casts: Sequence[Cast]) -> None:
 
 
 def show_rows(console: Console, title: str, names: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    table = Table(*names, title=title, title_justify="left")
+    table = _table(title, *names)
     for row in rows:
-        table.add_row(*("[dim]NULL[/]" if value is None else str(value) for value in row))
+        table.add_row(*("[dim]NULL[/]" if value is None else escape(str(value)) for value in row))
     console.print(table)
 
 
@@ -77,11 +78,25 @@ def show_sql(console: Console, sql: str) -> None:
     console.print(Syntax(sql, "sql", background_color="default", word_wrap=True))
 
 
+def reasons(plan: Plan) -> list[str]:
+    """Why a view that is there already would be written again, besides the changes of its schema."""
+    if plan.action != "update" or not plan.stored or not plan.view:
+        return []
+    before, now = covered_versions(plan.stored.query, plan.base.table), plan.view.versions
+    new = [version for version in now if version not in before]
+    gone = sorted(before.difference(now))
+    if not new and not gone:
+        return ["no version came or went: the settings, the types or what writes the view's text changed"]
+    came_or_went = (("new versions", new), ("versions that are gone or retired", gone))
+    return [f"{what}: {len(found)} ({_shortened(found)})" for what, found in came_or_went if found]
+
+
 def plan_as_dict(plan: Plan) -> dict[str, Any]:
     """A plan for programs."""
     return {
         "table": str(plan.base),
         "action": plan.action,
+        "reasons": reasons(plan),
         "changes": [change.as_dict() for change in plan.changes],
         **(view_as_dict(plan.view) if plan.view else {}),
     }
@@ -112,6 +127,14 @@ def view_as_dict(view: UnifiedView) -> dict[str, Any]:
         },
         "warnings": limit_warnings(view),
     }
+
+
+def _table(title: str, *names: str) -> Table:
+    """A table that folds what is wider than the terminal, and cuts nothing off."""
+    table = Table(title=title, title_justify="left")
+    for name in names:
+        table.add_column(name, overflow="fold")
+    return table
 
 
 def _shortened(names: Sequence[str], most: int = 8) -> str:

@@ -111,16 +111,13 @@ def _shown(text: str) -> str:
     return repr(text) if len(text) <= _SHOWN else f"{text[:_SHOWN]!r}…"
 
 
-def _next_character(text: str, at: int) -> int:
-    return len(text) - len(text[at:].lstrip()) + 1
-
-
 def _tokens(text: str) -> Iterator[str]:
     at, end = 0, len(text.rstrip())
     while at < end:
         match = _TOKEN.match(text, at)
         if not match:
-            raise InvalidType(f"type {_shown(text)}: unexpected {text[at:].strip()[0]!r} at character {_next_character(text, at)}")
+            at = len(text) - len(text[at:].lstrip())
+            raise InvalidType(f"type {_shown(text)}: unexpected {text[at]!r} at character {at + 1}")
         yield match.group().strip()
         at = match.end()
 

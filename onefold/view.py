@@ -201,12 +201,14 @@ class _Writer:
 
     def top(self, leaves: Sequence[Leaf], versions: Sequence[Version]) -> str:
         union = "\nUNION ALL\n".join(f"SELECT * FROM {leaf.id.quoted}" for leaf in leaves)
-        return f"{union}\n{_COVERS}{' '.join(version.id for version in versions)}"
+        # First, not last: what is written after a query, such as a semicolon, must not become part of the comment.
+        return f"{_COVERS}{' '.join(version.id for version in versions)}\n{union}"
 
     def _too_long(self, view: TableId, version: Version, count: int) -> str:
         return (
             f"{view}: {len(self._columns)} columns of {count} versions do not fit {MAX_TEXT} characters even in two levels: "
-            f"version {version.id} alone is too long. Set a plain target type for its nested columns in onefold.yaml, or `retire` it"
+            f"version {version.id} alone is too long. "
+            "Set a plain target type for its nested columns in onefold.yaml, or `retire` it"
         )
 
     def _spelled_branch(self, version: Version) -> str:

@@ -6,8 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from onefold.errors import ViewChanged
 from onefold.names import TableId
 from onefold.versions import Column, Version
+
+
+class ViewExists(ViewChanged):
+    """Somebody else was faster to create it."""
 
 
 @dataclass(frozen=True)
@@ -21,13 +26,15 @@ class StoredView:
     description: str = ""
     labels: Mapping[str, str] = field(default_factory=dict)
     etag: str | None = None
+    unfinished: bool = False
+    """Whether a write broke off halfway: it has to be written again, even where its text is right."""
     schema: tuple[Any, ...] = field(default=(), repr=False)
     """The columns in the adapter's own form, with the descriptions and policy tags that people put on them."""
 
 
 @dataclass(frozen=True)
 class ViewDraft:
-    """What a view is to be."""
+    """What a view is to be; a label that is not among these is to go."""
 
     query: str
     description: str = ""
@@ -49,7 +56,7 @@ class Warehouse(Protocol):
         """All versioned tables of a base name, in no particular order. Raises NothingFound without the dataset."""
 
     def has_table(self, id_: TableId) -> bool:
-        """Whether there is a table (not a view) of that name."""
+        """Whether there is a table (not a view) of that name, and it has columns."""
 
     def list_bases(self, dataset: str) -> tuple[str, ...]:
         """The base names that have versioned tables; one call per page."""
@@ -58,12 +65,12 @@ class Warehouse(Protocol):
         """One call per page."""
 
     def create_view(self, id_: TableId, draft: ViewDraft) -> None:
-        """Raises ViewChanged where somebody was faster."""
+        """Raises ViewExists where the name is taken, ViewChanged where something that it reads is not there."""
 
     def update_view(self, stored: StoredView, draft: ViewDraft) -> None:
-        """Only if unchanged since it was read, else raises ViewChanged.
+        """Only if unchanged since it was read and all that it reads is there, else raises ViewChanged.
 
-        One call, and one more where people put descriptions or policy tags on columns.
+        One call, and one more where the text changes and people put descriptions or policy tags on columns.
         """
 
     def delete_view(self, id_: TableId) -> None:

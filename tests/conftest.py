@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-
 from judge import Judge
 
 
@@ -11,3 +10,7 @@ from judge import Judge
 def judge() -> Judge:
     """Google's analyzer and evaluator: it takes seconds to start, so one serves the whole session."""
     return Judge()
+
+
+# What the tests of commands and of Pub/Sub stand on.
+from emulator import dataset, emulator_host  # noqa: E402, F401

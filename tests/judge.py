@@ -30,8 +30,8 @@ NO_TABLES: Mapping[str, Columns] = MappingProxyType({})
 NO_CONTENT: Mapping[str, str] = MappingProxyType({})
 
 _SAME_NAME = (
-    "INT64", "BOOL", "STRING", "BYTES", "DATE", "TIMESTAMP", "TIME", "DATETIME", "GEOGRAPHY", "NUMERIC", "BIGNUMERIC", "JSON",
-    "INTERVAL",
+    "INT64", "BOOL", "STRING", "BYTES", "DATE", "TIMESTAMP", "TIME", "DATETIME", "GEOGRAPHY", "NUMERIC", "BIGNUMERIC",
+    "JSON", "INTERVAL",
 )  # fmt: skip
 KIND_NAMES = {type_pb2.TYPE_DOUBLE: "FLOAT64", **{getattr(type_pb2, f"TYPE_{name}"): name for name in _SAME_NAME}}
 
@@ -81,8 +81,10 @@ class Judge:
         request.options.language_options.CopyFrom(self._language)
         for table in tables:
             source = content.get(table)
-            data = self._evaluate_literals(source) if source else service.TableContent()
-            request.table_content[table].CopyFrom(data)
+            if source:
+                request.table_content[table].CopyFrom(self._evaluate_literals(source))
+            else:
+                request.table_content[table].table_data.SetInParent()
         return _rows(self._call("EvaluateQuery", request, service.EvaluateQueryResponse))
 
     def read_type(self, name: str) -> Any:

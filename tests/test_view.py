@@ -6,16 +6,17 @@ import itertools
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from judge import Judge
+from strategies import present, types, values
 
 import onefold.view
-from judge import Judge
 from onefold.errors import LimitExceeded, SchemaConflict
 from onefold.names import TableId, fold_case, quote
 from onefold.rules import Rules
@@ -31,7 +32,6 @@ from onefold.view import (
     limit_faults,
     limit_warnings,
 )
-from strategies import present, types, values
 
 GOLDEN = Path(__file__).parent / "golden"
 BASE = TableId("my-project", "shop", "customer")
@@ -101,9 +101,7 @@ def accept(judge: Judge, view: UnifiedView, versions: Sequence[Version]) -> None
 def rows(judge: Judge, view: UnifiedView, versions: Sequence[Version], landed: Rows) -> list[dict[str, Any]]:
     content = {table(v): _content(v, landed[v.id]) for v in versions if landed.get(v.id)}
     found = judge.rows(inlined(view), tables(versions), content)
-    return [
-        {fold_case(c.name): _named(cell, c.type) for c, cell in zip(view.columns, row, strict=True)} for row in found
-    ]
+    return [{fold_case(c.name): _named(cell, c.type) for c, cell in zip(view.columns, row, strict=True)} for row in found]
 
 
 def _content(version_: Version, landed: Sequence[Sequence[str]]) -> str:
@@ -260,13 +258,22 @@ def test_every_form_tells_the_version_when_asked(judge: Judge, form: Form) -> No
     view = build(ARTICLE, Rules(version_column="_version"), form)
     accept(judge, view, ARTICLE)
     found = rows(judge, view, ARTICLE, ARTICLE_ROWS)
-    assert sorted((row["_version"], row["id"]) for row in found) == [("abc", "1"), ("abc", "2"), ("def", "3"), ("def", "x-4")]
+    assert sorted((row["_version"], row["id"]) for row in found) == [
+        ("abc", "1"),
+        ("abc", "2"),
+        ("def", "3"),
+        ("def", "x-4"),
+    ]
     assert view.columns[0].name == "_version"
 
 
 def test_the_first_spelling_wins_and_new_columns_are_appended() -> None:
     view = build((version("a1", "Id INT64", "z DATE"), version("b2", "new STRING", "ID STRING", "Z DATE")))
-    assert [(column.name, str(column.type)) for column in view.columns] == [("Id", "STRING"), ("z", "DATE"), ("new", "STRING")]
+    assert [(column.name, str(column.type)) for column in view.columns] == [
+        ("Id", "STRING"),
+        ("z", "DATE"),
+        ("new", "STRING"),
+    ]
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -281,7 +288,9 @@ def test_a_thousand_columns(judge: Judge, form: Form) -> None:
 def test_columns_of_nested_types_are_counted() -> None:
     fields = ", ".join(f"f{n} INT64" for n in range(100))
     view = build((version("a1", *(f"s{n} ARRAY<STRUCT<{fields}>>" for n in range(100))),))
-    assert limit_faults(view) == ["my-project.shop.customer_unified: 10100 columns, nested ones counted, and BigQuery allows 10000"]
+    assert limit_faults(view) == [
+        "my-project.shop.customer_unified: 10100 columns, nested ones counted, and BigQuery allows 10000"
+    ]
 
 
 # Rules
@@ -318,7 +327,7 @@ def test_a_retired_version_is_left_out() -> None:
 
 
 def test_versions_come_by_creation_time_and_then_by_hash() -> None:
-    early, late = datetime(2020, 1, 1, tzinfo=timezone.utc), datetime(2021, 1, 1, tzinfo=timezone.utc)
+    early, late = datetime(2020, 1, 1, tzinfo=UTC), datetime(2021, 1, 1, tzinfo=UTC)
     given_ = [Version("c", (), late), Version("b", (), early), Version("a", (), late)]
     assert [v.id for v in in_order(given_, PLAIN)] == ["b", "a", "c"]
     assert [v.id for v in in_order([*given_, Version("0", ())], PLAIN)] == ["c", "b", "a", "0"]
@@ -331,9 +340,15 @@ MIXED = (
     version("b2", "at TIMESTAMP", "ID STRING", "S STRUCT<B INT64, c STRING>", "l TIMESTAMP"),
     version("c3", "at DATETIME", "id NUMERIC", "l ARRAY<DATETIME>", "s STRUCT<c BYTES, a NUMERIC>"),
 )
-MIXED_ROWS = {
+MIXED_ROWS: Rows = {
     "a1": [
-        ("1", "DATE '0001-01-01'", "STRUCT(1 AS a, TRUE AS b)", "[DATE '2020-01-02', DATE '2020-01-01']", "CAST('nan' AS FLOAT64)"),
+        (
+            "1",
+            "DATE '0001-01-01'",
+            "STRUCT(1 AS a, TRUE AS b)",
+            "[DATE '2020-01-02', DATE '2020-01-01']",
+            "CAST('nan' AS FLOAT64)",
+        ),
         ("NULL", "NULL", "NULL", "[]", "NULL"),
     ],
     "b2": [("TIMESTAMP '9999-12-31 23:59:59.999999+00'", "'ż'", "STRUCT(7 AS B, NULL AS c)", "NULL")],
@@ -356,7 +371,9 @@ def landed_versions(draw: st.DrawFn) -> tuple[tuple[Version, ...], dict[str, lis
     """Versions of few names, so that most meet in several of them, and some rows of each."""
     versions, landed = [], {}
     for id_ in ("a1", "b2", "c3", "d4")[: draw(st.integers(2, 4))]:
-        names = draw(st.lists(st.sampled_from(["id", "x", "Y", "y", "v", "e1", "ID"]), min_size=1, max_size=3, unique_by=str.lower))
+        names = draw(
+            st.lists(st.sampled_from(["id", "x", "Y", "y", "v", "e1", "ID"]), min_size=1, max_size=3, unique_by=str.lower)
+        )
         columns = tuple(Column(name, draw(types(max_leaves=3))) for name in names)
         versions.append(Version(id_, columns))
         cells = [present(column.type) if isinstance(column.type, Array) else values(column.type) for column in columns]
@@ -367,7 +384,11 @@ def landed_versions(draw: st.DrawFn) -> tuple[tuple[Version, ...], dict[str, lis
 @settings(derandomize=True, deadline=None, max_examples=60, suppress_health_check=list(HealthCheck))
 @given(landed_versions(), st.booleans(), st.sampled_from(["lossless", "classic"]), st.randoms(use_true_random=False))
 def test_generated_versions_give_equal_rows_in_every_form_and_order(
-    judge: Judge, generated: tuple[tuple[Version, ...], dict[str, list[list[str]]]], told: bool, conversions: Any, random: Any
+    judge: Judge,
+    generated: tuple[tuple[Version, ...], dict[str, list[list[str]]]],
+    told: bool,
+    conversions: Any,
+    random: Any,
 ) -> None:
     versions, landed = generated
     rules = Rules(version_column="_version" if told else None, conversions=conversions)
@@ -386,13 +407,13 @@ def test_generated_versions_give_equal_rows_in_every_form_and_order(
 # Limits
 
 
-def grown(count: int, width: int) -> tuple[Version, ...]:
+def grown(count: int, width: int, every: int = 10) -> tuple[Version, ...]:
     """Versions in which two columns changed their type once, and every tenth brought a new column."""
     versions = []
     for number in range(count):
         columns = [Column(f"column_{n:03}", parse_type("STRING")) for n in range(2, width)]
         columns[:0] = [Column(f"column_{n:03}", parse_type("STRING" if number > count // 2 else "INT64")) for n in range(2)]
-        columns += [Column(f"added_{n:03}", parse_type("DATE")) for n in range(1 + number // 10)]
+        columns += [Column(f"added_{n:03}", parse_type("DATE")) for n in range(1 + number // every)]
         versions.append(Version(f"{number:09x}", tuple(columns)))
     return tuple(versions)
 
@@ -407,7 +428,7 @@ def test_a_thousand_versions_of_300_columns_fit_one_view() -> None:
 
 
 def test_the_analyzer_takes_a_thousand_branches(judge: Judge) -> None:
-    versions = grown(1_000, 30)
+    versions = grown(1_000, 10, every=50)
     view = build(versions, form="compact")
     accept(judge, view, versions)
 
@@ -415,23 +436,25 @@ def test_the_analyzer_takes_a_thousand_branches(judge: Judge) -> None:
 def wide(count: int, width: int) -> tuple[Version, ...]:
     """Versions that differ in the type of every column, so that all of it is spelled out."""
     kinds = ("INT64", "DATE", "STRING")
-    return tuple(version(f"{n:06x}", *(f"quite_a_long_name_{c} {kinds[(n + c) % 3]}" for c in range(width))) for n in range(count))
+    return tuple(
+        version(f"{n:06x}", *(f"quite_a_long_name_{c} {kinds[(n + c) % 3]}" for c in range(width))) for n in range(count)
+    )
 
 
 def test_what_does_not_fit_one_view_takes_two_levels(judge: Judge) -> None:
-    versions = wide(40, 200)
+    versions = wide(32, 200)
     view = build(versions)
     assert view.form == "two-level"
     assert 2 <= len(view.leaves) < 10
     assert all(len(leaf.query) <= MAX_TEXT for leaf in view.leaves)
-    assert view.tables == 40 + len(view.leaves) + 1
+    assert view.tables == 32 + len(view.leaves) + 1
     assert limit_faults(view) == []
     assert [v for leaf in view.leaves for v in sorted(covered_versions(leaf.query, "customer"))] == [v.id for v in versions]
     accept(judge, view, versions)
 
 
 def test_a_leaf_is_named_by_its_text_and_keeps_its_name_while_that_stays() -> None:
-    view, again = build(wide(40, 200)), build(wide(41, 200))
+    view, again = build(wide(32, 200)), build(wide(33, 200))
     assert view.leaves[0].id == again.leaves[0].id
     assert view.leaves[-1].id != again.leaves[-1].id
     assert all(leaf_pattern("customer_unified").fullmatch(leaf.id.table) for leaf in view.leaves)
@@ -441,7 +464,9 @@ def test_a_leaf_is_named_by_its_text_and_keeps_its_name_while_that_stays() -> No
 
 def test_leaves_are_written_before_the_view_that_reads_them() -> None:
     view = build(NESTED, form="two-level")
-    places = [view.ddl.index(f"CREATE OR REPLACE VIEW {id_.quoted}") for id_ in (*(leaf.id for leaf in view.leaves), view.id)]
+    places = [
+        view.ddl.index(f"CREATE OR REPLACE VIEW {id_.quoted}") for id_ in (*(leaf.id for leaf in view.leaves), view.id)
+    ]
     assert places == sorted(places)
 
 
@@ -475,6 +500,14 @@ def test_leaves_count_towards_the_tables() -> None:
 @pytest.mark.parametrize(("count", "warned"), [(3, False), (498, False), (499, True), (500, True), (900, True)])
 def test_a_warning_comes_from_500_tables(count: int, warned: bool) -> None:
     assert bool(limit_warnings(build(grown(count, 3)))) == warned
+
+
+def test_every_statement_of_the_ddl_ends() -> None:
+    """A semicolon within a comment would end nothing."""
+    statements = build(NESTED, form="two-level").ddl.split(";\n\n")
+    assert len(statements) == 3
+    last = [line for line in statements[-1].splitlines() if not line.startswith("--")]
+    assert last[-1].endswith(";")
 
 
 # What a view covers

@@ -89,7 +89,7 @@ class _Demo:
         view = Settings().view_of(base)
         for version in versions:
             before = self._warehouse.get_view(view)
-            self._land(base, version)
+            land_version(self._client, base, version)
             message = table_message(DATASET, table, version.version)
             self._console.rule(f"[bold]{versioned_name(table, version.version)}[/] appears: {version.why}")
             self._console.print(f"message: {message.decode()}", highlight=False)
@@ -103,23 +103,27 @@ class _Demo:
             self._console.print(f"The SQL of [bold]{view.table}[/]:")
             show_sql(self._console, after.query)
 
-    def _land(self, base: TableId, version: DemoVersion) -> None:
-        """What a capture would do: a table of its own for the structure, and its rows."""
-        name = base.sibling(versioned_name(base.table, version.version)).quoted
-        columns = ", ".join(f"{quote(column)} {type_}" for column, type_ in version.columns.items())
-        self._run(f"CREATE TABLE {name} ({columns})")
-        self._run(f"INSERT INTO {name} VALUES {', '.join(f'({row})' for row in version.rows)}")
-
     def _show(self, when: str, view: StoredView | None) -> None:
         if view is None:
             self._console.print(f"{when}: there is no view yet")
             return
-        rows: list[tuple[object, ...]] = [tuple(row) for row in self._run(f"SELECT * FROM {view.id.quoted} ORDER BY 1")]
+        rows: list[tuple[object, ...]] = [
+            tuple(row) for row in _run(self._client, f"SELECT * FROM {view.id.quoted} ORDER BY 1")
+        ]
         names = [f"{column.name}\n[dim]{column.type}[/]" for column in view.columns]
         show_rows(self._console, f"{when}: {view.id.table}, {len(rows)} rows", names, rows)
 
-    def _run(self, sql: str) -> list[bigquery.Row]:
-        return list(self._client.query(sql).result())
+
+def land_version(client: bigquery.Client, base: TableId, version: DemoVersion) -> None:
+    """What a capture would do: a table of its own for the structure, and its rows."""
+    name = base.sibling(versioned_name(base.table, version.version)).quoted
+    columns = ", ".join(f"{quote(column)} {type_}" for column, type_ in version.columns.items())
+    _run(client, f"CREATE TABLE {name} ({columns})")
+    _run(client, f"INSERT INTO {name} VALUES {', '.join(f'({row})' for row in version.rows)}")
+
+
+def _run(client: bigquery.Client, sql: str) -> list[bigquery.Row]:
+    return list(client.query(sql).result())
 
 
 def _from_history(version: Mapping[str, object]) -> DemoVersion:

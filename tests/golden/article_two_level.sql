@@ -25,7 +25,7 @@ FROM (
 );
 
 CREATE OR REPLACE VIEW `my-project.shop.customer_unified` AS
+-- versions: abc def ghi
 SELECT * FROM `my-project.shop.customer_unified_leaf_1410427b06af`
 UNION ALL
-SELECT * FROM `my-project.shop.customer_unified_leaf_f3f087f751cd`
--- versions: abc def ghi;
+SELECT * FROM `my-project.shop.customer_unified_leaf_f3f087f751cd`;

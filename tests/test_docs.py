@@ -1,0 +1,135 @@
+"""The docs are part of the product: their commands run, and what a program offers is described."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import click
+import pytest
+import requests
+import yaml
+
+from onefold import settings
+from onefold.cli import cli
+from onefold.local.demo import CUSTOMER, DATASET, land_version
+from onefold.local.emulator import DEFAULT_PROJECT, emulator_client
+from onefold.local.stack import bigquery_emulator
+from onefold.names import TableId
+
+ROOT = Path(__file__).resolve().parents[1]
+README = (ROOT / "README.md").read_text()
+CLI_DOCS = (ROOT / "docs" / "cli.md").read_text()
+SERVER_SECONDS = 60
+
+# The suite cannot run itself; that it is what the README says is checked by its own test below.
+NOT_RUN = frozenset({"make test\n"})
+
+BLOCK = re.compile(r"^```(sh|sh server|sql)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+
+
+def blocks(kind: str) -> list[str]:
+    return [text for found, text in BLOCK.findall(README) if found == kind]
+
+
+@pytest.fixture(scope="module")
+def shop() -> Iterator[Mapping[str, str]]:
+    """The environment of a new user: the project's commands on the PATH, and a project with the article's tables."""
+    with bigquery_emulator() as host, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("BIGQUERY_EMULATOR_HOST", host)
+        client = emulator_client(DEFAULT_PROJECT)
+        client.create_dataset(DATASET)
+        for version in CUSTOMER:
+            land_version(client, TableId(DEFAULT_PROJECT, DATASET, "customer"), version)
+        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+        yield {**os.environ, "PATH": path, "ONEFOLD_PROJECT": DEFAULT_PROJECT}
+
+
+@pytest.fixture(scope="module")
+def server(shop: Mapping[str, str]) -> Iterator[None]:
+    """What the README tells to start in a terminal of its own."""
+    (command,) = blocks("sh server")
+    process = subprocess.Popen(["bash", "-c", f"exec {command}"], cwd=ROOT, env=dict(shop))
+    try:
+        wait_for(re.findall(r"--port (\d+)", command)[0])
+        yield
+    finally:
+        process.terminate()
+        process.wait()
+
+
+@pytest.mark.usefixtures("server")
+def test_the_commands_of_the_readme_run_in_their_order(shop: Mapping[str, str], tmp_path: Path) -> None:
+    for name in ("Makefile", "functions", "onefold", "pyproject.toml", "requirements.lock", ".venv"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    script = [block for block in blocks("sh") if block not in NOT_RUN]
+    assert len(script) >= 4
+    for block in script:
+        done = subprocess.run(
+            ["bash", "-euc", block], cwd=tmp_path, env=dict(shop), capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, f"{block}\n{done.stdout}\n{done.stderr}"
+        if "onefold render" in block:
+            assert done.stdout == blocks("sql")[0]
+
+
+def test_make_test_is_what_runs_in_ci() -> None:
+    assert "make test" in (ROOT / ".ci" / "run").read_text()
+    assert "make test\n" in blocks("sh")
+
+
+def test_every_link_of_the_docs_leads_somewhere() -> None:
+    for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")]:
+        for target in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text()):
+            assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_every_command_is_described() -> None:
+    for name in cli.commands:
+        assert f"## onefold {name}" in CLI_DOCS, f"describe `onefold {name}` in docs/cli.md"
+
+
+def test_every_option_is_described() -> None:
+    for name, command in cli.commands.items():
+        for parameter in command.params:
+            if isinstance(parameter, click.Option):
+                assert parameter.opts[0] in CLI_DOCS, f"describe {parameter.opts[0]} of `onefold {name}` in docs/cli.md"
+
+
+def test_every_setting_is_described() -> None:
+    page = (ROOT / "docs" / "settings.md").read_text()
+    for name in settings.VARIABLES:
+        assert f"`{name}`" in page, f"describe {name} in docs/settings.md"
+
+
+def test_the_configuration_of_the_docs_is_valid(tmp_path: Path) -> None:
+    for page in ("settings.md", "types.md"):
+        for text in re.findall(r"^```yaml\n(.*?)^```$", (ROOT / "docs" / page).read_text(), re.DOTALL | re.MULTILINE):
+            # An empty entry stands for one that the reader fills in.
+            assert yaml.safe_load(text)
+            config = tmp_path / "onefold.yaml"
+            config.write_text(text)
+            settings.load_settings({}, config)
+
+
+def test_the_help_of_make_lists_what_can_be_made() -> None:
+    printed = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    for target in ("demo", "test", "lint", "bench", "package"):
+        assert f"make {target}" in printed
+
+
+def wait_for(port: str) -> None:
+    end = time.monotonic() + SERVER_SECONDS
+    while time.monotonic() < end:
+        try:
+            requests.get(f"http://localhost:{port}", timeout=5)
+        except requests.exceptions.RequestException:
+            time.sleep(0.2)
+        else:
+            return
+    pytest.fail(f"the server of the README does not answer at port {port}")

@@ -1,0 +1,67 @@
+"""Imports run one way: the core knows no cloud client, no use case and no command line."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+CORE = (
+    "errors", "names", "types", "joins", "conversions", "rules", "versions", "view", "changes", "descriptions", "events",
+    "columns_file",
+)  # fmt: skip
+STANDARD = sys.stdlib_module_names
+
+
+def imports(path: Path) -> set[str]:
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found.add(node.module)
+    return found
+
+
+@pytest.mark.parametrize("module", CORE)
+def test_the_core_imports_only_itself_and_the_standard_library(module: str) -> None:
+    allowed = {f"onefold.{name}" for name in CORE}
+    others = {name for name in imports(ROOT / "onefold" / f"{module}.py") if name.split(".")[0] not in STANDARD}
+    assert others <= allowed
+
+
+def test_no_use_case_imports_an_adapter_of_a_cloud() -> None:
+    for module in ("refresh", "deliveries", "warehouse", "settings"):
+        assert not any(name.startswith("google") for name in imports(ROOT / "onefold" / f"{module}.py"))
+
+
+def test_the_function_imports_no_client_before_the_first_message() -> None:
+    code = "import sys; sys.path[:0] = ['functions']; import main; print(sorted(sys.modules))"
+    printed = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert "google.cloud.bigquery" not in printed
+    assert "google.cloud.pubsub_v1" not in printed
+
+
+def test_the_packaged_function_imports_from_nothing_but_its_archive(tmp_path: Path) -> None:
+    sys.path.insert(0, str(ROOT))
+    try:
+        from infra.package import package
+    finally:
+        sys.path.remove(str(ROOT))
+    with zipfile.ZipFile(package(tmp_path / "functions.zip")) as archive:
+        archive.extractall(tmp_path / "source")
+    code = "import main, onefold.bigquery, onefold.pubsub; print(onefold.bigquery.__file__)"
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path / "source", capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith(str(tmp_path))
+
+
+def test_the_package_is_the_same_for_the_same_source(tmp_path: Path) -> None:
+    from infra.package import package
+
+    assert package(tmp_path / "one.zip").read_bytes() == package(tmp_path / "two.zip").read_bytes()

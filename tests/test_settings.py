@@ -1,0 +1,280 @@
+"""Settings are read from the environment and from onefold.yaml, and all faults are told at once, each with its place."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from onefold.errors import InvalidSettings
+from onefold.names import TableId
+from onefold.rules import Rules
+from onefold.settings import VARIABLES, Settings, load_settings
+from onefold.types import parse_type
+
+CUSTOMER = TableId("my-project", "shop", "customer")
+
+
+@pytest.fixture(autouse=True)
+def _empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def from_yaml(text: str, **environ: str) -> Settings:
+    path = Path("settings.yaml")
+    path.write_text(dedent(text), encoding="utf-8")
+    return load_settings(environ, path)
+
+
+def faults_of(text: str = "", **environ: str) -> list[str]:
+    with pytest.raises(InvalidSettings) as refused:
+        from_yaml(text, **environ)
+    return [fault.removeprefix("settings.yaml: ") for fault in refused.value.faults]
+
+
+# Variables.
+
+
+def test_without_any_setting_there_are_defaults() -> None:
+    assert load_settings({}) == Settings()
+    assert str(Settings().view_of(CUSTOMER)) == "my-project.shop.customer_unified"
+
+
+@pytest.mark.parametrize(
+    ("environ", "changed"),
+    [
+        ({"ONEFOLD_PROJECT": "my-project"}, {"project": "my-project"}),
+        ({"GOOGLE_CLOUD_PROJECT": "other"}, {"project": "other"}),
+        ({"ONEFOLD_PROJECT": "my-project", "GOOGLE_CLOUD_PROJECT": "other"}, {"project": "my-project"}),
+        ({"ONEFOLD_PROJECT": "example.com:my-project"}, {"project": "example.com:my-project"}),
+        ({"ONEFOLD_DATASETS": "shop, crm,"}, {"datasets": frozenset({"shop", "crm"})}),
+        ({"ONEFOLD_DATASETS": ""}, {}),
+        ({"ONEFOLD_VIEW_DATASET": "{dataset}_unified"}, {"view_dataset": "{dataset}_unified"}),
+        ({"ONEFOLD_VIEW_NAME": "all_{table}"}, {"view_name": "all_{table}"}),
+        ({"ONEFOLD_TOPIC_TABLE_CREATED": "table-created"}, {"topic_table_created": "table-created"}),
+        ({"ONEFOLD_TOPIC_SCHEMA_CHANGES": "projects/p/topics/abc"}, {"topic_schema_changes": "projects/p/topics/abc"}),
+        ({"ONEFOLD_TOPIC_DEAD_LETTER": "dead.letters"}, {"topic_dead_letter": "dead.letters"}),
+        ({"PATH": "/bin", "K_SERVICE": "refresh-view"}, {}),
+    ],
+)
+def test_every_variable_is_read(environ: dict[str, str], changed: dict[str, object]) -> None:
+    assert load_settings(environ) == replace(Settings(), **changed)  # type: ignore[arg-type]
+
+
+def test_the_views_of_the_predecessor_can_be_kept() -> None:
+    settings = load_settings({"ONEFOLD_VIEW_DATASET": "{dataset}_unified"})
+    assert str(settings.view_of(CUSTOMER)) == "my-project.shop_unified.customer_unified"
+
+
+def test_one_dataset_for_all_views_is_fine_where_one_dataset_is_served() -> None:
+    settings = load_settings({"ONEFOLD_VIEW_DATASET": "views", "ONEFOLD_DATASETS": "shop"})
+    assert str(settings.view_of(CUSTOMER)) == "my-project.views.customer_unified"
+
+
+TEMPLATE = "a template may hold {dataset} and {table} and nothing else in braces"
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "fault"),
+    [
+        ("ONEFOLD_PROJEKT", "x", f"ONEFOLD_PROJEKT is not a setting; known are {', '.join(VARIABLES)}"),
+        ("ONEFOLD_PROJECT", "A`", "ONEFOLD_PROJECT: project 'A`' is not a valid name: use lower-case letters, digits and hyphens"),
+        ("GOOGLE_CLOUD_PROJECT", "A", "GOOGLE_CLOUD_PROJECT: project 'A' is not a valid name: use lower-case letters, digits and hyphens"),
+        ("ONEFOLD_DATASETS", "shop,c-m", "ONEFOLD_DATASETS: dataset 'c-m' is not a valid name: use letters, digits and underscores"),
+        ("ONEFOLD_DATASETS", " , ", "ONEFOLD_DATASETS names no dataset; unset it to allow all of the project"),
+        ("ONEFOLD_VIEW_DATASET", "{table.x}", f"ONEFOLD_VIEW_DATASET '{{table.x}}': {TEMPLATE}"),
+        (
+            "ONEFOLD_VIEW_DATASET",
+            "views",
+            "ONEFOLD_VIEW_DATASET or ONEFOLD_VIEW_NAME must hold {dataset}, or tables of two datasets would share one view",
+        ),
+        ("ONEFOLD_VIEW_NAME", "{tabel}_x", f"ONEFOLD_VIEW_NAME '{{tabel}}_x': {TEMPLATE}"),
+        ("ONEFOLD_VIEW_NAME", "{table", f"ONEFOLD_VIEW_NAME '{{table': {TEMPLATE}"),
+        ("ONEFOLD_VIEW_NAME", "{}", f"ONEFOLD_VIEW_NAME '{{}}': {TEMPLATE}"),
+        ("ONEFOLD_VIEW_NAME", "{table:.3}", f"ONEFOLD_VIEW_NAME '{{table:.3}}': {TEMPLATE}"),
+        ("ONEFOLD_VIEW_NAME", "{table!r}", f"ONEFOLD_VIEW_NAME '{{table!r}}': {TEMPLATE}"),
+        ("ONEFOLD_VIEW_NAME", "{table[0]}", f"ONEFOLD_VIEW_NAME '{{table[0]}}': {TEMPLATE}"),
+        ("ONEFOLD_VIEW_NAME", "all", "ONEFOLD_VIEW_NAME 'all' must hold {table}, or all tables would share one view"),
+        ("ONEFOLD_VIEW_NAME", "{table}", "ONEFOLD_VIEW_NAME must not be the table's own name; add a suffix, as in {table}_unified"),
+        ("ONEFOLD_VIEW_NAME", "{table}_v_all", "ONEFOLD_VIEW_NAME '{table}_v_all': a view must not be named like a versioned table"),
+        (
+            "ONEFOLD_VIEW_NAME",
+            "{table}`",
+            "ONEFOLD_VIEW_NAME: table 'table`' is not a valid name: use letters, digits, underscores and hyphens",
+        ),
+        ("ONEFOLD_TOPIC_TABLE_CREATED", "a b", "ONEFOLD_TOPIC_TABLE_CREATED 'a b' is no topic; write its name, or projects/PROJECT/topics/NAME"),
+        ("ONEFOLD_TOPIC_SCHEMA_CHANGES", "ab", "ONEFOLD_TOPIC_SCHEMA_CHANGES 'ab' is no topic; write its name, or projects/PROJECT/topics/NAME"),
+        ("ONEFOLD_TOPIC_DEAD_LETTER", "tötet", "ONEFOLD_TOPIC_DEAD_LETTER 'tötet' is no topic; write its name, or projects/PROJECT/topics/NAME"),
+        ("ONEFOLD_CONFIG", "nowhere.yaml", "ONEFOLD_CONFIG: there is no file nowhere.yaml"),
+    ],
+)  # fmt: skip
+def test_a_wrong_variable_is_named_with_what_to_do(variable: str, value: str, fault: str) -> None:
+    with pytest.raises(InvalidSettings) as refused:
+        load_settings({variable: value})
+    assert refused.value.faults == (fault,)
+
+
+# The file.
+
+
+def test_every_key_of_the_file_is_read() -> None:
+    settings = from_yaml("""
+        conversions: classic
+        time_zone: Europe/Berlin
+        version_column: landed_in
+        tables:
+          customer:
+            conversions: lossless
+            time_zone: "+01:00"
+            version_column:
+            types: {Zip: STRING, address: "STRUCT<street STRING>"}
+            retire: ["123", abc]
+          shop.order:
+          größe-2: {}
+    """)
+    defaults = Rules("classic", "Europe/Berlin", "landed_in")
+    types = (("zip", parse_type("STRING")), ("address", parse_type("STRUCT<street STRING>")))
+    assert settings.rules == defaults
+    assert settings.tables == {
+        "customer": Rules("lossless", "+01:00", None, types, frozenset({"123", "abc"})),
+        "shop.order": defaults,
+        "größe-2": defaults,
+    }
+
+
+@pytest.mark.parametrize("text", ["", "# nothing\n", "tables:\n"])
+def test_an_empty_file_changes_nothing(text: str) -> None:
+    assert from_yaml(text) == Settings()
+
+
+def test_the_longer_name_of_a_table_wins() -> None:
+    settings = from_yaml("tables: {customer: {retire: [a]}, shop.customer: {retire: [b]}}")
+    assert settings.rules_for(CUSTOMER).retired == {"b"}
+    assert settings.rules_for(TableId("my-project", "crm", "customer")).retired == {"a"}
+    assert settings.rules_for(TableId("my-project", "crm", "order")) == Rules()
+
+
+def test_the_file_is_found_by_its_name_by_the_variable_or_by_the_caller() -> None:
+    for name, column in (("onefold.yaml", "a"), ("named.yaml", "b"), ("given.yaml", "c")):
+        Path(name).write_text(f"version_column: {column}\n")
+    assert load_settings({}).rules.version_column == "a"
+    assert load_settings({"ONEFOLD_CONFIG": "named.yaml"}).rules.version_column == "b"
+    assert load_settings({"ONEFOLD_CONFIG": "named.yaml"}, Path("given.yaml")).rules.version_column == "c"
+
+
+TOP = "conversions, tables, time_zone, version_column"
+ZONE = "is unknown; write a tz database name, as Europe/Berlin, or '+01:00' in quotes"
+QUOTES = "is not a text; put it in quotes"
+
+
+@pytest.mark.parametrize(
+    ("text", "faults"),
+    [
+        ("[]", ["the file must be a mapping"]),
+        ("false", ["the file must be a mapping"]),
+        ("convertions: classic", [f"convertions is not a setting; known are {TOP}"]),
+        ("types: {a: STRING}", [f"types is not a setting, unless below tables.NAME; known are {TOP}"]),
+        ("conversions: lossy", ["conversions must be lossless or classic, not 'lossy'"]),
+        ("conversions:", ["conversions must be lossless or classic, not None"]),
+        ("time_zone: Europe/Atlantis", [f"time_zone 'Europe/Atlantis' {ZONE}"]),
+        ("time_zone: +10:00", [f"time_zone 600 {ZONE}"]),
+        ("time_zone: '+25:99'", [f"time_zone '+25:99' {ZONE}"]),
+        ("version_column: from", []),
+        ("version_column: a b", ["version_column 'a b' is no column name; use letters, digits and underscores"]),
+        ("version_column: _partition_x", ["version_column '_partition_x' starts with a prefix that BigQuery reserves"]),
+        ("tables: []", ["tables must be a mapping"]),
+        ("tables: {customer: []}", ["tables.customer must be a mapping"]),
+        ("tables: {cust`omer: }", ["tables: table 'cust`omer' is not a valid name: use letters, digits, underscores and hyphens"]),
+        ("tables: {a-b.customer: }", ["tables: dataset 'a-b' is not a valid name: use letters, digits and underscores"]),
+        (
+            "tables: {customer: {keys: [id]}}",
+            ["tables.customer.keys is not a setting; known are conversions, retire, time_zone, types, version_column"],
+        ),
+        ("tables: {customer: {types: []}}", ["tables.customer.types must be a mapping"]),
+        ("tables: {customer: {types: {a: INTEGR}}}", ["tables.customer.types.a: type 'INTEGR': 'INTEGR' is not a BigQuery type"]),
+        ("tables: {customer: {types: {a: }}}", [f"tables.customer.types.a: None {QUOTES}"]),
+        ("tables: {customer: {types: {A: DATE, a: DATE}}}", ["tables.customer.types.a: the column is given twice; case makes no difference"]),
+        ("tables: {customer: {retire: abc}}", ["tables.customer.retire must be a list of versions"]),
+        ("tables: {customer: {retire: [a_b]}}", ["tables.customer.retire: version 'a_b' is not a valid name: use letters and digits"]),
+    ],
+)  # fmt: skip
+def test_a_fault_of_the_file_is_told_with_its_place(text: str, faults: list[str]) -> None:
+    if not faults:
+        from_yaml(text)
+        return
+    assert faults_of(text) == faults
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("tables: {customer: {retire: [123456]}}", f"tables.customer.retire: the version 123456 {QUOTES}"),
+        ("tables: {customer: {retire: [0123]}}", f"tables.customer.retire: the version 83 {QUOTES}"),
+        ("tables: {customer: {retire: [0x1f]}}", f"tables.customer.retire: the version 31 {QUOTES}"),
+        ("tables: {customer: {retire: [no]}}", f"tables.customer.retire: the version False {QUOTES}"),
+        ("tables: {customer: {retire: [~]}}", f"tables.customer.retire: the version None {QUOTES}"),
+        ("tables: {on: {}}", f"tables: True {QUOTES}"),
+        ("tables: {2024: {}}", f"tables: 2024 {QUOTES}"),
+        ("tables: {customer: {types: {no: STRING}}}", f"tables.customer.types: False {QUOTES}"),
+    ],
+)
+def test_what_yaml_does_not_read_as_text_has_to_be_quoted(text: str, fault: str) -> None:
+    assert faults_of(text) == [fault]
+
+
+def test_a_key_that_is_given_twice_is_refused() -> None:
+    (fault,) = faults_of("tables:\n  customer: {retire: [a]}\n  customer: {retire: [b]}\n")
+    assert "the key 'customer' is given twice" in fault
+    assert "line 3" in fault
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe\xfa", b"a: [", b"a: b: c", b"!!python/object:os.system {}", b"[" * 3_000])
+def test_a_file_that_is_no_yaml_is_refused(content: bytes) -> None:
+    path = Path("settings.yaml")
+    path.write_bytes(content)
+    with pytest.raises(InvalidSettings, match="cannot be read"):
+        load_settings({}, path)
+
+
+def test_all_faults_are_told_at_once_and_each_once() -> None:
+    text = """
+        conversions: lossy
+        extra: 1
+        tables:
+          customer: {time_zone: Mars, retire: [1, a_b]}
+          order: {types: {id: INTEGR}}
+    """
+    assert faults_of(text, ONEFOLD_DATASETS="a-b", ONEFOLD_X="1") == [
+        f"ONEFOLD_X is not a setting; known are {', '.join(VARIABLES)}",
+        "ONEFOLD_DATASETS: dataset 'a-b' is not a valid name: use letters, digits and underscores",
+        f"extra is not a setting; known are {TOP}",
+        "conversions must be lossless or classic, not 'lossy'",
+        f"tables.customer.time_zone 'Mars' {ZONE}",
+        f"tables.customer.retire: the version 1 {QUOTES}",
+        "tables.customer.retire: version 'a_b' is not a valid name: use letters and digits",
+        "tables.order.types.id: type 'INTEGR': 'INTEGR' is not a BigQuery type",
+    ]
+
+
+# The fingerprint.
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "conversions: classic",
+        "time_zone: Europe/Berlin",
+        "version_column: v",
+        "tables: {customer: {types: {id: STRING}}}",
+        "tables: {shop.customer: {retire: [abc]}}",
+    ],
+)
+def test_every_rule_of_a_table_changes_its_fingerprint(text: str) -> None:
+    assert from_yaml(text).fingerprint(CUSTOMER) != Settings().fingerprint(CUSTOMER)
+
+
+def test_the_rules_of_another_table_do_not_change_it() -> None:
+    other = from_yaml("tables: {order: {retire: [abc]}, crm.customer: {conversions: classic}}")
+    assert other.fingerprint(CUSTOMER) == Settings().fingerprint(CUSTOMER)
