@@ -1,4 +1,4 @@
-"""Small honest stand-ins for what is outside: a warehouse and a publisher in memory, which remember what was asked of them."""
+"""Stand-ins for what is outside: a warehouse and a publisher in memory, which remember what was asked of them."""
 
 from __future__ import annotations
 

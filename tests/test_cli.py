@@ -334,6 +334,17 @@ def test_a_view_without_versions_goes_only_when_asked(run: Run, shop: EmulatedDa
     assert left == {"customer_v_abc", "customer_v_def"}
 
 
+def test_a_refresh_after_versions_were_dropped_takes_them_out(run: Run, shop: EmulatedDataset) -> None:
+    run("refresh", shop.name, "customer")
+    shop.run(f"DROP TABLE {shop.quoted('customer_v_abc')}")
+    assert "customer_unified updated" in run("refresh", shop.name, "customer").out
+    assert len(shop.rows("customer_unified")) == 2
+    shop.run(f"DROP TABLE {shop.quoted('customer_v_def')}")
+    assert "there is none" in run("refresh", shop.name, "customer").err
+    assert "customer_unified removed" in run("refresh", shop.name, "customer", "--prune").out
+    assert list(shop.client.list_tables(shop.name)) == []
+
+
 @pytest.mark.parametrize("command", ["plan", "refresh"])
 def test_a_dataset_without_versioned_tables_is_an_error(run: Run, dataset: EmulatedDataset, command: str) -> None:
     outcome = run(command, dataset.name, *(["--all"] if command == "refresh" else []))

@@ -133,9 +133,15 @@ NO_VERSION = "is not a valid name: use letters and digits"
             b'{"dataset": "../shop", "table": {"name": "a`; DROP TABLE b", "version": "\'"}}',
             [f"dataset '../shop' {NO_NAME}", f"table 'a`; DROP TABLE b' {NO_TABLE_NAME}", f'version "\'" {NO_VERSION}'],
         ),
-        (b'{"table": {"version": []}}', ["the message names no `dataset`", "`table` has no `name`", "the version is not a text"]),
+        (
+            b'{"table": {"version": []}}',
+            ["the message names no `dataset`", "`table` has no `name`", "the version is not a text"],
+        ),
         (b'{"protoPayload": null}', ["the audit log entry is about neither a created nor a deleted table"]),
-        (b'{"protoPayload": {"metadata": {"jobChange": {}}}}', ["the audit log entry is about neither a created nor a deleted table"]),
+        (
+            b'{"protoPayload": {"metadata": {"jobChange": {}}}}',
+            ["the audit log entry is about neither a created nor a deleted table"],
+        ),
         (
             b'{"protoPayload": {"metadata": {"tableCreation": {}}}}',
             ["the audit log entry's resourceName is not projects/P/datasets/D/tables/T"],
@@ -146,7 +152,7 @@ NO_VERSION = "is not a valid name: use letters and digits"
         ),
         (audit_entry("a" * 1_025), ["the audit log entry's resourceName is not projects/P/datasets/D/tables/T"]),
     ],
-)  # fmt: skip
+)
 def test_a_message_that_says_nothing_known_is_refused_with_all_its_faults(data: bytes, faults: list[str]) -> None:
     with pytest.raises(InvalidMessage) as refused:
         parse_event(data)

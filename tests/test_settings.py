@@ -80,9 +80,21 @@ TEMPLATE = "a template may hold {dataset} and {table} and nothing else in braces
     ("variable", "value", "fault"),
     [
         ("ONEFOLD_PROJEKT", "x", f"ONEFOLD_PROJEKT is not a setting; known are {', '.join(VARIABLES)}"),
-        ("ONEFOLD_PROJECT", "A`", "ONEFOLD_PROJECT: project 'A`' is not a valid name: use lower-case letters, digits and hyphens"),
-        ("GOOGLE_CLOUD_PROJECT", "A", "GOOGLE_CLOUD_PROJECT: project 'A' is not a valid name: use lower-case letters, digits and hyphens"),
-        ("ONEFOLD_DATASETS", "shop,c-m", "ONEFOLD_DATASETS: dataset 'c-m' is not a valid name: use letters, digits and underscores"),
+        (
+            "ONEFOLD_PROJECT",
+            "A`",
+            "ONEFOLD_PROJECT: project 'A`' is not a valid name: use lower-case letters, digits and hyphens",
+        ),
+        (
+            "GOOGLE_CLOUD_PROJECT",
+            "A",
+            "GOOGLE_CLOUD_PROJECT: project 'A' is not a valid name: use lower-case letters, digits and hyphens",
+        ),
+        (
+            "ONEFOLD_DATASETS",
+            "shop,c-m",
+            "ONEFOLD_DATASETS: dataset 'c-m' is not a valid name: use letters, digits and underscores",
+        ),
         ("ONEFOLD_DATASETS", " , ", "ONEFOLD_DATASETS names no dataset; unset it to allow all of the project"),
         ("ONEFOLD_VIEW_DATASET", "{table.x}", f"ONEFOLD_VIEW_DATASET '{{table.x}}': {TEMPLATE}"),
         (
@@ -97,19 +109,39 @@ TEMPLATE = "a template may hold {dataset} and {table} and nothing else in braces
         ("ONEFOLD_VIEW_NAME", "{table!r}", f"ONEFOLD_VIEW_NAME '{{table!r}}': {TEMPLATE}"),
         ("ONEFOLD_VIEW_NAME", "{table[0]}", f"ONEFOLD_VIEW_NAME '{{table[0]}}': {TEMPLATE}"),
         ("ONEFOLD_VIEW_NAME", "all", "ONEFOLD_VIEW_NAME 'all' must hold {table}, or all tables would share one view"),
-        ("ONEFOLD_VIEW_NAME", "{table}", "ONEFOLD_VIEW_NAME must not be the table's own name; add a suffix, as in {table}_unified"),
-        ("ONEFOLD_VIEW_NAME", "{table}_v_all", "ONEFOLD_VIEW_NAME '{table}_v_all': a view must not be named like a versioned table"),
+        (
+            "ONEFOLD_VIEW_NAME",
+            "{table}",
+            "ONEFOLD_VIEW_NAME must not be the table's own name; add a suffix, as in {table}_unified",
+        ),
+        (
+            "ONEFOLD_VIEW_NAME",
+            "{table}_v_all",
+            "ONEFOLD_VIEW_NAME '{table}_v_all': a view must not be named like a versioned table",
+        ),
         (
             "ONEFOLD_VIEW_NAME",
             "{table}`",
             "ONEFOLD_VIEW_NAME: table 'table`' is not a valid name: use letters, digits, underscores and hyphens",
         ),
-        ("ONEFOLD_TOPIC_TABLE_CREATED", "a b", "ONEFOLD_TOPIC_TABLE_CREATED 'a b' is no topic; write its name, or projects/PROJECT/topics/NAME"),
-        ("ONEFOLD_TOPIC_SCHEMA_CHANGES", "ab", "ONEFOLD_TOPIC_SCHEMA_CHANGES 'ab' is no topic; write its name, or projects/PROJECT/topics/NAME"),
-        ("ONEFOLD_TOPIC_DEAD_LETTER", "tötet", "ONEFOLD_TOPIC_DEAD_LETTER 'tötet' is no topic; write its name, or projects/PROJECT/topics/NAME"),
+        (
+            "ONEFOLD_TOPIC_TABLE_CREATED",
+            "a b",
+            "ONEFOLD_TOPIC_TABLE_CREATED 'a b' is no topic; write its name, or projects/PROJECT/topics/NAME",
+        ),
+        (
+            "ONEFOLD_TOPIC_SCHEMA_CHANGES",
+            "ab",
+            "ONEFOLD_TOPIC_SCHEMA_CHANGES 'ab' is no topic; write its name, or projects/PROJECT/topics/NAME",
+        ),
+        (
+            "ONEFOLD_TOPIC_DEAD_LETTER",
+            "tötet",
+            "ONEFOLD_TOPIC_DEAD_LETTER 'tötet' is no topic; write its name, or projects/PROJECT/topics/NAME",
+        ),
         ("ONEFOLD_CONFIG", "nowhere.yaml", "ONEFOLD_CONFIG: there is no file nowhere.yaml"),
     ],
-)  # fmt: skip
+)
 def test_a_wrong_variable_is_named_with_what_to_do(variable: str, value: str, fault: str) -> None:
     with pytest.raises(InvalidSettings) as refused:
         load_settings({variable: value})
@@ -186,20 +218,32 @@ QUOTES = "is not a text; put it in quotes"
         ("version_column: _partition_x", ["version_column '_partition_x' starts with a prefix that BigQuery reserves"]),
         ("tables: []", ["tables must be a mapping"]),
         ("tables: {customer: []}", ["tables.customer must be a mapping"]),
-        ("tables: {cust`omer: }", ["tables: table 'cust`omer' is not a valid name: use letters, digits, underscores and hyphens"]),
+        (
+            "tables: {cust`omer: }",
+            ["tables: table 'cust`omer' is not a valid name: use letters, digits, underscores and hyphens"],
+        ),
         ("tables: {a-b.customer: }", ["tables: dataset 'a-b' is not a valid name: use letters, digits and underscores"]),
         (
             "tables: {customer: {keys: [id]}}",
             ["tables.customer.keys is not a setting; known are conversions, retire, time_zone, types, version_column"],
         ),
         ("tables: {customer: {types: []}}", ["tables.customer.types must be a mapping"]),
-        ("tables: {customer: {types: {a: INTEGR}}}", ["tables.customer.types.a: type 'INTEGR': 'INTEGR' is not a BigQuery type"]),
+        (
+            "tables: {customer: {types: {a: INTEGR}}}",
+            ["tables.customer.types.a: type 'INTEGR': 'INTEGR' is not a BigQuery type"],
+        ),
         ("tables: {customer: {types: {a: }}}", [f"tables.customer.types.a: None {QUOTES}"]),
-        ("tables: {customer: {types: {A: DATE, a: DATE}}}", ["tables.customer.types.a: the column is given twice; case makes no difference"]),
+        (
+            "tables: {customer: {types: {A: DATE, a: DATE}}}",
+            ["tables.customer.types.a: the column is given twice; case makes no difference"],
+        ),
         ("tables: {customer: {retire: abc}}", ["tables.customer.retire must be a list of versions"]),
-        ("tables: {customer: {retire: [a_b]}}", ["tables.customer.retire: version 'a_b' is not a valid name: use letters and digits"]),
+        (
+            "tables: {customer: {retire: [a_b]}}",
+            ["tables.customer.retire: version 'a_b' is not a valid name: use letters and digits"],
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_fault_of_the_file_is_told_with_its_place(text: str, faults: list[str]) -> None:
     if not faults:
         from_yaml(text)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+from google.api_core import exceptions as api
 from google.auth.credentials import AnonymousCredentials
 from google.cloud import bigquery
 
@@ -54,9 +55,15 @@ class EmulatedWarehouse(BigQueryWarehouse):
         stored = super()._stored(id_, table)
         if not stored.is_view:
             return stored
-        schema = self._client.query(f"SELECT * FROM {id_.quoted} LIMIT 0").result().schema
-        columns = tuple(Column(field.name, parse_type(type_string(field))) for field in schema)
-        return replace(stored, query=table.friendly_name or "", columns=columns)
+        return replace(stored, query=table.friendly_name or "", columns=self._columns(id_))
+
+    def _columns(self, id_: TableId) -> tuple[Column, ...]:
+        """The columns of a view; none where a table that it reads was dropped, since then it cannot be asked."""
+        try:
+            schema = self._client.query(f"SELECT * FROM {id_.quoted} LIMIT 0").result().schema
+        except (api.NotFound, api.BadRequest):
+            return ()
+        return tuple(Column(field.name, parse_type(type_string(field))) for field in schema)
 
     def _query(self, sql: str) -> Iterator[dict[str, Any]]:
         self._calls += 1
