@@ -1,23 +1,18 @@
-"""Settings: `ONEFOLD_*` environment variables, and onefold.yaml for what belongs to tables. All faults at once."""
+"""Settings: `ONEFOLD_*` environment variables, and the tables' own in onefold.yaml (`tables_file`). All faults at once."""
 
 from __future__ import annotations
 
 import hashlib
 import re
 import string
-import zoneinfo
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
-import yaml
-
-from onefold.conversions import UTC
-from onefold.errors import InvalidSettings, InvalidType
-from onefold.names import TableId, faults_of_name, fold_case, split_versioned_name
+from onefold.errors import InvalidSettings
+from onefold.names import TableId, faults_of_name, split_versioned_name
 from onefold.rules import Rules
-from onefold.types import Type, parse_type
+from onefold.tables_file import read_tables_file
 from onefold.view import RENDERER
 
 CONFIG = "ONEFOLD_CONFIG"
@@ -34,11 +29,6 @@ VARIABLES = {
     CONFIG: f"the file of the tables' settings; default: {DEFAULT_CONFIG} in the working folder, where there is one",
 }
 
-_TABLE_KEYS = frozenset({"conversions", "time_zone", "version_column", "types", "retire"})
-_DEFAULT_KEYS = frozenset({"conversions", "time_zone", "version_column", "tables"})
-_COLUMN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,299}")
-_RESERVED_PREFIXES = ("_TABLE_", "_FILE_", "_PARTITION", "_ROW_TIMESTAMP", "__ROOT__", "_COLIDENTIFIER", "_CHANGE_")
-_ZONE = re.compile(r"[A-Za-z_]+(/[A-Za-z0-9_+-]+){0,2}|[+-](0[0-9]|1[0-3]):[0-5][0-9]|[+-]14:00")
 _TOPIC = re.compile(r"(projects/[a-z0-9.:-]+/topics/)?(?!goog)[A-Za-z][A-Za-z0-9_.~+%-]{2,254}")
 _FIELDS = ("dataset", "table")
 
@@ -90,7 +80,8 @@ def load_settings(environ: Mapping[str, str], config: Path | None = None) -> Set
     settings = _from_environment(environ, faults)
     path = config or _config_path(environ, faults)
     if path:
-        settings = _with_tables(settings, path, faults)
+        rules, tables = read_tables_file(path, faults)
+        settings = replace(settings, rules=rules, tables=tables)
     if faults:
         raise InvalidSettings(faults)
     return settings
@@ -173,142 +164,3 @@ def _config_path(environ: Mapping[str, str], faults: list[str]) -> Path | None:
     if named:
         return Path(named)
     return Path(DEFAULT_CONFIG) if Path(DEFAULT_CONFIG).is_file() else None
-
-
-def _with_tables(settings: Settings, path: Path, faults: list[str]) -> Settings:
-    try:
-        content = _given(yaml.load(path.read_text(encoding="utf-8"), _Loader), {})  # noqa: S506 a SafeLoader
-    except (OSError, UnicodeDecodeError, RecursionError, yaml.YAMLError) as error:
-        faults.append(f"{path}: cannot be read: {error}")
-        return settings
-    reader = _ConfigReader(str(path), faults)
-    if not reader.is_mapping(content, "the file"):
-        return settings
-    defaults = reader.rules(content, Rules(), "", _DEFAULT_KEYS)
-    tables = _given(content.get("tables"), {})
-    if not reader.is_mapping(tables, "tables"):
-        return settings
-    rules = {name: reader.table(name, body, defaults) for name, body in tables.items() if reader.is_text(name, "tables: ")}
-    return replace(settings, rules=defaults, tables=rules)
-
-
-def _given(value: Any, default: Any) -> Any:
-    """A key with nothing after it is None to YAML; what is false or empty in another way was written so."""
-    return default if value is None else value
-
-
-class _Loader(yaml.SafeLoader):
-    """Refuses what YAML passes over: a key that is given twice, of which only the last would count."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        seen = set()
-        for key, _ in node.value:
-            if key.value in seen and isinstance(key, yaml.ScalarNode):
-                raise yaml.constructor.ConstructorError(None, None, f"the key {key.value!r} is given twice", key.start_mark)
-            seen.add(key.value if isinstance(key, yaml.ScalarNode) else None)
-        return super().construct_mapping(node, deep)
-
-
-class _ConfigReader:
-    """Turns the parsed YAML into Rules and collects faults, each with its place in the file."""
-
-    def __init__(self, path: str, faults: list[str]) -> None:
-        self._path = path
-        self._faults = faults
-
-    def is_mapping(self, value: object, where: str) -> bool:
-        if not isinstance(value, dict):
-            self._fault(f"{where} must be a mapping")
-        return isinstance(value, dict)
-
-    def is_text(self, value: object, where: str) -> bool:
-        # YAML reads a hash of digits as a number, 0123 as 83, and `no`, `on` and `yes` as true or false.
-        if not isinstance(value, str):
-            self._fault(f"{where}{value!r} is not a text; put it in quotes")
-        return isinstance(value, str)
-
-    def table(self, name: str, body: Any, defaults: Rules) -> Rules:
-        dataset, _, table = name.rpartition(".")
-        for fault in [*(faults_of_name("dataset", dataset) if dataset else []), *faults_of_name("table", table)]:
-            self._fault(f"tables: {fault}")
-        body = _given(body, {})
-        if not self.is_mapping(body, f"tables.{name}"):
-            return defaults
-        return self.rules(body, defaults, f"tables.{name}.", _TABLE_KEYS)
-
-    def rules(self, body: dict[str, Any], defaults: Rules, where: str, known: frozenset[str]) -> Rules:
-        for key in body:
-            if key not in known:
-                self._fault(f"{where}{key} is not a setting{_advice(key, where)}; known are {', '.join(sorted(known))}")
-        # What is inherited was checked where it was written.
-        return Rules(
-            conversions=self._conversions(body["conversions"], where) if "conversions" in body else defaults.conversions,
-            time_zone=self._time_zone(body["time_zone"], where) if "time_zone" in body else defaults.time_zone,
-            version_column=(
-                self._version_column(body["version_column"], where) if "version_column" in body else defaults.version_column
-            ),
-            types=tuple(self._types(_given(body.get("types"), {}), where)) if "types" in known else (),
-            retired=frozenset(self._retired(_given(body.get("retire"), []), where)) if "retire" in known else frozenset(),
-        )
-
-    def _conversions(self, value: Any, where: str) -> Any:
-        if value not in ("lossless", "classic"):
-            self._fault(f"{where}conversions must be lossless or classic, not {value!r}")
-        return value
-
-    def _time_zone(self, value: Any, where: str) -> str:
-        if not isinstance(value, str) or not _ZONE.fullmatch(value) or not _zone_exists(value):
-            self._fault(
-                f"{where}time_zone {value!r} is unknown; write a tz database name, as Europe/Berlin, or '+01:00' in quotes"
-            )
-        return str(value)
-
-    def _version_column(self, value: Any, where: str) -> str | None:
-        if value is None:
-            return None
-        if not isinstance(value, str) or not _COLUMN_NAME.fullmatch(value):
-            self._fault(f"{where}version_column {value!r} is no column name; use letters, digits and underscores")
-        elif value.upper().startswith(_RESERVED_PREFIXES):
-            self._fault(f"{where}version_column {value!r} starts with a prefix that BigQuery reserves")
-        return str(value)
-
-    def _types(self, value: Any, where: str) -> Iterator[tuple[str, Type]]:
-        if not self.is_mapping(value, f"{where}types"):
-            return
-        seen = set()
-        for column, text in value.items():
-            if not self.is_text(column, f"{where}types: ") or not self.is_text(text, f"{where}types.{column}: "):
-                continue
-            if fold_case(column) in seen:
-                self._fault(f"{where}types.{column}: the column is given twice; case makes no difference")
-            seen.add(fold_case(column))
-            try:
-                yield fold_case(column), parse_type(text)
-            except InvalidType as error:
-                self._fault(f"{where}types.{column}: {error}")
-
-    def _retired(self, value: Any, where: str) -> Iterator[str]:
-        if not isinstance(value, list):
-            self._fault(f"{where}retire must be a list of versions")
-            return
-        for version in value:
-            if not self.is_text(version, f"{where}retire: the version "):
-                continue
-            for fault in faults_of_name("version", version):
-                self._fault(f"{where}retire: {fault}")
-            yield version
-
-    def _fault(self, what: str) -> None:
-        self._faults.append(f"{self._path}: {what}")
-
-
-def _advice(key: object, where: str) -> str:
-    return ", unless below tables.NAME" if not where and key in _TABLE_KEYS else ""
-
-
-def _zone_exists(name: str) -> bool:
-    """Where the machine has no tz database at all, BigQuery is the one to tell."""
-    if name == UTC or name[0] in "+-":
-        return True
-    known = zoneinfo.available_timezones()
-    return not known or name in known
