@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
@@ -76,17 +77,23 @@ def connect(project: str | None) -> Warehouse:
             raise Rejected(f"{error}; set ONEFOLD_PROJECT") from error
 
 
+class _Calls(threading.local):
+    """A count for each thread: the requests of one instance run side by side, and each tells its own."""
+
+    count = 0
+
+
 class BigQueryWarehouse:
     """`onefold.warehouse.Warehouse` over the REST API."""
 
     def __init__(self, client: bigquery.Client) -> None:
         self._client = client
-        self._calls = 0
+        self._calls = _Calls()
         self.project: str = client.project
 
     @property
     def calls(self) -> int:
-        return self._calls
+        return self._calls.count
 
     def get_view(self, id_: TableId) -> StoredView | None:
         table = self._get(id_)
@@ -178,19 +185,19 @@ class BigQueryWarehouse:
             listed = self._client.list_tables(f"{self.project}.{dataset}", page_size=_PAGE, retry=_RETRY, timeout=_TIMEOUT)
             items: list[Any] = []
             for page in listed.pages:
-                self._calls += 1
+                self._calls.count += 1
                 items += page
             return items
 
     def _query(self, sql: str) -> Iterator[dict[str, Any]]:
-        self._calls += 1
+        self._calls.count += 1
         rows = self._client.query_and_wait(
             sql, api_timeout=_TIMEOUT, wait_timeout=2 * _TIMEOUT, retry=_RETRY, job_retry=_QUERY_RETRY
         )
         return (dict(row.items()) for row in rows)
 
     def _call(self, method: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
-        self._calls += 1
+        self._calls.count += 1
         return method(*arguments, retry=_RETRY, timeout=_TIMEOUT, **options)
 
 

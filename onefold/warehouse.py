@@ -48,7 +48,7 @@ class Warehouse(Protocol):
 
     @property
     def calls(self) -> int:
-        """How many calls were made so far."""
+        """How many calls this thread has made so far."""
 
     def get_view(self, id_: TableId) -> StoredView | None: ...
 

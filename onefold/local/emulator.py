@@ -66,5 +66,5 @@ class EmulatedWarehouse(BigQueryWarehouse):
         return tuple(Column(field.name, parse_type(type_string(field))) for field in schema)
 
     def _query(self, sql: str) -> Iterator[dict[str, Any]]:
-        self._calls += 1
+        self._calls.count += 1
         return (dict(row.items()) for row in self._client.query(sql).result())
