@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -15,11 +14,11 @@ from google.api_core import exceptions as api
 from google.cloud import bigquery
 from google.cloud.bigquery.retry import DEFAULT_JOB_RETRY, DEFAULT_RETRY
 
+from onefold.bigquery_schema import UNFINISHED, is_annotated, split_notes, type_string, with_annotations, with_notes
 from onefold.errors import InvalidColumns, InvalidType, NothingFound, OnefoldError, Rejected, TryAgain, ViewChanged
-from onefold.names import TableId, fold_case, quote, quote_text, split_versioned_name, versions_pattern
+from onefold.names import TableId, quote, quote_text, split_versioned_name, versions_pattern
 from onefold.types import parse_type
 from onefold.versions import Column, Version
-from onefold.view import MAX_TEXT
 from onefold.warehouse import StoredView, ViewDraft, ViewExists, Warehouse
 
 # The client would retry for ten minutes by itself, longer than a message waits for its answer.
@@ -28,11 +27,6 @@ _RETRY = DEFAULT_RETRY.with_timeout(_TIMEOUT)
 _QUERY_RETRY = DEFAULT_JOB_RETRY.with_timeout(2 * _TIMEOUT)
 _PAGE = 1_000
 """Tables listed in one call; the default is 50."""
-
-# A change of a view's query drops what people put on its columns, and only a second call can put it back. Between the two
-# the view's text holds it in a last line, and a label says so: whoever reads the view next can finish the write.
-_NOTES = "\n-- onefold keeps: "
-_UNFINISHED = "onefold_unfinished"
 
 # Besides 5xx, 429, timeouts and broken connections. A 403 right after a grant passes, and so does a quota.
 _PASSING_REASONS = frozenset(
@@ -140,14 +134,14 @@ class BigQueryWarehouse:
 
     def _update_query(self, stored: StoredView, draft: ViewDraft) -> None:
         table = _table_to_update(stored, draft)
-        noted = [field for field in stored.schema if _is_annotated(field)]
+        noted = [field for field in stored.schema if is_annotated(field)]
         if noted:
-            table.view_query = _with_notes(draft.query, noted)
-            table.labels = {**table.labels, _UNFINISHED: "yes"}
+            table.view_query = with_notes(draft.query, noted)
+            table.labels = {**table.labels, UNFINISHED: "yes"}
         written = self._call(self._client.update_table, table, ["view_query", "description", "labels"])
         if noted:
-            written.schema = _with_annotations(written.schema, noted)
-            written.labels = {_UNFINISHED: None}
+            written.schema = with_annotations(written.schema, noted)
+            written.labels = {UNFINISHED: None}
             self._call(self._client.update_table, written, ["schema", "labels"])
 
     def delete_view(self, id_: TableId) -> None:
@@ -155,11 +149,11 @@ class BigQueryWarehouse:
             self._call(self._client.delete_table, str(id_), not_found_ok=True)
 
     def _stored(self, id_: TableId, table: bigquery.Table) -> StoredView:
-        labels = {key: value for key, value in table.labels.items() if key != _UNFINISHED}
+        labels = {key: value for key, value in table.labels.items() if key != UNFINISHED}
         is_view = table.table_type == "VIEW"
-        query, _, notes = (table.view_query or "").partition(_NOTES)
-        unfinished = _UNFINISHED in table.labels
-        schema = _with_annotations(table.schema, _read_notes(notes)) if unfinished else table.schema
+        query, notes = split_notes(table.view_query or "")
+        unfinished = UNFINISHED in table.labels
+        schema = with_annotations(table.schema, notes) if unfinished else table.schema
         return StoredView(
             id=id_,
             is_view=is_view,
@@ -246,7 +240,7 @@ def _table_to_update(stored: StoredView, draft: ViewDraft) -> bigquery.Table:
     reference = {"projectId": stored.id.project, "datasetId": stored.id.dataset, "tableId": stored.id.table}
     table = bigquery.Table.from_api_repr({"tableReference": reference, "etag": stored.etag})
     _fill(table, draft)
-    former = [*stored.labels, _UNFINISHED] if stored.unfinished else [*stored.labels]
+    former = [*stored.labels, UNFINISHED] if stored.unfinished else [*stored.labels]
     table.labels = {**dict.fromkeys(former), **draft.labels}
     return table
 
@@ -255,51 +249,6 @@ def _fill(table: bigquery.Table, draft: ViewDraft) -> None:
     table.view_query = draft.query
     table.description = draft.description or None
     table.labels = dict(draft.labels)
-
-
-def _with_notes(query: str, noted: Iterable[bigquery.SchemaField]) -> str:
-    """Where there is no room for them, a write that breaks off loses them: a text that fits comes first."""
-    text = f"{query}{_NOTES}{json.dumps([field.to_api_repr() for field in noted])}"
-    return text if len(text) <= MAX_TEXT else query
-
-
-def _read_notes(notes: str) -> list[bigquery.SchemaField]:
-    return [bigquery.SchemaField.from_api_repr(resource) for resource in json.loads(notes)] if notes else []
-
-
-def type_string(field: bigquery.SchemaField) -> str:
-    """A field of a schema as the type string that INFORMATION_SCHEMA would give."""
-    if field.field_type in ("RECORD", "STRUCT"):
-        inner = ", ".join(f"{quote(part.name)} {type_string(part)}" for part in field.fields)
-        type_ = f"STRUCT<{inner}>"
-    elif field.field_type == "RANGE":
-        type_ = f"RANGE<{field.range_element_type.element_type}>"
-    else:
-        type_ = field.field_type
-    return f"ARRAY<{type_}>" if field.mode == "REPEATED" else type_
-
-
-def _is_annotated(field: bigquery.SchemaField) -> bool:
-    tags = field.policy_tags.names if field.policy_tags else ()
-    return bool(field.description or tags) or any(_is_annotated(part) for part in field.fields)
-
-
-def _with_annotations(
-    schema: Iterable[bigquery.SchemaField], annotated: Iterable[bigquery.SchemaField]
-) -> list[bigquery.SchemaField]:
-    """The schema with what people had put on columns of the same name, nested ones too."""
-    known = {fold_case(field.name): field for field in annotated}
-    result = []
-    for field in schema:
-        old = known.get(fold_case(field.name))
-        resource = field.to_api_repr()
-        if old:
-            kept = {key: value for key, value in old.to_api_repr().items() if key in ("description", "policyTags") and value}
-            resource = {**resource, **kept}
-            if field.fields:
-                resource["fields"] = [part.to_api_repr() for part in _with_annotations(field.fields, old.fields)]
-        result.append(bigquery.SchemaField.from_api_repr(resource))
-    return result
 
 
 @contextlib.contextmanager

@@ -11,7 +11,8 @@ from google.api_core import exceptions as api
 from google.auth.credentials import AnonymousCredentials
 from google.cloud import bigquery
 
-from onefold.bigquery import BigQueryWarehouse, type_string
+from onefold.bigquery import BigQueryWarehouse
+from onefold.bigquery_schema import type_string
 from onefold.names import TableId
 from onefold.types import parse_type
 from onefold.versions import Column

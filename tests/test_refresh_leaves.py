@@ -1,0 +1,195 @@
+"""A view in two levels: leaves first, then the view, then away with the leaves that are spare."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from fake_bigquery import PROJECT, Crash, FakeBigQuery, Request
+from refreshing import (
+    GET,
+    LEAF,
+    LEAF_SIZE,
+    PATCH,
+    VIEW,
+    add,
+    before_next,
+    covered,
+    fifty_messages,
+    leaves,
+    numbered,
+    run,
+    run_threads,
+    shop,
+    with_rules,
+)
+
+from onefold.bigquery import BigQueryWarehouse
+from onefold.names import TableId
+from onefold.view import covered_versions
+from onefold.warehouse import ViewDraft
+
+# Two levels
+
+
+@pytest.mark.usefixtures("small_texts")
+def test_leaves_are_written_before_the_view_over_them() -> None:
+    cloud = shop(20)
+    with cloud.counted() as made:
+        plan = run(cloud)
+    assert plan.view
+    assert plan.view.form == "two-level"
+    inserted = [request.name for request in made if request.kind == "insert"]
+    assert len(inserted) > 2
+    assert inserted[-1] == VIEW
+    assert leaves(cloud) == set(inserted[:-1])
+    assert covered(cloud) == numbered(20)
+
+
+@pytest.mark.usefixtures("small_texts")
+def test_leaves_that_do_not_change_are_not_touched_and_spare_ones_go_last() -> None:
+    cloud = shop(20)
+    run(cloud)
+    before = {name: cloud.resource(name)["etag"] for name in leaves(cloud)}
+    add(cloud, 20)
+    with cloud.counted() as made:
+        run(cloud, "020")
+    kept = leaves(cloud) & before.keys()
+    assert kept
+    assert all(cloud.resource(name)["etag"] == before[name] for name in kept)
+    kinds = [request.kind for request in made]
+    assert [request.name for request in made if request.kind == "delete"] == sorted(before.keys() - leaves(cloud))
+    assert "delete" in kinds[kinds.index("patch") :]
+    assert "delete" not in kinds[: kinds.index("patch")]
+    assert covered(cloud) == numbered(21)
+
+
+@pytest.mark.usefixtures("small_texts")
+def test_in_two_levels_a_redelivered_message_costs_one_request_too() -> None:
+    cloud = shop(20)
+    run(cloud)
+    with cloud.counted() as made:
+        run(cloud, "007")
+    assert made == [GET]
+
+
+@pytest.mark.usefixtures("small_texts")
+def test_in_two_levels_nothing_is_written_twice() -> None:
+    cloud = shop(20)
+    run(cloud)
+    with cloud.counted() as made:
+        plan = run(cloud)
+    assert plan.action == "none"
+    assert [request.kind for request in made] == ["get", "query", "list"]
+
+
+@pytest.mark.usefixtures("small_texts")
+def test_a_view_that_needs_one_level_again_has_no_leaves() -> None:
+    cloud = shop(20)
+    run(cloud)
+    for number in range(17):
+        cloud.drop(f"customer_v_{number:03}")
+    run(cloud)
+    assert covered(cloud) == {"017", "018", "019"}
+    assert cloud.names("VIEW") == [VIEW]
+
+
+@pytest.mark.usefixtures("small_texts")
+def test_a_leaf_that_is_missing_is_written_again() -> None:
+    cloud = shop(20)
+    run(cloud)
+    cloud.drop(min(leaves(cloud)))
+    run(cloud)
+    assert covered(cloud) == numbered(20)
+
+
+@pytest.mark.usefixtures("small_texts")
+def test_leaves_that_a_crash_left_over_go_at_the_next_change() -> None:
+    cloud = shop(20)
+    run(cloud)
+    add(cloud, 20)
+    before_next(cloud, PATCH, crash)
+    with pytest.raises(Crash):
+        run(cloud, "020")
+    add(cloud, 21)
+    run(cloud, "021")
+    assert leaves(cloud) == set(LEAF.findall(cloud.resource(VIEW)["view"]["query"]))
+    assert covered(cloud) == numbered(22)
+
+
+@pytest.mark.usefixtures("small_texts")
+def test_views_that_are_named_alike_are_no_leaves() -> None:
+    cloud = shop(20)
+    run(cloud)
+    other = TableId(PROJECT, "shop", "customer_unified_leaf_by_hand")
+    BigQueryWarehouse(cloud.client()).create_view(other, ViewDraft("SELECT 1"))
+    add(cloud, 20)
+    run(cloud)
+    assert other.table in cloud.names("VIEW")
+
+
+@pytest.mark.usefixtures("small_texts")
+def test_prune_removes_the_leaves_too() -> None:
+    cloud = shop(20)
+    run(cloud)
+    run(cloud, settings=with_rules(retired=frozenset(numbered(20))), prune=True)
+    assert cloud.names("VIEW") == []
+    assert len(cloud.names("TABLE")) == 20
+
+
+def overtaking(cloud: FakeBigQuery) -> tuple[str, str, Callable[[], None]]:
+    """A slow refresh does not see a version, so that a leaf is spare; a fast one sees it and reads that leaf.
+
+    Returns the message of the slow one, the leaf, and what the fast one does.
+    """
+    count = LEAF_SIZE * 2
+    last = f"{count - 1:03}"
+    run(cloud)
+    cloud.hidden.add(f"customer_v_{last}")
+    add(cloud, count)
+    (spare,) = (
+        name for name in leaves(cloud) if last in covered_versions(cloud.resource(name)["view"]["query"], "customer")
+    )
+
+    def overtake() -> None:
+        cloud.hidden.clear()
+        run(cloud)
+        assert spare in cloud.resource(VIEW)["view"]["query"]
+
+    return f"{count:03}", spare, overtake
+
+
+@pytest.mark.usefixtures("small_texts")
+def test_a_leaf_that_another_refresh_reads_by_now_is_not_removed() -> None:
+    cloud = shop(LEAF_SIZE * 2)
+    message, spare, overtake = overtaking(cloud)
+    before_next(cloud, Request("list"), overtake)
+    with cloud.counted() as made:
+        run(cloud, message)
+    assert Request("delete", spare) not in made
+    assert covered(cloud) == numbered(LEAF_SIZE * 2 + 1)
+
+
+@pytest.mark.usefixtures("small_texts")
+def test_a_leaf_that_another_refresh_takes_up_while_it_is_removed_is_written_again() -> None:
+    cloud = shop(LEAF_SIZE * 2)
+    message, spare, overtake = overtaking(cloud)
+    before_next(cloud, Request("delete", spare), overtake)
+    with cloud.counted() as made:
+        run(cloud, message)
+    assert made.index(Request("delete", spare)) < len(made) - 1 - made[::-1].index(Request("insert", spare))
+    assert covered(cloud) == numbered(LEAF_SIZE * 2 + 1)
+
+
+@pytest.mark.usefixtures("eager_threads", "small_texts")
+def test_concurrent_refreshes_in_two_levels_end_with_all_versions_and_all_leaves() -> None:
+    cloud = FakeBigQuery()
+    cloud.create_table("customer_v_first", "id INT64", "name STRING")
+    run_threads(fifty_messages(cloud))
+    assert covered(cloud) == {"first", *numbered(20)}
+    run(cloud)
+    assert leaves(cloud) == set(LEAF.findall(cloud.resource(VIEW)["view"]["query"]))
+
+
+def crash() -> None:
+    raise Crash
