@@ -1,0 +1,100 @@
+"""Change tables: one row per change, as Datastream's append-only mode writes them, and what each row says of itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from onefold.errors import SchemaConflict
+from onefold.names import fold_case, quote
+from onefold.position import position_sql
+from onefold.types import Array, Range, Scalar, Struct, Type
+from onefold.versions import Column
+
+METADATA = "datastream_metadata"
+DELETIONS = ("DELETE", "UPDATE-DELETE")
+"""Datastream: an update that changes the key is an UPDATE-DELETE of the old one and an UPDATE-INSERT of the new one."""
+
+# What Datastream promises; `sort_keys` are there for some sources only.
+_FIELDS = {
+    "change_sequence_number": Scalar("STRING"),
+    "change_type": Scalar("STRING"),
+    "source_timestamp": Scalar("INT64"),
+}
+_SORT_KEYS = "sort_keys"
+_NO_KEYS = "CAST([] AS ARRAY<STRING>)"
+# GoogleSQL, "Groupable data types": FLOAT64 may be grouped but not partitioned by.
+_NOT_A_KEY = frozenset({"FLOAT64", "GEOGRAPHY", "JSON"})
+
+
+def check_change_table(table: str, columns: Sequence[Column], keys: Sequence[str]) -> None:
+    """Raise SchemaConflict with everything that keeps `table` from having a latest state by these keys."""
+    faults = [*_metadata_faults(table, columns), *_key_faults(table, columns, keys)]
+    if faults:
+        raise SchemaConflict(faults)
+
+
+def position_of(row: str, columns: Sequence[Column]) -> str:
+    """The position of a change as an expression over a row's alias; the last tie-break is left to metadata.
+
+    A digest of the row would make every query on a view read every column.
+    """
+    metadata = f"{row}.{quote(METADATA)}"
+    names = {fold_case(field.name) for field in _metadata(columns).fields}
+    sort_keys = f"{metadata}.{_SORT_KEYS}" if _SORT_KEYS in names else _NO_KEYS
+    return position_sql(
+        f"{metadata}.change_sequence_number",
+        f"{metadata}.source_timestamp",
+        sort_keys,
+        is_deletion(row),
+        _tie_break(metadata, names),
+    )
+
+
+def is_deletion(row: str) -> str:
+    """Whether the change removes its key, as an expression that is never NULL."""
+    kinds = ", ".join(f"'{kind}'" for kind in DELETIONS)
+    return f"IFNULL({row}.{quote(METADATA)}.change_type IN ({kinds}), FALSE)"
+
+
+def source_columns(columns: Sequence[Column]) -> list[Column]:
+    """The columns of the source's row."""
+    return [column for column in columns if fold_case(column.name) != METADATA]
+
+
+def _tie_break(metadata: str, names: set[str]) -> str:
+    return f"IFNULL({metadata}.uuid, '')" if "uuid" in names else "''"
+
+
+def _metadata(columns: Sequence[Column]) -> Struct:
+    for column in columns:
+        if fold_case(column.name) == METADATA and isinstance(column.type, Struct):
+            return column.type
+    return Struct(())
+
+
+def _metadata_faults(table: str, columns: Sequence[Column]) -> Iterator[str]:
+    found = {fold_case(field.name): field.type for field in _metadata(columns).fields}
+    if not found:
+        yield f"{table} is no change table: it has no column {METADATA} of type STRUCT"
+        return
+    for name, type_ in _FIELDS.items():
+        if name not in found:
+            yield f"{table}: {METADATA} has no field {name}"
+        elif found[name] != type_:
+            yield f"{table}: {METADATA}.{name} is {found[name]}, and has to be {type_}"
+
+
+def _key_faults(table: str, columns: Sequence[Column], keys: Sequence[str]) -> Iterator[str]:
+    known = {fold_case(column.name): column for column in source_columns(columns)}
+    if not keys:
+        yield f"{table}: name the columns of the key"
+    for key in keys:
+        column = known.get(fold_case(key))
+        if not column:
+            yield f"{table} has no column {key} for the key; it has {', '.join(column.name for column in known.values())}"
+        elif not _can_be_key(column.type):
+            yield f"{table}: the key {key} is {column.type}, which has no equality to group rows by"
+
+
+def _can_be_key(type_: Type) -> bool:
+    return not isinstance(type_, Array | Struct | Range) and type_.name not in _NOT_A_KEY

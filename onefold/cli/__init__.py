@@ -1,0 +1,69 @@
+"""The command line. Every command is a thin call into the library.
+
+Exit codes: 0 nothing to do, or done; 1 an error, wrong usage included; 2 there are changes to make.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn
+
+import click
+from rich.console import Console
+
+from onefold import __version__
+from onefold.cli import views
+from onefold.cli.common import ERROR, OK, say
+from onefold.errors import OnefoldError
+
+EPILOG = "Exit codes: 0 nothing to do, or done; 1 an error, wrong usage included; 2 there are changes to make."
+
+
+@click.group(epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="onefold")
+@click.option(
+    "--config",
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="The settings of tables.  [default: ONEFOLD_CONFIG, onefold.yaml where there is one]",
+)
+@click.pass_context
+def cli(context: click.Context, config: Path | None) -> None:
+    """Onefold: every version of every table, as one.
+
+    Versioned tables (customer_v_abc, customer_v_def) become one view (customer_unified) that holds every row of each,
+    with columns united by name and types reconciled.
+    """
+    context.obj = config
+
+
+for command in (views.render, views.plan, views.refresh, views.publish):
+    cli.add_command(command)
+
+
+@cli.command()
+def demo() -> int:
+    """Show the main job on this machine: an embedded BigQuery, the real function, two test messages, a real history."""
+    from onefold.local.demo import run_demo
+
+    try:
+        run_demo(Console())
+    except ModuleNotFoundError as error:
+        raise click.ClickException(f"{error.name} is missing: pip install 'onefold[local]'") from error
+    return OK
+
+
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """The entry point: errors as one clear text, and the documented exit codes."""
+    try:
+        sys.exit(cli.main(args=arguments, prog_name="onefold", standalone_mode=False) or OK)
+    except click.exceptions.Abort:
+        say("red", "Interrupted.")
+    except click.ClickException as error:
+        error.show()
+    except OnefoldError as error:
+        for line in str(error).splitlines():
+            say("red", f"Error: {line}")
+    sys.exit(ERROR)

@@ -1,0 +1,61 @@
+"""What the commands share: options, settings, the warehouse, and how errors are said."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.progress import Progress
+
+from onefold.errors import NothingFound, OnefoldError
+from onefold.names import TableId, check_names
+from onefold.settings import Settings, load_settings
+
+OK, ERROR, CHANGES = 0, 1, 2
+
+_stderr = Console(stderr=True, highlight=False, soft_wrap=True)
+
+as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
+project = click.option("--project", metavar="P", help="The project.  [default: ONEFOLD_PROJECT, GOOGLE_CLOUD_PROJECT]")
+
+
+def read_settings(context: click.Context) -> Settings:
+    return load_settings(os.environ, context.obj)
+
+
+def open_warehouse(context: click.Context, project: str | None, dataset: str, table: str | None) -> tuple[Settings, Any]:
+    from onefold.bigquery import connect
+
+    check_names([("dataset", dataset), *given(("table", table), ("project", project))])
+    settings = read_settings(context)
+    return settings, connect(project or settings.project)
+
+
+def given(*named: tuple[str, str | None]) -> list[tuple[str, str]]:
+    return [(kind, name) for kind, name in named if name is not None]
+
+
+def each(
+    warehouse: Any, dataset: str, table: str | None, work: Callable[[TableId], Any], progress: bool
+) -> tuple[list[Any], bool]:
+    """Work on one table, or on all; each failure is told, and none keeps the others from being done."""
+    tables = [table] if table else list(warehouse.list_bases(dataset))
+    if not tables:
+        raise NothingFound(f"dataset {warehouse.project}.{dataset} has no versioned tables (NAME_v_<letters and digits>)")
+    results, failed = [], False
+    with Progress(console=_stderr, disable=not progress) as bar:
+        for name in bar.track(tables, description=f"refreshing {dataset}"):
+            try:
+                results.append(work(TableId(warehouse.project, dataset, name)))
+            except OnefoldError as error:
+                failed = True
+                for line in str(error).splitlines():
+                    say("red", f"Error: {name}: {line}")
+    return results, failed
+
+
+def say(colour: str, text: str) -> None:
+    _stderr.print(text, style=colour, markup=False)
