@@ -101,6 +101,12 @@ class BigQueryWarehouse:
         table = self._get(id_)
         return table is not None and table.table_type == "TABLE" and bool(table.schema)
 
+    def read_columns(self, id_: TableId) -> tuple[Column, ...] | None:
+        table = self._get(id_)
+        if table is None or table.table_type != "TABLE":
+            return None
+        return tuple(Column(field.name, parse_type(type_string(field))) for field in table.schema)
+
     def list_bases(self, dataset: str) -> tuple[str, ...]:
         names = (split_versioned_name(item.table_id) for item in self._list(dataset) if item.table_type == "TABLE")
         return tuple(dict.fromkeys(name[0] for name in names if name))

@@ -31,7 +31,7 @@ LEAVES_LABEL = "onefold_leaves"
 """Says that there may be leaves to remove, also after the view itself reads none any more."""
 
 TRIES = 10
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.25, 8.0
+FIRST_PAUSE, LONGEST_PAUSE = 0.25, 8.0
 
 Action = Literal["none", "create", "update", "remove"]
 
@@ -108,7 +108,7 @@ def refresh(
     """
     for attempt in range(TRIES):
         if attempt:
-            sleep(random.uniform(0, min(_LONGEST_PAUSE, _FIRST_PAUSE * 2 ** (attempt - 1))))  # noqa: S311
+            sleep(random.uniform(0, min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** (attempt - 1))))  # noqa: S311
         try:
             plan = plan_refresh(warehouse, base, settings, version, prune)
             if plan.changes:

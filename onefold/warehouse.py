@@ -55,6 +55,9 @@ class Warehouse(Protocol):
     def read_versions(self, base: TableId) -> tuple[Version, ...]:
         """All versioned tables of a base name, in no particular order. Raises NothingFound without the dataset."""
 
+    def read_columns(self, id_: TableId) -> tuple[Column, ...] | None:
+        """The columns of a table (not a view); None without one."""
+
     def has_table(self, id_: TableId) -> bool:
         """Whether there is a table (not a view) of that name, and it has columns."""
 

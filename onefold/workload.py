@@ -5,9 +5,11 @@ The truth is kept while the operations are made up, by a dict from key to row: i
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from onefold.errors import InvalidInput
@@ -193,3 +195,22 @@ class _Source:
             "change_type": kind,
             "sort_keys": [str(START + number * 40), f"mysql-bin.{file}", str(place)],
         }
+
+
+def write_workload(workload: Workload, folder: Path) -> None:
+    """`changes/VERSION.jsonl`, `base.jsonl` and `truth.jsonl` in a new folder.
+
+    Raises:
+        InvalidInput: there is something in it already.
+    """
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise InvalidInput(f"{folder} is there already, and not empty: name a new folder")
+    (folder / "changes").mkdir(parents=True, exist_ok=True)
+    for version, rows in workload.changes.items():
+        _write_lines(folder / "changes" / f"{version}.jsonl", rows)
+    _write_lines(folder / "base.jsonl", workload.base)
+    _write_lines(folder / "truth.jsonl", workload.truth)
+
+
+def _write_lines(path: Path, rows: list[Row]) -> None:
+    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")

@@ -13,6 +13,8 @@ def judge() -> Judge:
 
 
 # What the tests of commands and of Pub/Sub stand on.
+# What the tests of commands run.
+from command_line import run  # noqa: E402, F401
 from emulator import dataset, emulator_host  # noqa: E402, F401
 
 # What the tests of a refresh stand on; no test waits for the retries of Google's client.

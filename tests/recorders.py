@@ -60,6 +60,11 @@ class MemoryWarehouse:
             if id_.dataset == base.dataset and id_ not in self.unseen and _base_of(id_.table) == base.table
         )
 
+    def read_columns(self, id_: TableId) -> tuple[Column, ...] | None:
+        self._call()
+        version = self.tables.get(id_)
+        return version.columns if version else None
+
     def has_table(self, id_: TableId) -> bool:
         self._call()
         return id_ in self.tables

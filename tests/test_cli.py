@@ -3,55 +3,24 @@
 from __future__ import annotations
 
 import base64
-import io
 import json
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
+from command_line import Outcome, Run
 from emulator import EmulatedDataset
 from recorders import ABC, DEF
 
 import onefold.cli
-from onefold.cli import cli, main
+from onefold.cli import cli
 
 TYPES_OF_ARTICLE = {"customer_v_abc": ABC, "customer_v_def": {**DEF, "id": "INT64"}}
-
-
-@dataclass(frozen=True)
-class Outcome:
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.out)
-
-
-Run = Callable[..., Outcome]
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
-    """Runs a command line in an empty folder, with a terminal wide enough for its tables."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "200")
-
-    def run_command(*arguments: object, stdin: str = "") -> Outcome:
-        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(stdin.encode())))
-        with pytest.raises(SystemExit) as ended:
-            main([str(argument) for argument in arguments])
-        printed = capsys.readouterr()
-        assert isinstance(ended.value.code, int)
-        return Outcome(ended.value.code, printed.out, printed.err)
-
-    return run_command
 
 
 def rows_of(tables: dict[str, dict[str, str]], **more: str) -> list[dict[str, Any]]:
@@ -96,7 +65,7 @@ def test_every_command_helps(run: Run) -> None:
         outcome = run(*command, "--help")
         assert outcome.code == 0
         assert outcome.out.startswith(f"Usage: onefold {command[0] if command else '[OPTIONS] COMMAND'}")
-    assert sorted(cli.commands) == ["demo", "plan", "publish", "refresh", "render"]
+    assert sorted(cli.commands) == ["current", "demo", "plan", "publish", "refresh", "render", "workload"]
 
 
 def test_it_tells_its_version(run: Run) -> None:

@@ -14,7 +14,7 @@ import click
 from rich.console import Console
 
 from onefold import __version__
-from onefold.cli import views
+from onefold.cli import changes, views
 from onefold.cli.common import ERROR, OK, say
 from onefold.errors import OnefoldError
 
@@ -39,7 +39,7 @@ def cli(context: click.Context, config: Path | None) -> None:
     context.obj = config
 
 
-for command in (views.render, views.plan, views.refresh, views.publish):
+for command in (views.render, views.plan, views.refresh, views.publish, changes.current, changes.workload):
     cli.add_command(command)
 
 

@@ -1,0 +1,96 @@
+"""The commands of change logs: current, workload."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from onefold.cli.common import OK, as_json, open_warehouse, project
+from onefold.errors import InvalidInput
+from onefold.names import TableId
+
+
+@click.command()
+@click.argument("dataset")
+@click.argument("table")
+@click.option("--keys", metavar="A[,B...]", required=True, help="The columns whose values identify a row of the source.")
+@project
+@as_json
+@click.pass_context
+def current(context: click.Context, dataset: str, table: str, keys: str, project: str | None, as_json: bool) -> int:
+    """Bring the view of TABLE's latest state, TABLE_current, up to date.
+
+    TABLE is a change table in the form of Datastream's append-only mode, or the base name of versioned ones, whose
+    unified view is refreshed first.
+    """
+    from onefold.reconcile import refresh_current
+
+    settings, warehouse = open_warehouse(context, project, dataset, table)
+    names = tuple(key.strip() for key in keys.split(",") if key.strip())
+    made = refresh_current(warehouse, TableId(warehouse.project, dataset, table), names, settings)
+    if as_json:
+        view = {"view": str(made.id), "source": str(made.source), "action": made.action, "query": made.query}
+        click.echo(json.dumps(view))
+    else:
+        done = {"none": "is up to date", "create": "created", "update": "updated"}[made.action]
+        click.echo(f"{made.id} {done}, over {made.source}")
+    return OK
+
+
+@click.command()
+@click.option("--operations", metavar="N", default=1000, show_default=True, help="How many operations.")
+@click.option("--mix", metavar="I,U,D", default="40,40,20", show_default=True, help="Insertions, updates, deletions of 100.")
+@click.option("--seed", metavar="N", default=7, show_default=True, help="The same seed makes the same workload.")
+@click.option(
+    "--key-changes",
+    metavar="SHARE",
+    default=0.0,
+    show_default=True,
+    help="The share of updates that change the key, from 0 to 1.",
+)
+@click.option(
+    "--duplicates",
+    metavar="SHARE",
+    default=0.0,
+    show_default=True,
+    help="The share of changes that come twice, from 0 to 1.",
+)
+@click.option("--shuffle", is_flag=True, help="Changes come in any order.")
+@click.option("--same-second", is_flag=True, help="All timestamps of a second are equal.")
+@click.option("--backfill", is_flag=True, help="At half time the table is written again, without a sequence.")
+@click.option("--unpadded", is_flag=True, help="Sequence numbers without leading zeros.")
+@click.option("--versions", metavar="N", default=1, show_default=True, help="In how many table versions the changes land.")
+@click.option("--base-at", metavar="N", type=int, help="The base is the table after N operations.  [default: half of them]")
+@click.option("--out", metavar="DIR", required=True, type=click.Path(path_type=Path), help="A new folder.")
+@as_json
+def workload(mix: str, out: Path, as_json: bool, **options: int | float | bool | None) -> int:
+    """Make a change log with a known truth: DIR/changes/VERSION.jsonl, DIR/base.jsonl and DIR/truth.jsonl."""
+    from onefold.workload import Options, make_workload, write_workload
+
+    wanted = Options(mix=_shares(mix), **options)  # type: ignore[arg-type]  # click has checked them
+    made = make_workload(wanted)
+    write_workload(made, out)
+    told = {
+        "operations": made.counts,
+        "changes": {version: len(rows) for version, rows in made.changes.items()},
+        "base": len(made.base),
+        "truth": len(made.truth),
+    }
+    if as_json:
+        click.echo(json.dumps({"options": asdict(wanted), **told}))
+    else:
+        counts = ", ".join(f"{count} {kind}s" for kind, count in made.counts.items())
+        rows = sum(len(changes) for changes in made.changes.values())
+        click.echo(f"{out}: {rows} changes of {counts}; {len(made.base)} rows in the base, {len(made.truth)} at the end")
+    return OK
+
+
+def _shares(mix: str) -> tuple[int, int, int]:
+    try:
+        insertions, updates, deletions = (int(share) for share in mix.split(","))
+    except ValueError as error:
+        raise InvalidInput(f"--mix {mix}: write three whole numbers that make 100, as in 40,40,20") from error
+    return insertions, updates, deletions

@@ -1,0 +1,80 @@
+"""The commands of change logs: exit codes, what is on standard output and what is beside it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from changelogs import METADATA_TYPE, change, land_changes
+from command_line import Run
+from emulator import EmulatedDataset
+
+CUSTOMER = {"id": "INT64", "name": "STRING"}
+
+
+def test_current_makes_a_view_of_the_latest_state_of_one_change_table(run: Run, dataset: EmulatedDataset) -> None:
+    changes = [change("INSERT", "1", id=1, name="a"), change("INSERT", "2", id=2, name="b"), change("DELETE", "3", id=1)]
+    land_changes(dataset, "customer", CUSTOMER, [{"name": None, **row} for row in changes])
+    outcome = run("current", dataset.name, "customer", "--keys", "id")
+    assert (outcome.code, outcome.out) == (
+        0,
+        f"local.{dataset.name}.customer_current created, over local.{dataset.name}.customer\n",
+    )
+    assert dataset.rows("customer_current") == [(2, "b")]
+    assert "is up to date" in run("current", dataset.name, "customer", "--keys", "id").out
+
+
+def test_current_reads_all_versions_of_a_table_in_the_unified_types(run: Run, dataset: EmulatedDataset) -> None:
+    land_changes(dataset, "customer_v_a", CUSTOMER, [change("INSERT", "1", id=1, name="a")])
+    land_changes(
+        dataset, "customer_v_b", {"id": "STRING", "email": "STRING"}, [change("UPDATE-INSERT", "2", id="1", email="e")]
+    )
+    made = run("current", dataset.name, "customer", "--keys", "id", "--json")
+    assert made.code == 0
+    assert made.json["source"] == f"local.{dataset.name}.customer_unified"
+    assert dataset.rows("customer_current") == [("1", None, "e")]
+
+
+def test_current_tells_all_faults_and_writes_nothing(run: Run, dataset: EmulatedDataset) -> None:
+    dataset.land("customer", {"id": "INT64", "datastream_metadata": METADATA_TYPE.replace("uuid STRING", "uuid INT64")})
+    outcome = run("current", dataset.name, "customer", "--keys", "number,tenant")
+    assert outcome.code == 1
+    assert outcome.out == ""
+    assert "no column number" in outcome.err
+    assert "no column tenant" in outcome.err
+    assert not [item for item in dataset.client.list_tables(dataset.name) if item.table_id == "customer_current"]
+
+
+def test_current_without_a_table_or_versions_says_what_was_looked_for(run: Run, dataset: EmulatedDataset) -> None:
+    outcome = run("current", dataset.name, "customer", "--keys", "id")
+    assert outcome.code == 1
+    assert f"there is no change table local.{dataset.name}.customer" in outcome.err
+    assert "customer_v_" in outcome.err
+
+
+def test_workload_writes_the_changes_the_base_and_the_truth(run: Run, tmp_path: Path) -> None:
+    out = tmp_path / "made"
+    outcome = run("workload", "--operations", 50, "--mix", "60,20,20", "--versions", 2, "--out", out, "--json")
+    assert outcome.code == 0
+    lines = {path.relative_to(out).as_posix(): path.read_text().splitlines() for path in out.rglob("*.jsonl")}
+    assert sorted(lines) == ["base.jsonl", "changes/w000.jsonl", "changes/w001.jsonl", "truth.jsonl"]
+    assert outcome.json["truth"] == len(lines["truth.jsonl"])
+    assert sum(outcome.json["changes"].values()) == 50
+    assert set(json.loads(lines["changes/w001.jsonl"][0])) == {"id", "name", "amount", "added_1", "datastream_metadata"}
+
+
+def test_workload_overwrites_nothing(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "mine").write_text("precious")
+    outcome = run("workload", "--out", tmp_path)
+    assert outcome.code == 1
+    assert "not empty" in outcome.err
+    assert [path.name for path in tmp_path.iterdir()] == ["mine"]
+
+
+def test_workload_refuses_what_makes_none(run: Run, tmp_path: Path) -> None:
+    assert "three whole numbers" in run("workload", "--mix", "1,2", "--out", tmp_path / "new").err
+    outcome = run("workload", "--mix", "1,2,3", "--key-changes", 2, "--out", tmp_path / "new")
+    assert outcome.code == 1
+    assert "make 100" in outcome.err
+    assert "key_changes" in outcome.err
+    assert not (tmp_path / "new").exists()

@@ -1,0 +1,181 @@
+"""The latest state of change logs: the view's query in the emulator and in the evaluator, beside an oracle and a truth."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from changelogs import METADATA_TYPE, change, land_changes, oracle
+from emulator import EmulatedDataset
+from judge import Judge
+
+from onefold.changelog import METADATA
+from onefold.current import current_query
+from onefold.errors import SchemaConflict
+from onefold.local.emulator import DEFAULT_PROJECT, EmulatedWarehouse
+from onefold.names import TableId
+from onefold.refresh import refresh
+from onefold.settings import Settings
+from onefold.types import parse_type
+from onefold.versions import Column
+from onefold.workload import Options, make_workload
+
+CUSTOMER = {"id": "INT64", "name": "STRING"}
+
+# What goes wrong with the SQL in common use, and who is there at the end.
+FAULTS: dict[str, tuple[list[dict[str, Any]], list[tuple[Any, ...]]]] = {
+    "a changed key leaves no ghost at the old one": (
+        [
+            change("INSERT", "1", id=1, name="a"),
+            change("UPDATE-DELETE", "2", id=1, name="a"),
+            change("UPDATE-INSERT", "2", id=2, name="a"),
+        ],
+        [(2, "a")],
+    ),
+    "a replayed deletion does not delete a newer row": (
+        [change("DELETE", "2", id=1), change("INSERT", "3", id=1, name="new"), change("DELETE", "2", id=1)],
+        [(1, "new")],
+    ),
+    "a late older row does not bring a deleted one back": (
+        [change("DELETE", "3", id=1), change("UPDATE-INSERT", "2", id=1, name="late")],
+        [],
+    ),
+    "a row without a sequence is older than any with one": (
+        [change("INSERT", None, timestamp=9, id=1, name="backfill"), change("UPDATE-INSERT", "1", id=1, name="update")],
+        [(1, "update")],
+    ),
+    "equal sequences are told apart by time": (
+        [change("UPDATE-INSERT", "5", timestamp=2, id=1, name="later"), change("INSERT", "5", timestamp=1, id=1, name="x")],
+        [(1, "later")],
+    ),
+    "equal sequences and times are told apart by sort keys, as numbers": (
+        [
+            change("UPDATE-INSERT", "5", sort_keys=["mysql-bin.9", "10"], id=1, name="later"),
+            change("UPDATE-INSERT", "5", sort_keys=["mysql-bin.9", "9"], id=1, name="x"),
+        ],
+        [(1, "later")],
+    ),
+    "at the same place a deletion comes before an upsert": (
+        [change("UPDATE-INSERT", "5", id=1, name="still here"), change("DELETE", "5", id=1)],
+        [(1, "still here")],
+    ),
+    "sequences are numbers, not text": (
+        [change("INSERT", "9", id=1, name="x"), change("UPDATE-INSERT", "10", id=1, name="later")],
+        [(1, "later")],
+    ),
+    "keys that are NULL are one key": (
+        [change("INSERT", "1", id=None, name="x"), change("UPDATE-INSERT", "2", id=None, name="later")],
+        [(None, "later")],
+    ),
+    "a change of unknown kind is no deletion": ([change("SOMETHING", "1", id=1, name="kept")], [(1, "kept")]),
+    "all columns may be NULL": ([change("INSERT", "1", id=1, name=None)], [(1, None)]),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_faults_of_the_sql_in_common_use(dataset: EmulatedDataset, fault: str) -> None:
+    changes, expected = FAULTS[fault]
+    land_changes(dataset, "customer", CUSTOMER, [{"name": None, **row} for row in changes])
+    assert read(dataset, "customer", columns(CUSTOMER), "id") == expected
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        Options(),
+        Options(shuffle=True, duplicates=0.3, key_changes=0.2),
+        Options(shuffle=True, same_second=True, unpadded=True),
+        Options(shuffle=True, backfill=True, duplicates=0.1),
+        Options(shuffle=True, versions=3, key_changes=0.1, unpadded=True, backfill=True, same_second=True, duplicates=0.1),
+    ],
+    ids=["plain", "duplicates and key changes", "equal times", "backfill", "everything"],
+)
+def test_the_latest_state_of_a_workload_is_its_truth(dataset: EmulatedDataset, options: Options) -> None:
+    workload = make_workload(options)
+    for version, rows in workload.changes.items():
+        names = [name for name in rows[0] if name != METADATA]
+        types = {name: "INT64" if name in ("id", "amount") else "STRING" for name in names}
+        land_changes(dataset, f"customer_v_{version}", types, rows)
+    warehouse = EmulatedWarehouse(dataset.client)
+    plan = refresh(warehouse, TableId(DEFAULT_PROJECT, dataset.name, "customer"), Settings())
+    assert plan.view
+
+    found = read(dataset, "customer_unified", plan.view.columns, "id")
+
+    names = [column.name for column in plan.view.columns if column.name != METADATA]
+    assert found == [tuple(row[name] for name in names) for row in workload.truth]
+    changes = [{**dict.fromkeys(names), **row} for rows in workload.changes.values() for row in rows]
+    assert found == sorted(tuple(row[name] for name in names) for row in oracle(changes, ["id"]))
+
+
+def test_the_article_s_experiment_ends_with_188_rows(dataset: EmulatedDataset) -> None:
+    """1,000 operations, 382 insertions and 194 deletions among them."""
+    kinds = ["INSERT"] * 382 + ["DELETE"] * 194 + ["UPDATE-INSERT"] * 424
+    changes = [
+        change(
+            kind,
+            f"{place:X}",
+            id=place + 1 if kind == "INSERT" else (place - 382) % 194 + 1 if kind == "DELETE" else 300,
+            name=kind,
+        )
+        for place, kind in enumerate(kinds)
+    ]
+    land_changes(dataset, "customer", CUSTOMER, changes)
+    found = read(dataset, "customer", columns(CUSTOMER), "id")
+    assert len(found) == 382 - 194 == 188
+    assert found == sorted(tuple(row.values()) for row in oracle(changes, ["id"]))
+
+
+def test_the_analyzer_accepts_the_query_with_the_columns_of_the_source(judge: Judge) -> None:
+    landed = {"id": "INT64", "tenant": "STRING", "order": "STRUCT<`select` INT64>", METADATA: METADATA_TYPE}
+    query = current_query(TableId("p", "d", "t"), columns(landed), ["id", "tenant"])
+    assert judge.columns(query, {"p.d.t": list(landed.items())}) == [
+        ("id", "INT64"),
+        ("tenant", "STRING"),
+        ("order", "STRUCT<select INT64>"),
+    ]
+
+
+def test_a_log_without_sort_keys_and_identifiers_has_a_latest_state_too(judge: Judge) -> None:
+    kind = "STRUCT<source_timestamp INT64, change_sequence_number STRING, change_type STRING>"
+    query = current_query(TableId("p", "d", "t"), columns({"id": "INT64", METADATA: kind}), ["ID"])
+    rows = " UNION ALL ".join(
+        f"SELECT {key} AS id, STRUCT({time} AS source_timestamp, '{sequence}' AS change_sequence_number, "
+        f"'{change_type}' AS change_type) AS {METADATA}"
+        for key, time, sequence, change_type in ((1, 1, "9", "INSERT"), (1, 1, "A", "DELETE"), (2, 1, "B", "INSERT"))
+    )
+    assert judge.rows(query, {"p.d.t": [("id", "INT64"), (METADATA, kind)]}, {"p.d.t": rows}) == [(2,)]
+
+
+@pytest.mark.parametrize(
+    ("landed", "keys", "fault"),
+    [
+        ({"id": "INT64"}, ["id"], f"no column {METADATA} of type STRUCT"),
+        ({"id": "INT64", METADATA: "STRING"}, ["id"], f"no column {METADATA} of type STRUCT"),
+        ({"id": "INT64", METADATA: "STRUCT<change_type STRING>"}, ["id"], "no field change_sequence_number"),
+        ({"id": "INT64", METADATA: METADATA_TYPE.replace("timestamp INT64", "timestamp STRING")}, ["id"], "is STRING"),
+        ({"id": "INT64", METADATA: METADATA_TYPE}, [], "name the columns of the key"),
+        ({"id": "INT64", METADATA: METADATA_TYPE}, ["number"], "no column number for the key; it has id"),
+        ({"id": "FLOAT64", METADATA: METADATA_TYPE}, ["id"], "no equality to group rows by"),
+        ({"id": "ARRAY<INT64>", METADATA: METADATA_TYPE}, ["id"], "no equality to group rows by"),
+    ],
+)
+def test_what_has_no_latest_state_is_told_by_name(landed: dict[str, str], keys: list[str], fault: str) -> None:
+    with pytest.raises(SchemaConflict, match=fault):
+        current_query(TableId("p", "d", "customer"), columns(landed), keys)
+
+
+def test_all_faults_are_told_at_once() -> None:
+    with pytest.raises(SchemaConflict) as raised:
+        current_query(TableId("p", "d", "t"), columns({"a": "JSON", METADATA: "STRUCT<uuid STRING>"}), ["a", "b"])
+    assert len(raised.value.faults) == 5
+
+
+def columns(landed: dict[str, str]) -> list[Column]:
+    with_metadata = landed if METADATA in landed or len(landed) == 1 else {**landed, METADATA: METADATA_TYPE}
+    return [Column(name, parse_type(type_)) for name, type_ in with_metadata.items()]
+
+
+def read(dataset: EmulatedDataset, table: str, known: Any, key: str) -> list[tuple[Any, ...]]:
+    query = current_query(TableId(DEFAULT_PROJECT, dataset.name, table), known, [key])
+    return sorted(dataset.run(query), key=lambda row: (row[0] is not None, row))
