@@ -37,7 +37,7 @@ def refresh_view(request: flask.Request) -> flask.typing.ResponseReturnValue:
         return "refresh_view takes Pub/Sub messages by POST\n", 405
     try:
         handle = receiver().receive
-    except OnefoldError as error:
+    except Exception as error:  # noqa: BLE001 whatever it is, it is told, and the message is delivered again
         tell_unready(error)
         return "the function cannot start; its log says why\n", 500
     try:
@@ -47,7 +47,7 @@ def refresh_view(request: flask.Request) -> flask.typing.ResponseReturnValue:
     return "", 204
 
 
-def tell_unready(error: OnefoldError) -> None:
+def tell_unready(error: Exception) -> None:
     """Every fault in one line, where a traceback would have been many that say less."""
     log("CRITICAL", f"the function cannot start: {error}", event="not_ready", reason=str(error), kind=type(error).__name__)
 

@@ -45,6 +45,7 @@ _REQUEST_TIMEOUT = 408
 _PASSING = (
     api.ServerError,
     api.TooManyRequests,
+    api.Unauthorized,  # a token that has just expired
     api.RetryError,
     ConnectionError,
     TimeoutError,
@@ -99,7 +100,9 @@ class BigQueryWarehouse:
 
     def has_table(self, id_: TableId) -> bool:
         table = self._get(id_)
-        return table is not None and table.table_type == "TABLE" and bool(table.schema)
+        # A clone is a table here, but none to INFORMATION_SCHEMA: it would be waited for in vain.
+        is_table = table is not None and table.table_type == "TABLE" and table.clone_definition is None
+        return table is not None and is_table and bool(table.schema)
 
     def read_columns(self, id_: TableId) -> tuple[Column, ...] | None:
         table = self._get(id_)
@@ -236,9 +239,11 @@ def _columns_query(base: TableId) -> str:
 
 
 def _missing_on_write(message: str) -> OnefoldError:
-    """A dataset that is not there is final; a table or a leaf that has just gone is a change like any other."""
+    """A dataset for views that is not there is a wrong setting; a table or leaf that has gone is a change like any other."""
     # Not any "dataset": the client puts the address, which has `/datasets/` in it, before BigQuery's own words.
-    return NothingFound(message) if "Not found: Dataset" in message else ViewChanged(message)
+    if "Not found: Dataset" not in message:
+        return ViewChanged(message)
+    return Rejected(f"{message}; create the dataset for views, in the location of the tables, or set ONEFOLD_VIEW_DATASET")
 
 
 def _table_to_update(stored: StoredView, draft: ViewDraft) -> bigquery.Table:

@@ -56,6 +56,9 @@ def with_notes(query: str, noted: Iterable[SchemaField]) -> str:
 
 
 def split_notes(text: str) -> tuple[str, list[SchemaField]]:
-    """A view's text without the notes, and the notes."""
+    """A view's text without the notes, and the notes. With anything behind them, people changed it: then all is text."""
     query, _, notes = text.partition(_NOTES)
-    return query, [SchemaField.from_api_repr(resource) for resource in json.loads(notes)] if notes else []
+    try:
+        return query, [SchemaField.from_api_repr(resource) for resource in json.loads(notes or "[]")]
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return text, []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -16,6 +17,8 @@ from onefold.versions import Column, Version
 
 _REQUIRED = ("table_name", "column_name", "ordinal_position", "data_type")
 _MOST_FAULTS = 20
+_SHOWN = 80
+_TIME_FORM = "2024-03-01 12:30:00 UTC or 2024-03-01T12:30:00Z"
 
 
 @dataclass(frozen=True)
@@ -74,30 +77,82 @@ def _read(raw: Any, number: int, base: str, faults: list[str]) -> _Row | None:
     if missing := [name for name in _REQUIRED if name not in raw]:
         faults.append(f"row {number} has no {', '.join(missing)}: give the columns {', '.join(_REQUIRED)}")
         return None
-    split = split_versioned_name(str(raw["table_name"]))
-    # Pseudo-columns, as _PARTITIONTIME, have no position and are hidden.
-    if not split or split[0] != base or raw["ordinal_position"] is None or raw.get("is_hidden") == "YES":
+    if not isinstance(raw["table_name"], str):
+        faults.append(f"row {number}: table_name is {_json(raw['table_name'])}: give the name of a table")
+        return None
+    split = split_versioned_name(raw["table_name"])
+    if not split or split[0] != base or not _counts(raw):
         return None
     try:
-        column = Column(str(raw["column_name"]), parse_type(str(raw["data_type"])))
-        return _Row(split[1], column, int(raw["ordinal_position"]), _time(raw.get("creation_time")))
-    except (InvalidType, ValueError, TypeError, OverflowError) as error:
-        faults.append(f"row {number}, column {raw['column_name']} of {raw['table_name']}: {error}")
+        name = _name(raw["column_name"])
+    except ValueError as error:
+        faults.append(f"row {number} of {raw['table_name']}: {error}")
         return None
+    try:
+        column = Column(name, parse_type(_type(raw["data_type"])))
+        return _Row(split[1], column, _position(raw["ordinal_position"]), _time(raw.get("creation_time")))
+    except (InvalidType, ValueError) as error:
+        faults.append(f"row {number}, column {name} of {raw['table_name']}: {error}")
+        return None
+
+
+def _counts(raw: Mapping[str, Any]) -> bool:
+    """Whether a row is a column of a table: those of views and snapshots, and hidden ones, are no part of a version."""
+    is_table = raw.get("table_type") in (None, "BASE TABLE")
+    # Pseudo-columns, as _PARTITIONTIME, have no position and are hidden.
+    return is_table and raw["ordinal_position"] is not None and raw.get("is_hidden") != "YES"
+
+
+def _name(value: Any) -> str:
+    if isinstance(value, str) and value:
+        return value
+    raise ValueError(f"column_name is {_json(value)}: give the name of a column")
+
+
+def _type(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    raise ValueError(f"data_type is {_json(value)}: give a type as text")
+
+
+def _position(value: Any) -> int:
+    """A whole number, also as text, as `bq` prints it."""
+    if isinstance(value, str) and re.fullmatch(r"[0-9]{1,9}", value):
+        return int(value)
+    # A bool is an int to Python.
+    if isinstance(value, int | float) and not isinstance(value, bool) and value == value // 1:
+        return int(value)
+    raise ValueError(f"ordinal_position is {_json(value)}: give a whole number")
 
 
 def _time(value: Any) -> datetime | None:
     """ISO 8601, as BigQuery's tools print it; a time without a zone is UTC."""
     if value is None:
         return None
-    time = datetime.fromisoformat(str(value).removesuffix(" UTC"))
+    try:
+        if not isinstance(value, str):
+            raise ValueError
+        time = datetime.fromisoformat(value.removesuffix(" UTC"))
+    except ValueError as error:
+        raise ValueError(f"creation_time is {_json(value)}: write it as {_TIME_FORM}") from error
     return time if time.tzinfo else time.replace(tzinfo=UTC)
+
+
+def _json(value: Any) -> str:
+    """A value as the file has it, cut where it is long."""
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 
 def _faults_of_versions(found: Mapping[str, list[_Row]]) -> Iterator[str]:
     if len({row.created is None for rows in found.values() for row in rows}) > 1:
         yield "some rows have a creation_time and some have none: give it for all or for none"
     for version, rows in found.items():
+        if len({row.created for row in rows}) > 1:
+            yield f"version {version} has more than one creation_time: it is that of its table, the same in each row"
+        positions = Counter(row.position for row in rows)
+        if twice := sorted(position for position, count in positions.items() if count > 1):
+            yield f"version {version} has two columns at ordinal_position {', '.join(map(str, twice))}"
         names = Counter(fold_case(row.column.name) for row in rows)
         if repeated := sorted(name for name, count in names.items() if count > 1):
             yield f"version {version} has two columns named {', '.join(repeated)}"

@@ -91,7 +91,10 @@ def _losses(source: Type, target: Type, zone: str) -> Iterator[str]:
     if source == target:
         return
     if isinstance(target, Array):
-        yield from _losses(source.element if isinstance(source, Array) else source, target.element, zone)
+        element = source.element if isinstance(source, Array) else source
+        yield from _losses(element, target.element, zone)
+        if _may_give_null(element, target.element, zone):
+            yield "in an array, an element that would become NULL is left out"
     elif isinstance(source, Struct) and isinstance(target, Struct):
         kept = {fold_case(field.name) for field in target.fields}
         for field in source.fields:
@@ -206,6 +209,9 @@ def _range_text(x: str, source: Range) -> str:
 
 
 def _narrow(x: str, source: str, target: Type, zone: str) -> str:
+    if source == "JSON":
+        # The value of a scalar without its quotes; an object or an array fits no other type.
+        return _narrow(f"JSON_VALUE({x})", "STRING", target, zone)
     special = _NARROWING.get((source, str(target)))
     if special:
         return special.format(x=x, zone=quote_text(zone))

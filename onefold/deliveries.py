@@ -16,7 +16,7 @@ from typing import Any
 from onefold.changes import highest
 from onefold.errors import InvalidMessage, NothingFound, OnefoldError, Rejected, TryAgain
 from onefold.events import DatasetHint, Delivery, OtherTable, TableHint, parse_event, read_delivery, table_message
-from onefold.log import log
+from onefold.log import LogSeverity, log
 from onefold.names import TableId
 from onefold.pubsub import Message, Publisher
 from onefold.refresh import Plan, refresh
@@ -45,38 +45,41 @@ class Receiver:
         Raises:
             TryAgain: trouble that may pass.
         """
+        told = _Told(self.warehouse)
         try:
-            self._handle_or_put_aside(body)
+            self._handle_or_put_aside(body, told)
         except TryAgain as error:
-            log("WARNING", f"to be delivered again: {error}", event="try_again", reason=str(error))
+            told.log("WARNING", f"to be delivered again: {error}", "try_again", reason=str(error))
             raise
         except Exception as error:
             # A fault of ours: the message is kept by being delivered again.
             reason = f"{type(error).__name__}: {error}"
-            log("CRITICAL", f"failed: {reason}", event="failed", reason=reason, stack_trace=traceback.format_exc())
+            told.log("CRITICAL", f"failed: {reason}", "failed", reason=reason, stack_trace=traceback.format_exc())
             raise
 
-    def _handle_or_put_aside(self, body: bytes) -> None:
+    def _handle_or_put_aside(self, body: bytes, told: _Told) -> None:
         delivery = Delivery(body)
         try:
             delivery = read_delivery(body)
-            self._handle(parse_event(delivery.data))
+            told.fields["message_id"] = delivery.id
+            self._handle(parse_event(delivery.data), told)
         except TryAgain:
             raise
         except NothingFound as error:
-            log("WARNING", f"nothing to do: {error}", event="nothing_found", reason=str(error))
+            told.log("WARNING", f"nothing to do: {error}", "nothing_found", reason=str(error))
         except OnefoldError as error:
-            self._put_aside(delivery, error)
+            self._put_aside(delivery, error, told)
 
-    def _handle(self, event: TableHint | DatasetHint | OtherTable) -> None:
+    def _handle(self, event: TableHint | DatasetHint | OtherTable, told: _Told) -> None:
         if isinstance(event, OtherTable):
-            log("DEBUG", f"{event.resource} is not a versioned table", event="ignored", table=event.resource)
+            told.log("DEBUG", f"{event.resource} is not a versioned table", "ignored", table=event.resource)
             return
+        told.fields |= {name: getattr(event, name, None) for name in ("dataset", "table", "version")}
         self._check_allowed(event)
         if isinstance(event, DatasetHint):
-            self._fan_out(event.dataset)
+            self._fan_out(event.dataset, told)
         else:
-            self._refresh(event)
+            self._refresh(event, told)
 
     def _check_allowed(self, event: TableHint | DatasetHint) -> None:
         faults = []
@@ -88,50 +91,38 @@ class Receiver:
         if faults:
             raise InvalidMessage(faults)
 
-    def _fan_out(self, dataset: str) -> None:
+    def _fan_out(self, dataset: str, told: _Told) -> None:
         """One message per table, without a version, so that each view is computed and not just looked at."""
         topic = self.settings.topic_table_created
         if not topic:
             raise InvalidMessage("a message for a whole dataset needs ONEFOLD_TOPIC_TABLE_CREATED to be set")
         bases = self.warehouse.list_bases(dataset)
         self.publisher.publish(topic, [Message(table_message(dataset, base)) for base in bases])
-        log(
-            "INFO",
-            f"{len(bases)} tables of {dataset} are to be checked",
-            event="fan_out",
-            dataset=dataset,
-            tables=len(bases),
-        )
+        told.log("INFO", f"{len(bases)} tables of {dataset} are to be checked", "fan_out", tables=len(bases))
 
-    def _refresh(self, event: TableHint) -> None:
-        started, calls = time.monotonic(), self.warehouse.calls
+    def _refresh(self, event: TableHint, told: _Told) -> None:
         base = TableId(self.warehouse.project, event.dataset, event.table)
         plan = refresh(self.warehouse, base, self.settings, version=event.version, announce=self._announce)
-        log(
+        told.log(
             "NOTICE" if plan.action != "none" else "INFO",
             f"{base.dataset}.{base.table}: {_done(plan)}",
-            event="refreshed",
-            dataset=base.dataset,
-            table=base.table,
-            version=event.version,
+            "refreshed",
             action=plan.action,
             shortcut=plan.shortcut,
             versions=len(plan.view.versions) if plan.view else None,
             form=plan.view.form if plan.view else None,
             changes=[change.as_dict() for change in plan.changes[:MAX_LOGGED_CHANGES]],
             changes_count=len(plan.changes),
-            warnings=limit_warnings(plan.view) if plan.view else None,
-            calls=self.warehouse.calls - calls,
-            milliseconds=round((time.monotonic() - started) * 1000),
+            warnings=[*limit_warnings(plan.view), *plan.warnings] if plan.view else None,
         )
 
     def _announce(self, plan: Plan) -> None:
         announce(self.publisher, self.settings, plan)
 
-    def _put_aside(self, delivery: Delivery, error: OnefoldError) -> None:
+    def _put_aside(self, delivery: Delivery, error: OnefoldError, told: _Told) -> None:
         """Log the reason, and keep the original bytes in the dead-letter topic, in parts where they are too large."""
-        reason, kind, size = str(error), type(error).__name__, len(delivery.data)
-        log("ERROR", f"put aside: {reason}", event="put_aside", reason=reason, kind=kind, bytes=size, message_id=delivery.id)
+        reason, kind = str(error), type(error).__name__
+        told.log("ERROR", f"put aside: {reason}", "put_aside", reason=reason, kind=kind, bytes=len(delivery.data))
         topic = self.settings.topic_dead_letter
         if not topic:
             return
@@ -139,7 +130,24 @@ class Receiver:
             self.publisher.publish(topic, dead_letters(delivery, {"reason": _fitting(reason), "kind": kind}))
         except Rejected as rejected:
             # It would be refused each time, and a message that cannot be handled must not come back for ever.
-            log("CRITICAL", f"not kept: {rejected}", event="not_kept", reason=str(rejected), message_id=delivery.id)
+            told.log("CRITICAL", f"not kept: {rejected}", "not_kept", reason=str(rejected))
+
+
+class _Told:
+    """What every log line about one message says: what is known of it by then, its calls and its milliseconds."""
+
+    def __init__(self, warehouse: Warehouse) -> None:
+        self.fields: dict[str, Any] = {}
+        self._warehouse = warehouse
+        self._calls = warehouse.calls
+        self._started = time.monotonic()
+
+    def log(self, severity: LogSeverity, message: str, event: str, **fields: Any) -> None:
+        spent = {
+            "calls": self._warehouse.calls - self._calls,
+            "milliseconds": round((time.monotonic() - self._started) * 1000),
+        }
+        log(severity, message, event=event, **{**self.fields, **fields, **spent})
 
 
 def dead_letters(delivery: Delivery, attributes: Mapping[str, str]) -> list[Message]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -46,7 +47,9 @@ class PubSub:
             raise Rejected(f"no credentials: run `gcloud auth application-default login` ({error})") from error
         except (api.NotFound, api.InvalidArgument, ValueError) as error:  # the client's own limits are ValueErrors
             raise Rejected(f"topic {path}: {error}") from error
-        except (api.GoogleAPICallError, api.RetryError, auth.GoogleAuthError, TimeoutError) as error:
+        except (api.DeadlineExceeded, api.RetryError, TimeoutError) as error:
+            raise TryAgain(f"topic {path}: {_no_answer()}") from error
+        except (api.GoogleAPICallError, auth.GoogleAuthError) as error:
             # A denied permission, too, passes: right after a grant.
             raise TryAgain(f"topic {path}: {str(error) or type(error).__name__}") from error
 
@@ -55,3 +58,9 @@ class PubSub:
 
         self._client = self._client or pubsub_v1.PublisherClient()
         return self._client
+
+
+def _no_answer() -> str:
+    if host := os.environ.get("PUBSUB_EMULATOR_HOST"):
+        return f"no answer from {host}: start the Pub/Sub emulator there, or unset PUBSUB_EMULATOR_HOST"
+    return "no answer from Pub/Sub in time: see that its network is reachable from here, and try again"

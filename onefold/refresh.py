@@ -11,10 +11,12 @@ the view, removed after it, and looked for whenever the whole view is computed: 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import random
+import re
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from onefold.changes import Change, compare, view_created, view_removed
@@ -22,11 +24,14 @@ from onefold.descriptions import describe
 from onefold.errors import LimitExceeded, NothingFound, TryAgain, ViewChanged, ViewNotOurs
 from onefold.names import TableId, versioned_name, versions_pattern
 from onefold.settings import Settings
-from onefold.versions import Version, in_order
+from onefold.versions import Version, in_order, unused_rules
 from onefold.view import UnifiedView, build_view, covered_versions, leaf_pattern, limit_faults
 from onefold.warehouse import StoredView, ViewDraft, ViewExists, Warehouse
 
 LABEL = "onefold_rules"
+"""A digest of the settings and the renderer that a view was written with."""
+TABLE_LABEL = "onefold_table"
+"""A digest of the table that a view belongs to: with some templates two tables could claim one view."""
 LEAVES_LABEL = "onefold_leaves"
 """Says that there may be leaves to remove, also after the view itself reads none any more."""
 
@@ -52,6 +57,8 @@ class Plan:
     changes: tuple[Change, ...]
     shortcut: bool = False
     """Whether the view was not even computed, because it already covers the version that was asked for."""
+    warnings: tuple[str, ...] = ()
+    """Settings that have no effect."""
 
 
 def plan_refresh(
@@ -72,8 +79,8 @@ def plan_refresh(
     """
     id_, fingerprint = settings.view_of(base), settings.fingerprint(base)
     stored = warehouse.get_view(id_)
-    if stored and not stored.is_view:
-        raise ViewNotOurs(f"{id_} is a table, not a view: rename it, or set ONEFOLD_VIEW_NAME")
+    if stored:
+        _check_ours(stored, base)
     if stored and version and _covers(stored, base, version, fingerprint):
         return Plan(base, "none", None, stored, None, (), shortcut=True)
     found = warehouse.read_versions(base)
@@ -84,7 +91,8 @@ def plan_refresh(
     view = build_view(id_, base, versions, settings.rules_for(base))
     if faults := limit_faults(view):
         raise LimitExceeded(faults)
-    return _plan_write(warehouse, base, view, stored, fingerprint)
+    plan = _plan_write(warehouse, base, view, stored, fingerprint)
+    return replace(plan, warnings=tuple(unused_rules(found, settings.rules_for(base))))
 
 
 def refresh(
@@ -122,6 +130,27 @@ def refresh(
     raise TryAgain(f"{settings.view_of(base)}: others wrote it during each of {TRIES} tries")
 
 
+def _check_ours(stored: StoredView, base: TableId) -> None:
+    """A view without our labels is taken over only where it reads versions of the table, as the predecessor's does."""
+    if not stored.is_view:
+        raise ViewNotOurs(f"{stored.id} is a table, not a view: rename it, or set ONEFOLD_VIEW_NAME")
+    owner = stored.labels.get(TABLE_LABEL)
+    if owner and owner != _digest(base):
+        raise ViewNotOurs(
+            f"{stored.id} is the view of another table than {base}: set ONEFOLD_VIEW_DATASET or ONEFOLD_VIEW_NAME so that "
+            "each table has a view of its own"
+        )
+    reads_versions = re.search(rf"\b{re.escape(base.table)}_v_[A-Za-z0-9]+\b", stored.query)
+    if not owner and LABEL not in stored.labels and stored.query and not reads_versions:
+        raise ViewNotOurs(
+            f"{stored.id} was not written by Onefold and reads no version of {base}: rename it, or set ONEFOLD_VIEW_NAME"
+        )
+
+
+def _digest(base: TableId) -> str:
+    return hashlib.sha256(str(base).encode()).hexdigest()[:16]
+
+
 def _covers(stored: StoredView, base: TableId, version: str, fingerprint: str) -> bool:
     same_rules = not stored.unfinished and stored.labels.get(LABEL) == fingerprint
     return same_rules and version in covered_versions(stored.query, base.table)
@@ -138,8 +167,11 @@ def _wait_for(warehouse: Warehouse, base: TableId, version: str | None, found: t
 def _plan_removal(base: TableId, stored: StoredView | None, prune: bool, retired: int) -> Plan:
     if stored and prune:
         return Plan(base, "remove", None, stored, None, (view_removed(),))
+    if prune:
+        return Plan(base, "none", None, None, None, ())
     hint = f"all {retired} of them are retired" if retired else "there is none"
-    advice = "; remove the view that is left with `onefold refresh --prune`" if stored else ""
+    command = f"onefold refresh {base.dataset} {base.table} --prune"
+    advice = f"; remove the view that is left with `{command}`" if stored else ""
     raise NothingFound(
         f"no versioned table to unify in dataset {base.project}.{base.dataset}: tables matching "
         f"{versions_pattern(base.table)} were searched, and {hint}{advice}"
@@ -148,7 +180,8 @@ def _plan_removal(base: TableId, stored: StoredView | None, prune: bool, retired
 
 def _plan_write(warehouse: Warehouse, base: TableId, view: UnifiedView, stored: StoredView | None, fingerprint: str) -> Plan:
     description = describe(stored.description if stored else "", view.casts)
-    draft = ViewDraft(view.query, description, _labels(view, stored, fingerprint))
+    labels = {**_labels(view, stored, fingerprint), TABLE_LABEL: _digest(base)}
+    draft = ViewDraft(view.query, description, labels)
     if stored is None:
         return Plan(base, "create", view, None, draft, (view_created(),))
     changes = compare(stored.columns, view.columns) if stored.query != view.query else ()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 from typing import Any
 
 from rich.console import Console
@@ -13,7 +14,7 @@ from rich.table import Table
 from onefold.changes import Change, Severity
 from onefold.refresh import Plan
 from onefold.versions import Cast
-from onefold.view import MAX_COLUMNS, MAX_TABLES, MAX_TEXT, UnifiedView, covered_versions, limit_warnings
+from onefold.view import MAX_COLUMNS, MAX_TABLES, MAX_TEXT, UnifiedView, covered_versions, limit_faults, limit_warnings
 
 _COLOURS = {Severity.INFO: "green", Severity.WARNING: "yellow", Severity.CRITICAL: "red"}
 _ACTIONS = {
@@ -27,11 +28,27 @@ _MOST_ROWS = 200
 
 def show_plan(console: Console, plan: Plan) -> None:
     """What a refresh would do, and why."""
-    if plan.view is None:
-        console.print(f"[bold]{plan.base}[/]: the view {_ACTIONS[plan.action]}")
-        return
-    view = plan.view
+    for warning in plan.warnings:
+        console.print(f"[yellow]Warning: {escape(warning)}[/]", soft_wrap=True)
+    if plan.view:
+        _show_view(console, plan, plan.view)
+    elif plan.stored:
+        console.print(f"[bold]{plan.stored.id}[/] {_ACTIONS[plan.action]}", soft_wrap=True)
+    else:
+        console.print(f"[bold]{plan.base}[/]: nothing to remove", soft_wrap=True)
+
+
+def _show_view(console: Console, plan: Plan, view: UnifiedView) -> None:
     console.print(f"[bold]{view.id}[/] {_ACTIONS[plan.action]}", soft_wrap=True)
+    _show_size(console, plan, view)
+    if plan.action == "create":
+        show_columns(console, view)
+    else:
+        show_changes(console, plan.changes)
+    show_casts(console, view.casts)
+
+
+def _show_size(console: Console, plan: Plan, view: UnifiedView) -> None:
     console.print(f"  versions: {len(view.versions)} ({_shortened(view.versions)})")
     for reason in reasons(plan):
         console.print(f"  [yellow]{reason}[/]")
@@ -40,10 +57,17 @@ def show_plan(console: Console, plan: Plan) -> None:
     )
     console.print(f"  tables of a query: {view.tables:,} of {MAX_TABLES:,} ({MAX_TABLES - view.tables:,} left)")
     console.print(f"  columns: {len(view.columns):,} (BigQuery allows {MAX_COLUMNS:,}, nested ones counted)")
-    for warning in limit_warnings(view):
+    for warning in size_warnings(view):
         console.print(f"  [yellow]{escape(warning)}[/]")
-    show_changes(console, plan.changes)
-    show_casts(console, view.casts)
+
+
+def show_columns(console: Console, view: UnifiedView) -> None:
+    table = _table("columns of the view", "column", "type")
+    for column in view.columns[:_MOST_ROWS]:
+        table.add_row(escape(column.name), str(column.type))
+    console.print(table)
+    if len(view.columns) > _MOST_ROWS:
+        console.print(f"  and {len(view.columns) - _MOST_ROWS:,} more columns: see --json")
 
 
 def show_changes(console: Console, changes: Iterable[Change]) -> None:
@@ -70,8 +94,18 @@ def show_casts(console: Console, casts: Sequence[Cast]) -> None:
 def show_rows(console: Console, title: str, names: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     table = _table(title, *names)
     for row in rows:
-        table.add_row(*("[dim]NULL[/]" if value is None else escape(str(value)) for value in row))
+        table.add_row(*("[dim]NULL[/]" if value is None else escape(_text(value)) for value in row))
     console.print(table)
+
+
+def _text(value: object) -> str:
+    """A value as BigQuery writes it."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, datetime):
+        # The short form of UTC leaves a column of times narrow enough to break at the space, not within the zone.
+        return str(value).replace("+00:00", "+00")
+    return str(value)
 
 
 def show_sql(console: Console, sql: str) -> None:
@@ -91,14 +125,21 @@ def reasons(plan: Plan) -> list[str]:
     return [f"{what}: {len(found)} ({_shortened(found)})" for what, found in came_or_went if found]
 
 
+def size_warnings(view: UnifiedView) -> list[str]:
+    """Limits that are near; one that is passed is a fault, and needs no warning beside it."""
+    return [] if view.tables > MAX_TABLES else limit_warnings(view)
+
+
 def plan_as_dict(plan: Plan) -> dict[str, Any]:
     """A plan for programs."""
+    view = view_as_dict(plan.view) if plan.view else {}
     return {
         "table": str(plan.base),
         "action": plan.action,
         "reasons": reasons(plan),
         "changes": [change.as_dict() for change in plan.changes],
-        **(view_as_dict(plan.view) if plan.view else {}),
+        **view,
+        "warnings": [*plan.warnings, *view.get("warnings", ())],
     }
 
 
@@ -125,7 +166,8 @@ def view_as_dict(view: UnifiedView) -> dict[str, Any]:
             "characters_left": MAX_TEXT - len(view.query),
             "tables_left": MAX_TABLES - view.tables,
         },
-        "warnings": limit_warnings(view),
+        "faults": limit_faults(view),
+        "warnings": size_warnings(view),
     }
 
 

@@ -16,6 +16,8 @@ from onefold.names import faults_of_name, fold_case
 from onefold.rules import Rules
 from onefold.types import Type, parse_type
 
+# In the tz database, but what they mean depends on the machine.
+_NO_PLACE = frozenset({"localtime", "Factory"})
 _TABLE_KEYS = frozenset({"conversions", "time_zone", "version_column", "types", "retire"})
 _DEFAULT_KEYS = frozenset({"conversions", "time_zone", "version_column", "tables"})
 _COLUMN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,299}")
@@ -27,7 +29,7 @@ def read_tables_file(path: Path, faults: list[str]) -> tuple[Rules, Mapping[str,
     """The rules for all tables, and those of single ones by `table` or `dataset.table`; what is wrong goes to `faults`."""
     try:
         content = _given(yaml.load(path.read_text(encoding="utf-8"), _Loader), {})  # noqa: S506 a SafeLoader
-    except (OSError, UnicodeDecodeError, RecursionError, yaml.YAMLError) as error:
+    except (OSError, ValueError, TypeError, RecursionError, yaml.YAMLError) as error:
         faults.append(f"{path}: cannot be read: {error}")
         return Rules(), {}
     reader = _Reader(str(path), faults)
@@ -53,9 +55,11 @@ class _Loader(yaml.SafeLoader):
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen = set()
         for key, _ in node.value:
-            if key.value in seen and isinstance(key, yaml.ScalarNode):
+            if not isinstance(key, yaml.ScalarNode):
+                raise yaml.constructor.ConstructorError(None, None, "a key has to be a text", key.start_mark)
+            if key.value in seen:
                 raise yaml.constructor.ConstructorError(None, None, f"the key {key.value!r} is given twice", key.start_mark)
-            seen.add(key.value if isinstance(key, yaml.ScalarNode) else None)
+            seen.add(key.value)
         return super().construct_mapping(node, deep)
 
 
@@ -132,6 +136,8 @@ class _Reader:
             if fold_case(column) in seen:
                 self._fault(f"{where}types.{column}: the column is given twice; case makes no difference")
             seen.add(fold_case(column))
+            if "(" in text:
+                self._fault(f"{where}types.{column}: {text} has parameters, which a view cannot keep; leave them out")
             try:
                 yield fold_case(column), parse_type(text)
             except InvalidType as error:
@@ -157,8 +163,5 @@ def _advice(key: object, where: str) -> str:
 
 
 def _zone_exists(name: str) -> bool:
-    """Where the machine has no tz database at all, BigQuery is the one to tell."""
-    if name == UTC or name[0] in "+-":
-        return True
-    known = zoneinfo.available_timezones()
-    return not known or name in known
+    """BigQuery would not tell: conversions that give NULL out of range give it for a wrong zone too."""
+    return name == UTC or name[0] in "+-" or name in zoneinfo.available_timezones() - _NO_PLACE

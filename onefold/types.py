@@ -103,7 +103,7 @@ def parse_type(text: str) -> Type:
     return type_
 
 
-_TOKEN = re.compile(r"\s*(?:(?P<name>\w[\w-]*)|(?P<quoted>`(?:[^`\\]|\\.)*`)|(?P<mark>[<>(),]))")
+_TOKEN = re.compile(r"\s*(?:(?P<name>\w[\w-]*)|(?P<quoted>`(?:[^`\\]|\\.)*`)|(?P<text>'[^']*')|(?P<mark>[<>(),]))")
 
 
 def _shown(text: str) -> str:
@@ -162,7 +162,7 @@ class _Parser:
         element = self.type()
         if isinstance(element, Array):
             raise self._fault("an array of arrays is not a BigQuery type")
-        self._not_null()
+        self._attributes()
         self._expect(">")
         return Array(element)
 
@@ -195,10 +195,14 @@ class _Parser:
         if name.startswith("`"):
             name = re.sub(r"\\(.)", r"\1", name[1:-1])
         field = Field(name, self.type())
-        self._not_null()
+        self._attributes()
         return field
 
-    def _not_null(self) -> None:
+    def _attributes(self) -> None:
+        """What may stand behind a type and makes no other type of it: a collation, NOT NULL."""
+        if (self._peek() or "").upper() == "COLLATE":
+            self._next()
+            self._next()
         if (self._peek() or "").upper() == "NOT":
             self._next()
             if self._next().upper() != "NULL":

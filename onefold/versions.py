@@ -81,6 +81,14 @@ def casts(versions: Sequence[Version], columns: Sequence[Column], rules: Rules) 
     )
 
 
+def unused_rules(found: Sequence[Version], rules: Rules) -> list[str]:
+    """Settings that have no effect on these versions: typing mistakes, or what can be taken out by now."""
+    known = {fold_case(column.name) for version in found for column in version.columns}
+    ids = {version.id for version in found}
+    types = [f"types.{name}: no version has a column of this name" for name, _ in rules.types if name not in known]
+    return types + [f"retire: there is no version {id_}" for id_ in sorted(rules.retired - ids)]
+
+
 def _join(types: Iterable[Type], rules: Rules) -> Type:
     return classic(types) if rules.conversions == "classic" else join_all(types)
 
@@ -97,5 +105,7 @@ def _check(columns: Sequence[Column], landed: dict[str, dict[Type, None]], targe
         faults.append(
             f"version_column {rules.version_column!r} is also a column of the table; choose another name in onefold.yaml"
         )
+    if rules.version_column and fold_case(rules.version_column) in targets:
+        faults.append(f"types.{rules.version_column}: the version_column is always STRING; take it out of onefold.yaml")
     if faults:
         raise SchemaConflict(faults)

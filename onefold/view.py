@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from onefold.conversions import convert, null
+from onefold.descriptions import describe
 from onefold.errors import LimitExceeded
 from onefold.names import TableId, fold_case, quote, quote_text, versioned_name
 from onefold.rules import Rules
@@ -66,9 +67,15 @@ class UnifiedView:
 
     @property
     def ddl(self) -> str:
-        """Statements that create the view, leaves first."""
-        views = [*((leaf.id, leaf.query) for leaf in self.leaves), (self.id, self.query)]
-        return "\n\n".join(f"CREATE OR REPLACE VIEW {id_.quoted} AS\n{query};" for id_, query in views)
+        """Statements that create the view as a refresh would, leaves first."""
+        views = [*((leaf.id, "", leaf.query) for leaf in self.leaves), (self.id, self._options, self.query)]
+        return "\n\n".join(f"CREATE OR REPLACE VIEW {id_.quoted}{options} AS\n{query};" for id_, options, query in views)
+
+    @property
+    def _options(self) -> str:
+        """What a refresh would say of losses in the description."""
+        description = describe("", self.casts)
+        return f"\nOPTIONS (description = {quote_text(description)})" if description else ""
 
 
 def build_view(id_: TableId, base: TableId, versions: Sequence[Version], rules: Rules) -> UnifiedView:

@@ -13,6 +13,7 @@ from fake_bigquery import PROJECT, Crash, FakeBigQuery, Request, Resource, rest_
 from google.cloud.bigquery.retry import DEFAULT_RETRY
 
 import onefold.bigquery
+import onefold.bigquery_schema
 from onefold.bigquery import BigQueryWarehouse, versions_from_rows
 from onefold.errors import InvalidColumns, NothingFound, OnefoldError, Rejected, TryAgain, ViewChanged
 from onefold.names import TableId
@@ -259,7 +260,7 @@ def test_what_people_took_off_a_column_stays_off(cloud: FakeBigQuery, warehouse:
 def test_notes_that_do_not_fit_beside_the_text_are_put_back_all_the_same(
     cloud: FakeBigQuery, warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(onefold.bigquery, "MAX_TEXT", 100)
+    monkeypatch.setattr(onefold.bigquery_schema, "MAX_TEXT", 100)
     warehouse.create_view(VIEW, ViewDraft(QUERY))
     cloud.change("customer_unified", annotate)
     warehouse.update_view(stored_view(warehouse), ViewDraft(OTHER_QUERY))
@@ -382,9 +383,7 @@ def test_a_broken_connection_is_tried_again(cloud: FakeBigQuery, warehouse: Ware
 
 
 @pytest.mark.parametrize("kind", CALLS)
-@pytest.mark.parametrize(
-    ("status", "reason"), [(400, "invalidQuery"), (400, "invalid"), (403, "billingNotEnabled"), (401, "")]
-)
+@pytest.mark.parametrize(("status", "reason"), [(400, "invalidQuery"), (400, "invalid"), (403, "billingNotEnabled")])
 def test_a_refusal_is_final(cloud: FakeBigQuery, warehouse: Warehouse, kind: str, status: int, reason: str) -> None:
     cloud.fail(kind, status, reason, "that cannot be")
     with pytest.raises(Rejected, match="that cannot be"):
@@ -397,13 +396,42 @@ def test_a_refusal_is_final(cloud: FakeBigQuery, warehouse: Warehouse, kind: str
         lambda warehouse: warehouse.read_versions(TableId(PROJECT, "nowhere", "customer")),
         lambda warehouse: warehouse.list_views("nowhere"),
         lambda warehouse: warehouse.list_bases("nowhere"),
-        lambda warehouse: warehouse.create_view(TableId(PROJECT, "nowhere", "customer_unified"), ViewDraft(QUERY)),
     ],
-    ids=["query", "list", "list bases", "insert"],
+    ids=["query", "list", "list bases"],
 )
 def test_a_dataset_that_is_not_there_is_final(warehouse: Warehouse, call: Callable[[Warehouse], object]) -> None:
     with pytest.raises(NothingFound, match="nowhere"):
         call(warehouse)
+
+
+def test_a_dataset_for_views_that_is_not_there_is_a_wrong_setting(warehouse: Warehouse) -> None:
+    with pytest.raises(Rejected, match=r"nowhere.*create the dataset for views"):
+        warehouse.create_view(TableId(PROJECT, "nowhere", "customer_unified"), ViewDraft(QUERY))
+
+
+def test_a_token_that_has_expired_is_tried_again(cloud: FakeBigQuery, warehouse: Warehouse) -> None:
+    cloud.fail("get", 401, "", "no token")
+    with pytest.raises(TryAgain):
+        warehouse.get_view(VIEW)
+
+
+def test_a_clone_is_no_table_to_wait_for(cloud: FakeBigQuery, warehouse: Warehouse) -> None:
+    cloud.create_table("customer_v_clone", "id INT64")
+    clone = VIEW.sibling("customer_v_clone")
+    assert warehouse.has_table(clone)
+    cloud.change("customer_v_clone", lambda resource: resource.update(cloneDefinition={"cloneTime": "2024-01-01T00:00:00.000Z"}))
+    assert not warehouse.has_table(clone)
+
+
+@pytest.mark.parametrize("added", ["\nLIMIT 10", "\n-- mine", "x"])
+def test_a_text_that_people_changed_behind_the_notes_is_read_as_it_is(
+    cloud: FakeBigQuery, warehouse: Warehouse, added: str
+) -> None:
+    warehouse.create_view(VIEW, ViewDraft(QUERY))
+    cloud.change("customer_unified", annotate)
+    warehouse.update_view(stored_view(warehouse), ViewDraft(OTHER_QUERY))
+    cloud.change("customer_unified", lambda resource: resource["view"].update(query=resource["view"]["query"] + added))
+    assert stored_view(warehouse).query.endswith(added)
 
 
 def test_a_later_page_of_a_list_that_fails_is_tried_again(cloud: FakeBigQuery, warehouse: Warehouse) -> None:

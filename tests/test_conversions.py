@@ -232,6 +232,23 @@ TEXTS = [
 ]  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("target", "literal", "expected"),
+    [
+        ("INT64", "JSON '12'", 12),
+        ("BOOL", "JSON 'true'", True),
+        ("FLOAT64", "JSON '\"1.5\"'", 1.5),
+        ("BYTES", "JSON '\"x\"'", b"x"),
+        ("TIME", "JSON '{\"a\": 1}'", None),
+        ("INT64", "JSON 'null'", None),
+    ],
+)
+def test_a_narrowed_json_scalar_is_read_without_its_quotes(
+    judge: Judge, target: str, literal: str, expected: object
+) -> None:
+    assert converted(judge, "JSON", target, [literal]) == [expected]
+
+
 @pytest.mark.parametrize("target", [name for name in SCALARS if name not in ("STRING", "RANGE<TIMESTAMP>")])
 def test_no_text_makes_a_narrowing_fail(judge: Judge, target: str) -> None:
     for zone in (UTC, "Asia/Tokyo", "America/New_York"):
@@ -303,7 +320,8 @@ def test_a_field_may_be_named_like_a_part_of_the_expression(judge: Judge, field:
         ("STRUCT<a JSON>", "JSON", UTC, ("JSON null",)),
         ("STRUCT<a ARRAY<JSON>>", "STRING", UTC, ("JSON null",)),
         ("DATETIME", "TIMESTAMP", "Asia/Tokyo", ("read in Asia/Tokyo",)),
-        ("DATE", "ARRAY<TIMESTAMP>", "Asia/Tokyo", ("read in Asia/Tokyo",)),
+        ("DATE", "ARRAY<TIMESTAMP>", "Asia/Tokyo", ("read in Asia/Tokyo", "left out")),
+        ("ARRAY<STRING>", "ARRAY<INT64>", UTC, ("does not fit", "left out")),
         ("STRING", "INT64", UTC, ("does not fit",)),
         ("STRUCT<a INT64, b INT64>", "STRUCT<b INT64>", UTC, ("field a is left out",)),
         ("STRUCT<a STRING, b BYTES>", "STRUCT<a DATE, b STRING>", UTC, ("does not fit", "BYTES as text")),

@@ -68,6 +68,7 @@ def test_a_new_version_makes_the_view_and_one_line_says_so(stage: Stage) -> None
         "severity": "NOTICE",
         "message": "shop.customer: view created",
         "event": "refreshed",
+        "message_id": "1234",
         "dataset": "shop",
         "table": "customer",
         "version": "abc",

@@ -133,3 +133,14 @@ def wait_for(port: str) -> None:
         else:
             return
     pytest.fail(f"the server of the README does not answer at port {port}")
+
+
+def test_every_event_of_the_log_is_described() -> None:
+    source = (ROOT / "onefold" / "deliveries.py").read_text() + (ROOT / "functions" / "refresh_view.py").read_text()
+    events = set(re.findall(r'told\.log\([^)]*?, "([a-z_]+)"[,)]', source, re.DOTALL)) | set(
+        re.findall(r'event="([a-z_]+)"', source)
+    )
+    page = (ROOT / "docs" / "messages.md").read_text()
+    assert len(events) >= 8
+    for event in events:
+        assert f"`{event}`" in page, f"describe the event {event} in docs/messages.md"

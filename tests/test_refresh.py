@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from fake_bigquery import FakeBigQuery, Request
+from fake_bigquery import PROJECT, FakeBigQuery, Request
 from refreshing import (
     BASE,
     GET,
@@ -31,8 +31,11 @@ import onefold.bigquery
 import onefold.view
 from onefold.bigquery import BigQueryWarehouse
 from onefold.errors import LimitExceeded, NothingFound, Rejected, SchemaConflict, TryAgain, ViewNotOurs
+from onefold.names import TableId
 from onefold.refresh import LABEL, TRIES, plan_refresh, refresh
 from onefold.settings import Settings
+from onefold.types import parse_type
+from onefold.warehouse import ViewDraft
 
 # What is written, and what it costs
 
@@ -200,15 +203,13 @@ def test_a_retired_version_is_taken_out_while_its_table_is_there(cloud: FakeBigQ
 
 
 @pytest.mark.parametrize("settings", [PLAIN, with_rules(retired=frozenset({"abc", "def"}))], ids=["dropped", "retired"])
-@pytest.mark.parametrize("prune", [False, True])
-def test_without_versions_and_view_nothing_is_found_and_it_says_where(
-    cloud: FakeBigQuery, settings: Settings, prune: bool
-) -> None:
+def test_without_versions_and_view_nothing_is_found_and_it_says_where(cloud: FakeBigQuery, settings: Settings) -> None:
     if settings == PLAIN:
         cloud.drop("customer_v_abc")
         cloud.drop("customer_v_def")
     with pytest.raises(NothingFound, match=r"my-project\.shop.*\^customer_v_\[A-Za-z0-9\]\+\$"):
-        run(cloud, settings=settings, prune=prune)
+        run(cloud, settings=settings)
+    assert run(cloud, settings=settings, prune=True).action == "none"
 
 
 def test_the_view_is_left_where_no_version_is_left(cloud: FakeBigQuery) -> None:
@@ -258,6 +259,39 @@ def test_a_table_with_the_name_of_the_view_is_not_ours(cloud: FakeBigQuery) -> N
     assert cloud.names("TABLE") == [VIEW, "customer_v_abc", "customer_v_def"]
 
 
+def test_the_view_of_another_table_is_not_ours(cloud: FakeBigQuery) -> None:
+    """With this template the table `customer` of `shop_eu` and `eu_customer` of `shop` would share a view."""
+    cloud.create_table("eu_customer_v_abc", "id INT64")
+    template = replace(PLAIN, view_name="{dataset}_customer")
+    run(cloud, settings=template)
+    other = TableId(PROJECT, "shop", "eu_customer")
+    with pytest.raises(ViewNotOurs, match="the view of another table"):
+        refresh(BigQueryWarehouse(cloud.client()), other, template)
+
+
+def test_a_view_that_people_wrote_is_not_ours_nor_pruned(cloud: FakeBigQuery) -> None:
+    cloud.create_table("other", "id INT64")
+    warehouse = BigQueryWarehouse(cloud.client())
+    warehouse.create_view(BASE.sibling(VIEW), ViewDraft(f"SELECT * FROM `{PROJECT}.shop.other`"))
+    for prune in (False, True):
+        with pytest.raises(ViewNotOurs, match="not written by Onefold"):
+            run(cloud, prune=prune)
+
+
+def test_the_view_of_a_predecessor_is_taken_over(cloud: FakeBigQuery) -> None:
+    warehouse = BigQueryWarehouse(cloud.client())
+    warehouse.create_view(BASE.sibling(VIEW), ViewDraft(f"SELECT * FROM `{PROJECT}.shop.customer_v_abc`"))
+    assert run(cloud).action == "update"
+
+
+def test_settings_without_effect_are_told(cloud: FakeBigQuery) -> None:
+    settings = with_rules(types=(("idd", parse_type("STRING")),), retired=frozenset({"gone"}))
+    assert run(cloud, settings=settings).warnings == (
+        "types.idd: no version has a column of this name",
+        "retire: there is no version gone",
+    )
+
+
 def test_a_materialized_view_is_not_ours_either(cloud: FakeBigQuery) -> None:
     cloud.create_table(VIEW, "id INT64", kind="MATERIALIZED_VIEW")
     with pytest.raises(ViewNotOurs):
@@ -294,7 +328,7 @@ def test_a_dataset_that_is_not_there_is_final() -> None:
 
 
 def test_a_dataset_for_views_that_is_not_there_is_final(cloud: FakeBigQuery) -> None:
-    with pytest.raises(NothingFound, match="shop_unified"):
+    with pytest.raises(Rejected, match="shop_unified"):
         run(cloud, settings=replace(PLAIN, view_dataset="{dataset}_unified"))
 
 

@@ -212,6 +212,8 @@ QUOTES = "is not a text; put it in quotes"
         ("conversions:", ["conversions must be lossless or classic, not None"]),
         ("time_zone: Europe/Atlantis", [f"time_zone 'Europe/Atlantis' {ZONE}"]),
         ("time_zone: +10:00", [f"time_zone 600 {ZONE}"]),
+        ("time_zone: localtime", [f"time_zone 'localtime' {ZONE}"]),
+        ("time_zone: Factory", [f"time_zone 'Factory' {ZONE}"]),
         ("time_zone: '+25:99'", [f"time_zone '+25:99' {ZONE}"]),
         ("version_column: from", []),
         ("version_column: a b", ["version_column 'a b' is no column name; use letters, digits and underscores"]),
@@ -268,13 +270,36 @@ def test_what_yaml_does_not_read_as_text_has_to_be_quoted(text: str, fault: str)
     assert faults_of(text) == [fault]
 
 
+def test_a_target_type_with_parameters_is_refused() -> None:
+    (fault,) = faults_of("tables: {customer: {types: {price: 'NUMERIC(10, 2)'}}}")
+    assert fault == "tables.customer.types.price: NUMERIC(10, 2) has parameters, which a view cannot keep; leave them out"
+
+
+def test_without_a_tz_database_no_zone_but_utc_is_taken_on_trust(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("zoneinfo.available_timezones", set)
+    assert faults_of("time_zone: Europe/Berlin") == [f"time_zone 'Europe/Berlin' {ZONE}"]
+    assert from_yaml("time_zone: UTC").rules.time_zone == "UTC"
+
+
 def test_a_key_that_is_given_twice_is_refused() -> None:
     (fault,) = faults_of("tables:\n  customer: {retire: [a]}\n  customer: {retire: [b]}\n")
     assert "the key 'customer' is given twice" in fault
     assert "line 3" in fault
 
 
-@pytest.mark.parametrize("content", [b"\xff\xfe\xfa", b"a: [", b"a: b: c", b"!!python/object:os.system {}", b"[" * 3_000])
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"{[a]: b}",
+        b"? {a: b}",
+        b"retire: [2020-13-45]",
+        b"\xff\xfe\xfa",
+        b"a: [",
+        b"a: b: c",
+        b"!!python/object:os.system {}",
+        b"[" * 3_000,
+    ],
+)
 def test_a_file_that_is_no_yaml_is_refused(content: bytes) -> None:
     path = Path("settings.yaml")
     path.write_bytes(content)

@@ -34,6 +34,7 @@ def test_a_type_is_written_as_it_was_read(text: str) -> None:
         ("BYTES( 5 )", "BYTES"),
         ("STRUCT<a STRING(20) NOT NULL, b NUMERIC(10, 2)>", "STRUCT<a STRING, b NUMERIC>"),
         ("ARRAY<STRING(3) NOT NULL>", "ARRAY<STRING>"),
+        ("STRUCT<a STRING COLLATE 'und:ci', b STRING COLLATE 'und:ci' NOT NULL>", "STRUCT<a STRING, b STRING>"),
         ("Integer", "INT64"),
         ("INT", "INT64"),
         ("SMALLINT", "INT64"),
@@ -96,7 +97,7 @@ def test_a_fields_name_is_read_out_of_its_quotes(text: str, name: str) -> None:
         ("STRUCT<a INT64, A DATE>", "two fields of a struct have one name"),
         ("NUMERIC(10", "it ends too early"),
         ("STRING;", "unexpected ';' at character 7"),
-        ("STRUCT<a INT64,  'b' DATE>", 'unexpected "\'" at character 18'),
+        ('STRUCT<a INT64,  "b" DATE>', "unexpected '\"' at character 18"),
         ("STRUCT<`a INT64>", "unexpected '`' at character 8"),
     ],
 )

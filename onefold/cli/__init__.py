@@ -5,6 +5,7 @@ Exit codes: 0 nothing to do, or done; 1 an error, wrong usage included; 2 there 
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -57,6 +58,10 @@ def demo() -> int:
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """The entry point: errors as one clear text, and the documented exit codes."""
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal that cannot show a character shows another one instead of breaking off; not all streams know how.
+        with contextlib.suppress(AttributeError):
+            stream.reconfigure(errors="replace")  # type: ignore[union-attr]
     try:
         sys.exit(cli.main(args=arguments, prog_name="onefold", standalone_mode=False) or OK)
     except click.exceptions.Abort:

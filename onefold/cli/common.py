@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import click
@@ -22,6 +23,17 @@ as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON, for 
 project = click.option("--project", metavar="P", help="The project.  [default: ONEFOLD_PROJECT, GOOGLE_CLOUD_PROJECT]")
 
 
+@dataclass(frozen=True)
+class Failure:
+    """A table whose work failed, and why: it has its entry in the JSON like the others."""
+
+    table: TableId
+    errors: tuple[str, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        return {"table": str(self.table), "errors": list(self.errors)}
+
+
 def read_settings(context: click.Context) -> Settings:
     return load_settings(os.environ, context.obj)
 
@@ -38,23 +50,24 @@ def given(*named: tuple[str, str | None]) -> list[tuple[str, str]]:
     return [(kind, name) for kind, name in named if name is not None]
 
 
-def each(
-    warehouse: Any, dataset: str, table: str | None, work: Callable[[TableId], Any], progress: bool
-) -> tuple[list[Any], bool]:
-    """Work on one table, or on all; each failure is told, and none keeps the others from being done."""
+def each(warehouse: Any, dataset: str, table: str | None, work: Callable[[TableId], Any], progress: bool) -> list[Any]:
+    """Work on one table, or on all; each failure is told, is a result too, and keeps no other from being done."""
     tables = [table] if table else list(warehouse.list_bases(dataset))
     if not tables:
         raise NothingFound(f"dataset {warehouse.project}.{dataset} has no versioned tables (NAME_v_<letters and digits>)")
-    results, failed = [], False
     with Progress(console=_stderr, disable=not progress) as bar:
-        for name in bar.track(tables, description=f"refreshing {dataset}"):
-            try:
-                results.append(work(TableId(warehouse.project, dataset, name)))
-            except OnefoldError as error:
-                failed = True
-                for line in str(error).splitlines():
-                    say("red", f"Error: {name}: {line}")
-    return results, failed
+        names = bar.track(tables, description=f"refreshing {dataset}")
+        return [_done(TableId(warehouse.project, dataset, name), work) for name in names]
+
+
+def _done(base: TableId, work: Callable[[TableId], Any]) -> Any:
+    try:
+        return work(base)
+    except OnefoldError as error:
+        lines = tuple(str(error).splitlines())
+        for line in lines:
+            say("red", f"Error: {base.table}: {line}")
+        return Failure(base, lines)
 
 
 def say(colour: str, text: str) -> None:

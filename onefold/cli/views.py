@@ -8,12 +8,13 @@ from typing import Any
 import click
 from rich.console import Console
 
-from onefold.cli.common import CHANGES, ERROR, OK, as_json, each, given, open_warehouse, project, read_settings, say
+from onefold.cli.common import CHANGES, ERROR, OK, Failure, as_json, each, given, open_warehouse, project, read_settings, say
 from onefold.columns_file import read_columns
 from onefold.errors import NothingFound
 from onefold.names import TableId, check_names
+from onefold.settings import Settings
 from onefold.versions import in_order
-from onefold.view import build_view, limit_faults, limit_warnings
+from onefold.view import UnifiedView, build_view, limit_faults
 
 
 @click.command()
@@ -27,7 +28,7 @@ from onefold.view import build_view, limit_faults, limit_warnings
     help="Rows of INFORMATION_SCHEMA.COLUMNS as a JSON array or JSON lines; - is standard input.",
 )
 @click.option("--dataset", metavar="D", help="The dataset of the versioned tables.")
-@project
+@click.option("--project", metavar="P", help="The project of the dataset.  [default: none, names stay unqualified]")
 @click.option("--ddl", is_flag=True, help="Print the whole statement, leaf views included.")
 @as_json
 @click.pass_context
@@ -36,8 +37,8 @@ def render(
 ) -> int:
     """Print the query of TABLE's unified view. No warehouse is needed.
 
-    FILE has the columns table_name, column_name, ordinal_position and data_type, optionally creation_time and is_hidden.
-    Without creation_time, versions are in the order of the file.
+    FILE has the columns table_name, column_name, ordinal_position and data_type, optionally creation_time, is_hidden and
+    table_type. Without creation_time, versions are in the order of the file.
     """
     from onefold.show import view_as_dict
 
@@ -48,16 +49,8 @@ def render(
     if project and not dataset:
         raise click.UsageError("--project needs --dataset.")
     check_names([("table", table), *given(("dataset", dataset), ("project", project))])
-    settings = read_settings(context)
-    base = TableId(project, dataset, table)
-    versions = in_order(read_columns(_text(columns), table), settings.rules_for(base))
-    if not versions:
-        raise NothingFound(f"{_name(columns)}: no rows of a table named {table}_v_<letters and digits>")
-    view = build_view(settings.view_of(base), base, versions, settings.rules_for(base))
-    for warning in [*limit_faults(view), *limit_warnings(view)]:
-        say("yellow", f"Warning: {warning}")
-    if view.leaves and not ddl and not as_json:
-        say("yellow", f"This view reads {len(view.leaves)} leaf views; print them with --ddl or --json.")
+    view = _built(columns, TableId(project, dataset, table), read_settings(context))
+    _warn(view, leaves=not ddl and not as_json)
     click.echo(json.dumps(view_as_dict(view)) if as_json else view.ddl if ddl else view.query)
     return OK
 
@@ -65,26 +58,35 @@ def render(
 @click.command()
 @click.argument("dataset")
 @click.argument("table", required=False)
+@click.option("--prune", is_flag=True, help="Plan to remove the view where no version is left.")
 @project
 @as_json
 @click.pass_context
-def plan(context: click.Context, dataset: str, table: str | None, project: str | None, as_json: bool) -> int:
+def plan(context: click.Context, dataset: str, table: str | None, prune: bool, project: str | None, as_json: bool) -> int:
     """Show what a refresh of TABLE, or of all tables of DATASET, would change, and why.
 
     Writes nothing. Exits with 2 where there are changes to make.
     """
     from onefold.refresh import plan_refresh
-    from onefold.show import plan_as_dict, show_plan
+    from onefold.show import show_plan
 
+    if prune and not table:
+        raise click.UsageError("--prune removes the view of one TABLE; name it.")
     settings, warehouse = open_warehouse(context, project, dataset, table)
-    plans, failed = each(warehouse, dataset, table, lambda base: plan_refresh(warehouse, base, settings), progress=False)
+
+    def work(base: TableId) -> Any:
+        made = plan_refresh(warehouse, base, settings, prune=prune)
+        if not as_json:  # each as it comes: a dataset may have thousands
+            show_plan(Console(), made)
+            if not table:
+                click.echo()
+        return made
+
+    results = each(warehouse, dataset, table, work, progress=False)
     if as_json:
-        click.echo(json.dumps([plan_as_dict(plan) for plan in plans]))
-    else:
-        for one in plans:
-            show_plan(Console(), one)
-    changed = any(one.action != "none" for one in plans)
-    return ERROR if failed else CHANGES if changed else OK
+        _echo_json(results)
+    changed = any(not isinstance(one, Failure) and one.action != "none" for one in results)
+    return ERROR if _failed(results) else CHANGES if changed else OK
 
 
 @click.command()
@@ -101,7 +103,6 @@ def refresh(
     """Bring the view of TABLE, or of --all tables of DATASET, up to date."""
     from onefold import deliveries, pubsub
     from onefold.refresh import refresh as refresh_view
-    from onefold.show import plan_as_dict
 
     if all_ == bool(table):
         raise click.UsageError("Name a TABLE, or say --all.")
@@ -114,13 +115,14 @@ def refresh(
         announce = lambda made: deliveries.announce(publisher, settings, made)  # noqa: E731
         return refresh_view(warehouse, base, settings, prune=prune, announce=announce)
 
-    plans, failed = each(warehouse, dataset, table, work, progress=all_ and not as_json)
+    results = each(warehouse, dataset, table, work, progress=all_ and not as_json)
     if as_json:
-        click.echo(json.dumps([plan_as_dict(plan) for plan in plans]))
+        _echo_json(results)
     else:
-        for one in plans:
-            _say_done(one)
-    return ERROR if failed else OK
+        for one in results:
+            if not isinstance(one, Failure):
+                _say_done(one)
+    return ERROR if _failed(results) else OK
 
 
 @click.command()
@@ -165,6 +167,36 @@ def publish(
     return OK
 
 
+def _built(columns: Any, base: TableId, settings: Settings) -> UnifiedView:
+    rules = settings.rules_for(base)
+    found = read_columns(_text(columns), base.table)
+    if not found:
+        raise NothingFound(f"{_name(columns)}: no rows of a table named {base.table}_v_<letters and digits>")
+    versions = in_order(found, rules)
+    if not versions:
+        raise NothingFound(f"{_name(columns)}: no version of {base.table} to unify: all {len(found)} of them are retired")
+    return build_view(settings.view_of(base), base, versions, rules)
+
+
+def _warn(view: UnifiedView, leaves: bool) -> None:
+    from onefold.show import size_warnings
+
+    for warning in [*limit_faults(view), *size_warnings(view)]:
+        say("yellow", f"Warning: {warning}")
+    if view.leaves and leaves:
+        say("yellow", f"This view reads {len(view.leaves)} leaf views; print them with --ddl or --json.")
+
+
+def _echo_json(results: list[Any]) -> None:
+    from onefold.show import plan_as_dict
+
+    click.echo(json.dumps([one.as_dict() if isinstance(one, Failure) else plan_as_dict(one) for one in results]))
+
+
+def _failed(results: list[Any]) -> bool:
+    return any(isinstance(one, Failure) for one in results)
+
+
 def _text(file: Any) -> str:
     try:
         return str(file.read().decode())
@@ -179,6 +211,11 @@ def _name(file: Any) -> str:
 def _say_done(plan: Any) -> None:
     from onefold.show import show_changes
 
+    for warning in plan.warnings:
+        say("yellow", f"Warning: {plan.base.table}: {warning}")
+    if not plan.view and not plan.stored:
+        click.echo(f"{plan.base}: nothing to remove")
+        return
     done = {"none": "is up to date", "create": "created", "update": "updated", "remove": "removed"}[plan.action]
     view = plan.view.id if plan.view else plan.stored.id
     console = Console()

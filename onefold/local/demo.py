@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import json
 import os
+import signal
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import resources
+from types import FrameType
+from typing import IO, NoReturn
 
 from google.cloud import bigquery
 from rich.console import Console
 
 from onefold.changes import compare
+from onefold.errors import OnefoldError, Rejected
 from onefold.events import table_message
 from onefold.local.emulator import DEFAULT_PROJECT, EmulatedWarehouse, emulator_client
 from onefold.local.events import send_event
 from onefold.local.java import java_hint
-from onefold.local.stack import bigquery_emulator, function_server
+from onefold.local.stack import bigquery_emulator, function_server, told_errors
 from onefold.names import TableId, quote, versioned_name
 from onefold.settings import Settings
 from onefold.show import show_changes, show_rows, show_sql
@@ -55,53 +60,93 @@ CUSTOMER = (
 def run_demo(console: Console) -> None:
     """Start the stack, tell the function about each new version, and show the view before and after."""
     console.rule("[bold]Onefold: every version of every table, as one")
-    console.print("Starting the embedded BigQuery and the real function [bold]refresh_view[/] ...")
-    with _stack() as (client, url):
-        demo = _Demo(console, client, url)
-        demo.play("customer", CUSTOMER)
-        history = json.loads(resources.files("onefold.local").joinpath("history.json").read_text())
-        console.print(f"\n[bold]A real history.[/] {history['about']}")
-        demo.play(history["table"], [_from_history(version) for version in history["versions"]])
-    console.rule("[bold]Done: nothing that landed was rewritten, every row is in its view")
     if hint := java_hint():
         console.print(hint)
+    console.print("Starting the embedded BigQuery and the real function [bold]refresh_view[/] ...")
+    with _ended_in_order(), _stack() as (client, url, log):
+        demo = _Demo(console, client, url, log)
+        demo.play("customer", CUSTOMER)
+        history = json.loads(resources.files("onefold.local").joinpath("history.json").read_text("utf-8"))
+        console.print(f"\n[bold]A real history.[/] {history['about']}")
+        demo.play(history["table"], [_from_history(version) for version in history["versions"]])
+    console.print()
+    console.rule("[bold]Done: nothing that landed was rewritten, every row is in its view")
 
 
 @contextmanager
-def _stack() -> Iterator[tuple[bigquery.Client, str]]:
-    with bigquery_emulator() as host:
+def _ended_in_order() -> Iterator[None]:
+    """A terminal that is closed, or a `kill`, ends the processes that were started, as Ctrl-C does."""
+    # Who ignores one, as nohup does, keeps ignoring it.
+    caught = [number for number in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(number) != signal.SIG_IGN]
+    before = {number: signal.signal(number, _exit) for number in caught}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _exit(number: int, _: FrameType | None) -> NoReturn:
+    # A second one must not break off what the first one began.
+    signal.signal(number, signal.SIG_IGN)
+    raise SystemExit(128 + number)
+
+
+@contextmanager
+def _stack() -> Iterator[tuple[bigquery.Client, str, IO[bytes]]]:
+    """A client of the emulator, the URL of the function, and the function's log."""
+    with bigquery_emulator() as host, tempfile.TemporaryFile() as log:
         os.environ["BIGQUERY_EMULATOR_HOST"] = host
         client = emulator_client(DEFAULT_PROJECT)
         client.create_dataset(DATASET)
-        with function_server("refresh_view", {"ONEFOLD_PROJECT": DEFAULT_PROJECT, "ONEFOLD_DATASETS": DATASET}) as url:
-            yield client, url
+        environ = {"ONEFOLD_PROJECT": DEFAULT_PROJECT, "ONEFOLD_DATASETS": DATASET}
+        with function_server("refresh_view", environ, log) as url:
+            yield client, url, log
 
 
 class _Demo:
-    def __init__(self, console: Console, client: bigquery.Client, url: str) -> None:
+    def __init__(self, console: Console, client: bigquery.Client, url: str, log: IO[bytes]) -> None:
         self._console = console
         self._client = client
         self._url = url
+        self._log = log
         self._warehouse = EmulatedWarehouse(client)
 
     def play(self, table: str, versions: Sequence[DemoVersion]) -> None:
         base = TableId(DEFAULT_PROJECT, DATASET, table)
-        view = Settings().view_of(base)
+        view = None
         for version in versions:
-            before = self._warehouse.get_view(view)
-            land_version(self._client, base, version)
-            message = table_message(DATASET, table, version.version)
-            self._console.rule(f"[bold]{versioned_name(table, version.version)}[/] appears: {version.why}")
-            self._console.print(f"message: {message.decode()}", highlight=False)
-            self._show("before", before)
+            view = self._step(base, version, view)
+        if view:
+            self._console.print(f"\nThe SQL of [bold]{view.id.table}[/]:")
+            show_sql(self._console, view.query)
+
+    def _step(self, base: TableId, version: DemoVersion, before: StoredView | None) -> StoredView:
+        """A version lands, a message says so, and the view is another one."""
+        self._console.print()
+        self._console.rule(f"[bold]{versioned_name(base.table, version.version)}[/] appears")
+        self._console.print(f"{version.why}\n", highlight=False)
+        # Before the version lands: what is shown is what was there.
+        self._show("before", before)
+        land_version(self._client, base, version)
+        message = table_message(DATASET, base.table, version.version)
+        self._console.print(f"\nmessage: {message.decode()}\n", highlight=False, soft_wrap=True)
+        after = self._tell(Settings().view_of(base), message)
+        self._show("after", after)
+        self._console.print()
+        show_changes(self._console, compare(before.columns if before else (), after.columns))
+        return after
+
+    def _tell(self, view: TableId, message: bytes) -> StoredView:
+        """Send the message; the function's own words are told where it fails, since its log goes with the demo."""
+        try:
             send_event(self._url, message)
             after = self._warehouse.get_view(view)
-            self._show("after", after)
-            if before and after:
-                show_changes(self._console, compare(before.columns, after.columns))
-        if after:
-            self._console.print(f"The SQL of [bold]{view.table}[/]:")
-            show_sql(self._console, after.query)
+        except OnefoldError as error:
+            raise Rejected(f"{error}\nIts log:\n{told_errors(self._log)}") from error
+        if after is None:
+            raise Rejected(f"the function made no view {view}\nIts log:\n{told_errors(self._log)}")
+        return after
 
     def _show(self, when: str, view: StoredView | None) -> None:
         if view is None:

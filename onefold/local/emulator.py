@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator
 from dataclasses import replace
@@ -9,6 +10,7 @@ from typing import Any
 
 from google.api_core import exceptions as api
 from google.auth.credentials import AnonymousCredentials
+from google.auth.transport.requests import AuthorizedSession
 from google.cloud import bigquery
 
 from onefold.bigquery import BigQueryWarehouse
@@ -25,38 +27,46 @@ def emulator_client(project: str | None) -> bigquery.Client:
     """A client for the emulator at BIGQUERY_EMULATOR_HOST, without credentials."""
     host = os.environ["BIGQUERY_EMULATOR_HOST"]
     endpoint = host if "://" in host else f"http://{host}"
+    credentials = AnonymousCredentials()  # type: ignore[no-untyped-call]
+    session = AuthorizedSession(credentials)  # type: ignore[no-untyped-call]
+    session.trust_env = False  # a proxy of the environment would not find this machine
     return bigquery.Client(
         project=project or DEFAULT_PROJECT,
-        credentials=AnonymousCredentials(),  # type: ignore[no-untyped-call]
+        credentials=credentials,
         client_options={"api_endpoint": endpoint},
+        _http=session,
     )
 
 
 class EmulatedWarehouse(BigQueryWarehouse):
     """`tables.get` of the emulator tells neither a view's query nor its columns.
 
-    So the query is kept a second time as the view's friendly name, which it does tell, and the columns are those of a
-    query. It answers a failed `jobs.query` as if it had given no rows, so a query runs as a job here.
+    So both are kept a second time as the view's friendly name, which it does tell. The columns are asked for right after
+    the write: once a table that the view reads was dropped, the view cannot be asked any more. The emulator answers a
+    failed `jobs.query` as if it had given no rows, so a query runs as a job here.
     """
 
     def create_view(self, id_: TableId, draft: ViewDraft) -> None:
         super().create_view(id_, draft)
-        self._keep_query(id_, draft)
+        self._keep(id_, draft)
 
     def update_view(self, stored: StoredView, draft: ViewDraft) -> None:
         super().update_view(stored, draft)
-        self._keep_query(stored.id, draft)
+        self._keep(stored.id, draft)
 
-    def _keep_query(self, id_: TableId, draft: ViewDraft) -> None:
+    def _keep(self, id_: TableId, draft: ViewDraft) -> None:
+        columns = [(column.name, str(column.type)) for column in self._columns(id_)]
         table = bigquery.Table(str(id_))
-        table.friendly_name = draft.query
+        table.friendly_name = json.dumps({"query": draft.query, "columns": columns})
         self._client.update_table(table, ["friendly_name"])
 
     def _stored(self, id_: TableId, table: bigquery.Table) -> StoredView:
         stored = super()._stored(id_, table)
         if not stored.is_view:
             return stored
-        return replace(stored, query=table.friendly_name or "", columns=self._columns(id_))
+        kept = _kept(table.friendly_name)
+        columns = tuple(Column(name, parse_type(type_)) for name, type_ in kept.get("columns", ()))
+        return replace(stored, query=kept.get("query", ""), columns=columns or self._columns(id_))
 
     def _columns(self, id_: TableId) -> tuple[Column, ...]:
         """The columns of a view; none where a table that it reads was dropped, since then it cannot be asked."""
@@ -69,3 +79,12 @@ class EmulatedWarehouse(BigQueryWarehouse):
     def _query(self, sql: str) -> Iterator[dict[str, Any]]:
         self._calls.count += 1
         return (dict(row.items()) for row in self._client.query(sql).result())
+
+
+def _kept(friendly_name: str | None) -> dict[str, Any]:
+    """What was kept; nothing for a view that somebody else made."""
+    try:
+        kept = json.loads(friendly_name or "{}")
+    except ValueError:
+        return {}
+    return kept if isinstance(kept, dict) else {}

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -11,13 +13,21 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import IO
 
 import requests
 
 from onefold.errors import Rejected
 from onefold.local.emulator import DEFAULT_PROJECT
+from onefold.local.events import local_session
 
 _START_SECONDS = 60.0
+_END_SECONDS = 10.0
+_TAIL_BYTES = 20_000
+_TAIL_LINES = 10
+_LOCAL_HOSTS = "127.0.0.1,localhost"
+_TELLS_AN_ERROR = re.compile(r"error|exception|critical|fail", re.IGNORECASE)
+_FAULTY = frozenset({"WARNING", "ERROR", "CRITICAL"})
 
 
 @contextlib.contextmanager
@@ -34,12 +44,18 @@ def bigquery_emulator(project: str = DEFAULT_PROJECT) -> Iterator[str]:
 
 
 @contextlib.contextmanager
-def function_server(target: str, environ: Mapping[str, str]) -> Iterator[str]:
-    """`functions-framework` serving one function of functions/main.py; gives its URL."""
+def function_server(target: str, environ: Mapping[str, str], log: IO[bytes] | None = None) -> Iterator[str]:
+    """`functions-framework` serving one function of functions/main.py; gives its URL.
+
+    Args:
+        environ: its settings. Those of whoever starts it, in the environment and in an onefold.yaml, do not count.
+        log: where its output goes, for a caller that wants to tell it.
+    """
     port = _free_port()
     command = [sys.executable, "-m", "functions_framework", "--source", str(functions_source()), "--target", target]
+    command += ["--signature-type", "cloudevent", "--host", "127.0.0.1", "--port", str(port)]
     url = f"http://127.0.0.1:{port}/"
-    with _process([*command, "--signature-type", "cloudevent", "--host", "127.0.0.1", "--port", str(port)], environ, url):
+    with tempfile.TemporaryDirectory() as folder, _process(command, environ, url, folder, log):
         yield url
 
 
@@ -57,32 +73,66 @@ def functions_source() -> Path:
     return source
 
 
+def told_errors(log: IO[bytes]) -> str:
+    """The last lines of a log that tell of an error; its last lines of any kind where none does."""
+    end = log.seek(0, os.SEEK_END)
+    log.seek(max(0, end - _TAIL_BYTES))
+    lines = [line for line in log.read().decode(errors="replace").splitlines() if line.strip()]
+    faulty = [line for line in lines if _tells_an_error(line)]
+    return "\n".join((faulty or lines)[-_TAIL_LINES:])
+
+
+def _tells_an_error(line: str) -> bool:
+    """A structured line says so by its severity: its text may name an error that was none."""
+    with contextlib.suppress(ValueError):
+        event = json.loads(line)
+        if isinstance(event, dict) and "severity" in event:
+            return event["severity"] in _FAULTY
+    return bool(_TELLS_AN_ERROR.search(line))
+
+
 @contextlib.contextmanager
-def _process(command: list[str], environ: Mapping[str, str], url: str) -> Iterator[None]:
+def _process(
+    command: list[str], environ: Mapping[str, str], url: str, folder: str | None = None, log: IO[bytes] | None = None
+) -> Iterator[None]:
     """A process that answers at `url`, ended with the block; what it printed is told where it does not start."""
-    with tempfile.TemporaryFile() as output:
-        process = subprocess.Popen(command, stdout=output, stderr=output, env={**os.environ, **environ})  # noqa: S603
+    with tempfile.TemporaryFile() as own:
+        output = log or own
+        environ = {**_environ(), **environ}
+        process = subprocess.Popen(command, stdout=output, stderr=output, env=environ, cwd=folder)  # noqa: S603
         try:
             _wait_until_it_answers(process, command, url, output)
             yield
         finally:
-            process.terminate()
-            process.wait()
+            _end(process)
 
 
-def _wait_until_it_answers(process: subprocess.Popen[bytes], command: list[str], url: str, output: object) -> None:
+def _environ() -> dict[str, str]:
+    """Ours without the settings of whoever runs this, and without a proxy on the way to this machine."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("ONEFOLD_")}
+    for name in ("no_proxy", "NO_PROXY"):
+        kept[name] = ",".join(filter(None, (kept.get(name), _LOCAL_HOSTS)))
+    return kept
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    process.terminate()
+    try:
+        process.wait(_END_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def _wait_until_it_answers(process: subprocess.Popen[bytes], command: list[str], url: str, output: IO[bytes]) -> None:
     end = time.monotonic() + _START_SECONDS
-    while time.monotonic() < end and process.poll() is None:
-        with contextlib.suppress(requests.exceptions.RequestException):  # not yet
-            requests.get(url, timeout=5)
-            return
-        time.sleep(0.1)
-    raise Rejected(f"{' '.join(command[1:4])} does not answer at {url}:\n{_tail(output)}")
-
-
-def _tail(output: object) -> str:
-    output.seek(0)  # type: ignore[attr-defined]
-    return str(output.read().decode(errors="replace")[-2000:])  # type: ignore[attr-defined]
+    with local_session() as session:
+        while time.monotonic() < end and process.poll() is None:
+            with contextlib.suppress(requests.exceptions.RequestException):  # not yet
+                session.get(url, timeout=5)
+                return
+            time.sleep(0.1)
+    raise Rejected(f"{' '.join(command[1:4])} does not answer at {url}:\n{told_errors(output)}")
 
 
 def _free_port() -> int:
