@@ -19,7 +19,7 @@ from onefold.errors import InvalidColumns, InvalidType, NothingFound, OnefoldErr
 from onefold.names import TableId, quote, quote_text, split_versioned_name, versions_pattern
 from onefold.types import parse_type
 from onefold.versions import Column, Version
-from onefold.warehouse import StoredView, ViewDraft, ViewExists, Warehouse
+from onefold.warehouse import StoredView, ViewDraft, ViewExists
 
 # The client would retry for ten minutes by itself, longer than a message waits for its answer.
 _TIMEOUT = 30.0
@@ -57,7 +57,7 @@ _PASSING = (
 )
 
 
-def connect(project: str | None) -> Warehouse:
+def connect(project: str | None) -> BigQueryWarehouse:
     """The warehouse of a project: BigQuery, or its emulator where BIGQUERY_EMULATOR_HOST names one."""
     if os.environ.get("BIGQUERY_EMULATOR_HOST"):
         from onefold.local.emulator import EmulatedWarehouse, emulator_client
@@ -109,6 +109,11 @@ class BigQueryWarehouse:
         if table is None or table.table_type != "TABLE":
             return None
         return tuple(Column(field.name, parse_type(type_string(field))) for field in table.schema)
+
+    def read_rows(self, id_: TableId) -> Iterator[Mapping[str, Any]]:
+        """The rows of a table or a view. Raises NothingFound without it."""
+        with _translated(str(id_), not_found=NothingFound):
+            yield from self._query(f"SELECT * FROM {id_.quoted}")
 
     def list_bases(self, dataset: str) -> tuple[str, ...]:
         names = (split_versioned_name(item.table_id) for item in self._list(dataset) if item.table_type == "TABLE")

@@ -48,7 +48,7 @@ class PubSub:
         except (api.NotFound, api.InvalidArgument, ValueError) as error:  # the client's own limits are ValueErrors
             raise Rejected(f"topic {path}: {error}") from error
         except (api.DeadlineExceeded, api.RetryError, TimeoutError) as error:
-            raise TryAgain(f"topic {path}: {_no_answer()}") from error
+            raise TryAgain(f"topic {path}: {_no_answer(type(error).__name__)}") from error
         except (api.GoogleAPICallError, auth.GoogleAuthError) as error:
             # A denied permission, too, passes: right after a grant.
             raise TryAgain(f"topic {path}: {str(error) or type(error).__name__}") from error
@@ -60,7 +60,7 @@ class PubSub:
         return self._client
 
 
-def _no_answer() -> str:
+def _no_answer(kind: str) -> str:
     if host := os.environ.get("PUBSUB_EMULATOR_HOST"):
-        return f"no answer from {host}: start the Pub/Sub emulator there, or unset PUBSUB_EMULATOR_HOST"
-    return "no answer from Pub/Sub in time: see that its network is reachable from here, and try again"
+        return f"no answer from {host} ({kind}): start the Pub/Sub emulator there, or unset PUBSUB_EMULATOR_HOST"
+    return f"no answer from Pub/Sub in time ({kind}): see that its network is reachable from here, and try again"

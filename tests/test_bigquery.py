@@ -419,7 +419,7 @@ def test_a_clone_is_no_table_to_wait_for(cloud: FakeBigQuery, warehouse: Warehou
     cloud.create_table("customer_v_clone", "id INT64")
     clone = VIEW.sibling("customer_v_clone")
     assert warehouse.has_table(clone)
-    cloud.change("customer_v_clone", lambda resource: resource.update(cloneDefinition={"cloneTime": "2024-01-01T00:00:00.000Z"}))
+    cloud.change("customer_v_clone", lambda table: table.update(cloneDefinition={"cloneTime": "2024-01-01T00:00:00.000Z"}))
     assert not warehouse.has_table(clone)
 
 

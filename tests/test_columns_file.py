@@ -14,7 +14,7 @@ from onefold.versions import Version
 
 
 def row(
-    table: str = "customer_v_abc", column: str = "id", position: Any = 1, type_: str = "INT64", **more: Any
+    table: Any = "customer_v_abc", column: Any = "id", position: Any = 1, type_: Any = "INT64", **more: Any
 ) -> dict[str, Any]:
     return {"table_name": table, "column_name": column, "ordinal_position": position, "data_type": type_, **more}
 
@@ -76,6 +76,8 @@ def test_no_rows_are_no_versions(text: str) -> None:
         row(column="_PARTITIONTIME", position=None, is_hidden="YES"),
         row(column="hidden", position=9, is_hidden="YES"),
         row("order_v_abc", type_="no type at all"),
+        row("customer_v_view", table_type="VIEW"),
+        row("customer_v_copy", type_="no type at all", table_type="SNAPSHOT"),
     ],
 )
 def test_rows_of_other_tables_and_hidden_columns_are_passed_over(other: dict[str, Any]) -> None:
@@ -120,10 +122,36 @@ def test_creation_times_are_read_as_the_tools_print_them(time: str) -> None:
         ("[[]]", "row 1 is not a JSON object"),
         ("[{}]", "row 1 has no table_name, column_name, ordinal_position, data_type"),
         (json.dumps([row(type_="INTEGR")]), "row 1, column id of customer_v_abc: type 'INTEGR'"),
-        (json.dumps([row(position="first")]), "row 1, column id of customer_v_abc: invalid literal"),
-        (json.dumps([row(position=float("inf"))]), "row 1, column id of customer_v_abc: cannot convert float infinity"),
-        (json.dumps([row(position=[1])]), "row 1, column id of customer_v_abc: int() argument"),
-        (json.dumps([row(creation_time="yesterday")]), "row 1, column id of customer_v_abc: Invalid isoformat string"),
+        (json.dumps([row(type_=None)]), "row 1, column id of customer_v_abc: data_type is null: give a type as text"),
+        (json.dumps([row(None)]), "row 1: table_name is null: give the name of a table"),
+        (json.dumps([row(column="")]), 'row 1 of customer_v_abc: column_name is "": give the name of a column'),
+        (json.dumps([row(column=None)]), "row 1 of customer_v_abc: column_name is null"),
+        (json.dumps([row(column=5)]), "row 1 of customer_v_abc: column_name is 5"),
+        *(
+            (json.dumps([row(position=position)]), f"row 1, column id of customer_v_abc: ordinal_position is {shown}: ")
+            for position, shown in [
+                ("first", '"first"'),
+                (1.5, "1.5"),
+                (True, "true"),
+                ([1], "[1]"),
+                (float("inf"), "Infinity"),
+                (float("nan"), "NaN"),
+                ("1_0", '"1_0"'),
+            ]
+        ),
+        *(
+            (
+                json.dumps([row(creation_time=time)]),
+                f"row 1, column id of customer_v_abc: creation_time is {json.dumps(time)}: "
+                "write it as 2024-03-01 12:30:00 UTC or 2024-03-01T12:30:00Z",
+            )
+            for time in ("yesterday", "", 20240301, True)
+        ),
+        (
+            json.dumps([row(creation_time="2024-03-01"), row(column="b", position=2, creation_time="2024-03-02")]),
+            "version abc has more than one creation_time",
+        ),
+        (json.dumps([row(), row(column="b")]), "version abc has two columns at ordinal_position 1"),
         (json.dumps([row(), row(column="ID", position=2)]), "version abc has two columns named id"),
         (
             json.dumps([row(creation_time="2024-03-01"), row("customer_v_def")]),

@@ -72,7 +72,12 @@ def test_the_commands_of_the_readme_run_in_their_order(shop: Mapping[str, str], 
     assert len(script) >= 4
     for block in script:
         done = subprocess.run(
-            ["bash", "-euc", block], cwd=tmp_path, env=dict(shop), capture_output=True, text=True, check=False
+            ["bash", "-euc", block.replace("my-project", DEFAULT_PROJECT)],
+            cwd=tmp_path,
+            env=dict(shop),
+            capture_output=True,
+            text=True,
+            check=False,
         )
         assert done.returncode == 0, f"{block}\n{done.stdout}\n{done.stderr}"
         if "onefold render" in block:

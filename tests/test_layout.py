@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import subprocess
 import sys
 import zipfile
@@ -59,6 +60,24 @@ def test_the_packaged_function_imports_from_nothing_but_its_archive(tmp_path: Pa
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path / "source", capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith(str(tmp_path))
+
+
+def test_the_packaged_function_can_be_tried_with_the_emulator_and_without_what_only_a_laptop_has(tmp_path: Path) -> None:
+    from infra.package import package
+
+    with zipfile.ZipFile(package(tmp_path / "functions.zip")) as archive:
+        archive.extractall(tmp_path / "source")
+        local = {name for name in archive.namelist() if name.startswith("onefold/local/")}
+    assert local == {"onefold/local/__init__.py", "onefold/local/emulator.py"}
+    code = (
+        "import sys; sys.modules.update(dict.fromkeys(['click', 'rich', 'bqemulator', 'duckdb']))\n"
+        "from onefold.bigquery import connect; print(type(connect('local')).__name__)"
+    )
+    environ = {**os.environ, "BIGQUERY_EMULATOR_HOST": "127.0.0.1:9"}
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path / "source", env=environ, capture_output=True, text=True, check=False
+    )
+    assert (done.stdout, done.returncode) == ("EmulatedWarehouse\n", 0), done.stderr
 
 
 def test_the_package_is_the_same_for_the_same_source(tmp_path: Path) -> None:

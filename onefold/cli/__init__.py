@@ -15,7 +15,7 @@ import click
 from rich.console import Console
 
 from onefold import __version__
-from onefold.cli import changes, views
+from onefold.cli import changes, comparing, views
 from onefold.cli.common import ERROR, OK, say
 from onefold.errors import OnefoldError
 
@@ -40,7 +40,15 @@ def cli(context: click.Context, config: Path | None) -> None:
     context.obj = config
 
 
-for command in (views.render, views.plan, views.refresh, views.publish, changes.current, changes.workload):
+for command in (
+    views.render,
+    views.plan,
+    views.refresh,
+    views.publish,
+    changes.current,
+    changes.workload,
+    comparing.compare,
+):
     cli.add_command(command)
 
 

@@ -38,7 +38,7 @@ def send_event(url: str, data: bytes) -> str:
     return identifier
 
 
-def _post(url: str, identifier: str, body: object) -> requests.Response:
+def _post(url: str, identifier: str, body: dict[str, dict[str, str]]) -> requests.Response:
     headers = {
         "ce-id": identifier,
         "ce-source": "//pubsub.googleapis.com/projects/local/topics/table-created",

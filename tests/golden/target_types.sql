@@ -1,4 +1,5 @@
-CREATE OR REPLACE VIEW `my-project.shop.customer_unified` AS
+CREATE OR REPLACE VIEW `my-project.shop.customer_unified`
+OPTIONS (description = '[onefold: conversions that can lose values\n- id: STRING to INT64: a value that does not fit becomes NULL or is rounded\n- email: STRING to JSON: a value that does not fit becomes NULL or is rounded\nonefold]') AS
 SELECT
   v.`id`,
   v.`first_name`,
