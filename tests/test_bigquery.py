@@ -28,12 +28,6 @@ OTHER_QUERY = f"SELECT * FROM `{PROJECT}.shop.customer_v_abc` -- again"
 TAGS = {"names": ["projects/p/locations/eu/taxonomies/1/policyTags/2"]}
 
 
-@pytest.fixture(autouse=True)
-def no_retries_of_the_client(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(onefold.bigquery, "_RETRY", None)
-    monkeypatch.setattr(onefold.bigquery, "_QUERY_RETRY", None)
-
-
 @pytest.fixture
 def cloud() -> FakeBigQuery:
     cloud = FakeBigQuery()
