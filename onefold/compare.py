@@ -60,9 +60,12 @@ def compare_rows(left: Iterable[Row], right: Iterable[Row], keys: Sequence[str],
         InvalidInput: a key column that a side does not have.
     """
     result = Comparison()
-    sides = [_Side(rows, keys, as_text) for rows in (left, right)]
-    _check_keys(sides, keys)
-    first, second = sides
+    first, second = _Side(left), _Side(right)
+    _check_keys((first, second), keys)
+    folded = [fold_case(key) for key in keys]
+    numbers = [as_text and (first.has_number(key) or second.has_number(key)) for key in folded]
+    for side in (first, second):
+        side.index(folded, numbers, as_text)
     result.left_rows, result.right_rows = first.count, second.count
     result.repeated_left, result.repeated_right = first.repeated, second.repeated
     if first.rows and second.rows:
@@ -80,30 +83,33 @@ def compare_rows(left: Iterable[Row], right: Iterable[Row], keys: Sequence[str],
 
 
 class _Side:
-    """The rows of a side by key, in the order in which they came."""
+    """The rows of a side: all of them, and those of each key in the order in which they came."""
 
-    def __init__(self, rows: Iterable[Row], keys: Sequence[str], as_text: bool) -> None:
-        self.count = 0
+    def __init__(self, rows: Iterable[Row]) -> None:
+        self.all: list[Row] = []
         self.rows: dict[Key, Row] = {}
         self.shown: dict[Key, Key] = {}
         self.repeated: list[Key] = []
         self.names: dict[str, str] = {}
-        folded = [fold_case(key) for key in keys]
         for row in rows:
-            self.count += 1
             self.names = self.names or {fold_case(name): name for name in row}
-            self._keep({fold_case(name): value for name, value in row.items()}, folded, as_text)
+            self.all.append({fold_case(name): value for name, value in row.items()})
+        self.count = len(self.all)
+
+    def has_number(self, column: str) -> bool:
+        return any(_is_number(row.get(column)) for row in self.all)
 
     def columns_without(self, other: _Side) -> tuple[str, ...]:
         return tuple(name for folded, name in self.names.items() if folded not in other.names)
 
-    def _keep(self, row: Row, keys: Sequence[str], as_text: bool) -> None:
-        shown = tuple(row.get(key) for key in keys)
-        key = tuple(_hashable(value, as_text) for value in shown)
-        if key in self.rows:
-            self.repeated.append(shown)
-        else:
-            self.rows[key], self.shown[key] = row, shown
+    def index(self, keys: Sequence[str], numbers: Sequence[bool], as_text: bool) -> None:
+        for row in self.all:
+            shown = tuple(row.get(key) for key in keys)
+            key = tuple(_hashable(value, as_text, number) for value, number in zip(shown, numbers, strict=True))
+            if key in self.rows:
+                self.repeated.append(shown)
+            else:
+                self.rows[key], self.shown[key] = row, shown
 
 
 def _check_keys(sides: Sequence[_Side], keys: Sequence[str]) -> None:
@@ -189,19 +195,24 @@ _READERS: tuple[tuple[Any, Callable[[str], Any]], ...] = (
 )
 
 
-def _hashable(value: Any, as_text: bool) -> Any:
-    """A key's value for a dict: equal for equal values; a number and its text are one where a side is text."""
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float | Decimal) and not isinstance(value, bool)
+
+
+def _hashable(value: Any, as_text: bool, number: bool) -> Any:
+    """A key's value for a dict: equal for equal values.
+
+    Where a side is text, so is a key, unless the column holds numbers: then `01` is 1, and else it is another key than `1`.
+    """
     if isinstance(value, Mapping):
-        return tuple(sorted((fold_case(name), _hashable(inner, as_text)) for name, inner in value.items()))
+        return tuple(sorted((fold_case(name), _hashable(inner, as_text, number)) for name, inner in value.items()))
     if isinstance(value, list | tuple):
-        return tuple(_hashable(inner, as_text) for inner in value)
-    if not as_text:
-        return _canonical(value)
-    if isinstance(value, str):
+        return tuple(_hashable(inner, as_text, number) for inner in value)
+    if number and isinstance(value, str):
         try:
-            return str(Decimal(value).normalize())
+            return _canonical(Decimal(value))
         except InvalidOperation:
             return value
-    if isinstance(value, int | float | Decimal) and not isinstance(value, bool):
-        return str(_canonical(value)[1].normalize())
+    if not as_text or _is_number(value):
+        return _canonical(value)
     return "" if value is None else str(value)

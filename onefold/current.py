@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from onefold.changelog import METADATA, check_change_table, is_deletion, position_of
-from onefold.names import TableId, quote
+from onefold.names import TableId, fold_case, quote
 from onefold.versions import Column
 
 
@@ -26,11 +26,20 @@ def current_query(changes: TableId, columns: Sequence[Column], keys: Sequence[st
     """
     check_change_table(str(changes), columns, keys)
     by_key = ", ".join(f"c.{quote(key)}" for key in keys)
+    rank = quote(_free_name("_rank", columns))
     return (
-        f"SELECT w.* EXCEPT ({quote(METADATA)}, `_rank`)\n"
+        f"SELECT w.* EXCEPT ({quote(METADATA)}, {rank})\n"
         "FROM (\n"
-        f"  SELECT c.*, ROW_NUMBER() OVER (PARTITION BY {by_key} ORDER BY {position_of('c', columns)} DESC) AS `_rank`\n"
+        f"  SELECT c.*, ROW_NUMBER() OVER (PARTITION BY {by_key} ORDER BY {position_of('c', columns)} DESC) AS {rank}\n"
         f"  FROM {changes.quoted} AS c\n"
         ") AS w\n"
-        f"WHERE w.`_rank` = 1 AND NOT {is_deletion('w')}"
+        f"WHERE w.{rank} = 1 AND NOT {is_deletion('w')}"
     )
+
+
+def _free_name(name: str, columns: Sequence[Column]) -> str:
+    """The name, longer by as many underscores as it takes to be no column's."""
+    taken = {fold_case(column.name) for column in columns}
+    while name in taken:
+        name += "_"
+    return name

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import random
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
 from onefold.current import current_query
-from onefold.errors import NothingFound, TryAgain, ViewChanged, ViewNotOurs
+from onefold.errors import NothingFound, ViewNotOurs
 from onefold.names import TableId
-from onefold.refresh import FIRST_PAUSE, LONGEST_PAUSE, TRIES, refresh
+from onefold.refresh import TABLE_LABEL, owner_digest, refresh
+from onefold.retries import until_unchanged
 from onefold.settings import Settings
 from onefold.versions import Column
 from onefold.warehouse import ViewDraft, Warehouse
+
+Action = Literal["none", "create", "update"]
 
 
 @dataclass(frozen=True)
@@ -24,7 +26,7 @@ class CurrentView:
     id: TableId
     source: TableId
     query: str
-    action: Literal["none", "create", "update"]
+    action: Action
 
 
 def refresh_current(
@@ -44,18 +46,15 @@ def refresh_current(
     Raises:
         NothingFound: there is neither.
         SchemaConflict: all that keeps the table from having a latest state.
-        ViewNotOurs: something that is not a view has its name.
+        ViewNotOurs: something else has its name.
         TryAgain: trouble that may pass.
     """
     source, columns = _source(warehouse, table, settings)
     id_ = table.sibling(f"{table.table}_current")
     query = current_query(source, columns, keys)
-    for attempt in range(TRIES):
-        try:
-            return CurrentView(id_, source, query, _write(warehouse, id_, query))
-        except ViewChanged:
-            sleep(random.uniform(0, min(LONGEST_PAUSE, FIRST_PAUSE * 2**attempt)))  # noqa: S311
-    raise TryAgain(f"{id_}: others wrote it during each of {TRIES} tries")
+    owner = owner_digest(f"{table} current")
+    action = until_unchanged(id_, lambda: _write(warehouse, id_, query, owner), sleep)
+    return CurrentView(id_, source, query, action)
 
 
 def _source(warehouse: Warehouse, table: TableId, settings: Settings) -> tuple[TableId, tuple[Column, ...]]:
@@ -71,13 +70,13 @@ def _source(warehouse: Warehouse, table: TableId, settings: Settings) -> tuple[T
     return plan.view.id, plan.view.columns
 
 
-def _write(warehouse: Warehouse, id_: TableId, query: str) -> Literal["none", "create", "update"]:
+def _write(warehouse: Warehouse, id_: TableId, query: str, owner: str) -> Action:
     stored = warehouse.get_view(id_)
     if stored is None:
-        warehouse.create_view(id_, ViewDraft(query))
+        warehouse.create_view(id_, ViewDraft(query, labels={TABLE_LABEL: owner}))
         return "create"
-    if not stored.is_view:
-        raise ViewNotOurs(f"{id_} is a table, not a view: rename it")
+    if not stored.is_view or stored.labels.get(TABLE_LABEL) != owner:
+        raise ViewNotOurs(f"{id_} was not written by `onefold current` for this table: rename it")
     if stored.query == query and not stored.unfinished:
         return "none"
     warehouse.update_view(stored, ViewDraft(query, stored.description, stored.labels))

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import random
 import re
 import time
 from collections.abc import Callable
@@ -23,6 +22,7 @@ from onefold.changes import Change, compare, view_created, view_removed
 from onefold.descriptions import describe
 from onefold.errors import LimitExceeded, NothingFound, TryAgain, ViewChanged, ViewNotOurs
 from onefold.names import TableId, versioned_name, versions_pattern
+from onefold.retries import until_unchanged
 from onefold.settings import Settings
 from onefold.versions import Version, in_order, unused_rules
 from onefold.view import UnifiedView, build_view, covered_versions, leaf_pattern, limit_faults
@@ -34,9 +34,6 @@ TABLE_LABEL = "onefold_table"
 """A digest of the table that a view belongs to: with some templates two tables could claim one view."""
 LEAVES_LABEL = "onefold_leaves"
 """Says that there may be leaves to remove, also after the view itself reads none any more."""
-
-TRIES = 10
-FIRST_PAUSE, LONGEST_PAUSE = 0.25, 8.0
 
 Action = Literal["none", "create", "update", "remove"]
 
@@ -114,20 +111,21 @@ def refresh(
     Raises:
         As `plan_refresh`, and TryAgain where others kept writing the view through all tries.
     """
-    for attempt in range(TRIES):
-        if attempt:
-            sleep(random.uniform(0, min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** (attempt - 1))))  # noqa: S311
+    asked = version
+
+    def once() -> Plan:
+        nonlocal asked
+        plan = plan_refresh(warehouse, base, settings, asked, prune)
+        if plan.changes:
+            announce(plan)
         try:
-            plan = plan_refresh(warehouse, base, settings, version, prune)
-            if plan.changes:
-                announce(plan)
             _apply(warehouse, plan, settings)
-            return plan
         except _LeafRemoved:
-            version = None
-        except ViewChanged:
-            continue
-    raise TryAgain(f"{settings.view_of(base)}: others wrote it during each of {TRIES} tries")
+            asked = None
+            raise
+        return plan
+
+    return until_unchanged(settings.view_of(base), once, sleep)
 
 
 def _check_ours(stored: StoredView, base: TableId) -> None:
@@ -135,7 +133,7 @@ def _check_ours(stored: StoredView, base: TableId) -> None:
     if not stored.is_view:
         raise ViewNotOurs(f"{stored.id} is a table, not a view: rename it, or set ONEFOLD_VIEW_NAME")
     owner = stored.labels.get(TABLE_LABEL)
-    if owner and owner != _digest(base):
+    if owner and owner != owner_digest(str(base)):
         raise ViewNotOurs(
             f"{stored.id} is the view of another table than {base}: set ONEFOLD_VIEW_DATASET or ONEFOLD_VIEW_NAME so that "
             "each table has a view of its own"
@@ -147,8 +145,9 @@ def _check_ours(stored: StoredView, base: TableId) -> None:
         )
 
 
-def _digest(base: TableId) -> str:
-    return hashlib.sha256(str(base).encode()).hexdigest()[:16]
+def owner_digest(owner: str) -> str:
+    """The value of TABLE_LABEL for what a view belongs to."""
+    return hashlib.sha256(owner.encode()).hexdigest()[:16]
 
 
 def _covers(stored: StoredView, base: TableId, version: str, fingerprint: str) -> bool:
@@ -180,7 +179,7 @@ def _plan_removal(base: TableId, stored: StoredView | None, prune: bool, retired
 
 def _plan_write(warehouse: Warehouse, base: TableId, view: UnifiedView, stored: StoredView | None, fingerprint: str) -> Plan:
     description = describe(stored.description if stored else "", view.casts)
-    labels = {**_labels(view, stored, fingerprint), TABLE_LABEL: _digest(base)}
+    labels = {**_labels(view, stored, fingerprint), TABLE_LABEL: owner_digest(str(base))}
     draft = ViewDraft(view.query, description, labels)
     if stored is None:
         return Plan(base, "create", view, None, draft, (view_created(),))

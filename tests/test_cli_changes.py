@@ -35,6 +35,15 @@ def test_current_reads_all_versions_of_a_table_in_the_unified_types(run: Run, da
     assert dataset.rows("customer_current") == [("1", None, "e")]
 
 
+def test_current_leaves_a_view_alone_that_people_wrote(run: Run, dataset: EmulatedDataset) -> None:
+    land_changes(dataset, "customer", CUSTOMER, [change("INSERT", "1", id=1, name="a")])
+    dataset.run(f"CREATE VIEW {dataset.quoted('customer_current')} AS SELECT 7 AS mine")
+    outcome = run("current", dataset.name, "customer", "--keys", "id")
+    assert outcome.code == 1
+    assert "not written by `onefold current`" in outcome.err
+    assert dataset.rows("customer_current") == [(7,)]
+
+
 def test_current_tells_all_faults_and_writes_nothing(run: Run, dataset: EmulatedDataset) -> None:
     dataset.land("customer", {"id": "INT64", "datastream_metadata": METADATA_TYPE.replace("uuid STRING", "uuid INT64")})
     outcome = run("current", dataset.name, "customer", "--keys", "number,tenant")

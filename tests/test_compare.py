@@ -121,6 +121,16 @@ def test_keys_of_a_text_side_meet_those_of_the_other() -> None:
     assert found.same
 
 
+def test_keys_that_are_text_on_both_sides_stay_apart() -> None:
+    rows: list[Row] = [{"id": "01"}, {"id": "1"}]
+    assert compare_rows(rows, rows, ["id"], as_text=True).same
+
+
+def test_a_key_that_is_no_number_is_a_key_of_its_own() -> None:
+    found = compare_rows([{"id": "x"}, {"id": "nan"}], [{"id": 1}, {"id": float("nan")}], ["id"], as_text=True)
+    assert (found.only_left, found.only_right) == ([("x",)], [(1,)])
+
+
 def test_an_empty_side_lacks_rows_not_columns() -> None:
     found = compare_rows([], [{"id": 1}], ["id"])
     assert found.only_right == [(1,)]

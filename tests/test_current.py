@@ -127,11 +127,18 @@ def test_the_article_s_experiment_ends_with_188_rows(dataset: EmulatedDataset) -
 
 
 def test_the_analyzer_accepts_the_query_with_the_columns_of_the_source(judge: Judge) -> None:
-    landed = {"id": "INT64", "tenant": "STRING", "order": "STRUCT<`select` INT64>", METADATA: METADATA_TYPE}
+    landed = {
+        "id": "INT64",
+        "tenant": "STRING",
+        "_Rank": "INT64",
+        "order": "STRUCT<`select` INT64>",
+        METADATA: METADATA_TYPE,
+    }
     query = current_query(TableId("p", "d", "t"), columns(landed), ["id", "tenant"])
     assert judge.columns(query, {"p.d.t": list(landed.items())}) == [
         ("id", "INT64"),
         ("tenant", "STRING"),
+        ("_Rank", "INT64"),
         ("order", "STRUCT<select INT64>"),
     ]
 

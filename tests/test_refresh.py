@@ -32,7 +32,8 @@ import onefold.view
 from onefold.bigquery import BigQueryWarehouse
 from onefold.errors import LimitExceeded, NothingFound, Rejected, SchemaConflict, TryAgain, ViewNotOurs
 from onefold.names import TableId
-from onefold.refresh import LABEL, TRIES, plan_refresh, refresh
+from onefold.refresh import LABEL, plan_refresh, refresh
+from onefold.retries import TRIES
 from onefold.settings import Settings
 from onefold.types import parse_type
 from onefold.warehouse import ViewDraft

@@ -49,45 +49,31 @@ def before_the_first_refresh() -> FakeBigQuery:
     return shop(20)
 
 
-def with_people() -> FakeBigQuery:
-    cloud = shop(3)
+def described_with_one_more(versions: int) -> FakeBigQuery:
+    """A view that people described, and a version that it does not cover yet."""
+    cloud = shop(versions)
     run(cloud)
     cloud.change(VIEW, annotate)
-    add(cloud, 3)
+    add(cloud, versions)
     return cloud
 
 
-def with_people_and_a_new_version() -> FakeBigQuery:
+def without_the_first(dropped: int) -> FakeBigQuery:
+    """A view of twenty versions, some of which were dropped since."""
     cloud = shop(20)
     run(cloud)
-    cloud.change(VIEW, annotate)
-    add(cloud, 20)
-    return cloud
-
-
-def with_few_versions_left() -> FakeBigQuery:
-    cloud = shop(20)
-    run(cloud)
-    for number in range(17):
-        cloud.drop(f"customer_v_{number:03}")
-    return cloud
-
-
-def with_all_versions_gone() -> FakeBigQuery:
-    cloud = shop(20)
-    run(cloud)
-    for number in range(20):
+    for number in range(dropped):
         cloud.drop(f"customer_v_{number:03}")
     return cloud
 
 
 SCENARIOS = {
     "a first view in two levels": Scenario(before_the_first_refresh, "019"),
-    "a described view": Scenario(with_people, "003"),
-    "a described view in two levels": Scenario(with_people_and_a_new_version, "020"),
-    "back to one level": Scenario(with_few_versions_left),
-    "other rules": Scenario(with_people_and_a_new_version, "020", with_rules(version_column="origin")),
-    "prune": Scenario(with_all_versions_gone, prune=True),
+    "a described view": Scenario(lambda: described_with_one_more(3), "003"),
+    "a described view in two levels": Scenario(lambda: described_with_one_more(20), "020"),
+    "back to one level": Scenario(lambda: without_the_first(17)),
+    "other rules": Scenario(lambda: described_with_one_more(20), "020", with_rules(version_column="origin")),
+    "prune": Scenario(lambda: without_the_first(20), prune=True),
 }
 
 
