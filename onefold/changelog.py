@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from onefold.digest import digest_sql
 from onefold.errors import SchemaConflict
 from onefold.names import fold_case, quote
 from onefold.position import position_sql
@@ -11,6 +12,8 @@ from onefold.types import Array, Range, Scalar, Struct, Type
 from onefold.versions import Column
 
 METADATA = "datastream_metadata"
+LANDED_AT = "_landed_at"
+"""When a row landed, set by the sink: what a merge reads is told by it, not by when a change happened."""
 DELETIONS = ("DELETE", "UPDATE-DELETE")
 """Datastream: an update that changes the key is an UPDATE-DELETE of the old one and an UPDATE-INSERT of the new one."""
 
@@ -33,10 +36,13 @@ def check_change_table(table: str, columns: Sequence[Column], keys: Sequence[str
         raise SchemaConflict(faults)
 
 
-def position_of(row: str, columns: Sequence[Column]) -> str:
-    """The position of a change as an expression over a row's alias; the last tie-break is left to metadata.
+def position_of(row: str, columns: Sequence[Column], landed: Sequence[Column] = ()) -> str:
+    """The position of a change as an expression over a row's alias.
 
-    A digest of the row would make every query on a view read every column.
+    Args:
+        columns: the columns of the table or view that is read.
+        landed: the columns whose digest is the last tie-break: those of the source in the row as it landed. A view gives
+            none, and leaves the last tie-break to metadata: a digest would make every query on it read every column.
     """
     metadata = f"{row}.{quote(METADATA)}"
     names = {fold_case(field.name) for field in _metadata(columns).fields}
@@ -46,7 +52,7 @@ def position_of(row: str, columns: Sequence[Column]) -> str:
         f"{metadata}.source_timestamp",
         sort_keys,
         is_deletion(row),
-        _tie_break(metadata, names),
+        _tie_break(row, metadata, names, landed),
     )
 
 
@@ -58,11 +64,13 @@ def is_deletion(row: str) -> str:
 
 def source_columns(columns: Sequence[Column]) -> list[Column]:
     """The columns of the source's row."""
-    return [column for column in columns if fold_case(column.name) != METADATA]
+    return [column for column in columns if fold_case(column.name) not in (METADATA, LANDED_AT)]
 
 
-def _tie_break(metadata: str, names: set[str]) -> str:
-    return f"IFNULL({metadata}.uuid, '')" if "uuid" in names else "''"
+def _tie_break(row: str, metadata: str, names: set[str], landed: Sequence[Column]) -> str:
+    """The identifier, then the digest: so a position with a digest is above the same one without, and in the same order."""
+    identifier = f"IFNULL({metadata}.uuid, '')" if "uuid" in names else "''"
+    return f"CONCAT({identifier}, ' ', {digest_sql(row, landed)})" if landed else identifier
 
 
 def _metadata(columns: Sequence[Column]) -> Struct:

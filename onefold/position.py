@@ -1,9 +1,9 @@
 """The position of a change: a total order, as text that sorts as the position does, in Python and in GoogleSQL alike.
 
 A position has five parts, most significant first: the source's sequence, its timestamp, its sort keys, whether the
-change is a deletion (which comes before an upsert of the same position), and a digest of the row that landed. Each part
-is written so that plain comparison of text compares it as it is meant: numbers as numbers, NULL lowest. A blank ends each
-part; nothing within a part sorts below it.
+change is a deletion (which comes before an upsert of the same position), and a tie-break: the change's identifier, and
+where rows are stored a digest of the row as it landed. Each part is written so that plain comparison of text compares it
+as it is meant: numbers as numbers, NULL lowest. A blank ends each part; nothing within a part sorts below it.
 
 The sequence: one to four hexadecimal sections, separated by `/`, each compared as a number, is the nearest published
 contract (BigQuery change data capture, `_CHANGE_SEQUENCE_NUMBER`). Text of another form has its place below all of that
@@ -36,12 +36,12 @@ class Position:
     timestamp: int | None = None
     sort_keys: tuple[str | None, ...] = ()
     deleted: bool = False
-    digest: str = ""
+    tie_break: str = ""
 
     def __str__(self) -> str:
         keys = "".join(f"{_key(key)} " for key in self.sort_keys)
         kind = "0" if self.deleted else "1"
-        return f"{_sequence(self.sequence)} {_timestamp(self.timestamp)} {keys} {kind} {self.digest}"
+        return f"{_sequence(self.sequence)} {_timestamp(self.timestamp)} {keys} {kind} {self.tie_break}"
 
 
 def _sequence(sequence: str | None) -> str:
@@ -79,7 +79,7 @@ def _natural(text: str) -> str:
     return "".join(piece.rjust(_WIDTH, "0") if piece[0] in _DIGITS else piece for piece in pieces)
 
 
-def position_sql(sequence: str, timestamp: str, sort_keys: str, deleted: str, digest: str = "''") -> str:
+def position_sql(sequence: str, timestamp: str, sort_keys: str, deleted: str, tie_break: str = "''") -> str:
     """The same as an expression: STRING, INT64, ARRAY<STRING>, BOOL and STRING expressions in, STRING out."""
     parts = (
         _sequence_sql(sequence),
@@ -87,7 +87,7 @@ def position_sql(sequence: str, timestamp: str, sort_keys: str, deleted: str, di
         f"ARRAY_TO_STRING(ARRAY(SELECT {_key_sql('sort_key')} FROM UNNEST({sort_keys}) AS sort_key WITH OFFSET AS place "
         "ORDER BY place), '')",
         f"IF({deleted}, '0', '1')",
-        digest,
+        tie_break,
     )
     return f"CONCAT({f', {_BLANK}, '.join(parts)})"
 

@@ -36,7 +36,7 @@ def position_of(change: Row) -> str:
             timestamp=metadata["source_timestamp"],
             sort_keys=tuple(metadata["sort_keys"]),
             deleted=metadata["change_type"] in DELETIONS,
-            digest=metadata["uuid"] or "",
+            tie_break=metadata["uuid"] or "",
         )
     )
 

@@ -14,7 +14,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 CORE = (
     "errors", "names", "types", "joins", "conversions", "rules", "versions", "view", "changes", "descriptions", "events",
-    "columns_file", "position", "changelog", "current", "workload",
+    "columns_file", "position", "digest", "changelog", "current", "workload", "jobs",
 )  # fmt: skip
 STANDARD = sys.stdlib_module_names
 

@@ -51,11 +51,11 @@ def test_fewer_sort_keys_are_lower_than_more() -> None:
 
 
 def test_a_deletion_comes_before_an_upsert_of_the_same_place() -> None:
-    assert str(Position("A", 1, ("x",), deleted=True, digest="z")) < str(Position("A", 1, ("x",), digest="a"))
+    assert str(Position("A", 1, ("x",), deleted=True, tie_break="z")) < str(Position("A", 1, ("x",), tie_break="a"))
 
 
-def test_the_digest_decides_last() -> None:
-    assert str(Position("A", 1, digest="a")) < str(Position("A", 1, digest="b"))
+def test_the_tie_break_decides_last() -> None:
+    assert str(Position("A", 1, tie_break="a")) < str(Position("A", 1, tie_break="b"))
 
 
 texts = st.text(st.characters(codec="utf-8"), max_size=12)
@@ -68,7 +68,7 @@ positions = st.builds(
     # BigQuery stores no NULL in an array.
     sort_keys=st.lists(numbers | texts, max_size=3).map(tuple),
     deleted=st.booleans(),
-    digest=st.just("") | st.text("0123456789abcdef", min_size=4, max_size=4),
+    tie_break=st.just("") | st.text("0123456789abcdef", min_size=4, max_size=4),
 )
 
 
@@ -85,5 +85,5 @@ def _row(position: Position) -> str:
     timestamp = "CAST(NULL AS INT64)" if position.timestamp is None else f"CAST('{position.timestamp}' AS INT64)"
     return (
         f"SELECT {sequence} AS s, {timestamp} AS t, CAST([{keys}] AS ARRAY<STRING>) AS k, "
-        f"{position.deleted} AS d, {quote_text(position.digest)} AS g"
+        f"{position.deleted} AS d, {quote_text(position.tie_break)} AS g"
     )

@@ -1,0 +1,219 @@
+"""The Spark jobs' arguments: parsed and checked here, for the job itself, the function that launches it and the terminal."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from datetime import UTC, datetime
+from typing import Any, Literal, NoReturn
+
+from onefold.errors import InvalidInput
+from onefold.names import TableId, faults_of_name
+
+Format = Literal["datastream", "debezium", "modify_time"]
+Mode = Literal["merge", "rebuild"]
+
+_BIGQUERY = "bigquery:"
+_FOLDER = re.compile(r"(gs://[^/\s]+/\S+|file:\S+|[^:\s][^:]*)")
+
+
+@dataclass(frozen=True)
+class Uri:
+    """Where rows are: a table of BigQuery (or the base name of versioned ones), or a folder of files."""
+
+    text: str
+    table: TableId | None = None
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True)
+class ReconcileArguments:
+    """What `spark_jobs/reconcile.py` is to do.
+
+    changes: change tables, or folders of changes.
+    base: what they are merged into: a base table of BigQuery, or the folder that an earlier batch wrote. None: an empty one.
+    output: a new folder for the new base; None where the base is a table of BigQuery, which is merged into.
+    keys: the columns whose values identify a row of the source.
+    start, end: a window, from (included) and to (not included): times of landing, or sequences of the source.
+    position: the column that orders rows of periodic pulls (`modify_time` only).
+    """
+
+    changes: tuple[Uri, ...]
+    keys: tuple[str, ...]
+    base: Uri | None = None
+    output: Uri | None = None
+    start: datetime | str | None = None
+    end: datetime | str | None = None
+    format: Format = "datastream"
+    mode: Mode = "merge"
+    position: str | None = None
+
+
+@dataclass(frozen=True)
+class CompareArguments:
+    """What `spark_jobs/compare.py` is to do; `output` is a new folder or a new table for every difference."""
+
+    left: Uri
+    right: Uri
+    keys: tuple[str, ...]
+    output: Uri | None = None
+
+
+class _Parser(argparse.ArgumentParser):
+    """Raises what is wrong, in place of ending the process: the function has to answer its message."""
+
+    def error(self, message: str) -> NoReturn:
+        raise InvalidInput(message)
+
+
+def reconcile_parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="reconcile.py",
+        description="Fold a change log into the latest state of each key, in a base table of BigQuery or in a new folder.",
+        epilog="A URI is bigquery:dataset.table (or the base name of versioned tables), or a folder of Parquet or JSON "
+        "lines: gs://bucket/folder, file:/folder or a path.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--changes", nargs="+", required=True, metavar="URI", help="change tables, or folders of changes")
+    parser.add_argument("--base", metavar="URI", help="what they are merged into; one that is not there is an empty one")
+    parser.add_argument("--output", metavar="URI", help="a new folder for the new base; not with a base in BigQuery")
+    parser.add_argument("--keys", required=True, metavar="A,B", help="the columns that identify a row")
+    parser.add_argument("--from", dest="start", metavar="PLACE", help="a window's start: a time of landing or a sequence")
+    parser.add_argument("--to", dest="end", metavar="PLACE", help="its end, which is not part of it")
+    parser.add_argument("--format", choices=("datastream", "debezium", "modify_time"), default="datastream")
+    parser.add_argument("--mode", choices=("merge", "rebuild"), default="merge", help="rebuild: from the changes alone")
+    parser.add_argument("--position", metavar="COLUMN", help="what orders rows of periodic pulls (format modify_time)")
+    return parser
+
+
+def compare_parser() -> argparse.ArgumentParser:
+    parser = _Parser(prog="compare.py", description="Compare two sets of rows, row by row.", allow_abbrev=False)
+    parser.add_argument("--left", required=True, metavar="URI")
+    parser.add_argument("--right", required=True, metavar="URI")
+    parser.add_argument("--keys", required=True, metavar="A,B", help="the columns that identify a row")
+    parser.add_argument("--output", metavar="URI", help="a new folder or table for every difference")
+    return parser
+
+
+def parse_reconcile(arguments: Sequence[str]) -> ReconcileArguments:
+    """Raises InvalidInput with every fault."""
+    found = reconcile_parser().parse_args(list(arguments))
+    faults: list[str] = []
+    parsed = ReconcileArguments(
+        changes=tuple(_uri("--changes", text, faults) for text in found.changes),
+        keys=_names("--keys", found.keys, faults),
+        base=_uri("--base", found.base, faults) if found.base is not None else None,
+        output=_uri("--output", found.output, faults) if found.output is not None else None,
+        start=_place(found.start, faults),
+        end=_place(found.end, faults),
+        format=found.format,
+        mode=found.mode,
+        position=found.position,
+    )
+    faults += _reconcile_faults(parsed)
+    if faults:
+        raise InvalidInput(faults)
+    return parsed
+
+
+def parse_compare(arguments: Sequence[str]) -> CompareArguments:
+    """Raises InvalidInput with every fault."""
+    found = compare_parser().parse_args(list(arguments))
+    faults: list[str] = []
+    output = _uri("--output", found.output, faults) if found.output is not None else None
+    left, right = _uri("--left", found.left, faults), _uri("--right", found.right, faults)
+    parsed = CompareArguments(left, right, _names("--keys", found.keys, faults), output)
+    if faults:
+        raise InvalidInput(faults)
+    return parsed
+
+
+PARSERS = {"reconcile": parse_reconcile, "compare": parse_compare}
+"""The jobs by name, each with what reads its arguments."""
+
+
+def uris_of(arguments: ReconcileArguments | CompareArguments) -> list[Uri]:
+    """Everything that a job would read or write, for the allow-lists."""
+    found = [getattr(arguments, field.name) for field in fields(arguments)]
+    flat = [item for value in found for item in (value if isinstance(value, tuple) else (value,))]
+    return [item for item in flat if isinstance(item, Uri)]
+
+
+def command_line(arguments: Mapping[str, Any]) -> list[str]:
+    """Arguments of a message as words: `{"keys": ["a", "b"], "changes": ["x", "y"]}` is `--keys a,b --changes x y`.
+
+    Raises:
+        InvalidInput: every value that is neither text, a number nor a list of such.
+    """
+    words: list[str] = []
+    faults: list[str] = []
+    for name, value in arguments.items():
+        items = value if isinstance(value, list) else [value]
+        if not items or not all(isinstance(item, str | int | float) and not isinstance(item, bool) for item in items):
+            faults.append(f"argument {name!r} must be text or a list of texts, and not empty")
+            continue
+        texts = [str(item) for item in items]
+        # One word with "=": text that begins with "-" is a value all the same.
+        words += [f"--{name}", *texts] if name == "changes" else [f"--{name}={','.join(texts)}"]
+    if faults:
+        raise InvalidInput(faults)
+    return words
+
+
+def _uri(option: str, text: str, faults: list[str]) -> Uri:
+    if text.startswith(_BIGQUERY):
+        return Uri(text, _table(option, text, faults))
+    if not _FOLDER.fullmatch(text):
+        faults.append(f"{option} {text!r}: name bigquery:dataset.table, gs://bucket/folder, file:/folder or a path")
+    return Uri(text)
+
+
+def _table(option: str, text: str, faults: list[str]) -> TableId:
+    parts = text.removeprefix(_BIGQUERY).split(".")
+    kinds = {2: ("dataset", "table"), 3: ("project", "dataset", "table")}.get(len(parts))
+    if not kinds:
+        faults.append(f"{option} {text!r}: name a table as bigquery:dataset.table or bigquery:project.dataset.table")
+        return TableId(None, None, "")
+    faults += [f"{option}: {fault}" for kind, part in zip(kinds, parts, strict=True) for fault in faults_of_name(kind, part)]
+    return TableId(parts[0] if len(parts) == len(("project", "dataset", "table")) else None, parts[-2], parts[-1])
+
+
+def _names(option: str, text: str, faults: list[str]) -> tuple[str, ...]:
+    names = tuple(name.strip() for name in text.split(","))
+    if not all(names):
+        faults.append(f"{option} {text!r}: name columns, separated by commas")
+    return names
+
+
+def _place(text: str | None, faults: list[str]) -> datetime | str | None:
+    """A time of landing where the text is a date or a time, UTC where it names no zone; else a sequence."""
+    if text is None or not re.match(r"\d{4}-\d\d-\d\d", text):
+        return text
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError as error:
+        faults.append(f"{text!r} is no time: {error}")
+        return None
+    return time if time.tzinfo else time.replace(tzinfo=UTC)
+
+
+def _reconcile_faults(arguments: ReconcileArguments) -> list[str]:
+    faults = []
+    in_bigquery = arguments.base is not None and arguments.base.table is not None
+    if in_bigquery and arguments.output:
+        faults.append("--output: a base in BigQuery is merged into, and takes no output")
+    if not in_bigquery and not arguments.output:
+        faults.append("--output: name a new folder for the new base, or a --base in BigQuery")
+    if arguments.output and arguments.output.table:
+        faults.append("--output: name a folder; to merge into a table of BigQuery, name it as --base")
+    if arguments.base and arguments.output and arguments.base.text.rstrip("/") == arguments.output.text.rstrip("/"):
+        faults.append("--output must not be the base: the old base stays whole until the new one is")
+    if (arguments.format == "modify_time") != (arguments.position is not None):
+        faults.append("--position names the column that orders rows, with --format modify_time and only with it")
+    if arguments.start is not None and arguments.end is not None and type(arguments.start) is not type(arguments.end):
+        faults.append("--from and --to must both be times of landing, or both be sequences")
+    return faults
