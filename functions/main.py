@@ -6,6 +6,7 @@ from pathlib import Path
 # In a checkout the library lies beside this folder; in the packaged source it lies beside this file, and wins.
 sys.path.append(str(Path(__file__).resolve().parent.parent))
 
+from launch_batch import launch_batch
 from refresh_view import refresh_view
 
-__all__ = ["refresh_view"]
+__all__ = ["launch_batch", "refresh_view"]

@@ -7,10 +7,9 @@ import os
 
 import flask
 import functions_framework
+from entry import answer, check, is_served
 
 from onefold.deliveries import Receiver
-from onefold.errors import OnefoldError, TryAgain
-from onefold.log import log
 from onefold.settings import Settings, load_settings
 
 
@@ -33,32 +32,12 @@ def refresh_view(request: flask.Request) -> flask.typing.ResponseReturnValue:
     plain push and of anything else reaches our own parser, and none is answered by an error of the framework, which
     Pub/Sub would deliver for ever.
     """
-    if request.method != "POST":
-        return "refresh_view takes Pub/Sub messages by POST\n", 405
-    try:
-        handle = receiver().receive
-    except Exception as error:  # noqa: BLE001 whatever it is, it is told, and the message is delivered again
-        tell_unready(error)
-        return "the function cannot start; its log says why\n", 500
-    try:
-        handle(request.get_data())
-    except TryAgain as error:  # logged already
-        return f"{error}\n", 500
-    return "", 204
-
-
-def tell_unready(error: Exception) -> None:
-    """Every fault in one line, where a traceback would have been many that say less."""
-    log("CRITICAL", f"the function cannot start: {error}", event="not_ready", reason=str(error), kind=type(error).__name__)
+    return answer(request, "refresh_view", receiver)
 
 
 def check_settings() -> Settings | None:
-    """Say at the start what is wrong with the settings. Requests are answered with 500, so that no message is lost."""
-    try:
-        return load_settings(os.environ)
-    except OnefoldError as error:
-        tell_unready(error)
-        return None
+    return check(lambda: load_settings(os.environ))
 
 
-check_settings()
+if is_served("refresh_view"):
+    check_settings()

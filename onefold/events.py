@@ -14,11 +14,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from onefold.errors import InvalidMessage
+from onefold.errors import InvalidInput, InvalidMessage
+from onefold.jobs import PARSERS, command_line
 from onefold.names import faults_of_name, split_versioned_name
 
 _RESOURCE = re.compile(r"projects/(?P<project>[^/]+)/datasets/(?P<dataset>[^/]+)/tables/(?P<table>[^/]{1,1024})")
-_MESSAGE_ID = re.compile(r"[A-Za-z0-9_-]{1,200}")
+MESSAGE_ID = re.compile(r"[A-Za-z0-9_-]{1,200}")
+_MAX_REQUEST = 50_000
+"""A request for a batch is short: what it says is told in logs, labels and an address of Dataproc's."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +60,16 @@ class OtherTable:
 Event = TableHint | DatasetHint | OtherTable
 
 
+@dataclass(frozen=True)
+class BatchRequest:
+    """A Spark job is to run for a table, with these words as its arguments."""
+
+    job: str
+    dataset: str
+    table: str
+    words: tuple[str, ...] = ()
+
+
 def read_delivery(body: bytes) -> Delivery:
     """The message in a request's body: a CloudEvent (binary or structured) or a plain Pub/Sub push.
 
@@ -73,7 +86,7 @@ def read_delivery(body: bytes) -> Delivery:
     if not isinstance(data, str) or not data:
         raise InvalidMessage("the Pub/Sub message has no data")
     identifier = message.get("messageId")
-    known = isinstance(identifier, str) and _MESSAGE_ID.fullmatch(identifier)
+    known = isinstance(identifier, str) and MESSAGE_ID.fullmatch(identifier)
     return Delivery(_base64(data), identifier if known else None)
 
 
@@ -95,6 +108,31 @@ def parse_event(data: bytes) -> Event:
     if "table" not in content:
         return DatasetHint(content["dataset"])
     return TableHint(content["dataset"], content["table"]["name"], content["table"].get("version"))
+
+
+def parse_batch_request(data: bytes) -> BatchRequest:
+    """What a message for `launch_batch` says: `{"job": "reconcile", "dataset": "shop", "table": {"name": "customer"},
+    "arguments": {"keys": ["id"]}}`.
+
+    Raises:
+        InvalidMessage: every fault of it.
+    """
+    if len(data) > _MAX_REQUEST:
+        raise InvalidMessage(f"a request for a batch of {len(data)} bytes is no request: it may have {_MAX_REQUEST}")
+    content = _json_object(data, "the message")
+    faults = [*_job_faults(content.get("job")), *_faults(content)]
+    if "table" not in content:
+        faults.append("the message names no `table`")
+    words = _words(content.get("arguments", {}), faults)
+    if faults:
+        raise InvalidMessage(faults)
+    return BatchRequest(content["job"], content["dataset"], content["table"]["name"], words)
+
+
+def batch_message(job: str, dataset: str, table: str, arguments: Mapping[str, Any]) -> bytes:
+    """A message for `launch_batch`."""
+    body = {"job": job, "dataset": dataset, "table": {"name": table}, "arguments": dict(arguments)}
+    return json.dumps(body).encode()
 
 
 def table_message(dataset: str, table: str, version: str | None = None) -> bytes:
@@ -126,6 +164,22 @@ def _faults(content: Mapping[str, Any]) -> Iterator[str]:
     yield from _name_faults("table", table["name"]) if "name" in table else ["`table` has no `name`"]
     if table.get("version") is not None:
         yield from _name_faults("version", table["version"])
+
+
+def _job_faults(job: object) -> list[str]:
+    known = isinstance(job, str) and job in PARSERS
+    return [] if known else [f"`job` must be one of {', '.join(PARSERS)}"]
+
+
+def _words(arguments: object, faults: list[str]) -> tuple[str, ...]:
+    if not isinstance(arguments, dict):
+        faults.append("`arguments` is not an object")
+        return ()
+    try:
+        return tuple(command_line(arguments))
+    except InvalidInput as error:
+        faults += error.faults
+        return ()
 
 
 def _name_faults(kind: str, name: object) -> list[str]:

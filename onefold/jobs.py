@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from typing import Any, Literal, NoReturn
@@ -52,15 +52,24 @@ class ReconcileArguments:
     mode: Mode = "merge"
     position: str | None = None
 
+    @property
+    def whole(self) -> bool:
+        """Whether nobody asked for a window."""
+        return self.start is None and self.end is None
+
 
 @dataclass(frozen=True)
 class CompareArguments:
-    """What `spark_jobs/compare.py` is to do; `output` is a new folder or a new table for every difference."""
+    """What `spark_jobs/compare.py` is to do.
+
+    output: a new folder or a new table for every difference. without: columns that are not compared.
+    """
 
     left: Uri
     right: Uri
     keys: tuple[str, ...]
     output: Uri | None = None
+    without: tuple[str, ...] = ()
 
 
 class _Parser(argparse.ArgumentParser):
@@ -96,6 +105,7 @@ def compare_parser() -> argparse.ArgumentParser:
     parser.add_argument("--right", required=True, metavar="URI")
     parser.add_argument("--keys", required=True, metavar="A,B", help="the columns that identify a row")
     parser.add_argument("--output", metavar="URI", help="a new folder or table for every difference")
+    parser.add_argument("--except", dest="without", metavar="A,B", help="columns that are not compared")
     return parser
 
 
@@ -126,13 +136,17 @@ def parse_compare(arguments: Sequence[str]) -> CompareArguments:
     faults: list[str] = []
     output = _uri("--output", found.output, faults) if found.output is not None else None
     left, right = _uri("--left", found.left, faults), _uri("--right", found.right, faults)
-    parsed = CompareArguments(left, right, _names("--keys", found.keys, faults), output)
+    without = _names("--except", found.without, faults) if found.without is not None else ()
+    parsed = CompareArguments(left, right, _names("--keys", found.keys, faults), output, without)
     if faults:
         raise InvalidInput(faults)
     return parsed
 
 
-PARSERS = {"reconcile": parse_reconcile, "compare": parse_compare}
+PARSERS: Mapping[str, Callable[[Sequence[str]], ReconcileArguments | CompareArguments]] = {
+    "reconcile": parse_reconcile,
+    "compare": parse_compare,
+}
 """The jobs by name, each with what reads its arguments."""
 
 
@@ -157,6 +171,10 @@ def command_line(arguments: Mapping[str, Any]) -> list[str]:
             faults.append(f"argument {name!r} must be text or a list of texts, and not empty")
             continue
         texts = [str(item) for item in items]
+        if not all(text.isprintable() for text in [name, *texts]):
+            faults.append(f"argument {name!r} holds characters that are no text")
+        if name == "changes" and any(text.startswith("-") for text in texts):
+            faults.append("argument 'changes': no URI begins with '-'")
         # One word with "=": text that begins with "-" is a value all the same.
         words += [f"--{name}", *texts] if name == "changes" else [f"--{name}={','.join(texts)}"]
     if faults:

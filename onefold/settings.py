@@ -9,6 +9,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from onefold import batch_settings
+from onefold.batch_settings import DEFAULT_CONFIG, BatchSettings, read_batch_settings
 from onefold.errors import InvalidSettings
 from onefold.names import TableId, faults_of_name, split_versioned_name
 from onefold.rules import Rules
@@ -16,7 +18,6 @@ from onefold.tables_file import read_tables_file
 from onefold.view import RENDERER
 
 CONFIG = "ONEFOLD_CONFIG"
-DEFAULT_CONFIG = "onefold.yaml"
 
 VARIABLES = {
     "ONEFOLD_PROJECT": "the project of datasets and topics; default: GOOGLE_CLOUD_PROJECT",
@@ -26,6 +27,7 @@ VARIABLES = {
     "ONEFOLD_TOPIC_TABLE_CREATED": "the topic that says a versioned table is new; a check of a whole dataset fans out on it",
     "ONEFOLD_TOPIC_SCHEMA_CHANGES": "the topic for changes of a view's schema; default: none",
     "ONEFOLD_TOPIC_DEAD_LETTER": "the topic for messages that cannot be handled; default: none, they are logged",
+    **batch_settings.VARIABLES,
     CONFIG: f"the file of the tables' settings; default: {DEFAULT_CONFIG} in the working folder, where there is one",
 }
 
@@ -42,6 +44,7 @@ class Settings:
     topic_table_created: str | None = None
     topic_schema_changes: str | None = None
     topic_dead_letter: str | None = None
+    batch: BatchSettings = field(default_factory=BatchSettings)
     rules: Rules = field(default_factory=Rules)
     tables: Mapping[str, Rules] = field(default_factory=dict)
     """Rules by `table` or `dataset.table`; the longer name wins."""
@@ -81,7 +84,7 @@ def load_settings(environ: Mapping[str, str], config: Path | None = None) -> Set
     path = config or _config_path(environ, faults)
     if path:
         rules, tables = read_tables_file(path, faults)
-        settings = replace(settings, rules=rules, tables=tables)
+        settings = replace(settings, rules=rules, tables=tables, batch=replace(settings.batch, config=True))
     if faults:
         raise InvalidSettings(faults)
     return settings
@@ -102,6 +105,7 @@ def _from_environment(environ: Mapping[str, str], faults: list[str]) -> Settings
         topic_table_created=environ.get("ONEFOLD_TOPIC_TABLE_CREATED") or None,
         topic_schema_changes=environ.get("ONEFOLD_TOPIC_SCHEMA_CHANGES") or None,
         topic_dead_letter=environ.get("ONEFOLD_TOPIC_DEAD_LETTER") or None,
+        batch=read_batch_settings(environ, faults),
     )
     faults += [f"ONEFOLD_DATASETS: {fault}" for name in sorted(datasets) for fault in faults_of_name("dataset", name)]
     if environ.get("ONEFOLD_DATASETS") and not datasets:

@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 from recorders import ABC, MemoryPublisher, MemoryWarehouse, audit_entry, push_body, shop
 
-from onefold.deliveries import MAX_ATTRIBUTE, Receiver
+from onefold.deliveries import Receiver
 from onefold.errors import LimitExceeded, OnefoldError, Rejected, TryAgain, ViewChanged
 from onefold.events import table_message
 from onefold.names import TableId
 from onefold.pubsub import Message
+from onefold.receiving import MAX_ATTRIBUTE
 from onefold.settings import Settings
 
 VIEW = TableId("my-project", "shop", "customer_unified")

@@ -15,6 +15,7 @@ ROOT = Path(__file__).resolve().parents[1]
 CORE = (
     "errors", "names", "types", "joins", "conversions", "rules", "versions", "view", "changes", "descriptions", "events",
     "columns_file", "position", "digest", "changelog", "current", "workload", "jobs",
+    "batch_settings", "places", "batches", "base", "merges", "pending", "retyping",
 )  # fmt: skip
 STANDARD = sys.stdlib_module_names
 
@@ -37,7 +38,7 @@ def test_the_core_imports_only_itself_and_the_standard_library(module: str) -> N
 
 
 def test_no_use_case_imports_an_adapter_of_a_cloud() -> None:
-    for module in ("refresh", "deliveries", "warehouse", "settings"):
+    for module in ("refresh", "receiving", "deliveries", "launching", "warehouse", "settings", "planning", "following", "merging", "reconcile"):
         assert not any(name.startswith("google") for name in imports(ROOT / "onefold" / f"{module}.py"))
 
 
@@ -46,6 +47,8 @@ def test_the_function_imports_no_client_before_the_first_message() -> None:
     printed = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     assert "google.cloud.bigquery" not in printed
     assert "google.cloud.pubsub_v1" not in printed
+    assert "google.cloud.dataproc_v1" not in printed
+    assert "grpc" not in printed
 
 
 def test_the_packaged_function_imports_from_nothing_but_its_archive(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ import click
 from rich.console import Console
 
 from onefold import __version__
-from onefold.cli import changes, comparing, views
+from onefold.cli import batches, changes, comparing, merging, views
 from onefold.cli.common import ERROR, OK, say
 from onefold.errors import OnefoldError
 
@@ -46,8 +46,10 @@ for command in (
     views.refresh,
     views.publish,
     changes.current,
+    merging.merge,
     changes.workload,
     comparing.compare,
+    batches.batch,
 ):
     cli.add_command(command)
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import click
 from rich.console import Console
-from rich.progress import Progress
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from onefold.errors import NothingFound, OnefoldError
 from onefold.names import TableId, check_names
@@ -68,6 +69,15 @@ def _done(base: TableId, work: Callable[[TableId], Any]) -> Any:
         for line in lines:
             say("red", f"Error: {base.table}: {line}")
         return Failure(base, lines)
+
+
+@contextmanager
+def progress_line(text: str) -> Iterator[Callable[[str], None]]:
+    """A line that moves on a terminal, and nothing elsewhere; gives what changes its text."""
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=_stderr, transient=True, disable=not _stderr.is_terminal) as bar:
+        task = bar.add_task(text, total=None)
+        yield lambda now: bar.update(task, description=now)
 
 
 def say(colour: str, text: str) -> None:

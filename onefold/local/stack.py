@@ -31,13 +31,17 @@ _FAULTY = frozenset({"WARNING", "ERROR", "CRITICAL"})
 
 
 @contextlib.contextmanager
-def bigquery_emulator(project: str = DEFAULT_PROJECT) -> Iterator[str]:
-    """The emulator on a free port, with nothing in it; gives the value for BIGQUERY_EMULATOR_HOST."""
+def bigquery_emulator(project: str = DEFAULT_PROJECT, storage_port: int | None = None) -> Iterator[str]:
+    """The emulator on a free port, with nothing in it; gives the value for BIGQUERY_EMULATOR_HOST.
+
+    Args:
+        storage_port: where it serves the Storage API over gRPC; a free port without one.
+    """
     import duckdb_extensions
 
     # DuckDB would download its spatial extension, without which the emulator does not start; a package ships it.
     duckdb_extensions.import_extension("spatial")
-    rest, grpc = _free_port(), _free_port()
+    rest, grpc = free_port(), storage_port or free_port()
     command = [sys.executable, "-m", "bqemulator", "start", "--rest-port", str(rest), "--grpc-port", str(grpc)]
     with _process([*command, "--project", project, "--log-level", "error"], {}, f"http://127.0.0.1:{rest}/"):
         yield f"http://127.0.0.1:{rest}"
@@ -51,7 +55,7 @@ def function_server(target: str, environ: Mapping[str, str], log: IO[bytes] | No
         environ: its settings. Those of whoever starts it, in the environment and in an onefold.yaml, do not count.
         log: where its output goes, for a caller that wants to tell it.
     """
-    port = _free_port()
+    port = free_port()
     command = [sys.executable, "-m", "functions_framework", "--source", str(functions_source()), "--target", target]
     command += ["--signature-type", "cloudevent", "--host", "127.0.0.1", "--port", str(port)]
     url = f"http://127.0.0.1:{port}/"
@@ -135,7 +139,7 @@ def _wait_until_it_answers(process: subprocess.Popen[bytes], command: list[str],
     raise Rejected(f"{' '.join(command[1:4])} does not answer at {url}:\n{told_errors(output)}")
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

@@ -1,0 +1,254 @@
+"""A stand-in for the Dataproc API on a laptop: a gRPC server with Google's messages, and jobs run by the local Spark.
+
+What it honours: CreateBatch (identifiers and their form, ALREADY_EXISTS, request identifiers, labels, long-running
+operations), GetBatch, ListBatches (pages; filters as `batch_filter` knows them), DeleteBatch, GetOperation,
+CancelOperation, and the states with their messages and history. The client finds it through DATAPROC_EMULATOR_HOST.
+
+What it does not: credentials, permissions, quotas, networks, regions (any will do), runtime versions, time to live,
+sessions, and what a real batch costs. Nothing is fetched from gs://: of the main file only its name counts.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import threading
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+
+import grpc
+from google.cloud import dataproc_v1
+from google.cloud.dataproc_v1 import Batch
+from google.longrunning import operations_pb2
+from google.protobuf import empty_pb2
+from google.rpc import code_pb2, status_pb2
+
+from onefold.local.batch_filter import parse_filter
+from onefold.local.job_process import run_job
+
+State = Batch.State
+Run = Callable[[Batch, threading.Event], str | None]
+"""Runs a batch to its end: None where it succeeded, else the state message. It should end soon after the event is set."""
+
+_ID = re.compile(r"[a-z0-9][a-z0-9-]{2,61}[a-z0-9]")
+_LABEL_NAME, _LABEL_VALUE = re.compile(r"[a-z][a-z0-9_-]{0,62}"), re.compile(r"[a-z0-9_-]{0,63}")
+_PAGE, _LARGEST_PAGE = 20, 1_000
+_ENDED = (State.SUCCEEDED, State.FAILED, State.CANCELLED)
+
+
+class Refused(Exception):
+    """An answer that is an error."""
+
+    def __init__(self, code: grpc.StatusCode, text: str) -> None:
+        self.code = code
+        super().__init__(text)
+
+
+@dataclass
+class _Kept:
+    """A batch, its operation's name, and what ends its run."""
+
+    batch: Batch
+    request_id: str
+    operation: str
+    cancelled: threading.Event = field(default_factory=threading.Event)
+
+
+class LocalDataproc:
+    """The batches, and the methods of the API on them."""
+
+    def __init__(self, run: Run, at_once: int = 1) -> None:
+        self._run = run
+        self._workers = ThreadPoolExecutor(at_once, "batch")
+        self._lock = threading.RLock()
+        self._kept: dict[str, _Kept] = {}
+
+    def close(self) -> None:
+        """End every batch that has not ended."""
+        for kept in self._kept.values():
+            kept.cancelled.set()
+        self._workers.shutdown(wait=True, cancel_futures=True)
+
+    def create_batch(self, request: dataproc_v1.CreateBatchRequest) -> operations_pb2.Operation:
+        _check_create(request)
+        name = f"{request.parent}/batches/{request.batch_id}"
+        with self._lock:
+            same = [kept for kept in self._kept.values() if request.request_id and kept.request_id == request.request_id]
+            if same:
+                return _operation(same[0])
+            if name in self._kept:
+                raise Refused(grpc.StatusCode.ALREADY_EXISTS, f"Already exists: Failed to create batch: {name}")
+            kept = self._keep(request, name)
+        self._workers.submit(self._carry_out, kept)
+        return _operation(kept)
+
+    def get_batch(self, request: dataproc_v1.GetBatchRequest) -> Batch:
+        with self._lock:
+            return Batch(self._find(request.name).batch)
+
+    def list_batches(self, request: dataproc_v1.ListBatchesRequest) -> dataproc_v1.ListBatchesResponse:
+        try:
+            matches, start = parse_filter(request.filter), int(request.page_token or 0)
+        except ValueError as error:
+            raise Refused(grpc.StatusCode.INVALID_ARGUMENT, str(error)) from error
+        with self._lock:
+            own = [kept.batch for name, kept in self._kept.items() if name.startswith(f"{request.parent}/batches/")]
+            found = [Batch(batch) for batch in reversed(own) if matches(batch)]
+        size = min(request.page_size or _PAGE, _LARGEST_PAGE)
+        more = str(start + size) if start + size < len(found) else ""
+        return dataproc_v1.ListBatchesResponse(batches=found[start : start + size], next_page_token=more)
+
+    def delete_batch(self, request: dataproc_v1.DeleteBatchRequest) -> empty_pb2.Empty:
+        with self._lock:
+            if self._find(request.name).batch.state not in _ENDED:
+                raise Refused(grpc.StatusCode.FAILED_PRECONDITION, f"{request.name} has not ended")
+            del self._kept[request.name]
+        return empty_pb2.Empty()
+
+    def get_operation(self, request: operations_pb2.GetOperationRequest) -> operations_pb2.Operation:
+        with self._lock:
+            return _operation(self._find_operation(request.name))
+
+    def cancel_operation(self, request: operations_pb2.CancelOperationRequest) -> empty_pb2.Empty:
+        kept = self._find_operation(request.name)
+        with self._lock:
+            if kept.batch.state not in _ENDED:
+                _enter(kept.batch, State.CANCELLING)
+                kept.cancelled.set()
+        return empty_pb2.Empty()
+
+    def _keep(self, request: dataproc_v1.CreateBatchRequest, name: str) -> _Kept:
+        operation = f"{request.parent.replace('/locations/', '/regions/')}/operations/{uuid.uuid4()}"
+        batch = Batch(request.batch)
+        batch.name, batch.uuid, batch.operation = name, str(uuid.uuid4()), operation
+        Batch.pb(batch).create_time.GetCurrentTime()
+        _enter(batch, State.PENDING)
+        kept = self._kept[name] = _Kept(batch, request.request_id, operation)
+        return kept
+
+    def _carry_out(self, kept: _Kept) -> None:
+        with self._lock:
+            if not kept.cancelled.is_set():
+                _enter(kept.batch, State.RUNNING)
+        try:
+            message = None if kept.cancelled.is_set() else self._run(Batch(kept.batch), kept.cancelled)
+        except Exception as error:  # noqa: BLE001 whatever went wrong is the batch's state, which its client reads
+            message = f"the job could not be run: {type(error).__name__}: {error}"
+        with self._lock:
+            if kept.cancelled.is_set():
+                _enter(kept.batch, State.CANCELLED)
+            else:
+                _enter(kept.batch, State.SUCCEEDED if message is None else State.FAILED, message or "")
+
+    def _find(self, name: str) -> _Kept:
+        with self._lock:
+            if name not in self._kept:
+                raise Refused(grpc.StatusCode.NOT_FOUND, f"Not found: Batch {name}")
+            return self._kept[name]
+
+    def _find_operation(self, name: str) -> _Kept:
+        with self._lock:
+            for kept in self._kept.values():
+                if kept.operation == name:
+                    return kept
+        raise Refused(grpc.StatusCode.NOT_FOUND, f"Not found: Operation {name}")
+
+
+@contextlib.contextmanager
+def dataproc_emulator(environ: Mapping[str, str] | None = None, run: Run | None = None, at_once: int = 1) -> Iterator[str]:
+    """The stand-in on a free port; gives the value for DATAPROC_EMULATOR_HOST. Batches that run end with it.
+
+    Args:
+        environ: what the jobs' environment has besides ours, as BIGQUERY_EMULATOR_HOST.
+        run: what runs a batch in place of the local Spark.
+        at_once: how many batches run at the same time; others are pending.
+    """
+    dataproc = LocalDataproc(run or (lambda batch, cancelled: run_job(batch, cancelled, environ or {})), at_once)
+    server = grpc.server(ThreadPoolExecutor(8, "dataproc"))
+    for handlers in _handlers(dataproc):
+        server.add_generic_rpc_handlers((handlers,))
+    port = server.add_insecure_port("127.0.0.1:0")
+    server.start()
+    try:
+        yield f"127.0.0.1:{port}"
+    finally:
+        server.stop(grace=None).wait()
+        dataproc.close()
+
+
+def _handlers(dataproc: LocalDataproc) -> Iterator[grpc.GenericRpcHandler]:
+    v1, lro = dataproc_v1, operations_pb2
+    methods: Mapping[str, Mapping[str, tuple[Callable[[Any], Any], Any]]] = {
+        "google.cloud.dataproc.v1.BatchController": {
+            "CreateBatch": (dataproc.create_batch, v1.CreateBatchRequest.deserialize),
+            "GetBatch": (dataproc.get_batch, v1.GetBatchRequest.deserialize),
+            "ListBatches": (dataproc.list_batches, v1.ListBatchesRequest.deserialize),
+            "DeleteBatch": (dataproc.delete_batch, v1.DeleteBatchRequest.deserialize),
+        },
+        "google.longrunning.Operations": {
+            "GetOperation": (dataproc.get_operation, lro.GetOperationRequest.FromString),
+            "CancelOperation": (dataproc.cancel_operation, lro.CancelOperationRequest.FromString),
+        },
+    }
+    for service, named in methods.items():
+        handlers = {
+            name: grpc.unary_unary_rpc_method_handler(_answering(method), read, _serialize)
+            for name, (method, read) in named.items()
+        }
+        yield grpc.method_handlers_generic_handler(service, handlers)
+
+
+def _answering(method: Callable[[Any], Any]) -> Callable[[Any, grpc.ServicerContext], Any]:
+    def answer(request: Any, context: grpc.ServicerContext) -> Any:
+        try:
+            return method(request)
+        except Refused as refused:
+            context.abort(refused.code, str(refused))
+
+    return answer
+
+
+def _serialize(message: Any) -> bytes:
+    """Google's own messages, or protobuf's for operations."""
+    return bytes(getattr(message, "_pb", message).SerializeToString())
+
+
+def _check_create(request: dataproc_v1.CreateBatchRequest) -> None:
+    batch, faults = request.batch, []
+    if not _ID.fullmatch(request.batch_id):
+        faults.append(f"Batch ID {request.batch_id!r} must be 4-63 characters of [a-z0-9-]")
+    if not batch.pyspark_batch.main_python_file_uri:
+        faults.append("pyspark_batch.main_python_file_uri is missing: no other batch is known here")
+    faults += [
+        f"label {name}={value} is not valid"
+        for name, value in batch.labels.items()
+        if not (_LABEL_NAME.fullmatch(name) and _LABEL_VALUE.fullmatch(value))
+    ]
+    if faults:
+        raise Refused(grpc.StatusCode.INVALID_ARGUMENT, "; ".join(faults))
+
+
+def _enter(batch: Batch, state: int, message: str = "") -> None:
+    """The state before becomes history."""
+    if batch.state:
+        batch.state_history.append(
+            Batch.StateHistory(state=batch.state, state_message=batch.state_message, state_start_time=batch.state_time)
+        )
+    batch.state, batch.state_message = Batch.State(state), message
+    Batch.pb(batch).state_time.GetCurrentTime()
+
+
+def _operation(kept: _Kept) -> operations_pb2.Operation:
+    batch = kept.batch
+    operation = operations_pb2.Operation(name=kept.operation, done=batch.state in _ENDED)
+    metadata = dataproc_v1.BatchOperationMetadata(batch=batch.name, batch_uuid=batch.uuid, labels=batch.labels)
+    operation.metadata.Pack(dataproc_v1.BatchOperationMetadata.pb(metadata))
+    if batch.state == State.SUCCEEDED:
+        operation.response.Pack(Batch.pb(batch))
+    elif operation.done:
+        code = code_pb2.CANCELLED if batch.state == State.CANCELLED else code_pb2.INTERNAL
+        operation.error.CopyFrom(status_pb2.Status(code=code, message=batch.state_message))
+    return operation
