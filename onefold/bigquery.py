@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import io
+import json
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import google.auth.exceptions
 import requests.exceptions
@@ -20,6 +22,9 @@ from onefold.names import TableId, quote, quote_text, split_versioned_name, vers
 from onefold.types import parse_type
 from onefold.versions import Column, Version
 from onefold.warehouse import StoredView, ViewDraft, ViewExists
+
+if TYPE_CHECKING:
+    from onefold.bigquery_jobs import BigQueryJobs
 
 # The client would retry for ten minutes by itself, longer than a message waits for its answer.
 _TIMEOUT = 30.0
@@ -57,15 +62,17 @@ _PASSING = (
 )
 
 
-def connect(project: str | None) -> BigQueryWarehouse:
+def connect(project: str | None) -> BigQueryJobs:
     """The warehouse of a project: BigQuery, or its emulator where BIGQUERY_EMULATOR_HOST names one."""
+    from onefold.bigquery_jobs import BigQueryJobs
+
     if os.environ.get("BIGQUERY_EMULATOR_HOST"):
         from onefold.local.emulator import EmulatedWarehouse, emulator_client
 
         return EmulatedWarehouse(emulator_client(project))
     with _translated("the project"):
         try:
-            return BigQueryWarehouse(bigquery.Client(project=project))
+            return BigQueryJobs(bigquery.Client(project=project))
         except google.auth.exceptions.DefaultCredentialsError as error:
             raise Rejected(f"no credentials: run `gcloud auth application-default login` ({error})") from error
         except OSError as error:  # the client's way to say that it found no project
@@ -89,6 +96,11 @@ class BigQueryWarehouse:
     @property
     def calls(self) -> int:
         return self._calls.count
+
+    @property
+    def client(self) -> bigquery.Client:
+        """For what reads and writes rows in bulk."""
+        return self._client
 
     def get_view(self, id_: TableId) -> StoredView | None:
         table = self._get(id_)
@@ -114,6 +126,27 @@ class BigQueryWarehouse:
         """The rows of a table or a view. Raises NothingFound without it."""
         with _translated(str(id_), not_found=NothingFound):
             yield from self._query(f"SELECT * FROM {id_.quoted}")
+
+    def check_new(self, id_: TableId) -> None:
+        """Raises Rejected where there is something of that name, and nothing may be overwritten."""
+        if self._get(id_):
+            raise Rejected(f"{id_} exists already, and nothing is overwritten: name a new table")
+
+    def write_new_table(self, id_: TableId, columns: Iterable[str], rows: Iterable[Mapping[str, str | None]]) -> None:
+        """A new table of text, without an expiry, whole or not at all. Raises Rejected where it exists."""
+        self.check_new(id_)
+        schema = [bigquery.SchemaField(name, "STRING") for name in columns]
+        lines = "".join(json.dumps(dict(row)) + "\n" for row in rows)
+        with _translated(str(id_), not_found=Rejected):
+            if not lines:  # a load without a row would make no table
+                self._call(self._client.create_table, bigquery.Table(str(id_), schema))
+                return
+            self._calls.count += 1
+            config = bigquery.LoadJobConfig(
+                schema=schema, source_format="NEWLINE_DELIMITED_JSON", write_disposition="WRITE_EMPTY"
+            )
+            file = io.BytesIO(lines.encode())
+            self._client.load_table_from_file(file, str(id_), job_config=config, timeout=_TIMEOUT).result()
 
     def list_bases(self, dataset: str) -> tuple[str, ...]:
         names = (split_versioned_name(item.table_id) for item in self._list(dataset) if item.table_type == "TABLE")

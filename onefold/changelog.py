@@ -31,7 +31,7 @@ _NOT_A_KEY = frozenset({"FLOAT64", "GEOGRAPHY", "JSON"})
 
 def check_change_table(table: str, columns: Sequence[Column], keys: Sequence[str]) -> None:
     """Raise SchemaConflict with everything that keeps `table` from having a latest state by these keys."""
-    faults = [*_metadata_faults(table, columns), *_key_faults(table, columns, keys)]
+    faults = [*metadata_faults(table, columns), *key_faults(table, columns, keys)]
     if faults:
         raise SchemaConflict(faults)
 
@@ -80,7 +80,8 @@ def _metadata(columns: Sequence[Column]) -> Struct:
     return Struct(())
 
 
-def _metadata_faults(table: str, columns: Sequence[Column]) -> Iterator[str]:
+def metadata_faults(table: str, columns: Sequence[Column]) -> Iterator[str]:
+    """What keeps the rows of a table from being changes."""
     found = {fold_case(field.name): field.type for field in _metadata(columns).fields}
     if not found:
         yield f"{table} is no change table: it has no column {METADATA} of type STRUCT"
@@ -92,7 +93,8 @@ def _metadata_faults(table: str, columns: Sequence[Column]) -> Iterator[str]:
             yield f"{table}: {METADATA}.{name} is {found[name]}, and has to be {type_}"
 
 
-def _key_faults(table: str, columns: Sequence[Column], keys: Sequence[str]) -> Iterator[str]:
+def key_faults(table: str, columns: Sequence[Column], keys: Sequence[str]) -> Iterator[str]:
+    """What keeps these columns from being a key."""
     known = {fold_case(column.name): column for column in source_columns(columns)}
     if not keys:
         yield f"{table}: name the columns of the key"

@@ -140,14 +140,14 @@ def _to_array(x: str, source: Type, target: Array, zone: str, depth: int) -> str
         element = convert(x, source, target.element, zone, depth)
         tested = element if _may_give_null(source, target.element, zone) else x
         return f"IF({tested} IS NULL, CAST([] AS {render_type(target)}), [{element}])"
-    e, o = _free_name("e", depth, source.element), _free_name("o", depth, source.element)
+    e, o = free_name("e", depth, source.element), free_name("o", depth, source.element)
     element = convert(e, source.element, target.element, zone, depth + 1)
     # A NULL element cannot be stored, so a landed array has none; one that a conversion makes is left out.
     where = f" WHERE {element} IS NOT NULL" if _may_give_null(source.element, target.element, zone) else ""
     return f"ARRAY(SELECT {element} FROM UNNEST({x}) AS {e} WITH OFFSET AS {o}{where} ORDER BY {o})"
 
 
-def _free_name(letter: str, depth: int, element: Type) -> str:
+def free_name(letter: str, depth: int, element: Type) -> str:
     """A name for an array's element that no field of it hides (the fields of an unnested struct are in scope)."""
     taken = {fold_case(field.name) for field in element.fields} if isinstance(element, Struct) else set()
     name = f"{letter}{depth}"

@@ -16,16 +16,16 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-_HEXADECIMAL = r"^[0-9A-Fa-f]{1,16}(/[0-9A-Fa-f]{1,16}){0,3}$"
-_NUMBER = r"^-?[0-9]+(\.[0-9]+)?$"
-_PIECES = r"[0-9]+|[^0-9]+"
-_LOW = r"[\x00-\x20]"
-_WIDTH = 40
+HEXADECIMAL = r"^[0-9A-Fa-f]{1,16}(/[0-9A-Fa-f]{1,16}){0,3}$"
+NUMBER = r"^-?[0-9]+(\.[0-9]+)?$"
+PIECES = r"[0-9]+|[^0-9]+"
+LOW = r"[\x00-\x20]"
+WIDTH = 40
 """Digits of a number within text; longer ones are not cut, and sort above."""
 
 _BLANK = "' '"
-_INT64 = 2**63
-_DIGITS, _COMPLEMENTS = "0123456789", "9876543210"
+INT64 = 2**63
+DIGITS, COMPLEMENTS = "0123456789", "9876543210"
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Position:
 def _sequence(sequence: str | None) -> str:
     if sequence is None:
         return "0"
-    if re.fullmatch(_HEXADECIMAL[1:-1], sequence):
+    if re.fullmatch(HEXADECIMAL[1:-1], sequence):
         return "2" + "/".join(section.upper().rjust(16, "0") for section in sequence.split("/"))
     return "1" + _natural(sequence)
 
@@ -55,28 +55,28 @@ def _sequence(sequence: str | None) -> str:
 def _timestamp(timestamp: int | None) -> str:
     if timestamp is None:
         return ""
-    return f"1{timestamp:019}" if timestamp >= 0 else f"0{timestamp + _INT64:019}"
+    return f"1{timestamp:019}" if timestamp >= 0 else f"0{timestamp + INT64:019}"
 
 
 def _key(key: str | None) -> str:
     """Numbers below text, NULL lowest; a negative number by the complement of its digits."""
     if key is None:
         return "0"
-    if not re.fullmatch(_NUMBER[1:-1], key):
+    if not re.fullmatch(NUMBER[1:-1], key):
         return "3" + _natural(key)
     if key.startswith("-"):
-        return "1" + _padded_number(key[1:]).translate(str.maketrans(_DIGITS, _COMPLEMENTS)) + "~"
+        return "1" + _padded_number(key[1:]).translate(str.maketrans(DIGITS, COMPLEMENTS)) + "~"
     return "2" + _padded_number(key)
 
 
 def _padded_number(text: str) -> str:
     whole, _, fraction = text.partition(".")
-    return whole.rjust(_WIDTH, "0") + "." + fraction.rstrip("0")
+    return whole.rjust(WIDTH, "0") + "." + fraction.rstrip("0")
 
 
 def _natural(text: str) -> str:
-    pieces = re.findall(_PIECES, re.sub(_LOW, "!", text))
-    return "".join(piece.rjust(_WIDTH, "0") if piece[0] in _DIGITS else piece for piece in pieces)
+    pieces = re.findall(PIECES, re.sub(LOW, "!", text))
+    return "".join(piece.rjust(WIDTH, "0") if piece[0] in DIGITS else piece for piece in pieces)
 
 
 def position_sql(sequence: str, timestamp: str, sort_keys: str, deleted: str, tie_break: str = "''") -> str:
@@ -96,14 +96,14 @@ def _sequence_sql(x: str) -> str:
     sections = f"UNNEST(SPLIT({x}, '/')) AS section WITH OFFSET AS place ORDER BY place"
     padded = f"ARRAY_TO_STRING(ARRAY(SELECT LPAD(UPPER(section), 16, '0') FROM {sections}), '/')"
     return (
-        f"CASE WHEN {x} IS NULL THEN '0' WHEN REGEXP_CONTAINS({x}, r'{_HEXADECIMAL}') THEN CONCAT('2', {padded}) "
+        f"CASE WHEN {x} IS NULL THEN '0' WHEN REGEXP_CONTAINS({x}, r'{HEXADECIMAL}') THEN CONCAT('2', {padded}) "
         f"ELSE CONCAT('1', {_natural_sql(x)}) END"
     )
 
 
 def _timestamp_sql(x: str) -> str:
     # x + 2^63, which is no INT64: ~x is -x - 1.
-    negative = f"CONCAT('0', LPAD(CAST({_INT64 - 1} - ~{x} AS STRING), 19, '0'))"
+    negative = f"CONCAT('0', LPAD(CAST({INT64 - 1} - ~{x} AS STRING), 19, '0'))"
     return (
         f"CASE WHEN {x} IS NULL THEN '' WHEN {x} < 0 THEN {negative} "
         f"ELSE CONCAT('1', LPAD(CAST({x} AS STRING), 19, '0')) END"
@@ -117,17 +117,17 @@ def _key_sql(x: str) -> str:
     )
     return (
         f"CONCAT(CASE WHEN {x} IS NULL THEN '0' "
-        f"WHEN NOT REGEXP_CONTAINS({x}, r'{_NUMBER}') THEN CONCAT('3', {_natural_sql(x)}) "
-        f"WHEN STARTS_WITH({x}, '-') THEN CONCAT('1', TRANSLATE({number}, '{_DIGITS}', '{_COMPLEMENTS}'), '~') "
+        f"WHEN NOT REGEXP_CONTAINS({x}, r'{NUMBER}') THEN CONCAT('3', {_natural_sql(x)}) "
+        f"WHEN STARTS_WITH({x}, '-') THEN CONCAT('1', TRANSLATE({number}, '{DIGITS}', '{COMPLEMENTS}'), '~') "
         f"ELSE CONCAT('2', {number}) END, ' ')"
     )
 
 
 def _padded_sql(x: str) -> str:
-    return f"IF(LENGTH({x}) >= {_WIDTH}, {x}, LPAD({x}, {_WIDTH}, '0'))"
+    return f"IF(LENGTH({x}) >= {WIDTH}, {x}, LPAD({x}, {WIDTH}, '0'))"
 
 
 def _natural_sql(x: str) -> str:
-    pieces = f"REGEXP_EXTRACT_ALL(REGEXP_REPLACE({x}, r'{_LOW}', '!'), r'{_PIECES}')"
+    pieces = f"REGEXP_EXTRACT_ALL(REGEXP_REPLACE({x}, r'{LOW}', '!'), r'{PIECES}')"
     piece = f"IF(REGEXP_CONTAINS(piece, r'^[0-9]'), {_padded_sql('piece')}, piece)"
     return f"ARRAY_TO_STRING(ARRAY(SELECT {piece} FROM UNNEST({pieces}) AS piece WITH OFFSET AS place ORDER BY place), '')"

@@ -1,20 +1,30 @@
-"""Use cases of the latest state: a view over a change table, or over all versions of one."""
+"""Use cases of the latest state: the base table, and the view over a change table, all versions of one, or a base."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Literal
 
-from onefold.current import current_query
-from onefold.errors import NothingFound, ViewNotOurs
-from onefold.names import TableId
+from onefold.base import base_table, merge_statement
+from onefold.changelog import LANDED_AT
+from onefold.current import current_query, current_query_over_base
+from onefold.errors import LimitExceeded, NothingFound, SchemaConflict, ViewNotOurs
+from onefold.following import first_statements, prepare
+from onefold.merges import Counts
+from onefold.merging import merge, merge_snapshot, purge, snapshot_rows
+from onefold.names import TableId, fold_case
+from onefold.pending import changes_query, in_statements
+from onefold.planning import Plan, chosen_keys, is_base, plan_merge, read_log
 from onefold.refresh import TABLE_LABEL, owner_digest, refresh
 from onefold.retries import until_unchanged
 from onefold.settings import Settings
+from onefold.types import Scalar
 from onefold.versions import Column
-from onefold.warehouse import ViewDraft, Warehouse
+from onefold.view import MAX_TEXT
+from onefold.warehouse import BaseWarehouse, StoredView, ViewDraft
 
 Action = Literal["none", "create", "update"]
 
@@ -27,12 +37,73 @@ class CurrentView:
     source: TableId
     query: str
     action: Action
+    base: TableId | None = None
+
+
+@dataclass(frozen=True)
+class Merged:
+    """What a merge did, step by step; None for a step that was not asked for."""
+
+    plan: Plan
+    counts: Counts
+    snapshot: Counts | None = None
+    purged: int | None = None
+    view: CurrentView | None = None
+
+
+def reconcile(
+    warehouse: BaseWarehouse,
+    table: TableId,
+    settings: Settings,
+    keys: Sequence[str] = (),
+    *,
+    snapshot: TableId | None = None,
+    at: str | None = None,
+    purge_after_days: int | None = None,
+    rebuild: bool = False,
+) -> Merged:
+    """Bring `<table>_base` up to date, and the text of `<table>_current` where that is ours.
+
+    Args:
+        keys: by default those in onefold.yaml, else those that the base was made with.
+        snapshot, at: a copy of the source that is merged first, and the source's sequence when it was made.
+        purge_after_days: delete the tombstones that are older by the source's clock.
+        rebuild: write the base anew from the whole history first.
+
+    Raises:
+        As `plan_merge`, `prepare` and `merge_snapshot`; TryAgain for trouble that may pass: run it again.
+    """
+    copied = None
+    if snapshot:
+        copied = merge_snapshot(warehouse, prepare(warehouse, table, settings, keys, rebuild=rebuild), snapshot, at)
+    plan, counts = merge(warehouse, table, settings, keys, rebuild=rebuild and not snapshot)
+    purged = None if purge_after_days is None else purge(warehouse, plan, purge_after_days)
+    return Merged(plan, counts, copied, purged, keep_current(warehouse, table, settings))
+
+
+def statements(
+    warehouse: BaseWarehouse,
+    table: TableId,
+    settings: Settings,
+    keys: Sequence[str] = (),
+    *,
+    snapshot: TableId | None = None,
+    at: str | None = None,
+    rebuild: bool = False,
+) -> list[str]:
+    """The statements of a merge, which are not run: what makes and alters tables, and every MERGE."""
+    plan = plan_merge(warehouse, table, settings, keys)
+    spare = plan.following.spare
+    copied = [snapshot_rows(warehouse, plan, snapshot, at)] if snapshot else []
+    groups = in_statements(plan.changes, plan.base, plan.rules)
+    rows = [*copied, *(changes_query(group, plan.base, plan.rules) for group in groups)]
+    return [*first_statements(plan, rebuild), *(merge_statement(plan.base, some, spare) for some in rows)]
 
 
 def refresh_current(
-    warehouse: Warehouse,
+    warehouse: BaseWarehouse,
     table: TableId,
-    keys: tuple[str, ...],
+    keys: Sequence[str],
     settings: Settings,
     *,
     sleep: Callable[[float], None] = time.sleep,
@@ -41,23 +112,65 @@ def refresh_current(
 
     Args:
         table: a change table; or the base name of versioned ones, whose unified view is refreshed first.
-        keys: the columns whose values identify a row of the source.
+        keys: the columns whose values identify a row of the source; by default those in onefold.yaml, else the base's.
 
     Raises:
         NothingFound: there is neither.
+        InvalidInput: nobody named the keys, or others than the base's.
         SchemaConflict: all that keeps the table from having a latest state.
         ViewNotOurs: something else has its name.
         TryAgain: trouble that may pass.
     """
+    stored = warehouse.read_table(base_table(table))
+    base = base_table(table) if stored and is_base(stored) else None
+    state = read_log(warehouse, table, stored)
+    named = chosen_keys(table, keys or settings.rules_for(table).keys, state, has_base=base is not None)
     source, columns = _source(warehouse, table, settings)
-    id_ = table.sibling(f"{table.table}_current")
-    query = current_query(source, columns, keys)
-    owner = owner_digest(f"{table} current")
+    if base and state.now:
+        query = _query_over_base(plan_merge(warehouse, table, settings, named), source, columns)
+    else:
+        query, base = current_query(source, columns, named), None
+    id_, owner = current_view(table), _owner(table)
     action = until_unchanged(id_, lambda: _write(warehouse, id_, query, owner), sleep)
-    return CurrentView(id_, source, query, action)
+    return CurrentView(id_, source, query, action, base)
 
 
-def _source(warehouse: Warehouse, table: TableId, settings: Settings) -> tuple[TableId, tuple[Column, ...]]:
+def keep_current(warehouse: BaseWarehouse, table: TableId, settings: Settings) -> CurrentView | None:
+    """Bring the view up to date where there is one and it is ours; after a merge, or where the unified schema changed."""
+    stored = warehouse.get_view(current_view(table))
+    if stored is None or not _is_ours(stored, _owner(table)):
+        return None
+    return refresh_current(warehouse, table, (), settings)
+
+
+def current_view(table: TableId) -> TableId:
+    return table.sibling(f"{table.table}_current")
+
+
+def _query_over_base(plan: Plan, source: TableId, columns: Sequence[Column]) -> str:
+    if plan.stored is None:
+        raise NothingFound(f"{plan.base.id} was dropped just now")
+    if plan.following.way == "rebuild":
+        changes = ", ".join(f"{change.name} from {change.old} to {change.new}" for change in plan.following.retyped)
+        raise SchemaConflict(f"{plan.base.id} does not follow the unified schema yet ({changes}): run `onefold merge` first")
+    since = _since(plan, columns)
+    query = current_query_over_base(plan.base, plan.stored.columns, source, columns, since, plan.rules.time_zone)
+    if len(query) > MAX_TEXT:
+        raise LimitExceeded(f"{current_view(plan.base.table)}: its text takes {len(query)} of {MAX_TEXT} characters")
+    return query
+
+
+def _since(plan: Plan, columns: Sequence[Column]) -> datetime | None:
+    """The earliest start of a version's last merge, less the overlap; None where one was never merged."""
+    landing = any(fold_case(column.name) == LANDED_AT and column.type == Scalar("TIMESTAMP") for column in columns)
+    starts = [plan.state.start_of(version) for version in plan.versions]
+    known = [start for start in starts if start]
+    if not landing or len(known) < len(starts):
+        return None
+    return min(known) - timedelta(minutes=plan.rules.overlap_minutes)
+
+
+def _source(warehouse: BaseWarehouse, table: TableId, settings: Settings) -> tuple[TableId, tuple[Column, ...]]:
     columns = warehouse.read_columns(table)
     if columns is not None:
         return table, columns
@@ -70,12 +183,20 @@ def _source(warehouse: Warehouse, table: TableId, settings: Settings) -> tuple[T
     return plan.view.id, plan.view.columns
 
 
-def _write(warehouse: Warehouse, id_: TableId, query: str, owner: str) -> Action:
+def _owner(table: TableId) -> str:
+    return owner_digest(f"{table} current")
+
+
+def _is_ours(stored: StoredView, owner: str) -> bool:
+    return stored.is_view and stored.labels.get(TABLE_LABEL) == owner
+
+
+def _write(warehouse: BaseWarehouse, id_: TableId, query: str, owner: str) -> Action:
     stored = warehouse.get_view(id_)
     if stored is None:
         warehouse.create_view(id_, ViewDraft(query, labels={TABLE_LABEL: owner}))
         return "create"
-    if not stored.is_view or stored.labels.get(TABLE_LABEL) != owner:
+    if not _is_ours(stored, owner):
         raise ViewNotOurs(f"{id_} was not written by `onefold current` for this table: rename it")
     if stored.query == query and not stored.unfinished:
         return "none"

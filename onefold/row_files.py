@@ -4,15 +4,30 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 from onefold.errors import InvalidInput
 
-TEXT_FORMATS = frozenset({".csv", ".jsonl", ".json"})
+CSV = ".csv"
+TEXT_FORMATS = frozenset({CSV, ".jsonl", ".json"})
 """Formats in which text stands for dates, bytes, or everything."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """Rows, and the format in which they come."""
+
+    rows: Iterable[Mapping[str, Any]]
+    format: str
+
+
+def open_rows(path: Path) -> Source:
+    """The rows of a file or a folder, read as they are asked for."""
+    return Source(read_rows(path), row_files(path)[0].suffix)
 
 
 def row_files(path: Path) -> list[Path]:
@@ -48,40 +63,53 @@ def read_rows(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def _read_json_lines(path: Path) -> Iterator[dict[str, Any]]:
-    with path.open(encoding="utf-8") as lines:
+    with path.open("rb") as lines:
         for number, line in enumerate(lines, 1):
-            if not line.strip():
-                continue
-            try:
-                row = json.loads(line, parse_float=Decimal)
-            except ValueError as error:
-                raise InvalidInput(f"{path}, line {number}: not JSON: {error}") from error
-            if not isinstance(row, dict):
-                raise InvalidInput(f"{path}, line {number}: not a JSON object")
-            yield row
+            if line.strip():
+                yield _json_row(path, number, line)
+
+
+def _json_row(path: Path, number: int, line: bytes) -> dict[str, Any]:
+    try:
+        row = json.loads(line, parse_float=Decimal)
+    except ValueError as error:
+        raise InvalidInput(f"{path}, line {number}: not JSON: {error}") from error
+    if not isinstance(row, dict):
+        raise InvalidInput(f"{path}, line {number}: not a JSON object")
+    return row
 
 
 def _read_csv(path: Path) -> Iterator[dict[str, Any]]:
-    with path.open(encoding="utf-8", newline="") as lines:
-        for number, row in enumerate(csv.DictReader(lines, strict=True), 2):
-            if None in row or None in row.values():
-                raise InvalidInput(f"{path}, row {number}: it has not as many values as there are columns in the first line")
-            # MySQL exports NULL as \N; an empty value is NULL too, since CSV cannot tell the two apart.
-            yield {name: None if value in ("", "\\N") else value for name, value in row.items()}
+    # A spreadsheet begins its export with a mark of the encoding, which is no part of the first column's name.
+    with path.open(encoding="utf-8-sig", newline="") as lines:
+        reader = csv.DictReader(lines, strict=True)
+        try:
+            for number, row in enumerate(reader, 2):
+                if None in row or None in row.values():
+                    raise InvalidInput(
+                        f"{path}, row {number}: it has not as many values as there are columns in the first line"
+                    )
+                # MySQL exports NULL as \N; an empty value is NULL too, since CSV cannot tell the two apart.
+                yield {name: None if value in ("", "\\N") else value for name, value in row.items()}
+        except (csv.Error, UnicodeDecodeError) as error:
+            raise InvalidInput(f"{path}, line {reader.line_num}: not CSV in UTF-8: {error}") from error
 
 
 def _read_parquet(path: Path) -> Iterator[dict[str, Any]]:
     try:
-        from pyarrow import parquet
+        from pyarrow import ArrowInvalid, parquet
     except ModuleNotFoundError as error:
         raise InvalidInput(f"{path}: Parquet needs pyarrow: pip install 'onefold[files]'") from error
-    for batch in parquet.ParquetFile(path).iter_batches():
-        yield from batch.to_pylist()
+    try:
+        for batch in parquet.ParquetFile(path).iter_batches():
+            yield from batch.to_pylist()
+    except (ArrowInvalid, OSError) as error:
+        raise InvalidInput(f"{path}: not Parquet: {error}") from error
 
 
 _READERS: dict[str, Callable[[Path], Iterator[dict[str, Any]]]] = {
     ".parquet": _read_parquet,
     ".jsonl": _read_json_lines,
     ".json": _read_json_lines,
-    ".csv": _read_csv,
+    CSV: _read_csv,
 }

@@ -1,4 +1,4 @@
-"""What a user may decide about one unified view."""
+"""What a user may decide about one table."""
 
 from __future__ import annotations
 
@@ -18,6 +18,9 @@ class Rules:
     version_column: the name of a first column that tells which version a row came from.
     types: target types by column name in lower case, in place of the least common type.
     retired: versions that are left out, so that their tables can be dropped.
+    keys: the columns whose values identify a row of the source.
+    overlap_minutes: how much of what an earlier merge may have read is read again: more than a row needs from the time of
+        its landing until it can be read.
     """
 
     conversions: Literal["lossless", "classic"] = "lossless"
@@ -25,3 +28,5 @@ class Rules:
     version_column: str | None = None
     types: tuple[tuple[str, Type], ...] = ()
     retired: frozenset[str] = field(default_factory=frozenset)
+    keys: tuple[str, ...] = ()
+    overlap_minutes: int = 60

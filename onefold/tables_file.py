@@ -18,8 +18,8 @@ from onefold.types import Type, parse_type
 
 # In the tz database, but what they mean depends on the machine.
 _NO_PLACE = frozenset({"localtime", "Factory"})
-_TABLE_KEYS = frozenset({"conversions", "time_zone", "version_column", "types", "retire"})
-_DEFAULT_KEYS = frozenset({"conversions", "time_zone", "version_column", "tables"})
+_TABLE_KEYS = frozenset({"conversions", "time_zone", "version_column", "types", "retire", "keys", "overlap_minutes"})
+_DEFAULT_KEYS = frozenset({"conversions", "time_zone", "version_column", "overlap_minutes", "tables"})
 _COLUMN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,299}")
 _RESERVED_PREFIXES = ("_TABLE_", "_FILE_", "_PARTITION", "_ROW_TIMESTAMP", "__ROOT__", "_COLIDENTIFIER", "_CHANGE_")
 _ZONE = re.compile(r"[A-Za-z_]+(/[A-Za-z0-9_+-]+){0,2}|[+-](0[0-9]|1[0-3]):[0-5][0-9]|[+-]14:00")
@@ -103,6 +103,10 @@ class _Reader:
             ),
             types=tuple(self._types(_given(body.get("types"), {}), where)) if "types" in known else (),
             retired=frozenset(self._retired(_given(body.get("retire"), []), where)) if "retire" in known else frozenset(),
+            keys=tuple(self._keys(_given(body.get("keys"), []), where)) if "keys" in known else (),
+            overlap_minutes=(
+                self._overlap(body["overlap_minutes"], where) if "overlap_minutes" in body else defaults.overlap_minutes
+            ),
         )
 
     def _conversions(self, value: Any, where: str) -> Any:
@@ -153,6 +157,25 @@ class _Reader:
             for fault in faults_of_name("version", version):
                 self._fault(f"{where}retire: {fault}")
             yield version
+
+    def _keys(self, value: Any, where: str) -> Iterator[str]:
+        if not isinstance(value, list):
+            self._fault(f"{where}keys must be a list of columns")
+            return
+        seen = set()
+        for column in value:
+            if not self.is_text(column, f"{where}keys: the column "):
+                continue
+            if not column or fold_case(column) in seen:
+                self._fault(f"{where}keys: {column!r} is no column name, or is given twice; case makes no difference")
+            seen.add(fold_case(column))
+            yield column
+
+    def _overlap(self, value: Any, where: str) -> int:
+        if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+            self._fault(f"{where}overlap_minutes must be a whole number of minutes, 0 or more, not {value!r}")
+            return 0
+        return value
 
     def _fault(self, what: str) -> None:
         self._faults.append(f"{self._path}: {what}")

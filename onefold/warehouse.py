@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, Protocol
 
 from onefold.errors import ViewChanged
@@ -78,3 +79,40 @@ class Warehouse(Protocol):
 
     def delete_view(self, id_: TableId) -> None:
         """One that is already gone is no error."""
+
+
+@dataclass(frozen=True)
+class StoredTable:
+    """A table as the warehouse has it now; one that was replaced has another time of creation."""
+
+    columns: tuple[Column, ...]
+    created: datetime
+    clustering: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Written:
+    """How many rows a statement wrote, and how; None where the warehouse does not tell."""
+
+    rows: int | None = None
+    inserted: int | None = None
+    updated: int | None = None
+
+
+class BaseWarehouse(Warehouse, Protocol):
+    """What base tables need besides."""
+
+    def read_table(self, id_: TableId) -> StoredTable | None:
+        """A table (not a view); None without one."""
+
+    def create_table(self, id_: TableId, columns: Sequence[Column], clustering: Sequence[str] = ()) -> None:
+        """An empty table; one that is there already stays as it is."""
+
+    def add_columns(self, id_: TableId, columns: Sequence[Column]) -> None:
+        """New columns, NULL in every row; those that are there already stay as they are."""
+
+    def fetch(self, sql: str) -> list[dict[str, Any]]:
+        """The rows of a query, which may take long."""
+
+    def execute(self, sql: str) -> Written:
+        """A statement that writes, which may take long. Raises TryAgain where another one was in its way."""

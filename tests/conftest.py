@@ -19,3 +19,6 @@ from emulator import dataset, emulator_host  # noqa: E402, F401
 
 # What the tests of a refresh stand on; no test waits for the retries of Google's client.
 from refreshing import cloud, eager_threads, no_retries_of_the_client, small_texts  # noqa: E402, F401
+
+# What the tests of the Spark jobs stand on.
+from spark import spark  # noqa: E402, F401

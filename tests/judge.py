@@ -22,6 +22,7 @@ from zetasql.wasi import get_wasm_path
 from zetasql.wasi._pb2.zetasql.local_service import local_service_pb2 as service
 from zetasql.wasi._pb2.zetasql.proto import options_pb2
 from zetasql.wasi._pb2.zetasql.public import type_pb2
+from zetasql.wasi._pb2.zetasql.resolved_ast import resolved_node_kind_pb2 as node_kinds
 
 Columns = Sequence[tuple[str, str]]
 """A table's columns: name and BigQuery type string."""
@@ -34,6 +35,12 @@ _SAME_NAME = (
     "JSON", "INTERVAL",
 )  # fmt: skip
 KIND_NAMES = {type_pb2.TYPE_DOUBLE: "FLOAT64", **{getattr(type_pb2, f"TYPE_{name}"): name for name in _SAME_NAME}}
+
+
+STATEMENTS = tuple(
+    getattr(node_kinds, f"RESOLVED_{name}_STMT")
+    for name in ("QUERY", "MERGE", "INSERT", "DELETE", "CREATE_TABLE", "CREATE_TABLE_AS_SELECT", "ALTER_TABLE")
+)
 
 
 class _CachedConfig(wasmtime.Config):
@@ -86,6 +93,13 @@ class Judge:
             else:
                 request.table_content[table].table_data.SetInParent()
         return _rows(self._call("EvaluateQuery", request, service.EvaluateQueryResponse))
+
+    def accept(self, sql: str, tables: Mapping[str, Columns] = NO_TABLES) -> None:
+        """Analyze a statement of any kind; what is wrong with it is raised."""
+        request = service.AnalyzeRequest(sql_statement=sql, **self._catalog_for(tables))
+        request.options.language_options.CopyFrom(self._language)
+        request.options.language_options.supported_statement_kinds.extend(STATEMENTS)
+        self._call("Analyze", request, service.AnalyzeResponse)
 
     def read_type(self, name: str) -> Any:
         """The analyzer's own reading of a type string."""

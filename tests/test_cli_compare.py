@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pytest
 from command_line import Run
 from emulator import EmulatedDataset
 from pyarrow import Table, parquet
+
+from onefold.row_files import read_rows
 
 ROWS = [{"id": 1, "name": "Zoë", "price": Decimal("1.10")}, {"id": 2, "name": None, "price": None}]
 
@@ -45,30 +48,119 @@ def test_a_table_is_compared_with_an_export_of_the_source(run: Run, tmp_path: Pa
     assert outcome.out.startswith("the same")
 
 
-def test_what_differs_is_shown_and_ends_with_2(run: Run, tmp_path: Path) -> None:
+DIFFERENT = '{"id": 1, "name": "Zoe", "price": 1.1}\n{"id": 3, "name": "", "price": null}\n{"id": 3, "name": "x"}\n'
+FOUND: list[dict[str, str | None]] = [
+    {"kind": "only left", "key": '{"id":"2"}', "column": None, "left": None, "right": None},
+    {"kind": "only right", "key": '{"id":"3"}', "column": None, "left": None, "right": None},
+    {"kind": "repeated right", "key": '{"id":"3"}', "column": None, "left": None, "right": None},
+    {"kind": "different", "key": '{"id":"1"}', "column": "name", "left": "Zoë", "right": "Zoe"},
+]
+
+
+@pytest.fixture
+def sides(tmp_path: Path) -> tuple[Path, Path]:
+    """Two files that differ in every way."""
     other = tmp_path / "other.jsonl"
-    other.write_text('{"id": 1, "name": "Zoe", "price": 1.1}\n{"id": 3, "name": null, "price": null}\n')
-    outcome = run("compare", write(tmp_path, "a.parquet"), other, "--keys", "id", "--out", tmp_path / "all.jsonl")
+    other.write_text(DIFFERENT)
+    return write(tmp_path, "a.parquet"), other
+
+
+def test_what_differs_is_shown_and_ends_with_2(run: Run, sides: tuple[Path, Path]) -> None:
+    outcome = run("compare", *sides, "--keys", "id")
     assert outcome.code == 2
-    for part in ("different", "rows only left: 1", "rows only right: 1", "values that differ: 1", "Zoë", "Zoe"):
+    counts = ("rows only left: 1", "rows only right: 1", "keys that come more than once, right: 1", "values that differ: 1")
+    for part in ("different: 2 rows left, 3 right", *counts, "Zoë", "Zoe"):
         assert part in outcome.out
-    lines = [json.loads(line) for line in (tmp_path / "all.jsonl").read_text().splitlines()]
-    assert lines == [
-        {"kind": "only left", "key": {"id": 2}},
-        {"kind": "only right", "key": {"id": 3}},
-        {"kind": "differs", "key": {"id": 1}, "column": "name", "left": "Zoë", "right": "Zoe"},
+
+
+def test_a_sample_is_no_longer_than_asked_for(run: Run, sides: tuple[Path, Path]) -> None:
+    outcome = run("compare", *sides, "--keys", "id", "--sample", 0)
+    assert "values that differ: 1" in outcome.out
+    assert "Zoe" not in outcome.out
+    assert run("compare", *sides, "--keys", "id", "--sample", -1).code == 1
+
+
+@pytest.mark.parametrize("name", ["all.jsonl", "all.csv", "all.parquet"])
+def test_every_finding_goes_to_a_file(run: Run, tmp_path: Path, sides: tuple[Path, Path], name: str) -> None:
+    assert run("compare", *sides, "--keys", "id", "--output", tmp_path / name).code == 2
+    rows = [dict[str, Any].fromkeys(FOUND[0]) | row for row in read_rows(tmp_path / name)]
+    keys = [row.pop("key") for row in rows]
+    assert [json.loads(key) if isinstance(key, str) else key for key in keys] == [
+        json.loads(str(row["key"])) for row in FOUND
     ]
+    assert rows == [{name: value for name, value in row.items() if name != "key"} for row in FOUND]
 
 
-def test_json_holds_all_of_it(run: Run, tmp_path: Path) -> None:
-    path = write(tmp_path, "a.jsonl")
-    made = run("compare", path, path, "--keys", "id", "--json").json
-    assert made == {
+def test_every_finding_goes_to_a_new_table(run: Run, sides: tuple[Path, Path], dataset: EmulatedDataset) -> None:
+    output = f"bigquery:{dataset.name}.found"
+    assert run("compare", *sides, "--keys", "id", "--output", output).code == 2
+    assert sorted(dataset.rows("found"), key=str) == sorted((tuple(row.values()) for row in FOUND), key=str)
+    again = run("compare", *sides, "--keys", "id", "--output", output)
+    assert again.code == 1
+    assert "exists already" in again.err
+    assert len(dataset.rows("found")) == len(FOUND)
+
+
+def test_where_all_is_the_same_the_table_is_empty(run: Run, tmp_path: Path, dataset: EmulatedDataset) -> None:
+    path = write(tmp_path, "a.csv")
+    assert run("compare", path, path, "--keys", "id", "--output", f"bigquery:{dataset.name}.found").code == 0
+    assert dataset.rows("found") == []
+
+
+@pytest.mark.parametrize(
+    ("output", "fault"),
+    [
+        ("there.jsonl", "exists already"),
+        ("all.txt", "ends in .jsonl, .csv, .parquet"),
+        ("nowhere/all.csv", "there is no folder"),
+        ("bigquery:nothing.found", "nothing"),
+        ("bigquery:found", "dataset '' is not a valid name"),
+    ],
+)
+def test_nothing_is_overwritten_or_guessed(
+    run: Run, tmp_path: Path, sides: tuple[Path, Path], dataset: EmulatedDataset, output: str, fault: str
+) -> None:
+    (tmp_path / "there.jsonl").write_text("mine")
+    before = sorted(path.name for path in tmp_path.iterdir())
+    outcome = run("compare", *sides, "--keys", "id", "--output", output)
+    assert outcome.code == 1
+    assert fault in outcome.err
+    assert (tmp_path / "there.jsonl").read_text() == "mine"
+    assert sorted(path.name for path in tmp_path.iterdir()) == before
+    assert dataset.client.list_tables(dataset.name).num_results == 0
+
+
+def test_a_base_table_is_compared_with_the_source_as_people_read_it(
+    run: Run, tmp_path: Path, dataset: EmulatedDataset
+) -> None:
+    columns = {"id": "INT64", "name": "STRING", "price": "NUMERIC", "_position": "STRING", "_deleted": "BOOL"}
+    dataset.land("base", columns, "1, 'Zoë', 1.1, '2', FALSE", "2, '', NULL, '2', FALSE", "9, NULL, NULL, '3', TRUE")
+    assert run("compare", f"bigquery:local.{dataset.name}.base", write(tmp_path, "a.csv"), "--keys", "id").code == 0
+
+
+def test_columns_can_be_left_out(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "b.csv").write_text("id,price,other\n1,1.10,x\n2,,y\n")
+    sides = (write(tmp_path, "a.csv"), tmp_path / "b.csv")
+    assert run("compare", *sides, "--keys", "id").code == 2
+    assert run("compare", *sides, "--keys", "id", "--except", "name,other").code == 0
+
+
+def test_json_holds_all_of_it(run: Run, sides: tuple[Path, Path]) -> None:
+    assert run("compare", sides[0], sides[0], "--keys", "id", "--json").json == {
         "same": True,
         "rows": {"left": 2, "right": 2},
         "columns_only": {"left": [], "right": []},
+        "counts": {"only left": 0, "only right": 0, "repeated left": 0, "repeated right": 0, "different": 0},
         "differences": [],
     }
+    made = run("compare", *sides, "--keys", "id", "--json").json
+    assert made["counts"] == {"only left": 1, "only right": 1, "repeated left": 0, "repeated right": 1, "different": 1}
+    assert made["differences"] == [
+        {"kind": "only left", "key": {"id": "2"}},
+        {"kind": "only right", "key": {"id": "3"}},
+        {"kind": "repeated right", "key": {"id": "3"}},
+        {"kind": "different", "key": {"id": "1"}, "column": "name", "left": "Zoë", "right": "Zoe"},
+    ]
 
 
 def test_a_folder_is_all_its_files_but_not_spark_s_own(run: Run, tmp_path: Path) -> None:
@@ -81,6 +173,8 @@ def test_a_folder_is_all_its_files_but_not_spark_s_own(run: Run, tmp_path: Path)
 @pytest.mark.parametrize(
     ("content", "fault"),
     [
+        ('x.csv:id,name\n1,"a"b\n', "x.csv, line 1: not CSV"),
+        ("x.parquet:hello", "not Parquet"),
         ("x.csv:id,name\n1\n", "row 2: it has not as many values"),
         ("x.jsonl:{", "line 1: not JSON"),
         ("x.jsonl:[1]", "line 1: not a JSON object"),

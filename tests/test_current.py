@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from changelogs import METADATA_TYPE, change, land_changes, oracle
+from changelogs import FAULTS, METADATA_TYPE, change, land_changes, oracle
 from emulator import EmulatedDataset
 from judge import Judge
 
@@ -21,55 +21,6 @@ from onefold.versions import Column
 from onefold.workload import Options, make_workload
 
 CUSTOMER = {"id": "INT64", "name": "STRING"}
-
-# What goes wrong with the SQL in common use, and who is there at the end.
-FAULTS: dict[str, tuple[list[dict[str, Any]], list[tuple[Any, ...]]]] = {
-    "a changed key leaves no ghost at the old one": (
-        [
-            change("INSERT", "1", id=1, name="a"),
-            change("UPDATE-DELETE", "2", id=1, name="a"),
-            change("UPDATE-INSERT", "2", id=2, name="a"),
-        ],
-        [(2, "a")],
-    ),
-    "a replayed deletion does not delete a newer row": (
-        [change("DELETE", "2", id=1), change("INSERT", "3", id=1, name="new"), change("DELETE", "2", id=1)],
-        [(1, "new")],
-    ),
-    "a late older row does not bring a deleted one back": (
-        [change("DELETE", "3", id=1), change("UPDATE-INSERT", "2", id=1, name="late")],
-        [],
-    ),
-    "a row without a sequence is older than any with one": (
-        [change("INSERT", None, timestamp=9, id=1, name="backfill"), change("UPDATE-INSERT", "1", id=1, name="update")],
-        [(1, "update")],
-    ),
-    "equal sequences are told apart by time": (
-        [change("UPDATE-INSERT", "5", timestamp=2, id=1, name="later"), change("INSERT", "5", timestamp=1, id=1, name="x")],
-        [(1, "later")],
-    ),
-    "equal sequences and times are told apart by sort keys, as numbers": (
-        [
-            change("UPDATE-INSERT", "5", sort_keys=["mysql-bin.9", "10"], id=1, name="later"),
-            change("UPDATE-INSERT", "5", sort_keys=["mysql-bin.9", "9"], id=1, name="x"),
-        ],
-        [(1, "later")],
-    ),
-    "at the same place a deletion comes before an upsert": (
-        [change("UPDATE-INSERT", "5", id=1, name="still here"), change("DELETE", "5", id=1)],
-        [(1, "still here")],
-    ),
-    "sequences are numbers, not text": (
-        [change("INSERT", "9", id=1, name="x"), change("UPDATE-INSERT", "10", id=1, name="later")],
-        [(1, "later")],
-    ),
-    "keys that are NULL are one key": (
-        [change("INSERT", "1", id=None, name="x"), change("UPDATE-INSERT", "2", id=None, name="later")],
-        [(None, "later")],
-    ),
-    "a change of unknown kind is no deletion": ([change("SOMETHING", "1", id=1, name="kept")], [(1, "kept")]),
-    "all columns may be NULL": ([change("INSERT", "1", id=1, name=None)], [(1, None)]),
-}
 
 
 @pytest.mark.parametrize("fault", FAULTS)

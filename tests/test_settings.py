@@ -347,3 +347,29 @@ def test_every_rule_of_a_table_changes_its_fingerprint(text: str) -> None:
 def test_the_rules_of_another_table_do_not_change_it() -> None:
     other = from_yaml("tables: {order: {retire: [abc]}, crm.customer: {conversions: classic}}")
     assert other.fingerprint(CUSTOMER) == Settings().fingerprint(CUSTOMER)
+
+
+def test_what_a_merge_needs_stands_under_the_table_and_changes_no_view() -> None:
+    text = "overlap_minutes: 5\ntables: {customer: {keys: [id, Tenant]}, order: {overlap_minutes: 0}}"
+    Path("onefold.yaml").write_text(text)
+    settings = load_settings({})
+    assert settings.rules_for(CUSTOMER).keys == ("id", "Tenant")
+    assert settings.rules_for(CUSTOMER).overlap_minutes == 5
+    assert settings.rules_for(replace(CUSTOMER, table="order")).overlap_minutes == 0
+    assert settings.fingerprint(CUSTOMER) == Settings().fingerprint(CUSTOMER)
+
+
+def test_faults_of_what_a_merge_needs_are_told_at_once() -> None:
+    Path("onefold.yaml").write_text("overlap_minutes: an hour\ntables: {customer: {keys: [id, ID, 7]}, order: {keys: id}}")
+    with pytest.raises(InvalidSettings) as raised:
+        load_settings({})
+    told = str(raised.value)
+    assert all(
+        fault in told
+        for fault in (
+            "overlap_minutes must be a whole number",
+            "tables.customer.keys: 'ID' is no column name, or is given twice",
+            "tables.customer.keys: the column 7 is not a text",
+            "tables.order.keys must be a list",
+        )
+    )

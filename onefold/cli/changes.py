@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from onefold.cli.common import OK, as_json, open_warehouse, project
+from onefold.cli.merging import key_names, key_option
 from onefold.errors import InvalidInput
 from onefold.names import TableId
 
@@ -16,7 +17,7 @@ from onefold.names import TableId
 @click.command()
 @click.argument("dataset")
 @click.argument("table")
-@click.option("--keys", metavar="A[,B...]", required=True, help="The columns whose values identify a row of the source.")
+@key_option
 @project
 @as_json
 @click.pass_context
@@ -24,19 +25,19 @@ def current(context: click.Context, dataset: str, table: str, keys: str, project
     """Bring the view of TABLE's latest state, TABLE_current, up to date.
 
     TABLE is a change table in the form of Datastream's append-only mode, or the base name of versioned ones, whose
-    unified view is refreshed first.
+    unified view is refreshed first. Where `onefold merge` made a base, the view reads it and what was not merged yet.
     """
     from onefold.reconcile import refresh_current
 
     settings, warehouse = open_warehouse(context, project, dataset, table)
-    names = tuple(key.strip() for key in keys.split(",") if key.strip())
-    made = refresh_current(warehouse, TableId(warehouse.project, dataset, table), names, settings)
+    made = refresh_current(warehouse, TableId(warehouse.project, dataset, table), key_names(keys), settings)
     if as_json:
-        view = {"view": str(made.id), "source": str(made.source), "action": made.action, "query": made.query}
-        click.echo(json.dumps(view))
+        view = {"view": str(made.id), "source": str(made.source), "base": str(made.base) if made.base else None}
+        click.echo(json.dumps({**view, "action": made.action, "query": made.query}))
     else:
         done = {"none": "is up to date", "create": "created", "update": "updated"}[made.action]
-        click.echo(f"{made.id} {done}, over {made.source}")
+        over = f"{made.base} and {made.source}" if made.base else str(made.source)
+        click.echo(f"{made.id} {done}, over {over}")
     return OK
 
 

@@ -3,34 +3,72 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import click
 from rich.console import Console
 
 from onefold.cli.common import CHANGES, OK, as_json, project, read_settings
-from onefold.compare import Comparison, compare_rows
+from onefold.compare import FINDING_COLUMNS, Comparison, Finding, compare_sources, findings
+from onefold.finding_files import check_new_file, write_findings
 from onefold.names import TableId, check_names
-from onefold.row_files import TEXT_FORMATS, read_rows, row_files
+from onefold.row_files import Source, open_rows
+from onefold.values import text_of
 
 _TABLE = "bigquery:"
 
 
+class _Output(Protocol):
+    """A new place for all findings."""
+
+    def check(self) -> None:
+        """Raises where there is something already, before any row is read."""
+
+    def write(self, found: Iterable[Finding]) -> None: ...
+
+
 @dataclass(frozen=True)
-class _Source:
-    rows: Iterable[Mapping[str, Any]]
-    format: str
+class _File:
+    path: Path
+
+    def check(self) -> None:
+        check_new_file(self.path)
+
+    def write(self, found: Iterable[Finding]) -> None:
+        write_findings(self.path, found)
+
+
+@dataclass(frozen=True)
+class _NewTable:
+    warehouse: Any
+    id: TableId
+
+    def check(self) -> None:
+        self.warehouse.check_new(self.id)
+
+    def write(self, found: Iterable[Finding]) -> None:
+        self.warehouse.write_new_table(self.id, FINDING_COLUMNS, (one.as_row() for one in found))
 
 
 @click.command()
 @click.argument("left")
 @click.argument("right")
 @click.option("--keys", metavar="A[,B...]", required=True, help="The columns whose values identify a row.")
-@click.option("--sample", metavar="N", default=10, show_default=True, help="How many differences of a kind to show.")
-@click.option("--out", metavar="FILE", type=click.Path(path_type=Path), help="Write all differences, as JSON lines.")
+@click.option("--except", "without", metavar="A[,B...]", default="", help="Columns that are not compared.")
+@click.option(
+    "--sample",
+    metavar="N",
+    type=click.IntRange(0),
+    default=10,
+    show_default=True,
+    help="How many findings of a kind to show.",
+)
+@click.option(
+    "--output", metavar="NEW", help="Write every finding: bigquery:DATASET.TABLE, or a .jsonl, .csv or .parquet file."
+)
 @project
 @as_json
 @click.pass_context
@@ -39,8 +77,9 @@ def compare(
     left: str,
     right: str,
     keys: str,
+    without: str,
     sample: int,
-    out: Path | None,
+    output: str | None,
     project: str | None,
     as_json: bool,
 ) -> int:
@@ -48,54 +87,50 @@ def compare(
 
     Each is bigquery:DATASET.TABLE, or a file or folder of Parquet, JSON lines or CSV. Exits with 2 where they differ.
     """
-    names = [key.strip() for key in keys.split(",") if key.strip()]
+    target = _output(context, output, project)
+    if target:
+        target.check()
+    names = _names(keys)
     sides = [_open(context, side, project) for side in (left, right)]
-    formats = {side.format for side in sides}
-    as_text = len(formats) > 1 and bool(formats & TEXT_FORMATS)
-    found = compare_rows(sides[0].rows, sides[1].rows, names, as_text=as_text)
-    if out:
-        out.write_text("".join(f"{line}\n" for line in _lines(found, names)), encoding="utf-8")
+    found = compare_sources(*sides, names, without=_names(without))
+    if target:
+        target.write(findings(found, names))
     if as_json:
-        click.echo(json.dumps(_as_dict(found, names), default=str))
+        every = [one.as_dict() for one in findings(found, names)]
+        click.echo(json.dumps({**found.summary.as_dict(), "differences": every}, ensure_ascii=False))
     else:
         _show(found, names, sample)
     return OK if found.same else CHANGES
 
 
-def _open(context: click.Context, side: str, project: str | None) -> _Source:
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def _open(context: click.Context, side: str, project: str | None) -> Source:
     if not side.startswith(_TABLE):
-        return _Source(read_rows(Path(side)), row_files(Path(side))[0].suffix)
+        return open_rows(Path(side))
+    warehouse, id_ = _table(context, side, project)
+    return Source(warehouse.read_rows(id_), _TABLE)
+
+
+def _output(context: click.Context, output: str | None, project: str | None) -> _Output | None:
+    if output is None:
+        return None
+    if not output.startswith(_TABLE):
+        return _File(Path(output))
+    return _NewTable(*_table(context, output, project))
+
+
+def _table(context: click.Context, uri: str, project: str | None) -> tuple[Any, TableId]:
     from onefold.bigquery import connect
 
-    dataset, _, table = side.removeprefix(_TABLE).partition(".")
-    check_names([("dataset", dataset), ("table", table)])
+    *before, table = uri.removeprefix(_TABLE).split(".")
+    dataset = before.pop() if before else ""
+    own = ".".join(before)
+    check_names([("dataset", dataset), ("table", table), *([("project", own)] if before else [])])
     warehouse = connect(project or read_settings(context).project)
-    return _Source(warehouse.read_rows(TableId(warehouse.project, dataset, table)), _TABLE)
-
-
-def _as_dict(found: Comparison, keys: list[str]) -> dict[str, Any]:
-    return {
-        "same": found.same,
-        "rows": {"left": found.left_rows, "right": found.right_rows},
-        "columns_only": {"left": found.columns_only_left, "right": found.columns_only_right},
-        "differences": [json.loads(line) for line in _lines(found, keys)],
-    }
-
-
-def _lines(found: Comparison, keys: list[str]) -> Iterator[str]:
-    """Each finding as a line of JSON: its kind, the key, and for a difference the column and both values."""
-    kinds = {
-        "only left": found.only_left,
-        "only right": found.only_right,
-        "repeated left": found.repeated_left,
-        "repeated right": found.repeated_right,
-    }
-    for kind, rows in kinds.items():
-        for key in rows:
-            yield json.dumps({"kind": kind, "key": dict(zip(keys, key, strict=True))}, default=str)
-    for one in found.differences:
-        values = {"column": one.column, "left": one.left, "right": one.right}
-        yield json.dumps({"kind": "differs", "key": dict(zip(keys, one.key, strict=True)), **values}, default=str)
+    return warehouse, TableId(own or warehouse.project, dataset, table)
 
 
 def _show(found: Comparison, keys: list[str], sample: int) -> None:
@@ -110,13 +145,17 @@ def _show(found: Comparison, keys: list[str], sample: int) -> None:
     for title, rows in (
         ("rows only left", found.only_left),
         ("rows only right", found.only_right),
-        ("keys that come twice, left", found.repeated_left),
-        ("keys that come twice, right", found.repeated_right),
+        ("keys that come more than once, left", found.repeated_left),
+        ("keys that come more than once, right", found.repeated_right),
     ):
         if rows:
             console.print(f"{title}: {len(rows):,}")
-            show_rows(console, "", keys, rows[:sample])
+            show_rows(console, "", keys, [_texts(key) for key in rows[:sample]])
     if found.differences:
-        shown = [(*one.key, one.column, one.left, one.right) for one in found.differences[:sample]]
+        shown = [_texts((*one.key, one.column, one.left, one.right)) for one in found.differences[:sample]]
         console.print(f"values that differ: {len(found.differences):,}")
         show_rows(console, "", [*keys, "column", "left", "right"], shown)
+
+
+def _texts(values: Iterable[Any]) -> list[str | None]:
+    return [text_of(value) for value in values]

@@ -1,4 +1,4 @@
-"""The demo: the article's two tables, then a small real history, through the real function on this machine."""
+"""The demo: the article's two tables, a small real history and a change log, through the real functions on this machine."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from rich.console import Console
 from onefold.changes import compare
 from onefold.errors import OnefoldError, Rejected
 from onefold.events import table_message
+from onefold.local.demo_batches import play_batches
 from onefold.local.emulator import DEFAULT_PROJECT, EmulatedWarehouse, emulator_client
 from onefold.local.events import send_event
 from onefold.local.java import java_hint
@@ -60,8 +61,9 @@ CUSTOMER = (
 def run_demo(console: Console) -> None:
     """Start the stack, tell the function about each new version, and show the view before and after."""
     console.rule("[bold]Onefold: every version of every table, as one")
-    if hint := java_hint():
-        console.print(hint)
+    hint = java_hint()
+    if hint:
+        console.print(f"{hint}\nWithout it this demo ends before the batches.")
     console.print("Starting the embedded BigQuery and the real function [bold]refresh_view[/] ...")
     with _ended_in_order(), _stack() as (client, url, log):
         demo = _Demo(console, client, url, log)
@@ -69,6 +71,8 @@ def run_demo(console: Console) -> None:
         history = json.loads(resources.files("onefold.local").joinpath("history.json").read_text("utf-8"))
         console.print(f"\n[bold]A real history.[/] {history['about']}")
         demo.play(history["table"], [_from_history(version) for version in history["versions"]])
+        if not hint:
+            play_batches(console, client, os.environ["BIGQUERY_EMULATOR_HOST"], DATASET)
     console.print()
     console.rule("[bold]Done: nothing that landed was rewritten, every row is in its view")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,7 +13,8 @@ from google.auth.credentials import AnonymousCredentials
 from google.auth.transport.requests import AuthorizedSession
 from google.cloud import bigquery
 
-from onefold.bigquery import BigQueryWarehouse
+from onefold.base import absent_columns
+from onefold.bigquery_jobs import BigQueryJobs, columns_of, rest_field
 from onefold.bigquery_schema import type_string
 from onefold.names import TableId
 from onefold.types import parse_type
@@ -38,13 +39,21 @@ def emulator_client(project: str | None) -> bigquery.Client:
     )
 
 
-class EmulatedWarehouse(BigQueryWarehouse):
+class EmulatedWarehouse(BigQueryJobs):
     """`tables.get` of the emulator tells neither a view's query nor its columns.
 
     So both are kept a second time as the view's friendly name, which it does tell. The columns are asked for right after
     the write: once a table that the view reads was dropped, the view cannot be asked any more. The emulator answers a
-    failed `jobs.query` as if it had given no rows, so a query runs as a job here.
+    failed `jobs.query` as if it had given no rows, so a query runs as a job here. A column that is added by a statement can
+    be queried, but `tables.get` does not tell of it; one that is added by `tables.update` is told, but cannot be queried.
     """
+
+    def add_columns(self, id_: TableId, columns: Sequence[Column]) -> None:
+        for column in columns:
+            super().add_columns(id_, [column])
+        table = self._client.get_table(str(id_))
+        table.schema = [*table.schema, *(rest_field(column) for column in absent_columns(columns_of(table.schema), columns))]
+        self._client.update_table(table, ["schema"])
 
     def create_view(self, id_: TableId, draft: ViewDraft) -> None:
         super().create_view(id_, draft)

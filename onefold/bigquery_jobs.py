@@ -1,0 +1,85 @@
+"""The BigQuery adapter of base tables: tables, queries and statements that may run for hours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from google.api_core import exceptions as api
+from google.cloud import bigquery
+from google.cloud.bigquery.retry import DEFAULT_JOB_RETRY
+
+from onefold.base import add_statement
+from onefold.bigquery import BigQueryWarehouse, _translated
+from onefold.bigquery_schema import type_string
+from onefold.errors import NothingFound, Rejected, TryAgain
+from onefold.names import TableId
+from onefold.types import Array, Range, Struct, parse_type
+from onefold.versions import Column
+from onefold.warehouse import StoredTable, Written
+
+# BigQuery tries a statement that met another one again by itself, three times; then it says so in these words.
+_CONCURRENT = "concurrent update"
+
+
+class BigQueryJobs(BigQueryWarehouse):
+    """`onefold.warehouse.BaseWarehouse` over the REST API."""
+
+    def read_table(self, id_: TableId) -> StoredTable | None:
+        table = self._get(id_)
+        if table is None or table.table_type != "TABLE":
+            return None
+        return StoredTable(columns_of(table.schema), table.created, tuple(table.clustering_fields or ()))
+
+    def create_table(self, id_: TableId, columns: Sequence[Column], clustering: Sequence[str] = ()) -> None:
+        table = bigquery.Table(str(id_), [rest_field(column) for column in columns])
+        table.clustering_fields = list(clustering) or None
+        with _translated(str(id_), not_found=NothingFound):
+            self._call(self._client.create_table, table, exists_ok=True)
+
+    def add_columns(self, id_: TableId, columns: Sequence[Column]) -> None:
+        self.execute(add_statement(id_, columns))
+
+    def fetch(self, sql: str) -> list[dict[str, Any]]:
+        return [dict(row.items()) for row in self._run(sql).result()]
+
+    def execute(self, sql: str) -> Written:
+        return written(self._run(sql))
+
+    def _run(self, sql: str) -> bigquery.QueryJob:
+        """A job that has ended well. The client names it before it asks for it, so a lost answer starts no second one."""
+        what = f"a query on {self.project}"
+        with _translated(what, not_found=NothingFound):
+            try:
+                job: bigquery.QueryJob = self._call(self._client.query, sql, job_retry=DEFAULT_JOB_RETRY)
+                job.result()
+            except api.BadRequest as error:
+                if _CONCURRENT in str(error):
+                    raise TryAgain(f"{what} met another one: {error.message}") from error
+                raise Rejected(f"{what}: {error.message}") from error
+        return job
+
+
+def written(job: bigquery.QueryJob) -> Written:
+    """What a job's statistics tell; the emulator's tell no more than the number of rows."""
+    told = job.dml_stats
+    if told is None:
+        return Written(job.num_dml_affected_rows)
+    return Written(job.num_dml_affected_rows, told.inserted_row_count, told.updated_row_count)
+
+
+def columns_of(schema: Iterable[bigquery.SchemaField]) -> tuple[Column, ...]:
+    return tuple(Column(field.name, parse_type(type_string(field))) for field in schema)
+
+
+def rest_field(column: Column) -> bigquery.SchemaField:
+    """A column as the REST API describes it."""
+    if isinstance(column.type, Array):
+        inner = rest_field(Column(column.name, column.type.element))
+        return bigquery.SchemaField(column.name, inner.field_type, mode="REPEATED", fields=inner.fields)
+    if isinstance(column.type, Struct):
+        fields = [rest_field(Column(field.name, field.type)) for field in column.type.fields]
+        return bigquery.SchemaField(column.name, "RECORD", fields=fields)
+    if isinstance(column.type, Range):
+        return bigquery.SchemaField(column.name, "RANGE", range_element_type=str(column.type.element))
+    return bigquery.SchemaField(column.name, str(column.type))

@@ -1,0 +1,138 @@
+"""The command of base tables: merge."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from onefold.cli.common import OK, as_json, open_warehouse, project
+from onefold.errors import InvalidInput
+from onefold.names import TableId, check_names
+
+if TYPE_CHECKING:
+    from onefold.merges import Counts
+    from onefold.reconcile import Merged
+
+key_option = click.option(
+    "--keys",
+    metavar="A[,B...]",
+    default="",
+    help="The columns whose values identify a row of the source.  [default: onefold.yaml's, else the base's]",
+)
+
+_PARTS = ("table", "dataset", "project")
+
+
+@click.command()
+@click.argument("dataset")
+@click.argument("table")
+@key_option
+@click.option("--from-snapshot", "snapshot", metavar="TABLE", help="Merge a copy of the source first, [[P.]DATASET.]TABLE.")
+@click.option("--at", metavar="SEQUENCE", help="The source's sequence when the copy was made.  [default: before any change]")
+@click.option("--rebuild", is_flag=True, help="Write the base anew from the whole history first.")
+@click.option(
+    "--purge-tombstones-after",
+    "purge_after_days",
+    metavar="DAYS",
+    type=click.IntRange(min=0),
+    help="Then delete the tombstones that are at least so old by the source's clock.",
+)
+@click.option("--show", is_flag=True, help="Print the statements, and run none.")
+@project
+@as_json
+@click.pass_context
+def merge(
+    context: click.Context,
+    dataset: str,
+    table: str,
+    keys: str,
+    project: str | None,
+    show: bool,
+    as_json: bool,
+    snapshot: str | None,
+    at: str | None,
+    rebuild: bool,
+    purge_after_days: int | None,
+) -> int:
+    """Merge what landed since the last merge into the base, TABLE_base.
+
+    TABLE is a change table in the form of Datastream's append-only mode, or the base name of versioned ones. A base that is
+    not there is made. The same twice is the same once.
+    """
+    from onefold.reconcile import reconcile, statements
+
+    if at is not None and not snapshot:
+        raise InvalidInput("--at says when a copy was made: name the copy with --from-snapshot")
+    settings, warehouse = open_warehouse(context, project, dataset, table)
+    target = TableId(warehouse.project, dataset, table)
+    copy = _table(snapshot, target) if snapshot else None
+    if show:
+        if purge_after_days is not None:
+            raise InvalidInput("--show prints the statements of a merge, not those of --purge-tombstones-after")
+        found = statements(warehouse, target, settings, key_names(keys), snapshot=copy, at=at, rebuild=rebuild)
+        click.echo(json.dumps(found) if as_json else ";\n\n".join(found) + ";")
+        return OK
+    done = reconcile(
+        warehouse,
+        target,
+        settings,
+        key_names(keys),
+        snapshot=copy,
+        at=at,
+        purge_after_days=purge_after_days,
+        rebuild=rebuild,
+    )
+    click.echo(json.dumps(_as_dict(done)) if as_json else "\n".join(_lines(done)))
+    return OK
+
+
+def key_names(text: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in text.split(",") if name.strip())
+
+
+def _table(text: str, beside: TableId) -> TableId:
+    """A table by its name, the parts that it leaves out from the table beside it."""
+    parts = text.split(".")[::-1]
+    if len(parts) > len(_PARTS):
+        raise InvalidInput(f"--from-snapshot {text!r}: name a table as TABLE, DATASET.TABLE or PROJECT.DATASET.TABLE")
+    check_names(zip(_PARTS, parts, strict=False))
+    dataset = parts[1] if len(parts) > 1 else beside.dataset
+    return TableId(parts[2] if len(parts) == len(_PARTS) else beside.project, dataset, parts[0])
+
+
+def _as_dict(done: Merged) -> dict[str, Any]:
+    return {
+        "base": str(done.plan.base.id),
+        "keys": list(done.plan.base.keys),
+        **asdict(done.counts),
+        "snapshot": asdict(done.snapshot) if done.snapshot else None,
+        "purged": done.purged,
+        "view": str(done.view.id) if done.view else None,
+    }
+
+
+def _lines(done: Merged) -> list[str]:
+    lines = [f"{done.plan.base.id}: {_told(done.counts)}"]
+    if done.snapshot:
+        lines.insert(0, f"{done.plan.base.id}: from the copy {_told(done.snapshot, 'rows')}")
+    if done.purged is not None:
+        lines.append(f"{done.purged} tombstones purged")
+    if done.view:
+        lines.append(f"{done.view.id} {'is up to date' if done.view.action == 'none' else 'updated'}")
+    return lines
+
+
+def _told(counts: Counts, what: str = "changes") -> str:
+    parts = [f"{counts.changes} {what} of {counts.keys} keys read"]
+    if counts.inserted is not None and counts.updated is not None:
+        parts.append(f"{counts.inserted} rows inserted, {counts.updated} updated")
+    elif counts.written is not None:
+        parts.append(f"{counts.written} rows written")
+    if counts.below_floor:
+        parts.append(f"{counts.below_floor} keys not inserted, at or below the floor of a purge")
+    if counts.disputed:
+        parts.append(f"{counts.disputed} changes share their position with another one of other content")
+    return "; ".join(parts)

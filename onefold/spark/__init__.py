@@ -1,0 +1,1 @@
+"""What the Spark jobs are made of: values and positions as BigQuery writes them, change logs, folding and merging."""

@@ -1,0 +1,119 @@
+"""The base of a reconciliation in files: what an earlier batch wrote, or a plain copy of the source."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812
+
+from onefold.base import DELETED, POSITION
+from onefold.changelog import METADATA, key_faults
+from onefold.jobs import ReconcileArguments
+from onefold.names import fold_case
+from onefold.position import Position
+from onefold.retyping import keeps_values
+from onefold.spark.changes import Landed, column_of, converted
+from onefold.spark.expressions import named
+from onefold.spark.files import read_folder, rows_in
+from onefold.spark.filesystem import Folder
+from onefold.spark.output import Manifest, read_manifest
+from onefold.types import STRING, Scalar, Type
+from onefold.versions import Column
+
+_OWN = (POSITION, DELETED)
+
+
+@dataclass(frozen=True)
+class Base:
+    """The rows, in held form, and what the batch that wrote them said of them (None: a plain copy of the source)."""
+
+    landed: Landed
+    manifest: Manifest | None = None
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """Those of the source."""
+        return tuple(column for column in self.landed.columns if column.name not in _OWN)
+
+    def landed_types(self) -> Mapping[str, tuple[Type, ...]]:
+        """By folded name, the types in which the values of a column landed before they came into the base."""
+        known = self.manifest.landed if self.manifest and self.manifest.landed else {}
+        return {fold_case(column.name): known.get(column.name) or (column.type,) for column in self.columns}
+
+    def is_known_unique(self, keys: Sequence[str], unified: Sequence[Column]) -> bool:
+        """Whether no key can be repeated: a batch wrote it by the same keys, and they are still of the same types."""
+        types = {fold_case(column.name): column.type for column in unified}
+        same = (column.type == types[fold_case(column.name)] for column in self.columns if column.name in keys)
+        return self.manifest is not None and _folded(self.manifest.keys) == _folded(keys) and all(same)
+
+
+def find_base(spark: SparkSession, uri: str, keys: Sequence[str]) -> Base | None:
+    """None where there is none.
+
+    Raises:
+        InvalidInput: it is unfinished or cannot be read.
+    """
+    folder = Folder(spark, uri)
+    manifest = read_manifest(folder)
+    if manifest is not None:
+        own = (Column(POSITION, STRING), Column(DELETED, Scalar("BOOL")))
+        return Base(Landed(uri, spark.read.parquet(uri), (*manifest.columns, *own)), manifest)
+    return Base(read_folder(spark, uri, keys)) if rows_in(folder) else None
+
+
+def base_faults(base: Base, arguments: ReconcileArguments, unified: Sequence[Column]) -> Iterator[str]:
+    """All that keeps the changes from being merged into this base."""
+    yield from key_faults(base.landed.name, base.columns, arguments.keys)
+    if column_of(base.landed, METADATA):
+        yield f"{base.landed.name} has {METADATA}: it is a change log and no base"
+    if len({name for name in _OWN if column_of(base.landed, name)}) == 1:
+        yield f"{base.landed.name} has only one of {' and '.join(_OWN)}: a base has both, a copy of the source neither"
+    if base.manifest:
+        yield from _manifest_faults(base.manifest, base.landed.name, arguments)
+    yield from _conversion_faults(base, unified)
+
+
+def _manifest_faults(manifest: Manifest, name: str, arguments: ReconcileArguments) -> Iterator[str]:
+    if _folded(manifest.keys) != _folded(arguments.keys):
+        yield f"{name} was made by the keys {', '.join(manifest.keys)}, not {', '.join(arguments.keys)}"
+    for what in ("format", "position"):
+        made, asked = manifest.arguments.get(what), getattr(arguments, what)
+        if made != asked:
+            yield f"{name} was made with --{what} {made}, not {asked}: their positions cannot be compared"
+
+
+def _conversion_faults(base: Base, unified: Sequence[Column]) -> Iterator[str]:
+    targets = {fold_case(column.name): column.type for column in unified}
+    landed = base.landed_types()
+    for column in base.columns:
+        target = targets[fold_case(column.name)]
+        if not all(keeps_values(type_, column.type, target) for type_ in landed[fold_case(column.name)]):
+            came = ", ".join(str(type_) for type_ in landed[fold_case(column.name)])
+            yield (
+                f"{base.landed.name}, column {column.name}: its values came as {came}, are stored as {column.type} and "
+                f"would become {target}, which is not what they were: use --mode rebuild, with all changes there have been"
+            )
+
+
+def base_rows(base: Base, unified: Sequence[Column]) -> DataFrame:
+    """Its rows in the unified columns. A row without a position has the lowest one."""
+    position, deleted = F.lit(None).cast("string"), F.lit(None).cast("boolean")
+    if column_of(base.landed, POSITION):
+        position, deleted = named(POSITION), named(DELETED)
+    return base.landed.frame.select(
+        *converted(base.columns, unified),
+        F.coalesce(position, F.lit(str(Position()))).alias(POSITION),
+        F.coalesce(deleted, F.lit(False)).alias(DELETED),
+    )
+
+
+def repeated_keys(rows: DataFrame, keys: Sequence[str], most: int = 3) -> list[str]:
+    """Some keys that more than one row has, as text."""
+    by_key = rows.groupBy(*(named(key) for key in keys)).count().where(F.col("count") > 1).limit(most)
+    return [", ".join(str(row[key]) for key in keys) for row in by_key.collect()]
+
+
+def _folded(keys: Sequence[str]) -> set[str]:
+    return {fold_case(key) for key in keys}

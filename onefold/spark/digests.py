@@ -1,0 +1,40 @@
+"""The digest of a row as it landed, as `onefold.digest` takes it, over columns in the form in which Spark holds them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pyspark.sql import Column as Value
+from pyspark.sql import functions as F  # noqa: N812
+
+from onefold.digest import LENGTH, label
+from onefold.names import fold_case
+from onefold.spark.conversions import convert
+from onefold.spark.expressions import named
+from onefold.types import STRING, Array, Type
+from onefold.versions import Column
+
+_SHA = 256
+
+
+def digest(columns: Sequence[Column]) -> Value:
+    """The digest of a frame's row, taken over its columns of these names."""
+    by_name = sorted(columns, key=lambda column: fold_case(column.name))
+    pieces = (_piece(fold_case(column.name), text(named(column.name), column.type)) for column in by_name)
+    return F.substring(F.sha2(F.concat(F.lit(""), *pieces), _SHA), 1, LENGTH)
+
+
+def text(x: Value, type_: Type) -> Value:
+    """A value's text, NULL for NULL and for an array without elements."""
+    if not isinstance(type_, Array):
+        return convert(x, type_, STRING)
+    texts = F.transform(x, lambda e: F.coalesce(_with_length(convert(e, type_.element, STRING)), F.lit("-")))
+    return F.nullif(F.array_join(texts, ""), F.lit(""))
+
+
+def _piece(name: str, value: Value) -> Value:
+    return F.coalesce(F.concat(F.lit(label(name)), _with_length(value)), F.lit(""))
+
+
+def _with_length(value: Value) -> Value:
+    return F.concat(F.length(value).cast("string"), F.lit(":"), value)

@@ -1,0 +1,80 @@
+"""Folders and small files through Hadoop's file systems, so that `gs://` is as good as a path."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A file below a folder: its path from there, and its length."""
+
+    path: str
+    size: int
+
+    @property
+    def hidden(self) -> bool:
+        """Whether Spark would pass over it."""
+        return any(part.startswith(("_", ".")) for part in self.path.split("/"))
+
+
+class Folder:
+    """A folder, or a single file, by its URI."""
+
+    def __init__(self, spark: SparkSession, uri: str) -> None:
+        self.uri = uri.rstrip("/") or uri
+        jvm: Any = spark._jvm
+        self._jvm = jvm
+        self._path = jvm.org.apache.hadoop.fs.Path(self.uri)
+        self._system = self._path.getFileSystem(spark._jsc.hadoopConfiguration())
+
+    def exists(self) -> bool:
+        return bool(self._system.exists(self._path))
+
+    def files(self) -> list[Entry]:
+        """Every file below the folder, in order; a file is its own only entry; of what is not there, none."""
+        if not self.exists():
+            return []
+        found, listed = [], self._system.listFiles(self._path, True)
+        # The file system's own spelling of the folder, to be cut off.
+        whole = self._system.makeQualified(self._path).toString()
+        while listed.hasNext():
+            status = listed.next()
+            path = status.getPath()
+            inner = path.toString().removeprefix(whole).lstrip("/")
+            found.append(Entry(inner or path.getName(), status.getLen()))
+        return sorted(found, key=lambda entry: entry.path)
+
+    def has(self, name: str) -> bool:
+        return bool(self._system.exists(self._inner(name)))
+
+    def read(self, name: str) -> str:
+        stream = self._system.open(self._inner(name))
+        try:
+            return str(self._jvm.org.apache.commons.io.IOUtils.toString(stream, "UTF-8"))
+        finally:
+            stream.close()
+
+    def write(self, name: str, text: str) -> None:
+        """A small file, whole or not at all on an object store."""
+        stream = self._system.create(self._inner(name), True)
+        try:
+            stream.write(bytearray(text.encode()))
+        finally:
+            stream.close()
+
+    def clear(self, *, but: str) -> None:
+        """Remove everything in the folder except one file."""
+        for status in self._system.listStatus(self._path) if self.exists() else ():
+            if status.getPath().getName() != but:
+                self._system.delete(status.getPath(), True)
+
+    def qualified(self) -> str:
+        """One spelling for one place: `file:/a` for `/a`."""
+        return str(self._system.makeQualified(self._path).toString())
+
+    def _inner(self, name: str) -> Any:
+        return self._jvm.org.apache.hadoop.fs.Path(self._path, name)

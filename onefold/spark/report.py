@@ -1,0 +1,74 @@
+"""What a reconciliation did, as numbers."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+from typing import Literal
+
+Base = Literal["read", "absent", "ignored", "merged"]
+
+
+@dataclass(frozen=True)
+class Report:
+    """changes: rows read, in the window. keys: how many different keys they have.
+
+    inserted, updated, deleted: rows that people see appear, change and disappear. Of a base in BigQuery only rows are known
+    that were inserted and updated, tombstones among them.
+    tombstones: deletions of keys that had no row.
+    repeated: keys whose winner is in the base already. lost: keys whose winner is older than the base's row.
+    below_floor: keys that were not inserted, since a purge made what is older than its floor unknown.
+    disputed: changes that share their position with another one of other content; the digest of the row decided.
+    without_sequence: changes that named no place in the source's log, and so are older than all that do.
+    base_rows, rows: rows of the old and the new base, tombstones included. live: those of the new one that are not deleted.
+    """
+
+    changes: int
+    keys: int
+    inserted: int = 0
+    updated: int = 0
+    deleted: int = 0
+    tombstones: int = 0
+    repeated: int = 0
+    lost: int = 0
+    below_floor: int = 0
+    disputed: int = 0
+    without_sequence: int = 0
+    base: Base = "absent"
+    base_rows: int = 0
+    rows: int = 0
+    live: int = 0
+    done: bool = True
+    columns: dict[str, str] = field(default_factory=dict)
+
+    def to_json(self) -> str:
+        return json.dumps(asdict(self), ensure_ascii=False)
+
+    def summary(self) -> str:
+        return self._summary_of_merge() if self.base == "merged" else self._summary_of_output()
+
+    def _summary_of_merge(self) -> str:
+        return "\n".join(
+            (
+                f"{self.changes:,} changes of {self.keys:,} keys, merged into the base",
+                f"{self.inserted:,} rows inserted, {self.updated:,} updated; {self.below_floor:,} keys below the floor",
+                f"{self.disputed:,} changes of a disputed position, {self.without_sequence:,} without a sequence",
+            )
+        )
+
+    def _summary_of_output(self) -> str:
+        base = {
+            "read": f"a base of {self.base_rows:,} rows",
+            "absent": "no base: an empty one",
+            "ignored": "the base was not read: rebuilt from the changes alone",
+        }[self.base]
+        return "\n".join(
+            (
+                f"{self.changes:,} changes of {self.keys:,} keys; {base}",
+                f"{self.inserted:,} inserted, {self.updated:,} updated, {self.deleted:,} deleted, "
+                f"{self.tombstones:,} deletions of what was not there",
+                f"{self.repeated:,} keys as they were, {self.lost:,} keys newer in the base; "
+                f"{self.disputed:,} changes of a disputed position, {self.without_sequence:,} without a sequence",
+                f"{self.live:,} rows, and {self.rows - self.live:,} tombstones",
+            )
+        )

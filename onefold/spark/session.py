@@ -1,0 +1,32 @@
+"""The Spark session of a job: settings without which the same rows would not give the same bytes everywhere."""
+
+from __future__ import annotations
+
+from pyspark.conf import SparkConf
+from pyspark.sql import SparkSession
+
+SETTINGS = {
+    "spark.sql.session.timeZone": "UTC",
+    # A cast that fails is an error, never a NULL that nobody sees.
+    "spark.sql.ansi.enabled": "true",
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+    # Days before 1582 as they are, in the calendar that BigQuery uses.
+    "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",
+    "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
+    "spark.sql.parquet.int96RebaseModeInRead": "CORRECTED",
+}
+
+
+def open_session(name: str) -> SparkSession:
+    """The session of the cluster that runs the job; a local one where there is none."""
+    conf = SparkConf().setAppName(name)
+    conf.setIfMissing("spark.master", "local[*]")
+    conf.setIfMissing("spark.ui.showConsoleProgress", "false")
+    return prepared(SparkSession.builder.config(conf=conf).getOrCreate())
+
+
+def prepared(session: SparkSession) -> SparkSession:
+    """The session with our settings: results must not depend on a cluster's defaults."""
+    for name, value in SETTINGS.items():
+        session.conf.set(name, value)
+    return session

@@ -1,0 +1,162 @@
+"""The job's changes and base where they are tables of BigQuery: read by version, staged, and merged by one statement."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from onefold.base import Base, base_table
+from onefold.conversions import UTC
+from onefold.errors import InvalidInput, TryAgain
+from onefold.following import prepare, rebuild_from
+from onefold.jobs import ReconcileArguments, Uri
+from onefold.merges import Counts
+from onefold.merging import merge_rows
+from onefold.names import TableId, fold_case
+from onefold.pending import Changes, changes_query, window_sql
+from onefold.planning import Plan as MergePlan
+from onefold.planning import changes_in_use, plan_merge
+from onefold.reconcile import keep_current
+from onefold.rules import Rules
+from onefold.settings import Settings
+from onefold.spark.changes import Landed
+from onefold.spark.conversions import can_convert
+from onefold.spark.fold import Folded
+from onefold.spark.planning import Plan
+from onefold.spark.report import Report
+from onefold.spark.tables import Tables
+from onefold.versions import Column
+from onefold.warehouse import BaseWarehouse
+
+
+@dataclass(frozen=True)
+class TableLog:
+    """One version of a change table. BigQuery leaves out what landed outside of the window; sequences are Spark's."""
+
+    changes: Changes
+    rules: Rules
+    arguments: ReconcileArguments
+    tables: Tables
+    empty: frozenset[str] = frozenset()
+    converts: bool = True
+
+    @property
+    def name(self) -> str:
+        return str(self.changes.id)
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        return self.changes.version.columns
+
+    def open(self, unified: Sequence[Column]) -> Landed:
+        """The rows as they landed; as the base would hold them where Spark could not make those of them."""
+        left = [column.name for column in self.columns if not self._can_convert(column, unified)]
+        if not left and not self._tells_version(unified):
+            where = window_sql("", self.changes.since, self.changes.until)
+            rows = self.tables.read(self.changes.id, self.columns, where=where)
+            return Landed(self.name, rows.frame, rows.columns)
+        if self.arguments.format != "datastream":
+            raise InvalidInput(f"{self.name}: {', '.join(left)} cannot be converted outside of BigQuery: cast them first")
+        base = Base(self.changes.id, tuple(unified), self.arguments.keys)
+        rows = self.tables.read_query(changes_query([self.changes], base, self.rules), self.changes.id, base.stored)
+        return Landed(self.name, rows.frame, rows.columns, finished=True)
+
+    def _can_convert(self, column: Column, unified: Sequence[Column]) -> bool:
+        target = _by_name(unified, column.name)
+        if target is None or target.type == column.type:
+            return True
+        return self.rules.time_zone == UTC and can_convert(column.type, target.type)
+
+    def _tells_version(self, unified: Sequence[Column]) -> bool:
+        name = self.rules.version_column
+        return name is not None and _by_name(unified, name) is not None
+
+
+class BigQueryTables:
+    """`onefold.spark.reconciling.Warehouse` over BigQuery. Nothing is written before the winners are known."""
+
+    def __init__(self, warehouse: BaseWarehouse, tables: Tables, settings: Settings) -> None:
+        self._warehouse = warehouse
+        self._tables = tables
+        self._settings = settings
+        self._plan: MergePlan | None = None
+
+    def read_changes(self, uri: Uri, arguments: ReconcileArguments) -> Sequence[TableLog]:
+        """Every version; for a base in BigQuery, what is not merged into it yet, unless the arguments name a window."""
+        table = self._id(uri)
+        rules = self._settings.rules_for(table)
+        if arguments.base is not None and arguments.base.table is not None:
+            self._plan = self._make_plan(table, self._id(arguments.base), arguments)
+            found: Sequence[Changes] = self._plan.changes
+        else:
+            found = changes_in_use(self._warehouse, table, rules)
+        return [TableLog(_in_window(changes, arguments), rules, arguments, self._tables) for changes in found]
+
+    def base_columns(self, uri: Uri) -> tuple[Column, ...] | None:  # noqa: ARG002
+        """Those that the base is brought up to: the unified ones."""
+        return self._plan.base.columns if self._plan else None
+
+    def merge(self, winners: Folded, plan: Plan) -> Report:
+        """Stage the winners and merge them; with the mode `rebuild` they are the new base."""
+        if self._plan is None:
+            raise InvalidInput("a base in BigQuery takes its changes from BigQuery: name its change table with --changes")
+        ready = self._prepared(self._plan, plan.arguments)
+        staged = self._tables.stage(winners.rows, ready.base.id, ready.base.stored)
+        if plan.arguments.mode == "rebuild":
+            ready = rebuild_from(self._warehouse, ready, staged.query)
+        counts = Counts(changes=winners.changes, keys=winners.count, disputed=winners.disputed)
+        versions = ready.versions if plan.arguments.whole else ()
+        done = merge_rows(self._warehouse, ready, staged.query, versions, counts)
+        keep_current(self._warehouse, ready.base.table, self._settings)
+        return _report(done, winners, plan)
+
+    def _make_plan(self, table: TableId, base: TableId, arguments: ReconcileArguments) -> MergePlan:
+        if base != base_table(table) or len(arguments.changes) > 1:
+            raise InvalidInput(f"--base {base}: name {base_table(table)}, the base of {table}, and no other changes")
+        if arguments.format != "datastream":
+            raise InvalidInput(f"--base {base}: a base in BigQuery takes changes in the format datastream")
+        plan = plan_merge(self._warehouse, table, self._settings, arguments.keys)
+        if plan.state.now:
+            return plan
+        # Without a log nobody has told the time yet: what lands from now on is for the next merge.
+        now: datetime = self._warehouse.fetch("SELECT CURRENT_TIMESTAMP() AS now")[0]["now"]
+        return replace(plan, state=replace(plan.state, now=now))
+
+    def _prepared(self, plan: MergePlan, arguments: ReconcileArguments) -> MergePlan:
+        """The base made ready, at the time when the changes were read."""
+        ready = prepare(self._warehouse, plan.base.table, self._settings, arguments.keys)
+        if ready.base != plan.base or ready.versions != plan.versions:
+            raise TryAgain(f"{plan.base.table} got another version while its changes were read: run the job again")
+        return replace(ready, state=replace(ready.state, now=plan.started_at))
+
+    def _id(self, uri: Uri) -> TableId:
+        if uri.table is None:
+            raise InvalidInput(f"{uri} is no table of BigQuery")
+        return TableId(uri.table.project or self._warehouse.project, uri.table.dataset, uri.table.table)
+
+
+def _in_window(changes: Changes, arguments: ReconcileArguments) -> Changes:
+    """Within the times that were asked for; without any window, from where the last merge started."""
+    if arguments.whole and arguments.mode == "merge":
+        return changes
+    start, end = (bound if isinstance(bound, datetime) else None for bound in (arguments.start, arguments.end))
+    return replace(changes, since=start, until=end)
+
+
+def _by_name(columns: Sequence[Column], name: str) -> Column | None:
+    return next((column for column in columns if fold_case(column.name) == fold_case(name)), None)
+
+
+def _report(done: Counts, winners: Folded, plan: Plan) -> Report:
+    return Report(
+        changes=done.changes,
+        keys=done.keys,
+        inserted=done.inserted or 0,
+        updated=done.updated or 0,
+        below_floor=done.below_floor,
+        disputed=done.disputed,
+        without_sequence=winners.unplaced,
+        base="merged",
+        columns={column.name: str(column.type) for column in plan.columns},
+    )

@@ -1,0 +1,47 @@
+"""The batch that folds a change log into the latest state of each key. See docs/spark.md.
+
+Exit codes: 0 done, or done before; 1 an error, wrong usage included.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+from onefold.errors import OnefoldError
+from onefold.jobs import ReconcileArguments, parse_reconcile, uris_of
+from onefold.settings import load_settings
+from onefold.spark.reconciling import reconcile
+from onefold.spark.report import Report
+from onefold.spark.session import open_session
+
+
+def main(argv: Sequence[str]) -> int:
+    try:
+        report = run(parse_reconcile(argv))
+    except OnefoldError as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
+    sys.stdout.write(f"{report.to_json()}\n")
+    sys.stderr.write(f"{report.summary()}\n")
+    return 0
+
+
+def run(arguments: ReconcileArguments) -> Report:
+    spark = open_session("onefold reconcile")
+    if not any(uri.table for uri in uris_of(arguments)):
+        return reconcile(spark, arguments)
+    # Not needed by a job on files, which may run where there is no Google Cloud.
+    from onefold.bigquery import connect
+    from onefold.spark.tables import Tables
+    from onefold.spark.warehouse import BigQueryTables
+
+    settings = load_settings(os.environ)
+    warehouse = connect(settings.project)
+    with Tables(spark, warehouse.client) as tables:
+        return reconcile(spark, arguments, BigQueryTables(warehouse, tables, settings))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,40 @@
+WITH newest AS (
+  SELECT w.* EXCEPT (_rank)
+  FROM (
+    SELECT r.*, ROW_NUMBER() OVER (PARTITION BY r.`id` ORDER BY r._position DESC) AS _rank
+    FROM (
+      SELECT r.`id`, r.`name`, CONCAT(CASE WHEN r.`datastream_metadata`.change_sequence_number IS NULL THEN '0' WHEN REGEXP_CONTAINS(r.`datastream_metadata`.change_sequence_number, r'^[0-9A-Fa-f]{1,16}(/[0-9A-Fa-f]{1,16}){0,3}$') THEN CONCAT('2', ARRAY_TO_STRING(ARRAY(SELECT LPAD(UPPER(section), 16, '0') FROM UNNEST(SPLIT(r.`datastream_metadata`.change_sequence_number, '/')) AS section WITH OFFSET AS place ORDER BY place), '/')) ELSE CONCAT('1', ARRAY_TO_STRING(ARRAY(SELECT IF(REGEXP_CONTAINS(piece, r'^[0-9]'), IF(LENGTH(piece) >= 40, piece, LPAD(piece, 40, '0')), piece) FROM UNNEST(REGEXP_EXTRACT_ALL(REGEXP_REPLACE(r.`datastream_metadata`.change_sequence_number, r'[\x00-\x20]', '!'), r'[0-9]+|[^0-9]+')) AS piece WITH OFFSET AS place ORDER BY place), '')) END, ' ', CASE WHEN r.`datastream_metadata`.source_timestamp IS NULL THEN '' WHEN r.`datastream_metadata`.source_timestamp < 0 THEN CONCAT('0', LPAD(CAST(9223372036854775807 - ~r.`datastream_metadata`.source_timestamp AS STRING), 19, '0')) ELSE CONCAT('1', LPAD(CAST(r.`datastream_metadata`.source_timestamp AS STRING), 19, '0')) END, ' ', ARRAY_TO_STRING(ARRAY(SELECT CONCAT(CASE WHEN sort_key IS NULL THEN '0' WHEN NOT REGEXP_CONTAINS(sort_key, r'^-?[0-9]+(\.[0-9]+)?$') THEN CONCAT('3', ARRAY_TO_STRING(ARRAY(SELECT IF(REGEXP_CONTAINS(piece, r'^[0-9]'), IF(LENGTH(piece) >= 40, piece, LPAD(piece, 40, '0')), piece) FROM UNNEST(REGEXP_EXTRACT_ALL(REGEXP_REPLACE(sort_key, r'[\x00-\x20]', '!'), r'[0-9]+|[^0-9]+')) AS piece WITH OFFSET AS place ORDER BY place), '')) WHEN STARTS_WITH(sort_key, '-') THEN CONCAT('1', TRANSLATE(CONCAT(IF(LENGTH(REGEXP_EXTRACT(sort_key, r'[0-9]+')) >= 40, REGEXP_EXTRACT(sort_key, r'[0-9]+'), LPAD(REGEXP_EXTRACT(sort_key, r'[0-9]+'), 40, '0')), '.', RTRIM(IFNULL(REGEXP_EXTRACT(sort_key, r'\.([0-9]+)'), ''), '0')), '0123456789', '9876543210'), '~') ELSE CONCAT('2', CONCAT(IF(LENGTH(REGEXP_EXTRACT(sort_key, r'[0-9]+')) >= 40, REGEXP_EXTRACT(sort_key, r'[0-9]+'), LPAD(REGEXP_EXTRACT(sort_key, r'[0-9]+'), 40, '0')), '.', RTRIM(IFNULL(REGEXP_EXTRACT(sort_key, r'\.([0-9]+)'), ''), '0'))) END, ' ') FROM UNNEST(r.`datastream_metadata`.sort_keys) AS sort_key WITH OFFSET AS place ORDER BY place), ''), ' ', IF(IFNULL(r.`datastream_metadata`.change_type IN ('DELETE', 'UPDATE-DELETE'), FALSE), '0', '1'), ' ', IFNULL(r.`datastream_metadata`.uuid, '')) AS _position, IFNULL(r.`datastream_metadata`.change_type IN ('DELETE', 'UPDATE-DELETE'), FALSE) AS _deleted
+      FROM `my-project.shop.customer` AS r
+      WHERE r.`_landed_at` >= TIMESTAMP '2024-05-01 00:00:00.000000+00' OR r.`_landed_at` IS NULL
+    ) AS r
+  ) AS w
+  WHERE w._rank = 1
+)
+SELECT
+  c.`id`,
+  c.`name`
+FROM newest AS c
+LEFT JOIN (
+  SELECT
+    b.`id`,
+    b.`name`,
+    b.`_position`,
+    b.`_deleted`
+  FROM `my-project.shop.customer_base` AS b
+) AS b ON (b.`id` IS NULL) = (c.`id` IS NULL) AND IFNULL(b.`id`, 0) = IFNULL(c.`id`, 0)
+WHERE NOT c._deleted
+AND IF(b._deleted IS NULL, c._position > IFNULL((SELECT MAX(m.floor) FROM `my-project.shop.customer_merges` AS m WHERE m.started_at > IFNULL((SELECT MAX(r.started_at) FROM `my-project.shop.customer_merges` AS r WHERE r.finished_as = 'rebuild'), TIMESTAMP '0001-01-01 00:00:00+00')), ''), (b._position IS NULL OR c._position > b._position))
+UNION ALL
+SELECT
+  b.`id`,
+  b.`name`
+FROM (
+  SELECT
+    b.`id`,
+    b.`name`,
+    b.`_position`,
+    b.`_deleted`
+  FROM `my-project.shop.customer_base` AS b
+) AS b
+LEFT JOIN newest AS c ON (b.`id` IS NULL) = (c.`id` IS NULL) AND IFNULL(b.`id`, 0) = IFNULL(c.`id`, 0)
+WHERE NOT b._deleted AND (c._position IS NULL OR NOT (b._position IS NULL OR c._position > b._position))

@@ -1,0 +1,39 @@
+"""One Spark for the whole test session: it takes seconds to start, and a process can have no two."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+from onefold.local.java import java_hint
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+SMALL = {
+    "spark.driver.memory": "1g",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.default.parallelism": "2",
+}
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    """A local Spark with the settings of our jobs."""
+    pytest.importorskip("pyspark", reason="Spark is not installed: pip install 'onefold[spark]'")
+    hint = java_hint()
+    if hint:
+        pytest.skip(hint)
+    from pyspark.sql import SparkSession
+
+    from onefold.spark.session import prepared
+
+    builder = SparkSession.builder.master("local[2]").appName("tests").config(map=dict(SMALL))
+    session = prepared(builder.getOrCreate())
+    session.sparkContext.setLogLevel("ERROR")
+    yield session
+    session.stop()

@@ -1,0 +1,70 @@
+"""The command of base tables: exit codes, what is on standard output and what is beside it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from changelogs import change, land_changes
+from command_line import Run
+from emulator import EmulatedDataset
+
+CUSTOMER = {"id": "INT64", "name": "STRING"}
+OLD = 1_600_000_000_000
+
+
+def test_merge_makes_a_base_and_current_reads_it(run: Run, dataset: EmulatedDataset) -> None:
+    first = [
+        change("INSERT", "1", id=1, name="a"),
+        change("INSERT", "2", id=2, name="b"),
+        change("DELETE", "3", id=1, name="a"),
+    ]
+    land_changes(dataset, "customer", CUSTOMER, first)
+    merged = run("merge", dataset.name, "customer", "--keys", "id")
+    assert (merged.code, merged.out) == (
+        0,
+        f"local.{dataset.name}.customer_base: 3 changes of 2 keys read; 2 rows written\n",
+    )
+    current = run("current", dataset.name, "customer")
+    assert f"created, over local.{dataset.name}.customer_base and local.{dataset.name}.customer" in current.out
+    assert dataset.rows("customer_current") == [(2, "b")]
+    assert "customer_current is up to date" in run("merge", dataset.name, "customer").out
+
+
+def test_merge_takes_a_copy_of_the_source_first_and_purges_last(run: Run, dataset: EmulatedDataset) -> None:
+    land_changes(dataset, "customer_v_a", CUSTOMER, [change("DELETE", "3", timestamp=OLD, id=1, name="a")])
+    dataset.land("copy", CUSTOMER, "1, 'a'", "2, 'b'")
+    options = ("--keys", "id", "--from-snapshot", "copy", "--at", "2", "--purge-tombstones-after", 30, "--json")
+    told = run("merge", dataset.name, "customer", *options).json
+    assert (told["base"], told["keys"], told["view"]) == (f"local.{dataset.name}.customer_base", ["id"], None)
+    assert (told["snapshot"]["written"], told["written"], told["purged"]) == (2, 1, 1)
+    again = run("merge", dataset.name, "customer", "--purge-tombstones-after", 30).out
+    assert "1 keys not inserted, at or below the floor of a purge" in again
+    assert "0 tombstones purged" in again
+
+
+def test_merge_shows_its_statements_and_runs_none(run: Run, dataset: EmulatedDataset) -> None:
+    land_changes(dataset, "customer", CUSTOMER, [change("INSERT", "1", id=1, name="a")])
+    shown = run("merge", dataset.name, "customer", "--keys", "id", "--show")
+    assert shown.code == 0
+    assert shown.out.count("MERGE INTO") == 1
+    assert [item.table_id for item in dataset.client.list_tables(dataset.name)] == ["customer"]
+
+
+def test_merge_takes_keys_from_the_settings_and_refuses_others(run: Run, dataset: EmulatedDataset, tmp_path: Path) -> None:
+    land_changes(dataset, "customer", CUSTOMER, [change("INSERT", "1", id=1, name="a")])
+    outcome = run("merge", dataset.name, "customer")
+    assert (outcome.code, outcome.out) == (1, "")
+    assert "name the columns of the key with --keys" in outcome.err
+    (tmp_path / "onefold.yaml").write_text("tables: {customer: {keys: [id]}}")
+    assert run("merge", dataset.name, "customer").code == 0
+    other = run("merge", dataset.name, "customer", "--keys", "name")
+    assert other.code == 1
+    assert "not those that its base was made with, id" in other.err
+
+
+def test_what_makes_no_sense_together_is_told(run: Run, dataset: EmulatedDataset) -> None:
+    assert "--from-snapshot" in run("merge", dataset.name, "customer", "--at", "5").err
+    assert "--show" in run("merge", dataset.name, "customer", "--show", "--purge-tombstones-after", 1).err
+    outcome = run("merge", dataset.name, "customer", "--from-snapshot", "a.b.c.d")
+    assert outcome.code == 1
+    assert "name a table as" in outcome.err

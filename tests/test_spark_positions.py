@@ -1,0 +1,113 @@
+"""Positions and digests in Spark are the text that Python and GoogleSQL write."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from carrying import carried_frame, carried_sql, delivered
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from judge import Judge
+from pyspark.sql import Column as Value
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F  # noqa: N812
+from strategies import EXTREMES
+from test_position import NUMBERS, SEQUENCES, positions
+
+from onefold.digest import digest_sql
+from onefold.names import quote
+from onefold.position import Position
+from onefold.spark.digests import digest
+from onefold.spark.expressions import named
+from onefold.spark.positions import position
+from onefold.types import parse_type, render_type
+from onefold.versions import Column
+
+SCHEMA = "sequence string, timestamp bigint, sort_keys array<string>, deleted boolean, tie_break string"
+TIMES = (None, -(2**63), -(2**63) + 1, -1, 0, 1, 2**63 - 1)
+AWKWARD = (
+    "",
+    "\n",
+    "1\n",
+    "A/1\n",
+    "a" * 17,
+    "-0",
+    "-",
+    "1.",
+    "0x1",
+    "٣",
+    "7" * 50,
+    "-" + "7" * 50 + ".100",
+    "\x00 \x1f\x7f",
+    "🐢9",
+)
+
+
+def written(spark: SparkSession, some: Sequence[Position]) -> list[str]:
+    rows = [(one.sequence, one.timestamp, list(one.sort_keys), one.deleted, one.tie_break) for one in some]
+    parts = map(F.col, ("sequence", "timestamp", "sort_keys", "deleted", "tie_break"))
+    return [text for (text,) in spark.createDataFrame(rows, SCHEMA).coalesce(1).select(position(*parts)).collect()]
+
+
+def test_awkward_positions_are_written_alike(spark: SparkSession) -> None:
+    texts = (None, *AWKWARD, *NUMBERS, *(text for pair in SEQUENCES for text in pair))
+    some = [
+        Position(text, time, (text, "x", text), deleted) for text in texts for time in TIMES for deleted in (True, False)
+    ]
+    some += [Position(text, tie_break="g") for text in texts]
+    assert written(spark, some) == [str(one) for one in some]
+
+
+@settings(derandomize=True, deadline=None, max_examples=6, suppress_health_check=list(HealthCheck))
+@given(st.lists(positions, min_size=50, max_size=200), st.integers(0, 49))
+def test_generated_positions_are_written_alike(spark: SparkSession, some: list[Position], place: int) -> None:
+    some[place] = replace(some[place], sort_keys=(None, *some[place].sort_keys))
+    assert written(spark, some) == [str(one) for one in some]
+
+
+def test_without_sort_keys_there_are_none(spark: SparkSession) -> None:
+    parts = ("'A'", "1L", "CAST(NULL AS ARRAY<STRING>)", "CAST(NULL AS BOOLEAN)", "'g'")
+    assert spark.range(1).select(position(*map(F.expr, parts))).collect() == [(str(Position("A", 1, tie_break="g")),)]
+
+
+COLUMNS = {
+    "n": "INT64", "Text": "STRING", "a.b": "STRING", "c`d": "BYTES", "żółw": "FLOAT64", "Numbers": "ARRAY<NUMERIC>",
+    "times": "ARRAY<TIMESTAMP>", "json": "JSON", "wide": "BIGNUMERIC", "pair": "STRUCT<b FLOAT64, a ARRAY<STRING>>",
+    "pairs": "ARRAY<STRUCT<x INT64, element DATE>>", "interval": "INTERVAL", "range": "RANGE<DATETIME>", "true": "BOOL",
+}  # fmt: skip
+NESTED = {
+    "Numbers": ("[NUMERIC '1.5', NUMERIC '-2']", "CAST([] AS ARRAY<NUMERIC>)"),
+    "times": ("[TIMESTAMP '2020-01-01 00:00:00+00', TIMESTAMP '2020-01-01 00:00:00.5+00']",),
+    "pair": ("STRUCT(0.1 + 0.7 AS b, ['x', ''] AS a)", "STRUCT(CAST(NULL AS FLOAT64) AS b, CAST([] AS ARRAY<STRING>) AS a)"),
+    "pairs": ("[STRUCT(1 AS x, DATE '2020-01-01' AS element), STRUCT(NULL, NULL)]",),
+}
+ROWS = 16
+
+
+def test_digests_are_the_evaluators(spark: SparkSession, judge: Judge) -> None:
+    columns = [Column(name, parse_type(kind)) for name, kind in COLUMNS.items()]
+    choices = {name: ("NULL", *NESTED.get(name, EXTREMES.get(kind, ()))) for name, kind in COLUMNS.items()}
+    rows = [[choices[column.name][n % len(choices[column.name])] for column in columns] for n in range(ROWS)]
+    cells = "\nUNION ALL ".join(
+        f"SELECT {n} AS place, "
+        + ", ".join(f"CAST({v} AS {render_type(c.type)}) AS {quote(c.name)}" for c, v in zip(columns, row, strict=True))
+        for n, row in enumerate(rows)
+    )
+    carried = ", ".join(carried_sql(f"t.{quote(column.name)}", column.type) for column in columns)
+    judged = judge.rows(f"SELECT t.place, {digest_sql('t', columns)}, {carried} FROM ({cells}) AS t ORDER BY 1")
+    frame = carried_frame(spark, [c.type for c in columns], [[row[2 + n] for row in judged] for n in range(len(columns))])
+    held = frame.select(*(_delivered(column, place) for place, column in enumerate(columns)))
+    assert [text for (text,) in held.select(digest(columns)).collect()] == [row[1] for row in judged]
+    assert len({row[1] for row in judged}) == ROWS
+
+
+def test_a_digest_is_taken_over_the_named_columns_only(spark: SparkSession) -> None:
+    frame = spark.createDataFrame([(1, "a", "x"), (1, "a", "y")], "n bigint, text string, other string")
+    some = [Column("n", parse_type("INT64")), Column("TEXT", parse_type("STRING"))]
+    first, second = frame.select(digest(some)).collect()
+    assert first == second
+
+
+def _delivered(column: Column, place: int) -> Value:
+    return delivered(named(str(place)), column.type).alias(column.name)
