@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test lint format bench lock package clean
+.PHONY: help install demo test lint format bench package terraform deploy undeploy lock clean
 
 help:  ## what can be made
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -38,6 +38,26 @@ bench: install  ## the benchmarks, with ratios
 
 package: install  ## build/functions.zip, the source of the functions
 	$(BIN)/python -m infra.package
+
+# PROJECT and REGION; DATASETS=a,b, PREFIX=eu- for a second deployment, VARS=file.tfvars for everything else.
+STATE ?= $(PROJECT)-onefold-terraform
+TERRAFORM := terraform -chdir=infra
+comma := ,
+VARIABLES = -var=project=$(PROJECT) -var=region=$(REGION) -var=prefix=$(PREFIX)
+VARIABLES += $(if $(DATASETS),-var='datasets=["$(subst $(comma),"$(comma)",$(DATASETS))"]') $(if $(VARS),-var-file='$(abspath $(VARS))')
+
+terraform:  ## Terraform ready for PROJECT and REGION, its state in a bucket of the project
+	@test -n "$(PROJECT)" && test -n "$(REGION)" || { echo "say where: make deploy PROJECT=my-project REGION=europe-west1 DATASETS=shop"; exit 1; }
+	gcloud services enable cloudresourcemanager.googleapis.com iam.googleapis.com storage.googleapis.com --project=$(PROJECT)
+	gcloud storage buckets describe gs://$(STATE) --project=$(PROJECT) >/dev/null 2>&1 || gcloud storage buckets create gs://$(STATE) --project=$(PROJECT) --location=$(REGION) --uniform-bucket-level-access --public-access-prevention
+	gcloud storage buckets update gs://$(STATE) --project=$(PROJECT) --versioning
+	$(TERRAFORM) init -reconfigure -input=false -backend-config=bucket=$(STATE) -backend-config=prefix=$(PREFIX)onefold
+
+deploy: package terraform  ## everything into Google Cloud: PROJECT=... REGION=... [DATASETS=a,b]
+	$(TERRAFORM) apply $(VARIABLES)
+
+undeploy: package terraform  ## everything out of it again, but for the datasets
+	$(TERRAFORM) destroy $(VARIABLES)
 
 lock:  ## the lock files again, from pyproject.toml (needs uv)
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header --extra dev pyproject.toml -o requirements.lock

@@ -1,0 +1,111 @@
+locals {
+  # Logs of 2nd gen functions are those of the Cloud Run service below them.
+  services = {
+    for name, function in google_cloudfunctions2_function.function :
+    name => "resource.type=\"cloud_run_revision\" AND resource.labels.service_name=\"${function.name}\""
+  }
+  logs_of_functions = "(${join(" OR ", [for filter in values(local.services) : "(${filter})"])})"
+
+  # A batch is an operation that takes long: its last entry in the audit log comes when it has ended.
+  failed_batches = join(" AND ", [
+    "protoPayload.serviceName=\"dataproc.googleapis.com\"",
+    "protoPayload.methodName=~\"BatchController\\.CreateBatch$\"",
+    "(protoPayload.resourceName=~\"/batches/onefold-\" OR resource.labels.batch_id=~\"^onefold-\")",
+    "operation.last=true",
+    "severity>=ERROR",
+  ])
+
+  # An incident for each matching line, at most one in an hour, that names what the line names.
+  log_alerts = {
+    "function errors" = {
+      filter = "${local.logs_of_functions} AND severity>=ERROR"
+      labels = { function = "EXTRACT(resource.labels.service_name)", event = "EXTRACT(jsonPayload.event)" }
+      tell   = "A function could not handle a message, or cannot start. What it could not handle waits in the dead-letter subscription."
+    }
+    "batch failed" = {
+      filter = local.failed_batches
+      labels = { batch = "EXTRACT(protoPayload.resourceName)" }
+      tell   = "A Spark batch failed. Its log says why; the same message again, or the next schedule, does it over without harm."
+    }
+    "breaking schema change" = {
+      filter = "${local.services["refresh_view"]} AND jsonPayload.event=\"refreshed\" AND jsonPayload.changes.severity=\"CRITICAL\""
+      labels = { dataset = "EXTRACT(jsonPayload.dataset)", table = "EXTRACT(jsonPayload.table)" }
+      tell   = "A column was removed from a view, or became another family of types. Queries on the view may need a change."
+    }
+  }
+
+  channels = google_monitoring_notification_channel.email[*].name
+}
+
+resource "google_monitoring_notification_channel" "email" {
+  count = var.alert_email == null ? 0 : 1
+
+  display_name = "${var.prefix}Onefold"
+  type         = "email"
+  labels       = { email_address = var.alert_email }
+
+  depends_on = [google_project_service.api]
+}
+
+# By matched lines and not by metrics of them: a policy is refused while its metric has no descriptor yet, which a new
+# metric has only after a while.
+resource "google_monitoring_alert_policy" "log" {
+  for_each = local.log_alerts
+
+  display_name          = "${var.prefix}Onefold: ${each.key}"
+  combiner              = "OR"
+  severity              = each.key == "breaking schema change" ? "WARNING" : "ERROR"
+  notification_channels = local.channels
+
+  conditions {
+    display_name = each.key
+
+    condition_matched_log {
+      filter           = each.value.filter
+      label_extractors = each.value.labels
+    }
+  }
+
+  alert_strategy {
+    auto_close = "86400s"
+
+    notification_rate_limit {
+      period = "3600s"
+    }
+  }
+
+  documentation {
+    content = each.value.tell
+  }
+
+  depends_on = [google_project_service.api]
+}
+
+resource "google_monitoring_alert_policy" "dead_letters" {
+  display_name          = "${var.prefix}Onefold: dead letters are waiting"
+  combiner              = "OR"
+  severity              = "ERROR"
+  notification_channels = local.channels
+
+  conditions {
+    display_name = "messages in ${google_pubsub_subscription.dead_letter.name}"
+
+    condition_threshold {
+      filter          = "metric.type=\"pubsub.googleapis.com/subscription/num_undelivered_messages\" AND resource.type=\"pubsub_subscription\" AND resource.labels.subscription_id=\"${google_pubsub_subscription.dead_letter.name}\""
+      comparison      = "COMPARISON_GT"
+      threshold_value = 0
+      duration        = "300s"
+
+      aggregations {
+        alignment_period   = "300s"
+        per_series_aligner = "ALIGN_MAX"
+      }
+    }
+  }
+
+  documentation {
+    content = "Messages could not be handled, and are kept for 7 days. docs/deploy.md says how to look at them and how to send them again."
+  }
+
+  depends_on = [google_project_service.api]
+}

@@ -1,0 +1,34 @@
+# Never disabled again: something else in the project may use them by then.
+resource "google_project_service" "api" {
+  for_each = toset(var.enable_apis ? [
+    "artifactregistry.googleapis.com",
+    "bigquery.googleapis.com",
+    "bigquerystorage.googleapis.com",
+    "cloudbuild.googleapis.com",
+    "cloudfunctions.googleapis.com",
+    "cloudscheduler.googleapis.com",
+    "compute.googleapis.com",
+    "dataproc.googleapis.com",
+    "dataprocrm.googleapis.com", # runtime 3.0 runs on it
+    "iam.googleapis.com",
+    "logging.googleapis.com",
+    "monitoring.googleapis.com",
+    "pubsub.googleapis.com",
+    "run.googleapis.com",
+    "storage.googleapis.com",
+  ] : [])
+
+  service            = each.value
+  disable_on_destroy = false
+}
+
+data "google_project" "this" {
+  project_id = var.project
+}
+
+locals {
+  # The service agents' names, as Google forms them. Pub/Sub's comes to be with the first topic, so that rights are given
+  # to it after that.
+  agent        = "service-${data.google_project.this.number}"
+  pubsub_agent = "serviceAccount:${local.agent}@gcp-sa-pubsub.iam.gserviceaccount.com"
+}

@@ -1,0 +1,99 @@
+# What is deployed: it can be packaged and uploaded again, so that it goes with `terraform destroy`.
+resource "google_storage_bucket" "artifacts" {
+  #checkov:skip=CKV_GCP_62:reads are in Cloud Audit Logs where a project asks for them; a second log would want a bucket of its own
+  name                        = "${var.project}-${var.prefix}onefold-artifacts"
+  location                    = var.region
+  uniform_bucket_level_access = true
+  public_access_prevention    = "enforced"
+  force_destroy               = true
+
+  versioning {
+    enabled = true
+  }
+
+  lifecycle_rule {
+    action {
+      type = "Delete"
+    }
+    condition {
+      days_since_noncurrent_time = 30
+    }
+  }
+
+  dynamic "encryption" {
+    for_each = var.kms_key == null ? [] : [var.kms_key]
+    content {
+      default_kms_key_name = encryption.value
+    }
+  }
+
+  depends_on = [google_project_service.api, google_kms_crypto_key_iam_member.agent]
+}
+
+# What batches put down on their way. Nothing here is meant to stay: a result goes to a folder of `batch_folders`.
+resource "google_storage_bucket" "staging" {
+  #checkov:skip=CKV_GCP_62:reads are in Cloud Audit Logs where a project asks for them; a second log would want a bucket of its own
+  #checkov:skip=CKV_GCP_78:old versions of what is staged would be kept, and paid for, beyond its days
+  name                        = "${var.project}-${var.prefix}onefold-staging"
+  location                    = var.region
+  uniform_bucket_level_access = true
+  public_access_prevention    = "enforced"
+  force_destroy               = true
+
+  soft_delete_policy {
+    retention_duration_seconds = 0
+  }
+
+  lifecycle_rule {
+    action {
+      type = "Delete"
+    }
+    condition {
+      age = var.staging_days
+    }
+  }
+  lifecycle_rule {
+    action {
+      type = "AbortIncompleteMultipartUpload"
+    }
+    condition {
+      age = 1
+    }
+  }
+
+  dynamic "encryption" {
+    for_each = var.kms_key == null ? [] : [var.kms_key]
+    content {
+      default_kms_key_name = encryption.value
+    }
+  }
+
+  depends_on = [google_project_service.api, google_kms_crypto_key_iam_member.agent]
+}
+
+resource "google_storage_bucket_iam_member" "build" {
+  bucket = google_storage_bucket.artifacts.name
+  role   = "roles/storage.objectViewer"
+  member = "serviceAccount:${local.accounts["build"]}"
+}
+
+resource "google_storage_bucket_iam_member" "batch_code" {
+  bucket = google_storage_bucket.artifacts.name
+  role   = "roles/storage.objectViewer"
+  member = "serviceAccount:${local.accounts["batch"]}"
+}
+
+resource "google_storage_bucket_iam_member" "batch_staging" {
+  bucket = google_storage_bucket.staging.name
+  role   = "roles/storage.objectUser"
+  member = "serviceAccount:${local.accounts["batch"]}"
+}
+
+# The buckets of the folders that the user names; they exist, and are only referred to.
+resource "google_storage_bucket_iam_member" "batch_folders" {
+  for_each = toset([for folder in var.batch_folders : split("/", folder)[2]])
+
+  bucket = each.value
+  role   = "roles/storage.objectUser"
+  member = "serviceAccount:${local.accounts["batch"]}"
+}

@@ -1,0 +1,132 @@
+locals {
+  package = coalesce(var.package_folder, "${path.module}/../build")
+
+  functions = {
+    # A refresh waits for BigQuery nearly all of its time, so one CPU serves as many as its server has threads, four.
+    # Ten instances make forty at once: a dataset takes five metadata updates in ten seconds, so that more of them
+    # would only wait, while a nightly check of thousands of tables, which writes little, is done in minutes.
+    # The clients take 115 MB, and each of the largest views that were tried (900 versions) some 30 MB.
+    # Ten tries with pauses of up to eight seconds, each call bounded by 30 s, end well within five minutes.
+    refresh_view = {
+      listens     = "table-created"
+      publishes   = ["table-created", "schema-changes", "dead-letter"]
+      description = "Rebuilds a table's unified view when a version appears or goes."
+      memory      = "512Mi"
+      concurrency = 4
+      instances   = 10
+      timeout     = 300
+    }
+    # It makes three short calls for a message, and messages are few. Two instances are enough even when one restarts;
+    # more would only ask Dataproc for more batches at once than its quota runs.
+    launch_batch = {
+      listens     = "batch-requests"
+      publishes   = ["dead-letter"]
+      description = "Creates a Dataproc Serverless batch for a request."
+      memory      = "512Mi"
+      concurrency = 4
+      instances   = 2
+      timeout     = 120
+    }
+  }
+
+  environments = {
+    refresh_view = {
+      ONEFOLD_VIEW_DATASET         = var.view_dataset
+      ONEFOLD_VIEW_NAME            = var.view_name
+      ONEFOLD_TOPIC_TABLE_CREATED  = google_pubsub_topic.topic["table-created"].name
+      ONEFOLD_TOPIC_SCHEMA_CHANGES = google_pubsub_topic.topic["schema-changes"].name
+    }
+    launch_batch = local.batch_environment
+  }
+  common_environment = {
+    ONEFOLD_PROJECT           = var.project
+    ONEFOLD_DATASETS          = join(",", var.datasets)
+    ONEFOLD_TOPIC_DEAD_LETTER = google_pubsub_topic.topic["dead-letter"].name
+  }
+}
+
+# Named by its content: another source is another object, and so a new revision of the functions.
+resource "google_storage_bucket_object" "functions" {
+  name   = "functions/${filesha256("${local.package}/functions.zip")}.zip"
+  bucket = google_storage_bucket.artifacts.name
+  source = "${local.package}/functions.zip"
+
+  lifecycle {
+    create_before_destroy = true
+  }
+}
+
+resource "google_artifact_registry_repository" "images" {
+  repository_id = "${var.prefix}onefold"
+  location      = var.region
+  format        = "DOCKER"
+  description   = "Images of Onefold's functions, as Cloud Build makes them."
+  kms_key_name  = var.kms_key
+
+  cleanup_policy_dry_run = false
+  cleanup_policies {
+    id     = "keep-the-last"
+    action = "KEEP"
+    most_recent_versions {
+      keep_count = 5
+    }
+  }
+  cleanup_policies {
+    id     = "delete-old-ones"
+    action = "DELETE"
+    condition {
+      older_than = "2592000s"
+    }
+  }
+
+  depends_on = [google_project_service.api, google_kms_crypto_key_iam_member.agent]
+}
+
+resource "google_cloudfunctions2_function" "function" {
+  for_each = local.functions
+
+  name         = replace("${var.prefix}${each.key}", "_", "-")
+  location     = var.region
+  description  = each.value.description
+  kms_key_name = var.kms_key
+
+  build_config {
+    runtime           = "python312"
+    entry_point       = each.key
+    service_account   = "projects/${var.project}/serviceAccounts/${local.accounts["build"]}"
+    docker_repository = google_artifact_registry_repository.images.id
+
+    source {
+      storage_source {
+        bucket = google_storage_bucket.artifacts.name
+        object = google_storage_bucket_object.functions.name
+      }
+    }
+  }
+
+  service_config {
+    service_account_email            = local.accounts[each.key]
+    available_memory                 = each.value.memory
+    available_cpu                    = "1" # more than one request at a time needs a whole one
+    max_instance_request_concurrency = each.value.concurrency
+    max_instance_count               = each.value.instances
+    min_instance_count               = 0 # idle costs nothing; a start takes seconds, which a message can wait
+    timeout_seconds                  = each.value.timeout
+    # Pub/Sub of the same project counts as internal; nobody else has a reason to call.
+    ingress_settings              = "ALLOW_INTERNAL_ONLY"
+    vpc_connector                 = var.vpc_connector
+    vpc_connector_egress_settings = var.vpc_connector == null ? null : "PRIVATE_RANGES_ONLY"
+    environment_variables = {
+      for name, value in merge(local.common_environment, local.environments[each.key]) : name => value if value != ""
+    }
+  }
+
+  # The build starts at once, and would fail without its rights.
+  depends_on = [
+    google_project_service.api,
+    google_project_iam_member.build,
+    google_storage_bucket_iam_member.build,
+    google_artifact_registry_repository_iam_member.build,
+    google_kms_crypto_key_iam_member.agent,
+  ]
+}

@@ -1,0 +1,41 @@
+# The net: one message for each dataset, upon which refresh_view sends itself one for each table. Cloud Scheduler publishes
+# as its own agent, whose role allows it: no right is given here.
+resource "google_cloud_scheduler_job" "refresh" {
+  for_each = toset(var.refresh_schedule == null ? [] : var.datasets)
+
+  name        = "${var.prefix}onefold-refresh-${replace(each.value, "_", "-")}-${substr(sha256(each.value), 0, 4)}"
+  description = "Checks all views of ${each.value}."
+  region      = var.region
+  schedule    = var.refresh_schedule
+  time_zone   = var.time_zone
+
+  pubsub_target {
+    topic_name = google_pubsub_topic.topic["table-created"].id
+    data       = base64encode(jsonencode({ dataset = each.value }))
+  }
+
+  depends_on = [google_project_service.api]
+}
+
+resource "google_cloud_scheduler_job" "batch" {
+  for_each = { for request in var.reconcile_schedules : "${request.job} ${request.dataset}.${request.table}" => request }
+
+  # A table's name may hold more than a job's may.
+  name        = "${var.prefix}onefold-${each.value.job}-${substr(sha256(each.key), 0, 12)}"
+  description = "Batch: ${each.key}."
+  region      = var.region
+  schedule    = each.value.schedule
+  time_zone   = var.time_zone
+
+  pubsub_target {
+    topic_name = google_pubsub_topic.topic["batch-requests"].id
+    data = base64encode(jsonencode({
+      job       = each.value.job
+      dataset   = each.value.dataset
+      table     = { name = each.value.table }
+      arguments = each.value.arguments
+    }))
+  }
+
+  depends_on = [google_project_service.api]
+}

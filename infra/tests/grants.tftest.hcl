@@ -1,0 +1,16 @@
+# What everybody may do; the list is in tests/test_infra.py.
+
+mock_provider "google" {
+  source          = "./tests/mocks"
+  override_during = plan
+}
+
+variables {
+  project  = "my-project"
+  region   = "europe-west1"
+  datasets = ["shop", "crm"]
+}
+
+run "two_datasets" {
+  command = plan
+}

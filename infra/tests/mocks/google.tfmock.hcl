@@ -1,0 +1,92 @@
+# What Google would answer, where the configuration builds on it.
+
+mock_data "google_project" {
+  defaults = { number = "123456789012" }
+}
+
+mock_data "google_bigquery_dataset" {
+  defaults = { location = "europe-west1" }
+}
+
+mock_resource "google_logging_project_sink" {
+  defaults = { writer_identity = "serviceAccount:sink@gcp-sa-logging.iam.gserviceaccount.com" }
+}
+
+mock_resource "google_monitoring_dashboard" {
+  defaults = { id = "projects/my-project/dashboards/onefold" }
+}
+
+override_resource {
+  target = google_service_account.account["refresh_view"]
+  values = { email = "onefold-refresh-view@my-project.iam.gserviceaccount.com" }
+}
+
+override_resource {
+  target = google_service_account.account["launch_batch"]
+  values = { email = "onefold-launch-batch@my-project.iam.gserviceaccount.com" }
+}
+
+override_resource {
+  target = google_service_account.account["push_refresh_view"]
+  values = { email = "onefold-push-refresh-view@my-project.iam.gserviceaccount.com" }
+}
+
+override_resource {
+  target = google_service_account.account["push_launch_batch"]
+  values = { email = "onefold-push-launch-batch@my-project.iam.gserviceaccount.com" }
+}
+
+override_resource {
+  target = google_service_account.account["batch"]
+  values = { email = "onefold-batch@my-project.iam.gserviceaccount.com" }
+}
+
+override_resource {
+  target = google_service_account.account["build"]
+  values = { email = "onefold-build@my-project.iam.gserviceaccount.com" }
+}
+
+override_resource {
+  target = google_project_iam_custom_role.source
+  values = { name = "projects/my-project/roles/onefold_source" }
+}
+
+override_resource {
+  target = google_project_iam_custom_role.views
+  values = { name = "projects/my-project/roles/onefold_views" }
+}
+
+override_resource {
+  target = google_project_iam_custom_role.batch
+  values = { name = "projects/my-project/roles/onefold_batch" }
+}
+
+override_resource {
+  target = google_project_iam_custom_role.launch
+  values = { name = "projects/my-project/roles/onefold_launch" }
+}
+
+override_resource {
+  target = google_pubsub_topic.topic["table-created"]
+  values = { id = "projects/my-project/topics/table-created" }
+}
+
+override_resource {
+  target = google_pubsub_topic.topic["batch-requests"]
+  values = { id = "projects/my-project/topics/batch-requests" }
+}
+
+override_resource {
+  target = google_pubsub_topic.topic["schema-changes"]
+  values = { id = "projects/my-project/topics/schema-changes" }
+}
+
+override_resource {
+  target = google_pubsub_topic.topic["dead-letter"]
+  values = { id = "projects/my-project/topics/dead-letter" }
+}
+
+override_resource {
+  target = google_project_iam_custom_role.staging
+  values = { name = "projects/my-project/roles/onefold_staging" }
+}

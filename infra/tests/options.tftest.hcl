@@ -1,0 +1,162 @@
+# With every optional input.
+
+mock_provider "google" {
+  source          = "./tests/mocks"
+  override_during = plan
+}
+
+variables {
+  project             = "my-project"
+  region              = "europe-west1"
+  datasets            = ["shop", "crm"]
+  view_dataset        = "{dataset}_unified"
+  view_name           = "{table}_all"
+  restore_policy_tags = true
+  prefix              = "eu-"
+  labels              = { team = "data" }
+  kms_key             = "projects/keys/locations/europe-west1/keyRings/ring/cryptoKeys/key"
+  vpc_connector       = "projects/my-project/locations/europe-west1/connectors/connector"
+  subnetwork          = "projects/host/regions/europe-west1/subnetworks/given"
+  batch_ttl           = "2h"
+  batch_properties    = { "spark.executor.cores" = "8", "spark.jars" = "gs://a/b.jar,gs://a/c.jar" }
+  batch_folders       = ["gs://exports/shop", "gs://exports/crm/", "gs://archive/base"]
+  staging_days        = 3
+  time_zone           = "Europe/Berlin"
+  alert_email         = "data@example.com"
+  reconcile_schedules = [
+    { dataset = "shop", table = "customer", schedule = "30 4 * * *", arguments = { keys = ["id"] } },
+    { dataset = "shop", table = "größe", schedule = "40 4 * * *", arguments = { keys = ["a", "b"], mode = ["rebuild"] } },
+  ]
+}
+
+run "all_options" {
+  command = plan
+
+  assert {
+    condition     = google_bigquery_dataset_access.views["shop"].dataset[0].dataset[0].dataset_id == "shop_unified" && toset(keys(google_bigquery_dataset_access.views)) == toset(["shop", "crm"])
+    error_message = "Each dataset of views is authorized on its source."
+  }
+  assert {
+    condition = alltrue([for name, member in google_bigquery_dataset_iam_member.refresh_view :
+      member.role == (endswith(name, "_unified") ? google_project_iam_custom_role.views.name : google_project_iam_custom_role.source.name)
+    ]) && length(google_bigquery_dataset_iam_member.refresh_view) == 4
+    error_message = "refresh_view writes where views live, and only reads elsewhere."
+  }
+  assert {
+    condition     = alltrue([for permission in ["create", "update", "delete", "updateData"] : !contains(google_project_iam_custom_role.source.permissions, "bigquery.tables.${permission}")])
+    error_message = "Where no view lives, nothing is written."
+  }
+  assert {
+    condition     = contains(google_project_iam_custom_role.views.permissions, "bigquery.tables.setCategory")
+    error_message = "Policy tags can be restored where that is asked for."
+  }
+  assert {
+    condition     = toset(keys(google_bigquery_dataset_iam_member.batch)) == toset(["shop", "crm"])
+    error_message = "Batches have nothing to do with datasets of views."
+  }
+  assert {
+    condition     = length(google_compute_network.batches) + length(google_compute_subnetwork.batches) + length(google_compute_firewall.batches) == 0
+    error_message = "With a subnetwork that is given, none is made."
+  }
+  assert {
+    condition     = toset(keys(google_storage_bucket_iam_member.batch_folders)) == toset(["exports", "archive"])
+    error_message = "Each bucket of a folder is granted once."
+  }
+  assert {
+    condition     = length(google_kms_crypto_key_iam_member.agent) == 5 && alltrue([for topic in google_pubsub_topic.topic : topic.kms_key_name == var.kms_key])
+    error_message = "The key is for all topics, and their agent may use it."
+  }
+  assert {
+    condition = alltrue([
+      google_storage_bucket.staging.encryption[0].default_kms_key_name == var.kms_key,
+      google_storage_bucket.artifacts.encryption[0].default_kms_key_name == var.kms_key,
+      google_artifact_registry_repository.images.kms_key_name == var.kms_key,
+    ]) && alltrue([for function in google_cloudfunctions2_function.function : function.kms_key_name == var.kms_key])
+    error_message = "The key is for buckets, images and functions, too."
+  }
+  assert {
+    condition     = alltrue([for function in google_cloudfunctions2_function.function : function.service_config[0].vpc_connector == var.vpc_connector])
+    error_message = "Functions go through the connector."
+  }
+  assert {
+    condition     = length(google_cloud_scheduler_job.batch) == 2 && length(google_cloud_scheduler_job.refresh) == 2
+    error_message = "A job for each request, and one for each dataset."
+  }
+  assert {
+    condition     = alltrue([for policy in google_monitoring_alert_policy.log : length(policy.notification_channels) == 1])
+    error_message = "Every alert writes to the address."
+  }
+  assert {
+    condition     = alltrue([for topic in google_pubsub_topic.topic : startswith(topic.name, "eu-")])
+    error_message = "The prefix keeps two deployments apart."
+  }
+}
+
+run "views_beside_their_tables" {
+  command = plan
+  variables {
+    view_dataset        = "{dataset}"
+    view_name           = "{table}_unified"
+    restore_policy_tags = false
+  }
+
+  assert {
+    condition     = length(google_bigquery_dataset_access.views) == 0
+    error_message = "A dataset need not be authorized on itself."
+  }
+  assert {
+    condition     = alltrue([for member in google_bigquery_dataset_iam_member.refresh_view : member.role == google_project_iam_custom_role.views.name]) && length(google_bigquery_dataset_iam_member.refresh_view) == 2
+    error_message = "One role a dataset."
+  }
+  assert {
+    condition     = !contains(google_project_iam_custom_role.views.permissions, "bigquery.tables.setCategory")
+    error_message = "A right that is not asked for is not given."
+  }
+}
+
+run "accounts_that_exist" {
+  command = plan
+  variables {
+    service_accounts = {
+      for purpose in ["refresh_view", "launch_batch", "push_refresh_view", "push_launch_batch", "batch", "build"] :
+      purpose => "given-${replace(purpose, "_", "-")}@my-project.iam.gserviceaccount.com"
+    }
+  }
+
+  assert {
+    condition     = length(google_service_account.account) == 0
+    error_message = "With all accounts given, none is made."
+  }
+  assert {
+    condition     = google_cloudfunctions2_function.function["refresh_view"].service_config[0].service_account_email == "given-refresh-view@my-project.iam.gserviceaccount.com"
+    error_message = "The function runs as the account that was given."
+  }
+  assert {
+    condition     = google_pubsub_subscription.push["launch_batch"].push_config[0].oidc_token[0].service_account_email == "given-push-launch-batch@my-project.iam.gserviceaccount.com"
+    error_message = "The push is signed by the account that was given."
+  }
+}
+
+run "no_net" {
+  command = plan
+  variables {
+    refresh_schedule = null
+  }
+
+  assert {
+    condition     = length(google_cloud_scheduler_job.refresh) == 0
+    error_message = "The nightly check can be left out."
+  }
+}
+
+run "a_location_in_other_letters" {
+  command = plan
+  variables {
+    location = "EUROPE-WEST1"
+  }
+
+  assert {
+    condition     = length(data.google_bigquery_dataset.named) == 4
+    error_message = "BigQuery does not mind the case of a location, and neither do we."
+  }
+}

@@ -1,0 +1,39 @@
+locals {
+  topics = toset(["table-created", "batch-requests", "schema-changes", "dead-letter"])
+  week   = "604800s"
+}
+
+resource "google_pubsub_topic" "topic" {
+  for_each = local.topics
+
+  name         = "${var.prefix}${each.value}"
+  kms_key_name = var.kms_key
+  # Who subscribes later can seek back: nothing else keeps what is announced before anybody listens.
+  message_retention_duration = each.value == "schema-changes" ? local.week : null
+
+  depends_on = [google_project_service.api, google_kms_crypto_key_iam_member.agent]
+}
+
+# A topic without a subscription keeps nothing. This one waits for a person: docs/deploy.md.
+resource "google_pubsub_subscription" "dead_letter" {
+  name                       = "${var.prefix}dead-letter"
+  topic                      = google_pubsub_topic.topic["dead-letter"].id
+  message_retention_duration = local.week
+  ack_deadline_seconds       = 60
+
+  expiration_policy {
+    ttl = "" # never: the default deletes a subscription that nobody reads for 31 days
+  }
+}
+
+# What each function may publish to, and nothing else may.
+resource "google_pubsub_topic_iam_member" "publisher" {
+  for_each = {
+    for pair in flatten([for name, function in local.functions : [for topic in function.publishes : { function = name, topic = topic }]]) :
+    "${pair.function} ${pair.topic}" => pair
+  }
+
+  topic  = google_pubsub_topic.topic[each.value.topic].id
+  role   = "roles/pubsub.publisher"
+  member = "serviceAccount:${local.accounts[each.value.function]}"
+}

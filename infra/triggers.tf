@@ -1,0 +1,105 @@
+locals {
+  endpoints = { for name, function in google_cloudfunctions2_function.function : name => function.service_config[0].uri }
+}
+
+# A subscription of our own for each function, and no Eventarc trigger: that one's keeps messages for 24 hours and has
+# no dead letters.
+resource "google_pubsub_subscription" "push" {
+  for_each = local.functions
+
+  name                       = replace("${var.prefix}${each.key}", "_", "-")
+  topic                      = google_pubsub_topic.topic[each.value.listens].id
+  message_retention_duration = local.week
+  # A message must not come again while the function still has it: its timeout, and a minute for its instance to start.
+  ack_deadline_seconds = each.value.timeout + 60
+
+  push_config {
+    push_endpoint = local.endpoints[each.key]
+
+    oidc_token {
+      service_account_email = local.accounts["push_${each.key}"]
+      audience              = local.endpoints[each.key]
+    }
+  }
+
+  retry_policy {
+    minimum_backoff = "10s"
+    maximum_backoff = "600s"
+  }
+
+  # A hundred tries, the most there are, take some 16 hours: a wrong setting can be mended by then, and a request can
+  # wait for another batch to end.
+  dead_letter_policy {
+    dead_letter_topic     = google_pubsub_topic.topic["dead-letter"].id
+    max_delivery_attempts = 100
+  }
+
+  expiration_policy {
+    ttl = "" # never
+  }
+}
+
+# Who signs the push may call this function, and no other.
+resource "google_cloud_run_service_iam_member" "push" {
+  for_each = local.functions
+
+  location = var.region
+  service  = google_cloudfunctions2_function.function[each.key].name
+  role     = "roles/run.invoker"
+  member   = "serviceAccount:${local.accounts["push_${each.key}"]}"
+}
+
+# Pub/Sub's agent signs for that account. Its own role has this right in projects since April 2021, not in older ones.
+resource "google_service_account_iam_member" "push" {
+  for_each = local.functions
+
+  service_account_id = "projects/${var.project}/serviceAccounts/${local.accounts["push_${each.key}"]}"
+  role               = "roles/iam.serviceAccountOpenIdTokenCreator"
+  member             = local.pubsub_agent
+
+  depends_on = [google_pubsub_subscription.push]
+}
+
+# A dead letter is published by Pub/Sub's agent, which then acknowledges the message where it came from.
+resource "google_pubsub_topic_iam_member" "dead_letter" {
+  topic  = google_pubsub_topic.topic["dead-letter"].id
+  role   = "roles/pubsub.publisher"
+  member = local.pubsub_agent
+
+  depends_on = [google_pubsub_subscription.push]
+}
+
+resource "google_pubsub_subscription_iam_member" "dead_letter" {
+  for_each = local.functions
+
+  subscription = google_pubsub_subscription.push[each.key].name
+  role         = "roles/pubsub.subscriber"
+  member       = local.pubsub_agent
+}
+
+locals {
+  # The names of versioned tables, as onefold.names has them; views have other names, so that a refresh's own writes
+  # call nobody.
+  versioned_pattern = "[^/]+_v_[A-Za-z0-9]+"
+  # Without datasets none is named: then nothing can be refreshed, and nothing is to be told.
+  datasets_pattern = "(${join("|", var.datasets)})"
+}
+
+# Tables that nobody announced.
+resource "google_logging_project_sink" "tables" {
+  name                   = "${var.prefix}onefold-tables"
+  description            = "Versioned tables that were created or deleted, as BigQuery's audit log tells of them."
+  destination            = "pubsub.googleapis.com/${google_pubsub_topic.topic["table-created"].id}"
+  unique_writer_identity = true
+  filter = join(" AND ", [
+    "protoPayload.metadata.\"@type\"=\"type.googleapis.com/google.cloud.audit.BigQueryAuditMetadata\"",
+    "(protoPayload.metadata.tableCreation:* OR protoPayload.metadata.tableDeletion:*)",
+    "protoPayload.resourceName=~\"^projects/${var.project}/datasets/${local.datasets_pattern}/tables/${local.versioned_pattern}$\"",
+  ])
+}
+
+resource "google_pubsub_topic_iam_member" "sink" {
+  topic  = google_pubsub_topic.topic["table-created"].id
+  role   = "roles/pubsub.publisher"
+  member = google_logging_project_sink.tables.writer_identity
+}

@@ -1,0 +1,304 @@
+variable "project" {
+  description = "The project of everything that is made here, and of the datasets."
+  type        = string
+
+  validation {
+    condition     = can(regex("^[a-z][a-z0-9-]{4,28}[a-z0-9]$", var.project))
+    error_message = "project must be a project's id, as in my-project-1234; not its name or number."
+  }
+}
+
+variable "region" {
+  description = "Where functions and batches run, as europe-west1."
+  type        = string
+
+  validation {
+    condition     = can(regex("^[a-z]+-[a-z]+[0-9]+$", var.region))
+    error_message = "region must be a region as europe-west1; a location of BigQuery such as EU goes into `location`."
+  }
+}
+
+variable "location" {
+  description = "BigQuery's location of the datasets, as EU; default: the region. One deployment serves one location."
+  type        = string
+  default     = null
+
+  validation {
+    condition     = var.location == null || can(regex("^([a-zA-Z]{2}|[a-zA-Z]+-[a-zA-Z]+[0-9]+)$", var.location))
+    error_message = "location must be EU, US or a region as europe-west1."
+  }
+}
+
+variable "datasets" {
+  description = "The datasets of versioned tables. They are only referred to: rights are given on them, and taken back."
+  type        = list(string)
+  default     = []
+
+  validation {
+    condition     = alltrue([for name in var.datasets : can(regex("^[A-Za-z0-9_]+$", name))])
+    error_message = "datasets must be names of letters, digits and underscores, without their project."
+  }
+  validation {
+    condition     = length(distinct(var.datasets)) == length(var.datasets)
+    error_message = "datasets names one of them twice."
+  }
+}
+
+variable "view_dataset" {
+  description = "The dataset in which views live; may hold {dataset}. It must exist."
+  type        = string
+  default     = "{dataset}"
+
+  validation {
+    condition     = can(regex("^[A-Za-z0-9_]+$", replace(var.view_dataset, "{dataset}", "dataset")))
+    error_message = "view_dataset must be a dataset's name, in which {dataset} may stand for that of the table."
+  }
+}
+
+variable "view_name" {
+  description = "What a view is called; must hold {table}, may hold {dataset}."
+  type        = string
+  default     = "{table}_unified"
+
+  validation {
+    condition = (
+      strcontains(var.view_name, "{table}") && var.view_name != "{table}" &&
+      can(regex("^[A-Za-z0-9_-]+$", replace(replace(var.view_name, "{table}", "table"), "{dataset}", "dataset")))
+    )
+    error_message = "view_name must hold {table} and more than that, as {table}_unified; {dataset} is the only other one in braces."
+  }
+  validation {
+    condition     = length(var.datasets) == 1 || strcontains("${var.view_dataset}${var.view_name}", "{dataset}")
+    error_message = "view_dataset or view_name must hold {dataset}, or tables of two datasets would share one view."
+  }
+}
+
+variable "restore_policy_tags" {
+  description = "Whether people put policy tags on views' columns: refresh_view may then set them again after a change."
+  type        = bool
+  default     = false
+}
+
+variable "prefix" {
+  description = "Set before every name, as `eu-`, where one project has several deployments."
+  type        = string
+  default     = ""
+
+  validation {
+    # A service account's id has 30 characters at most, and the longest of ours takes 25.
+    condition     = can(regex("^([a-z][a-z0-9]{0,3}-)?$", var.prefix))
+    error_message = "prefix must be empty, or up to four letters and digits and a hyphen, as eu-."
+  }
+}
+
+variable "labels" {
+  description = "Labels of everything that takes labels."
+  type        = map(string)
+  default     = {}
+
+  validation {
+    condition = alltrue([
+      for key, value in var.labels :
+      can(regex("^[a-z][a-z0-9_-]{0,62}$", key)) && can(regex("^[a-z0-9_-]{0,63}$", value))
+    ])
+    error_message = "labels must be of lower-case letters, digits, _ and -, with up to 63 characters each."
+  }
+}
+
+variable "package_folder" {
+  description = "Where `make package` put functions.zip and spark.zip; default: build, beside this folder."
+  type        = string
+  default     = null
+}
+
+variable "enable_apis" {
+  description = "Whether to enable Google's APIs; false where somebody else does that."
+  type        = bool
+  default     = true
+}
+
+variable "service_accounts" {
+  description = "E-mails of accounts that exist already, by what they are for; those not named here are made."
+  type        = map(string)
+  default     = {}
+
+  validation {
+    condition = length(setsubtract(keys(var.service_accounts), [
+      "refresh_view", "launch_batch", "push_refresh_view", "push_launch_batch", "batch", "build",
+    ])) == 0
+    error_message = "service_accounts knows refresh_view, launch_batch, push_refresh_view, push_launch_batch, batch and build."
+  }
+  validation {
+    condition     = alltrue([for email in var.service_accounts : can(regex("^[a-z0-9-]+@${var.project}\\.iam\\.gserviceaccount\\.com$", email))])
+    error_message = "service_accounts must be e-mails of accounts of the project, as name@my-project.iam.gserviceaccount.com."
+  }
+  validation {
+    condition     = length(distinct(values(var.service_accounts))) == length(var.service_accounts)
+    error_message = "service_accounts must differ: one account with the rights of two has more than either needs."
+  }
+}
+
+variable "kms_key" {
+  description = "A key of Cloud KMS, in `region`, for topics, buckets, images and functions; default: Google's own keys."
+  type        = string
+  default     = null
+
+  validation {
+    condition     = var.kms_key == null || can(regex("^projects/[^/]+/locations/${var.region}/keyRings/[^/]+/cryptoKeys/[^/]+$", var.kms_key))
+    error_message = "kms_key must be projects/P/locations/REGION/keyRings/R/cryptoKeys/K, in the region of this deployment."
+  }
+}
+
+variable "vpc_connector" {
+  description = "A Serverless VPC Access connector for the functions' calls to private addresses; default: none."
+  type        = string
+  default     = null
+
+  validation {
+    condition     = var.vpc_connector == null || can(regex("^projects/[^/]+/locations/[^/]+/connectors/[^/]+$", var.vpc_connector))
+    error_message = "vpc_connector must be projects/P/locations/REGION/connectors/C."
+  }
+}
+
+variable "subnetwork" {
+  description = "The subnetwork of batches, with private Google access and ingress from itself; default: one is made."
+  type        = string
+  default     = null
+
+  validation {
+    condition     = var.subnetwork == null || can(regex("^projects/[^/]+/regions/${var.region}/subnetworks/[^/]+$", var.subnetwork))
+    error_message = "subnetwork must be projects/P/regions/REGION/subnetworks/S, in the region of this deployment."
+  }
+}
+
+variable "subnetwork_range" {
+  description = "The addresses of the subnetwork that is made, where none is given."
+  type        = string
+  default     = "10.97.0.0/20"
+
+  validation {
+    condition     = can(cidrhost(var.subnetwork_range, 0)) && try(tonumber(split("/", var.subnetwork_range)[1]) <= 24, false)
+    error_message = "subnetwork_range must be a range as 10.97.0.0/20, /24 or wider: every executor takes an address."
+  }
+}
+
+variable "batch_runtime_version" {
+  description = "The runtime of batches on Dataproc Serverless."
+  type        = string
+  default     = "3.0"
+
+  validation {
+    condition     = can(regex("^[3-9]\\.[0-9]+$", var.batch_runtime_version))
+    error_message = "batch_runtime_version must be 3.0 or later: the jobs are written for Spark 4."
+  }
+}
+
+variable "batch_ttl" {
+  description = "When a batch that still runs is ended, as 90m, 4h or 2d."
+  type        = string
+  default     = "4h"
+
+  validation {
+    condition     = can(regex("^[1-9][0-9]{0,3}[mhd]$", var.batch_ttl))
+    error_message = "batch_ttl must be a time as 90m, 4h or 2d."
+  }
+}
+
+variable "batch_properties" {
+  description = "Spark properties of batches, as { \"spark.executor.cores\" = \"8\" }."
+  type        = map(string)
+  default     = {}
+
+  validation {
+    condition     = alltrue([for name in keys(var.batch_properties) : can(regex("^(spark|dataproc)\\.[A-Za-z0-9_.-]+$", name))])
+    error_message = "batch_properties must be named spark.… or dataproc.…"
+  }
+}
+
+variable "batch_folders" {
+  description = "gs:// folders, besides the staging bucket, that batches may read and write; they are given the right to."
+  type        = list(string)
+  default     = []
+
+  validation {
+    condition     = alltrue([for name in var.batch_folders : can(regex("^gs://[a-z0-9][a-z0-9._-]+[a-z0-9](/[A-Za-z0-9_.=+@~-]+)*/?$", name))])
+    error_message = "batch_folders must be folders as gs://bucket/folder."
+  }
+}
+
+variable "staging_days" {
+  description = "Days after which what batches put into the staging bucket is deleted."
+  type        = number
+  default     = 7
+
+  validation {
+    condition     = var.staging_days >= 1 && floor(var.staging_days) == var.staging_days
+    error_message = "staging_days must be a whole number of days, at least 1: a batch needs its files while it runs."
+  }
+}
+
+variable "time_zone" {
+  description = "The time zone of the schedules, as Europe/Berlin."
+  type        = string
+  default     = "Etc/UTC"
+
+  validation {
+    condition     = can(regex("^[A-Za-z]+(/[A-Za-z0-9_+-]+)+$", var.time_zone))
+    error_message = "time_zone must be a name as Europe/Berlin or Etc/UTC."
+  }
+}
+
+variable "refresh_schedule" {
+  description = "When all views of all datasets are checked, as a net; null: never."
+  type        = string
+  default     = "17 3 * * *"
+
+  validation {
+    condition     = var.refresh_schedule == null || can(regex("^(\\S+ +){4}\\S+$", var.refresh_schedule))
+    error_message = "refresh_schedule must have the five fields of cron, as in 17 3 * * *."
+  }
+}
+
+variable "reconcile_schedules" {
+  description = "Batches at fixed times: for which table, when (cron), and the job's arguments, each a list of words."
+  type = list(object({
+    dataset   = string
+    table     = string
+    schedule  = string
+    job       = optional(string, "reconcile")
+    arguments = optional(map(list(string)), {})
+  }))
+  default = []
+
+  validation {
+    condition     = alltrue([for request in var.reconcile_schedules : can(regex("^(\\S+ +){4}\\S+$", request.schedule))])
+    error_message = "reconcile_schedules: each schedule must have the five fields of cron, as in 30 4 * * *."
+  }
+  validation {
+    condition     = alltrue([for request in var.reconcile_schedules : contains(var.datasets, request.dataset)])
+    error_message = "reconcile_schedules names a dataset that is not among `datasets`: its batch would be refused."
+  }
+  validation {
+    condition     = alltrue([for request in var.reconcile_schedules : contains(["reconcile", "compare"], request.job)])
+    error_message = "reconcile_schedules: job must be reconcile or compare."
+  }
+  validation {
+    condition     = alltrue([for request in var.reconcile_schedules : can(regex("^[\\p{L}\\p{N}_-]+$", request.table))])
+    error_message = "reconcile_schedules: table must be a base name, without dataset and version."
+  }
+  validation {
+    condition     = length(distinct([for r in var.reconcile_schedules : "${r.job} ${r.dataset}.${r.table}"])) == length(var.reconcile_schedules)
+    error_message = "reconcile_schedules names a table twice for the same job."
+  }
+}
+
+variable "alert_email" {
+  description = "Who is written to when something is wrong; default: nobody, incidents are in the console."
+  type        = string
+  default     = null
+
+  validation {
+    condition     = var.alert_email == null || can(regex("^[^@\\s]+@[^@\\s]+\\.[^@\\s]+$", var.alert_email))
+    error_message = "alert_email must be an e-mail address."
+  }
+}

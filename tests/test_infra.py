@@ -1,0 +1,220 @@
+"""The Terraform of infra/: formatted, valid by Google's own schema, and with the graph that it should have."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from terraforming import CACHE, ROOT, Outcome, Plan, Terraform, terraform  # noqa: F401
+
+INFRA = ROOT / "infra"
+FILES = sorted(path.name for path in (INFRA / "tests").glob("*.tftest.hcl"))
+RUN = re.compile(r'^run "(\w+)"', re.MULTILINE)
+
+AGENT = "serviceAccount:service-123456789012@gcp-sa-pubsub.iam.gserviceaccount.com"
+SINK = "serviceAccount:sink@gcp-sa-logging.iam.gserviceaccount.com"
+
+
+def account(purpose: str) -> str:
+    return f"serviceAccount:onefold-{purpose.replace('_', '-')}@my-project.iam.gserviceaccount.com"
+
+
+REFRESH, LAUNCH, BATCH, BUILD = map(account, ("refresh_view", "launch_batch", "batch", "build"))
+
+# Everything that anybody may do after `terraform apply` with two datasets and nothing else, and no more than that.
+GRANTS = {
+    ("topic table-created", "roles/pubsub.publisher", REFRESH),
+    ("topic schema-changes", "roles/pubsub.publisher", REFRESH),
+    ("topic dead-letter", "roles/pubsub.publisher", REFRESH),
+    ("topic dead-letter", "roles/pubsub.publisher", LAUNCH),
+    ("topic dead-letter", "roles/pubsub.publisher", AGENT),
+    ("topic table-created", "roles/pubsub.publisher", SINK),
+    ("subscription refresh-view", "roles/pubsub.subscriber", AGENT),
+    ("subscription launch-batch", "roles/pubsub.subscriber", AGENT),
+    ("service refresh-view", "roles/run.invoker", account("push_refresh_view")),
+    ("service launch-batch", "roles/run.invoker", account("push_launch_batch")),
+    ("account onefold-push-refresh-view", "roles/iam.serviceAccountOpenIdTokenCreator", AGENT),
+    ("account onefold-push-launch-batch", "roles/iam.serviceAccountOpenIdTokenCreator", AGENT),
+    ("account onefold-batch", "roles/iam.serviceAccountUser", LAUNCH),
+    ("dataset shop", "onefold_views", REFRESH),
+    ("dataset crm", "onefold_views", REFRESH),
+    ("dataset shop", "onefold_batch", BATCH),
+    ("dataset crm", "onefold_batch", BATCH),
+    ("dataset shop, staged tables only", "onefold_staging", BATCH),
+    ("dataset crm, staged tables only", "onefold_staging", BATCH),
+    ("project", "roles/bigquery.jobUser", REFRESH),
+    ("project", "roles/bigquery.jobUser", BATCH),
+    ("project", "onefold_launch", LAUNCH),
+    ("project", "roles/bigquery.readSessionUser", BATCH),
+    ("project, buckets of Onefold only", "roles/dataproc.worker", BATCH),
+    ("project", "roles/logging.logWriter", BUILD),
+    ("project, sources of functions only", "roles/storage.objectViewer", BUILD),
+    ("bucket my-project-onefold-artifacts", "roles/storage.objectViewer", BUILD),
+    ("bucket my-project-onefold-artifacts", "roles/storage.objectViewer", BATCH),
+    ("bucket my-project-onefold-staging", "roles/storage.objectUser", BATCH),
+    ("repository onefold", "roles/artifactregistry.writer", BUILD),
+}
+
+
+def on(kind: str, attribute: str) -> Callable[[dict[str, Any]], str]:
+    """What a grant is on: its kind, the last part of its name, and what its condition leaves of it."""
+
+    def place(grant: dict[str, Any]) -> str:
+        only = "".join(f", {condition['title']}" for condition in grant.get("condition") or ())
+        name = Path(grant[attribute]).name.partition("@")[0]
+        return f"{kind} {name}{only}".replace("project my-project", "project")
+
+    return place
+
+
+# What a grant of each type is on.
+PLACES: dict[str, Callable[[dict[str, Any]], str]] = {
+    "google_pubsub_topic_iam_member": on("topic", "topic"),
+    "google_pubsub_subscription_iam_member": on("subscription", "subscription"),
+    "google_cloud_run_service_iam_member": on("service", "service"),
+    "google_service_account_iam_member": on("account", "service_account_id"),
+    "google_bigquery_dataset_iam_member": on("dataset", "dataset_id"),
+    "google_project_iam_member": on("project", "project"),
+    "google_storage_bucket_iam_member": on("bucket", "bucket"),
+    "google_artifact_registry_repository_iam_member": on("repository", "repository"),
+}
+
+
+@pytest.fixture(scope="module")
+def tested(terraform: Terraform) -> Callable[[str], Outcome]:  # noqa: F811
+    return functools.cache(terraform.tested)
+
+
+@pytest.fixture
+def plan(tested: Callable[[str], Outcome]) -> Plan:
+    return tested("grants.tftest.hcl").plans["two_datasets"]
+
+
+def grants(plan: Plan) -> Iterator[tuple[str, str, str]]:
+    for type_ in sorted(plan.types):
+        if "_iam_" in type_ and not type_.endswith("custom_role"):
+            for grant in plan.of(type_).values():
+                yield PLACES[type_](grant), grant["role"].removeprefix("projects/my-project/roles/"), grant["member"]
+
+
+def test_it_is_formatted(terraform: Terraform) -> None:  # noqa: F811
+    done = terraform.run("fmt", "-check", "-diff", "-recursive")
+    assert done.returncode == 0, done.stdout
+
+
+def test_it_is_valid_by_the_schema_of_the_provider(terraform: Terraform) -> None:  # noqa: F811
+    done = terraform.run("validate")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_every_run_of_its_own_tests_passes(tested: Callable[[str], Outcome], file: str) -> None:
+    result = tested(file)
+    runs = RUN.findall((INFRA / "tests" / file).read_text())
+    assert runs
+    assert result.status == dict.fromkeys(runs, "pass"), result.said
+
+
+def test_everybody_may_do_what_he_needs_and_no_more(plan: Plan) -> None:
+    found = list(grants(plan))
+    assert sorted(found) == sorted(GRANTS)
+
+
+def test_everything_is_there_and_nothing_else(plan: Plan) -> None:
+    others = {type_: len(plan.of(type_)) for type_ in plan.types if not type_.endswith("_iam_member")}
+    assert others == {
+        "google_project_service": 15,
+        "google_pubsub_topic": 4,
+        "google_pubsub_subscription": 3,
+        "google_cloudfunctions2_function": 2,
+        "google_service_account": 6,
+        "google_project_iam_custom_role": 5,
+        "google_logging_project_sink": 1,
+        "google_storage_bucket": 2,
+        "google_storage_bucket_object": 2 + len(list((ROOT / "spark_jobs").glob("*.py"))),
+        "google_artifact_registry_repository": 1,
+        "google_compute_network": 1,
+        "google_compute_subnetwork": 1,
+        "google_compute_firewall": 1,
+        "google_cloud_scheduler_job": 2,
+        "google_monitoring_alert_policy": 4,
+        "google_monitoring_dashboard": 1,
+        "google_logging_metric": 5,
+    }
+
+
+def test_no_role_is_a_primitive_one_or_gives_data_of_the_whole_project(plan: Plan) -> None:
+    for place, role, _ in grants(plan):
+        assert role not in ("roles/owner", "roles/editor", "roles/viewer")
+        assert not role.startswith("roles/bigquery.data") or place.startswith("dataset")
+        assert not role.startswith("roles/storage") or place != "project"
+
+
+def test_the_condition_of_the_worker_leaves_two_buckets(plan: Plan) -> None:
+    (worker,) = (
+        grant for grant in plan.of("google_project_iam_member").values() if grant["role"] == "roles/dataproc.worker"
+    )
+    buckets = set(re.findall(r'"projects/_/buckets/([\w-]+)/?"', worker["condition"][0]["expression"]))
+    assert buckets == {"my-project-onefold-artifacts", "my-project-onefold-staging"}
+
+
+def test_nothing_that_holds_data_of_the_user_is_owned(tested: Callable[[str], Outcome]) -> None:
+    types = {type_ for file in FILES for plan in tested(file).plans.values() for type_ in plan.types}
+    owned = {type_ for type_ in types if type_.startswith("google_bigquery")}
+    assert owned == {"google_bigquery_dataset_iam_member", "google_bigquery_dataset_access"}
+    assert not {type_ for type_ in types if type_.endswith(("_iam_policy", "_iam_binding"))}, (
+        "these take away what others gave"
+    )
+
+
+def test_every_variable_and_every_output_is_described() -> None:
+    for file, kind in (("variables.tf", "variable"), ("outputs.tf", "output")):
+        blocks = re.split(rf"^{kind} ", (INFRA / file).read_text(), flags=re.MULTILINE)[1:]
+        assert blocks
+        for block in blocks:
+            assert "description = " in block.split("\n}")[0], block
+            assert kind == "output" or re.search(r"^  type +=", block, re.MULTILINE), block
+
+
+def test_every_validation_is_tried() -> None:
+    validated = {
+        block.split('"')[1]
+        for block in re.split(r"^variable ", (INFRA / "variables.tf").read_text(), flags=re.MULTILINE)[1:]
+        if "validation {" in block
+    }
+    tried = set(re.findall(r"expect_failures = \[var\.(\w+)\]", (INFRA / "tests" / "validation.tftest.hcl").read_text()))
+    assert tried == validated
+
+
+def checked(folder: Path) -> dict[str, Any]:
+    checkov = CACHE / "bin" / "checkov"
+    program = str(checkov) if checkov.exists() else shutil.which("checkov")
+    if not program:
+        pytest.skip("checkov is not here: .ci/terraform installs it")
+    command = [program, "--directory", str(folder), "--framework", "terraform", "--output", "json", "--skip-download"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, env={**os.environ})
+    report: dict[str, Any] = json.loads(done.stdout)
+    return report
+
+
+def names(report: dict[str, Any], kind: str) -> set[tuple[str, str]]:
+    return {(check["check_id"], check["resource"]) for check in report["results"][kind]}
+
+
+def test_static_checks_find_nothing_but_what_is_explained_and_every_explanation_is_needed(tmp_path: Path) -> None:
+    plain = tmp_path / "plain"
+    shutil.copytree(INFRA, plain, ignore=shutil.ignore_patterns(".terraform*"))
+    for path in plain.glob("*.tf"):
+        path.write_text(re.sub(r"^ *#checkov:skip=.*\n", "", path.read_text(), flags=re.MULTILINE))
+    report = checked(INFRA)
+    assert report["summary"]["passed"] > 0
+    assert names(report, "failed_checks") == set()
+    assert names(report, "skipped_checks") == names(checked(plain), "failed_checks")

@@ -1,0 +1,256 @@
+"""The Terraform against the code: what functions read is set, what they publish to exists, what is sent is understood."""
+
+from __future__ import annotations
+
+import ast
+import base64
+import dataclasses
+import functools
+import inspect
+import json
+import re
+import textwrap
+from pathlib import Path
+
+import pytest
+from terraforming import ROOT, Plan, Terraform, terraform  # noqa: F401
+
+from onefold.batch_settings import BatchSettings
+from onefold.batches import ARCHIVE, plan_batch
+from onefold.events import DatasetHint, parse_batch_request, parse_event
+from onefold.names import TableId, split_versioned_name
+from onefold.places import AllowedPlaces
+from onefold.settings import VARIABLES, Settings, load_settings
+from onefold.types import parse_type
+from onefold.versions import Column, Version
+from onefold.view import build_view
+
+FUNCTIONS = ("refresh_view", "launch_batch")
+# The file of the tables' settings is packaged, and is looked for where it then lies.
+NOT_SET = {"ONEFOLD_CONFIG"}
+CLASSES = {Settings: "ONEFOLD_", BatchSettings: "ONEFOLD_BATCH_"}
+# The variable that each field of the settings is read from; those of onefold.yaml have none.
+FIELDS = {
+    field.name: f"{start}{field.name.upper()}"
+    for class_, start in CLASSES.items()
+    for field in dataclasses.fields(class_)
+    if f"{start}{field.name.upper()}" in VARIABLES
+}
+
+
+@pytest.fixture(scope="module")
+def plan(terraform: Terraform) -> Plan:  # noqa: F811
+    """With every option, so that every variable has a value."""
+    return terraform.tested("options.tftest.hcl").plans["all_options"]
+
+
+def environment(plan: Plan, function: str) -> dict[str, str]:
+    (service,) = plan.of("google_cloudfunctions2_function")[f'function["{function}"]']["service_config"]
+    return dict(service["environment_variables"])
+
+
+@functools.cache
+def tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text())
+
+
+def modules(function: str) -> set[Path]:
+    """What a function runs of our code: its own file, and what that imports in turn."""
+    found: set[Path] = set()
+    waiting = [ROOT / "functions" / f"{function}.py"]
+    while waiting:
+        path = waiting.pop()
+        if path not in found and path.is_file():
+            found.add(path)
+            waiting += [
+                ROOT / folder / f"{name.replace('.', '/')}.py" for folder in (".", "functions") for name in imports(path)
+            ]
+    return found
+
+
+def imports(path: Path) -> set[str]:
+    nodes = list(ast.walk(tree(path)))
+    plain = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    return plain | {node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module}
+
+
+def attributes(node: ast.AST, owner: str) -> set[str]:
+    """What is asked of `owner`, or of anything's attribute of that name."""
+    found = [child for child in ast.walk(node) if isinstance(child, ast.Attribute)]
+    return {child.attr for child in found if name_of(child.value) == owner}
+
+
+def name_of(node: ast.expr) -> str | None:
+    return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else None
+
+
+def methods() -> dict[str, set[str]]:
+    """What each method of the settings reads of them."""
+    return {
+        name: attributes(ast.parse(textwrap.dedent(inspect.getsource(method))), "self")
+        for class_ in CLASSES
+        for name, method in inspect.getmembers(class_, inspect.isfunction)
+        if not name.startswith("__")
+    }
+
+
+def read(function: str) -> set[str]:
+    """The variables that a function's code reads, through the settings."""
+    settings = {ROOT / "onefold" / "settings.py", ROOT / "onefold" / "batch_settings.py"}
+    asked = set().union(*(attributes(tree(path), "settings") for path in modules(function) - settings))
+    waiting, found = list(asked), set()
+    while waiting:
+        name = waiting.pop()
+        waiting += methods().get(name, set()) - {name}
+        found |= {FIELDS[name]} & set(VARIABLES) if name in FIELDS else set()
+    return found
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_every_variable_that_a_function_reads_is_set_and_every_one_that_is_set_is_read(plan: Plan, function: str) -> None:
+    assert environment(plan, function).keys() == read(function)
+
+
+def test_between_them_the_functions_are_told_every_setting(plan: Plan) -> None:
+    told = set().union(*(environment(plan, function) for function in FUNCTIONS))
+    assert told == set(VARIABLES) - NOT_SET
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_the_settings_are_valid_and_say_what_was_asked_for(plan: Plan, function: str) -> None:
+    settings = load_settings(environment(plan, function))
+    assert settings.project == "my-project"
+    assert settings.datasets == frozenset({"shop", "crm"})
+    if function == "refresh_view":
+        assert (settings.view_dataset, settings.view_name) == ("{dataset}_unified", "{table}_all")
+        return
+    settings.batch.check_complete()
+    assert settings.batch.properties == {"spark.executor.cores": "8", "spark.jars": "gs://a/b.jar,gs://a/c.jar"}
+    assert settings.batch.folders == (
+        "gs://my-project-eu-onefold-staging",
+        "gs://exports/shop",
+        "gs://exports/crm",
+        "gs://archive/base",
+    )
+    assert settings.batch.subnet == "projects/host/regions/europe-west1/subnetworks/given"
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_every_topic_that_a_function_publishes_to_exists_and_is_granted_and_no_other(plan: Plan, function: str) -> None:
+    told = environment(plan, function)
+    named = {told[name] for name in read(function) if name.startswith("ONEFOLD_TOPIC_")}
+    assert named <= {topic["name"] for topic in plan.of("google_pubsub_topic").values()}
+    email = next(iter(plan.of("google_cloudfunctions2_function")[f'function["{function}"]']["service_config"]))[
+        "service_account_email"
+    ]
+    grants = plan.of("google_pubsub_topic_iam_member").values()
+    granted = {f"eu-{Path(grant['topic']).name}" for grant in grants if grant["member"] == f"serviceAccount:{email}"}
+    assert granted == named
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_every_function_is_an_entry_point_of_the_package(plan: Plan, function: str) -> None:
+    (build,) = plan.of("google_cloudfunctions2_function")[f'function["{function}"]']["build_config"]
+    exported = next(
+        node.value
+        for node in tree(ROOT / "functions" / "main.py").body
+        if isinstance(node, ast.Assign) and name_of(node.targets[0]) == "__all__"
+    )
+    assert build["entry_point"] in ast.literal_eval(exported)
+
+
+def test_the_jobs_are_uploaded_where_batches_look_for_them(plan: Plan) -> None:
+    code = environment(plan, "launch_batch")["ONEFOLD_BATCH_CODE"]
+    objects = plan.of("google_storage_bucket_object").values()
+    uploaded = {f"gs://{object_['bucket']}/{object_['name']}" for object_ in objects}
+    jobs = {path.name for path in (ROOT / "spark_jobs").glob("*.py")}
+    assert {f"{code}/{name}" for name in {*jobs, ARCHIVE}} <= uploaded
+
+
+def sink_pattern(plan: Plan) -> re.Pattern[str]:
+    (sink,) = plan.of("google_logging_project_sink").values()
+    return re.compile(re.findall(r'protoPayload\.resourceName=~"([^"]+)"', sink["filter"])[0])
+
+
+TABLES = (
+    "customer_v_5b6ffe5fb", "customer_vip_v_1a2b", "größe_v_1", "a-b_v_Z9", "customer_v_a_v_b",
+    "customer", "customer_v_", "customer_v_backup_old", "_v_abc", "customer_unified", "customer_current", "customer_base",
+    "customer_merges",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_the_sink_tells_of_versioned_tables_and_of_no_others(plan: Plan, table: str) -> None:
+    told = sink_pattern(plan).search(f"projects/my-project/datasets/shop/tables/{table}")
+    assert bool(told) == bool(split_versioned_name(table))
+
+
+@pytest.mark.usefixtures("small_texts")
+def test_the_sink_tells_of_no_view_that_a_refresh_writes(plan: Plan) -> None:
+    settings = load_settings(environment(plan, "refresh_view"))
+    base = TableId("my-project", "shop", "customer")
+    versions = tuple(Version(f"v{number}", (Column("id", parse_type("STRING")),)) for number in range(20))
+    view = build_view(settings.view_of(base), base, versions, settings.rules_for(base))
+    assert view.leaves
+    for id_ in (view.id, *(leaf.id for leaf in view.leaves)):
+        assert not sink_pattern(plan).search(f"projects/{id_.project}/datasets/{id_.dataset}/tables/{id_.table}")
+
+
+@pytest.mark.parametrize("dataset", ["other", "shop2", "my_shop"])
+def test_the_sink_tells_of_no_other_dataset(plan: Plan, dataset: str) -> None:
+    assert not sink_pattern(plan).search(f"projects/my-project/datasets/{dataset}/tables/customer_v_abc")
+
+
+def sent(plan: Plan) -> dict[str, list[bytes]]:
+    """The messages of the schedules, by the topic's purpose."""
+    found: dict[str, list[bytes]] = {}
+    for job in plan.of("google_cloud_scheduler_job").values():
+        (target,) = job["pubsub_target"]
+        found.setdefault(Path(target["topic_name"]).name, []).append(base64.b64decode(target["data"]))
+    return found
+
+
+def test_the_schedules_send_what_the_functions_understand(plan: Plan) -> None:
+    messages = sent(plan)
+    assert [parse_event(data) for data in messages["table-created"]] == [DatasetHint("crm"), DatasetHint("shop")]
+    requests = {request.table: request for request in map(parse_batch_request, messages["batch-requests"])}
+    assert requests.keys() == {"customer", "größe"}
+    settings = load_settings(environment(plan, "launch_batch"))
+    places = AllowedPlaces("my-project", settings.datasets, settings.batch)
+    batch = plan_batch(requests["größe"], "1", settings.batch, places)
+    assert batch.arguments[:3] == ("--keys=a,b", "--mode=rebuild", "--changes=bigquery:shop.größe")
+
+
+def test_metrics_and_alerts_ask_for_fields_and_events_that_the_log_has(plan: Plan) -> None:
+    filters = [metric["filter"] for metric in plan.of("google_logging_metric").values()]
+    for policy in plan.of("google_monitoring_alert_policy").values():
+        filters += [found["filter"] for condition in policy["conditions"] for found in condition["condition_matched_log"]]
+    text = "\n".join((ROOT / "onefold" / name).read_text() for name in ("deliveries.py", "launching.py", "receiving.py"))
+    events = set(re.findall(r'jsonPayload\.event="(\w+)"', "\n".join(filters)))
+    assert events == {"refreshed", "launched"}
+    for event in events:
+        assert f'"{event}"' in text
+    asked = set(re.findall(r"jsonPayload\.(\w+)", json.dumps(plan.changes)))
+    for field in asked:
+        assert re.search(rf'\b{field}=|"{field}"', text), field
+
+
+def test_the_dashboard_is_one_that_monitoring_can_read(plan: Plan) -> None:
+    (dashboard,) = plan.of("google_monitoring_dashboard").values()
+    tiles = json.loads(dashboard["dashboard_json"])["mosaicLayout"]["tiles"]
+    places = [(tile["xPos"], tile["yPos"]) for tile in tiles]
+    assert len(set(places)) == len(places) == 7
+    metrics = {f"logging.googleapis.com/user/{metric['name']}" for metric in plan.of("google_logging_metric").values()}
+    shown = set(re.findall(r'metric\.type=\\"([^\\]+)\\"', dashboard["dashboard_json"]))
+    assert {name for name in shown if "/user/" in name} == metrics
+
+
+def test_a_batch_may_drop_what_it_stages_and_nothing_that_has_landed(plan: Plan) -> None:
+    made = set(re.findall(r'_create\([^,]+, "(\w+)"', (ROOT / "onefold" / "spark" / "tables.py").read_text()))
+    members = plan.of("google_bigquery_dataset_iam_member")
+    for member in (members['staging["shop"]'], members['staging["crm"]']):
+        (condition,) = member["condition"]
+        named = set(re.findall(r"\{table\}_(\w+)_\"", condition["expression"]))
+        assert named == made
+    roles = plan.of("google_project_iam_custom_role")
+    assert [name for name, role in roles.items() if "bigquery.tables.delete" in role["permissions"]] == ["staging", "views"]
