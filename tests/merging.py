@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 
 from changelogs import Row, land_changes, oracle
@@ -142,7 +142,3 @@ class MortalWarehouse(EmulatedWarehouse):
         self._left -= 1
         if self._left == 0:
             raise KilledError
-
-
-def hours(count: int) -> timedelta:
-    return timedelta(hours=count)

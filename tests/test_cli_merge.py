@@ -35,7 +35,7 @@ def test_merge_takes_a_copy_of_the_source_first_and_purges_last(run: Run, datase
     dataset.land("copy", CUSTOMER, "1, 'a'", "2, 'b'")
     options = ("--keys", "id", "--from-snapshot", "copy", "--at", "2", "--purge-tombstones-after", 30, "--json")
     told = run("merge", dataset.name, "customer", *options).json
-    assert (told["base"], told["keys"], told["view"]) == (f"local.{dataset.name}.customer_base", ["id"], None)
+    assert (told["base"], told["key"], told["view"]) == (f"local.{dataset.name}.customer_base", ["id"], None)
     assert (told["snapshot"]["written"], told["written"], told["purged"]) == (2, 1, 1)
     again = run("merge", dataset.name, "customer", "--purge-tombstones-after", 30).out
     assert "1 keys not inserted, at or below the floor of a purge" in again

@@ -16,10 +16,13 @@ from rich.console import Console
 
 from onefold.errors import Rejected
 from onefold.local import demo
+from onefold.local.java import java_hint
 from onefold.local.stack import told_errors
 
 COMMAND = [sys.executable, "-c", "from onefold.cli import main; main()", "demo"]
-SECONDS = 120
+SECONDS = 400
+WITHOUT_JAVA = {"JAVA_HOME": "/nowhere"}
+"""Ends the demo before the batches, which take the most time of it."""
 
 
 def environ(**more: str) -> dict[str, str]:
@@ -54,7 +57,8 @@ def until(condition: object, seconds: float = 30) -> bool:
 
 
 def test_it_shows_each_version_with_its_changes_and_cuts_nothing_at_80_columns(tmp_path: Path) -> None:
-    shown = run_demo(tmp_path)
+    shown = run_demo(tmp_path, **WITHOUT_JAVA)
+    assert "Run: sudo apt-get" in shown
     assert shown.count(" appears ─") == 6
     assert shown.count("changes of the schema") == 6
     assert "paused becomes a count of pauses, a currency is added, note is dropped\n" in shown
@@ -65,15 +69,25 @@ def test_it_shows_each_version_with_its_changes_and_cuts_nothing_at_80_columns(t
     assert max(len(line) for line in shown.splitlines() if line.startswith(("│", "┏"))) <= 80
 
 
+def test_it_merges_a_change_log_in_two_batches_and_again(tmp_path: Path) -> None:
+    if hint := java_hint():
+        pytest.skip(hint)
+    shown = " ".join(run_demo(tmp_path).split())
+    assert shown.count(": SUCCEEDED") == 4
+    assert "│ rows │ 224 │ 224 │" in shown
+    assert "Run again, both batches change nothing: all 465 rows" in shown
+    assert "GOAWAY" not in shown
+
+
 def test_it_follows_neither_the_settings_nor_the_proxy_of_its_user(tmp_path: Path) -> None:
     (tmp_path / "onefold.yaml").write_text("tables: {customer: {retire: [abc]}}")
     settings = {"ONEFOLD_VIEW_NAME": "{table}_all", "ONEFOLD_CONFIG": "nowhere.yaml", "ONEFOLD_TOPIC_DEAD_LETTER": "a"}
     proxies = dict.fromkeys(("http_proxy", "HTTP_PROXY", "https_proxy"), "http://127.0.0.1:9")
-    assert "after: customer_unified, 4 rows" in run_demo(tmp_path, **settings, **proxies)
+    assert "after: customer_unified, 4 rows" in run_demo(tmp_path, **settings, **proxies, **WITHOUT_JAVA)
 
 
 def test_it_runs_in_a_terminal_of_ascii(tmp_path: Path) -> None:
-    assert "caf?" in run_demo(tmp_path, LANG="C", PYTHONIOENCODING="ascii")
+    assert "caf?" in run_demo(tmp_path, LANG="C", PYTHONIOENCODING="ascii", **WITHOUT_JAVA)
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])

@@ -17,6 +17,10 @@ CORE = (
     "columns_file", "position", "digest", "changelog", "current", "workload", "jobs",
     "batch_settings", "places", "batches", "base", "merges", "pending", "retyping",
 )  # fmt: skip
+USE_CASES = (
+    "refresh", "receiving", "deliveries", "launching", "warehouse", "settings", "planning", "following", "merging",
+    "reconcile",
+)  # fmt: skip
 STANDARD = sys.stdlib_module_names
 
 
@@ -38,7 +42,7 @@ def test_the_core_imports_only_itself_and_the_standard_library(module: str) -> N
 
 
 def test_no_use_case_imports_an_adapter_of_a_cloud() -> None:
-    for module in ("refresh", "receiving", "deliveries", "launching", "warehouse", "settings", "planning", "following", "merging", "reconcile"):
+    for module in USE_CASES:
         assert not any(name.startswith("google") for name in imports(ROOT / "onefold" / f"{module}.py"))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from changelogs import change
 from emulator import EmulatedDataset
+from google.auth.credentials import AnonymousCredentials
 from google.cloud import bigquery
 from merging import CUSTOMER, LONG_AGO, Shop
 
@@ -151,7 +152,7 @@ def test_what_bigquery_tells_of_a_merge_is_told() -> None:
         "configuration": {"query": {"query": "MERGE"}},
         "statistics": {"query": {"numDmlAffectedRows": "5", "dmlStats": {"insertedRowCount": "3", "updatedRowCount": "2"}}},
     }
-    client = bigquery.Client(project="p", credentials=None, _http=object())
+    client = bigquery.Client(project="p", credentials=AnonymousCredentials())  # type: ignore[no-untyped-call]
     assert written(bigquery.QueryJob.from_api_repr(resource, client)) == Written(5, 3, 2)
     del resource["statistics"]["query"]["dmlStats"]  # type: ignore[index]
     assert written(bigquery.QueryJob.from_api_repr(resource, client)) == Written(5, None, None)

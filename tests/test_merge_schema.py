@@ -124,7 +124,8 @@ def test_a_merge_that_is_killed_after_any_write_and_run_again_ends_the_same(
     shop.land("a", *first, at=LONG_AGO)
     assert run_until_it_gets_through(shop) > 3
     shop.create("c", {**CUSTOMER, **second})
-    shop.land("c", change("UPDATE-INSERT", "3", id=1, name="new", **dict.fromkeys(second)), at=LONG_AGO)
+    others: dict[str, Any] = dict.fromkeys(second)
+    shop.land("c", change("UPDATE-INSERT", "3", id=1, name="new", **others), at=LONG_AGO)
     shop.land("a", change("INSERT", "2", id=2, name="late", seen=None, flag=None))
     assert run_until_it_gets_through(shop) > 1
     assert [(row["id"], row["name"]) for row in shop.people_see()] == [(1, "new")]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -13,7 +15,7 @@ from onefold.base import base_of
 from onefold.conversions import convert
 from onefold.retyping import follow, keeps_values
 from onefold.rules import Rules
-from onefold.types import Scalar, parse_type
+from onefold.types import Scalar, Type, parse_type
 from onefold.versions import Column, fold
 
 
@@ -53,27 +55,27 @@ CHAINS = [(a, b, c) for a in ABOVE for b in ABOVE[a] for c in ABOVE.get(b, ()) i
 
 @pytest.mark.parametrize(("landed", "old", "new"), CHAINS)
 def test_what_is_said_to_keep_values_does(judge: Judge, landed: str, old: str, new: str) -> None:
-    types = tuple(map(parse_type, (landed, old, new)))
-    for wrapped in (types, tuple(parse_type(f"STRUCT<a {type_}, b ARRAY<{type_}>>") for type_ in types)):
-        if not keeps_values(*wrapped):
-            continue
-        first, between, last = wrapped
-        cells = [
-            cell if wrapped is types else f"STRUCT({cell}, [{cell}])"
-            for cell in (*EXTREMES[landed], f"CAST(NULL AS {landed})")
-        ]
-        cells = cells if wrapped is types else cells[:-1]
-        rows = " UNION ALL ".join(f"SELECT CAST({cell} AS {first}) AS x" for cell in cells)
-        two_steps, one_step = convert(convert("t.x", first, between), between, last), convert("t.x", first, last)
+    types = (parse_type(landed), parse_type(old), parse_type(new))
+    literals = [*EXTREMES[landed], f"CAST(NULL AS {landed})"]
+    check_chain(judge, types, literals)
+    first, between, last = (parse_type(f"STRUCT<a {type_}, b ARRAY<{type_}>>") for type_ in types)
+    check_chain(judge, (first, between, last), [f"STRUCT({literal}, [{literal}])" for literal in EXTREMES[landed]])
+
+
+def check_chain(judge: Judge, types: tuple[Type, Type, Type], literals: Sequence[str]) -> None:
+    landed, old, new = types
+    if keeps_values(landed, old, new):
+        rows = " UNION ALL ".join(f"SELECT CAST({literal} AS {landed}) AS x" for literal in literals)
+        two_steps, one_step = convert(convert("t.x", landed, old), old, new), convert("t.x", landed, new)
         assert all(one == other for one, other in judge.rows(f"SELECT {two_steps}, {one_step} FROM ({rows}) AS t"))
 
 
 def test_some_chains_keep_values_and_some_do_not() -> None:
-    kept = {chain for chain in CHAINS if keeps_values(*map(parse_type, chain))}
+    kept = {(a, b, c) for a, b, c in CHAINS if keeps_values(parse_type(a), parse_type(b), parse_type(c))}
     assert ("INT64", "NUMERIC", "STRING") in kept
     assert ("DATE", "DATETIME", "TIMESTAMP") in kept
     assert not kept & {("BOOL", "INT64", "STRING"), ("DATE", "DATETIME", "STRING"), ("DATETIME", "TIMESTAMP", "STRING")}
-    assert not keeps_values(*map(parse_type, ("DATE", "DATETIME", "TIMESTAMP")), zone="Europe/Berlin")
+    assert not keeps_values(Scalar("DATE"), Scalar("DATETIME"), Scalar("TIMESTAMP"), zone="Europe/Berlin")
 
 
 integers = st.integers(-(2**63), 2**63 - 1).map(lambda number: f"CAST('{number}' AS INT64)")

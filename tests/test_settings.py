@@ -196,7 +196,8 @@ def test_the_file_is_found_by_its_name_by_the_variable_or_by_the_caller() -> Non
     assert load_settings({"ONEFOLD_CONFIG": "named.yaml"}, Path("given.yaml")).rules.version_column == "c"
 
 
-TOP = "conversions, tables, time_zone, version_column"
+TOP = "conversions, overlap_minutes, tables, time_zone, version_column"
+BELOW = "conversions, keys, overlap_minutes, retire, time_zone, types, version_column"
 ZONE = "is unknown; write a tz database name, as Europe/Berlin, or '+01:00' in quotes"
 QUOTES = "is not a text; put it in quotes"
 
@@ -226,8 +227,8 @@ QUOTES = "is not a text; put it in quotes"
         ),
         ("tables: {a-b.customer: }", ["tables: dataset 'a-b' is not a valid name: use letters, digits and underscores"]),
         (
-            "tables: {customer: {keys: [id]}}",
-            ["tables.customer.keys is not a setting; known are conversions, retire, time_zone, types, version_column"],
+            "tables: {customer: {key: [id]}}",
+            [f"tables.customer.key is not a setting; known are {BELOW}"],
         ),
         ("tables: {customer: {types: []}}", ["tables.customer.types must be a mapping"]),
         (

@@ -40,7 +40,10 @@ MORE = {
         "NUMERIC '100000000000000000000'", "NUMERIC '9223372036854775808'", "NUMERIC '123456789.123456789'",
         "NUMERIC '9007199254740992.5'", "NUMERIC '-0.000000001'", "NUMERIC '1e18'", "NUMERIC '-12345678901234567890'",
     ),
-    "BIGNUMERIC": ("BIGNUMERIC '1e38'", "BIGNUMERIC '-1e-38'", "BIGNUMERIC '9223372036854775808'", "BIGNUMERIC '-0.5'"),
+    "BIGNUMERIC": (
+        "BIGNUMERIC '1e38'", "BIGNUMERIC '-1e-38'", "BIGNUMERIC '9223372036854775808'", "BIGNUMERIC '-0.5'",
+        "BIGNUMERIC '18446744073709550000'", "BIGNUMERIC '18446744073709600000'", "BIGNUMERIC '-9223372036854780000'",
+    ),
     "FLOAT64": ("0.1 + 0.7", "1e20", "1e-5", "-1e-7", "POW(2, -44)", "123456789012345.125"),
     "TIMESTAMP": ("TIMESTAMP '1582-10-10 00:00:00.1+00'", "TIMESTAMP '0001-01-01 00:00:00.000001+00'"),
     "DATETIME": ("DATETIME '0004-02-29 23:59:59.5'", "DATETIME '1900-01-01 00:00:00.12'"),
@@ -63,7 +66,7 @@ def cases() -> dict[tuple[str, str], Case]:
         found.append((f"ARRAY<{source}>", f"ARRAY<{target}>", ("[]", f"[{', '.join(literals(source))}]")))
     for source in SCALARS:
         structs = [f"STRUCT({value} AS f)" for value in (f"CAST(NULL AS {source})", *literals(source))]
-        targets = ("JSON", "STRING", "ARRAY<JSON>", "STRUCT<z STRING, F STRING>")
+        targets = ("JSON", "STRING", "STRUCT<z STRING, F STRING>")
         found += [(f"STRUCT<f {source}>", target, structs) for target in targets]
         found.append((f"ARRAY<STRUCT<f {source}>>", "ARRAY<STRING>", [f"[{', '.join(structs)}]"]))
         array = f"STRUCT<f ARRAY<{source}>>"
@@ -115,7 +118,7 @@ def test_the_comparison_sees_a_difference(spark: SparkSession, judge: Judge) -> 
     assert faults_of(spark, judge, [some]) == [["0.5: 0.5 is not 0.5 ", "1e20: 1e+20 is not 1e+20 "]]
 
 
-@settings(derandomize=True, deadline=None, max_examples=3, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
+@settings(derandomize=True, deadline=None, max_examples=2, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
 @given(st.data())
 def test_generated_values_of_generated_types_too(spark: SparkSession, judge: Judge, data: st.DataObject) -> None:
     some = []

@@ -106,7 +106,7 @@ def _table(text: str, beside: TableId) -> TableId:
 def _as_dict(done: Merged) -> dict[str, Any]:
     return {
         "base": str(done.plan.base.id),
-        "keys": list(done.plan.base.keys),
+        "key": list(done.plan.base.keys),
         **asdict(done.counts),
         "snapshot": asdict(done.snapshot) if done.snapshot else None,
         "purged": done.purged,

@@ -109,10 +109,23 @@ def base_rows(base: Base, unified: Sequence[Column]) -> DataFrame:
     )
 
 
-def repeated_keys(rows: DataFrame, keys: Sequence[str], most: int = 3) -> list[str]:
-    """Some keys that more than one row has, as text."""
-    by_key = rows.groupBy(*(named(key) for key in keys)).count().where(F.col("count") > 1).limit(most)
-    return [", ".join(str(row[key]) for key in keys) for row in by_key.collect()]
+@dataclass(frozen=True)
+class KeyCounts:
+    """repeated: some keys that more than one row has, as text."""
+
+    rows: int
+    live: int
+    repeated: tuple[str, ...]
+
+
+def count_keys(rows: DataFrame, keys: Sequence[str], most: int = 3) -> KeyCounts:
+    by_key = rows.groupBy(*(named(key) for key in keys)).agg(
+        F.count("*").alias("_rows"), F.count_if(~named(DELETED)).alias("_live")
+    )
+    shown = F.concat_ws(", ", *(F.coalesce(named(key).cast("string"), F.lit("NULL")) for key in keys))
+    repeated = F.slice(F.collect_set(F.when(named("_rows") > 1, shown)), 1, most)
+    (row,) = by_key.agg(F.sum("_rows"), F.sum("_live"), repeated).collect()
+    return KeyCounts(row[0] or 0, row[1] or 0, tuple(sorted(row[2])))
 
 
 def _folded(keys: Sequence[str]) -> set[str]:

@@ -14,9 +14,10 @@ from onefold.errors import InvalidInput
 from onefold.jobs import CompareArguments, Uri, uris_of
 from onefold.row_files import CSV
 from onefold.spark.comparing import Compared, compare_sides
+from onefold.spark.files import reading
 from onefold.spark.filesystem import Folder
 from onefold.spark.output import SUCCESS, Manifest, finish, is_done, write_base
-from onefold.spark.sides import Opened, TablesOfBigQuery, open_folder, reading, without_blanks
+from onefold.spark.sides import Opened, TablesOfBigQuery, open_folder, without_blanks
 from onefold.types import STRING
 from onefold.versions import Column
 

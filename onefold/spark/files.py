@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
+from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, DataFrameReader, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
@@ -22,7 +24,22 @@ _KINDS = {".parquet": "parquet", ".jsonl": "json", ".json": "json", ".ndjson": "
 
 _METADATA = ("uuid", "source_timestamp", "change_sequence_number", "change_type", "sort_keys")
 _TIME = "source_timestamp"
+_BROKEN_FILE = ("FAILED_READ_FILE", "MALFORMED", "is not a Parquet file")
 _TEXTS = {"sort_keys": t.ArrayType(t.StringType())}
+
+
+@contextmanager
+def reading(what: str) -> Iterator[None]:
+    """Spark's complaint of a file that is not what its name says, which often comes only when the rows are wanted."""
+    try:
+        yield
+    except (PySparkException, Py4JJavaError) as error:
+        complaint = next((line for line in str(error).splitlines() if any(name in line for name in _BROKEN_FILE)), None)
+        if complaint is None:
+            raise
+        # Without the names of Java's classes before it.
+        told = complaint[max(0, complaint.find("[")) :].strip()
+        raise InvalidInput(f"{what} cannot be read: {told}") from error
 
 
 def read_folder(spark: SparkSession, uri: str, wanted: Sequence[str] = ()) -> Landed:
@@ -36,8 +53,11 @@ def read_folder(spark: SparkSession, uri: str, wanted: Sequence[str] = ()) -> La
     """
     kind = _kind(uri, rows_in(Folder(spark, uri)))
     try:
-        frame = _reader(spark).option("mergeSchema", "true").parquet(uri) if kind == "parquet" else _read_json(spark, uri)
-        empty = _empty_columns(spark, uri, frame, wanted) if kind == "json" else frozenset()
+        with reading(uri):
+            frame = (
+                _reader(spark).option("mergeSchema", "true").parquet(uri) if kind == "parquet" else _read_json(spark, uri)
+            )
+            empty = _empty_columns(spark, uri, frame, wanted) if kind == "json" else frozenset()
     except PySparkException as error:
         raise InvalidInput(f"{uri} cannot be read: {_first_line(error)}") from error
     return in_held_form(uri, frame, empty)
@@ -79,8 +99,8 @@ def _suffix(path: str) -> str:
 
 def _read_json(spark: SparkSession, uri: str) -> DataFrame:
     """Numbers are exact, text is text (no guessing of times), and a line that is no JSON is an error, not a row of NULLs."""
-    strict = _reader(spark).option("mode", "FAILFAST").option("prefersDecimal", "true")
-    found = {field.name: field.dataType for field in strict.option("dropFieldIfAllNull", "true").json(uri).schema.fields}
+    strict = _reader(spark).option("mode", "FAILFAST")
+    found = {field.name: field.dataType for field in _json_schema(strict, uri).fields}
     metadata = next((name for name in found if fold_case(name) == METADATA), None)
     if metadata is None or not isinstance(found[metadata], t.StructType):
         return strict.schema(_in_order(spark, uri, found)).json(uri)
@@ -92,10 +112,47 @@ def _read_json(spark: SparkSession, uri: str) -> DataFrame:
     return frame.withColumn(metadata, F.when(whole.isNotNull(), with_time))
 
 
+def _json_schema(reader: DataFrameReader, uri: str) -> t.StructType:
+    """What Spark finds, with fractions as decimals. It would take text of digits for decimals too, so it looks twice."""
+    reader = reader.option("dropFieldIfAllNull", "true")
+    plain = reader.json(uri).schema
+    if not _holds_fractions(plain):
+        return plain
+    try:
+        exact = reader.option("prefersDecimal", "true").json(uri).schema
+    except PySparkException:  # 1e20 has a negative scale, which no decimal of Spark's has
+        return plain
+    finally:
+        reader.option("prefersDecimal", "false")
+    merged = _with_decimals(plain, exact)
+    return merged if isinstance(merged, t.StructType) else plain
+
+
+def _holds_fractions(type_: t.DataType) -> bool:
+    match type_:
+        case t.StructType():
+            return any(_holds_fractions(field.dataType) for field in type_.fields)
+        case t.ArrayType():
+            return _holds_fractions(type_.elementType)
+        case _:
+            return type_ == t.DoubleType()
+
+
+def _with_decimals(plain: t.DataType, exact: t.DataType) -> t.DataType:
+    """The plain type, with a decimal wherever that is DOUBLE and all values are exact as one."""
+    if isinstance(plain, t.StructType) and isinstance(exact, t.StructType):
+        found = {field.name: field.dataType for field in exact.fields}
+        fields = [(field.name, _with_decimals(field.dataType, found.get(field.name, field.dataType))) for field in plain]
+        return t.StructType([t.StructField(name, type_) for name, type_ in fields])
+    if isinstance(plain, t.ArrayType) and isinstance(exact, t.ArrayType):
+        return t.ArrayType(_with_decimals(plain.elementType, exact.elementType))
+    return exact if plain == t.DoubleType() and isinstance(exact, t.DecimalType) else plain
+
+
 def _in_order(spark: SparkSession, uri: str, types: Mapping[str, t.DataType]) -> t.StructType:
     """Spark sorts the fields that it finds: those of the first line come as they stand there."""
-    first = _reader(spark).text(uri).first()
-    written = json.loads(first[0]) if first else {}
+    first = _reader(spark).text(uri).where("trim(value) LIKE '{%'").first()
+    written = list(json.loads(first[0])) if first else []
     names = [name for name in written if name in types] + [name for name in types if name not in written]
     return t.StructType([t.StructField(name, types[name]) for name in names])
 

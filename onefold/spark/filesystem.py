@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
+
+from onefold.errors import InvalidInput
 
 
 @dataclass(frozen=True)
@@ -52,11 +55,19 @@ class Folder:
         return bool(self._system.exists(self._inner(name)))
 
     def read(self, name: str) -> str:
-        stream = self._system.open(self._inner(name))
+        """A small file.
+
+        Raises:
+            InvalidInput: it cannot be read, as where its checksum is another one.
+        """
         try:
-            return str(self._jvm.org.apache.commons.io.IOUtils.toString(stream, "UTF-8"))
-        finally:
-            stream.close()
+            stream = self._system.open(self._inner(name))
+            try:
+                return str(self._jvm.org.apache.commons.io.IOUtils.toString(stream, "UTF-8"))
+            finally:
+                stream.close()
+        except Py4JJavaError as error:
+            raise InvalidInput(f"{self.uri}/{name} cannot be read: {error.java_exception.getMessage()}") from error
 
     def write(self, name: str, text: str) -> None:
         """A small file, whole or not at all on an object store."""

@@ -6,7 +6,7 @@ Both are the same join, so any order, any repetition and any split of the change
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pyspark.sql import Column as Value
@@ -20,11 +20,13 @@ from onefold.spark.expressions import named
 CHANGES, DISPUTED, UNPLACED = "_onefold_changes", "_onefold_disputed", "_onefold_unplaced"
 """Beside each winner: how many changes its key has, how many of them share their position with another one that has other
 content (the digest decides between them), and how many came without a sequence."""
-COUNTERS = (CHANGES, DISPUTED, UNPLACED)
+
+BASE_POSITION, BASE_DELETED = "_onefold_base_position", "_onefold_base_deleted"
+"""Beside each winner: what the base has for its key."""
 
 _WITHOUT_SEQUENCE = "0 "
-FEW_BYTES = 64 * 2**20
-"""Winners up to this size in memory are sent to every worker, and the base stays where it is; measured."""
+_ENTRY_BYTES = 64
+"""What a key takes in a table of hashes beside its own letters."""
 
 
 def fold_changes(changes: DataFrame, keys: Sequence[str]) -> DataFrame:
@@ -54,7 +56,10 @@ def disputes(one: Value, other: Value) -> Value:
 
 @dataclass(frozen=True)
 class Folded:
-    """The winners among the changes, held in memory or on disk, and what was counted while they were found."""
+    """The winners among the changes, held in memory or on disk, and what was counted while they were found.
+
+    key_bytes: about what their keys take in memory.
+    """
 
     rows: DataFrame
     keys: tuple[str, ...]
@@ -64,85 +69,72 @@ class Folded:
     unplaced: int
     deletions: int
     null_keys: int
-
-    @property
-    def size(self) -> int:
-        """Bytes in memory."""
-        plan = self.rows._jdf.queryExecution().optimizedPlan()
-        return int(str(plan.stats().sizeInBytes()))
+    key_bytes: int
 
 
 def count_winners(winners: DataFrame, keys: Sequence[str]) -> Folded:
     """Do the work of the fold, once."""
     held = winners.persist()
-    null_key = functools.reduce(Value.__or__, (named(key).isNull() for key in keys))
+    key = [named(name) for name in keys]
+    sizes = (F.coalesce(F.length(value.cast("string")), F.lit(0)) + _ENTRY_BYTES for value in key)
     (row,) = held.agg(
         F.count("*"),
-        *(F.coalesce(F.sum(named(name)), F.lit(0)) for name in COUNTERS),
+        *(_total(named(name)) for name in (CHANGES, DISPUTED, UNPLACED)),
         F.count_if(named(DELETED)),
-        F.count_if(null_key),
+        F.count_if(functools.reduce(Value.__or__, (value.isNull() for value in key))),
+        _total(functools.reduce(Value.__add__, sizes)),
     ).collect()
-    return Folded(held.drop(*COUNTERS), tuple(keys), *row)
+    return Folded(held.drop(CHANGES, DISPUTED, UNPLACED), tuple(keys), *row)
+
+
+def _total(x: Value) -> Value:
+    return F.coalesce(F.sum(x), F.lit(0))
 
 
 @dataclass(frozen=True)
-class Merged:
-    """Base and winners side by side, as `base_0`… and `winner_0`…; the columns of a side that lacks the key are NULL."""
+class Merging:
+    """The winners beside what the base has for their keys, and the join of both.
 
-    rows: DataFrame
-    columns: tuple[str, ...]
-
-    def of_base(self, column: str) -> Value:
-        return named(f"base_{self.columns.index(column)}")
-
-    def of_winner(self, column: str) -> Value:
-        return named(f"winner_{self.columns.index(column)}")
-
-    @property
-    def in_base(self) -> Value:
-        return self.of_base(POSITION).isNotNull()
-
-    @property
-    def in_changes(self) -> Value:
-        return self.of_winner(POSITION).isNotNull()
-
-    @property
-    def applied(self) -> Value:
-        """The one guard: a change wins where its position is greater than the base's."""
-        base, winner = self.of_base(POSITION), self.of_winner(POSITION)
-        return self.in_changes & (~self.in_base | (winner > base))
-
-    def result(self) -> DataFrame:
-        """The new base."""
-        return self.rows.select(
-            *(
-                F.when(self.applied, self.of_winner(column)).otherwise(self.of_base(column)).alias(column)
-                for column in self.columns
-            )
-        )
-
-
-def merge(base: DataFrame, winners: Folded, *, few: bool) -> Merged:
-    """Join the winners with the base, which has one row per key and the same columns.
-
-    few: whether the winners are sent to every worker. Then the base is not shuffled; its keys are read once more, to find
-    which winners it does not have.
+    few: whether the winners' keys are sent to every worker, so that the base stays where it is and no row of it is
+    shuffled. Else base and winners are shuffled.
     """
-    columns = tuple(winners.rows.columns)
-    left = base.select(*map(named, columns)).toDF(*(f"base_{place}" for place in range(len(columns))))
-    right = winners.rows.toDF(*(f"winner_{place}" for place in range(len(columns))))
-    places = [columns.index(key) for key in winners.keys]
-    equal = _equal(places, null_safe=winners.null_keys > 0)
-    if not few:
-        return Merged(left.join(right.hint("shuffle_hash"), equal, "full"), columns)
-    keys = right.select(*(named(f"winner_{place}") for place in places))
-    known = left.select(*(named(f"base_{place}") for place in places)).join(F.broadcast(keys), equal, "left_semi")
-    new = right.join(known, equal, "left_anti")
-    joined = left.join(F.broadcast(right), equal, "left")
-    return Merged(joined.unionByName(new, allowMissingColumns=True), columns)
+
+    base: DataFrame
+    winners: Folded
+    few: bool
+
+    def met(self) -> DataFrame:
+        """Each winner with the position and the flag of the base's row of its key (NULL where it has none).
+
+        The base is read for its keys, positions and flags alone. A key that the base has twice comes twice.
+        """
+        keys = [named(key).alias(_of_base(key)) for key in self.winners.keys]
+        slim = self.base.select(*keys, named(POSITION).alias(BASE_POSITION), named(DELETED).alias(BASE_DELETED))
+        touched = slim.join(self._sent(self.winners.rows), self._same_key, "left_semi")
+        return self.winners.rows.join(touched, self._same_key, "left").drop(*map(_of_base, self.winners.keys))
+
+    def result(self, met: DataFrame) -> DataFrame:
+        """The new base: the old one without the keys that have a newer row, and those rows."""
+        applied = met.where(is_applied()).drop(BASE_POSITION, BASE_DELETED)
+        keys = [named(key).alias(_of_base(key)) for key in self.winners.keys]
+        kept = self.base.join(self._sent(applied.select(*keys)), self._same_key, "left_anti")
+        return kept.unionByName(applied)
+
+    def _sent(self, winners: DataFrame) -> DataFrame:
+        return F.broadcast(winners) if self.few else winners.hint("shuffle_hash")
+
+    @property
+    def _same_key(self) -> Value:
+        """Where no winner has a NULL in its key, plain equality does, and is faster."""
+        pairs = ((named(_of_base(key)), named(key)) for key in self.winners.keys)
+        null_safe = self.winners.null_keys > 0
+        return functools.reduce(Value.__and__, (a.eqNullSafe(b) if null_safe else a == b for a, b in pairs))
 
 
-def _equal(places: Iterable[int], *, null_safe: bool) -> Value:
-    """Whether the keys are equal. Where no winner has a NULL in its key plain equality does, and is faster."""
-    pairs = ((named(f"base_{place}"), named(f"winner_{place}")) for place in places)
-    return functools.reduce(Value.__and__, (one.eqNullSafe(other) if null_safe else one == other for one, other in pairs))
+def is_applied() -> Value:
+    """The one guard: a change wins where its position is greater than the base's."""
+    return named(BASE_POSITION).isNull() | (named(POSITION) > named(BASE_POSITION))
+
+
+def _of_base(key: str) -> str:
+    return f"_onefold_base_{key}"

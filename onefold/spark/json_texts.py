@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from decimal import Decimal
 
 from pyspark.sql import Column as Value
 from pyspark.sql import functions as F  # noqa: N812
@@ -16,6 +17,9 @@ from onefold.types import Array, Range, Scalar, Struct, Type
 
 _WIDE = 2**53
 """Greater whole numbers are text: a reader may take a number for a FLOAT64."""
+
+_IN_64_BITS = (Decimal(-(2**63)), Decimal(2**64 - 1))
+"""With a sign or without."""
 
 _NAMED_ESCAPES = {"\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r"}
 _CONTROLS = {chr(code): _NAMED_ESCAPES.get(chr(code), f"\\u{code:04x}") for code in range(32)}
@@ -74,11 +78,12 @@ def _integer(x: Value) -> Value:
 
 
 def _decimal(text: Value) -> Value:
-    """A whole number like an INT64. Any other is a number where FLOAT64 writes it with its own digits, else text."""
+    """A number of 64 bits like an INT64. Any other is a number where FLOAT64 writes it with its own digits, else text."""
 
     def written(t: Value) -> Value:
-        whole = F.when(~t.contains("."), _integer(t.try_cast("bigint")))
-        return F.when(t.isNotNull(), F.coalesce(whole, _fraction(t)))
+        whole = F.when(~t.contains("."), t.try_cast("decimal(38,0)"))
+        narrow = F.when(whole.between(-_WIDE, _WIDE), t).otherwise(_quoted(t))
+        return F.when(whole.between(*_IN_64_BITS), narrow).when(t.isNotNull(), _fraction(t))
 
     return let(text, written)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from pyspark.sql import SparkSession
@@ -13,7 +13,7 @@ from onefold.errors import InvalidInput, NothingFound
 from onefold.jobs import ReconcileArguments, Uri
 from onefold.names import fold_case
 from onefold.rules import Rules
-from onefold.spark.base import Base, base_faults, base_rows, find_base, repeated_keys
+from onefold.spark.base import Base, base_faults, base_rows, count_keys, find_base
 from onefold.spark.changes import ChangeFormat, Datastream, Log
 from onefold.spark.conversions import can_convert
 from onefold.spark.debezium import Debezium
@@ -42,6 +42,7 @@ class Plan:
 
     columns: the unified ones, in order; the base's come first.
     landed: by folded name, the types in which values have landed, those of the base included.
+    base_rows, base_live: how many rows the base has, and how many of them are not deleted.
     """
 
     arguments: ReconcileArguments
@@ -49,6 +50,8 @@ class Plan:
     columns: tuple[Column, ...]
     landed: Mapping[str, tuple[Type, ...]]
     base: Base | None
+    base_rows: int = 0
+    base_live: int = 0
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -74,9 +77,7 @@ def make_plan(spark: SparkSession, arguments: ReconcileArguments, tables: Tables
         faults += base_faults(base, arguments, columns)
     if faults:
         raise InvalidInput(dict.fromkeys(faults))
-    plan = Plan(arguments, tuple(logs), columns, _landed_types(base, sources), base)
-    _check_base_keys(plan)
-    return plan
+    return _counted_base(Plan(arguments, tuple(logs), columns, _landed_types(base, sources), base))
 
 
 def _logs(
@@ -157,10 +158,14 @@ def _landed_types(base: Base | None, sources: Sequence[Version]) -> dict[str, tu
     return {name: tuple(types) for name, types in found.items()}
 
 
-def _check_base_keys(plan: Plan) -> None:
-    """A copy of the source may be anything; what a batch wrote has no key twice."""
-    if plan.base is None or plan.base.is_known_unique(plan.keys, plan.columns):
-        return
-    repeated = repeated_keys(base_rows(plan.base, plan.columns), plan.keys)
-    if repeated:
-        raise InvalidInput(f"{plan.base.landed.name} has keys that are not unique: {'; '.join(repeated)}")
+def _counted_base(plan: Plan) -> Plan:
+    """A copy of the source may be anything; of what a batch wrote, it is known that no key is there twice."""
+    if plan.base is None:
+        return plan
+    if plan.base.manifest is not None and plan.base.is_known_unique(plan.keys, plan.columns):
+        report = plan.base.manifest.report or {}
+        return replace(plan, base_rows=report["rows"], base_live=report["live"])
+    counts = count_keys(base_rows(plan.base, plan.columns), plan.keys)
+    if counts.repeated:
+        raise InvalidInput(f"{plan.base.landed.name} has keys that are not unique: {'; '.join(counts.repeated)}")
+    return replace(plan, base_rows=counts.rows, base_live=counts.live)

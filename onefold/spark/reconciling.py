@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import asdict, replace
 from datetime import datetime
 from typing import Any, Protocol
 
 from pyspark.sql import Column as Value
-from pyspark.sql import DataFrame, Observation, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
 from onefold.base import DELETED, POSITION
@@ -18,11 +18,24 @@ from onefold.jobs import ReconcileArguments
 from onefold.names import fold_case
 from onefold.spark.base import base_rows
 from onefold.spark.changes import Log, rows_of, within_sequences
+from onefold.spark.expressions import named
+from onefold.spark.files import reading
 from onefold.spark.filesystem import Folder
-from onefold.spark.fold import FEW_BYTES, Folded, Merged, count_winners, disputes, fold_changes, merge
+from onefold.spark.fold import (
+    BASE_DELETED,
+    BASE_POSITION,
+    Folded,
+    Merging,
+    count_winners,
+    disputes,
+    fold_changes,
+    is_applied,
+)
 from onefold.spark.output import Manifest, finish, is_done, write_base
 from onefold.spark.planning import FORMATS, Plan, Tables, make_plan
-from onefold.spark.report import Report
+from onefold.spark.report import BaseWas, Report
+
+SHARE_OF_MEMORY = 0.1
 
 
 class Warehouse(Tables, Protocol):
@@ -45,6 +58,12 @@ def reconcile(spark: SparkSession, arguments: ReconcileArguments, warehouse: War
         if done is not None:
             return replace(Report(**(done.report or {})), done=False)
     plan = make_plan(spark, arguments, warehouse)
+    with reading("what changes and base name"):
+        return _carry_out(spark, plan, warehouse)
+
+
+def _carry_out(spark: SparkSession, plan: Plan, warehouse: Warehouse | None) -> Report:
+    arguments = plan.arguments
     winners = count_winners(fold_changes(_changes(plan), plan.keys), plan.keys)
     try:
         into_bigquery = arguments.output is None and warehouse is not None
@@ -73,72 +92,78 @@ def _rows(log: Log, plan: Plan) -> Iterator[DataFrame]:
 
 
 def _write(spark: SparkSession, plan: Plan, winners: Folded) -> Report:
-    uri, arguments = str(plan.arguments.output), _as_written(plan.arguments)
-    begun = Manifest(arguments, plan.keys)
     if plan.base is None:
-        files = write_base(spark, uri, winners.rows, begun)
-        report = _report_of_first(winners, plan)
-    else:
-        merged = merge(base_rows(plan.base, plan.columns), winners, few=winners.size <= FEW_BYTES)
-        seen = Observation()
-        observed = replace(merged, rows=merged.rows.observe(seen, *_metrics(merged)))
-        files = write_base(spark, uri, observed.result(), begun)
-        report = _report_of_merge(winners, plan, seen.get)
+        ignored = plan.arguments.mode == "rebuild" and plan.arguments.base is not None
+        report = _report_of_first(winners, plan, "ignored" if ignored else "absent")
+        return _finished(spark, plan, winners.rows, report)
+    merging = Merging(base_rows(plan.base, plan.columns), winners, few=winners.key_bytes <= _few_bytes(spark))
+    met = merging.met().persist()
+    try:
+        report = _report_of_merge(met, winners, plan)
+        return _finished(spark, plan, merging.result(met), report)
+    finally:
+        met.unpersist()
+
+
+def _finished(spark: SparkSession, plan: Plan, rows: DataFrame, report: Report) -> Report:
+    uri, arguments = str(plan.arguments.output), _as_written(plan.arguments)
+    files = write_base(spark, uri, rows, Manifest(arguments, plan.keys))
     landed = {column.name: plan.landed[fold_case(column.name)] for column in plan.columns}
     finish(spark, uri, Manifest(arguments, plan.keys, plan.columns, landed, files, asdict(report)))
     return report
 
 
-def _metrics(merged: Merged) -> list[Value]:
-    """What is counted while the new base is written."""
-    was, gone = merged.of_base(DELETED), merged.of_winner(DELETED)
-    there, both = merged.in_base & ~was, merged.in_base & merged.in_changes
-    before, after = merged.of_base(POSITION), merged.of_winner(POSITION)
-    counts = {
-        "base_rows": merged.in_base,
-        "met": both,
-        "inserted": merged.applied & ~gone & ~F.coalesce(there, F.lit(False)),
-        "updated": merged.applied & ~gone & there,
-        "deleted": merged.applied & gone & there,
-        "tombstones": merged.applied & gone & ~F.coalesce(there, F.lit(False)),
-        "repeated": both & (before == after),
-        "lost": both & (before > after),
-        "disputed": both & disputes(before, after),
-        "live": ~F.when(merged.applied, gone).otherwise(was),
-    }
-    return [F.count("*").alias("rows"), *(F.count_if(which).alias(name) for name, which in counts.items())]
+def _few_bytes(spark: SparkSession) -> int:
+    """How much is sent to every worker: a part of the memory of the driver, which has to build it."""
+    jvm: Any = spark._jvm
+    return int(jvm.java.lang.Runtime.getRuntime().maxMemory() * SHARE_OF_MEMORY)
 
 
-def _report_of_merge(winners: Folded, plan: Plan, counted: Mapping[str, Any]) -> Report:
-    counts = dict(counted)
-    # Every winner meets one row of the base or none: more rows than that are keys that the base has twice.
-    if counts["rows"] - counts["base_rows"] + counts.pop("met") != winners.count:
-        raise InvalidInput(f"{plan.arguments.base} has keys that are not unique: the new base was not finished")
-    counts["disputed"] += winners.disputed
-    return Report(
-        changes=winners.changes,
-        keys=winners.count,
-        without_sequence=winners.unplaced,
-        base="read",
-        columns={column.name: str(column.type) for column in plan.columns},
-        **counts,
-    )
-
-
-def _report_of_first(winners: Folded, plan: Plan) -> Report:
+def _report_of_first(winners: Folded, plan: Plan, base: BaseWas) -> Report:
     live = winners.count - winners.deletions
     return Report(
-        changes=winners.changes,
-        keys=winners.count,
-        inserted=live,
-        tombstones=winners.deletions,
-        disputed=winners.disputed,
-        without_sequence=winners.unplaced,
-        base="ignored" if plan.arguments.mode == "rebuild" and plan.arguments.base else "absent",
-        rows=winners.count,
-        live=live,
-        columns={column.name: str(column.type) for column in plan.columns},
+        **_counted(winners, plan), base=base, inserted=live, tombstones=winners.deletions, rows=winners.count, live=live
     )
+
+
+def _report_of_merge(met: DataFrame, winners: Folded, plan: Plan) -> Report:
+    """What the winners do to the base, counted before anything is written."""
+    (row,) = met.agg(
+        F.count("*").alias("met"), *(F.count_if(which).alias(name) for name, which in _outcomes().items())
+    ).collect()
+    counts = row.asDict()
+    if counts.pop("met") != winners.count:
+        raise InvalidInput(f"{plan.arguments.base} has keys that are not unique among those that changed")
+    disputed = winners.disputed + counts.pop("disputed")
+    rows = plan.base_rows + counts.pop("new")
+    live = plan.base_live + counts["inserted"] - counts["deleted"]
+    known = {**_counted(winners, plan), "disputed": disputed}
+    return Report(**known, **counts, base="read", base_rows=plan.base_rows, rows=rows, live=live)
+
+
+def _outcomes() -> dict[str, Value]:
+    before, after, gone = named(BASE_POSITION), named(POSITION), named(DELETED)
+    was_there = before.isNotNull() & ~named(BASE_DELETED)
+    return {
+        "inserted": is_applied() & ~gone & ~was_there,
+        "updated": is_applied() & ~gone & was_there,
+        "deleted": is_applied() & gone & was_there,
+        "tombstones": is_applied() & gone & ~was_there,
+        "repeated": before == after,
+        "lost": before > after,
+        "disputed": disputes(before, after),
+        "new": before.isNull(),
+    }
+
+
+def _counted(winners: Folded, plan: Plan) -> dict[str, Any]:
+    return {
+        "changes": winners.changes,
+        "keys": winners.count,
+        "disputed": winners.disputed,
+        "without_sequence": winners.unplaced,
+        "columns": {column.name: str(column.type) for column in plan.columns},
+    }
 
 
 def _as_written(arguments: ReconcileArguments) -> dict[str, Any]:

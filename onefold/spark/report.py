@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict, dataclass, field
 from typing import Literal
 
-Base = Literal["read", "absent", "ignored", "merged"]
+BaseWas = Literal["read", "absent", "ignored", "merged"]
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Report:
     below_floor: int = 0
     disputed: int = 0
     without_sequence: int = 0
-    base: Base = "absent"
+    base: BaseWas = "absent"
     base_rows: int = 0
     rows: int = 0
     live: int = 0

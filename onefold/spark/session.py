@@ -9,6 +9,8 @@ SETTINGS = {
     "spark.sql.session.timeZone": "UTC",
     # A cast that fails is an error, never a NULL that nobody sees.
     "spark.sql.ansi.enabled": "true",
+    # What is held in memory comes in as few parts as its size asks for, and so do the files that are written from it.
+    "spark.sql.optimizer.canChangeCachedPlanOutputPartitioning": "true",
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     # Days before 1582 as they are, in the calendar that BigQuery uses.
     "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",

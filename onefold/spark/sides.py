@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
@@ -21,14 +18,13 @@ from onefold.row_files import CSV, TEXT_FORMATS
 from onefold.spark.base import find_base
 from onefold.spark.comparing import Side
 from onefold.spark.expressions import named
-from onefold.spark.files import rows_in
+from onefold.spark.files import reading, rows_in
 from onefold.spark.filesystem import Folder
 from onefold.spark.tables import EXPIRES, Tables
 from onefold.types import STRING
 from onefold.versions import Column
 
 TABLE = "table"
-_BROKEN_FILE = ("FAILED_READ_FILE", "MALFORMED", "is not a Parquet file")
 _COLUMNS = tuple(Column(name, STRING) for name in FINDING_COLUMNS)
 
 
@@ -67,18 +63,6 @@ def open_folder(spark: SparkSession, uri: str, wanted: Sequence[str] = ()) -> Op
         *(F.lit(None).cast("string").alias(column.name) for column in empty),
     )
     return Opened(Side(frame, (*base.landed.columns, *empty)), min(formats))
-
-
-@contextmanager
-def reading(what: str) -> Iterator[None]:
-    """Spark's complaint of a file that is not what its name says, which often comes only when the rows are wanted."""
-    try:
-        yield
-    except (PySparkException, Py4JJavaError) as error:
-        complaint = next((line for line in str(error).splitlines() if any(name in line for name in _BROKEN_FILE)), None)
-        if complaint is None:
-            raise
-        raise InvalidInput(f"{what} cannot be read: {complaint.strip()}") from error
 
 
 def _read_csv(spark: SparkSession, uri: str) -> Side:
