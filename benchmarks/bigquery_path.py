@@ -1,7 +1,7 @@
 """Spark's work where the base is in BigQuery, beside a base ten times larger and the same changes.
 
-What BigQuery does for the merge itself, whose price follows the base, is left out: reading, folding and staging count. The time
-is the least of the rounds, which alternate.
+What BigQuery does for the merge itself, whose price follows the base, is left out: reading, folding and staging count.
+The time is the least of the rounds, which alternate.
 
 Run: `python -m benchmarks.bigquery_path`.
 """

@@ -1,4 +1,4 @@
-"""The digest of a landed row: the same in Python, in the evaluator and in the emulator; of what it is taken, and of what not."""
+"""The digest of a landed row: the same in Python, in the evaluator and in the emulator, and of what it is taken."""
 
 from __future__ import annotations
 

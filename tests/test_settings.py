@@ -8,6 +8,7 @@ from textwrap import dedent
 
 import pytest
 
+from onefold.batch_settings import BatchSettings
 from onefold.errors import InvalidSettings
 from onefold.names import TableId
 from onefold.rules import Rules
@@ -60,7 +61,8 @@ def test_without_any_setting_there_are_defaults() -> None:
     ],
 )
 def test_every_variable_is_read(environ: dict[str, str], changed: dict[str, object]) -> None:
-    assert load_settings(environ) == replace(Settings(), **changed)  # type: ignore[arg-type]
+    # Some are handed on to batches, too.
+    assert replace(load_settings(environ), batch=BatchSettings()) == replace(Settings(), **changed)  # type: ignore[arg-type]
 
 
 def test_the_views_of_the_predecessor_can_be_kept() -> None:
@@ -178,7 +180,7 @@ def test_every_key_of_the_file_is_read() -> None:
 
 @pytest.mark.parametrize("text", ["", "# nothing\n", "tables:\n"])
 def test_an_empty_file_changes_nothing(text: str) -> None:
-    assert from_yaml(text) == Settings()
+    assert from_yaml(text) == Settings(batch=BatchSettings(config=True))
 
 
 def test_the_longer_name_of_a_table_wins() -> None:

@@ -1,10 +1,11 @@
-"""The faults of the SQL in common use, none of which the Spark job has; and bad input, which it refuses with nothing written."""
+"""The faults of the SQL in common use, none of which the job has; and bad input, which it refuses with nothing written."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -101,8 +102,8 @@ def test_8_keys_that_are_null_are_one_key_and_keys_may_be_composite(shop: Shop) 
     shop.batch(first, keys="tenant,id")
     found = shop.batch([change("UPDATE-INSERT", "4", tenant="x", id=None, name="d")], keys="tenant,id")
     assert live(found) == [
-        {"id": 1, "name": "c"},
         {"tenant": "x", "id": 1, "name": "b"},
+        {"id": 1, "name": "c"},
         {"tenant": "x", "name": "d"},
     ]
 
@@ -130,10 +131,7 @@ def test_10_a_change_that_lands_late_is_merged_late(shop: Shop) -> None:
 def test_a_late_version_with_a_new_column_leaves_the_rows_that_it_does_not_touch(shop: Shop) -> None:
     shop.batch([change("INSERT", "1", id=1, name="a"), change("INSERT", "1", id=2, name="b")])
     found = shop.batch([change("UPDATE-INSERT", "2", id=2, name="b", added=1.5)])
-    assert [{key: str(row[key]) for key in row} for row in live(found)] == [
-        {"id": "1", "name": "a"},
-        {"id": "2", "name": "b", "added": "1.500000000"},
-    ]
+    assert live(found) == [{"id": 2, "name": "b", "added": Decimal("1.5")}, {"id": 1, "name": "a"}]
 
 
 # Bad input.

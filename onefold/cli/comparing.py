@@ -91,8 +91,8 @@ def compare(
     if target:
         target.check()
     names = _names(keys)
-    sides = [_open(context, side, project) for side in (left, right)]
-    found = compare_sources(*sides, names, without=_names(without))
+    one, other = (_open(context, side, project) for side in (left, right))
+    found = compare_sources(one, other, names, without=_names(without))
     if target:
         target.write(findings(found, names))
     if as_json:

@@ -75,6 +75,7 @@ def make_plan(spark: SparkSession, arguments: ReconcileArguments, tables: Tables
     faults += [fault for version in held_here for fault in _conversion_faults(version, columns)]
     if base:
         faults += base_faults(base, arguments, columns)
+    faults += _untyped_keys(logs, arguments, columns)
     if faults:
         raise InvalidInput(dict.fromkeys(faults))
     return _counted_base(Plan(arguments, tuple(logs), columns, _landed_types(base, sources), base))
@@ -138,6 +139,13 @@ def _name_faults(log: Log, format_: ChangeFormat) -> Iterator[str]:
             for column in columns
             if fold_case(column.name) in (POSITION, DELETED)
         )
+
+
+def _untyped_keys(logs: Sequence[Log], arguments: ReconcileArguments, unified: Sequence[Column]) -> Iterator[str]:
+    known = {fold_case(column.name) for column in unified}
+    for key in arguments.keys:
+        if fold_case(key) not in known and any(fold_case(key) in log.empty for log in logs):
+            yield f"there is no value of the key {key} in any file, so nothing says its type"
 
 
 def _conversion_faults(version: Version, unified: Sequence[Column]) -> Iterator[str]:
