@@ -44,7 +44,7 @@ from onefold.rules import Rules
 from onefold.types import Scalar, parse_type
 from onefold.versions import Column, Version, fold
 
-GOLDEN = Path(__file__).parent / "golden"
+GOLDEN = Path(__file__).parent / "golden" / "base"
 TABLE = TableId("my-project", "shop", "customer")
 TIME = datetime(2024, 5, 1, 12, 30, tzinfo=UTC)
 RULES = Rules(version_column="_version")
@@ -101,7 +101,7 @@ def test_the_analyzer_would_not_accept_a_wrong_one(judge: Judge) -> None:
 
 @pytest.mark.parametrize("name", ["merge", "rebuild", "purge"])
 def test_the_text_of_a_statement_is_as_it_was_read(name: str) -> None:
-    assert STATEMENTS[name] + "\n" == (GOLDEN / f"base_{name}.sql").read_text()
+    assert STATEMENTS[name] + "\n" == (GOLDEN / f"{name}.sql").read_text()
 
 
 def test_a_base_has_the_source_s_columns_in_unified_types_then_its_own() -> None:

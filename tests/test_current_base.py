@@ -19,7 +19,7 @@ from onefold.names import TableId
 from onefold.types import Scalar, parse_type
 from onefold.versions import Column
 
-GOLDEN = Path(__file__).parent / "golden" / "current_over_base.sql"
+GOLDEN = Path(__file__).parent / "golden" / "base" / "current.sql"
 TABLE = TableId("my-project", "shop", "customer")
 SINCE = datetime(2024, 5, 1, tzinfo=UTC)
 LANDED = {"id": "INT64", "name": "STRING", METADATA: METADATA_TYPE, LANDED_AT: "TIMESTAMP"}
