@@ -28,7 +28,7 @@ locals {
       tell   = "A Spark batch failed. Its log says why; the same message again, or the next schedule, does it over without harm."
     }
     "breaking schema change" = {
-      filter = "${local.services["refresh_view"]} AND jsonPayload.event=\"refreshed\" AND jsonPayload.changes.severity=\"CRITICAL\""
+      filter = "${local.services["refresh_view"]} AND jsonPayload.event=\"refreshed\" AND jsonPayload.changes_severity=\"CRITICAL\""
       labels = { dataset = "EXTRACT(jsonPayload.dataset)", table = "EXTRACT(jsonPayload.table)" }
       tell   = "A column was removed from a view, or became another family of types. Queries on the view may need a change."
     }

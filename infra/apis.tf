@@ -1,6 +1,6 @@
 # Never disabled again: something else in the project may use them by then.
 resource "google_project_service" "api" {
-  for_each = toset(var.enable_apis ? [
+  for_each = toset(var.enable_apis ? concat([
     "artifactregistry.googleapis.com",
     "bigquery.googleapis.com",
     "bigquerystorage.googleapis.com",
@@ -16,7 +16,7 @@ resource "google_project_service" "api" {
     "pubsub.googleapis.com",
     "run.googleapis.com",
     "storage.googleapis.com",
-  ] : [])
+  ], var.kms_key == null ? [] : ["cloudkms.googleapis.com"]) : [])
 
   service            = each.value
   disable_on_destroy = false

@@ -80,6 +80,16 @@ resource "google_bigquery_dataset_iam_member" "batch" {
   member     = "serviceAccount:${local.accounts["batch"]}"
 }
 
+# After a merge the job brings the views up to date, as refresh_view would. In a dataset of views alone it has the same
+# role for that. Where tables land the role above has to do: this one may delete, and would be a right on the tables, too.
+resource "google_bigquery_dataset_iam_member" "batch_views" {
+  for_each = setsubtract(local.all_datasets, var.datasets)
+
+  dataset_id = data.google_bigquery_dataset.named[each.value].dataset_id
+  role       = google_project_iam_custom_role.views.name
+  member     = "serviceAccount:${local.accounts["batch"]}"
+}
+
 # A batch drops what it staged. BigQuery's rights know no owner, so the names have to tell: no versioned table, base or
 # view can be deleted by it.
 resource "google_project_iam_custom_role" "staging" {

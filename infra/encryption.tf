@@ -4,6 +4,8 @@ locals {
   kms_agents = {
     artifactregistry = "${local.agent}@gcp-sa-artifactregistry.iam.gserviceaccount.com"
     cloudfunctions   = "${local.agent}@gcf-admin-robot.iam.gserviceaccount.com"
+    compute          = "${local.agent}@compute-system.iam.gserviceaccount.com"    # the disks of batches,
+    dataproc         = "${local.agent}@dataproc-accounts.iam.gserviceaccount.com" # and what is staged for them
     pubsub           = "${local.agent}@gcp-sa-pubsub.iam.gserviceaccount.com"
     run              = "${local.agent}@serverless-robot-prod.iam.gserviceaccount.com"
     storage          = "${local.agent}@gs-project-accounts.iam.gserviceaccount.com"

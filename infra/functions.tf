@@ -31,15 +31,16 @@ locals {
 
   environments = {
     refresh_view = {
-      ONEFOLD_VIEW_DATASET         = var.view_dataset
-      ONEFOLD_VIEW_NAME            = var.view_name
       ONEFOLD_TOPIC_TABLE_CREATED  = google_pubsub_topic.topic["table-created"].name
       ONEFOLD_TOPIC_SCHEMA_CHANGES = google_pubsub_topic.topic["schema-changes"].name
     }
     launch_batch = local.batch_environment
   }
+  # launch_batch hands project, datasets and the names of views on to the job, which keeps views up to date, too.
   common_environment = {
     ONEFOLD_PROJECT           = var.project
+    ONEFOLD_VIEW_DATASET      = var.view_dataset
+    ONEFOLD_VIEW_NAME         = var.view_name
     ONEFOLD_DATASETS          = join(",", var.datasets)
     ONEFOLD_TOPIC_DEAD_LETTER = google_pubsub_topic.topic["dead-letter"].name
   }

@@ -139,7 +139,7 @@ variable "service_accounts" {
 }
 
 variable "kms_key" {
-  description = "A key of Cloud KMS, in `region`, for topics, buckets, images and functions; default: Google's own keys."
+  description = "A key of Cloud KMS, in `region`, for topics, buckets, images, functions and batches' disks; default: Google's own keys."
   type        = string
   default     = null
 

@@ -156,11 +156,18 @@ def winners(base: Base, rows: str, extra: str = "") -> str:
     return f"SELECT\n  {(',' + chr(10) + '  ').join(items)}\n{ranked(base.keys, rows, rank)}\nWHERE w.{rank} = 1"
 
 
-def ranked(keys: Iterable[str], rows: str, rank: str, last: str = "") -> str:
-    by_key = ", ".join(f"r.{quote(key)}" for key in keys)
+def ranked(keys: Iterable[str], rows: str, rank: str, last: str = "", known: str = "") -> str:
+    """The rows with their rank among those of their key, the greatest position first.
+
+    Args:
+        last: what decides between equal positions.
+        known: an item about all rows of a key, with `{key}` for their window.
+    """
+    by_key = f"PARTITION BY {', '.join(f'r.{quote(key)}' for key in keys)}"
+    about = f", {known.format(key=by_key)}" if known else ""
     return (
         "FROM (\n"
-        f"  SELECT r.*, ROW_NUMBER() OVER (PARTITION BY {by_key} ORDER BY r.{POSITION} DESC{last}) AS {rank}\n"
+        f"  SELECT r.*, ROW_NUMBER() OVER ({by_key} ORDER BY r.{POSITION} DESC{last}) AS {rank}{about}\n"
         f"  FROM (\n{indent(rows, '    ')}\n  ) AS r\n"
         ") AS w"
     )

@@ -17,6 +17,7 @@ VARIABLES = {
     "ONEFOLD_BATCH_SERVICE_ACCOUNT": "whom batches run as",
     "ONEFOLD_BATCH_SUBNET": "the subnetwork they run in; default: that of the network `default`",
     "ONEFOLD_BATCH_BUCKET": "the staging bucket's name; default: Dataproc's own",
+    "ONEFOLD_BATCH_KMS_KEY": "the Cloud KMS key for what batches write to disk; default: Google's own keys",
     "ONEFOLD_BATCH_PROPERTIES": "Spark properties, as name=value,name=value or as a JSON object",
     "ONEFOLD_BATCH_TTL": "when a batch is ended, as 90m, 4h or 2d; default: Dataproc's own, 4 hours",
     "ONEFOLD_BATCH_FOLDERS": "gs:// folders that messages may name, separated by commas; default: those of the bucket",
@@ -40,6 +41,7 @@ _SUBNET = re.compile(
     r"(https://www\.googleapis\.com/compute/v1/)?(projects/[a-z0-9.:-]+/regions/[a-z0-9-]+/subnetworks/)?[a-z][a-z0-9-]*"
 )
 _BUCKET = re.compile(r"[a-z0-9][a-z0-9._-]{1,220}[a-z0-9]")
+_KMS_KEY = re.compile(r"projects/[a-z0-9.:-]+/locations/[a-z0-9-]+/keyRings/[\w-]{1,63}/cryptoKeys/[\w-]{1,63}", re.ASCII)
 _PROPERTY = re.compile(r"(spark|dataproc)\.[A-Za-z0-9_.-]+")
 FOLDER = re.compile(r"gs://[a-z0-9][a-z0-9._-]{1,220}[a-z0-9](/[\w.=+@~-]+)*/?")
 """A folder in a bucket, without what Spark would expand (`*`, `{a,b}`) or read as two paths."""
@@ -52,6 +54,7 @@ class BatchSettings:
     service_account: str | None = None
     subnet: str | None = None
     bucket: str | None = None
+    kms_key: str | None = None
     properties: Mapping[str, str] = field(default_factory=dict)
     ttl: timedelta | None = None
     folders: tuple[str, ...] = ()
@@ -86,6 +89,7 @@ def read_batch_settings(environ: Mapping[str, str], faults: list[str]) -> BatchS
         service_account=read("SERVICE_ACCOUNT", _SERVICE_ACCOUNT, "name@project.iam.gserviceaccount.com"),
         subnet=read("SUBNET", _SUBNET, "its name, or projects/PROJECT/regions/REGION/subnetworks/NAME"),
         bucket=bucket,
+        kms_key=read("KMS_KEY", _KMS_KEY, "projects/P/locations/REGION/keyRings/R/cryptoKeys/K"),
         properties=_parsed(environ, "PROPERTIES", _properties, faults) or {},
         ttl=_parsed(environ, "TTL", _ttl, faults),
         folders=_folders(environ.get("ONEFOLD_BATCH_FOLDERS", ""), bucket, faults),

@@ -170,6 +170,7 @@ def _execution(settings: BatchSettings) -> dataproc_v1.ExecutionConfig:
         authentication_config=dataproc_v1.AuthenticationConfig(user_workload_authentication_type=authentication),
         subnetwork_uri=settings.subnet,
         staging_bucket=settings.bucket,
+        kms_key=settings.kms_key,
         ttl=ttl if settings.ttl else None,
     )
 

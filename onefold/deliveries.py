@@ -18,7 +18,7 @@ from onefold.settings import Settings
 from onefold.view import limit_warnings
 from onefold.warehouse import Warehouse
 
-# Cloud Logging takes 256 KB an entry; all changes are on the topic for them.
+# Cloud Logging takes 256 KB an entry; all changes are on the topic for them, and `changes_severity` is that of all.
 MAX_LOGGED_CHANGES = 200
 
 
@@ -82,6 +82,7 @@ class Receiver:
             form=plan.view.form if plan.view else None,
             changes=[change.as_dict() for change in plan.changes[:MAX_LOGGED_CHANGES]],
             changes_count=len(plan.changes),
+            changes_severity=highest(plan.changes).name if plan.changes else None,
             warnings=[*limit_warnings(plan.view), *plan.warnings] if plan.view else None,
         )
 

@@ -74,7 +74,7 @@ def bring_up(warehouse: BaseWarehouse, plan: Plan, rebuild: bool) -> bool:
 def _create(warehouse: BaseWarehouse, plan: Plan) -> None:
     """An empty base: whatever a former one had lost comes with the whole history, so its floor is lifted."""
     if plan.state.floor is not None:
-        warehouse.execute(append_statement(plan.base.log, "rebuild", plan.started_at, None, plan.base.keys))
+        warehouse.execute(append_statement(plan.base.log, "create", plan.started_at, None, plan.base.keys))
     warehouse.create_table(plan.base.id, plan.base.stored, plan.base.clustering)
     log(warehouse, _with_new_base(warehouse, plan), "create")
 

@@ -10,12 +10,14 @@ from datetime import UTC, datetime
 from typing import Any, Literal, NoReturn
 
 from onefold.errors import InvalidInput
-from onefold.names import TableId, faults_of_name
+from onefold.names import TableId, faults_of_name, fold_case
+from onefold.position import HEXADECIMAL, Position
 
 Format = Literal["datastream", "debezium", "modify_time"]
 Mode = Literal["merge", "rebuild"]
 
 _BIGQUERY = "bigquery:"
+_PATTERN = re.compile(r"[*?\[\]{}]")
 _FOLDER = re.compile(r"(gs://[^/\s]+/\S+|file:\S+|[^:\s][^:]*)")
 
 
@@ -51,6 +53,13 @@ class ReconcileArguments:
     format: Format = "datastream"
     mode: Mode = "merge"
     position: str | None = None
+
+    @property
+    def window(self) -> str:
+        """How the window was understood, for people; empty where nobody asked for one."""
+        kind = "landed" if any(isinstance(place, datetime) for place in (self.start, self.end)) else "sequences"
+        bounds = [f"{word} {place}" for word, place in (("from", self.start), ("to", self.end)) if place is not None]
+        return " ".join([kind, *bounds]) if bounds else ""
 
     @property
     def whole(self) -> bool:
@@ -93,7 +102,12 @@ def reconcile_parser() -> argparse.ArgumentParser:
     parser.add_argument("--keys", required=True, metavar="A,B", help="the columns that identify a row")
     parser.add_argument("--from", dest="start", metavar="PLACE", help="a window's start: a time of landing or a sequence")
     parser.add_argument("--to", dest="end", metavar="PLACE", help="its end, which is not part of it")
-    parser.add_argument("--format", choices=("datastream", "debezium", "modify_time"), default="datastream")
+    parser.add_argument(
+        "--format",
+        choices=("datastream", "debezium", "modify_time"),
+        default="datastream",
+        help="how changes are written (default: datastream)",
+    )
     parser.add_argument("--mode", choices=("merge", "rebuild"), default="merge", help="rebuild: from the changes alone")
     parser.add_argument("--position", metavar="COLUMN", help="what orders rows of periodic pulls (format modify_time)")
     return parser
@@ -101,8 +115,8 @@ def reconcile_parser() -> argparse.ArgumentParser:
 
 def compare_parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="compare.py", description="Compare two sets of rows, row by row.", allow_abbrev=False)
-    parser.add_argument("--left", required=True, metavar="URI")
-    parser.add_argument("--right", required=True, metavar="URI")
+    parser.add_argument("--left", required=True, metavar="URI", help="one side: a table, a view or a folder")
+    parser.add_argument("--right", required=True, metavar="URI", help="the other side")
     parser.add_argument("--keys", required=True, metavar="A,B", help="the columns that identify a row")
     parser.add_argument("--output", metavar="URI", help="a new folder or table for every difference")
     parser.add_argument("--except", dest="without", metavar="A,B", help="columns that are not compared")
@@ -187,6 +201,8 @@ def _uri(option: str, text: str, faults: list[str]) -> Uri:
         return Uri(text, _table(option, text, faults))
     if not _FOLDER.fullmatch(text):
         faults.append(f"{option} {text!r}: name bigquery:dataset.table, gs://bucket/folder, file:/folder or a path")
+    elif _PATTERN.search(text):
+        faults.append(f"{option} {text!r}: name one folder; Spark would read * ? [ ] {{ }} as a pattern for others")
     return Uri(text)
 
 
@@ -201,15 +217,22 @@ def _table(option: str, text: str, faults: list[str]) -> TableId:
 
 
 def _names(option: str, text: str, faults: list[str]) -> tuple[str, ...]:
-    names = tuple(name.strip() for name in text.split(","))
+    """Each once, as it is spelled first: a name in another case is the same one."""
+    names: dict[str, str] = {}
+    for name in text.split(","):
+        names.setdefault(fold_case(name.strip()), name.strip())
     if not all(names):
         faults.append(f"{option} {text!r}: name columns, separated by commas")
-    return names
+    return tuple(names.values())
 
 
 def _place(text: str | None, faults: list[str]) -> datetime | str | None:
     """A time of landing where the text is a date or a time, UTC where it names no zone; else a sequence."""
-    if text is None or not re.match(r"\d{4}-\d\d-\d\d", text):
+    if text is None:
+        return None
+    if not re.match(r"\d{4}-\d\d-\d\d", text):
+        if not any(letter.isdigit() for letter in text) and not re.fullmatch(HEXADECIMAL[1:-1], text):
+            faults.append(f"{text!r} is neither a time of landing, as 2024-05-01T12:00:00Z, nor a sequence of the source")
         return text
     try:
         time = datetime.fromisoformat(text)
@@ -217,6 +240,11 @@ def _place(text: str | None, faults: list[str]) -> datetime | str | None:
         faults.append(f"{text!r} is no time: {error}")
         return None
     return time if time.tzinfo else time.replace(tzinfo=UTC)
+
+
+def _rank(place: datetime | str) -> str:
+    """Text that sorts as the places do, among places of one kind."""
+    return str(Position(place)) if isinstance(place, str) else place.astimezone(UTC).isoformat(timespec="microseconds")
 
 
 def _reconcile_faults(arguments: ReconcileArguments) -> list[str]:
@@ -230,8 +258,12 @@ def _reconcile_faults(arguments: ReconcileArguments) -> list[str]:
         faults.append("--output: name a folder; to merge into a table of BigQuery, name it as --base")
     if arguments.base and arguments.output and arguments.base.text.rstrip("/") == arguments.output.text.rstrip("/"):
         faults.append("--output must not be the base: the old base stays whole until the new one is")
+    if in_bigquery and arguments.mode == "rebuild" and not arguments.whole:
+        faults.append("--mode rebuild makes a base in BigQuery of the whole history: leave out --from and --to")
     if (arguments.format == "modify_time") != (arguments.position is not None):
         faults.append("--position names the column that orders rows, with --format modify_time and only with it")
     if arguments.start is not None and arguments.end is not None and type(arguments.start) is not type(arguments.end):
         faults.append("--from and --to must both be times of landing, or both be sequences")
+    elif arguments.start is not None and arguments.end is not None and _rank(arguments.start) >= _rank(arguments.end):
+        faults.append(f"nothing is from {arguments.start} to {arguments.end}: --to has to come after --from")
     return faults

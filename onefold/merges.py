@@ -80,8 +80,8 @@ class State:
 
 
 def floor_sql(log: TableId) -> str:
-    """The floor that is in force: what a purge took away before the last rebuild has come back with it."""
-    lifted = f"SELECT MAX(r.started_at) FROM {log.quoted} AS r WHERE r.finished_as = 'rebuild'"
+    """The floor that is in force: a base that was dropped and made again has no need of the former one's."""
+    lifted = f"SELECT MAX(r.started_at) FROM {log.quoted} AS r WHERE r.finished_as = 'create'"
     return f"(SELECT MAX(m.floor) FROM {log.quoted} AS m WHERE m.started_at > IFNULL(({lifted}), {_LOWEST}))"
 
 
@@ -147,7 +147,7 @@ def floor_statement(
 
 
 def no_rebuild_since(log: TableId, time: datetime) -> str:
-    """A rebuild brings tombstones back and lifts the floor: a purge that started before it must not go on after it."""
+    """A rebuild brings tombstones back: a purge that started before it does not go on after it."""
     last = f"SELECT MAX(r.started_at) FROM {log.quoted} AS r WHERE r.finished_as IN ('rebuilding', 'rebuild')"
     return f"IFNULL(({last}) < {time_literal(time)}, TRUE)"
 

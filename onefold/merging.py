@@ -84,6 +84,8 @@ def merge_snapshot(warehouse: BaseWarehouse, plan: Plan, snapshot: TableId, at: 
     if repeated:
         keys = ", ".join(plan.base.keys)
         raise SchemaConflict(f"{snapshot}: {repeated} keys ({keys}) come more than once; a copy of the source has each once")
+    # Rows that no change table has: the base must not be converted as if all had landed there, even if this breaks off.
+    log(warehouse, plan, "snapshot")
     counts = _merge_rows(warehouse, plan, rows) + count_rows(warehouse, plan, rows)
     # The log tells a later merge nothing of these rows: a base that was replaced while they came would lack them for good.
     check_not_replaced(warehouse, plan)

@@ -89,7 +89,8 @@ def in_statements(changes: Sequence[Changes], base: Base, rules: Rules) -> Itera
 def count_query(base: Base, rows: str, with_floor: bool) -> str:
     """Changes, keys, disputed changes, and keys below the floor that the base does not have."""
     by_key = ", ".join(quote(key) for key in base.keys)
-    place = f"SUBSTR(r.{POSITION}, 1, LENGTH(r.{POSITION}) - {LENGTH + 1})"
+    # Rows of a copy have no digest.
+    place = f"REGEXP_REPLACE(r.{POSITION}, r' [0-9a-f]{{{LENGTH}}}$', '')"
     places = (
         f"SELECT {', '.join(f'r.{quote(key)}' for key in base.keys)}, COUNT(*) AS {_CHANGES}, "
         f"COUNT(DISTINCT r.{POSITION}) - 1 AS {_DISPUTED}, MAX(r.{POSITION}) AS {POSITION}\n"

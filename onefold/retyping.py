@@ -12,8 +12,9 @@ from textwrap import indent
 from typing import Literal
 
 from onefold.base import DELETED, POSITION, Base, absent_columns, cluster_by, free_name, ranked
-from onefold.conversions import UTC, convert, null
+from onefold.conversions import UTC, convert, losses, null
 from onefold.joins import PARENTS, is_at_or_below
+from onefold.merges import floor_sql
 from onefold.names import fold_case, quote
 from onefold.types import Array, Scalar, Struct, Type
 from onefold.versions import Column, Version
@@ -74,10 +75,19 @@ def follow(
         if known.get(fold_case(column.name), column.type) != column.type
     )
     versions = list(versions)
-    same = all(_keeps_values(_landed_types(change, versions, merged), change, zone, unknown_rows) for change in retyped)
+    same = all(
+        _keeps_values(_landed_types(change, versions, merged), change, zone, unknown_rows)
+        # Two keys that become one are two rows, and only a rebuild folds rows.
+        and not (_is_key(base, change) and losses(change.old, change.new, zone))
+        for change in retyped
+    )
     way: Literal["none", "convert", "rebuild"] = ("convert" if same else "rebuild") if retyped else "none"
     spare = tuple(column.name for column in absent_columns(base.stored, stored))
     return Following(tuple(absent_columns(stored, base.stored)), retyped, spare, way)
+
+
+def _is_key(base: Base, change: Retyped) -> bool:
+    return fold_case(change.name) in {fold_case(key) for key in base.keys}
 
 
 def convert_statement(base: Base, stored: Sequence[Column], clustering: Sequence[str], zone: str = UTC) -> str:
@@ -90,13 +100,17 @@ def convert_statement(base: Base, stored: Sequence[Column], clustering: Sequence
 
 
 def rebuild_statement(base: Base, stored: Sequence[Column], clustering: Sequence[str], history: str, zone: str = UTC) -> str:
-    """The base written anew from its whole history. It fails rather than lose a row of the old base that is not in it."""
-    lost, rank = free_name("_lost", base.columns), free_name("_rank", base.columns)
+    """The base written anew from its whole history. It fails rather than lose a row of the old base that is not in it.
+
+    What a purge made unknown stays so: the history may have kept a late change of a key whose deletion has expired.
+    """
+    lost, rank, known = (free_name(name, base.columns) for name in ("_lost", "_rank", "_known"))
     items = ",\n  ".join(_rebuilt(base, column, lost) for column in base.stored)
     rows = _history_and_base(base, stored, history, lost, zone)
     return (
         f"CREATE OR REPLACE TABLE {base.id.quoted}{cluster_by(clustering)}\nAS\nSELECT\n  {items}\n"
-        f"{ranked(base.keys, rows, rank, f', r.{lost}')}\nWHERE w.{rank} = 1"
+        f"{ranked(base.keys, rows, rank, f', r.{lost}', f'LOGICAL_OR(r.{lost}) OVER ({{key}}) AS {known}')}\n"
+        f"WHERE w.{rank} = 1 AND (w.{known} OR w.{DELETED} OR w.{POSITION} > IFNULL({floor_sql(base.log)}, ''))"
     )
 
 

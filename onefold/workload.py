@@ -65,10 +65,10 @@ def check_options(options: Options) -> None:
         faults.append(f"the mix {options.mix} must be three shares that make 100: insertions, updates, deletions")
     if options.operations < 1 or not 1 <= options.versions <= options.operations:
         faults.append("there must be at least one operation, and no more versions than operations")
-    shares = {"key_changes": options.key_changes, "duplicates": options.duplicates}
-    faults += [f"{name} must be from 0 to 1" for name, share in shares.items() if not 0 <= share <= 1]
+    shares = {"key changes": options.key_changes, "duplicates": options.duplicates}
+    faults += [f"the share of {name} must be from 0 to 1" for name, share in shares.items() if not 0 <= share <= 1]
     if options.base_at is not None and not 0 <= options.base_at <= options.operations:
-        faults.append("the base must be taken at one of the operations")
+        faults.append(f"the base must be taken after 0 to {options.operations} operations")
     if faults:
         raise InvalidInput(faults)
 
@@ -205,7 +205,10 @@ def write_workload(workload: Workload, folder: Path) -> None:
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InvalidInput(f"{folder} is there already, and not empty: name a new folder")
-    (folder / "changes").mkdir(parents=True, exist_ok=True)
+    try:
+        (folder / "changes").mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InvalidInput(f"{folder} cannot be made: {error.strerror}") from error
     for version, rows in workload.changes.items():
         _write_lines(folder / "changes" / f"{version}.jsonl", rows)
     _write_lines(folder / "base.jsonl", workload.base)

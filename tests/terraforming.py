@@ -75,7 +75,7 @@ class Terraform:
             {event["@testrun"]: event["test_run"]["status"] for event in runs if "status" in event["test_run"]},
             "\n".join(json.dumps(event["diagnostic"]) for event in events if event["type"] == "diagnostic"),
             {
-                event["@testrun"]: Plan(tuple(event["test_plan"]["resource_changes"]))
+                event["@testrun"]: Plan(tuple(event["test_plan"].get("resource_changes", ())))
                 for event in events
                 if event["type"] == "test_plan"
             },

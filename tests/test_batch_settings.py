@@ -13,6 +13,8 @@ from onefold.batch_settings import VARIABLES, BatchSettings
 from onefold.errors import InvalidSettings
 from onefold.settings import load_settings
 
+KEY = "projects/keys/locations/europe-west1/keyRings/ring_1/cryptoKeys/key-1"
+
 
 @pytest.fixture(autouse=True)
 def _empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -37,6 +39,7 @@ def test_they_are_read_with_the_others() -> None:
         ("SUBNET", "projects/p/regions/r1/subnetworks/s", "subnet", "projects/p/regions/r1/subnetworks/s"),
         ("BUCKET", "stage.example", "bucket", "stage.example"),
         ("BUCKET", "stage", "folders", ("gs://stage",)),
+        ("KMS_KEY", KEY, "kms_key", KEY),
         ("FOLDERS", "gs://lake/a/,gs://lake", "folders", ("gs://lake/a", "gs://lake")),
         ("CODE", "gs://code/v1/", "code", "gs://code/v1"),
         ("TTL", "90m", "ttl", timedelta(minutes=90)),
@@ -63,6 +66,9 @@ def test_folders_that_are_named_are_all_there_are() -> None:
         ("SERVICE_ACCOUNT", "me@example.com", "write it as name@project.iam.gserviceaccount.com"),
         ("SUBNET", "a/b", "subnetworks/NAME"),
         ("BUCKET", "gs://stage", "without gs://"),
+        ("KMS_KEY", "key", "cryptoKeys/K"),
+        ("KMS_KEY", f"{KEY}/cryptoKeyVersions/1", "cryptoKeys/K"),
+        ("KMS_KEY", KEY.replace("ring", "größe"), "cryptoKeys/K"),
         ("FOLDERS", "lake", "'lake' is no folder"),
         ("FOLDERS", "gs://lake/../x", "is no folder"),
         ("FOLDERS", "gs://lake/*", "is no folder"),

@@ -87,6 +87,7 @@ def test_a_batch_is_sent_field_by_field(stage: Stage) -> None:
         runtime_version="3.0.13",
         subnet="projects/my-project/regions/europe-west1/subnetworks/batches",
         bucket="stage",
+        kms_key="projects/keys/locations/europe-west1/keyRings/ring/cryptoKeys/key",
         properties={"spark.executor.instances": "4"},
         passed_on={"ONEFOLD_VIEW_NAME": "{table}_all"},
         config=True,
@@ -119,6 +120,7 @@ def test_a_batch_is_sent_field_by_field(stage: Stage) -> None:
                     "authentication_config": {"user_workload_authentication_type": 1},
                     "subnetwork_uri": "projects/my-project/regions/europe-west1/subnetworks/batches",
                     "staging_bucket": "stage",
+                    "kms_key": "projects/keys/locations/europe-west1/keyRings/ring/cryptoKeys/key",
                     "ttl": "21600s",
                 }
             },

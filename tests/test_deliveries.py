@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from recorders import ABC, MemoryPublisher, MemoryWarehouse, audit_entry, push_body, shop
 
-from onefold.deliveries import Receiver
+from onefold.deliveries import MAX_LOGGED_CHANGES, Receiver
 from onefold.errors import LimitExceeded, OnefoldError, Rejected, TryAgain, ViewChanged
 from onefold.events import table_message
 from onefold.names import TableId
@@ -79,6 +79,7 @@ def test_a_new_version_makes_the_view_and_one_line_says_so(stage: Stage) -> None
         "form": "spelled",
         "changes": [{"kind": "view created", "path": "", "severity": "INFO", "old": None, "new": None}],
         "changes_count": 1,
+        "changes_severity": "INFO",
         "warnings": [],
         "calls": 3,
     }
@@ -90,6 +91,7 @@ def test_a_message_that_comes_twice_costs_one_call(stage: Stage) -> None:
     stage.receive(MESSAGE)
     line = stage.line()
     assert (line["severity"], line["shortcut"], line["calls"]) == ("INFO", True, 1)
+    assert "changes_severity" not in line, "nothing changed"
 
 
 def test_without_a_version_the_view_is_computed_and_not_just_looked_at(stage: Stage) -> None:
@@ -331,6 +333,21 @@ def test_a_line_stays_within_what_cloud_logging_takes(stage: Stage) -> None:
     stage.warehouse.land("shop", "customer_v_wide", {f"{'column' * 40}_{n}": "STRING" for n in range(1_000)})
     stage.receive(push_body(table_message("shop", "customer", "wide")))
     line = stage.line()
-    assert line["changes_count"] == 1_000
+    assert (line["changes_count"], line["changes_severity"]) == (1_000, "INFO")
     assert len(json.dumps(line)) < 256_000
     assert len(changes(stage)[1]["changes"]) == 1_000
+
+
+def test_the_highest_severity_is_that_of_all_changes_and_not_of_those_that_are_logged(stage: Stage) -> None:
+    """Changes come in the order of the columns: the one that breaks may be the last."""
+    stage.warehouse = MemoryWarehouse()
+    columns = {f"c{n:03}": "INT64" for n in range(MAX_LOGGED_CHANGES + 1)}
+    stage.warehouse.land("shop", "customer_v_abc", columns)
+    stage.receive(MESSAGE)
+    stage.lines()
+    last = max(columns)
+    stage.warehouse.land("shop", "customer_v_def", {**dict.fromkeys(columns, "NUMERIC"), last: "STRING"})
+    stage.receive(push_body(table_message("shop", "customer", "def")))
+    line = stage.line()
+    assert {change["severity"] for change in line["changes"]} == {"WARNING"}
+    assert line["changes_severity"] == changes(stage)[1]["severity"] == "CRITICAL"

@@ -15,8 +15,9 @@ from pathlib import Path
 import pytest
 from terraforming import ROOT, Plan, Terraform, terraform  # noqa: F401
 
-from onefold.batch_settings import BatchSettings
+from onefold.batch_settings import DEFAULT_CONFIG, PASSED_ON, BatchSettings
 from onefold.batches import ARCHIVE, plan_batch
+from onefold.changes import Severity
 from onefold.events import DatasetHint, parse_batch_request, parse_event
 from onefold.names import TableId, split_versioned_name
 from onefold.places import AllowedPlaces
@@ -29,19 +30,30 @@ FUNCTIONS = ("refresh_view", "launch_batch")
 # The file of the tables' settings is packaged, and is looked for where it then lies.
 NOT_SET = {"ONEFOLD_CONFIG"}
 CLASSES = {Settings: "ONEFOLD_", BatchSettings: "ONEFOLD_BATCH_"}
-# The variable that each field of the settings is read from; those of onefold.yaml have none.
+# The variables that each field of the settings is read from; those of onefold.yaml have none.
 FIELDS = {
-    field.name: f"{start}{field.name.upper()}"
+    field.name: {f"{start}{field.name.upper()}"}
     for class_, start in CLASSES.items()
     for field in dataclasses.fields(class_)
     if f"{start}{field.name.upper()}" in VARIABLES
-}
+} | {"passed_on": set(PASSED_ON)}
 
 
 @pytest.fixture(scope="module")
 def plan(terraform: Terraform) -> Plan:  # noqa: F811
-    """With every option, so that every variable has a value."""
-    return terraform.tested("options.tftest.hcl").plans["all_options"]
+    """With every option, so that every variable has a value, and with a file of the tables' settings."""
+    config = terraform.folder.parent / DEFAULT_CONFIG
+    config.write_text("tables: {customer: {keys: [id]}}\n")
+    try:
+        return terraform.tested("options.tftest.hcl").plans["all_options"]
+    finally:
+        config.unlink()
+
+
+@pytest.fixture(scope="module")
+def plain_plan(terraform: Terraform) -> Plan:  # noqa: F811
+    """With no option, and without that file."""
+    return terraform.tested("grants.tftest.hcl").plans["two_datasets"]
 
 
 def environment(plan: Plan, function: str) -> dict[str, str]:
@@ -102,7 +114,7 @@ def read(function: str) -> set[str]:
     while waiting:
         name = waiting.pop()
         waiting += methods().get(name, set()) - {name}
-        found |= {FIELDS[name]} & set(VARIABLES) if name in FIELDS else set()
+        found |= FIELDS.get(name, set())
     return found
 
 
@@ -125,6 +137,13 @@ def test_the_settings_are_valid_and_say_what_was_asked_for(plan: Plan, function:
         assert (settings.view_dataset, settings.view_name) == ("{dataset}_unified", "{table}_all")
         return
     settings.batch.check_complete()
+    assert settings.batch.passed_on == {
+        "ONEFOLD_PROJECT": "my-project",
+        "ONEFOLD_DATASETS": "shop,crm",
+        "ONEFOLD_VIEW_DATASET": "{dataset}_unified",
+        "ONEFOLD_VIEW_NAME": "{table}_all",
+    }
+    assert settings.batch.kms_key == "projects/keys/locations/europe-west1/keyRings/ring/cryptoKeys/key"
     assert settings.batch.properties == {"spark.executor.cores": "8", "spark.jars": "gs://a/b.jar,gs://a/c.jar"}
     assert settings.batch.folders == (
         "gs://my-project-eu-onefold-staging",
@@ -159,12 +178,34 @@ def test_every_function_is_an_entry_point_of_the_package(plan: Plan, function: s
     assert build["entry_point"] in ast.literal_eval(exported)
 
 
-def test_the_jobs_are_uploaded_where_batches_look_for_them(plan: Plan) -> None:
+def uploaded(plan: Plan) -> dict[str, set[str]]:
+    """The names of what lies in each folder."""
+    found: dict[str, set[str]] = {}
+    for object_ in plan.of("google_storage_bucket_object").values():
+        folder, _, name = f"gs://{object_['bucket']}/{object_['name']}".rpartition("/")
+        found.setdefault(folder, set()).add(name)
+    return found
+
+
+JOBS = {path.name for path in (ROOT / "spark_jobs").glob("*.py")}
+
+
+def test_the_jobs_and_the_tables_settings_are_uploaded_where_batches_look_for_them(plan: Plan) -> None:
     code = environment(plan, "launch_batch")["ONEFOLD_BATCH_CODE"]
-    objects = plan.of("google_storage_bucket_object").values()
-    uploaded = {f"gs://{object_['bucket']}/{object_['name']}" for object_ in objects}
-    jobs = {path.name for path in (ROOT / "spark_jobs").glob("*.py")}
-    assert {f"{code}/{name}" for name in {*jobs, ARCHIVE}} <= uploaded
+    assert uploaded(plan)[code] == {*JOBS, ARCHIVE, DEFAULT_CONFIG}
+
+
+def test_without_such_settings_the_jobs_are_there_alone_in_another_folder(plan: Plan, plain_plan: Plan) -> None:
+    with_, without = (environment(one, "launch_batch")["ONEFOLD_BATCH_CODE"] for one in (plan, plain_plan))
+    assert uploaded(plain_plan)[without] == {*JOBS, ARCHIVE}
+    assert Path(with_).name != Path(without).name, "the folder is named by a digest of all that is in it"
+
+
+def test_without_options_a_job_is_told_what_the_functions_are_told(plain_plan: Plan) -> None:
+    launch, refresh = (load_settings(environment(plain_plan, name)) for name in ("launch_batch", "refresh_view"))
+    told = load_settings(launch.batch.passed_on)
+    assert (told.project, told.datasets) == (refresh.project, refresh.datasets)
+    assert (told.view_dataset, told.view_name) == (refresh.view_dataset, refresh.view_name)
 
 
 def sink_pattern(plan: Plan) -> re.Pattern[str]:
@@ -230,6 +271,7 @@ def test_metrics_and_alerts_ask_for_fields_and_events_that_the_log_has(plan: Pla
     assert events == {"refreshed", "launched"}
     for event in events:
         assert f'"{event}"' in text
+    assert set(re.findall(r'jsonPayload\.changes_severity="(\w+)"', "\n".join(filters))) == {max(Severity).name}
     asked = set(re.findall(r"jsonPayload\.(\w+)", json.dumps(plan.changes)))
     for field in asked:
         assert re.search(rf'\b{field}=|"{field}"', text), field

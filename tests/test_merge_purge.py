@@ -50,7 +50,7 @@ def test_a_purge_takes_old_tombstones_and_what_is_replayed_later_does_not_come_b
     assert [row["id"] for row in shop.people_see()] == [1, 4]
 
 
-def test_a_rebuild_brings_tombstones_back_and_lifts_the_floor(dataset: EmulatedDataset) -> None:
+def test_a_rebuild_brings_tombstones_back_and_keeps_the_floor(dataset: EmulatedDataset) -> None:
     shop = Shop(dataset)
     shop.create("a", CUSTOMER)
     shop.land("a", change("DELETE", "5", timestamp=LAST_YEAR, id=1, name="a"))
@@ -59,11 +59,23 @@ def test_a_rebuild_brings_tombstones_back_and_lifts_the_floor(dataset: EmulatedD
     shop.land("a", change("INSERT", "3", id=2, name="b"), at=LONG_AGO)
     assert shop.base() == []
     shop.merge(rebuild=True)
-    assert [(row["id"], row["_deleted"]) for row in shop.base()] == [(1, True), (2, False)]
-    # A purge that began before the rebuild, and went on after it, would make them unknown without a floor.
+    assert [(row["id"], row["_deleted"]) for row in shop.base()] == [(1, True)]
+    # A purge that began before the rebuild does not go on after it.
     assert purge(shop.warehouse, plan, days=30) == 0
-    shop.land("a", change("INSERT", "4", id=3, name="c"))
-    assert shop.merge().written == 1
+    shop.land("a", change("INSERT", "4", id=3, name="c"), change("INSERT", "6", id=4, name="d"))
+    assert (shop.merge().below_floor, [row["id"] for row in shop.people_see()]) == (1, [4])
+
+
+def test_a_rebuild_does_not_bring_back_who_was_purged_where_the_deletion_has_expired(dataset: EmulatedDataset) -> None:
+    shop = Shop(dataset)
+    shop.create("a", CUSTOMER)
+    shop.land("a", change("DELETE", "5", timestamp=LAST_YEAR, id=1, name="a"), at=LONG_AGO)
+    shop.land("a", change("INSERT", "3", id=1, name="a"), change("INSERT", "7", id=2, name="b"))
+    plan, _ = shop.plan_and_merge()
+    assert purge(shop.warehouse, plan, days=30) == 1
+    dataset.run(f"DELETE FROM {dataset.quoted('customer_v_a')} WHERE datastream_metadata.change_type = 'DELETE'")
+    shop.merge(rebuild=True)
+    assert [row["id"] for row in shop.people_see()] == [2]
 
 
 def test_a_base_that_was_dropped_is_made_again_without_the_former_one_s_floor(dataset: EmulatedDataset) -> None:

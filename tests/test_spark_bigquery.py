@@ -13,7 +13,7 @@ from merging import CUSTOMER, LONG_AGO, Shop, another_shop
 from pyspark.sql import SparkSession
 
 from onefold.changelog import LANDED_AT
-from onefold.errors import InvalidInput, NothingFound, SchemaConflict
+from onefold.errors import InvalidInput, NothingFound, SchemaConflict, TryAgain
 from onefold.jobs import parse_reconcile
 from onefold.merging import purge
 from onefold.planning import plan_merge
@@ -129,9 +129,31 @@ def test_a_rebuild_that_would_lose_a_row_is_refused(spark: SparkSession, shop: S
     land_two_versions(shop)
     run(spark, shop)
     before = shop.base()
+    shop.dataset.run(f"DELETE FROM {shop.dataset.quoted(f'{shop.name}_v_two')} WHERE id = 'x'")
     with pytest.raises(SchemaConflict, match="not in the change tables any more"):
-        run(spark, shop, "--mode=rebuild", "--to=9")
+        run(spark, shop, "--mode=rebuild")
     assert shop.base() == before
+
+
+def test_a_base_that_is_dropped_while_its_changes_are_read_is_not_made_of_them_alone(
+    spark: SparkSession, shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shop.create("one", CUSTOMER)
+    shop.land("one", *FIRST, at=LONG_AGO)
+    run(spark, shop)
+    shop.land("one", change("INSERT", "8", id=8, name="new"))
+    prepared = BigQueryTables._prepared
+
+    def drop_first(self: BigQueryTables, *arguments: Any) -> Any:
+        monkeypatch.undo()
+        shop.dataset.run(f"DROP TABLE {shop.dataset.quoted(f'{shop.name}_base')}")
+        return prepared(self, *arguments)
+
+    monkeypatch.setattr(BigQueryTables, "_prepared", drop_first)
+    with pytest.raises(TryAgain, match="was replaced while its changes were read"):
+        run(spark, shop)
+    run(spark, shop)
+    assert [row["id"] for row in shop.people_see()] == [None, 1, 3, 8]
 
 
 def test_what_is_below_the_floor_of_a_purge_is_not_inserted_and_is_counted(spark: SparkSession, shop: Shop) -> None:
@@ -177,6 +199,7 @@ def test_a_workload_becomes_its_truth(spark: SparkSession, shop: Shop, options: 
         (["--keys=number"], "has no column number for the key"),
         (["--base=bigquery:other.base"], "name local.*_base, the base of"),
         (["--format=debezium"], "takes changes in the format datastream"),
+        (["--mode=rebuild", "--from=1"], "of the whole history: leave out --from and --to"),
     ],
 )
 def test_bad_input_is_told_and_nothing_is_written(spark: SparkSession, shop: Shop, more: Sequence[str], fault: str) -> None:

@@ -94,7 +94,7 @@ def test_the_same_job_again_has_nothing_to_do(spark: SparkSession, tmp_path: Pat
     first = run_job(spark, changes, tmp_path / "out")
     before = snapshot(tmp_path / "out")
     second = run_job(spark, changes, tmp_path / "out")
-    assert (first.done, second.done) == (True, False)
+    assert (first.already, second.already) == (False, True)
     assert second.rows == first.rows
     assert snapshot(tmp_path / "out") == before
 
@@ -129,7 +129,7 @@ def test_columns_stand_in_the_order_in_which_they_first_appear(spark: SparkSessi
 
 def test_a_base_that_is_not_there_is_an_empty_one(spark: SparkSession, tmp_path: Path) -> None:
     changes = write_lines(tmp_path / "changes.jsonl", all_changes(make_workload(Options(operations=20))))
-    assert run_job(spark, changes, tmp_path / "out", base=tmp_path / "nothing").base == "absent"
+    assert run_job(spark, changes, tmp_path / "out", base=tmp_path / "nothing").base == "missing"
 
 
 def test_numbers_of_json_are_exact_and_its_text_stays_text(spark: SparkSession, tmp_path: Path) -> None:

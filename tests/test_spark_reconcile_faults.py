@@ -250,7 +250,7 @@ def test_an_unfinished_output_is_started_anew(spark: SparkSession, tmp_path: Pat
     (tmp_path / "out" / "_SUCCESS").unlink()
     (tmp_path / "out" / "_temporary" / "0").mkdir(parents=True)
     (tmp_path / "out" / "part-00099-of-a-killed-job.parquet").write_bytes(b"half a file")
-    assert run_job(spark, changes, tmp_path / "out").done
+    assert not run_job(spark, changes, tmp_path / "out").already
     assert read_base(spark, tmp_path / "out") == whole
 
 

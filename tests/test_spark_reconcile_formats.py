@@ -13,7 +13,6 @@ import pyarrow as pa
 import pytest
 from changelogs import change
 from pyarrow import parquet
-from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from spark_oracle import base_of, live, read_base, run_job, write_lines
 
@@ -94,7 +93,7 @@ def test_other_sources_have_their_own_places(spark: SparkSession, tmp_path: Path
 )
 def test_an_event_that_is_no_change_of_a_row_is_refused(spark: SparkSession, tmp_path: Path, bad: Row, words: str) -> None:
     events = [*MYSQL, bad]
-    with pytest.raises(PySparkException, match=words):
+    with pytest.raises(InvalidInput, match=words):
         run_job(spark, write_lines(tmp_path / "e.jsonl", events), tmp_path / "out", "--format", "debezium")
     assert not (tmp_path / "out").exists()
 
@@ -162,7 +161,7 @@ def test_a_pull_that_is_repeated_or_overlaps_changes_nothing(spark: SparkSession
 def test_a_pull_whose_order_is_of_another_kind_than_the_bases_is_refused(spark: SparkSession, tmp_path: Path) -> None:
     more = ("--format", "modify_time", "--position", "changed")
     run_job(spark, write_lines(tmp_path / "1.jsonl", pulls([1])), tmp_path / "a", *more)
-    with pytest.raises(InvalidInput, match="orders by changed as INT64, and would by STRING"):
+    with pytest.raises(InvalidInput, match="the position changed is STRING in .*, INT64 in the base"):
         run_job(spark, write_lines(tmp_path / "2.jsonl", pulls(["x"])), tmp_path / "b", *more, base=tmp_path / "a")
 
 
@@ -265,22 +264,23 @@ def test_a_key_without_any_value_in_a_file_has_the_type_that_the_others_say(spar
 
 
 UNREADABLE = {
-    "rows.csv": (b"id\n1\n", "Parquet or|files of one kind"),
+    "rows.csv": (b"id\n1\n", "files of one kind"),
     "rows.jsonl": (b'{"id": 1\n', "cannot be read"),
     "rows.parquet": (b"no Parquet", "cannot be read"),
 }
 
 
-@pytest.mark.parametrize(("name", "content"), [(name, content) for name, (content, _) in UNREADABLE.items()])
-def test_files_that_cannot_be_read_are_named(spark: SparkSession, tmp_path: Path, name: str, content: bytes) -> None:
+@pytest.mark.parametrize("name", UNREADABLE)
+def test_files_that_cannot_be_read_are_named(spark: SparkSession, tmp_path: Path, name: str) -> None:
+    content, words = UNREADABLE[name]
     (tmp_path / "changes").mkdir()
     (tmp_path / "changes" / name).write_bytes(content)
-    with pytest.raises(InvalidInput, match=UNREADABLE[name][1]):
+    with pytest.raises(InvalidInput, match=words):
         run_job(spark, tmp_path / "changes", tmp_path / "out")
 
 
 def test_a_folder_of_two_kinds_is_refused(spark: SparkSession, tmp_path: Path) -> None:
     write_lines(tmp_path / "changes" / "rows.jsonl", [change("INSERT", "1", id=1)])
     (tmp_path / "changes" / "rows.parquet").write_bytes(b"")
-    with pytest.raises(InvalidInput, match="found .jsonl, .parquet"):
+    with pytest.raises(InvalidInput, match=r"found \.jsonl, \.parquet"):
         run_job(spark, tmp_path / "changes", tmp_path / "out")

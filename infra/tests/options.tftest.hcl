@@ -52,7 +52,13 @@ run "all_options" {
   }
   assert {
     condition     = toset(keys(google_bigquery_dataset_iam_member.batch)) == toset(["shop", "crm"])
-    error_message = "Batches have nothing to do with datasets of views."
+    error_message = "Batches read and merge where tables are."
+  }
+  assert {
+    condition = toset(keys(google_bigquery_dataset_iam_member.batch_views)) == toset(["shop_unified", "crm_unified"]) && alltrue([
+      for member in google_bigquery_dataset_iam_member.batch_views : member.role == google_project_iam_custom_role.views.name
+    ])
+    error_message = "Batches keep the views up to date, and may write them where they live."
   }
   assert {
     condition     = length(google_compute_network.batches) + length(google_compute_subnetwork.batches) + length(google_compute_firewall.batches) == 0
@@ -63,7 +69,7 @@ run "all_options" {
     error_message = "Each bucket of a folder is granted once."
   }
   assert {
-    condition     = length(google_kms_crypto_key_iam_member.agent) == 5 && alltrue([for topic in google_pubsub_topic.topic : topic.kms_key_name == var.kms_key])
+    condition     = length(google_kms_crypto_key_iam_member.agent) == 7 && alltrue([for topic in google_pubsub_topic.topic : topic.kms_key_name == var.kms_key])
     error_message = "The key is for all topics, and their agent may use it."
   }
   assert {
@@ -107,6 +113,10 @@ run "views_beside_their_tables" {
   assert {
     condition     = alltrue([for member in google_bigquery_dataset_iam_member.refresh_view : member.role == google_project_iam_custom_role.views.name]) && length(google_bigquery_dataset_iam_member.refresh_view) == 2
     error_message = "One role a dataset."
+  }
+  assert {
+    condition     = length(google_bigquery_dataset_iam_member.batch_views) == 0
+    error_message = "Beside the tables, batches get no right to delete."
   }
   assert {
     condition     = !contains(google_project_iam_custom_role.views.permissions, "bigquery.tables.setCategory")

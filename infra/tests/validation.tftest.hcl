@@ -1,4 +1,6 @@
-# Each validation rejects what it should.
+# Each validation rejects what it should. A run takes a second, so that one tries many variables at once, and each of them has
+# to be refused. The project, the region and the datasets, by which other variables are validated, are wrong in runs
+# without those: so nothing is refused on another one's account.
 
 mock_provider "google" {
   source          = "./tests/mocks"
@@ -11,324 +13,180 @@ variables {
   datasets = ["shop"]
 }
 
-run "a_number_is_no_project_id" {
+run "where_everything_is" {
   command = plan
   variables {
+    # A number is no project id.
     project = "123456"
-  }
-  expect_failures = [var.project]
-}
-
-run "a_title_is_no_project_id" {
-  command = plan
-  variables {
-    project = "My Project"
-  }
-  expect_failures = [var.project]
-}
-
-run "a_location_of_bigquery_is_no_region" {
-  command = plan
-  variables {
+    # A location of BigQuery is no region.
     region = "EU"
-  }
-  expect_failures = [var.region]
-}
-
-run "a_continent_is_no_region" {
-  command = plan
-  variables {
-    region = "europe"
-  }
-  expect_failures = [var.region]
-}
-
-run "a_location_is_written_as_bigquery_does" {
-  command = plan
-  variables {
+    # A location is written as BigQuery does.
     location = "Europe"
-  }
-  expect_failures = [var.location]
-}
-
-run "a_dataset_is_named_without_its_project" {
-  command = plan
-  variables {
+    # A dataset is named without its project.
     datasets = ["my-project.shop"]
-  }
-  expect_failures = [var.datasets]
-}
-
-run "a_dataset_is_named_once" {
-  command = plan
-  variables {
-    datasets = ["shop", "shop"]
-  }
-  expect_failures = [var.datasets]
-}
-
-run "a_dataset_of_views_cannot_depend_on_the_table" {
-  command = plan
-  variables {
+    # A dataset of views cannot depend on the table.
     view_dataset = "{table}_views"
   }
-  expect_failures = [var.view_dataset]
+  expect_failures = [
+    var.project,
+    var.region,
+    var.location,
+    var.datasets,
+    var.view_dataset,
+  ]
 }
 
-run "a_dataset_of_views_has_no_hyphen" {
+run "where_everything_is_again" {
   command = plan
   variables {
-    view_dataset = "views-of-shop"
+    # A title is no project id.
+    project = "My Project"
+    # A continent is no region.
+    region = "europe"
+    # A dataset is named once.
+    datasets = ["shop", "shop"]
   }
-  expect_failures = [var.view_dataset]
+  expect_failures = [
+    var.project,
+    var.region,
+    var.datasets,
+  ]
 }
 
-run "a_view_name_holds_the_table" {
+run "the_first_of_each" {
   command = plan
   variables {
+    # A view name holds the table.
     view_name = "unified"
-  }
-  expect_failures = [var.view_name]
-}
-
-run "a_view_is_not_called_as_its_table_alone" {
-  command = plan
-  variables {
-    view_name = "{table}"
-  }
-  expect_failures = [var.view_name]
-}
-
-run "a_view_name_has_no_dot" {
-  command = plan
-  variables {
-    view_name = "{table}.{dataset}"
-  }
-  expect_failures = [var.view_name]
-}
-
-run "a_prefix_is_short" {
-  command = plan
-  variables {
+    # A prefix is short.
     prefix = "europe-"
-  }
-  expect_failures = [var.prefix]
-}
-
-run "a_prefix_ends_with_a_hyphen" {
-  command = plan
-  variables {
-    prefix = "eu"
-  }
-  expect_failures = [var.prefix]
-}
-
-run "a_label_is_in_lower_case" {
-  command = plan
-  variables {
+    # A label is in lower case.
     labels = { Team = "data" }
-  }
-  expect_failures = [var.labels]
-}
-
-run "an_account_is_for_something_known" {
-  command = plan
-  variables {
+    # An account is for something known.
     service_accounts = { refresh = "a@my-project.iam.gserviceaccount.com" }
-  }
-  expect_failures = [var.service_accounts]
-}
-
-run "an_account_is_a_service_account" {
-  command = plan
-  variables {
-    service_accounts = { refresh_view = "somebody@example.com" }
-  }
-  expect_failures = [var.service_accounts]
-}
-
-run "an_account_is_one_of_the_project" {
-  command = plan
-  variables {
-    service_accounts = { refresh_view = "a@other.iam.gserviceaccount.com" }
-  }
-  expect_failures = [var.service_accounts]
-}
-
-run "an_account_is_for_one_thing" {
-  command = plan
-  variables {
-    service_accounts = { refresh_view = "a@my-project.iam.gserviceaccount.com", batch = "a@my-project.iam.gserviceaccount.com" }
-  }
-  expect_failures = [var.service_accounts]
-}
-
-run "a_key_is_in_the_region" {
-  command = plan
-  variables {
+    # A key is in the region.
     kms_key = "projects/p/locations/us-east1/keyRings/r/cryptoKeys/k"
-  }
-  expect_failures = [var.kms_key]
-}
-
-run "a_connector_is_named_in_full" {
-  command = plan
-  variables {
+    # A connector is named in full.
     vpc_connector = "my-connector"
-  }
-  expect_failures = [var.vpc_connector]
-}
-
-run "a_subnetwork_is_named_in_full" {
-  command = plan
-  variables {
+    # A subnetwork is named in full.
     subnetwork = "default"
-  }
-  expect_failures = [var.subnetwork]
-}
-
-run "a_subnetwork_is_in_the_region" {
-  command = plan
-  variables {
-    subnetwork = "projects/p/regions/us-east1/subnetworks/s"
-  }
-  expect_failures = [var.subnetwork]
-}
-
-run "a_range_has_room_for_executors" {
-  command = plan
-  variables {
+    # A range has room for executors.
     subnetwork_range = "10.0.0.0/28"
-  }
-  expect_failures = [var.subnetwork_range]
-}
-
-run "a_range_is_a_range" {
-  command = plan
-  variables {
-    subnetwork_range = "everything"
-  }
-  expect_failures = [var.subnetwork_range]
-}
-
-run "a_runtime_has_spark_4" {
-  command = plan
-  variables {
+    # A runtime has Spark 4.
     batch_runtime_version = "2.2"
-  }
-  expect_failures = [var.batch_runtime_version]
-}
-
-run "a_time_to_live_is_short_for_a_time" {
-  command = plan
-  variables {
+    # A time to live is short for a time.
     batch_ttl = "4 hours"
-  }
-  expect_failures = [var.batch_ttl]
-}
-
-run "a_property_is_one_of_spark" {
-  command = plan
-  variables {
+    # A property is one of Spark.
     batch_properties = { "executor.cores" = "8" }
-  }
-  expect_failures = [var.batch_properties]
-}
-
-run "a_folder_is_in_cloud_storage" {
-  command = plan
-  variables {
+    # A folder is in Cloud Storage.
     batch_folders = ["s3://bucket/folder"]
-  }
-  expect_failures = [var.batch_folders]
-}
-
-run "a_folder_is_one_folder" {
-  command = plan
-  variables {
-    batch_folders = ["gs://bucket/*"]
-  }
-  expect_failures = [var.batch_folders]
-}
-
-run "staging_takes_a_day_at_least" {
-  command = plan
-  variables {
+    # Staging takes a day at least.
     staging_days = 0
-  }
-  expect_failures = [var.staging_days]
-}
-
-run "staging_takes_whole_days" {
-  command = plan
-  variables {
-    staging_days = 1.5
-  }
-  expect_failures = [var.staging_days]
-}
-
-run "a_time_zone_is_a_name" {
-  command = plan
-  variables {
+    # A time zone is a name.
     time_zone = "CET+1 "
-  }
-  expect_failures = [var.time_zone]
-}
-
-run "a_refresh_schedule_is_cron" {
-  command = plan
-  variables {
+    # A refresh schedule is cron.
     refresh_schedule = "every day"
-  }
-  expect_failures = [var.refresh_schedule]
-}
-
-run "a_batch_schedule_is_cron" {
-  command = plan
-  variables {
+    # A batch schedule is cron.
     reconcile_schedules = [{ dataset = "shop", table = "customer", schedule = "daily" }]
-  }
-  expect_failures = [var.reconcile_schedules]
-}
-
-run "a_batch_is_for_a_named_dataset" {
-  command = plan
-  variables {
-    reconcile_schedules = [{ dataset = "other", table = "customer", schedule = "0 4 * * *" }]
-  }
-  expect_failures = [var.reconcile_schedules]
-}
-
-run "a_batch_is_for_a_known_job" {
-  command = plan
-  variables {
-    reconcile_schedules = [{ dataset = "shop", table = "customer", schedule = "0 4 * * *", job = "drop" }]
-  }
-  expect_failures = [var.reconcile_schedules]
-}
-
-run "a_batch_is_for_a_base_name" {
-  command = plan
-  variables {
-    reconcile_schedules = [{ dataset = "shop", table = "a.b", schedule = "0 4 * * *" }]
-  }
-  expect_failures = [var.reconcile_schedules]
-}
-
-run "a_batch_is_scheduled_once" {
-  command = plan
-  variables {
-    reconcile_schedules = [{ dataset = "shop", table = "a", schedule = "0 4 * * *" }, { dataset = "shop", table = "a", schedule = "0 5 * * *" }]
-  }
-  expect_failures = [var.reconcile_schedules]
-}
-
-run "an_email_is_an_address" {
-  command = plan
-  variables {
+    # An email is an address.
     alert_email = "nobody"
   }
-  expect_failures = [var.alert_email]
+  expect_failures = [
+    var.view_name,
+    var.prefix,
+    var.labels,
+    var.service_accounts,
+    var.kms_key,
+    var.vpc_connector,
+    var.subnetwork,
+    var.subnetwork_range,
+    var.batch_runtime_version,
+    var.batch_ttl,
+    var.batch_properties,
+    var.batch_folders,
+    var.staging_days,
+    var.time_zone,
+    var.refresh_schedule,
+    var.reconcile_schedules,
+    var.alert_email,
+  ]
+}
+
+run "the_second_of_each" {
+  command = plan
+  variables {
+    # A view is not called as its table alone.
+    view_name = "{table}"
+    # A prefix ends with a hyphen.
+    prefix = "eu"
+    # An account is a service account.
+    service_accounts = { refresh_view = "somebody@example.com" }
+    # A subnetwork is in the region.
+    subnetwork = "projects/p/regions/us-east1/subnetworks/s"
+    # A range is a range.
+    subnetwork_range = "everything"
+    # A folder is one folder.
+    batch_folders = ["gs://bucket/*"]
+    # Staging takes whole days.
+    staging_days = 1.5
+    # A batch is for a named dataset.
+    reconcile_schedules = [{ dataset = "other", table = "customer", schedule = "0 4 * * *" }]
+  }
+  expect_failures = [
+    var.view_name,
+    var.prefix,
+    var.service_accounts,
+    var.subnetwork,
+    var.subnetwork_range,
+    var.batch_folders,
+    var.staging_days,
+    var.reconcile_schedules,
+  ]
+}
+
+run "the_third_of_each" {
+  command = plan
+  variables {
+    # A view name has no dot.
+    view_name = "{table}.{dataset}"
+    # An account is one of the project.
+    service_accounts = { refresh_view = "a@other.iam.gserviceaccount.com" }
+    # A batch is for a known job.
+    reconcile_schedules = [{ dataset = "shop", table = "customer", schedule = "0 4 * * *", job = "drop" }]
+  }
+  expect_failures = [
+    var.view_name,
+    var.service_accounts,
+    var.reconcile_schedules,
+  ]
+}
+
+run "the_fourth_of_each" {
+  command = plan
+  variables {
+    # An account is for one thing.
+    service_accounts = { refresh_view = "a@my-project.iam.gserviceaccount.com", batch = "a@my-project.iam.gserviceaccount.com" }
+    # A batch is for a base name.
+    reconcile_schedules = [{ dataset = "shop", table = "a.b", schedule = "0 4 * * *" }]
+    # A dataset of views has no hyphen.
+    view_dataset = "views-of-shop"
+  }
+  expect_failures = [
+    var.service_accounts,
+    var.reconcile_schedules,
+    var.view_dataset,
+  ]
+}
+
+run "the_fifth_of_each" {
+  command = plan
+  variables {
+    # A batch is scheduled once.
+    reconcile_schedules = [{ dataset = "shop", table = "a", schedule = "0 4 * * *" }, { dataset = "shop", table = "a", schedule = "0 5 * * *" }]
+  }
+  expect_failures = [
+    var.reconcile_schedules,
+  ]
 }
 
 run "views_of_two_datasets_are_not_mixed" {

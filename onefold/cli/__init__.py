@@ -56,7 +56,10 @@ for command in (
 
 @cli.command()
 def demo() -> int:
-    """Show the main job on this machine: an embedded BigQuery, the real function, two test messages, a real history."""
+    """Show the main jobs on this machine: views over versions of tables, and a change log that becomes a table again.
+
+    With an embedded BigQuery, the real functions, and the local Spark.
+    """
     from onefold.local.demo import run_demo
 
     try:

@@ -37,7 +37,7 @@ _PARTS = ("table", "dataset", "project")
     "--purge-tombstones-after",
     "purge_after_days",
     metavar="DAYS",
-    type=click.IntRange(min=0),
+    type=click.IntRange(min=0, max=36_500),
     help="Then delete the tombstones that are at least so old by the source's clock.",
 )
 @click.option("--show", is_flag=True, help="Print the statements, and run none.")

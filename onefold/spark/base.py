@@ -18,7 +18,7 @@ from onefold.spark.changes import Landed, column_of, converted
 from onefold.spark.expressions import named
 from onefold.spark.files import read_folder, rows_in
 from onefold.spark.filesystem import Folder
-from onefold.spark.modify_time import place_kind
+from onefold.spark.modify_time import position_of
 from onefold.spark.output import Manifest, read_manifest
 from onefold.types import STRING, Scalar, Type
 from onefold.versions import Column
@@ -73,7 +73,6 @@ def base_faults(base: Base, arguments: ReconcileArguments, unified: Sequence[Col
         yield f"{base.landed.name} has only one of {' and '.join(_OWN)}: a base has both, a copy of the source neither"
     if base.manifest:
         yield from _manifest_faults(base.manifest, base.landed.name, arguments)
-        yield from _order_faults(base, arguments, unified)
     yield from _conversion_faults(base, unified)
 
 
@@ -84,14 +83,6 @@ def _manifest_faults(manifest: Manifest, name: str, arguments: ReconcileArgument
         made, asked = manifest.arguments.get(what), getattr(arguments, what)
         if made != asked:
             yield f"{name} was made with --{what} {made}, not {asked}: their positions cannot be compared"
-
-
-def _order_faults(base: Base, arguments: ReconcileArguments, unified: Sequence[Column]) -> Iterator[str]:
-    """The column that orders periodic pulls has to go on as it began, or old and new positions cannot be compared."""
-    old = column_of(base.landed, arguments.position or "")
-    new = next((column for column in unified if old and fold_case(column.name) == fold_case(old.name)), None)
-    if old and new and place_kind(old.type) != place_kind(new.type):
-        yield f"{base.landed.name} orders by {old.name} as {old.type}, and would by {new.type}: use --mode rebuild"
 
 
 def _conversion_faults(base: Base, unified: Sequence[Column]) -> Iterator[str]:
@@ -107,11 +98,17 @@ def _conversion_faults(base: Base, unified: Sequence[Column]) -> Iterator[str]:
             )
 
 
-def base_rows(base: Base, unified: Sequence[Column]) -> DataFrame:
-    """Its rows in the unified columns. A row without a position has the lowest one."""
+def base_rows(base: Base, unified: Sequence[Column], orders: str | None = None) -> DataFrame:
+    """Its rows in the unified columns. A row without a position has the lowest one.
+
+    Args:
+        orders: the column that orders periodic pulls, by which rows of a plain copy have their positions too.
+    """
     position, deleted = F.lit(None).cast("string"), F.lit(None).cast("boolean")
     if column_of(base.landed, POSITION):
         position, deleted = named(POSITION), named(DELETED)
+    elif orders and column_of(base.landed, orders):
+        position = position_of(base.columns, orders, unified)
     return base.landed.frame.select(
         *converted(base.columns, unified),
         F.coalesce(position, F.lit(str(Position()))).alias(POSITION),

@@ -171,11 +171,13 @@ def landing_faults(log: Log, arguments: ReconcileArguments) -> list[str]:
 
 
 def within_landing_times(landed: Landed, arguments: ReconcileArguments) -> DataFrame:
-    frame, time = landed.frame, named(LANDED_AT).cast("timestamp")
+    """Rows of which nobody knows when they landed are in every window, as in `onefold.pending.window_sql`."""
+    frame, landed_at = landed.frame, named(LANDED_AT)
+    time, unknown = landed_at.cast("timestamp"), landed_at.isNull()
     if isinstance(arguments.start, datetime):
-        frame = frame.where(time >= F.lit(arguments.start))
+        frame = frame.where((time >= F.lit(arguments.start)) | unknown)
     if isinstance(arguments.end, datetime):
-        frame = frame.where(time < F.lit(arguments.end))
+        frame = frame.where((time < F.lit(arguments.end)) | unknown)
     return frame
 
 

@@ -25,6 +25,7 @@ from onefold.spark.changes import (
 from onefold.spark.conversions import convert
 from onefold.spark.expressions import named
 from onefold.spark.positions import position
+from onefold.spark.types import held
 from onefold.types import Struct, Type
 from onefold.versions import Column
 
@@ -56,15 +57,11 @@ class Debezium:
         yield from landing_faults(log, arguments)
 
     def parts(self, landed: Landed, arguments: ReconcileArguments, unified: Sequence[Column]) -> list[Part]:
-        envelope = _envelope(landed)
+        envelope = _with_both_sides(_envelope(landed))
         deleting = F.when(_op(envelope) == _UPDATE, _key_changes(envelope, arguments.keys, unified))
         deleting = F.coalesce(deleting, _op(envelope) == _DELETION)
         wanted = {"after": (_op(envelope).isin(*_UPSERTS), False), "before": (deleting, True)}
-        return [
-            _part(landed, envelope, side, which, deleted, arguments)
-            for side, (which, deleted) in wanted.items()
-            if side in envelope
-        ]
+        return [_part(landed, envelope, side, which, deleted, arguments) for side, (which, deleted) in wanted.items()]
 
 
 def _part(
@@ -85,6 +82,13 @@ def _envelope(log: Log) -> dict[str, _Field]:
     if payload and isinstance(payload.type, Struct):
         return _fields(_Field(named(payload.name), payload.type))
     return {fold_case(column.name): _Field(named(column.name), column.type) for column in log.columns}
+
+
+def _with_both_sides(envelope: Mapping[str, _Field]) -> dict[str, _Field]:
+    """JSON lines that hold no row on one side do not say its type: it is that of the other, and every row of it NULL."""
+    known = (envelope.get("after") or envelope["before"]).type
+    nothing = _Field(F.lit(None).cast(held(known)), known)
+    return {"before": nothing, "after": nothing, **envelope}
 
 
 def _fields(struct: _Field | None) -> dict[str, _Field]:

@@ -24,17 +24,17 @@ _KINDS = {".parquet": "parquet", ".jsonl": "json", ".json": "json", ".ndjson": "
 
 _METADATA = ("uuid", "source_timestamp", "change_sequence_number", "change_type", "sort_keys")
 _TIME = "source_timestamp"
-_BROKEN_FILE = ("FAILED_READ_FILE", "MALFORMED", "is not a Parquet file")
+_COMPLAINTS = ("FAILED_READ_FILE", "MALFORMED", "is not a Parquet file", "CAST_INVALID_INPUT", "USER_RAISED_EXCEPTION")
 _TEXTS = {"sort_keys": t.ArrayType(t.StringType())}
 
 
 @contextmanager
 def reading(what: str) -> Iterator[None]:
-    """Spark's complaint of a file that is not what its name says, which often comes only when the rows are wanted."""
+    """Spark's complaint of what is in a file, which often comes only when the rows are wanted."""
     try:
         yield
     except (PySparkException, Py4JJavaError) as error:
-        complaint = next((line for line in str(error).splitlines() if any(name in line for name in _BROKEN_FILE)), None)
+        complaint = next((line for line in str(error).splitlines() if any(name in line for name in _COMPLAINTS)), None)
         if complaint is None:
             raise
         # Without the names of Java's classes before it.

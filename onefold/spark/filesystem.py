@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +11,15 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from onefold.errors import InvalidInput
+
+
+@contextmanager
+def _told(what: str) -> Iterator[None]:
+    """Java's exception as one line of ours."""
+    try:
+        yield
+    except Py4JJavaError as error:
+        raise InvalidInput(f"{what}: {error.java_exception.getMessage()}") from error
 
 
 @dataclass(frozen=True)
@@ -31,8 +42,9 @@ class Folder:
         self.uri = uri.rstrip("/") or uri
         jvm: Any = spark._jvm
         self._jvm = jvm
-        self._path = jvm.org.apache.hadoop.fs.Path(self.uri)
-        self._system = self._path.getFileSystem(spark._jsc.hadoopConfiguration())
+        with _told(f"{self.uri} cannot be reached from here"):
+            self._path = jvm.org.apache.hadoop.fs.Path(self.uri)
+            self._system = self._path.getFileSystem(spark._jsc.hadoopConfiguration())
 
     def exists(self) -> bool:
         return bool(self._system.exists(self._path))
@@ -60,22 +72,25 @@ class Folder:
         Raises:
             InvalidInput: it cannot be read, as where its checksum is another one.
         """
-        try:
+        with _told(f"{self.uri}/{name} cannot be read"):
             stream = self._system.open(self._inner(name))
             try:
                 return str(self._jvm.org.apache.commons.io.IOUtils.toString(stream, "UTF-8"))
             finally:
                 stream.close()
-        except Py4JJavaError as error:
-            raise InvalidInput(f"{self.uri}/{name} cannot be read: {error.java_exception.getMessage()}") from error
 
     def write(self, name: str, text: str) -> None:
-        """A small file, whole or not at all on an object store."""
-        stream = self._system.create(self._inner(name), True)
-        try:
-            stream.write(bytearray(text.encode()))
-        finally:
-            stream.close()
+        """A small file, whole or not at all on an object store.
+
+        Raises:
+            InvalidInput: it cannot be written.
+        """
+        with _told(f"{self.uri}/{name} cannot be written"):
+            stream = self._system.create(self._inner(name), True)
+            try:
+                stream.write(bytearray(text.encode()))
+            finally:
+                stream.close()
 
     def clear(self, *, but: str) -> None:
         """Remove everything in the folder except one file."""

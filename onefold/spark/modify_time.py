@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 
 from pyspark.sql import Column as Value
@@ -17,7 +17,7 @@ from onefold.position import Position
 from onefold.spark.changes import TIMES, Landed, Log, Part, column_of, converted, key_column_faults
 from onefold.spark.expressions import named
 from onefold.types import Scalar, Type
-from onefold.versions import Column
+from onefold.versions import Column, Version
 
 
 class ModifyTime:
@@ -40,16 +40,41 @@ class ModifyTime:
 
     def parts(self, landed: Landed, arguments: ReconcileArguments, unified: Sequence[Column]) -> list[Part]:
         (columns,) = self.columns(landed)
-        orders = fold_case(arguments.position or "")
-        (target,) = (column for column in unified if fold_case(column.name) == orders)
-        (value,) = converted(columns, (target,))
-        place = F.coalesce(_PLACES[str(target.type)](value), F.lit("0"))
+        target, value = _ordering(columns, arguments.position or "", unified)
         rows = _within_values(landed.frame, target, value, arguments).select(
             *(named(column.name) for column in columns),
-            F.concat(place, F.lit(_REST)).alias(POSITION),
+            _position(target, value).alias(POSITION),
             F.lit(False).alias(DELETED),
         )
         return [Part(rows, columns)]
+
+
+def position_of(columns: Sequence[Column], position: str, unified: Sequence[Column]) -> Value:
+    """Where a row of these columns stands among the pulls; without a value it is the lowest."""
+    return _position(*_ordering(columns, position, unified))
+
+
+def kind_faults(sources: Iterable[Version], position: str) -> Iterator[str]:
+    """Types of different kinds would be compared as text, in which 10 is below 9."""
+    name = fold_case(position)
+    types = {source.id: column.type for source in sources for column in source.columns if fold_case(column.name) == name}
+    if len({place_kind(type_) for type_ in types.values()}) > 1:
+        told = ", ".join(f"{type_} in {id_}" for id_, type_ in types.items())
+        yield (
+            f"the position {position} is {told}, which cannot be compared: bring it to one type, or leave out a base of "
+            "another one by --mode rebuild"
+        )
+
+
+def _ordering(columns: Sequence[Column], position: str, unified: Sequence[Column]) -> tuple[Column, Value]:
+    """The column that orders, as the base is to have it, and its value."""
+    (target,) = (column for column in unified if fold_case(column.name) == fold_case(position))
+    (value,) = converted(columns, (target,))
+    return target, value
+
+
+def _position(column: Column, value: Value) -> Value:
+    return F.concat(F.coalesce(_PLACES[str(column.type)](value), F.lit("0")), F.lit(_REST))
 
 
 _REST = str(Position()).removeprefix("0")

@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, Observation, SparkSession
+from pyspark.sql import functions as F  # noqa: N812
 
 from onefold.errors import InvalidInput, TryAgain
 from onefold.spark.files import rows_in
@@ -108,26 +109,36 @@ def _check_unfinished(folder: Folder) -> None:
 
 
 def write_base(spark: SparkSession, uri: str, rows: DataFrame, begun: Manifest) -> tuple[str, ...]:
-    """Empty the folder, write the rows into it, and name their files. It is no base yet: `finish` makes it one."""
+    """Empty the folder, write the rows into it, and name their files. It is no base yet: `finish` makes it one.
+
+    Raises:
+        InvalidInput: a job with other arguments has finished here meanwhile. Nothing was removed.
+        TryAgain: another job has written here meanwhile.
+    """
     folder = Folder(spark, uri)
+    if is_done(folder, begun.arguments):
+        raise TryAgain(f"another job has written {uri} meanwhile: run this one again, and it finds its work done")
     # The manifest goes last and comes first, so that whenever the job is killed the folder is known as ours.
     folder.clear(but=MANIFEST)
     folder.write(MANIFEST, begun.to_json())
     # Our own marker comes after the manifest, so not from Spark.
-    unmarked = rows.write.mode("append").option("mapreduce.fileoutputcommitter.marksuccessfuljobs", "false")
+    counted = Observation()
+    observed = rows.observe(counted, F.count("*").alias("rows"))
+    unmarked = observed.write.mode("append").option("mapreduce.fileoutputcommitter.marksuccessfuljobs", "false")
     unmarked.parquet(uri)
-    return tuple(entry.path for entry in rows_in(folder))
+    files = tuple(entry.path for entry in rows_in(folder))
+    stored = spark.read.schema(rows.schema).option("ignoreMissingFiles", "true").parquet(uri).count()
+    if stored != counted.get["rows"] or not _is_of_one_writer(files) or _parsed(folder).arguments != begun.arguments:
+        raise TryAgain(f"another job writes {uri} at the same time: run one of them again")
+    return files
 
 
 def finish(spark: SparkSession, uri: str, manifest: Manifest) -> None:
     folder = Folder(spark, uri)
-    _check_one_writer(uri, manifest.files)
     folder.write(MANIFEST, manifest.to_json())
     folder.write(SUCCESS, "")
 
 
-def _check_one_writer(uri: str, files: Sequence[str]) -> None:
+def _is_of_one_writer(files: Sequence[str]) -> bool:
     """Each write names its files after itself: part-00000-<its own id>-c000."""
-    writers = {name.split("-", 2)[-1].rsplit("-c", 1)[0] for name in files}
-    if len(writers) > 1:
-        raise TryAgain(f"another job writes {uri} at the same time: run one of them again")
+    return len({name.split("-", 2)[-1].rsplit("-c", 1)[0] for name in files}) <= 1

@@ -19,7 +19,7 @@ from onefold.spark.conversions import can_convert
 from onefold.spark.debezium import Debezium
 from onefold.spark.files import read_folder
 from onefold.spark.filesystem import Folder
-from onefold.spark.modify_time import ModifyTime
+from onefold.spark.modify_time import ModifyTime, kind_faults
 from onefold.types import Type
 from onefold.versions import Column, Version, fold
 
@@ -76,6 +76,8 @@ def make_plan(spark: SparkSession, arguments: ReconcileArguments, tables: Tables
     if base:
         faults += base_faults(base, arguments, columns)
     faults += _untyped_keys(logs, arguments, columns)
+    if arguments.position:
+        faults += kind_faults([*sources, Version("the base", tuple(stored))], arguments.position)
     if faults:
         raise InvalidInput(dict.fromkeys(faults))
     return _counted_base(Plan(arguments, tuple(logs), columns, _landed_types(base, sources), base))
@@ -173,7 +175,7 @@ def _counted_base(plan: Plan) -> Plan:
     if plan.base.manifest is not None and plan.base.is_known_unique(plan.keys, plan.columns):
         report = plan.base.manifest.report or {}
         return replace(plan, base_rows=report["rows"], base_live=report["live"])
-    counts = count_keys(base_rows(plan.base, plan.columns), plan.keys)
+    counts = count_keys(base_rows(plan.base, plan.columns, plan.arguments.position), plan.keys)
     if counts.repeated:
         raise InvalidInput(f"{plan.base.landed.name} has keys that are not unique: {'; '.join(counts.repeated)}")
     return replace(plan, base_rows=counts.rows, base_live=counts.live)

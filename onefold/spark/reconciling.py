@@ -56,10 +56,10 @@ def reconcile(spark: SparkSession, arguments: ReconcileArguments, warehouse: War
     if arguments.output is not None:
         done = is_done(Folder(spark, str(arguments.output)), _as_written(arguments))
         if done is not None:
-            return replace(Report(**(done.report or {})), done=False)
+            return replace(Report.of_written(done.report or {}), already=True)
     plan = make_plan(spark, arguments, warehouse)
     with reading("what changes and base name"):
-        return _carry_out(spark, plan, warehouse)
+        return replace(_carry_out(spark, plan, warehouse), window=arguments.window)
 
 
 def _carry_out(spark: SparkSession, plan: Plan, warehouse: Warehouse | None) -> Report:
@@ -93,16 +93,22 @@ def _rows(log: Log, plan: Plan) -> Iterator[DataFrame]:
 
 def _write(spark: SparkSession, plan: Plan, winners: Folded) -> Report:
     if plan.base is None:
-        ignored = plan.arguments.mode == "rebuild" and plan.arguments.base is not None
-        report = _report_of_first(winners, plan, "ignored" if ignored else "absent")
-        return _finished(spark, plan, winners.rows, report)
-    merging = Merging(base_rows(plan.base, plan.columns), winners, few=winners.key_bytes <= _few_bytes(spark))
+        return _finished(spark, plan, winners.rows, _report_of_first(winners, plan, _base_was(plan.arguments)))
+    base = base_rows(plan.base, plan.columns, plan.arguments.position)
+    merging = Merging(base, winners, few=winners.key_bytes <= _few_bytes(spark))
     met = merging.met().persist()
     try:
         report = _report_of_merge(met, winners, plan)
         return _finished(spark, plan, merging.result(met), report)
     finally:
         met.unpersist()
+
+
+def _base_was(arguments: ReconcileArguments) -> BaseWas:
+    """What became of a base that was not read."""
+    if arguments.base is None:
+        return "absent"
+    return "ignored" if arguments.mode == "rebuild" else "missing"
 
 
 def _finished(spark: SparkSession, plan: Plan, rows: DataFrame, report: Report) -> Report:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field
-from typing import Literal
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, Literal
 
-BaseWas = Literal["read", "absent", "ignored", "merged"]
+BaseWas = Literal["read", "absent", "missing", "ignored", "merged"]
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,7 @@ class Report:
     disputed: changes that share their position with another one of other content; the digest of the row decided.
     without_sequence: changes that named no place in the source's log, and so are older than all that do.
     base_rows, rows: rows of the old and the new base, tombstones included. live: those of the new one that are not deleted.
+    already: whether an earlier job did all this. window: how it was understood.
     """
 
     changes: int
@@ -38,14 +40,23 @@ class Report:
     base_rows: int = 0
     rows: int = 0
     live: int = 0
-    done: bool = True
+    already: bool = False
+    window: str = ""
     columns: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of_written(cls, written: Mapping[str, Any]) -> Report:
+        """What an earlier job wrote, which may know other counts than this one."""
+        known = {field.name for field in fields(cls)}
+        return cls(**{name: value for name, value in written.items() if name in known})
 
     def to_json(self) -> str:
         return json.dumps(asdict(self), ensure_ascii=False)
 
     def summary(self) -> str:
-        return self._summary_of_merge() if self.base == "merged" else self._summary_of_output()
+        before = "made before, from the same arguments, so nothing was done; what was done then:\n" if self.already else ""
+        window = f"of the window: {self.window}\n" if self.window else ""
+        return before + window + (self._summary_of_merge() if self.base == "merged" else self._summary_of_output())
 
     def _summary_of_merge(self) -> str:
         return "\n".join(
@@ -60,6 +71,7 @@ class Report:
         base = {
             "read": f"a base of {self.base_rows:,} rows",
             "absent": "no base: an empty one",
+            "missing": "WARNING: the base is not there: an empty one",
             "ignored": "the base was not read: rebuilt from the changes alone",
         }[self.base]
         return "\n".join(

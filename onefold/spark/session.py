@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from pyspark.conf import SparkConf
 from pyspark.sql import SparkSession
+
+QUIET = Path(__file__).with_name("log4j2.properties")
 
 SETTINGS = {
     "spark.sql.session.timeZone": "UTC",
@@ -24,6 +28,9 @@ def open_session(name: str) -> SparkSession:
     conf = SparkConf().setAppName(name)
     conf.setIfMissing("spark.master", "local[*]")
     conf.setIfMissing("spark.ui.showConsoleProgress", "false")
+    if str(conf.get("spark.master")).startswith("local") and QUIET.is_file():
+        # On a cluster the log is the only witness; in a terminal it would hide what the job has to say.
+        conf.setIfMissing("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={QUIET.as_uri()}")
     return prepared(SparkSession.builder.config(conf=conf).getOrCreate())
 
 

@@ -128,12 +128,19 @@ class BigQueryTables:
         ready = prepare(self._warehouse, plan.base.table, self._settings, arguments.keys)
         if ready.base != plan.base or ready.versions != plan.versions:
             raise TryAgain(f"{plan.base.table} got another version while its changes were read: run the job again")
+        if any(_starts_earlier(now.since, then.since) for now, then in zip(ready.changes, plan.changes, strict=True)):
+            raise TryAgain(f"{plan.base.id} was replaced while its changes were read, and lacks more: run the job again")
         return replace(ready, state=replace(ready.state, now=plan.started_at))
 
     def _id(self, uri: Uri) -> TableId:
         if uri.table is None:
             raise InvalidInput(f"{uri} is no table of BigQuery")
         return TableId(uri.table.project or self._warehouse.project, uri.table.dataset, uri.table.table)
+
+
+def _starts_earlier(now: datetime | None, then: datetime | None) -> bool:
+    """Whether there is more to read by now than there was; None is all there is."""
+    return then is not None and (now is None or now < then)
 
 
 def _in_window(changes: Changes, arguments: ReconcileArguments) -> Changes:

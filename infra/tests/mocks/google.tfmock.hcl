@@ -12,6 +12,10 @@ mock_resource "google_logging_project_sink" {
   defaults = { writer_identity = "serviceAccount:sink@gcp-sa-logging.iam.gserviceaccount.com" }
 }
 
+mock_resource "google_compute_subnetwork" {
+  defaults = { id = "projects/my-project/regions/europe-west1/subnetworks/onefold-batches" }
+}
+
 mock_resource "google_monitoring_dashboard" {
   defaults = { id = "projects/my-project/dashboards/onefold" }
 }

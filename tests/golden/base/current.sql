@@ -23,7 +23,7 @@ LEFT JOIN (
   FROM `my-project.shop.customer_base` AS b
 ) AS b ON (b.`id` IS NULL) = (c.`id` IS NULL) AND IFNULL(b.`id`, 0) = IFNULL(c.`id`, 0)
 WHERE NOT c._deleted
-AND IF(b._deleted IS NULL, c._position > IFNULL((SELECT MAX(m.floor) FROM `my-project.shop.customer_merges` AS m WHERE m.started_at > IFNULL((SELECT MAX(r.started_at) FROM `my-project.shop.customer_merges` AS r WHERE r.finished_as = 'rebuild'), TIMESTAMP '0001-01-01 00:00:00+00')), ''), (b._position IS NULL OR c._position > b._position))
+AND IF(b._deleted IS NULL, c._position > IFNULL((SELECT MAX(m.floor) FROM `my-project.shop.customer_merges` AS m WHERE m.started_at > IFNULL((SELECT MAX(r.started_at) FROM `my-project.shop.customer_merges` AS r WHERE r.finished_as = 'create'), TIMESTAMP '0001-01-01 00:00:00+00')), ''), (b._position IS NULL OR c._position > b._position))
 UNION ALL
 SELECT
   b.`id`,

@@ -10,7 +10,7 @@ SELECT
   IF(w._lost, ERROR('a row of the base is not in its history'), w.`_position`) AS `_position`,
   w.`_deleted`
 FROM (
-  SELECT r.*, ROW_NUMBER() OVER (PARTITION BY r.`id` ORDER BY r._position DESC, r._lost) AS _rank
+  SELECT r.*, ROW_NUMBER() OVER (PARTITION BY r.`id` ORDER BY r._position DESC, r._lost) AS _rank, LOGICAL_OR(r._lost) OVER (PARTITION BY r.`id`) AS _known
   FROM (
     SELECT h.`_version`, h.`id`, h.`Name`, h.`born`, h.`tags`, h.`_position`, h.`_deleted`, FALSE AS _lost
     FROM (
@@ -40,4 +40,4 @@ FROM (
     FROM `my-project.shop.customer_base` AS b
   ) AS r
 ) AS w
-WHERE w._rank = 1
+WHERE w._rank = 1 AND (w._known OR w._deleted OR w._position > IFNULL((SELECT MAX(m.floor) FROM `my-project.shop.customer_merges` AS m WHERE m.started_at > IFNULL((SELECT MAX(r.started_at) FROM `my-project.shop.customer_merges` AS r WHERE r.finished_as = 'create'), TIMESTAMP '0001-01-01 00:00:00+00')), ''))

@@ -1,0 +1,89 @@
+"""Two Spark jobs on one output: none of them calls whole what the other one has spoiled, and none removes finished work."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from changelogs import change
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812
+from spark_oracle import read_base, run_job, snapshot, write_lines
+
+from onefold.errors import InvalidInput, OnefoldError, TryAgain
+from onefold.spark import reconciling
+from onefold.spark.filesystem import Folder
+from onefold.spark.output import Manifest, finish, read_manifest, write_base
+from onefold.spark.planning import Plan, make_plan
+
+TASKS = 8
+FIRST, SECOND = Manifest({"job": 1}, ("id",)), Manifest({"job": 2}, ("id",))
+
+
+def rows_while(spark: SparkSession, output: Path, what: str) -> DataFrame:
+    """Rows, the last of which another job interferes with: the tasks before it are committed by then."""
+
+    def interfere(number: int) -> int:
+        if number == TASKS - 1:
+            if what == "clears the folder":
+                for task in (output / "_temporary" / "0").glob("task_*"):
+                    shutil.rmtree(task)
+            else:
+                (output / "_onefold.json").write_text(SECOND.to_json())
+                (output / "._onefold.json.crc").unlink()
+        return number
+
+    return spark.range(0, TASKS, 1, TASKS).select(F.udf(interfere, "bigint")("id").alias("id"))
+
+
+@pytest.mark.parametrize("what", ["clears the folder", "begins to write"])
+def test_a_job_whose_folder_another_one_takes_does_not_call_it_whole(spark: SparkSession, tmp_path: Path, what: str) -> None:
+    with pytest.raises(TryAgain, match="another job writes"):
+        write_base(spark, str(tmp_path / "out"), rows_while(spark, tmp_path / "out", what), FIRST)
+    with pytest.raises(InvalidInput, match="is unfinished"):
+        read_manifest(Folder(spark, str(tmp_path / "out")))
+
+
+def test_the_job_run_again_writes_all_rows(spark: SparkSession, tmp_path: Path) -> None:
+    output = str(tmp_path / "out")
+    with pytest.raises(TryAgain):
+        write_base(spark, output, rows_while(spark, tmp_path / "out", "clears the folder"), FIRST)
+    files = write_base(spark, output, spark.range(TASKS), FIRST)
+    finish(spark, output, Manifest(FIRST.arguments, FIRST.keys, files=files))
+    assert [row["id"] for row in read_base(spark, tmp_path / "out")] == list(range(TASKS))
+
+
+def test_no_rows_are_whole_too(spark: SparkSession, tmp_path: Path) -> None:
+    output = str(tmp_path / "out")
+    finish(spark, output, Manifest({}, (), files=write_base(spark, output, spark.range(0), Manifest({}, ()))))
+    assert read_base(spark, tmp_path / "out") == []
+
+
+@pytest.mark.parametrize(
+    ("other", "error", "words"),
+    [(("--to", "5"), InvalidInput, "from other arguments"), ((), TryAgain, "another job has written")],
+    ids=["another job", "the same job"],
+)
+def test_what_another_job_finished_meanwhile_is_left_alone(
+    spark: SparkSession,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    other: tuple[str, ...],
+    error: type[OnefoldError],
+    words: str,
+) -> None:
+    changes = write_lines(tmp_path / "changes.jsonl", [change("INSERT", "1", id=1)])
+    finished: dict[str, bytes] = {}
+
+    def plan_while_another_finishes(*arguments: object) -> Plan:
+        monkeypatch.setattr(reconciling, "make_plan", make_plan)
+        run_job(spark, changes, tmp_path / "out", *other)
+        finished.update(snapshot(tmp_path / "out"))
+        return make_plan(*arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(reconciling, "make_plan", plan_while_another_finishes)
+    with pytest.raises(error, match=words):
+        run_job(spark, changes, tmp_path / "out")
+    assert finished
+    assert snapshot(tmp_path / "out") == finished
