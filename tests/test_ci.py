@@ -11,7 +11,10 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 # What the scripts call of the system's own programs.
-TOOLS = "basename bash chmod dirname env head mkdir mktemp mv nice rm sed sleep timeout tr uname".split()
+TOOLS = (
+    "basename", "bash", "chmod", "dirname", "env", "head", "mkdir", "mktemp", "mv", "nice", "rm", "sed", "sleep", "timeout",
+    "tr", "uname",
+)  # fmt: skip
 NOTE = '#!/usr/bin/env bash\necho "$(basename "$0") $*" >> calls\n'
 NO_PYTHON = "#!/usr/bin/env bash\nexit 1\n"
 GO = """#!/usr/bin/env bash

@@ -85,5 +85,5 @@ def test_workload_refuses_what_makes_none(run: Run, tmp_path: Path) -> None:
     outcome = run("workload", "--mix", "1,2,3", "--key-changes", 2, "--out", tmp_path / "new")
     assert outcome.code == 1
     assert "make 100" in outcome.err
-    assert "key_changes" in outcome.err
+    assert "key changes must be from 0 to 1" in outcome.err
     assert not (tmp_path / "new").exists()

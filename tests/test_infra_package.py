@@ -43,8 +43,8 @@ def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with zipfile.ZipFile(package(folder / "functions.zip")) as archive:
         archive.extractall(folder / "source")
     subprocess.run([sys.executable, "-m", "venv", folder / "venv"], check=True)
-    pip = [str(folder / "venv" / "bin" / "pip"), "install", "--quiet", "--disable-pip-version-check", "--no-deps", "--no-compile"]
-    command = [*pip, "-r", str(folder / "source" / "requirements.txt")]
+    pip = [str(folder / "venv" / "bin" / "pip"), "install", "--quiet", "--disable-pip-version-check", "--no-deps"]
+    command = [*pip, "--no-compile", "-r", str(folder / "source" / "requirements.txt")]
     done = subprocess.run(command, capture_output=True, text=True, timeout=INSTALL_SECONDS, check=False)
     if done.returncode and "No matching distribution" in done.stderr:
         pytest.skip(f"PyPI cannot be reached, or lacks what is pinned: {done.stderr[-300:]}")

@@ -30,7 +30,12 @@ ROOT = Path(__file__).resolve().parents[1]
 ABSENT = ("click", "rich", "functions_framework", "flask", "bqemulator", "duckdb")
 # What our jobs may use of what it has. It has pandas, too, which nothing of ours asks for.
 PRESENT = ("pyspark", "google-cloud-bigquery", "PyYAML", "pyarrow")
-SUBMIT = "--master=local[2] --driver-memory=1g --conf=spark.ui.enabled=false --conf=spark.sql.shuffle.partitions=2".split()
+SUBMIT = (
+    "--master=local[2]",
+    "--driver-memory=1g",
+    "--conf=spark.ui.enabled=false",
+    "--conf=spark.sql.shuffle.partitions=2",
+)
 SECONDS = 300
 JOB = "from onefold.jobs import parse_reconcile\nimport onefold.settings, onefold.bigquery, onefold.log\n"
 

@@ -278,3 +278,11 @@ def test_an_output_among_the_changes_is_refused(spark: SparkSession, tmp_path: P
     write_lines(tmp_path / "changes" / "rows.jsonl", GOOD)
     with pytest.raises(OnefoldError, match=r"lie one in the other|holds what no job"):
         run_job(spark, tmp_path / "changes", tmp_path / output)
+
+
+def test_a_base_and_changes_that_do_not_fit_are_refused(spark: SparkSession, tmp_path: Path) -> None:
+    base = write_lines(tmp_path / "base.jsonl", [{"id": 1, "name": {"first": "a"}}])
+    changes = write_lines(tmp_path / "changes.jsonl", [change("INSERT", "1", id=1, name="a")])
+    with pytest.raises(InvalidInput, match=r"do not fit: column name is STRUCT<first STRING> in the one and STRING in the"):
+        run_job(spark, changes, tmp_path / "out", base=base)
+    assert not (tmp_path / "out").exists()

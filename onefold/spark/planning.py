@@ -20,7 +20,7 @@ from onefold.spark.debezium import Debezium
 from onefold.spark.files import read_folder
 from onefold.spark.filesystem import Folder
 from onefold.spark.modify_time import ModifyTime, kind_faults
-from onefold.types import Type
+from onefold.types import JSON, Struct, Type
 from onefold.versions import Column, Version, fold
 
 FORMATS: Mapping[str, ChangeFormat] = {"datastream": Datastream(), "debezium": Debezium(), "modify_time": ModifyTime()}
@@ -74,7 +74,7 @@ def make_plan(spark: SparkSession, arguments: ReconcileArguments, tables: Tables
     held_here = [Version(log.name, columns) for log in logs if not log.converts for columns in format_.columns(log)]
     faults += [fault for version in held_here for fault in _conversion_faults(version, columns)]
     if base:
-        faults += base_faults(base, arguments, columns)
+        faults += [*base_faults(base, arguments, columns), *_fit_faults(base, sources)]
     faults += _untyped_keys(logs, arguments, columns)
     if arguments.position:
         faults += kind_faults([*sources, Version("the base", tuple(stored))], arguments.position)
@@ -156,6 +156,27 @@ def _conversion_faults(version: Version, unified: Sequence[Column]) -> Iterator[
         target = targets[fold_case(column.name)]
         if not can_convert(column.type, target):
             yield f"{version.id}, column {column.name}: {column.type} cannot be converted to {target} outside of BigQuery"
+
+
+def _fit_faults(base: Base, sources: Sequence[Version]) -> Iterator[str]:
+    """Any two types meet in text at last; a struct that met a plain value there would be no change but a mistake."""
+    known = {fold_case(column.name): column for column in base.columns}
+    for version in sources:
+        for column in version.columns:
+            stored = known.get(fold_case(column.name))
+            if (
+                stored
+                and isinstance(stored.type, Struct) != isinstance(column.type, Struct)
+                and JSON
+                not in (
+                    stored.type,
+                    column.type,
+                )
+            ):
+                yield (
+                    f"{base.landed.name} and {version.id} do not fit: column {column.name} is {stored.type} in the one and "
+                    f"{column.type} in the other"
+                )
 
 
 def _landed_types(base: Base | None, sources: Sequence[Version]) -> dict[str, tuple[Type, ...]]:
