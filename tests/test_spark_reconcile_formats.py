@@ -161,7 +161,7 @@ def test_a_pull_that_is_repeated_or_overlaps_changes_nothing(spark: SparkSession
 def test_a_pull_whose_order_is_of_another_kind_than_the_bases_is_refused(spark: SparkSession, tmp_path: Path) -> None:
     more = ("--format", "modify_time", "--position", "changed")
     run_job(spark, write_lines(tmp_path / "1.jsonl", pulls([1])), tmp_path / "a", *more)
-    with pytest.raises(InvalidInput, match="the position changed is STRING in .*, INT64 in the base"):
+    with pytest.raises(InvalidInput, match=r"the position changed is STRING in .*, INT64 in the base"):
         run_job(spark, write_lines(tmp_path / "2.jsonl", pulls(["x"])), tmp_path / "b", *more, base=tmp_path / "a")
 
 
