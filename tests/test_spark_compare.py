@@ -286,7 +286,6 @@ def test_keys_of_several_columns(job: Job, tmp_path: Path) -> None:
     [
         ("nowhere", "right.jsonl", "id", "there is no such file"),
         ("left.jsonl", "right.jsonl", "number", "the left side has no column number"),
-        ("left.jsonl", "right.jsonl", "id,ID", "the key names id twice"),
         ("broken", "right.jsonl", "id", "cannot be read"),
         ("strange", "right.jsonl", "id", "rows come in files of one kind"),
         ("short", "right.jsonl", "id", "cannot be read"),
