@@ -17,6 +17,9 @@ def judge() -> Judge:
 from command_line import run  # noqa: E402, F401
 from emulator import dataset, emulator_host  # noqa: E402, F401
 
+# What the tests of capture stand on.
+from mariadb import mariadb, source  # noqa: E402, F401
+
 # What the tests of a refresh stand on; no test waits for the retries of Google's client.
 from refreshing import cloud, eager_threads, no_retries_of_the_client, small_texts  # noqa: E402, F401
 

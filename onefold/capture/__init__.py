@@ -1,0 +1,1 @@
+"""Capture: from a MySQL or MariaDB binary log to versioned tables."""

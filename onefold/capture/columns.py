@@ -1,0 +1,156 @@
+"""The versioned table of a structure: BigQuery's columns for it, and those that capture adds."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from onefold.capture.structure import BLOBS, GEOMETRIES, INTEGERS, TEXTS, SourceType, Structure
+from onefold.capture.version import version_of
+from onefold.changelog import LANDED_AT, METADATA
+from onefold.errors import SchemaConflict
+from onefold.names import fold_case, versioned_name
+from onefold.types import STRING, Array, Field, Scalar, Struct
+from onefold.versions import Column
+
+DATABASE_NAME = "database_name"
+
+_METADATA = Struct(
+    (
+        # Datastream's. Ours leaves the identifier and the sort keys empty: the sequence alone is a total order.
+        Field("uuid", STRING),
+        Field("source_timestamp", Scalar("INT64")),
+        Field("change_sequence_number", STRING),
+        Field("change_type", STRING),
+        Field("sort_keys", Array(STRING)),
+        # What a row's key is, and where it came from.
+        Field("ingestion_method", STRING),
+        Field("source", STRING),
+        Field("primary_key", Array(STRING)),
+    )
+)
+ADDED = (Column(DATABASE_NAME, STRING), Column(LANDED_AT, Scalar("TIMESTAMP")), Column(METADATA, _METADATA))
+
+# "CREATE TABLE statement" of GoogleSQL, column name restrictions, and the pseudo-columns of change data capture.
+_RESERVED = ("_table_", "_file_", "_partition", "_row_timestamp", "__root__", "_colidentifier", "_change_")
+_OTHER = re.compile(r"\W")
+_MAX_CLUSTERING = 4
+_CLUSTERS = frozenset({"STRING", "INT64", "NUMERIC", "BIGNUMERIC", "DATE", "DATETIME", "TIMESTAMP"})
+
+
+@dataclass(frozen=True)
+class Renamed:
+    """A source column whose name no column of BigQuery can have here."""
+
+    source: str
+    column: str
+
+
+@dataclass(frozen=True)
+class VersionedTable:
+    """What a structure is in BigQuery."""
+
+    table: str
+    version: str
+    columns: tuple[Column, ...]
+    """The source's, in its order, then those that are added."""
+    primary_key: tuple[str, ...]
+    """Names in BigQuery; empty for a table without a key."""
+    renamed: tuple[Renamed, ...] = ()
+
+    @property
+    def name(self) -> str:
+        return versioned_name(self.table, self.version)
+
+    @property
+    def source_names(self) -> tuple[str, ...]:
+        return tuple(column.name for column in self.columns[: -len(ADDED)])
+
+    @property
+    def clustering(self) -> tuple[str, ...]:
+        """The key of a row among all databases, as far as BigQuery clusters by it."""
+        types = {column.name: str(column.type) for column in self.columns}
+        keys = [DATABASE_NAME, *(key for key in self.primary_key if types[key] in _CLUSTERS)]
+        return tuple(keys[:_MAX_CLUSTERING])
+
+
+def versioned_table(structure: Structure) -> VersionedTable:
+    """The versioned table for a structure.
+
+    Raises:
+        SchemaConflict: names all columns that would end up with one name.
+    """
+    names = {column.name: column_name(column.name) for column in structure.columns}
+    faults = list(_clashes(structure.table, names.items()))
+    if faults:
+        raise SchemaConflict(faults)
+    columns = (Column(names[column.name], bigquery_type(column.type)) for column in structure.columns)
+    return VersionedTable(
+        table_name(structure.table),
+        version_of(structure),
+        (*columns, *ADDED),
+        tuple(names[key] for key in structure.primary_key),
+        tuple(Renamed(source, name) for source, name in names.items() if source != name),
+    )
+
+
+def table_name(source: str) -> str:
+    """The base name of the versioned tables: two tables of a source that differ in other characters only share it."""
+    return re.sub(r"[^\w-]", "_", source)
+
+
+def column_name(source: str) -> str:
+    """The source's spelling, but for what BigQuery refuses and for the names of the columns that are added."""
+    name = _OTHER.sub("_", source)
+    if not (name[0].isalpha() or name[0] == "_"):
+        name = "_" + name
+    if fold_case(name).startswith(_RESERVED):
+        name = "source" + name
+    return f"{name}_" if fold_case(name) in {fold_case(column.name) for column in ADDED} else name
+
+
+def _clashes(table: str, names: Iterable[tuple[str, str]]) -> Iterator[str]:
+    sources: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
+    for source, name in names:
+        sources[fold_case(name)].append((source, name))
+    for pairs in sources.values():
+        if len(pairs) > 1:
+            columns = " and ".join(repr(source) for source, _ in pairs)
+            yield f"{table}: the columns {columns} would both be {pairs[0][1]} in BigQuery; rename one, or exclude the table"
+
+
+def bigquery_type(type_: SourceType) -> Scalar:
+    """By the table in docs/capture.md."""
+    return Scalar(_sized(type_) or _BY_NAME[type_.name])
+
+
+def _sized(type_: SourceType) -> str | None:
+    if type_.name == "bigint" and type_.unsigned:
+        return "NUMERIC"
+    if type_.name == "bit" and type_.size == 64:
+        return "NUMERIC"
+    if type_.name == "decimal":
+        return _decimal(type_.size or 0, type_.scale or 0)
+    return None
+
+
+def _decimal(precision: int, scale: int) -> str:
+    whole = precision - scale
+    if whole <= 29 and scale <= 9:
+        return "NUMERIC"
+    return "BIGNUMERIC" if whole <= 38 and scale <= 38 else "STRING"
+
+
+_BY_NAME = {
+    **dict.fromkeys([*INTEGERS, "year", "bit"], "INT64"),
+    **dict.fromkeys(["float", "double"], "FLOAT64"),
+    **dict.fromkeys([*TEXTS, "char", "varchar", "enum", "set", *GEOMETRIES], "STRING"),
+    **dict.fromkeys([*BLOBS, "binary", "varbinary"], "BYTES"),
+    "date": "DATE",
+    "datetime": "DATETIME",
+    "timestamp": "TIMESTAMP",
+    "time": "INTERVAL",
+    "json": "JSON",
+}

@@ -1,0 +1,202 @@
+"""From the raw events of a log to what they say: the state that events share is kept here, and nothing is connected to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from onefold.capture.log_events import Committed, Idle, LogEvent, Place, RowsChanged, Statement
+from onefold.capture.patterns import Patterns
+from onefold.capture.row_image import read_rows, settled
+from onefold.capture.structure import Structure
+from onefold.capture.table_map import Dialect, names_in, parse_table_map
+from onefold.errors import Rejected
+
+# The server's numbers of events.
+_QUERY, _ROTATE, _FORMAT, _XID, _EXECUTE_LOAD, _TABLE_MAP, _HEARTBEAT, _GTID, _XA_PREPARE = 2, 4, 15, 16, 18, 19, 27, 33, 38
+_MARIADB_GTID = 162
+_WRITES, _UPDATES, _DELETES = (23, 30), (24, 31), (25, 32)
+_NEW_FORMS = (30, 31, 32)
+_PARTIAL_UPDATE = 39
+_HEARTBEAT_2 = 41
+_COMPRESSED = (40, *range(165, 172))
+_HARMLESS = (34, 36, 37, 42)
+"""Anonymous and tagged GTIDs, and what group replication tells itself."""
+
+_HEADER = 20
+"""A byte that says that all is well, and the header."""
+_CHECKSUM = 4
+_IGNORABLE = 0x80
+_STANDALONE = 1
+_NO_TABLE = 0xFFFFFF
+_WRAP = 1 << 32
+_KNOWN_STRUCTURES = 10_000
+
+
+@dataclass(frozen=True)
+class RawEvent:
+    """An event as the library hands it over, with the packet in which it came."""
+
+    type: int
+    timestamp: int
+    end: int
+    """Where the next one begins, in 32 bits; zero for one that is not in the log."""
+    size: int
+    flags: int
+    packet: bytes
+    parsed: Any
+    """The library's own reading, for what is no row."""
+
+
+class LogDecoder:
+    """Reads one event after the other. Tables that the patterns leave out cost no more than a look at their names."""
+
+    def __init__(self, dialect: Dialect, patterns: Patterns, epoch: int) -> None:
+        self.dialect = dialect
+        self._patterns = patterns
+        self._epoch = epoch
+        self._file = ""
+        self._end = 0
+        self._checksum = 0
+        self._gtid: str | None = None
+        self._in_transaction = False
+        self._tables: dict[int, tuple[str, Structure] | None] = {}
+        self._structures: dict[bytes, tuple[str, Structure]] = {}
+
+    def read(self, event: RawEvent) -> Iterator[LogEvent]:
+        """What an event says.
+
+        Raises:
+            InvalidInput: a table cannot be read.
+            Rejected: the log is written in a way that cannot be read.
+        """
+        kind = event.type
+        if kind == _ROTATE:
+            self._rotate(event)
+            return
+        place = self._advance(event)
+        if kind == _TABLE_MAP:
+            self._map(event)
+        elif kind in _WRITES or kind in _UPDATES or kind in _DELETES:
+            yield from self._rows(event, place)
+        elif kind == _QUERY:
+            yield from self._query(event, place)
+        elif kind == _EXECUTE_LOAD:
+            yield Statement(place, event.timestamp, "", "LOAD DATA")
+        elif kind in (_XID, _XA_PREPARE):
+            yield self._committed(event)
+        elif kind in (_HEARTBEAT, _HEARTBEAT_2):
+            yield Idle()
+        elif kind == _FORMAT:
+            self._checksum = _CHECKSUM if event.parsed.checksum_algorithm == 1 else 0
+        elif kind in (_GTID, _MARIADB_GTID):
+            self._gtid = event.parsed.gtid
+            # MariaDB writes no BEGIN; MySQL does.
+            self._in_transaction = kind == _MARIADB_GTID and not event.parsed.flags & _STANDALONE
+        else:
+            self._refuse(event, place)
+
+    def _rotate(self, event: RawEvent) -> None:
+        """A new file. After a restart the server numbers tables anew."""
+        self._file, self._end = event.parsed.next_binlog, event.parsed.position
+        self._tables.clear()
+
+    def _advance(self, event: RawEvent) -> Place:
+        """Where an event begins. A large transaction makes a file longer than the 32 bits that tell the place can count."""
+        if not event.end:
+            return self._place(self._end)
+        end = self._end - self._end % _WRAP + event.end
+        if end < self._end:
+            end += _WRAP
+        self._end = end
+        return self._place(end - event.size)
+
+    def _place(self, offset: int) -> Place:
+        return Place(self._epoch, self._file, offset)
+
+    def _body(self, event: RawEvent) -> bytes:
+        return event.packet[_HEADER : len(event.packet) - self._checksum]
+
+    def _map(self, event: RawEvent) -> None:
+        body = self._body(event)
+        table_id, database, table = names_in(body)
+        if not self._patterns.match(database, table):
+            self._tables[table_id] = None
+            return
+        description = body[6:]
+        if description not in self._structures:
+            if len(self._structures) >= _KNOWN_STRUCTURES:
+                self._structures.clear()
+            self._structures[description] = (database, parse_table_map(body, self.dialect).structure)
+        self._tables[table_id] = self._structures[description]
+
+    def _rows(self, event: RawEvent, place: Place) -> Iterator[RowsChanged]:
+        body = self._body(event)
+        table_id = int.from_bytes(body[:6], "little")
+        if table_id == _NO_TABLE:
+            return
+        if table_id not in self._tables:
+            raise Rejected(f"{self._at(place)}: rows of a table that the log has not described; start at a transaction")
+        table = self._tables[table_id]
+        if table:
+            yield self._changed(event, place, *table, body)
+
+    def _changed(self, event: RawEvent, place: Place, database: str, structure: Structure, body: bytes) -> RowsChanged:
+        at = 8 + (int.from_bytes(body[8:10], "little") if event.type in _NEW_FORMS else 0)
+        images = 2 if event.type in _UPDATES else 1
+        at = self._after_bitmaps(f"{database}.{structure.table}", structure, body, at, images)
+        rows = read_rows(structure, body, at)
+        before = rows[::2] if images == 2 else rows if event.type in _DELETES else []
+        after = rows[1::2] if images == 2 else [] if event.type in _DELETES else rows
+        old, new = settled(structure, before), settled(structure, after)
+        losses = old.losses if event.type in _DELETES else new.losses
+        return RowsChanged(place, event.timestamp, database, structure, old.rows, new.rows, losses)
+
+    def _after_bitmaps(self, table: str, structure: Structure, body: bytes, at: int, images: int) -> int:
+        """Each image has a bit for each column that it holds: all of them, or the log is not what it has to be."""
+        count = len(structure.columns)
+        at += 1 if body[at] < 251 else 3  # a table has at most 4096 columns
+        size = (count + 7) // 8
+        for _ in range(images):
+            if int.from_bytes(body[at : at + size], "little") & (1 << count) - 1 != (1 << count) - 1:
+                raise Rejected(
+                    f"{table}: the log does not hold whole rows; run: SET GLOBAL binlog_row_image = 'FULL', let all "
+                    "sessions connect again, and take a new snapshot of the table"
+                )
+            at += size
+        return at
+
+    def _query(self, event: RawEvent, place: Place) -> Iterator[LogEvent]:
+        text = event.parsed.query
+        word = text.split(None, 1)[0].upper() if text.strip() else ""
+        if text.upper() == "BEGIN" or word == "XA":
+            self._in_transaction = True
+        if text.upper() in ("BEGIN", "COMMIT", "ROLLBACK"):
+            if text.upper() != "BEGIN":
+                yield self._committed(event)
+            return
+        yield Statement(place, event.timestamp, event.parsed.schema.decode(), text)
+        if not self._in_transaction:
+            yield self._committed(event)
+
+    def _committed(self, event: RawEvent) -> Committed:
+        self._in_transaction = False
+        return Committed(self._place(self._end), event.timestamp, self._gtid)
+
+    def _refuse(self, event: RawEvent, place: Place) -> None:
+        if event.type in _COMPRESSED:
+            raise Rejected(
+                f"{self._at(place)}: the log is compressed; run: SET GLOBAL log_bin_compress = OFF (MariaDB), or SET "
+                "GLOBAL binlog_transaction_compression = OFF (MySQL), and take a new snapshot"
+            )
+        if event.type == _PARTIAL_UPDATE:
+            raise Rejected(
+                f"{self._at(place)}: the log holds parts of JSON only; run: SET GLOBAL binlog_row_value_options = '', and "
+                "take a new snapshot"
+            )
+        if event.type not in _HARMLESS and not event.flags & _IGNORABLE:
+            raise Rejected(f"{self._at(place)}: an event of the unknown kind {event.type}, which may hold rows")
+
+    def _at(self, place: Place) -> str:
+        return f"{place.file}, {place.offset}"

@@ -1,0 +1,81 @@
+"""What is read from a log: rows that changed, statements, ends of transactions. And places in it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from onefold.capture.row_image import Row
+from onefold.capture.structure import Structure
+from onefold.errors import InvalidInput
+
+_FILE = re.compile(r".*\.(\d+)")
+
+
+@dataclass(frozen=True)
+class Place:
+    """A place in the log: an event begins here. `epoch` rises when the log starts again."""
+
+    epoch: int
+    file: str
+    offset: int
+
+    def sequence(self, row: int | None = None) -> str:
+        """Hexadecimal sections, as `onefold.position` sorts them; without a row, below all rows of the place."""
+        sections = (self.epoch, file_number(self.file), self.offset, *(() if row is None else (row,)))
+        return "/".join(f"{section:X}" for section in sections)
+
+
+def file_number(name: str) -> int:
+    """`mysql-bin.000123` is 123.
+
+    Raises:
+        InvalidInput: it is no name of a file of a log.
+    """
+    match = _FILE.fullmatch(name)
+    if not match:
+        raise InvalidInput(f"{name!r} is no file of a binary log: its name does not end in a dot and a number")
+    return int(match[1])
+
+
+@dataclass(frozen=True)
+class RowsChanged:
+    """The rows of one event. An insert has no rows before, a deletion none after."""
+
+    place: Place
+    timestamp: int
+    """Seconds."""
+    database: str
+    structure: Structure
+    before: tuple[Row, ...]
+    after: tuple[Row, ...]
+    losses: tuple[tuple[tuple[str, str], int], ...] = ()
+    """How many values of which column did not fit BigQuery, and of which kind they were."""
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A statement that is in the log as text: DDL, TRUNCATE; and whatever a session wrote that logs no rows."""
+
+    place: Place
+    timestamp: int
+    database: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Committed:
+    """A transaction has ended: reading may start again behind it."""
+
+    place: Place
+    """Behind it."""
+    timestamp: int
+    gtid: str | None = None
+
+
+@dataclass(frozen=True)
+class Idle:
+    """The server had nothing to say for a while: all of its log has been read."""
+
+
+LogEvent = RowsChanged | Statement | Committed | Idle

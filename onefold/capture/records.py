@@ -1,0 +1,75 @@
+"""Records: what is published of a row change, as the sink writes it into a versioned table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import Any
+
+from onefold.capture.columns import VersionedTable
+from onefold.capture.log_events import Place, RowsChanged
+from onefold.capture.row_image import Row
+
+BINLOG = "BINLOG"
+SNAPSHOT = "SNAPSHOT"
+
+Record = dict[str, Any]
+"""What JSON holds: `data` by the names of BigQuery's columns, and `metadata`."""
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where rows come from: what the metadata of all of an event's records share."""
+
+    source: str
+    database: str
+    table: VersionedTable
+
+
+def change_records(origin: Origin, event: RowsChanged) -> Iterator[Record]:
+    """The records of an event's rows, in order. An update that changes the key is a deletion and an insertion."""
+    key = _key(origin.table)
+    for number, (before, after) in enumerate(zip_longest(event.before, event.after)):
+        sequence = event.place.sequence(number)
+        for kind, row in _changes(key, before, after):
+            yield _record(origin, row, BINLOG, kind, sequence, event.timestamp)
+
+
+def snapshot_record(origin: Origin, row: Row, place: Place, timestamp: int) -> Record:
+    """A row that was read from the table after the log had come to `place`: below every change from there on."""
+    return _record(origin, row, SNAPSHOT, "INSERT", place.sequence(), timestamp)
+
+
+def _key(table: VersionedTable) -> tuple[int, ...]:
+    """Places of the key's columns; without a key, a row is told by all of them."""
+    names = table.source_names
+    return tuple(names.index(name) for name in table.primary_key or names)
+
+
+def _changes(key: tuple[int, ...], before: Row | None, after: Row | None) -> list[tuple[str, Row]]:
+    if after is None:
+        return [("DELETE", before or ())]
+    if before is None:
+        return [("INSERT", after)]
+    if all(before[place] == after[place] for place in key):
+        return [("UPDATE-INSERT", after)]
+    return [("UPDATE-DELETE", before), ("UPDATE-INSERT", after)]
+
+
+def _record(origin: Origin, row: Row, method: str, kind: str, sequence: str, timestamp: int) -> Record:
+    table = origin.table
+    return {
+        "data": dict(zip(table.source_names, row, strict=True)),
+        "metadata": {
+            "ingestion_method": method,
+            "source": origin.source,
+            "database_name": origin.database,
+            "table_name": table.table,
+            "table_version": table.version,
+            "primary_key": list(table.primary_key),
+            "change_type": kind,
+            "change_sequence_number": sequence,
+            "source_timestamp": timestamp * 1000,
+        },
+    }

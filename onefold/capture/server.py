@@ -1,0 +1,78 @@
+"""Connections to a MySQL or MariaDB server."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pymysql
+
+from onefold.capture.table_map import Dialect
+
+# Text in one character set, times in UTC, identifiers in backticks, CHAR without the blanks that fill it up.
+_SESSION = "SET NAMES utf8mb4, time_zone = '+00:00', sql_mode = ''"
+_CONNECT_SECONDS = 10
+_READ_SECONDS = 60
+"""Longer than the server keeps silent: it is asked for a sign of life more often."""
+
+
+@dataclass(frozen=True)
+class Address:
+    """A server and who asks. `tls` holds PyMySQL's `ssl_*` parameters; without any, TLS is used where the server has it,
+    and nobody is made to prove who they are."""
+
+    host: str
+    port: int = 3306
+    user: str = "root"
+    password: str = field(default="", repr=False)
+    tls: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+    def settings(self) -> dict[str, Any]:
+        """What PyMySQL's `connect` takes, and the reader of the log too."""
+        return {
+            "host": self.host,
+            "port": self.port,
+            "user": self.user,
+            "password": self.password,
+            "charset": "utf8mb4",
+            "connect_timeout": _CONNECT_SECONDS,
+            "read_timeout": _READ_SECONDS,
+            **self.tls,
+        }
+
+
+def connect(address: Address) -> pymysql.Connection:
+    """A connection whose session shows values as capture reads them."""
+    return pymysql.connect(**address.settings(), init_command=_SESSION, autocommit=True)
+
+
+def query(connection: pymysql.Connection, sql: str, values: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    with connection.cursor() as cursor:
+        cursor.execute(sql, values)
+        return list(cursor.fetchall())
+
+
+def variables(connection: pymysql.Connection) -> dict[str, str]:
+    """The server's settings, by lower-case name."""
+    return {name.lower(): value for name, value in query(connection, "SHOW GLOBAL VARIABLES")}
+
+
+def dialect(connection: pymysql.Connection) -> Dialect:
+    """What the reading of events needs to know of the server."""
+    ((version,),) = query(connection, "SELECT VERSION()")
+    mariadb = "mariadb" in version.lower()
+    # Since 10.10 one name of a collation stands for several character sets, each with a number of its own: only this
+    # table has them all. MySQL's of the same name has no numbers.
+    source = "COLLATION_CHARACTER_SET_APPLICABILITY" if mariadb and _has_numbers(connection) else "COLLATIONS"
+    rows = query(connection, f"SELECT ID, CHARACTER_SET_NAME FROM information_schema.{source} WHERE ID IS NOT NULL")
+    return Dialect(mariadb, dict(rows))
+
+
+def _has_numbers(connection: pymysql.Connection) -> bool:
+    columns = query(
+        connection,
+        "SELECT COLUMN_NAME FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = 'information_schema' "
+        "AND TABLE_NAME = 'COLLATION_CHARACTER_SET_APPLICABILITY' AND COLUMN_NAME = 'ID'",
+    )
+    return bool(columns)

@@ -1,0 +1,111 @@
+"""What a server has to be set to before its log can be captured: all faults at once, each with what mends it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+import pymysql
+
+from onefold.capture.charsets import SUPPORTED
+from onefold.capture.information_schema import TableName
+from onefold.capture.patterns import SYSTEM, Patterns
+from onefold.capture.selecting import quoted
+from onefold.capture.server import query, variables
+from onefold.errors import InvalidSettings
+
+_COLUMNS = """
+SELECT c.TABLE_SCHEMA, c.TABLE_NAME, t.TABLE_TYPE, c.COLUMN_NAME, c.COLUMN_TYPE, c.CHARACTER_SET_NAME,
+  c.COLLATION_NAME, c.IS_NULLABLE, c.COLUMN_DEFAULT
+FROM information_schema.COLUMNS AS c
+JOIN information_schema.TABLES AS t ON t.TABLE_SCHEMA = c.TABLE_SCHEMA AND t.TABLE_NAME = c.TABLE_NAME
+WHERE c.TABLE_SCHEMA NOT IN ({marks}) AND t.TABLE_TYPE IN ('BASE TABLE', 'SYSTEM VERSIONED')
+ORDER BY c.TABLE_SCHEMA, c.TABLE_NAME, c.ORDINAL_POSITION
+"""
+_OLD_TIMES = ("/* mariadb-5.3 */", "/* 5.5 binary format */")
+
+
+@dataclass(frozen=True)
+class ColumnFacts:
+    """What a check asks of a column."""
+
+    name: TableName
+    table_type: str
+    column: str
+    column_type: str
+    charset: str | None
+    collation: str | None
+    nullable: str
+    default: str | None
+    """As SQL: what MariaDB tells."""
+
+
+def check_server(connection: pymysql.Connection, patterns: Patterns) -> None:
+    """
+    Raises:
+        InvalidSettings: every fault of the server's settings and tables.
+    """
+    rows = query(connection, _COLUMNS.format(marks=", ".join(["%s"] * len(SYSTEM))), SYSTEM)
+    columns = [ColumnFacts(TableName(database, table), *rest) for database, table, *rest in rows]
+    faults = [*setting_faults(variables(connection)), *table_faults(columns, patterns)]
+    if faults:
+        raise InvalidSettings(faults)
+
+
+def setting_faults(found: Mapping[str, str]) -> Iterator[str]:
+    """What in a server's variables keeps its log from being read."""
+    if found.get("log_bin", "OFF").upper() not in ("ON", "1"):
+        yield "the source writes no log; put `log_bin = mysql-bin` under [mysqld] in its configuration, then restart it"
+    wanted = {"binlog_format": "ROW", "binlog_row_image": "FULL", "binlog_row_metadata": "FULL"}
+    for name, value in wanted.items():
+        if name not in found:
+            yield f"the source has no {name}: capture needs MySQL 8.0.1 or later, or MariaDB 10.5 or later"
+        elif found[name].upper() != value:
+            yield _wrong(found, name, f"'{value}'")
+    if "PARTIAL_JSON" in found.get("binlog_row_value_options", "").upper():
+        yield _wrong(found, "binlog_row_value_options", "''")
+    for name in ("log_bin_compress", "binlog_transaction_compression"):
+        if found.get(name, "OFF").upper() in ("ON", "1"):
+            yield _wrong(found, name, "OFF")
+
+
+def _wrong(found: Mapping[str, str], name: str, value: str) -> str:
+    statement = f"SET GLOBAL {name} = {value}"
+    lasting = f"SET PERSIST {name} = {value}"
+    mend = f"{statement}; and put it into the configuration" if "aria_block_size" in found else lasting
+    return f"the source's {name} is {found[name]}; run: {mend}; and let all sessions connect again"
+
+
+def table_faults(columns: Iterable[ColumnFacts], patterns: Patterns) -> Iterator[str]:
+    """What keeps tables from being read, one fault for each column, and one for a table that is versioned by its server."""
+    versioned: set[TableName] = set()
+    for facts in columns:
+        if "COMPRESSED" in facts.column_type:
+            # The library cannot even pass over such a table: so the patterns are no way out.
+            yield f"{facts.name}.{facts.column} is COMPRESSED, which ends every reading of the log; {_uncompress(facts)}"
+        if not patterns.match(facts.name.database, facts.name.table):
+            continue
+        if facts.table_type == "SYSTEM VERSIONED":
+            versioned.add(facts.name)
+        if any(mark in facts.column_type for mark in _OLD_TIMES):
+            yield f"{facts.name}.{facts.column} holds times in an old form; run: ALTER TABLE {_table(facts)} FORCE"
+        if facts.charset is not None and facts.charset not in SUPPORTED:
+            mend = f"run: ALTER TABLE {_table(facts)} CONVERT TO CHARACTER SET utf8mb4"
+            yield f"{facts.name}.{facts.column} has the charset {facts.charset}, which cannot be read; {mend}"
+    for name in sorted(versioned):
+        yield f"{name} is a system-versioned table, whose log holds its history as rows; exclude it"
+
+
+def _table(facts: ColumnFacts) -> str:
+    return f"{quoted(facts.name.database)}.{quoted(facts.name.table)}"
+
+
+def _uncompress(facts: ColumnFacts) -> str:
+    """MODIFY drops whatever it does not say again."""
+    parts = [
+        facts.column_type.split(" /*")[0],
+        f"CHARACTER SET {facts.charset} COLLATE {facts.collation}" if facts.charset else "",
+        "NOT NULL" if facts.nullable == "NO" else "",
+        f"DEFAULT {facts.default}" if facts.default is not None else "",
+    ]
+    return f"run: ALTER TABLE {_table(facts)} MODIFY {quoted(facts.column)} {' '.join(part for part in parts if part)}"

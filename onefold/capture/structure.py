@@ -1,0 +1,72 @@
+"""A source table's structure as a value: what an event of the log and `information_schema` both can tell of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+INTEGERS = {"tinyint": 1, "smallint": 2, "mediumint": 3, "int": 4, "bigint": 8}
+"""Their bytes."""
+TEXTS = {"tinytext": 1, "text": 2, "mediumtext": 3, "longtext": 4}
+BLOBS = {"tinyblob": 1, "blob": 2, "mediumblob": 3, "longblob": 4}
+"""The bytes of their length."""
+GEOMETRIES = (
+    "geometry", "point", "linestring", "polygon", "multipoint", "multilinestring", "multipolygon", "geometrycollection",
+)  # fmt: skip
+"""In the order of their numbers in the log and in WKB."""
+
+
+@dataclass(frozen=True)
+class SourceType:
+    """A type with its size: bytes of text and of ENUM and SET, digits of decimals and of fractions of seconds, bits of BIT.
+
+    Sizes that only tell how a value is displayed (`int(11)`, `float(7,3)`) are no part of it: the log does not know them.
+    """
+
+    name: str
+    size: int | None = None
+    scale: int | None = None
+    unsigned: bool = False
+
+    def __str__(self) -> str:
+        sizes = ",".join(str(size) for size in (self.size, self.scale) if size is not None)
+        return f"{self.name}{f'({sizes})' if sizes else ''}{' unsigned' if self.unsigned else ''}"
+
+
+@dataclass(frozen=True)
+class SourceColumn:
+    name: str
+    type: SourceType
+    charset: str | None = None
+    """Of text, ENUM and SET."""
+    values: tuple[str, ...] = ()
+    """Of ENUM and SET, in the order of their numbers."""
+
+
+@dataclass(frozen=True)
+class Structure:
+    """The same for the same table in a thousand databases: so a database's name is no part of it."""
+
+    table: str
+    columns: tuple[SourceColumn, ...]
+    primary_key: tuple[str, ...] = ()
+    """Names of columns, in the key's order; of a key over a prefix, the column. Without a primary key, of the first unique
+    one whose columns cannot be NULL."""
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        """Computed once: a structure is looked up for every event."""
+        return hash((self.table, self.columns, self.primary_key))
+
+
+def enum_size(values: int) -> int:
+    """The bytes of an ENUM of so many values."""
+    return 1 if values < 256 else 2
+
+
+def set_size(values: int) -> int:
+    size = (values + 7) // 8
+    return size if size <= 4 else 8

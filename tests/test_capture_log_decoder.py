@@ -1,0 +1,199 @@
+"""What an event says, without a server: bytes and headers as MySQL and MariaDB write them."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+
+from onefold.capture.log_decoder import LogDecoder, RawEvent
+from onefold.capture.log_events import Committed, Idle, Place, RowsChanged, Statement, file_number
+from onefold.capture.patterns import Patterns
+from onefold.capture.structure import SourceColumn, SourceType, Structure
+from onefold.capture.table_map import Dialect, parse_table_map
+from onefold.errors import InvalidInput, Rejected
+
+DIALECT = Dialect(False, {33: "utf8mb3", 63: "binary", 255: "utf8mb4", 309: "utf8mb4"})
+GB = 1 << 30
+
+
+@dataclass(frozen=True)
+class Parsed:
+    """What the library tells of events that hold no rows."""
+
+    next_binlog: str = ""
+    position: int = 4
+    query: str = ""
+    schema: bytes = b"shop"
+    gtid: str = ""
+    flags: int = 0
+    checksum_algorithm: int = 0
+
+
+def event(kind: int, end: int = 0, size: int = 50, body: bytes = b"", flags: int = 0, **parsed: Any) -> RawEvent:
+    return RawEvent(kind, 1_700_000_000, end % (1 << 32), size, flags, b"\0" * 20 + body, replace(Parsed(), **parsed))
+
+
+def field(kind: int, data: bytes) -> bytes:
+    return bytes([kind, len(data)]) + data
+
+
+def table_map(types: bytes, metadata: bytes, optional: bytes, table_id: int = 9) -> bytes:
+    """A body as MySQL documents it, for shop.t."""
+    names = b"\x04shop\0" + b"\x01t\0"
+    nulls = b"\xff" * ((len(types) + 7) // 8)
+    return (
+        table_id.to_bytes(6, "little") + b"\1\0" + names + bytes([len(types)]) + types + bytes([len(metadata)]) + metadata
+        + nulls + optional
+    )  # fmt: skip
+
+
+SIMPLE = table_map(b"\x03", b"", field(1, b"\x00") + field(4, b"\x02id") + field(8, b"\0"))
+
+
+def insert(number: int, table_id: int = 9, form: int = 30) -> bytes:
+    extra = b"\x02\0" if form == 30 else b""
+    return table_id.to_bytes(6, "little") + b"\1\0" + extra + b"\x01\x01\x00" + struct.pack("<i", number)
+
+
+def started(patterns: Patterns | None = None) -> LogDecoder:
+    decoder = LogDecoder(DIALECT, patterns or Patterns(), epoch=3)
+    assert list(decoder.read(event(4, next_binlog="bin.000007"))) == []
+    return decoder
+
+
+def test_rows_have_the_place_where_their_event_begins() -> None:
+    decoder = started()
+    assert list(decoder.read(event(19, end=200, body=SIMPLE))) == []
+    (change,) = decoder.read(event(30, end=260, size=60, body=insert(-5)))
+    assert isinstance(change, RowsChanged)
+    assert change.place == Place(3, "bin.000007", 200)
+    assert (change.database, change.structure.table, change.structure.primary_key, change.after) == (
+        "shop",
+        "t",
+        ("id",),
+        ((-5,),),
+    )
+    assert change.place.sequence(10) == "3/7/C8/A"
+    assert change.place.sequence() == "3/7/C8"
+
+
+def test_the_old_form_of_row_events_is_read_too() -> None:
+    decoder = started()
+    list(decoder.read(event(19, end=200, body=SIMPLE)))
+    (change,) = decoder.read(event(23, end=260, body=insert(1, form=23)))
+    assert isinstance(change, RowsChanged)
+    assert change.after == ((1,),)
+
+
+def test_places_go_on_beyond_the_32_bits_that_tell_them() -> None:
+    decoder = started()
+    ends = [1 * GB, 3 * GB, 4 * GB + 100, 6 * GB, 8 * GB + 1, 9 * GB]
+    places = []
+    for end in ends:
+        list(decoder.read(event(19, end=end - 60, body=SIMPLE)))
+        (change,) = decoder.read(event(30, end=end, size=60, body=insert(1)))
+        assert isinstance(change, RowsChanged)
+        places.append(change.place.offset)
+    assert places == [end - 60 for end in ends]
+    list(decoder.read(event(4, next_binlog="bin.000008")))
+    list(decoder.read(event(19, end=100, body=SIMPLE)))
+    (change,) = decoder.read(event(30, end=160, size=60, body=insert(1)))
+    assert isinstance(change, RowsChanged)
+    assert change.place == Place(3, "bin.000008", 100)
+
+
+def test_a_transaction_of_mysql_ends_with_its_commit() -> None:
+    decoder = started()
+    events = [
+        event(33, end=100, gtid="u:7"), event(2, end=150, query="BEGIN"), event(2, end=170, query="SAVEPOINT a"),
+        event(16, end=200), event(33, end=220, gtid="u:8"), event(2, end=300, query="ALTER TABLE t ADD c INT"),
+    ]  # fmt: skip
+    found = [said for one in events for said in decoder.read(one)]
+    assert [type(said) for said in found] == [Statement, Committed, Statement, Committed]
+    assert found[1] == Committed(Place(3, "bin.000007", 200), 1_700_000_000, "u:7")
+    assert found[3] == Committed(Place(3, "bin.000007", 300), 1_700_000_000, "u:8")
+
+
+def test_a_sign_of_life_is_idle_and_moves_nothing() -> None:
+    decoder = started()
+    list(decoder.read(event(16, end=500)))
+    assert list(decoder.read(event(27, end=0))) == [Idle()]
+    (committed,) = decoder.read(event(16, end=600))
+    assert committed == Committed(Place(3, "bin.000007", 600), 1_700_000_000)
+
+
+@pytest.mark.parametrize("kind", [40, 165, 166, 167, 168, 169, 170, 171])
+def test_compressed_events_are_refused_with_what_mends_it(kind: int) -> None:
+    with pytest.raises(Rejected, match=r"bin\.000007, 450: .*SET GLOBAL binlog_transaction_compression = OFF"):
+        list(started().read(event(kind, end=500)))
+
+
+def test_parts_of_json_are_refused_with_what_mends_it() -> None:
+    with pytest.raises(Rejected, match="SET GLOBAL binlog_row_value_options = ''"):
+        list(started().read(event(39, end=500)))
+
+
+def test_an_event_of_an_unknown_kind_is_refused_unless_it_says_that_it_may_be_left_out() -> None:
+    with pytest.raises(Rejected, match="unknown kind 99"):
+        list(started().read(event(99, end=500)))
+    assert list(started().read(event(99, end=500, flags=0x80))) == []
+    assert list(started().read(event(34, end=500))) == []
+
+
+def test_rows_of_a_table_that_was_not_described_are_an_error() -> None:
+    with pytest.raises(Rejected, match="not described"):
+        list(started().read(event(30, end=500, body=insert(1))))
+
+
+def test_rows_of_excluded_tables_are_left_out_even_where_they_cannot_be_read() -> None:
+    decoder = started(Patterns((), ("shop.*",)))
+    assert list(decoder.read(event(19, end=200, body=table_map(b"\x8c", b"\0\0", b"")))) == []
+    assert list(decoder.read(event(30, end=300, body=insert(1)))) == []
+
+
+def test_a_new_file_forgets_the_numbers_of_tables() -> None:
+    decoder = started()
+    list(decoder.read(event(19, end=200, body=SIMPLE)))
+    list(decoder.read(event(4, next_binlog="bin.000008")))
+    with pytest.raises(Rejected):
+        list(decoder.read(event(30, end=300, body=insert(1))))
+
+
+def test_a_column_of_mysql_s_json_and_one_of_each_field_is_described() -> None:
+    body = table_map(
+        bytes([8, 245, 15, 254, 252, 255, 13, 1]),
+        bytes([4, 40, 0, 247, 1, 2, 4]),
+        field(1, bytes([0b10100000])) + field(2, bytes([252, 255, 0, 1, 63])) + field(4, b"\1a\1b\1c\1d\1e\1f\1g\1h")
+        + field(6, b"\x02\x01x\x02\xc3\xa9") + field(7, b"\x01") + field(9, b"\x00\x00\x02\x03") + field(10, b"\x21")
+        + field(12, b"\xff"),
+    )  # fmt: skip
+    structure = parse_table_map(body, DIALECT).structure
+    assert structure == Structure(
+        "t",
+        (
+            SourceColumn("a", SourceType("bigint", unsigned=True)),
+            SourceColumn("b", SourceType("json")),
+            SourceColumn("c", SourceType("varchar", 40), "utf8mb4"),
+            SourceColumn("d", SourceType("enum", 1), "utf8mb3", ("x", "é")),
+            SourceColumn("e", SourceType("blob")),
+            SourceColumn("f", SourceType("point")),
+            SourceColumn("g", SourceType("year")),
+            SourceColumn("h", SourceType("tinyint", unsigned=True)),
+        ),
+        ("a", "c"),
+    )
+
+
+def test_a_log_that_does_not_name_columns_is_refused() -> None:
+    with pytest.raises(InvalidInput, match=r"shop\.t: .*SET GLOBAL binlog_row_metadata = 'FULL'"):
+        parse_table_map(table_map(b"\x03", b"", field(1, b"\x00")), DIALECT)
+
+
+@pytest.mark.parametrize("name", ["mysql-bin", "", "mysql-bin.", "mysql-bin.x1"])
+def test_a_file_of_a_log_has_a_number(name: str) -> None:
+    with pytest.raises(InvalidInput):
+        file_number(name)
+    assert file_number("a.b-bin.1000000") == 1_000_000

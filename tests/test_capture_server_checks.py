@@ -1,0 +1,118 @@
+"""A server that cannot be captured is refused, with everything that is wrong and the statements that mend it."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from mariadb import SourceDatabase, end_of_log, mariadb_server
+
+from onefold.capture.information_schema import TableName, structures_of
+from onefold.capture.patterns import Patterns
+from onefold.capture.server import connect, query, variables
+from onefold.capture.server_checks import check_server, setting_faults
+from onefold.capture.structure import SourceColumn, SourceType, Structure
+from onefold.errors import InvalidSettings
+
+GOOD = {"log_bin": "ON", "binlog_format": "ROW", "binlog_row_image": "FULL", "binlog_row_metadata": "FULL"}
+
+
+def test_a_server_that_is_set_rightly_has_no_faults(source: SourceDatabase) -> None:
+    assert list(setting_faults(GOOD)) == []
+    source.run("CREATE TABLE t (id INT)")
+    check_server(source.connection, Patterns((source.name,)))
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "statement"),
+    [
+        ("binlog_format", "MIXED", "SET PERSIST binlog_format = 'ROW'"),
+        ("binlog_row_image", "MINIMAL", "SET PERSIST binlog_row_image = 'FULL'"),
+        ("binlog_row_metadata", "MINIMAL", "SET PERSIST binlog_row_metadata = 'FULL'"),
+        ("binlog_row_value_options", "PARTIAL_JSON", "SET PERSIST binlog_row_value_options = ''"),
+        ("binlog_transaction_compression", "ON", "SET PERSIST binlog_transaction_compression = OFF"),
+    ],
+)
+def test_each_fault_names_the_statement_that_mends_it(name: str, value: str, statement: str) -> None:
+    (fault,) = setting_faults({**GOOD, name: value})
+    assert statement in fault
+
+
+def test_a_server_without_a_log_or_too_old_is_told_so() -> None:
+    assert "log_bin = mysql-bin" in next(setting_faults({**GOOD, "log_bin": "OFF"}))
+    old = {name: value for name, value in GOOD.items() if name != "binlog_row_metadata"}
+    assert "MySQL 8.0.1 or later" in next(setting_faults(old))
+
+
+def test_all_faults_of_a_server_are_told_at_once_and_its_statements_mend_them() -> None:
+    options = [
+        "--binlog-format=MIXED",
+        "--binlog-row-image=MINIMAL",
+        "--binlog-row-metadata=NO_LOG",
+        "--log-bin-compress=ON",
+    ]
+    with mariadb_server(*options) as server, connect(server.address) as connection:
+        with pytest.raises(InvalidSettings) as raised:
+            check_server(connection, Patterns())
+        assert len(raised.value.faults) == 4
+        for statement in re.findall(r"SET GLOBAL [^;]+", str(raised.value)):
+            query(connection, statement)
+        assert list(setting_faults(variables(connection))) == []
+        check_server(connection, Patterns())
+        assert end_of_log(connection).file.startswith("mysql-bin.")
+
+
+def test_tables_that_cannot_be_read_are_named_with_what_mends_them(source: SourceDatabase) -> None:
+    source.run(
+        "CREATE TABLE pressed (a VARCHAR(100) CHARACTER SET latin1 COMPRESSED NOT NULL DEFAULT 'x', b BLOB COMPRESSED)",
+        "CREATE TABLE strange (a VARCHAR(9) CHARACTER SET swe7)",
+        "CREATE TABLE history (id INT PRIMARY KEY) WITH SYSTEM VERSIONING",
+        "SET GLOBAL mysql56_temporal_format = OFF",
+        "CREATE TABLE old (at DATETIME(3))",
+        "SET GLOBAL mysql56_temporal_format = ON",
+    )
+    try:
+        with pytest.raises(InvalidSettings) as raised:
+            check_server(source.connection, Patterns((source.name,)))
+        named = {fault.split()[0].removeprefix(f"{source.name}.") for fault in raised.value.faults}
+        assert named == {"history", "old.at", "pressed.a", "pressed.b", "strange.a"}
+        source.run(*re.findall(r"ALTER TABLE .*", str(raised.value)))
+        check_server(source.connection, Patterns((source.name,), (f"{source.name}.history",)))
+        ((_, shown),) = source.rows("SHOW CREATE TABLE pressed")
+        assert "`a` varchar(100) CHARACTER SET latin1 COLLATE latin1_swedish_ci NOT NULL DEFAULT 'x'" in shown
+    finally:
+        source.run("DROP TABLE pressed")
+
+
+def test_a_compressed_column_is_told_even_in_an_excluded_table(source: SourceDatabase) -> None:
+    source.run("CREATE TABLE pressed (a TEXT COMPRESSED)")
+    try:
+        with pytest.raises(InvalidSettings, match="COMPRESSED"):
+            check_server(source.connection, Patterns((), (source.name,)))
+    finally:
+        source.run("DROP TABLE pressed")
+
+
+def test_what_only_mysql_says_of_its_tables_is_understood() -> None:
+    """MySQL 8 leaves out the width of integers, and has a name of its own for collections."""
+    columns = [
+        ("shop", "t", "id", "bigint", "bigint unsigned", None, 20, 0, None, None, "PRI"),
+        ("shop", "t", "g", "geomcollection", "geomcollection", None, None, None, None, None, ""),
+        ("shop", "t", "j", "json", "json", None, None, None, None, None, ""),
+        ("shop", "t", "e", "enum", "enum('a','it''s')", 16, None, None, None, "utf8mb4", ""),
+        ("shop", "t", "b", "bit", "bit(9)", None, 9, None, None, None, ""),
+    ]
+    found = structures_of(columns, [("shop", "t", "PRIMARY", "id")])
+    assert found == {
+        TableName("shop", "t"): Structure(
+            "t",
+            (
+                SourceColumn("id", SourceType("bigint", unsigned=True)),
+                SourceColumn("g", SourceType("geometrycollection")),
+                SourceColumn("j", SourceType("json")),
+                SourceColumn("e", SourceType("enum", 1), "utf8mb4", ("a", "it's")),
+                SourceColumn("b", SourceType("bit", 9)),
+            ),
+            ("id",),
+        )
+    }
