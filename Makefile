@@ -32,9 +32,11 @@ format: install  ## what ruff can mend by itself
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: install  ## the benchmarks, with ratios
+bench: install  ## the benchmarks, with ratios: a quarter of an hour
 	$(BIN)/python -m benchmarks.render
 	$(BIN)/python -m benchmarks.cold_start
+	$(BIN)/python -m benchmarks.bigquery_path
+	$(BIN)/python -m benchmarks.reconcile
 
 package: install  ## build/functions.zip, the source of the functions
 	$(BIN)/python -m infra.package

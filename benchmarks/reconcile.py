@@ -19,7 +19,9 @@ from __future__ import annotations
 import argparse
 import importlib
 import importlib.util
+import os
 import shutil
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -202,6 +204,7 @@ def _deltalake() -> Any:
 
 
 def open_spark(memory: str) -> SparkSession:
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.master("local[2]").appName("benchmark")
     options: Mapping[str, str] = {
         "spark.driver.memory": memory,

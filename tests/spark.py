@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -32,6 +34,7 @@ def spark() -> Iterator[SparkSession]:
 
     from onefold.spark.session import prepared
 
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.master("local[2]").appName("tests").config(map=dict(SMALL))
     session = prepared(builder.getOrCreate())
     session.sparkContext.setLogLevel("ERROR")

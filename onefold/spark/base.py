@@ -15,6 +15,7 @@ from onefold.names import fold_case
 from onefold.position import Position
 from onefold.retyping import keeps_values
 from onefold.spark.changes import Landed, column_of, converted
+from onefold.spark.copying import places
 from onefold.spark.expressions import named
 from onefold.spark.files import read_folder, rows_in
 from onefold.spark.filesystem import Folder
@@ -98,11 +99,12 @@ def _conversion_faults(base: Base, unified: Sequence[Column]) -> Iterator[str]:
             )
 
 
-def base_rows(base: Base, unified: Sequence[Column], orders: str | None = None) -> DataFrame:
+def base_rows(base: Base, unified: Sequence[Column], orders: str | None = None, *, placed: bool = False) -> DataFrame:
     """Its rows in the unified columns. A row without a position has the lowest one.
 
     Args:
         orders: the column that orders periodic pulls, by which rows of a plain copy have their positions too.
+        placed: whether each comes with its file and its number there.
     """
     position, deleted = F.lit(None).cast("string"), F.lit(None).cast("boolean")
     if column_of(base.landed, POSITION):
@@ -113,6 +115,7 @@ def base_rows(base: Base, unified: Sequence[Column], orders: str | None = None) 
         *converted(base.columns, unified),
         F.coalesce(position, F.lit(str(Position()))).alias(POSITION),
         F.coalesce(deleted, F.lit(False)).alias(DELETED),
+        *(places() if placed else ()),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from typing import Any
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
-from onefold.errors import InvalidInput
+from onefold.errors import InvalidInput, TryAgain
 
 
 @contextmanager
@@ -98,9 +99,22 @@ class Folder:
             if status.getPath().getName() != but:
                 self._system.delete(status.getPath(), True)
 
+    def rename(self, name: str, new: str) -> None:
+        """Raises TryAgain where it is not there any more."""
+        if not self._system.rename(self._inner(name), self._inner(new)):
+            raise TryAgain(f"{self.uri}/{name} is gone: another job writes there at the same time; run one of them again")
+
+    def remove(self, name: str) -> None:
+        self._system.delete(self._inner(name), True)
+
     def qualified(self) -> str:
         """One spelling for one place: `file:/a` for `/a`."""
         return str(self._system.makeQualified(self._path).toString())
+
+    def escaped(self, name: str) -> str:
+        """A file's URI as the rest of the world writes it: `file:///a%20b`."""
+        whole = str(self._system.makeQualified(self._inner(name)).toUri().toString())
+        return re.sub("^file:/(?!/)", "file:///", whole)
 
     def _inner(self, name: str) -> Any:
         return self._jvm.org.apache.hadoop.fs.Path(self._path, name)

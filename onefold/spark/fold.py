@@ -97,11 +97,13 @@ class Merging:
 
     few: whether the winners' keys are sent to every worker, so that the base stays where it is and no row of it is
     shuffled. Else base and winners are shuffled.
+    beside: columns of the base that say where its rows are, and are no part of them.
     """
 
     base: DataFrame
     winners: Folded
     few: bool
+    beside: tuple[str, ...] = ()
 
     def met(self) -> DataFrame:
         """Each winner with the position and the flag of the base's row of its key (NULL where it has none).
@@ -109,15 +111,24 @@ class Merging:
         The base is read for its keys, positions and flags alone. A key that the base has twice comes twice.
         """
         keys = [named(key).alias(_of_base(key)) for key in self.winners.keys]
-        slim = self.base.select(*keys, named(POSITION).alias(BASE_POSITION), named(DELETED).alias(BASE_DELETED))
+        place = (named(POSITION).alias(BASE_POSITION), named(DELETED).alias(BASE_DELETED), *map(named, self.beside))
+        slim = self.base.select(*keys, *place)
         touched = slim.join(self._sent(self.winners.rows), self._same_key, "left_semi")
         return self.winners.rows.join(touched, self._same_key, "left").drop(*map(_of_base, self.winners.keys))
 
+    def applied(self, met: DataFrame) -> DataFrame:
+        """The rows that are newer than the base's."""
+        return met.where(is_applied()).drop(BASE_POSITION, BASE_DELETED, *self.beside)
+
+    def replaced(self, met: DataFrame) -> DataFrame:
+        """Where the rows of the base are that they replace."""
+        return met.where(is_applied() & named(BASE_POSITION).isNotNull()).select(*self.beside)
+
     def result(self, met: DataFrame) -> DataFrame:
         """The new base: the old one without the keys that have a newer row, and those rows."""
-        applied = met.where(is_applied()).drop(BASE_POSITION, BASE_DELETED)
-        keys = [named(key).alias(_of_base(key)) for key in self.winners.keys]
-        kept = self.base.join(self._sent(applied.select(*keys)), self._same_key, "left_anti")
+        applied = self.applied(met)
+        keys = applied.select(*(named(key).alias(_of_base(key)) for key in self.winners.keys))
+        kept = self.base.drop(*self.beside).join(self._sent(keys), self._same_key, "left_anti")
         return kept.unionByName(applied)
 
     def _sent(self, winners: DataFrame) -> DataFrame:

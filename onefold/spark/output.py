@@ -7,7 +7,7 @@ unfinished: no job reads it, and the job that began it removes it and starts ane
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,7 @@ from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
 from onefold.errors import InvalidInput, TryAgain
+from onefold.spark.copying import Kept, copy_kept
 from onefold.spark.files import rows_in
 from onefold.spark.filesystem import Folder
 from onefold.types import Type, parse_type
@@ -108,8 +109,11 @@ def _check_unfinished(folder: Folder) -> None:
         raise InvalidInput(f"--output {folder.uri} holds what no job of this kind left there: name a new folder")
 
 
-def write_base(spark: SparkSession, uri: str, rows: DataFrame, begun: Manifest) -> tuple[str, ...]:
+def write_base(spark: SparkSession, uri: str, rows: DataFrame, begun: Manifest, kept: Kept | None = None) -> tuple[str, ...]:
     """Empty the folder, write the rows into it, and name their files. It is no base yet: `finish` makes it one.
+
+    Args:
+        kept: files of an earlier base, whose rows stay beside these.
 
     Raises:
         InvalidInput: a job with other arguments has finished here meanwhile. Nothing was removed.
@@ -126,9 +130,11 @@ def write_base(spark: SparkSession, uri: str, rows: DataFrame, begun: Manifest) 
     observed = rows.observe(counted, F.count("*").alias("rows"))
     unmarked = observed.write.mode("append").option("mapreduce.fileoutputcommitter.marksuccessfuljobs", "false")
     unmarked.parquet(uri)
+    copied = copy_kept(spark, kept, uri) if kept else ()
     files = tuple(entry.path for entry in rows_in(folder))
+    expected = counted.get["rows"] + (kept.rows if kept else 0)
     stored = spark.read.schema(rows.schema).option("ignoreMissingFiles", "true").parquet(uri).count()
-    if stored != counted.get["rows"] or not _is_of_one_writer(files) or _parsed(folder).arguments != begun.arguments:
+    if stored != expected or not _is_of_one_writer({*files} - {*copied}) or _parsed(folder).arguments != begun.arguments:
         raise TryAgain(f"another job writes {uri} at the same time: run one of them again")
     return files
 
@@ -139,6 +145,6 @@ def finish(spark: SparkSession, uri: str, manifest: Manifest) -> None:
     folder.write(SUCCESS, "")
 
 
-def _is_of_one_writer(files: Sequence[str]) -> bool:
+def _is_of_one_writer(files: Collection[str]) -> bool:
     """Each write names its files after itself: part-00000-<its own id>-c000."""
     return len({name.split("-", 2)[-1].rsplit("-c", 1)[0] for name in files}) <= 1

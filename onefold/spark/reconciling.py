@@ -16,8 +16,9 @@ from onefold.base import DELETED, POSITION
 from onefold.errors import InvalidInput, NothingFound
 from onefold.jobs import ReconcileArguments
 from onefold.names import fold_case
-from onefold.spark.base import base_rows
+from onefold.spark.base import Base, base_rows
 from onefold.spark.changes import Log, rows_of, within_sequences
+from onefold.spark.copying import FILE, ROW, Kept, can_copy, places_by_file
 from onefold.spark.expressions import named
 from onefold.spark.files import reading
 from onefold.spark.filesystem import Folder
@@ -94,14 +95,32 @@ def _rows(log: Log, plan: Plan) -> Iterator[DataFrame]:
 def _write(spark: SparkSession, plan: Plan, winners: Folded) -> Report:
     if plan.base is None:
         return _finished(spark, plan, winners.rows, _report_of_first(winners, plan, _base_was(plan.arguments)))
-    base = base_rows(plan.base, plan.columns, plan.arguments.position)
-    merging = Merging(base, winners, few=winners.key_bytes <= _few_bytes(spark))
+    few = winners.key_bytes <= _few_bytes(spark)
+    files = _files_to_copy(spark, plan.base, plan) if few else ()
+    base = base_rows(plan.base, plan.columns, plan.arguments.position, placed=bool(files))
+    merging = Merging(base, winners, few, beside=(FILE, ROW) if files else ())
     met = merging.met().persist()
     try:
         report = _report_of_merge(met, winners, plan)
-        return _finished(spark, plan, merging.result(met), report)
+        if not files:
+            return _finished(spark, plan, merging.result(met), report)
+        kept = Kept(plan.base.landed.name, files, places_by_file(merging.replaced(met)), report.rows - _applied(report))
+        return _finished(spark, plan, merging.applied(met), report, kept)
     finally:
         met.unpersist()
+
+
+def _files_to_copy(spark: SparkSession, base: Base, plan: Plan) -> tuple[str, ...]:
+    """Those of a base that stays as it is: in the files of the new base its rows would be the same bytes."""
+    if base.manifest is None or base.manifest.columns != plan.columns:
+        return ()
+    names = [column.name for column in plan.columns]
+    files = base.manifest.files
+    return files if can_copy(spark, base.landed.name, files, names, str(plan.arguments.output)) else ()
+
+
+def _applied(report: Report) -> int:
+    return report.inserted + report.updated + report.deleted + report.tombstones
 
 
 def _base_was(arguments: ReconcileArguments) -> BaseWas:
@@ -111,9 +130,9 @@ def _base_was(arguments: ReconcileArguments) -> BaseWas:
     return "ignored" if arguments.mode == "rebuild" else "missing"
 
 
-def _finished(spark: SparkSession, plan: Plan, rows: DataFrame, report: Report) -> Report:
+def _finished(spark: SparkSession, plan: Plan, rows: DataFrame, report: Report, kept: Kept | None = None) -> Report:
     uri, arguments = str(plan.arguments.output), _as_written(plan.arguments)
-    files = write_base(spark, uri, rows, Manifest(arguments, plan.keys))
+    files = write_base(spark, uri, rows, Manifest(arguments, plan.keys), kept)
     landed = {column.name: plan.landed[fold_case(column.name)] for column in plan.columns}
     finish(spark, uri, Manifest(arguments, plan.keys, plan.columns, landed, files, asdict(report)))
     return report

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from pathlib import Path
 
 from pyspark.conf import SparkConf
@@ -28,6 +30,9 @@ def open_session(name: str) -> SparkSession:
     conf = SparkConf().setAppName(name)
     conf.setIfMissing("spark.master", "local[*]")
     conf.setIfMissing("spark.ui.showConsoleProgress", "false")
+    if conf.get("spark.master", "").startswith("local"):
+        # The workers' Python is this one, and not whichever comes first on the path.
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     if str(conf.get("spark.master")).startswith("local") and QUIET.is_file():
         # On a cluster the log is the only witness; in a terminal it would hide what the job has to say.
         conf.setIfMissing("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={QUIET.as_uri()}")
