@@ -18,6 +18,7 @@ SAMPLES = 9
 BARE = "import flask, functions_framework\n@functions_framework.http\ndef bare(request): return ''"
 OURS = f"import sys; sys.path.insert(0, {str(FUNCTIONS)!r}); import main"
 FIRST_MESSAGE = OURS + "; import onefold.bigquery, onefold.pubsub"
+FIRST_ROWS = OURS + "; import onefold.bigquery, onefold.storage_write, onefold.pubsub"
 
 
 def seconds(code: str) -> float:
@@ -27,7 +28,12 @@ def seconds(code: str) -> float:
 
 
 def main() -> None:
-    programs = {"bare function": BARE, "refresh_view": OURS, "refresh_view, with its clients": FIRST_MESSAGE}
+    programs = {
+        "bare function": BARE,
+        "refresh_view": OURS,
+        "refresh_view, with its clients": FIRST_MESSAGE,
+        "sink_records, with its clients": FIRST_ROWS,
+    }
     for code in programs.values():
         seconds(code)  # once, to fill the disk's cache
     samples = {name: [0.0] * SAMPLES for name in programs}

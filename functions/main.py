@@ -8,5 +8,6 @@ sys.path.append(str(Path(__file__).resolve().parent.parent))
 
 from launch_batch import launch_batch
 from refresh_view import refresh_view
+from sink_records import sink_records
 
-__all__ = ["launch_batch", "refresh_view"]
+__all__ = ["launch_batch", "refresh_view", "sink_records"]

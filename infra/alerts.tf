@@ -5,6 +5,9 @@ locals {
     name => "resource.type=\"cloud_run_revision\" AND resource.labels.service_name=\"${function.name}\""
   }
   logs_of_functions = "(${join(" OR ", [for filter in values(local.services) : "(${filter})"])})"
+  # Cloud Run logs each answer of 500 as an error of its own, also where the function only asks for the message to come
+  # later. The function's own line says how bad it is.
+  errors = "${local.logs_of_functions} AND severity>=ERROR AND NOT httpRequest.status=500"
 
   # A batch is an operation that takes long: its last entry in the audit log comes when it has ended.
   failed_batches = join(" AND ", [
@@ -18,7 +21,7 @@ locals {
   # An incident for each matching line, at most one in an hour, that names what the line names.
   log_alerts = {
     "function errors" = {
-      filter = "${local.logs_of_functions} AND severity>=ERROR"
+      filter = local.errors
       labels = { function = "EXTRACT(resource.labels.service_name)", event = "EXTRACT(jsonPayload.event)" }
       tell   = "A function could not handle a message, or cannot start. What it could not handle waits in the dead-letter subscription."
     }
@@ -76,6 +79,36 @@ resource "google_monitoring_alert_policy" "log" {
 
   documentation {
     content = each.value.tell
+  }
+
+  depends_on = [google_project_service.api]
+}
+
+# Rows wait for seven days at most: who is told after an hour has time to mend what keeps them.
+resource "google_monitoring_alert_policy" "waiting_rows" {
+  display_name          = "${var.prefix}Onefold: captured rows do not land"
+  combiner              = "OR"
+  severity              = "ERROR"
+  notification_channels = local.channels
+
+  conditions {
+    display_name = "age of the oldest message in ${google_pubsub_subscription.push["sink_records"].name}"
+
+    condition_threshold {
+      filter          = "metric.type=\"pubsub.googleapis.com/subscription/oldest_unacked_message_age\" AND resource.type=\"pubsub_subscription\" AND resource.labels.subscription_id=\"${google_pubsub_subscription.push["sink_records"].name}\""
+      comparison      = "COMPARISON_GT"
+      threshold_value = 3600
+      duration        = "300s"
+
+      aggregations {
+        alignment_period   = "300s"
+        per_series_aligner = "ALIGN_MAX"
+      }
+    }
+  }
+
+  documentation {
+    content = "Captured rows wait for more than an hour: for a table that is not there, or for BigQuery. The function's log says for what. After 16 hours or so they go to the dead letters."
   }
 
   depends_on = [google_project_service.api]

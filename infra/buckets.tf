@@ -71,6 +71,71 @@ resource "google_storage_bucket" "staging" {
   depends_on = [google_project_service.api, google_kms_crypto_key_iam_member.agent]
 }
 
+# Capture's checkpoint, which stays, and rows that are too large for a message, which the sink reads and nobody needs then.
+resource "google_storage_bucket" "capture" {
+  #checkov:skip=CKV_GCP_62:reads are in Cloud Audit Logs where a project asks for them; a second log would want a bucket of its own
+  #checkov:skip=CKV_GCP_78:the checkpoint is replaced all the time, and each old one only leads to reading more of the log again
+  name                        = "${var.project}-${var.prefix}onefold-capture"
+  location                    = var.region
+  uniform_bucket_level_access = true
+  public_access_prevention    = "enforced"
+  force_destroy               = true
+
+  soft_delete_policy {
+    retention_duration_seconds = 0
+  }
+
+  lifecycle_rule {
+    action {
+      type = "Delete"
+    }
+    condition {
+      age            = var.large_records_days
+      matches_prefix = ["${local.large_records_folder}/"]
+    }
+  }
+  lifecycle_rule {
+    action {
+      type = "AbortIncompleteMultipartUpload"
+    }
+    condition {
+      age = 1
+    }
+  }
+
+  dynamic "encryption" {
+    for_each = var.kms_key == null ? [] : [var.kms_key]
+    content {
+      default_kms_key_name = encryption.value
+    }
+  }
+
+  depends_on = [google_project_service.api, google_kms_crypto_key_iam_member.agent]
+}
+
+locals {
+  large_records_folder = "records"
+  large_records        = "gs://${google_storage_bucket.capture.name}/${local.large_records_folder}"
+}
+
+resource "google_storage_bucket_iam_member" "capture" {
+  bucket = google_storage_bucket.capture.name
+  role   = "roles/storage.objectUser"
+  member = "serviceAccount:${local.accounts["capture"]}"
+}
+
+resource "google_storage_bucket_iam_member" "sink_records" {
+  bucket = google_storage_bucket.capture.name
+  role   = "roles/storage.objectViewer"
+  member = "serviceAccount:${local.accounts["sink_records"]}"
+
+  condition {
+    title       = "large records only"
+    description = "Not capture's checkpoint."
+    expression  = "resource.name.startsWith(\"projects/_/buckets/${google_storage_bucket.capture.name}/objects/${local.large_records_folder}/\")"
+  }
+}
+
 resource "google_storage_bucket_iam_member" "build" {
   bucket = google_storage_bucket.artifacts.name
   role   = "roles/storage.objectViewer"

@@ -3,7 +3,7 @@ locals {
   log_metrics = {
     refreshes = { filter = "${local.services["refresh_view"]} AND jsonPayload.event=\"refreshed\"", label = "action", from = "jsonPayload.action" }
     batches   = { filter = "${local.services["launch_batch"]} AND jsonPayload.event=\"launched\" AND jsonPayload.created=true", label = "job", from = "jsonPayload.job" }
-    errors    = { filter = "${local.logs_of_functions} AND severity>=ERROR", label = "event", from = "jsonPayload.event" }
+    errors    = { filter = local.errors, label = "event", from = "jsonPayload.event" }
     # The audit log names no job; a batch's name does.
     failed_batches = { filter = local.failed_batches, label = "batch", from = "protoPayload.resourceName" }
   }

@@ -62,6 +62,36 @@ resource "google_bigquery_dataset_iam_member" "refresh_view" {
   member     = "serviceAccount:${local.accounts["refresh_view"]}"
 }
 
+# Rows are appended, and nothing is read: of a table only what columns it has.
+resource "google_project_iam_custom_role" "sink" {
+  role_id     = "${local.role_prefix}_sink"
+  title       = "Onefold: appends captured rows"
+  permissions = ["bigquery.tables.get", "bigquery.tables.updateData"]
+}
+
+resource "google_bigquery_dataset_iam_member" "sink_records" {
+  for_each = toset(var.datasets)
+
+  dataset_id = data.google_bigquery_dataset.named[each.value].dataset_id
+  role       = google_project_iam_custom_role.sink.name
+  member     = "serviceAccount:${local.accounts["sink_records"]}"
+}
+
+# Capture makes versioned tables, and looks in those that are there for rows that a snapshot no longer found. It writes none.
+resource "google_project_iam_custom_role" "capture" {
+  role_id     = "${local.role_prefix}_capture"
+  title       = "Onefold: makes versioned tables"
+  permissions = concat(local.metadata_permissions, ["bigquery.tables.getData", "bigquery.tables.create"])
+}
+
+resource "google_bigquery_dataset_iam_member" "capture" {
+  for_each = toset(var.datasets)
+
+  dataset_id = data.google_bigquery_dataset.named[each.value].dataset_id
+  role       = google_project_iam_custom_role.capture.name
+  member     = "serviceAccount:${local.accounts["capture"]}"
+}
+
 # Batches stage their rows in a table of the dataset, and MERGE them into the base.
 resource "google_project_iam_custom_role" "batch" {
   role_id = "${local.role_prefix}_batch"
@@ -90,8 +120,8 @@ resource "google_bigquery_dataset_iam_member" "batch_views" {
   member     = "serviceAccount:${local.accounts["batch"]}"
 }
 
-# A batch drops what it staged. BigQuery's rights know no owner, so the names have to tell: no versioned table, base or
-# view can be deleted by it.
+# A batch drops what it staged, and the leaves of a view that it has brought up to date. BigQuery's rights know no owner, so
+# the names have to tell: nothing that has landed, no base and no view that people read can be deleted by it.
 resource "google_project_iam_custom_role" "staging" {
   role_id     = "${local.role_prefix}_staging"
   title       = "Onefold: drops staged tables"
@@ -107,9 +137,9 @@ resource "google_bigquery_dataset_iam_member" "staging" {
 
   condition {
     title       = "staged tables only"
-    description = "Tables that a batch makes for itself: customer_staged_…, customer_read_…"
+    description = "Tables that a batch makes for itself, as customer_staged_…, and leaves of views: customer_unified_leaf_…"
     expression = format("resource.type == \"bigquery.googleapis.com/Table\" && (%s)", join(" || ", [
-      for what in ["staged", "read"] : "resource.name.extract(\"/tables/{table}_${what}_\") != \"\""
+      for what in ["staged", "read", "compared", "leaf"] : "resource.name.extract(\"/tables/{table}_${what}_\") != \"\""
     ]))
   }
 }
@@ -129,5 +159,11 @@ resource "google_bigquery_dataset_access" "views" {
   }
 
   # Both change the one list of the dataset: one after the other.
-  depends_on = [google_bigquery_dataset_iam_member.refresh_view, google_bigquery_dataset_iam_member.batch, google_bigquery_dataset_iam_member.staging]
+  depends_on = [
+    google_bigquery_dataset_iam_member.refresh_view,
+    google_bigquery_dataset_iam_member.batch,
+    google_bigquery_dataset_iam_member.staging,
+    google_bigquery_dataset_iam_member.sink_records,
+    google_bigquery_dataset_iam_member.capture,
+  ]
 }

@@ -27,20 +27,37 @@ locals {
       instances   = 2
       timeout     = 120
     }
+    # An append takes some 100 ms, nearly all of it waiting, and a message has up to 400 KB: four at a time in twenty
+    # instances are some hundreds of MB a second, more than BigQuery's quota lets in. Each instance keeps up to 25
+    # connections open, and a region has 1,000. A row of a large record is read whole, and takes some 150 MB while it is.
+    sink_records = {
+      listens     = "change-records"
+      publishes   = ["dead-letter"]
+      description = "Appends captured rows to their versioned tables."
+      memory      = "1Gi"
+      concurrency = 4
+      instances   = 20
+      timeout     = 120
+    }
   }
 
   environments = {
-    refresh_view = {
+    refresh_view = merge(local.view_environment, {
       ONEFOLD_TOPIC_TABLE_CREATED  = google_pubsub_topic.topic["table-created"].name
       ONEFOLD_TOPIC_SCHEMA_CHANGES = google_pubsub_topic.topic["schema-changes"].name
+    })
+    launch_batch = merge(local.view_environment, local.batch_environment)
+    sink_records = {
+      ONEFOLD_LARGE_RECORDS = local.large_records
     }
-    launch_batch = local.batch_environment
   }
   # launch_batch hands project, datasets and the names of views on to the job, which keeps views up to date, too.
+  view_environment = {
+    ONEFOLD_VIEW_DATASET = var.view_dataset
+    ONEFOLD_VIEW_NAME    = var.view_name
+  }
   common_environment = {
     ONEFOLD_PROJECT           = var.project
-    ONEFOLD_VIEW_DATASET      = var.view_dataset
-    ONEFOLD_VIEW_NAME         = var.view_name
     ONEFOLD_DATASETS          = join(",", var.datasets)
     ONEFOLD_TOPIC_DEAD_LETTER = google_pubsub_topic.topic["dead-letter"].name
   }

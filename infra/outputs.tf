@@ -28,8 +28,12 @@ output "service_accounts" {
 }
 
 output "buckets" {
-  description = "What is deployed, and what batches stage."
-  value       = { artifacts = google_storage_bucket.artifacts.name, staging = google_storage_bucket.staging.name }
+  description = "What is deployed, what batches stage, and capture's own."
+  value = {
+    artifacts = google_storage_bucket.artifacts.name
+    staging   = google_storage_bucket.staging.name
+    capture   = google_storage_bucket.capture.name
+  }
 }
 
 output "dashboard" {

@@ -17,7 +17,7 @@ SPARK_TARGET = ROOT / "build" / "spark.zip"
 # ZIP knows no earlier time; a fixed one makes the archive reproducible.
 EPOCH = (1980, 1, 1, 0, 0, 0)
 # Parts of the library that no function imports,
-NO_FUNCTION = frozenset({"local", "cli", "spark", "show.py", "columns_file.py"})
+NO_FUNCTION = frozenset({"local", "capture", "cli", "spark", "show.py", "columns_file.py"})
 # but for the client of the emulator: so the packaged function, too, can be tried with BIGQUERY_EMULATOR_HOST.
 SHIPPED = frozenset({"local/__init__.py", "local/emulator.py"})
 

@@ -1,5 +1,5 @@
 locals {
-  topics = toset(["table-created", "batch-requests", "schema-changes", "dead-letter"])
+  topics = toset(["table-created", "batch-requests", "schema-changes", "change-records", "dead-letter"])
   week   = "604800s"
 }
 
@@ -24,6 +24,15 @@ resource "google_pubsub_subscription" "dead_letter" {
   expiration_policy {
     ttl = "" # never: the default deletes a subscription that nobody reads for 31 days
   }
+}
+
+# What capture may publish to: rows, versions that are new, and changes of a table's rows or structure that are to be told.
+resource "google_pubsub_topic_iam_member" "capture" {
+  for_each = toset(["change-records", "table-created", "schema-changes"])
+
+  topic  = google_pubsub_topic.topic[each.value].id
+  role   = "roles/pubsub.publisher"
+  member = "serviceAccount:${local.accounts["capture"]}"
 }
 
 # What each function may publish to, and nothing else may.

@@ -124,9 +124,10 @@ variable "service_accounts" {
 
   validation {
     condition = length(setsubtract(keys(var.service_accounts), [
-      "refresh_view", "launch_batch", "push_refresh_view", "push_launch_batch", "batch", "build",
+      "refresh_view", "launch_batch", "sink_records", "push_refresh_view", "push_launch_batch", "push_sink_records",
+      "capture", "batch", "build",
     ])) == 0
-    error_message = "service_accounts knows refresh_view, launch_batch, push_refresh_view, push_launch_batch, batch and build."
+    error_message = "service_accounts knows refresh_view, launch_batch, sink_records, push_ before each of them, capture, batch and build."
   }
   validation {
     condition     = alltrue([for email in var.service_accounts : can(regex("^[a-z0-9-]+@${var.project}\\.iam\\.gserviceaccount\\.com$", email))])
@@ -161,7 +162,7 @@ variable "vpc_connector" {
 }
 
 variable "subnetwork" {
-  description = "The subnetwork of batches, with private Google access and ingress from itself; default: one is made."
+  description = "The subnetwork of batches, with private Google access and ingress from itself; default: one is made. Where it is another project's, Dataproc's agent must be a Compute Network User there."
   type        = string
   default     = null
 
@@ -234,6 +235,18 @@ variable "staging_days" {
   validation {
     condition     = var.staging_days >= 1 && floor(var.staging_days) == var.staging_days
     error_message = "staging_days must be a whole number of days, at least 1: a batch needs its files while it runs."
+  }
+}
+
+variable "large_records_days" {
+  description = "Days after which captured rows that were too large for a message are deleted from their bucket."
+  type        = number
+  default     = 30
+
+  validation {
+    # A message waits for 7 days, and then as a dead letter for 7 more.
+    condition     = var.large_records_days >= 15 && floor(var.large_records_days) == var.large_records_days
+    error_message = "large_records_days must be a whole number of days, at least 15: messages refer to them for 14."
   }
 }
 

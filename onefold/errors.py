@@ -7,6 +7,7 @@ OnefoldError
  |   +- InvalidSettings     environment variables or onefold.yaml
  |   +- InvalidMessage      a Pub/Sub message that can never be handled
  |   +- InvalidColumns      rows that are not INFORMATION_SCHEMA.COLUMNS
+ |   +- InvalidRecord       a captured row that does not fit its table
  +- SchemaConflict      versions that cannot be one view
  +- LimitExceeded       BigQuery would refuse the view
  +- NothingFound        no version, no dataset: final
@@ -50,6 +51,10 @@ class InvalidMessage(InvalidInput):
 
 
 class InvalidColumns(InvalidInput):
+    pass
+
+
+class InvalidRecord(InvalidInput):
     pass
 
 

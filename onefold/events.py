@@ -76,7 +76,7 @@ def read_delivery(body: bytes) -> Delivery:
     Raises:
         InvalidMessage: it is none of these.
     """
-    envelope = _json_object(body, "the request's body")
+    envelope = json_object(body, "the request's body")
     if "specversion" in envelope:
         envelope = _structured_data(envelope)
     message = envelope.get("message")
@@ -99,10 +99,10 @@ def parse_event(data: bytes) -> Event:
     Raises:
         InvalidMessage: every fault of it.
     """
-    content = _json_object(data, "the message")
+    content = json_object(data, "the message")
     if "protoPayload" in content:
         return _audit_entry(content["protoPayload"])
-    faults = list(_faults(content))
+    faults = list(table_faults(content))
     if faults:
         raise InvalidMessage(faults)
     if "table" not in content:
@@ -119,8 +119,8 @@ def parse_batch_request(data: bytes) -> BatchRequest:
     """
     if len(data) > _MAX_REQUEST:
         raise InvalidMessage(f"a request for a batch of {len(data)} bytes is no request: it may have {_MAX_REQUEST}")
-    content = _json_object(data, "the message")
-    faults = [*_job_faults(content.get("job")), *_faults(content)]
+    content = json_object(data, "the message")
+    faults = [*_job_faults(content.get("job")), *table_faults(content)]
     if "table" not in content:
         faults.append("the message names no `table`")
     words = _words(content.get("arguments", {}), faults)
@@ -143,14 +143,14 @@ def table_message(dataset: str, table: str, version: str | None = None) -> bytes
 
 def _structured_data(envelope: dict[str, Any]) -> dict[str, Any]:
     if isinstance(envelope.get("data_base64"), str):
-        return _json_object(_base64(envelope["data_base64"]), "the CloudEvent's data")
+        return json_object(_base64(envelope["data_base64"]), "the CloudEvent's data")
     data = envelope.get("data")
     if not isinstance(data, dict):
         raise InvalidMessage("the CloudEvent's data is not a JSON object")
     return data
 
 
-def _faults(content: Mapping[str, Any]) -> Iterator[str]:
+def table_faults(content: Mapping[str, Any]) -> Iterator[str]:
     if "dataset" not in content:
         yield "the message names no `dataset`"
     else:
@@ -214,7 +214,7 @@ def _is_view(metadata: Mapping[str, Any]) -> bool:
     return isinstance(table, dict) and bool(table.get("view") or table.get("materializedView"))
 
 
-def _json_object(data: bytes, what: str) -> dict[str, Any]:
+def json_object(data: bytes, what: str) -> dict[str, Any]:
     try:
         content = json.loads(data)
     except (ValueError, RecursionError) as error:

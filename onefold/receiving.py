@@ -85,7 +85,7 @@ def _put_aside(delivery: Delivery, error: OnefoldError, told: Told, publisher: P
     if not topic:
         return
     try:
-        publisher.publish(topic, dead_letters(delivery, {"reason": _fitting(reason), "kind": kind}))
+        publisher.publish(topic, dead_letters(delivery, {"reason": fitting(reason), "kind": kind}))
     except Rejected as rejected:
         # It would be refused each time, and a message that cannot be handled must not come back for ever.
         told.log("CRITICAL", f"not kept: {rejected}", "not_kept", reason=str(rejected))
@@ -101,5 +101,6 @@ def dead_letters(delivery: Delivery, attributes: Mapping[str, str]) -> list[Mess
     return [Message(part, {**common, "part": f"{n}/{len(parts)}"}) for n, part in enumerate(parts, 1)]
 
 
-def _fitting(text: str) -> str:
+def fitting(text: str) -> str:
+    """As much of a text as an attribute takes."""
     return text.encode(errors="replace")[:MAX_ATTRIBUTE].decode(errors="ignore")

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from onefold import batch_settings
-from onefold.batch_settings import DEFAULT_CONFIG, BatchSettings, read_batch_settings
+from onefold.batch_settings import DEFAULT_CONFIG, FOLDER, BatchSettings, read_batch_settings
 from onefold.errors import InvalidSettings
 from onefold.names import TableId, faults_of_name, split_versioned_name
 from onefold.rules import Rules
@@ -25,8 +25,11 @@ VARIABLES = {
     "ONEFOLD_VIEW_DATASET": "where views live; default: {dataset}",
     "ONEFOLD_VIEW_NAME": "what a view is called; default: {table}_unified",
     "ONEFOLD_TOPIC_TABLE_CREATED": "the topic that says a versioned table is new; a check of a whole dataset fans out on it",
-    "ONEFOLD_TOPIC_SCHEMA_CHANGES": "the topic for changes of a view's schema; default: none",
+    "ONEFOLD_TOPIC_SCHEMA_CHANGES": "the topic for changes of a view's schema, and for what befalls tables at a source",
+    "ONEFOLD_TOPIC_CHANGE_RECORDS": "the topic for rows that capture reads; default: change-records",
+    "ONEFOLD_SOURCE_PASSWORD": "the password of capture's user at the source; default: --password-file",
     "ONEFOLD_TOPIC_DEAD_LETTER": "the topic for messages that cannot be handled; default: none, they are logged",
+    "ONEFOLD_LARGE_RECORDS": "the gs:// folder of captured rows that are too large for a message; default: none",
     **batch_settings.VARIABLES,
     CONFIG: f"the file of the tables' settings; default: {DEFAULT_CONFIG} in the working folder, where there is one",
 }
@@ -43,7 +46,9 @@ class Settings:
     view_name: str = "{table}_unified"
     topic_table_created: str | None = None
     topic_schema_changes: str | None = None
+    topic_change_records: str | None = None
     topic_dead_letter: str | None = None
+    large_records: str | None = None
     batch: BatchSettings = field(default_factory=BatchSettings)
     rules: Rules = field(default_factory=Rules)
     tables: Mapping[str, Rules] = field(default_factory=dict)
@@ -104,7 +109,9 @@ def _from_environment(environ: Mapping[str, str], faults: list[str]) -> Settings
         view_name=environ.get("ONEFOLD_VIEW_NAME") or Settings.view_name,
         topic_table_created=environ.get("ONEFOLD_TOPIC_TABLE_CREATED") or None,
         topic_schema_changes=environ.get("ONEFOLD_TOPIC_SCHEMA_CHANGES") or None,
+        topic_change_records=environ.get("ONEFOLD_TOPIC_CHANGE_RECORDS") or None,
         topic_dead_letter=environ.get("ONEFOLD_TOPIC_DEAD_LETTER") or None,
+        large_records=environ.get("ONEFOLD_LARGE_RECORDS", "").rstrip("/") or None,
         batch=read_batch_settings(environ, faults),
     )
     faults += [f"ONEFOLD_DATASETS: {fault}" for name in sorted(datasets) for fault in faults_of_name("dataset", name)]
@@ -113,7 +120,7 @@ def _from_environment(environ: Mapping[str, str], faults: list[str]) -> Settings
     if settings.project:
         variable = "ONEFOLD_PROJECT" if environ.get("ONEFOLD_PROJECT") else "GOOGLE_CLOUD_PROJECT"
         faults += [f"{variable}: {fault}" for fault in faults_of_name("project", settings.project)]
-    faults += [*_template_faults(settings), *_topic_faults(settings)]
+    faults += [*_template_faults(settings), *_topic_faults(settings), *_folder_faults(settings)]
     return settings
 
 
@@ -154,10 +161,16 @@ def _is_template(text: str) -> bool:
 
 
 def _topic_faults(settings: Settings) -> Iterator[str]:
-    for purpose in ("table_created", "schema_changes", "dead_letter"):
+    for purpose in ("table_created", "schema_changes", "change_records", "dead_letter"):
         topic = getattr(settings, f"topic_{purpose}")
         if topic and not _TOPIC.fullmatch(topic):
             yield f"ONEFOLD_TOPIC_{purpose.upper()} {topic!r} is no topic; write its name, or projects/PROJECT/topics/NAME"
+
+
+def _folder_faults(settings: Settings) -> Iterator[str]:
+    folder = settings.large_records
+    if folder and not folder.startswith("file:///") and (not FOLDER.fullmatch(folder) or ".." in folder.split("/")):
+        yield f"ONEFOLD_LARGE_RECORDS {folder!r} is no folder: write gs://bucket/folder, or file:///folder on a laptop"
 
 
 def _config_path(environ: Mapping[str, str], faults: list[str]) -> Path | None:

@@ -15,13 +15,20 @@ def judge() -> Judge:
 # What the tests of commands and of Pub/Sub stand on.
 # What the tests of commands run.
 from command_line import run  # noqa: E402, F401
-from emulator import dataset, emulator_host  # noqa: E402, F401
+from emulator import dataset, emulator_host, emulator_storage  # noqa: E402, F401
 
 # What the tests of capture stand on.
 from mariadb import mariadb, source  # noqa: E402, F401
+from object_store import object_store  # noqa: E402, F401
 
 # What the tests of a refresh stand on; no test waits for the retries of Google's client.
 from refreshing import cloud, eager_threads, no_retries_of_the_client, small_texts  # noqa: E402, F401
 
+# What the tests of snapshots stand on.
+from snapshotting import way  # noqa: E402, F401
+
 # What the tests of the Spark jobs stand on.
 from spark import spark  # noqa: E402, F401
+
+# What the tests of infra/ stand on.
+from terraforming import terraform, tested  # noqa: E402, F401

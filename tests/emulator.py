@@ -10,7 +10,7 @@ import pytest
 from google.cloud import bigquery
 
 from onefold.local.emulator import DEFAULT_PROJECT, emulator_client
-from onefold.local.stack import bigquery_emulator
+from onefold.local.stack import bigquery_emulator, free_port
 from onefold.names import quote
 
 _numbers = itertools.count(1)
@@ -42,9 +42,15 @@ class EmulatedDataset:
 
 
 @pytest.fixture(scope="session")
-def emulator_host() -> Iterator[str]:
+def emulator_storage() -> str:
+    """Where the emulator serves the Storage API, over gRPC."""
+    return f"127.0.0.1:{free_port()}"
+
+
+@pytest.fixture(scope="session")
+def emulator_host(emulator_storage: str) -> Iterator[str]:
     """The embedded BigQuery: it takes seconds to start, so one serves the whole session."""
-    with bigquery_emulator() as host:
+    with bigquery_emulator(storage_port=int(emulator_storage.rpartition(":")[2])) as host:
         yield host
 
 

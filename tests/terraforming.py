@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
+import re
 import shutil
 import subprocess
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +22,7 @@ ROOT = Path(__file__).resolve().parents[1]
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "onefold"
 """Where .ci/terraform puts what it builds."""
 SECONDS = 900
+_REATTACH = re.compile(r"(TF_REATTACH_PROVIDERS)='(.+)'")
 
 
 @dataclass(frozen=True)
@@ -112,6 +116,30 @@ def copied(folder: Path) -> Path:
     return folder / "infra"
 
 
-@pytest.fixture(scope="module")
-def terraform(tmp_path_factory: pytest.TempPathFactory) -> Terraform:
-    return found_terraform(tmp_path_factory.mktemp("terraform"))
+@contextmanager
+def running_provider(terraform: Terraform) -> Iterator[dict[str, str]]:
+    """The variable by which Terraform finds the provider that it has installed as one that runs already.
+
+    Else it starts one for each walk through a configuration, two for each run of a test, which is most of its time.
+    """
+    (installed,) = terraform.folder.glob(".terraform/providers/*/hashicorp/google/*/*/terraform-provider-google_v*")
+    with subprocess.Popen([installed, "-debug"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+        try:
+            told = map(_REATTACH.search, process.stdout or ())
+            yield next(({found[1]: found[2]} for found in told if found), {})
+        finally:
+            process.terminate()
+
+
+@pytest.fixture(scope="session")
+def terraform(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Terraform]:
+    """One for the session, whose folder a test leaves as it found it. Its provider gives its schema, and asks nobody."""
+    found = found_terraform(tmp_path_factory.mktemp("terraform"))
+    with running_provider(found) as variable:
+        yield replace(found, environ={**found.environ, **variable})
+
+
+@pytest.fixture(scope="session")
+def tested(terraform: Terraform) -> Callable[[str], Outcome]:
+    """What a file of tests came to, once for the session."""
+    return functools.cache(terraform.tested)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -20,7 +19,8 @@ from onefold.pubsub import Message, PubSub
 
 PROJECT = "my-project"
 NOBODY = "http://127.0.0.1:9/"
-PURPOSES = ("refresh_view", "launch_batch", "push_refresh_view", "push_launch_batch", "batch", "build")
+FUNCTIONS = ("refresh_view", "launch_batch", "sink_records")
+PURPOSES = (*FUNCTIONS, *(f"push_{name}" for name in FUNCTIONS), "capture", "batch", "build")
 ACCOUNTS = {purpose: f"{purpose.replace('_', '-')}@{PROJECT}.iam.gserviceaccount.com" for purpose in PURPOSES}
 VARIABLES = (
     f"-var=project={PROJECT}",
@@ -36,11 +36,9 @@ terraform {{
 }}
 locals {{
   agent     = "service-1" # Google would have to be asked for the project's number
-  endpoints = {{ refresh_view = "{refresh_view}", launch_batch = "{launch_batch}" }}
+  endpoints = {{ refresh_view = "{refresh_view}", launch_batch = "{nobody}", sink_records = "{nobody}" }}
 }}
 """
-
-Apply = Callable[[str], Terraform]
 
 
 def topic(purpose: str) -> str:
@@ -51,10 +49,25 @@ def subscription(name: str) -> str:
     return f"projects/{PROJECT}/subscriptions/{name}"
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def environ(pubsub_emulator: str) -> dict[str, str]:  # noqa: F811
     """The provider's own variables for another address, and for a token that nobody asks for."""
     return {"GOOGLE_PUBSUB_CUSTOM_ENDPOINT": f"http://{pubsub_emulator}/v1/", "GOOGLE_OAUTH_ACCESS_TOKEN": "none"}
+
+
+@pytest.fixture(scope="module")
+def url(pubsub_emulator: str, emulator_host: str) -> Iterator[str]:  # noqa: F811
+    """The real function, over both emulators."""
+    environ = {
+        "BIGQUERY_EMULATOR_HOST": emulator_host,
+        "PUBSUB_EMULATOR_HOST": pubsub_emulator,
+        "ONEFOLD_PROJECT": DEFAULT_PROJECT,
+        "ONEFOLD_TOPIC_TABLE_CREATED": topic("table-created"),
+        "ONEFOLD_TOPIC_SCHEMA_CHANGES": topic("schema-changes"),
+        "ONEFOLD_TOPIC_DEAD_LETTER": topic("dead-letter"),
+    }
+    with function_server("refresh_view", environ) as url:
+        yield url
 
 
 def changed(terraform: Terraform, environ: dict[str, str], command: str, *options: str) -> int:
@@ -65,72 +78,46 @@ def changed(terraform: Terraform, environ: dict[str, str], command: str, *option
     return done.returncode
 
 
-@pytest.fixture
-def apply(tmp_path: Path, environ: dict[str, str]) -> Iterator[Apply]:
-    """Applies topics and subscriptions, with the real function's address as that of refresh_view."""
-    applied: list[Terraform] = []
-
-    def apply_with(url: str) -> Terraform:
-        terraform = found_terraform(tmp_path, OVERRIDE.format(refresh_view=url, launch_batch=NOBODY))
-        applied.append(terraform)
+@pytest.fixture(scope="module")
+def applied(tmp_path_factory: pytest.TempPathFactory, environ: dict[str, str], url: str) -> Iterator[Terraform]:
+    """Topics and subscriptions, once for all tests here, with the real function's address as that of refresh_view."""
+    override = OVERRIDE.format(refresh_view=url, nobody=NOBODY)
+    terraform = found_terraform(tmp_path_factory.mktemp("applied"), override)
+    try:
         changed(terraform, environ, "apply", "-auto-approve")
-        return terraform
-
-    yield apply_with
-    for terraform in applied:
+        yield terraform
+    finally:
         changed(terraform, environ, "destroy", "-auto-approve")
 
 
-def test_a_message_to_the_applied_topic_reaches_the_real_function_and_the_view_is_there(
-    apply: Apply,
-    dataset: EmulatedDataset,
-    pubsub_emulator: str,  # noqa: F811
-) -> None:
+@pytest.mark.usefixtures("applied", "subscriber")
+def test_a_message_to_the_applied_topic_reaches_the_real_function_and_the_view_is_there(dataset: EmulatedDataset) -> None:
     dataset.land("customer_v_abc", ABC, "1, 'Ada', 'Lovelace', 'Ada Lovelace'")
-    environ = {
-        "BIGQUERY_EMULATOR_HOST": dataset.host,
-        "PUBSUB_EMULATOR_HOST": pubsub_emulator,
-        "ONEFOLD_PROJECT": DEFAULT_PROJECT,
-        "ONEFOLD_DATASETS": dataset.name,
-        "ONEFOLD_TOPIC_TABLE_CREATED": topic("table-created"),
-        "ONEFOLD_TOPIC_SCHEMA_CHANGES": topic("schema-changes"),
-        "ONEFOLD_TOPIC_DEAD_LETTER": topic("dead-letter"),
-    }
-    with function_server("refresh_view", environ) as url, pytest.MonkeyPatch.context() as patch:
-        apply(url)
-        patch.setenv("PUBSUB_EMULATOR_HOST", pubsub_emulator)
-        PubSub(PROJECT).publish("table-created", [Message(table_message(dataset.name, "customer", "abc"))])
-        assert until(lambda: "customer_unified" in names(dataset))
+    PubSub(PROJECT).publish("table-created", [Message(table_message(dataset.name, "customer", "abc"))])
+    assert until(lambda: "customer_unified" in names(dataset))
     assert dataset.rows("customer_unified") == [(1, "Ada", "Lovelace", "Ada Lovelace")]
 
 
-def test_what_cannot_be_handled_waits_in_the_applied_subscription(
-    apply: Apply,
-    dataset: EmulatedDataset,
-    subscriber: Any,  # noqa: F811
-    pubsub_emulator: str,  # noqa: F811
-) -> None:
-    environ = {
-        "BIGQUERY_EMULATOR_HOST": dataset.host,
-        "PUBSUB_EMULATOR_HOST": pubsub_emulator,
-        "ONEFOLD_PROJECT": DEFAULT_PROJECT,
-        "ONEFOLD_TOPIC_DEAD_LETTER": topic("dead-letter"),
-    }
-    with function_server("refresh_view", environ) as url:
-        apply(url)
-        PubSub(PROJECT).publish("table-created", [Message(b"rubbish")])
-        request = {"subscription": subscription("dead-letter"), "max_messages": 10}
-        (received,) = until(lambda: subscriber.pull(request, timeout=30).received_messages)
+@pytest.mark.usefixtures("applied")
+def test_what_cannot_be_handled_waits_in_the_applied_subscription(subscriber: Any) -> None:  # noqa: F811
+    PubSub(PROJECT).publish("table-created", [Message(b"rubbish")])
+    request = {"subscription": subscription("dead-letter"), "max_messages": 10}
+    (received,) = until(lambda: subscriber.pull(request, timeout=30).received_messages)
     assert received.message.data == b"rubbish"
 
 
-def test_applied_twice_nothing_changes(apply: Apply, environ: dict[str, str]) -> None:
-    assert changed(apply(NOBODY), environ, "plan", "-detailed-exitcode") == 0
+def test_applied_twice_nothing_changes(applied: Terraform, environ: dict[str, str]) -> None:
+    assert changed(applied, environ, "plan", "-detailed-exitcode") == 0
 
 
-def test_the_subscriptions_are_in_pubsub_as_they_were_written(apply: Apply, subscriber: Any) -> None:  # noqa: F811
-    apply(NOBODY)
-    for name, purpose, seconds in (("refresh-view", "table-created", 360), ("launch-batch", "batch-requests", 180)):
+@pytest.mark.usefixtures("applied")
+def test_the_subscriptions_are_in_pubsub_as_they_were_written(subscriber: Any) -> None:  # noqa: F811
+    expected = (
+        ("refresh-view", "table-created", 360),
+        ("launch-batch", "batch-requests", 180),
+        ("sink-records", "change-records", 180),
+    )
+    for name, purpose, seconds in expected:
         found = subscriber.get_subscription(subscription=subscription(name))
         assert (found.topic, found.ack_deadline_seconds) == (topic(purpose), seconds)
         assert found.message_retention_duration.days == 7

@@ -10,10 +10,11 @@ import inspect
 import json
 import re
 import textwrap
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from terraforming import ROOT, Plan, Terraform, terraform  # noqa: F401
+from terraforming import ROOT, Outcome, Plan, Terraform
 
 from onefold.batch_settings import DEFAULT_CONFIG, PASSED_ON, BatchSettings
 from onefold.batches import ARCHIVE, plan_batch
@@ -22,13 +23,19 @@ from onefold.events import DatasetHint, parse_batch_request, parse_event
 from onefold.names import TableId, split_versioned_name
 from onefold.places import AllowedPlaces
 from onefold.settings import VARIABLES, Settings, load_settings
+from onefold.sinking import check_sink_settings
 from onefold.types import parse_type
 from onefold.versions import Column, Version
-from onefold.view import build_view
+from onefold.view import build_view, leaf_pattern
 
-FUNCTIONS = ("refresh_view", "launch_batch")
+FUNCTIONS = ("refresh_view", "launch_batch", "sink_records")
 # The file of the tables' settings is packaged, and is looked for where it then lies.
-NOT_SET = {"ONEFOLD_CONFIG"}
+NOT_SET = {
+    "ONEFOLD_CONFIG",
+    # Capture's, which is no function.
+    "ONEFOLD_SOURCE_PASSWORD",
+    "ONEFOLD_TOPIC_CHANGE_RECORDS",
+}
 CLASSES = {Settings: "ONEFOLD_", BatchSettings: "ONEFOLD_BATCH_"}
 # The variables that each field of the settings is read from; those of onefold.yaml have none.
 FIELDS = {
@@ -40,7 +47,7 @@ FIELDS = {
 
 
 @pytest.fixture(scope="module")
-def plan(terraform: Terraform) -> Plan:  # noqa: F811
+def plan(terraform: Terraform) -> Plan:
     """With every option, so that every variable has a value, and with a file of the tables' settings."""
     config = terraform.folder.parent / DEFAULT_CONFIG
     config.write_text("tables: {customer: {keys: [id]}}\n")
@@ -50,10 +57,10 @@ def plan(terraform: Terraform) -> Plan:  # noqa: F811
         config.unlink()
 
 
-@pytest.fixture(scope="module")
-def plain_plan(terraform: Terraform) -> Plan:  # noqa: F811
+@pytest.fixture
+def plain_plan(tested: Callable[[str], Outcome]) -> Plan:
     """With no option, and without that file."""
-    return terraform.tested("grants.tftest.hcl").plans["two_datasets"]
+    return tested("grants.tftest.hcl").plans["two_datasets"]
 
 
 def environment(plan: Plan, function: str) -> dict[str, str]:
@@ -135,6 +142,9 @@ def test_the_settings_are_valid_and_say_what_was_asked_for(plan: Plan, function:
     assert settings.datasets == frozenset({"shop", "crm"})
     if function == "refresh_view":
         assert (settings.view_dataset, settings.view_name) == ("{dataset}_unified", "{table}_all")
+        return
+    if function == "sink_records":
+        assert check_sink_settings(settings).large_records == "gs://my-project-eu-onefold-capture/records"
         return
     settings.batch.check_complete()
     assert settings.batch.passed_on == {
@@ -277,6 +287,14 @@ def test_metrics_and_alerts_ask_for_fields_and_events_that_the_log_has(plan: Pla
         assert re.search(rf'\b{field}=|"{field}"', text), field
 
 
+def test_an_answer_that_only_asks_for_the_message_to_come_later_is_no_error(plan: Plan) -> None:
+    answered = set(re.findall(r", (5\d\d)$", (ROOT / "functions" / "entry.py").read_text(), re.MULTILINE))
+    (alert,) = plan.of("google_monitoring_alert_policy")['log["function errors"]']["conditions"]
+    filters = [found["filter"] for found in alert["condition_matched_log"]]
+    for filter_ in (*filters, plan.of("google_logging_metric")['count["errors"]']["filter"]):
+        assert set(re.findall(r"NOT httpRequest\.status=(\d+)", filter_)) == answered == {"500"}
+
+
 def test_the_dashboard_is_one_that_monitoring_can_read(plan: Plan) -> None:
     (dashboard,) = plan.of("google_monitoring_dashboard").values()
     tiles = json.loads(dashboard["dashboard_json"])["mosaicLayout"]["tiles"]
@@ -287,12 +305,26 @@ def test_the_dashboard_is_one_that_monitoring_can_read(plan: Plan) -> None:
     assert {name for name in shown if "/user/" in name} == metrics
 
 
-def test_a_batch_may_drop_what_it_stages_and_nothing_that_has_landed(plan: Plan) -> None:
-    made = set(re.findall(r'_create\([^,]+, "(\w+)"', (ROOT / "onefold" / "spark" / "tables.py").read_text()))
+def droppable(plan: Plan) -> set[str]:
+    """What stands in the middle of the names of tables that a batch may drop, the same in each dataset."""
     members = plan.of("google_bigquery_dataset_iam_member")
-    for member in (members['staging["shop"]'], members['staging["crm"]']):
-        (condition,) = member["condition"]
-        named = set(re.findall(r"\{table\}_(\w+)_\"", condition["expression"]))
-        assert named == made
+    (one,), (two,) = (members[f'staging["{dataset}"]']["condition"] for dataset in ("shop", "crm"))
+    assert one == two
+    return set(re.findall(r"\{table\}_(\w+)_\"", one["expression"]))
+
+
+def test_a_batch_may_drop_what_it_makes_on_its_way_and_leaves_and_nothing_else(plan: Plan) -> None:
+    code = "\n".join(path.read_text() for path in (ROOT / "onefold" / "spark").glob("*.py"))
+    made = {*re.findall(r'_create\([^,]+, "(\w+)"', code), *re.findall(r'sibling\(f"\{[^}]+\}_(\w+)_\{', code)}
+    assert droppable(plan) == {*made, "leaf"}
+    assert leaf_pattern("customer_unified").fullmatch("customer_unified_leaf_0123456789ab")
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_a_batch_may_drop_nothing_that_has_landed_and_no_view_that_people_read(plan: Plan, table: str) -> None:
+    assert not any(f"_{what}_" in table for what in droppable(plan))
+
+
+def test_only_two_roles_may_delete(plan: Plan) -> None:
     roles = plan.of("google_project_iam_custom_role")
     assert [name for name, role in roles.items() if "bigquery.tables.delete" in role["permissions"]] == ["staging", "views"]

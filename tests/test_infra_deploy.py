@@ -90,6 +90,14 @@ def test_without_a_project_and_a_region_nothing_is_called(recorder: Recorder, to
     assert recorder.calls == []
 
 
+def test_every_agent_that_is_given_a_key_is_made_first_where_the_documentation_says_so() -> None:
+    given = re.findall(r'^    (\w+) += "\$\{local\.agent\}@', (ROOT / "infra" / "encryption.tf").read_text(), re.MULTILINE)
+    commands = (ROOT / "docs" / "deploy.md").read_text().partition("## With keys of your own")[2].partition("\n## ")[0]
+    (listed,) = re.findall(r"for service in (.+); do", commands)
+    alone = re.findall(r"gcloud (?:services enable (\w+)\.|(storage) service-agent)", commands)
+    assert sorted([*listed.split(), *("".join(names) for names in alone)]) == sorted(given)
+
+
 def test_the_build_goes_from_lint_to_apply() -> None:
     assert list(STEPS) == ["lint", "test", "package", "upload", "plan", "apply"]
     assert not any("waitFor" in step for step in STEPS.values()), "each step waits for the one before"

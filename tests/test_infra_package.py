@@ -20,6 +20,7 @@ import pytest
 import requests
 from emulator import EmulatedDataset
 from recorders import ABC
+from sinking import ADA, COLUMNS, message
 from test_pubsub import names
 
 from infra.package import package
@@ -36,16 +37,21 @@ BATCH = {
 }
 
 
+def pip(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """Our own pip for the other environment, which is emptier without one, and made in a tenth of the time."""
+    other = str(folder / "venv" / "bin" / "python")
+    command = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", other, *words]
+    return subprocess.run(command, capture_output=True, text=True, timeout=INSTALL_SECONDS, check=False)
+
+
 @pytest.fixture(scope="module")
 def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The source, and beside it the environment that Google's builder would make of it."""
     folder = tmp_path_factory.mktemp("package")
     with zipfile.ZipFile(package(folder / "functions.zip")) as archive:
         archive.extractall(folder / "source")
-    subprocess.run([sys.executable, "-m", "venv", folder / "venv"], check=True)
-    pip = [str(folder / "venv" / "bin" / "pip"), "install", "--quiet", "--disable-pip-version-check", "--no-deps"]
-    command = [*pip, "--no-compile", "-r", str(folder / "source" / "requirements.txt")]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=INSTALL_SECONDS, check=False)
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder / "venv"], check=True)
+    done = pip(folder, "install", "--quiet", "--no-deps", "--no-compile", "-r", str(folder / "source" / "requirements.txt"))
     if done.returncode and "No matching distribution" in done.stderr:
         pytest.skip(f"PyPI cannot be reached, or lacks what is pinned: {done.stderr[-300:]}")
     assert done.returncode == 0, done.stderr
@@ -94,9 +100,9 @@ def push(url: str, data: bytes) -> int:
 
 
 def test_the_environment_is_whole_and_has_nothing_else(unpacked: Path) -> None:
-    python = unpacked / "venv" / "bin" / "python"
-    checked = subprocess.run([python, "-m", "pip", "check"], capture_output=True, text=True, check=False)
+    checked = pip(unpacked, "check")
     assert checked.returncode == 0, checked.stdout
+    python = unpacked / "venv" / "bin" / "python"
     absent = subprocess.run([python, "-c", "import onefold"], cwd=unpacked, capture_output=True, text=True, check=False)
     assert "No module named 'onefold'" in absent.stderr
 
@@ -116,3 +122,11 @@ def test_launch_batch_starts_and_creates_a_batch(unpacked: Path) -> None:
         with served(unpacked, "launch_batch", environ) as url:
             assert push(url, batch_message("reconcile", "shop", "customer", {"keys": ["id"]})) == 204
         assert ran.get(timeout=60)
+
+
+def test_sink_records_starts_and_appends_a_row(unpacked: Path, dataset: EmulatedDataset) -> None:
+    dataset.land("customer_v_abc", COLUMNS)
+    told = {"ONEFOLD_PROJECT": DEFAULT_PROJECT, "ONEFOLD_TOPIC_DEAD_LETTER": "dead-letter"}
+    with served(unpacked, "sink_records", {"BIGQUERY_EMULATOR_HOST": dataset.host, **told}) as url:
+        assert push(url, message(ADA, dataset=dataset.name)) == 204
+    assert dataset.run(f"SELECT id, name FROM {dataset.quoted('customer_v_abc')}") == [(7, "Ada")]

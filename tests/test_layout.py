@@ -15,11 +15,12 @@ ROOT = Path(__file__).resolve().parents[1]
 CORE = (
     "errors", "names", "types", "joins", "conversions", "rules", "versions", "view", "changes", "descriptions", "events",
     "columns_file", "position", "digest", "changelog", "current", "workload", "jobs",
-    "batch_settings", "places", "batches", "base", "merges", "pending", "retyping",
+    "change_messages", "row_values", "landed_rows", "batch_settings", "places", "batches", "base", "merges", "pending",
+    "retyping",
 )  # fmt: skip
 USE_CASES = (
-    "refresh", "receiving", "deliveries", "launching", "warehouse", "settings", "planning", "following", "merging",
-    "reconcile",
+    "refresh", "receiving", "deliveries", "launching", "sinking", "warehouse", "settings", "captured_keys", "planning",
+    "following", "merging", "reconcile",
 )  # fmt: skip
 STANDARD = sys.stdlib_module_names
 

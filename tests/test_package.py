@@ -53,11 +53,14 @@ def run_from(archive: Path, code: str, folder: Path) -> subprocess.CompletedProc
     return subprocess.run([sys.executable, "-c", block + code], cwd=folder, capture_output=True, text=True, check=False)
 
 
-@pytest.mark.parametrize("function", ["refresh_view", "launch_batch"])
+CLIENTS = {"refresh_view": "onefold.bigquery", "launch_batch": "onefold.dataproc", "sink_records": "onefold.storage_write"}
+
+
+@pytest.mark.parametrize("function", CLIENTS)
 def test_each_function_imports_from_nothing_but_the_archive(tmp_path: Path, function: str) -> None:
     with zipfile.ZipFile(package(tmp_path / "functions.zip")) as archive:
         archive.extractall(tmp_path / "source")
-    clients = "onefold.dataproc" if function == "launch_batch" else "onefold.bigquery"
+    clients = CLIENTS[function]
     code = (
         f"import sys; sys.modules.update(dict.fromkeys(['rich', 'pyspark', 'bqemulator', 'duckdb', 'pyarrow']))\n"
         f"import main, {clients}, onefold.pubsub; print(main.{function}.__name__, {clients}.__file__)"

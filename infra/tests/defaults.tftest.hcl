@@ -16,15 +16,15 @@ run "no_optional_input_is_needed" {
   expect_failures = [check.datasets] # a warning: no dataset is named
 
   assert {
-    condition     = toset(keys(google_pubsub_topic.topic)) == toset(["table-created", "batch-requests", "schema-changes", "dead-letter"])
-    error_message = "There are four topics."
+    condition     = toset(keys(google_pubsub_topic.topic)) == toset(["table-created", "batch-requests", "schema-changes", "change-records", "dead-letter"])
+    error_message = "There are five topics."
   }
   assert {
-    condition     = toset(keys(google_cloudfunctions2_function.function)) == toset(["refresh_view", "launch_batch"])
-    error_message = "There are two functions."
+    condition     = toset(keys(google_cloudfunctions2_function.function)) == toset(["refresh_view", "launch_batch", "sink_records"])
+    error_message = "There are three functions."
   }
   assert {
-    condition     = length(google_bigquery_dataset_iam_member.refresh_view) + length(google_bigquery_dataset_iam_member.batch) == 0
+    condition     = length(google_bigquery_dataset_iam_member.refresh_view) + length(google_bigquery_dataset_iam_member.batch) + length(google_bigquery_dataset_iam_member.sink_records) + length(google_bigquery_dataset_iam_member.capture) == 0
     error_message = "No dataset is named, so no right is given on any."
   }
   assert {
@@ -80,12 +80,18 @@ run "every_trigger_is_whole" {
     error_message = "Seven days of retention, growing pauses, dead letters; and it never expires."
   }
   assert {
-    condition     = length(distinct([for s in google_pubsub_subscription.push : s.push_config[0].oidc_token[0].service_account_email])) == 2
+    condition     = length(distinct([for s in google_pubsub_subscription.push : s.push_config[0].oidc_token[0].service_account_email])) == 3
     error_message = "Each push is signed by an account of its own."
   }
   assert {
     condition     = alltrue([for f in google_cloudfunctions2_function.function : length(f.event_trigger) == 0 && f.service_config[0].ingress_settings == "ALLOW_INTERNAL_ONLY"])
     error_message = "No Eventarc trigger, and no call from outside."
+  }
+  assert {
+    condition = alltrue([for rule in google_storage_bucket.capture.lifecycle_rule :
+      one(rule.action).type != "Delete" || (one(rule.condition).matches_prefix == tolist(["records/"]) && one(rule.condition).age >= 15)
+    ])
+    error_message = "What the sink reads is deleted after its messages; the checkpoint beside it never is."
   }
   assert {
     condition     = google_pubsub_subscription.dead_letter.message_retention_duration == "604800s"

@@ -21,6 +21,7 @@ variables {
   batch_properties    = { "spark.executor.cores" = "8", "spark.jars" = "gs://a/b.jar,gs://a/c.jar" }
   batch_folders       = ["gs://exports/shop", "gs://exports/crm/", "gs://archive/base"]
   staging_days        = 3
+  large_records_days  = 20
   time_zone           = "Europe/Berlin"
   alert_email         = "data@example.com"
   reconcile_schedules = [
@@ -61,6 +62,14 @@ run "all_options" {
     error_message = "Batches keep the views up to date, and may write them where they live."
   }
   assert {
+    condition     = toset(keys(google_bigquery_dataset_iam_member.sink_records)) == toset(["shop", "crm"]) && toset(keys(google_bigquery_dataset_iam_member.capture)) == toset(["shop", "crm"])
+    error_message = "Rows land where tables are, and not where views live."
+  }
+  assert {
+    condition     = alltrue([for permission in ["create", "update", "delete", "getData"] : !contains(google_project_iam_custom_role.sink.permissions, "bigquery.tables.${permission}")])
+    error_message = "The sink appends, and nothing else."
+  }
+  assert {
     condition     = length(google_compute_network.batches) + length(google_compute_subnetwork.batches) + length(google_compute_firewall.batches) == 0
     error_message = "With a subnetwork that is given, none is made."
   }
@@ -76,6 +85,7 @@ run "all_options" {
     condition = alltrue([
       google_storage_bucket.staging.encryption[0].default_kms_key_name == var.kms_key,
       google_storage_bucket.artifacts.encryption[0].default_kms_key_name == var.kms_key,
+      google_storage_bucket.capture.encryption[0].default_kms_key_name == var.kms_key,
       google_artifact_registry_repository.images.kms_key_name == var.kms_key,
     ]) && alltrue([for function in google_cloudfunctions2_function.function : function.kms_key_name == var.kms_key])
     error_message = "The key is for buckets, images and functions, too."
@@ -128,7 +138,7 @@ run "accounts_that_exist" {
   command = plan
   variables {
     service_accounts = {
-      for purpose in ["refresh_view", "launch_batch", "push_refresh_view", "push_launch_batch", "batch", "build"] :
+      for purpose in ["refresh_view", "launch_batch", "sink_records", "push_refresh_view", "push_launch_batch", "push_sink_records", "capture", "batch", "build"] :
       purpose => "given-${replace(purpose, "_", "-")}@my-project.iam.gserviceaccount.com"
     }
   }

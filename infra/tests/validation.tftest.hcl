@@ -82,6 +82,8 @@ run "the_first_of_each" {
     batch_folders = ["s3://bucket/folder"]
     # Staging takes a day at least.
     staging_days = 0
+    # Large records stay as long as messages refer to them.
+    large_records_days = 14
     # A time zone is a name.
     time_zone = "CET+1 "
     # A refresh schedule is cron.
@@ -105,6 +107,7 @@ run "the_first_of_each" {
     var.batch_properties,
     var.batch_folders,
     var.staging_days,
+    var.large_records_days,
     var.time_zone,
     var.refresh_schedule,
     var.reconcile_schedules,

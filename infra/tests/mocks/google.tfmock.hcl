@@ -41,6 +41,36 @@ override_resource {
 }
 
 override_resource {
+  target = google_service_account.account["sink_records"]
+  values = { email = "onefold-sink-records@my-project.iam.gserviceaccount.com" }
+}
+
+override_resource {
+  target = google_service_account.account["push_sink_records"]
+  values = { email = "onefold-push-sink-records@my-project.iam.gserviceaccount.com" }
+}
+
+override_resource {
+  target = google_service_account.account["capture"]
+  values = { email = "onefold-capture@my-project.iam.gserviceaccount.com" }
+}
+
+override_resource {
+  target = google_project_iam_custom_role.sink
+  values = { name = "projects/my-project/roles/onefold_sink" }
+}
+
+override_resource {
+  target = google_project_iam_custom_role.capture
+  values = { name = "projects/my-project/roles/onefold_capture" }
+}
+
+override_resource {
+  target = google_pubsub_topic.topic["change-records"]
+  values = { id = "projects/my-project/topics/change-records" }
+}
+
+override_resource {
   target = google_service_account.account["batch"]
   values = { email = "onefold-batch@my-project.iam.gserviceaccount.com" }
 }

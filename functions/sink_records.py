@@ -1,0 +1,45 @@
+"""The function `sink_records`: a message holds captured rows, and they are appended to their versioned table."""
+
+from __future__ import annotations
+
+import functools
+import os
+
+import flask
+import functions_framework
+from entry import answer, check, is_served
+
+from onefold.settings import Settings, load_settings
+from onefold.sinking import Sink, check_sink_settings
+
+
+@functools.cache
+def sink() -> Sink:
+    """Settings and clients, once per instance. Clients are made at the first request, when their answer has a reader."""
+    from onefold.bigquery import connect
+    from onefold.objects import StoredObjects
+    from onefold.pubsub import PubSub
+    from onefold.storage_write import landing_in
+
+    settings = sink_settings()
+    warehouse = connect(settings.project)
+    return Sink(settings, landing_in(warehouse), StoredObjects(), PubSub(warehouse.project))
+
+
+@functions_framework.http
+def sink_records(request: flask.Request) -> flask.typing.ResponseReturnValue:
+    """Answers 204 to what is done with, 500 to what should be delivered again; an HTTP function as `refresh_view` is."""
+    return answer(request, "sink_records", sink)
+
+
+def sink_settings() -> Settings:
+    """Raises InvalidSettings with what is wrong, or with what the sink needs and nobody has set."""
+    return check_sink_settings(load_settings(os.environ))
+
+
+def check_settings() -> Settings | None:
+    return check(sink_settings)
+
+
+if is_served("sink_records"):
+    check_settings()

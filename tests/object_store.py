@@ -1,0 +1,97 @@
+"""A stand-in for Cloud Storage, as far as it is asked here: small objects with generations, written on a condition."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from email.message import EmailMessage
+from email.parser import BytesParser
+from email.policy import HTTP
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import parse_qs, unquote, urlsplit
+
+import pytest
+
+
+@dataclass
+class ObjectStore:
+    objects: dict[str, tuple[bytes, int]] = field(default_factory=dict)
+    """By bucket and name, with the generation."""
+    lose_answers: int = 0
+    """So many writes are done, and then answered by 503."""
+    status: int | None = None
+    """What every request is answered with."""
+    generations: Iterator[int] = field(default_factory=lambda: itertools.count(1))
+
+    def write(self, name: str, data: bytes, condition: int | None) -> tuple[int, dict[str, Any]]:
+        if condition is not None and condition != self.objects.get(name, (b"", 0))[1]:
+            return 412, {}
+        self.objects[name] = (data, next(self.generations))
+        if self.lose_answers:
+            self.lose_answers -= 1
+            return 503, {}
+        return 200, self.metadata(name)
+
+    def metadata(self, name: str) -> dict[str, Any]:
+        data, generation = self.objects[name]
+        return {"name": name, "size": str(len(data)), "generation": str(generation)}
+
+
+class _Server(ThreadingHTTPServer):
+    store: ObjectStore
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: _Server
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        """An object's metadata, or with `alt=media` what is in it."""
+        store, (path, asked) = self.server.store, self._asked()
+        bucket, name = path.rpartition("/b/")[2].split("/o/")
+        name = f"{bucket}/{unquote(name)}"
+        if name not in store.objects:
+            self._answer(404, b"{}")
+        elif asked.get("alt") == "media":
+            self._answer(200, store.objects[name][0])
+        else:
+            self._answer(200, json.dumps(store.metadata(name)).encode())
+
+    def do_POST(self) -> None:
+        """Metadata and content in one request."""
+        path, asked = self._asked()
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        headers = f"Content-Type: {self.headers['Content-Type']}\r\n\r\n".encode()
+        whole = BytesParser(EmailMessage, policy=HTTP).parsebytes(headers + body)
+        described, content = (part.get_content() for part in whole.iter_parts())
+        name = f"{path.rpartition('/b/')[2].removesuffix('/o')}/{json.loads(described)['name']}"
+        condition = int(asked["ifGenerationMatch"]) if "ifGenerationMatch" in asked else None
+        status, answer = self.server.store.write(name, content, condition)
+        self._answer(status, json.dumps(answer).encode())
+
+    def _asked(self) -> tuple[str, dict[str, str]]:
+        parts = urlsplit(self.path)
+        return parts.path, {key: values[0] for key, values in parse_qs(parts.query).items()}
+
+    def _answer(self, status: int, body: bytes) -> None:
+        self.send_response(self.server.store.status or status)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        """Nobody reads it."""
+
+
+@pytest.fixture
+def object_store(monkeypatch: pytest.MonkeyPatch) -> Iterator[ObjectStore]:
+    with _Server(("127.0.0.1", 0), _Handler) as server:
+        server.store = ObjectStore()
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}).start()
+        monkeypatch.setenv("STORAGE_EMULATOR_HOST", f"http://127.0.0.1:{server.server_port}")
+        yield server.store
+        server.shutdown()
