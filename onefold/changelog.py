@@ -14,6 +14,8 @@ from onefold.versions import Column
 METADATA = "datastream_metadata"
 LANDED_AT = "_landed_at"
 """When a row landed, set by the sink: what a merge reads is told by it, not by when a change happened."""
+SOURCE_NAME, DATABASE_NAME = "source_name", "database_name"
+"""The tenant of a captured row: a thousand databases share one versioned table."""
 DELETIONS = ("DELETE", "UPDATE-DELETE")
 """Datastream: an update that changes the key is an UPDATE-DELETE of the old one and an UPDATE-INSERT of the new one."""
 

@@ -10,10 +10,11 @@ from onefold.errors import SchemaConflict, TryAgain
 from onefold.merges import LOG_COLUMNS, append_statement
 from onefold.names import TableId
 from onefold.pending import MAX_QUERY, changes_query
-from onefold.planning import Plan, log, plan_merge
+from onefold.planning import BroughtUp, Plan, log, plan_merge
 from onefold.retyping import convert_statement, lost_rows_query, rebuild_statement
 from onefold.settings import Settings
 from onefold.warehouse import BaseWarehouse, StoredTable
+from onefold.wording import counted
 
 
 def prepare(
@@ -28,10 +29,11 @@ def prepare(
         As `plan_merge`, and SchemaConflict where the base would lose rows.
     """
     plan = plan_merge(warehouse, table, settings, keys)
+    keys = plan.base.keys
     warehouse.create_table(plan.base.log, LOG_COLUMNS)
     plan = plan_merge(warehouse, table, settings, keys) if plan.state.now is None else plan
-    if bring_up(warehouse, plan, rebuild):
-        plan = plan_merge(warehouse, table, settings, keys)
+    if done := bring_up(warehouse, plan, rebuild):
+        plan = replace(plan_merge(warehouse, table, settings, keys), brought_up=done)
     if plan.stored is None:
         raise TryAgain(f"{plan.base.id} was dropped just now")
     return plan
@@ -52,23 +54,25 @@ def first_statements(plan: Plan, rebuild: bool) -> list[str]:
     return [*log_, *([add_statement(base.id, following.added)] if following.added else [])]
 
 
-def bring_up(warehouse: BaseWarehouse, plan: Plan, rebuild: bool) -> bool:
-    """Do what is left to do before a MERGE can run; whether there was anything.
+def bring_up(warehouse: BaseWarehouse, plan: Plan, rebuild: bool) -> BroughtUp | None:
+    """Do what is left to do before a MERGE can run; None where there was nothing.
 
     Raises:
         SchemaConflict: a row of the base would be lost.
     """
     if plan.stored is None:
         _create(warehouse, plan)
-    elif rebuild or plan.following.way == "rebuild":
+        return "created"
+    if rebuild or plan.following.way == "rebuild":
         _rebuild(warehouse, plan, plan.stored)
-    elif plan.following.way == "convert":
+        return "rebuilt"
+    if plan.following.way == "convert":
         _convert(warehouse, plan, plan.stored)
-    elif plan.following.added:
+        return "converted"
+    if plan.following.added:
         warehouse.add_columns(plan.base.id, plan.following.added)
-    else:
-        return False
-    return True
+        return "extended"
+    return None
 
 
 def _create(warehouse: BaseWarehouse, plan: Plan) -> None:
@@ -101,7 +105,7 @@ def rebuild_from(warehouse: BaseWarehouse, plan: Plan, rows: str) -> Plan:
     if plan.stored is None:
         raise TryAgain(f"{plan.base.id} was dropped just now")
     _replace(warehouse, plan, plan.stored, rows, rows)
-    return _with_new_base(warehouse, plan)
+    return replace(_with_new_base(warehouse, plan), brought_up="rebuilt")
 
 
 def _rebuild(warehouse: BaseWarehouse, plan: Plan, stored: StoredTable) -> None:
@@ -128,9 +132,9 @@ def _check_nothing_is_lost(warehouse: BaseWarehouse, plan: Plan, stored: StoredT
         for change in plan.following.retyped
     ] or [f"{plan.base.id} is to be rebuilt"]
     advice = (
-        f"{lost} rows of it are not in the change tables any more, or came from a snapshot: to keep the old type set it "
-        f"under `types` of {plan.base.table.table} in onefold.yaml; to start again drop {plan.base.id} and merge with "
-        "--from-snapshot"
+        f"a rebuild would lose {counted(lost, 'row')} that the change tables do not hold any more, or that came from a "
+        f"snapshot: to keep the old type set it under `types` of {plan.base.table.table} in onefold.yaml; to start again "
+        f"drop {plan.base.id} and merge with --from-snapshot"
     )
     raise SchemaConflict([f"{reason}, but {advice}" for reason in why])
 

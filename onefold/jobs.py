@@ -39,7 +39,7 @@ class ReconcileArguments:
     changes: change tables, or folders of changes.
     base: what they are merged into: a base table of BigQuery, or the folder that an earlier batch wrote. None: an empty one.
     output: a new folder for the new base; None where the base is a table of BigQuery, which is merged into.
-    keys: the columns whose values identify a row of the source.
+    keys: the columns whose values identify a row of the source; none where tables of BigQuery are to tell them.
     start, end: a window, from (included) and to (not included): times of landing, or sequences of the source.
     position: the column that orders rows of periodic pulls (`modify_time` only).
     """
@@ -99,7 +99,7 @@ def reconcile_parser() -> argparse.ArgumentParser:
     parser.add_argument("--changes", nargs="+", required=True, metavar="URI", help="change tables, or folders of changes")
     parser.add_argument("--base", metavar="URI", help="what they are merged into; one that is not there is an empty one")
     parser.add_argument("--output", metavar="URI", help="a new folder for the new base; not with a base in BigQuery")
-    parser.add_argument("--keys", required=True, metavar="A,B", help="the columns that identify a row")
+    parser.add_argument("--keys", metavar="A,B", help="the columns that identify a row; tables of BigQuery may tell them")
     parser.add_argument("--from", dest="start", metavar="PLACE", help="a window's start: a time of landing or a sequence")
     parser.add_argument("--to", dest="end", metavar="PLACE", help="its end, which is not part of it")
     parser.add_argument(
@@ -129,7 +129,7 @@ def parse_reconcile(arguments: Sequence[str]) -> ReconcileArguments:
     faults: list[str] = []
     parsed = ReconcileArguments(
         changes=tuple(_uri("--changes", text, faults) for text in found.changes),
-        keys=_names("--keys", found.keys, faults),
+        keys=_names("--keys", found.keys, faults) if found.keys is not None else (),
         base=_uri("--base", found.base, faults) if found.base is not None else None,
         output=_uri("--output", found.output, faults) if found.output is not None else None,
         start=_place(found.start, faults),
@@ -250,6 +250,8 @@ def _rank(place: datetime | str) -> str:
 def _reconcile_faults(arguments: ReconcileArguments) -> list[str]:
     faults = []
     in_bigquery = arguments.base is not None and arguments.base.table is not None
+    if not arguments.keys and any(uri.table is None for uri in arguments.changes):
+        faults.append("--keys: name the columns that identify a row; only tables of BigQuery can tell them")
     if in_bigquery and arguments.output:
         faults.append("--output: a base in BigQuery is merged into, and takes no output")
     if not in_bigquery and not arguments.output:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from typing import Literal
 
 from onefold.base import DELETED, POSITION, Base, base_of, base_table, log_of
+from onefold.captured_keys import captured_keys
 from onefold.errors import InvalidInput, NothingFound, SchemaConflict
 from onefold.merges import Counts, Kind, State, append_statement, read_state, state_query
 from onefold.names import TableId, fold_case
@@ -17,6 +19,15 @@ from onefold.settings import Settings
 from onefold.versions import Version, fold, in_order
 from onefold.warehouse import BaseWarehouse, StoredTable
 
+BroughtUp = Literal["created", "rebuilt", "converted", "extended"]
+BROUGHT_UP: Mapping[BroughtUp, str] = {
+    "created": "made, since there was none",
+    "rebuilt": "rebuilt from the whole history",
+    "converted": "written anew, its values converted to the types that columns have by now",
+    "extended": "given the columns that are new",
+}
+"""What was done to a base before a merge, for people."""
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -25,6 +36,7 @@ class Plan:
     stored: the base table as it is; None where there is none.
     changes: the change tables, each with the time of landing from which it is to be read.
     following: what brings the base up to the unified schema.
+    brought_up: what `prepare` did to the base; None where there was nothing to do.
     """
 
     base: Base
@@ -33,6 +45,7 @@ class Plan:
     changes: tuple[Changes, ...]
     following: Following
     rules: Rules
+    brought_up: BroughtUp | None = None
 
     @property
     def created(self) -> datetime | None:
@@ -60,12 +73,14 @@ def plan_merge(warehouse: BaseWarehouse, table: TableId, settings: Settings, key
 
     Args:
         table: a change table, or the base name of versioned ones.
-        keys: the columns whose values identify a row of the source; by default those in onefold.yaml, else those of the log.
+        keys: the columns whose values identify a row of the source; by default those in onefold.yaml, else those of the
+            base, which a captured table's tenants still have to have, else those that its tenants agree on, else the log's.
 
     Raises:
         NothingFound: there is no change table.
         InvalidInput: nobody named the keys, or others than those that the base was made with.
-        SchemaConflict: all that keeps the table from having a base; something else has its name.
+        SchemaConflict: all that keeps the table from having a base, tenants without one key for all among it; something
+            else has its name.
     """
     rules = settings.rules_for(table)
     stored = warehouse.read_table(base_table(table))
@@ -74,11 +89,11 @@ def plan_merge(warehouse: BaseWarehouse, table: TableId, settings: Settings, key
     state = read_log(warehouse, table, stored)
     found = _find_changes(warehouse, table)
     sources = _in_use(table, found, rules)
-    named = chosen_keys(table, keys or rules.keys, state, has_base=stored is not None)
+    windows = _windows(sources, state, rules)
+    named = keys or rules.keys or captured_keys(warehouse, table, windows, state.keys if stored else ())
+    named = chosen_keys(table, named, state, has_base=stored is not None)
     check_changes(sources, named)
     base = base_of(table, fold([source.version for source in sources], rules), named)
-    overlap = timedelta(minutes=rules.overlap_minutes)
-    windows = tuple(source.windowed(state, overlap) for source in sources)
     return Plan(base, stored, state, windows, _following(base, stored, state, found, rules), rules)
 
 
@@ -103,6 +118,18 @@ def chosen_keys(table: TableId, named: Sequence[str], state: State, has_base: bo
             f"leave them out, or drop {table}_base to start again with other keys"
         )
     return tuple(named or state.keys)
+
+
+def keys_of(
+    warehouse: BaseWarehouse, table: TableId, settings: Settings, state: State, keys: Sequence[str] = (), *, has_base: bool
+) -> tuple[str, ...]:
+    """The keys for a table whose changes nobody has looked for yet: as for `plan_merge`, with its errors."""
+    rules = settings.rules_for(table)
+    named = keys or rules.keys
+    if not named:
+        windows = _windows(changes_in_use(warehouse, table, rules), state, rules)
+        named = captured_keys(warehouse, table, windows, state.keys if has_base else ())
+    return chosen_keys(table, named, state, has_base)
 
 
 def log(
@@ -135,6 +162,12 @@ def _in_use(table: TableId, found: Sequence[Changes], rules: Rules) -> list[Chan
     if not sources:
         raise NothingFound(f"all versions of {table} are retired in onefold.yaml: there is nothing to merge")
     return sources
+
+
+def _windows(sources: Sequence[Changes], state: State, rules: Rules) -> tuple[Changes, ...]:
+    """The sources, each to be read from what no merge has read yet, less the overlap."""
+    overlap = timedelta(minutes=rules.overlap_minutes)
+    return tuple(source.windowed(state, overlap) for source in sources)
 
 
 def _following(base: Base, stored: StoredTable | None, state: State, found: Sequence[Changes], rules: Rules) -> Following:

@@ -82,7 +82,7 @@ def _natural(text: str) -> str:
 def position_sql(sequence: str, timestamp: str, sort_keys: str, deleted: str, tie_break: str = "''") -> str:
     """The same as an expression: STRING, INT64, ARRAY<STRING>, BOOL and STRING expressions in, STRING out."""
     parts = (
-        _sequence_sql(sequence),
+        sequence_sql(sequence),
         _timestamp_sql(timestamp),
         f"ARRAY_TO_STRING(ARRAY(SELECT {_key_sql('sort_key')} FROM UNNEST({sort_keys}) AS sort_key WITH OFFSET AS place "
         "ORDER BY place), '')",
@@ -92,7 +92,8 @@ def position_sql(sequence: str, timestamp: str, sort_keys: str, deleted: str, ti
     return f"CONCAT({f', {_BLANK}, '.join(parts)})"
 
 
-def _sequence_sql(x: str) -> str:
+def sequence_sql(x: str) -> str:
+    """The first part alone."""
     sections = f"UNNEST(SPLIT({x}, '/')) AS section WITH OFFSET AS place ORDER BY place"
     padded = f"ARRAY_TO_STRING(ARRAY(SELECT LPAD(UPPER(section), 16, '0') FROM {sections}), '/')"
     return (

@@ -17,7 +17,7 @@ from onefold.merges import Counts
 from onefold.merging import merge, merge_snapshot, purge, snapshot_rows
 from onefold.names import TableId, fold_case
 from onefold.pending import changes_query, in_statements
-from onefold.planning import Plan, chosen_keys, is_base, plan_merge, read_log
+from onefold.planning import BroughtUp, Plan, is_base, keys_of, plan_merge, read_log
 from onefold.refresh import TABLE_LABEL, owner_digest, refresh
 from onefold.retries import until_unchanged
 from onefold.settings import Settings
@@ -42,10 +42,11 @@ class CurrentView:
 
 @dataclass(frozen=True)
 class Merged:
-    """What a merge did, step by step; None for a step that was not asked for."""
+    """What a merge did, step by step; None for a step that was not asked for, or not needed."""
 
     plan: Plan
     counts: Counts
+    brought_up: BroughtUp | None = None
     snapshot: Counts | None = None
     purged: int | None = None
     view: CurrentView | None = None
@@ -65,7 +66,7 @@ def reconcile(
     """Bring `<table>_base` up to date, and the text of `<table>_current` where that is ours.
 
     Args:
-        keys: by default those in onefold.yaml, else those that the base was made with.
+        keys: as for `plan_merge`.
         snapshot, at: a copy of the source that is merged first, and the source's sequence when it was made.
         purge_after_days: delete the tombstones that are older by the source's clock.
         rebuild: write the base anew from the whole history first.
@@ -73,12 +74,15 @@ def reconcile(
     Raises:
         As `plan_merge`, `prepare` and `merge_snapshot`; TryAgain for trouble that may pass: run it again.
     """
-    copied = None
+    copied = brought_up = None
     if snapshot:
-        copied = merge_snapshot(warehouse, prepare(warehouse, table, settings, keys, rebuild=rebuild), snapshot, at)
+        first = prepare(warehouse, table, settings, keys, rebuild=rebuild)
+        brought_up, copied = first.brought_up, merge_snapshot(warehouse, first, snapshot, at)
+        keys = first.base.keys
     plan, counts = merge(warehouse, table, settings, keys, rebuild=rebuild and not snapshot)
     purged = None if purge_after_days is None else purge(warehouse, plan, purge_after_days)
-    return Merged(plan, counts, copied, purged, keep_current(warehouse, table, settings))
+    view = keep_current(warehouse, table, settings, plan.base.keys)
+    return Merged(plan, counts, brought_up or plan.brought_up, copied, purged, view)
 
 
 def statements(
@@ -112,7 +116,7 @@ def refresh_current(
 
     Args:
         table: a change table; or the base name of versioned ones, whose unified view is refreshed first.
-        keys: the columns whose values identify a row of the source; by default those in onefold.yaml, else the base's.
+        keys: as for `plan_merge`.
 
     Raises:
         NothingFound: there is neither.
@@ -124,7 +128,7 @@ def refresh_current(
     stored = warehouse.read_table(base_table(table))
     base = base_table(table) if stored and is_base(stored) else None
     state = read_log(warehouse, table, stored)
-    named = chosen_keys(table, keys or settings.rules_for(table).keys, state, has_base=base is not None)
+    named = keys_of(warehouse, table, settings, state, keys, has_base=base is not None)
     source, columns = _source(warehouse, table, settings)
     if base and state.now:
         query = _query_over_base(plan_merge(warehouse, table, settings, named), source, columns)
@@ -135,12 +139,12 @@ def refresh_current(
     return CurrentView(id_, source, query, action, base)
 
 
-def keep_current(warehouse: BaseWarehouse, table: TableId, settings: Settings) -> CurrentView | None:
-    """Bring the view up to date where there is one and it is ours; after a merge, or where the unified schema changed."""
+def keep_current(warehouse: BaseWarehouse, table: TableId, settings: Settings, keys: Sequence[str]) -> CurrentView | None:
+    """Bring the view up to date where there is one and it is ours, after a merge by these keys."""
     stored = warehouse.get_view(current_view(table))
     if stored is None or not _is_ours(stored, _owner(table)):
         return None
-    return refresh_current(warehouse, table, (), settings)
+    return refresh_current(warehouse, table, keys, settings)
 
 
 def current_view(table: TableId) -> TableId:

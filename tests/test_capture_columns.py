@@ -22,7 +22,8 @@ def structure(*names: str, key: tuple[str, ...] = ()) -> Structure:
 def test_the_source_s_columns_come_first_then_those_that_are_added() -> None:
     table = versioned_table(structure("id", "Name", key=("id",)))
     assert table.name == f"customer_v_{version_of(structure('id', 'Name'))}"
-    assert [column.name for column in table.columns] == ["id", "Name", "database_name", "_landed_at", "datastream_metadata"]
+    added = ["source_name", "database_name", "_landed_at", "datastream_metadata"]
+    assert [column.name for column in table.columns] == ["id", "Name", *added]
     assert table.source_names == ("id", "Name")
     assert table.primary_key == ("id",)
     assert not table.renamed
@@ -35,9 +36,11 @@ def test_the_metadata_is_what_a_change_table_needs() -> None:
 
 
 def test_a_source_column_with_an_added_name_is_renamed_and_reported() -> None:
-    table = versioned_table(structure("Database_Name", "_landed_at", "datastream_metadata", "x", key=("Database_Name",)))
-    assert table.source_names == ("Database_Name_", "_landed_at_", "datastream_metadata_", "x")
+    names = ("source_name", "Database_Name", "_landed_at", "datastream_metadata", "x")
+    table = versioned_table(structure(*names, key=("Database_Name",)))
+    assert table.source_names == ("source_name_", "Database_Name_", "_landed_at_", "datastream_metadata_", "x")
     assert table.renamed == (
+        Renamed("source_name", "source_name_"),
         Renamed("Database_Name", "Database_Name_"),
         Renamed("_landed_at", "_landed_at_"),
         Renamed("datastream_metadata", "datastream_metadata_"),

@@ -9,13 +9,11 @@ from dataclasses import dataclass
 
 from onefold.capture.structure import BLOBS, GEOMETRIES, INTEGERS, TEXTS, SourceType, Structure
 from onefold.capture.version import version_of
-from onefold.changelog import LANDED_AT, METADATA
+from onefold.changelog import DATABASE_NAME, LANDED_AT, METADATA, SOURCE_NAME
 from onefold.errors import SchemaConflict
 from onefold.names import fold_case, versioned_name
 from onefold.types import STRING, Array, Field, Scalar, Struct
 from onefold.versions import Column
-
-DATABASE_NAME = "database_name"
 
 _METADATA = Struct(
     (
@@ -25,13 +23,17 @@ _METADATA = Struct(
         Field("change_sequence_number", STRING),
         Field("change_type", STRING),
         Field("sort_keys", Array(STRING)),
-        # What a row's key is, and where it came from.
+        # How the row was read, and which of its columns are the key.
         Field("ingestion_method", STRING),
-        Field("source", STRING),
         Field("primary_key", Array(STRING)),
     )
 )
-ADDED = (Column(DATABASE_NAME, STRING), Column(LANDED_AT, Scalar("TIMESTAMP")), Column(METADATA, _METADATA))
+ADDED = (
+    Column(SOURCE_NAME, STRING),
+    Column(DATABASE_NAME, STRING),
+    Column(LANDED_AT, Scalar("TIMESTAMP")),
+    Column(METADATA, _METADATA),
+)
 
 # "CREATE TABLE statement" of GoogleSQL, column name restrictions, and the pseudo-columns of change data capture.
 _RESERVED = ("_table_", "_file_", "_partition", "_row_timestamp", "__root__", "_colidentifier", "_change_")
@@ -70,7 +72,7 @@ class VersionedTable:
 
     @property
     def clustering(self) -> tuple[str, ...]:
-        """The key of a row among all databases, as far as BigQuery clusters by it."""
+        """The key of a row among all databases, as far as BigQuery clusters by it. Sources are too few to need a place."""
         types = {column.name: str(column.type) for column in self.columns}
         keys = [DATABASE_NAME, *(key for key in self.primary_key if types[key] in _CLUSTERS)]
         return tuple(keys[:_MAX_CLUSTERING])

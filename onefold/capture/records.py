@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
@@ -41,6 +41,11 @@ def snapshot_record(origin: Origin, row: Row, place: Place, timestamp: int) -> R
     return _record(origin, row, SNAPSHOT, "INSERT", place.sequence(), timestamp)
 
 
+def tombstone(origin: Origin, key: Mapping[str, Any], place: Place, timestamp: int) -> Record:
+    """The deletion of a row that a snapshot did not find, which began at `place` and that time: below all that it found."""
+    return {"data": dict(key), "metadata": _metadata(origin, SNAPSHOT, "DELETE", place.sequence(), timestamp)}
+
+
 def _key(table: VersionedTable) -> tuple[int, ...]:
     """Places of the key's columns; without a key, a row is told by all of them."""
     names = table.source_names
@@ -58,18 +63,22 @@ def _changes(key: tuple[int, ...], before: Row | None, after: Row | None) -> lis
 
 
 def _record(origin: Origin, row: Row, method: str, kind: str, sequence: str, timestamp: int) -> Record:
+    return {
+        "data": dict(zip(origin.table.source_names, row, strict=True)),
+        "metadata": _metadata(origin, method, kind, sequence, timestamp),
+    }
+
+
+def _metadata(origin: Origin, method: str, kind: str, sequence: str, timestamp: int) -> dict[str, Any]:
     table = origin.table
     return {
-        "data": dict(zip(table.source_names, row, strict=True)),
-        "metadata": {
-            "ingestion_method": method,
-            "source": origin.source,
-            "database_name": origin.database,
-            "table_name": table.table,
-            "table_version": table.version,
-            "primary_key": list(table.primary_key),
-            "change_type": kind,
-            "change_sequence_number": sequence,
-            "source_timestamp": timestamp * 1000,
-        },
+        "ingestion_method": method,
+        "source": origin.source,
+        "database_name": origin.database,
+        "table_name": table.table,
+        "table_version": table.version,
+        "primary_key": list(table.primary_key),
+        "change_type": kind,
+        "change_sequence_number": sequence,
+        "source_timestamp": timestamp * 1000,
     }

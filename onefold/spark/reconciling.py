@@ -42,6 +42,9 @@ SHARE_OF_MEMORY = 0.1
 class Warehouse(Tables, Protocol):
     """What the job needs of BigQuery."""
 
+    def keys_of(self, arguments: ReconcileArguments) -> tuple[str, ...]:
+        """The columns that identify a row, where the arguments name none; raises an error where the tables tell none."""
+
     def merge(self, winners: Folded, plan: Plan) -> Report:
         """Bring the winners into the base."""
 
@@ -54,6 +57,8 @@ def reconcile(spark: SparkSession, arguments: ReconcileArguments, warehouse: War
         NothingFound: the window holds no change. Nothing was written.
         TryAgain: trouble that may pass.
     """
+    if not arguments.keys and warehouse is not None:
+        arguments = replace(arguments, keys=warehouse.keys_of(arguments))
     if arguments.output is not None:
         done = is_done(Folder(spark, str(arguments.output)), _as_written(arguments))
         if done is not None:

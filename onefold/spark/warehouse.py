@@ -11,12 +11,12 @@ from onefold.conversions import UTC
 from onefold.errors import InvalidInput, TryAgain
 from onefold.following import prepare, rebuild_from
 from onefold.jobs import ReconcileArguments, Uri
-from onefold.merges import Counts
+from onefold.merges import Counts, State
 from onefold.merging import merge_rows
 from onefold.names import TableId, fold_case
 from onefold.pending import Changes, changes_query, window_sql
 from onefold.planning import Plan as MergePlan
-from onefold.planning import changes_in_use, plan_merge
+from onefold.planning import changes_in_use, keys_of, plan_merge
 from onefold.reconcile import keep_current
 from onefold.rules import Rules
 from onefold.settings import Settings
@@ -82,6 +82,16 @@ class BigQueryTables:
         self._settings = settings
         self._plan: MergePlan | None = None
 
+    def keys_of(self, arguments: ReconcileArguments) -> tuple[str, ...]:
+        tables = [self._id(uri) for uri in arguments.changes]
+        if arguments.base is not None and arguments.base.table is not None:
+            return self._make_plan(tables[0], self._id(arguments.base), arguments).base.keys
+        found = {keys_of(self._warehouse, table, self._settings, State(), has_base=False) for table in tables}
+        if len({frozenset(map(fold_case, keys)) for keys in found}) > 1:
+            told = " and ".join(", ".join(keys) for keys in sorted(found))
+            raise InvalidInput(f"the change tables have different keys, {told}: name those of the output with --keys")
+        return min(found)
+
     def read_changes(self, uri: Uri, arguments: ReconcileArguments) -> Sequence[TableLog]:
         """Every version; for a base in BigQuery, what is not merged into it yet, unless the arguments name a window."""
         table = self._id(uri)
@@ -108,8 +118,8 @@ class BigQueryTables:
         counts = Counts(changes=winners.changes, keys=winners.count, disputed=winners.disputed)
         versions = ready.versions if plan.arguments.whole else ()
         done = merge_rows(self._warehouse, ready, staged.query, versions, counts)
-        keep_current(self._warehouse, ready.base.table, self._settings)
-        return _report(done, winners, plan)
+        keep_current(self._warehouse, ready.base.table, self._settings, ready.base.keys)
+        return replace(_report(done, winners, plan), brought_up=ready.brought_up)
 
     def _make_plan(self, table: TableId, base: TableId, arguments: ReconcileArguments) -> MergePlan:
         if base != base_table(table) or len(arguments.changes) > 1:
