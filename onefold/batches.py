@@ -28,6 +28,7 @@ MAX_ATTEMPTS = 9
 
 _LABEL = re.compile(r"[a-z]([a-z0-9_-]{0,61}[a-z0-9])?")
 _DIGEST_LETTERS = 32
+_EXIT_CODE = re.compile(r"\b(?:exit code|exited with|SystemExit:)(?: code)? ([0-9]+)\b", re.IGNORECASE)
 
 
 class State(Enum):
@@ -96,6 +97,14 @@ class StoredBatch:
     state: State
     message: str = ""
     labels: Mapping[str, str] | None = None
+
+
+def exit_code(batch: StoredBatch) -> int | None:
+    """The job's own, as far as the batch's message tells it: the API has none."""
+    if batch.state is State.SUCCEEDED:
+        return 0
+    told = _EXIT_CODE.search(batch.message)
+    return int(told[1]) if told else None
 
 
 Meaning = Literal["attach", "again", "wait"]

@@ -60,17 +60,19 @@ _PASSING = (
     google.auth.exceptions.TransportError,
     google.auth.exceptions.RefreshError,  # what the metadata server's troubles become
 )
+_NO_ANSWER = (ConnectionError, TimeoutError, requests.exceptions.ConnectionError, requests.exceptions.Timeout)
+EMULATOR = "BIGQUERY_EMULATOR_HOST"
 
 
 def connect(project: str | None) -> BigQueryJobs:
     """The warehouse of a project: BigQuery, or its emulator where BIGQUERY_EMULATOR_HOST names one."""
     from onefold.bigquery_jobs import BigQueryJobs
 
-    if os.environ.get("BIGQUERY_EMULATOR_HOST"):
+    if os.environ.get(EMULATOR):
         from onefold.local.emulator import EmulatedWarehouse, emulator_client
 
         return EmulatedWarehouse(emulator_client(project))
-    with _translated("the project"):
+    with translated("the project"):
         try:
             return BigQueryJobs(bigquery.Client(project=project))
         except google.auth.exceptions.DefaultCredentialsError as error:
@@ -107,7 +109,7 @@ class BigQueryWarehouse:
         return self._stored(id_, table) if table else None
 
     def read_versions(self, base: TableId) -> tuple[Version, ...]:
-        with _translated(f"dataset {base.dataset}", not_found=NothingFound):
+        with translated(f"dataset {base.dataset}", not_found=NothingFound):
             return versions_from_rows(self._query(_columns_query(base)))
 
     def has_table(self, id_: TableId) -> bool:
@@ -123,8 +125,10 @@ class BigQueryWarehouse:
         return tuple(Column(field.name, parse_type(type_string(field))) for field in table.schema)
 
     def read_rows(self, id_: TableId) -> Iterator[Mapping[str, Any]]:
-        """The rows of a table or a view. Raises NothingFound without it."""
-        with _translated(str(id_), not_found=NothingFound):
+        """The rows of a table or a view, when they are asked for. Raises NothingFound without it."""
+        if self._get(id_) is None:
+            raise NothingFound(no_table(id_))
+        with translated(str(id_), not_found=NothingFound):
             yield from self._query(f"SELECT * FROM {id_.quoted}")
 
     def check_new(self, id_: TableId) -> None:
@@ -137,7 +141,7 @@ class BigQueryWarehouse:
         self.check_new(id_)
         schema = [bigquery.SchemaField(name, "STRING") for name in columns]
         lines = "".join(json.dumps(dict(row)) + "\n" for row in rows)
-        with _translated(str(id_), not_found=Rejected):
+        with translated(str(id_), not_found=Rejected):
             if not lines:  # a load without a row would make no table
                 self._call(self._client.create_table, bigquery.Table(str(id_), schema))
                 return
@@ -158,14 +162,14 @@ class BigQueryWarehouse:
     def create_view(self, id_: TableId, draft: ViewDraft) -> None:
         table = bigquery.Table(str(id_))
         _fill(table, draft)
-        with _translated(str(id_), not_found=_missing_on_write):
+        with translated(str(id_), not_found=_missing_on_write):
             try:
                 self._call(self._client.create_table, table)
             except api.Conflict as error:
                 raise ViewExists(f"{id_} was created by somebody else") from error
 
     def update_view(self, stored: StoredView, draft: ViewDraft) -> None:
-        with _translated(str(stored.id), not_found=_missing_on_write):
+        with translated(str(stored.id), not_found=_missing_on_write):
             if draft.query == stored.query:
                 self._update_around_query(stored, draft)
             else:
@@ -192,7 +196,7 @@ class BigQueryWarehouse:
             self._call(self._client.update_table, written, ["schema", "labels"])
 
     def delete_view(self, id_: TableId) -> None:
-        with _translated(str(id_)):
+        with translated(str(id_)):
             self._call(self._client.delete_table, str(id_), not_found_ok=True)
 
     def _stored(self, id_: TableId, table: bigquery.Table) -> StoredView:
@@ -214,7 +218,7 @@ class BigQueryWarehouse:
         )
 
     def _get(self, id_: TableId) -> bigquery.Table | None:
-        with _translated(str(id_)):
+        with translated(str(id_)):
             try:
                 table: bigquery.Table = self._call(self._client.get_table, str(id_))
                 return table
@@ -222,7 +226,7 @@ class BigQueryWarehouse:
                 return None
 
     def _list(self, dataset: str) -> list[Any]:
-        with _translated(f"dataset {dataset}", not_found=NothingFound):
+        with translated(f"dataset {dataset}", not_found=NothingFound):
             listed = self._client.list_tables(f"{self.project}.{dataset}", page_size=_PAGE, retry=_RETRY, timeout=_TIMEOUT)
             items: list[Any] = []
             for page in listed.pages:
@@ -265,6 +269,11 @@ def versions_from_rows(rows: Iterable[Mapping[str, Any]]) -> tuple[Version, ...]
     return tuple(Version(version, tuple(found), created[version]) for version, found in columns.items())
 
 
+def no_table(id_: TableId) -> str:
+    """What to say where there is nothing of that name."""
+    return f"there is no table or view {id_}; of a versioned table, name the unified or the current view"
+
+
 def _columns_query(base: TableId) -> str:
     """All columns of all versions, in one query. Pseudo-columns have no position; views are no base tables."""
     schema = f"{quote(f'{base.project}.{base.dataset}')}.INFORMATION_SCHEMA"
@@ -301,7 +310,7 @@ def _fill(table: bigquery.Table, draft: ViewDraft) -> None:
 
 
 @contextlib.contextmanager
-def _translated(what: str, not_found: Callable[[str], OnefoldError] | None = None) -> Iterator[None]:
+def translated(what: str, not_found: Callable[[str], OnefoldError] | None = None) -> Iterator[None]:
     """Errors of the client as errors of ours; 404 is left alone unless the caller names what it means."""
     try:
         yield
@@ -312,11 +321,19 @@ def _translated(what: str, not_found: Callable[[str], OnefoldError] | None = Non
             raise
         raise not_found(f"{what}: {error.message}") from error
     except _PASSING as error:
-        raise TryAgain(f"{what}: {error}") from error
+        raise TryAgain(f"{what}: {_trouble(error)}") from error
     except api.GoogleAPICallError as error:
         passing = error.code == _REQUEST_TIMEOUT or _reasons(error) & _PASSING_REASONS
         kind = TryAgain if passing else Rejected
         raise kind(f"{what}: {error.message}") from error
+
+
+def _trouble(error: Exception) -> str:
+    """An emulator that is not there is a mistake of the environment, and would be looked for in vain in the error."""
+    cause, host = error.cause if isinstance(error, api.RetryError) else error, os.environ.get(EMULATOR)
+    if host and isinstance(cause, _NO_ANSWER):
+        return f"no answer from {host} ({type(cause).__name__}): start BigQuery's emulator there, or unset {EMULATOR}"
+    return str(error)
 
 
 def _reasons(error: api.GoogleAPICallError) -> set[str]:

@@ -10,7 +10,7 @@ from google.cloud import bigquery
 from google.cloud.bigquery.retry import DEFAULT_JOB_RETRY
 
 from onefold.base import add_statement
-from onefold.bigquery import BigQueryWarehouse, _translated
+from onefold.bigquery import BigQueryWarehouse, translated
 from onefold.bigquery_schema import type_string
 from onefold.errors import NothingFound, Rejected, TryAgain
 from onefold.names import TableId
@@ -31,10 +31,13 @@ class BigQueryJobs(BigQueryWarehouse):
             return None
         return StoredTable(columns_of(table.schema), table.created, tuple(table.clustering_fields or ()))
 
-    def create_table(self, id_: TableId, columns: Sequence[Column], clustering: Sequence[str] = ()) -> None:
+    def create_table(
+        self, id_: TableId, columns: Sequence[Column], clustering: Sequence[str] = (), partition: str | None = None
+    ) -> None:
         table = bigquery.Table(str(id_), [rest_field(column) for column in columns])
         table.clustering_fields = list(clustering) or None
-        with _translated(str(id_), not_found=NothingFound):
+        table.time_partitioning = bigquery.TimePartitioning(field=partition) if partition else None
+        with translated(str(id_), not_found=NothingFound):
             self._call(self._client.create_table, table, exists_ok=True)
 
     def add_columns(self, id_: TableId, columns: Sequence[Column]) -> None:
@@ -49,7 +52,7 @@ class BigQueryJobs(BigQueryWarehouse):
     def _run(self, sql: str) -> bigquery.QueryJob:
         """A job that has ended well. The client names it before it asks for it, so a lost answer starts no second one."""
         what = f"a query on {self.project}"
-        with _translated(what, not_found=NothingFound):
+        with translated(what, not_found=NothingFound):
             try:
                 job: bigquery.QueryJob = self._call(self._client.query, sql, job_retry=DEFAULT_JOB_RETRY)
                 job.result()

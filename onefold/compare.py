@@ -85,6 +85,10 @@ class Summary:
     counts: Mapping[str, int]
 
     @property
+    def findings(self) -> int:
+        return sum(self.counts.values())
+
+    @property
     def same(self) -> bool:
         return not any(self.counts.values()) and not any(self.columns_only)
 

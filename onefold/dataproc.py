@@ -137,7 +137,7 @@ class DataprocBatches:
             raise Rejected(f"no credentials: run `gcloud auth application-default login` ({error})") from error
         except (api.GoogleAPICallError, api.RetryError, google.auth.exceptions.GoogleAuthError) as error:
             # A denied permission, too, passes: right after a grant.
-            raise TryAgain(f"{where}: {_text(error)}") from error
+            raise TryAgain(f"{where}: {_trouble(error)}") from error
 
 
 def as_proto(batch: Batch) -> dataproc_v1.Batch:
@@ -184,6 +184,13 @@ def _stored(batch: dataproc_v1.Batch) -> StoredBatch:
     names = {state.value: state for state in State}
     state = names.get(dataproc_v1.Batch.State(batch.state).name, State.UNKNOWN)
     return StoredBatch(batch.name.rpartition("/")[2], state, batch.state_message, dict(batch.labels))
+
+
+def _trouble(error: Exception) -> str:
+    cause, host = error.cause if isinstance(error, api.RetryError) else error, os.environ.get(EMULATOR)
+    if host and isinstance(cause, api.ServiceUnavailable):
+        return f"no answer from {host}: start the stand-in (python -m onefold.local), or unset {EMULATOR} ({_text(cause)})"
+    return _text(error)
 
 
 def _text(error: Exception) -> str:

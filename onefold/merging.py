@@ -21,6 +21,7 @@ from onefold.planning import Plan, log
 from onefold.position import Position
 from onefold.settings import Settings
 from onefold.warehouse import BaseWarehouse
+from onefold.wording import counted
 
 
 def merge(
@@ -83,7 +84,7 @@ def merge_snapshot(warehouse: BaseWarehouse, plan: Plan, snapshot: TableId, at: 
     repeated = warehouse.fetch(repeated_keys_query(plan.base, rows))[0]["found"]
     if repeated:
         keys = ", ".join(plan.base.keys)
-        raise SchemaConflict(f"{snapshot}: {repeated} keys ({keys}) come more than once; a copy of the source has each once")
+        raise SchemaConflict(f"{snapshot}: {counted(repeated, 'key')} ({keys}) repeated; a copy of the source has each once")
     # Rows that no change table has: the base must not be converted as if all had landed there, even if this breaks off.
     log(warehouse, plan, "snapshot")
     counts = _merge_rows(warehouse, plan, rows) + count_rows(warehouse, plan, rows)

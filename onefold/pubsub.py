@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -36,28 +36,57 @@ class PubSub:
         self._client: Any = None
 
     def publish(self, topic: str, messages: Iterable[Message]) -> list[str]:
-        from google.api_core import exceptions as api
-        from google.auth import exceptions as auth
-
-        path = topic if topic.startswith("projects/") else f"projects/{self._project}/topics/{topic}"
+        path = self._path(topic)
         try:
             futures = [self._publisher().publish(path, message.data, **message.attributes) for message in messages]
             return [future.result(timeout=_TIMEOUT) for future in futures]
-        except auth.DefaultCredentialsError as error:
-            raise Rejected(f"no credentials: run `gcloud auth application-default login` ({error})") from error
-        except (api.NotFound, api.InvalidArgument, ValueError) as error:  # the client's own limits are ValueErrors
-            raise Rejected(f"topic {path}: {error}") from error
-        except (api.DeadlineExceeded, api.RetryError, TimeoutError) as error:
-            raise TryAgain(f"topic {path}: {_no_answer(type(error).__name__)}") from error
-        except (api.GoogleAPICallError, auth.GoogleAuthError) as error:
-            # A denied permission, too, passes: right after a grant.
-            raise TryAgain(f"topic {path}: {str(error) or type(error).__name__}") from error
+        except Exception as error:
+            told = _told(path, error)
+            if told is error:
+                raise
+            raise told from error
+
+    def publish_soon(self, topic: str, message: Message, done: Callable[[Exception | None], None]) -> None:
+        """Publish without waiting; `done` is told once, as a rule by another thread, of the error, or None where it is
+        confirmed: TryAgain and Rejected as above."""
+        path = self._path(topic)
+        try:
+            future = self._publisher().publish(path, message.data, **message.attributes)
+        except Exception as error:  # noqa: BLE001 it is told where the outcome of all others is told
+            done(_told(path, error))
+            return
+
+        def ended(future: Any) -> None:
+            error = future.exception()
+            done(_told(path, error) if error else None)
+
+        future.add_done_callback(ended)
+
+    def _path(self, topic: str) -> str:
+        return topic if topic.startswith("projects/") else f"projects/{self._project}/topics/{topic}"
 
     def _publisher(self) -> Any:
         from google.cloud import pubsub_v1
 
         self._client = self._client or pubsub_v1.PublisherClient()
         return self._client
+
+
+def _told(path: str, error: Exception) -> Exception:
+    """An error of the client as one of ours; any other one as it is."""
+    from google.api_core import exceptions as api
+    from google.auth import exceptions as auth
+
+    if isinstance(error, auth.DefaultCredentialsError):
+        return Rejected(f"no credentials: run `gcloud auth application-default login` ({error})")
+    if isinstance(error, api.NotFound | api.InvalidArgument | ValueError):  # the client's own limits are ValueErrors
+        return Rejected(f"topic {path}: {error}")
+    if isinstance(error, api.DeadlineExceeded | api.RetryError | TimeoutError):
+        return TryAgain(f"topic {path}: {_no_answer(type(error).__name__)}")
+    if isinstance(error, api.GoogleAPICallError | auth.GoogleAuthError):
+        # A denied permission, too, passes: right after a grant.
+        return TryAgain(f"topic {path}: {str(error) or type(error).__name__}")
+    return error
 
 
 def _no_answer(kind: str) -> str:

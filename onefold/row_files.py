@@ -66,13 +66,16 @@ def _read_json_lines(path: Path) -> Iterator[dict[str, Any]]:
     with path.open("rb") as lines:
         for number, line in enumerate(lines, 1):
             if line.strip():
-                yield _json_row(path, number, line)
+                yield _json_row(path, number, line.rstrip(b"\r\n"))
 
 
 def _json_row(path: Path, number: int, line: bytes) -> dict[str, Any]:
     try:
         row = json.loads(line, parse_float=Decimal)
-    except ValueError as error:
+    except json.JSONDecodeError as error:
+        # Not the error's own text: it counts lines within this one.
+        raise InvalidInput(f"{path}, line {number}: not JSON: {error.msg}, at character {error.colno}") from error
+    except (ValueError, RecursionError) as error:
         raise InvalidInput(f"{path}, line {number}: not JSON: {error}") from error
     if not isinstance(row, dict):
         raise InvalidInput(f"{path}, line {number}: not a JSON object")

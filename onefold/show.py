@@ -15,6 +15,7 @@ from onefold.changes import Change, Severity
 from onefold.refresh import Plan
 from onefold.versions import Cast
 from onefold.view import MAX_COLUMNS, MAX_TABLES, MAX_TEXT, UnifiedView, covered_versions, limit_faults, limit_warnings
+from onefold.wording import counted
 
 _COLOURS = {Severity.INFO: "green", Severity.WARNING: "yellow", Severity.CRITICAL: "red"}
 _ACTIONS = {
@@ -67,7 +68,7 @@ def show_columns(console: Console, view: UnifiedView) -> None:
         table.add_row(escape(column.name), str(column.type))
     console.print(table)
     if len(view.columns) > _MOST_ROWS:
-        console.print(f"  and {len(view.columns) - _MOST_ROWS:,} more columns: see --json")
+        console.print(f"  and {counted(len(view.columns) - _MOST_ROWS, 'more column')}: see --json")
 
 
 def show_changes(console: Console, changes: Iterable[Change]) -> None:
@@ -88,7 +89,7 @@ def show_casts(console: Console, casts: Sequence[Cast]) -> None:
     if table.row_count:
         console.print(table)
     if len(casts) > _MOST_ROWS:
-        console.print(f"  and {len(casts) - _MOST_ROWS:,} more conversions: see --json")
+        console.print(f"  and {counted(len(casts) - _MOST_ROWS, 'more conversion')}: see --json")
 
 
 def show_rows(console: Console, title: str, names: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:

@@ -105,8 +105,14 @@ class BaseWarehouse(Warehouse, Protocol):
     def read_table(self, id_: TableId) -> StoredTable | None:
         """A table (not a view); None without one."""
 
-    def create_table(self, id_: TableId, columns: Sequence[Column], clustering: Sequence[str] = ()) -> None:
-        """An empty table; one that is there already stays as it is."""
+    def create_table(
+        self, id_: TableId, columns: Sequence[Column], clustering: Sequence[str] = (), partition: str | None = None
+    ) -> None:
+        """An empty table; one that is there already stays as it is.
+
+        Args:
+            partition: the column of times by whose day it is partitioned.
+        """
 
     def add_columns(self, id_: TableId, columns: Sequence[Column]) -> None:
         """New columns, NULL in every row; those that are there already stay as they are."""

@@ -14,7 +14,7 @@ from google.cloud.bigquery.retry import DEFAULT_RETRY
 
 import onefold.bigquery
 import onefold.bigquery_schema
-from onefold.bigquery import BigQueryWarehouse, versions_from_rows
+from onefold.bigquery import BigQueryWarehouse, connect, versions_from_rows
 from onefold.errors import InvalidColumns, NothingFound, OnefoldError, Rejected, TryAgain, ViewChanged
 from onefold.names import TableId
 from onefold.types import parse_type
@@ -374,6 +374,14 @@ def test_a_broken_connection_is_tried_again(cloud: FakeBigQuery, warehouse: Ware
     cloud.break_off(kind, error)
     with pytest.raises(TryAgain):
         CALLS[kind](warehouse)
+
+
+def test_an_emulator_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(onefold.bigquery, "_RETRY", DEFAULT_RETRY.with_delay(initial=0, maximum=0).with_timeout(0.1))
+    monkeypatch.setenv("BIGQUERY_EMULATOR_HOST", "http://127.0.0.1:9")
+    told = r"no answer from http://127\.0\.0\.1:9 \(ConnectionError\): start .*, or unset BIGQUERY_EMULATOR_HOST$"
+    with pytest.raises(TryAgain, match=told):
+        connect("local").get_view(TableId("local", "shop", "customer_unified"))
 
 
 @pytest.mark.parametrize("kind", CALLS)

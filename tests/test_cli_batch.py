@@ -68,6 +68,52 @@ def test_it_ends_with_1_where_the_batch_fails_and_says_why(run: Run, jobs: Jobs)
     assert outcome.err == "job ended:\nout of memory\n"
 
 
+COMPARE = ("batch", "compare", "--dataset", "shop", "--table", "customer", "--wait")
+SIDES = ("--", "--right", "bigquery:shop.truth", "--keys", "id")
+HINT = "A comparison that finds differences fails too, with exit code 2: see its log.\n"
+
+
+@pytest.mark.parametrize(
+    ("message", "code", "state", "told"),
+    [
+        (None, 0, "SUCCEEDED", ""),
+        (
+            "compare.py ended with exit code 2:\n{}",
+            2,
+            "FAILED: the two sides differ",
+            "compare.py ended with exit code 2:\n{}\n",
+        ),
+        (
+            "SparkUserAppException: User application exited with 2",
+            2,
+            "FAILED: the two sides differ",
+            "SparkUserAppException: User application exited with 2\n",
+        ),
+        (
+            "compare.py ended with exit code 1:\n2 faults",
+            1,
+            "FAILED",
+            "compare.py ended with exit code 1:\n2 faults\n",
+        ),
+        ("Job failed. See the log of 2024", 1, "FAILED", f"Job failed. See the log of 2024\n{HINT}"),
+    ],
+)
+def test_a_comparison_that_finds_differences_ends_with_2_where_that_is_known(
+    run: Run, jobs: Jobs, message: str | None, code: int, state: str, told: str
+) -> None:
+    jobs.message = message
+    jobs.may_end.set()
+    outcome = run(*COMPARE, *SIDES)
+    assert (outcome.code, outcome.out.splitlines()[-1], outcome.err) == (code, state, told)
+    assert run(*COMPARE, "--json", *SIDES).code == code
+
+
+def test_2_is_no_result_of_another_job(run: Run, jobs: Jobs) -> None:
+    jobs.message = "ended with exit code 2"
+    jobs.may_end.set()
+    assert run(*CUSTOMER, "--wait", *KEYS).code == 1
+
+
 @pytest.mark.parametrize(("message", "code", "state"), [(None, 0, "SUCCEEDED"), ("out of memory", 1, "FAILED")])
 def test_as_json_it_is_one_value(run: Run, jobs: Jobs, message: str | None, code: int, state: str) -> None:
     jobs.message = message
@@ -104,7 +150,7 @@ def test_while_a_batch_for_the_table_runs_there_is_no_other(run: Run, jobs: Jobs
         (("batch", "drop", "--dataset", "shop", "--table", "customer"), "'drop' is not one of"),
         (("batch", "reconcile", "--table", "customer"), "Missing option '--dataset'"),
         (("batch", "reconcile", "--dataset", "shop"), "Missing option '--table'"),
-        (CUSTOMER, "Error: the following arguments are required: --keys"),
+        ((*CUSTOMER, "--", "--changes", "gs://lake/changes"), "Error: --keys: name the columns that identify a row"),
         ((*CUSTOMER, "--keys", "id"), "No such option"),
         ((*CUSTOMER, *KEYS, "--format=csv"), "invalid choice: 'csv'"),
         ((*CUSTOMER, *KEYS, "--changes=bigquery:crm.x"), "dataset crm is not among ONEFOLD_DATASETS"),

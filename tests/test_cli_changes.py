@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
 from changelogs import METADATA_TYPE, change, land_changes
 from command_line import Run
 from emulator import EmulatedDataset
@@ -70,6 +71,19 @@ def test_workload_writes_the_changes_the_base_and_the_truth(run: Run, tmp_path: 
     assert outcome.json["truth"] == len(lines["truth.jsonl"])
     assert sum(outcome.json["changes"].values()) == 50
     assert set(json.loads(lines["changes/w001.jsonl"][0])) == {"id", "name", "amount", "added_1", "datastream_metadata"}
+
+
+def test_workload_says_what_it_made_in_the_width_of_the_terminal(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.chdir(tmp_path)
+    outcome = run("workload", "--operations", 1000, "--seed", 7, "--duplicates", 0.1, "--out", "made")
+    assert max(map(len, outcome.out.splitlines())) <= 80
+    told = "made: 1,112 changes of 425 inserts, 374 updates, 201 deletes; 107 rows in the base, 224 at the end"
+    assert outcome.out.split() == told.split()
+    one = run("workload", "--operations", 1, "--out", "one").out
+    assert one == "one: 1 change of 1 insert; 0 rows in the base, 1 at the end\n"
 
 
 def test_workload_overwrites_nothing(run: Run, tmp_path: Path) -> None:

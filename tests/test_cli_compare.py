@@ -73,16 +73,32 @@ def test_what_differs_is_shown_and_ends_with_2(run: Run, sides: tuple[Path, Path
         assert part in outcome.out
 
 
-def test_a_sample_is_no_longer_than_asked_for(run: Run, sides: tuple[Path, Path]) -> None:
-    outcome = run("compare", *sides, "--keys", "id", "--sample", 0)
-    assert "values that differ: 1" in outcome.out
-    assert "Zoe" not in outcome.out
+def test_a_sample_is_no_longer_than_asked_for_and_says_that_it_is_one(run: Run, tmp_path: Path) -> None:
+    for name, rows in (("few", range(1)), ("many", range(1, 5))):
+        (tmp_path / f"{name}.jsonl").write_text("".join(f'{{"id": {row}, "name": "n{row}"}}\n' for row in rows))
+    sides = (tmp_path / "few.jsonl", tmp_path / "many.jsonl")
+    shown = run("compare", *sides, "--keys", "id", "--sample", 2).out
+    assert "different: 1 row left, 4 right\n" in shown
+    assert "rows only left: 1\n" in shown
+    assert "rows only right: the first 2 of 4\n" in shown
+    assert shown.count("│") == 6
     assert run("compare", *sides, "--keys", "id", "--sample", -1).code == 1
+
+
+def test_a_sample_of_none_is_the_numbers_alone(run: Run, sides: tuple[Path, Path]) -> None:
+    assert run("compare", *sides, "--keys", "id", "--sample", 0).out.splitlines() == [
+        "different: 2 rows left, 3 right",
+        "rows only left: 1",
+        "rows only right: 1",
+        "keys that come more than once, right: 1",
+        "values that differ: 1",
+    ]
 
 
 @pytest.mark.parametrize("name", ["all.jsonl", "all.csv", "all.parquet"])
 def test_every_finding_goes_to_a_file(run: Run, tmp_path: Path, sides: tuple[Path, Path], name: str) -> None:
-    assert run("compare", *sides, "--keys", "id", "--output", tmp_path / name).code == 2
+    outcome = run("compare", *sides, "--keys", "id", "--output", tmp_path / name)
+    assert (outcome.code, outcome.out.splitlines()[-1]) == (2, f"4 findings written to {tmp_path / name}")
     rows = [dict[str, Any].fromkeys(FOUND[0]) | row for row in read_rows(tmp_path / name)]
     keys = [row.pop("key") for row in rows]
     assert [json.loads(key) if isinstance(key, str) else key for key in keys] == [
@@ -151,6 +167,7 @@ def test_json_holds_all_of_it(run: Run, sides: tuple[Path, Path]) -> None:
         "rows": {"left": 2, "right": 2},
         "columns_only": {"left": [], "right": []},
         "counts": {"only left": 0, "only right": 0, "repeated left": 0, "repeated right": 0, "different": 0},
+        "output": None,
         "differences": [],
     }
     made = run("compare", *sides, "--keys", "id", "--json").json
@@ -161,6 +178,12 @@ def test_json_holds_all_of_it(run: Run, sides: tuple[Path, Path]) -> None:
         {"kind": "repeated right", "key": {"id": "3"}},
         {"kind": "different", "key": {"id": "1"}, "column": "name", "left": "Zoë", "right": "Zoe"},
     ]
+
+
+def test_lines_of_json_are_the_same_findings(run: Run, tmp_path: Path, sides: tuple[Path, Path]) -> None:
+    made = run("compare", *sides, "--keys", "id", "--output", tmp_path / "all.jsonl", "--json").json
+    assert made["output"] == str(tmp_path / "all.jsonl")
+    assert [json.loads(line) for line in (tmp_path / "all.jsonl").read_text().splitlines()] == made["differences"]
 
 
 def test_a_folder_is_all_its_files_but_not_spark_s_own(run: Run, tmp_path: Path) -> None:
@@ -176,7 +199,10 @@ def test_a_folder_is_all_its_files_but_not_spark_s_own(run: Run, tmp_path: Path)
         ('x.csv:id,name\n1,"a"b\n', "x.csv, line 1: not CSV"),
         ("x.parquet:hello", "not Parquet"),
         ("x.csv:id,name\n1\n", "row 2: it has not as many values"),
-        ("x.jsonl:{", "line 1: not JSON"),
+        ("x.jsonl:{", "x.jsonl, line 1: not JSON"),
+        ('x.jsonl:{"id": 1}\n\n{"id": 2} {', "x.jsonl, line 3: not JSON: Extra data, at character 11\n"),
+        ('x.jsonl:{"id": 1}\n{"id": 2\n', "x.jsonl, line 2: not JSON: Expecting ',' delimiter, at character 9\n"),
+        ("x.jsonl:" + "[" * 100_000, "x.jsonl, line 1: not JSON: maximum recursion depth"),
         ("x.jsonl:[1]", "line 1: not a JSON object"),
         ("x.txt:hello", "rows come in files of one kind of .parquet, .jsonl, .json, .csv; found .txt"),
         ('x.jsonl:{"number": 1}', "has no column id"),
@@ -193,6 +219,16 @@ def test_what_cannot_be_compared_is_told(run: Run, tmp_path: Path, content: str,
 def test_what_is_not_there_is_told(run: Run, tmp_path: Path, dataset: EmulatedDataset) -> None:
     there = write(tmp_path, "a.csv")
     assert "there is no such file" in run("compare", tmp_path / "nowhere.csv", there, "--keys", "id").err
-    missing = run("compare", f"bigquery:{dataset.name}.nothing", there, "--keys", "id")
-    assert missing.code == 1
-    assert "nothing" in missing.err
+    for missing in (f"{dataset.name}.nothing", "nowhere.nothing"):
+        outcome = run("compare", f"bigquery:{missing}", there, "--keys", "id")
+        advice = "of a versioned table, name the unified or the current view"
+        assert (outcome.code, outcome.err) == (1, f"Error: there is no table or view local.{missing}; {advice}\n")
+
+
+@pytest.mark.parametrize("option", [("gs://lake/customer",), ("a.csv", "--output", "gs://lake/found.csv")])
+def test_a_bucket_is_for_the_batch(run: Run, tmp_path: Path, option: tuple[str, ...]) -> None:
+    write(tmp_path, "a.csv")
+    outcome = run("compare", "a.csv", *option, "--keys", "id")
+    assert (outcome.code, len(outcome.err.splitlines())) == (1, 1)
+    assert "this command takes files of this machine" in outcome.err
+    assert "`onefold batch compare` takes folders in buckets" in outcome.err

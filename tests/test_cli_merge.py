@@ -20,14 +20,17 @@ def test_merge_makes_a_base_and_current_reads_it(run: Run, dataset: EmulatedData
     ]
     land_changes(dataset, "customer", CUSTOMER, first)
     merged = run("merge", dataset.name, "customer", "--keys", "id")
+    base = f"local.{dataset.name}.customer_base"
     assert (merged.code, merged.out) == (
         0,
-        f"local.{dataset.name}.customer_base: 3 changes of 2 keys read; 2 rows written\n",
+        f"{base}: made, since there was none\n{base}: 3 changes of 2 keys read; 2 rows written\n",
     )
     current = run("current", dataset.name, "customer")
     assert f"created, over local.{dataset.name}.customer_base and local.{dataset.name}.customer" in current.out
     assert dataset.rows("customer_current") == [(2, "b")]
-    assert "customer_current is up to date" in run("merge", dataset.name, "customer").out
+    rebuilt = run("merge", dataset.name, "customer", "--rebuild").out.splitlines()
+    assert rebuilt[0] == f"{base}: rebuilt from the whole history"
+    assert rebuilt[-1].endswith("customer_current is up to date")
 
 
 def test_merge_takes_a_copy_of_the_source_first_and_purges_last(run: Run, dataset: EmulatedDataset) -> None:
@@ -36,9 +39,10 @@ def test_merge_takes_a_copy_of_the_source_first_and_purges_last(run: Run, datase
     options = ("--keys", "id", "--from-snapshot", "copy", "--at", "2", "--purge-tombstones-after", 30, "--json")
     told = run("merge", dataset.name, "customer", *options).json
     assert (told["base"], told["key"], told["view"]) == (f"local.{dataset.name}.customer_base", ["id"], None)
+    assert told["brought_up"] == "created"
     assert (told["snapshot"]["written"], told["written"], told["purged"]) == (2, 1, 1)
     again = run("merge", dataset.name, "customer", "--purge-tombstones-after", 30).out
-    assert "1 keys not inserted, at or below the floor of a purge" in again
+    assert "1 key not inserted, at or below the floor of a purge" in again
     assert "0 tombstones purged" in again
 
 

@@ -17,7 +17,7 @@ from onefold.errors import Rejected
 from onefold.local.batch_filter import parse_filter
 from onefold.local.dataproc import dataproc_emulator
 from onefold.local.java import java_version
-from onefold.local.job_process import job_file, run_job
+from onefold.local.job_process import job_file, last_words, run_job
 
 PARENT = "projects/local/locations/europe-west1"
 State = dataproc_v1.Batch.State
@@ -232,14 +232,44 @@ def batch_of(*arguments: str, **properties: str) -> dataproc_v1.Batch:
 
 def run(folder: Path, job: str, batch: dataproc_v1.Batch, cancelled: threading.Event | None = None) -> str | None:
     (folder / "job.py").write_text(job)
-    return run_job(batch, cancelled or threading.Event(), {"BIGQUERY_EMULATOR_HOST": "here:1"}, folder)
+    (folder / "logs").mkdir(exist_ok=True)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("tempfile.tempdir", str(folder / "logs"))
+        return run_job(batch, cancelled or threading.Event(), {"BIGQUERY_EMULATOR_HOST": "here:1"}, folder)
 
 
 def test_a_job_is_run_with_its_arguments_and_the_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ONEFOLD_BATCH_REGION", "europe-west1")
     assert run(tmp_path, TELLS, batch_of("--keys=a b")) is None
     message = run(tmp_path, TELLS, batch_of("--keys=a b", "--fail"))
-    assert message == "job.py ended with exit code 1:\n['--keys=a b', '--fail'] here:1 False\nan error of the job"
+    assert message is not None
+    told, _, log = message.partition("\nIts whole log: ")
+    assert told == "job.py ended with exit code 1:\n['--keys=a b', '--fail'] here:1 False\nan error of the job"
+    assert Path(log).read_text() == "['--keys=a b', '--fail'] here:1 False\nan error of the job\n"
+    assert list((tmp_path / "logs").iterdir()) == [Path(log)]
+
+
+NOISY = """WARNING: Using incubator modules: jdk.incubator.vector
+Using Spark's default log4j profile: org/apache/spark/log4j2-defaults.properties
+24/05/01 12:00:00 WARN NativeCodeLoader: Unable to load native-hadoop library
+12:00:01 ERROR TaskSetManager: Task 0 in stage 1.0 failed 1 times; aborting job
+java.lang.IllegalStateException: noise\r[Stage 1:=====>    (3 + 2) / 4]\r
+Traceback (most recent call last):
+  File "job.py", line 1, in <module>
+    main()
+gs://lake/a: there is no such file
+gs://lake/b: there is no such file
+\tat org.apache.spark.Job.run(Job.java:1)
+Caused by: java.io.IOException
+"""
+
+
+def test_of_what_a_job_printed_its_own_last_words_are_told() -> None:
+    words = last_words(NOISY).splitlines()
+    assert words[-2:] == ["gs://lake/a: there is no such file", "gs://lake/b: there is no such file"]
+    assert not [line for line in words if "WARN" in line or "at org" in line or "Stage" in line or "File" in line]
+    assert last_words("\tat nothing.but.Noise\n") == "\tat nothing.but.Noise"
+    assert len(last_words("fault\n" * 100).splitlines()) == 10
 
 
 def test_a_job_that_is_cancelled_is_ended(tmp_path: Path) -> None:

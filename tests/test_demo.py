@@ -75,7 +75,7 @@ def test_it_merges_a_change_log_in_two_batches_and_again(tmp_path: Path) -> None
     shown = " ".join(run_demo(tmp_path).split())
     assert shown.count(": SUCCEEDED") == 4
     assert "│ rows │ 224 │ 224 │" in shown
-    assert "Run again, both batches change nothing: 465 rows" in shown
+    assert "Run again, both batches change nothing: all 465 rows" in shown
     assert "GOAWAY" not in shown
 
 

@@ -17,7 +17,8 @@ def test_keys_are_one_whatever_their_case_and_keep_their_order() -> None:
 @pytest.mark.parametrize(
     ("words", "fault"),
     [
-        ([], "required: --changes, --keys"),
+        ([], "required: --changes"),
+        (["--changes", "c", "bigquery:shop.a", "--output", "o"], "--keys: name the columns that identify a row; only"),
         ([*FILES, "--keys=a,,b"], "name columns, separated by commas"),
         ([*FILES, "--base", "out/"], "--output must not be the base"),
         ([*FILES, "--position", "m"], "with --format modify_time and only with it"),

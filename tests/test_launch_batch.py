@@ -132,7 +132,7 @@ def test_trouble_that_may_pass_is_answered_with_500(client: Client, batches: Mem
         (b"no json", "the message is not JSON"),
         (batch_message("drop", "shop", "customer", {}), "`job` must be one of reconcile, compare"),
         (batch_message("reconcile", "crm", "customer", {"keys": "id"}), "dataset crm is not among ONEFOLD_DATASETS"),
-        (batch_message("reconcile", "shop", "customer", {}), "the following arguments are required: --keys"),
+        (batch_message("reconcile", "shop", "customer", {"changes": "gs://b/a"}), "--keys: name the columns that identify"),
         (batch_message("reconcile", "shop", "customer", {"keys": "id", "help": "me"}), "--help"),
         (batch_message("reconcile", "shop", "c", {"keys": "id", "changes": ["gs://b/a", "-h"]}), "no URI begins with '-'"),
         (batch_message("reconcile", "shop", "customer", {"keys": "id", "output": "gs://x1y/z"}), "ONEFOLD_BATCH_FOLDERS"),

@@ -27,7 +27,7 @@ def test_a_new_column_is_added_and_a_column_without_a_version_is_emptied_with_it
     shop.land(
         "b", change("DELETE", "3", id=1, name="a", born=None), change("INSERT", "4", id=3, name="c", born="2020-01-01")
     )
-    shop.merge()
+    assert shop.plan_and_merge()[0].brought_up == "extended"
     first, second, third = shop.base()
     assert (first["_deleted"], first["name"], first["secret"]) == (True, None, None)
     assert (second["secret"], second["born"]) == ("t", None)
@@ -42,7 +42,8 @@ def test_stored_values_are_converted_where_that_is_as_good_as_one_step(dataset: 
     shop.merge()
     shop.create("b", {**CUSTOMER, "seen": "DATETIME"})
     shop.land("b", change("INSERT", "2", id=2, name="b", seen="2020-01-02 03:04:05"))
-    assert shop.merge().changes == 1
+    plan, counts = shop.plan_and_merge()
+    assert (plan.brought_up, counts.changes) == ("converted", 1)
     assert [str(row["seen"]) for row in shop.people_see()] == ["2020-01-01 00:00:00", "2020-01-02 03:04:05"]
     assert [row["finished_as"] for row in shop.log()] == ["create", "merge", "convert", "merge"]
 
@@ -57,7 +58,7 @@ def test_values_that_two_steps_would_change_come_from_the_change_tables_again(da
     shop.merge()
     assert [row["flag"] for row in shop.people_see()] == [1, 7]
     shop.create("c", {**CUSTOMER, "flag": "STRING"})
-    shop.merge()
+    assert shop.plan_and_merge()[0].brought_up == "rebuilt"
     assert [row["flag"] for row in shop.base()] == ["true", "7", None]
     assert [row["finished_as"] for row in shop.log()] == ["create", "merge", "rebuilding", "rebuild", "merge"]
 
@@ -74,7 +75,9 @@ def test_a_base_that_would_lose_rows_or_values_is_left_as_it_is(dataset: Emulate
     with pytest.raises(SchemaConflict) as raised:
         shop.merge()
     told = str(raised.value)
-    assert all(word in told for word in ("column flag is INT64", "STRING by now", "1 rows", "`types`", "--from-snapshot"))
+    assert all(
+        word in told for word in ("column flag is INT64", "STRING by now", "lose 1 row that", "`types`", "--from-snapshot")
+    )
     with pytest.raises(SchemaConflict, match="run `onefold merge` first"):
         shop.current()
     assert shop.base() == before
@@ -90,8 +93,10 @@ def test_a_rebuild_on_demand_mends_a_base_and_keeps_what_people_see(dataset: Emu
     shop.merge()
     before = shop.base()
     dataset.run(f"UPDATE {dataset.quoted('customer_base')} SET name = 'spoilt' WHERE id = 1")
-    assert shop.merge().written == 0
-    assert shop.merge(rebuild=True).changes == 0
+    plan, counts = shop.plan_and_merge()
+    assert (plan.brought_up, counts.written) == (None, 0)
+    plan, counts = shop.plan_and_merge(rebuild=True)
+    assert (plan.brought_up, counts.changes) == ("rebuilt", 0)
     assert shop.base() == before
 
 

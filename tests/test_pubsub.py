@@ -9,24 +9,30 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 from emulator import EmulatedDataset
+from mariadb import SourceDatabase, end_of_log
 from recorders import ABC
 
+from onefold.capture.log_events import Place
 from onefold.errors import Rejected, TryAgain
 from onefold.events import table_message
 from onefold.local.emulator import DEFAULT_PROJECT
 from onefold.local.java import java_version
 from onefold.local.stack import function_server
+from onefold.objects import StoredObjects
 from onefold.pubsub import Message, PubSub
 
 _START_SECONDS = 60.0
-TOPICS = ("table-created", "schema-changes", "dead-letter")
+TOPICS = ("table-created", "schema-changes", "dead-letter", "change-records")
 
 
 @pytest.fixture(scope="module")
@@ -174,3 +180,38 @@ def test_a_published_message_is_pushed_to_the_function_and_the_view_is_there(
     assert dataset.rows("customer_unified") == [(1, "Ada", "Lovelace", "Ada Lovelace")]
     assert json.loads(change.data)["changes"][0]["kind"] == "view created"
     assert (kept.data, kept.attributes["reason"]) == (b"rubbish", "the message is not JSON: JSONDecodeError")
+
+
+def test_a_change_at_a_real_source_goes_out_while_capture_runs(
+    source: SourceDatabase, dataset: EmulatedDataset, subscriber: Any, topics: dict[str, str], tmp_path: Path
+) -> None:
+    source.run("CREATE TABLE customer (id INT PRIMARY KEY, name LONGTEXT)", "INSERT INTO customer VALUES (1, 'Ada')")
+    with capturing(source, dataset, tmp_path) as process:
+        (copied,) = until(lambda: pulled(subscriber, "change-records"))
+        source.run(f"INSERT INTO customer VALUES (2, '{'x' * 500_000}')")
+        (large,) = until(lambda: pulled(subscriber, "change-records"))
+        process.terminate()
+        assert process.wait(timeout=_START_SECONDS) == 0
+    (created,) = until(lambda: pulled(subscriber, "table-created"))
+    told = json.loads(created.data)
+    assert f"customer_v_{told['table']['version']}" in names(dataset)
+    found = [json.loads(copied.data), json.loads(StoredObjects().read(json.loads(large.data)["records_at"]))]
+    assert [{name: message[name] for name in told} for message in found] == [told, told]
+    assert [[record["data"]["id"] for record in message["records"]] for message in found] == [[1], [2]]
+    place = json.loads((tmp_path / "state" / "checkpoint.json").read_bytes())["place"]
+    assert Place(**place) == replace(end_of_log(source.connection), epoch=1)
+    assert len(topics) == len(TOPICS)
+
+
+@contextlib.contextmanager
+def capturing(source: SourceDatabase, dataset: EmulatedDataset, folder: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """`onefold capture` for a source of the test's."""
+    command = [sys.executable, "-c", "from onefold.cli import main; main()", "capture", "--host", "127.0.0.1"]
+    command += ["--port", str(source.server.port), "--user", "root", "--include", source.name, "--source", "shop-db"]
+    command += ["--dataset", dataset.name, "--checkpoint", str(folder / "state"), "--bucket", str(folder), "--snapshot"]
+    process = subprocess.Popen(command, env={**os.environ, "ONEFOLD_SOURCE_PASSWORD": ""})
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()

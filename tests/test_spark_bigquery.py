@@ -11,6 +11,7 @@ from changelogs import change
 from emulator import EmulatedDataset
 from merging import CUSTOMER, LONG_AGO, Shop, another_shop
 from pyspark.sql import SparkSession
+from tenants import ONE, create, land, row
 
 from onefold.changelog import LANDED_AT
 from onefold.errors import InvalidInput, NothingFound, SchemaConflict, TryAgain
@@ -18,6 +19,7 @@ from onefold.jobs import parse_reconcile
 from onefold.merging import purge
 from onefold.planning import plan_merge
 from onefold.rules import Rules
+from onefold.settings import Settings
 from onefold.spark.reconciling import reconcile
 from onefold.spark.report import Report
 from onefold.spark.tables import Tables
@@ -119,10 +121,10 @@ def test_what_spark_cannot_convert_bigquery_converts(spark: SparkSession, datase
 
 def test_a_rebuild_is_made_of_the_whole_history(spark: SparkSession, shop: Shop) -> None:
     land_two_versions(shop)
-    run(spark, shop)
+    assert run(spark, shop).brought_up == "created"
     before = shop.base()
     report = run(spark, shop, "--mode=rebuild")
-    assert (shop.base(), report.changes) == (before, len(FIRST) + len(SECOND))
+    assert (shop.base(), report.changes, report.brought_up) == (before, len(FIRST) + len(SECOND), "rebuilt")
 
 
 def test_a_rebuild_that_would_lose_a_row_is_refused(spark: SparkSession, shop: Shop) -> None:
@@ -130,7 +132,7 @@ def test_a_rebuild_that_would_lose_a_row_is_refused(spark: SparkSession, shop: S
     run(spark, shop)
     before = shop.base()
     shop.dataset.run(f"DELETE FROM {shop.dataset.quoted(f'{shop.name}_v_two')} WHERE id = 'x'")
-    with pytest.raises(SchemaConflict, match="not in the change tables any more"):
+    with pytest.raises(SchemaConflict, match="the change tables do not hold any more"):
         run(spark, shop, "--mode=rebuild")
     assert shop.base() == before
 
@@ -207,6 +209,38 @@ def test_bad_input_is_told_and_nothing_is_written(spark: SparkSession, shop: Sho
     shop.land("one", *FIRST)
     with pytest.raises((InvalidInput, SchemaConflict), match=fault):
         run(spark, shop, *more)
+    assert shop.warehouse.read_table(shop.table.sibling(f"{shop.name}_base")) is None
+
+
+def test_where_nobody_names_the_keys_a_captured_table_tells_them(spark: SparkSession, shop: Shop, tmp_path: Path) -> None:
+    tenants = ("eu/a", "eu/b", "us/a")
+    create(shop.dataset, ONE)
+    land(shop.dataset, ONE, *(row(tenant, "1", id=1, name=tenant) for tenant in tenants))
+    table = f"bigquery:{shop.dataset.name}.customer"
+    with Tables(spark, shop.warehouse.client) as tables:
+        warehouse = BigQueryTables(shop.warehouse, tables, Settings())
+        for place in (f"--base={table}_base", f"--output={tmp_path / 'out'}"):
+            assert reconcile(spark, parse_reconcile(["--changes", table, place]), warehouse).keys == len(tenants)
+    by_folder = spark.read.parquet(str(tmp_path / "out")).collect()
+    by_merge = shop.warehouse.fetch(f"SELECT * FROM {shop.dataset.quoted('customer_base')}")
+    for rows in (by_folder, by_merge):
+        assert sorted((f"{found['source_name']}/{found['database_name']}", found["name"]) for found in rows) == [
+            (tenant, tenant) for tenant in tenants
+        ]
+
+
+def test_where_nobody_names_the_keys_and_no_table_tells_them_nothing_is_written(
+    spark: SparkSession, shop: Shop, tmp_path: Path
+) -> None:
+    shop.create("one", CUSTOMER)
+    shop.land("one", *FIRST)
+    table = f"bigquery:{shop.dataset.name}.{shop.name}"
+    with Tables(spark, shop.warehouse.client) as tables:
+        warehouse = BigQueryTables(shop.warehouse, tables, shop.settings)
+        for place in (f"--base={table}_base", f"--output={tmp_path / 'out'}"):
+            with pytest.raises(InvalidInput, match="name the columns of the key with --keys"):
+                reconcile(spark, parse_reconcile(["--changes", table, place]), warehouse)
+    assert not (tmp_path / "out").exists()
     assert shop.warehouse.read_table(shop.table.sibling(f"{shop.name}_base")) is None
 
 

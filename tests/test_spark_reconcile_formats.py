@@ -265,7 +265,7 @@ def test_a_key_without_any_value_in_a_file_has_the_type_that_the_others_say(spar
 
 UNREADABLE = {
     "rows.csv": (b"id\n1\n", "files of one kind"),
-    "rows.jsonl": (b'{"id": 1\n', "cannot be read"),
+    "rows.jsonl": (b'{"id": 1}\n\n{"id": 2\n{"id": 3\n', r"changes/rows\.jsonl, line 3: not JSON$"),
     "rows.parquet": (b"no Parquet", "cannot be read"),
 }
 

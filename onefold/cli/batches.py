@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
-from onefold.batches import State, StoredBatch, batch_link, with_defaults
-from onefold.cli.common import ERROR, OK, as_json, given, progress_line, project, read_settings, say
+from onefold.batches import State, StoredBatch, batch_link, exit_code, with_defaults
+from onefold.cli.common import CHANGES, ERROR, OK, as_json, given, progress_line, project, read_settings, say, tell
 from onefold.errors import InvalidInput
 from onefold.events import MESSAGE_ID, BatchRequest
 from onefold.jobs import PARSERS
@@ -60,8 +60,15 @@ def batch(
         told = {"id": identifier, "batch": found.id, "created": launched.created, "state": found.state.value}
         click.echo(json.dumps({**told, "message": found.message, "link": link}))
     else:
-        _tell_state(found)
+        _tell_state(job, found)
+    if _found_differences(job, found):
+        return CHANGES
     return ERROR if found.state in (State.FAILED, State.CANCELLED) else OK
+
+
+def _found_differences(job: str, batch: StoredBatch) -> bool:
+    """A comparison that has done its work and ends with 2; Dataproc calls that a failure."""
+    return job == "compare" and batch.state is State.FAILED and exit_code(batch) == CHANGES
 
 
 def _identifier(given: str | None) -> str:
@@ -77,7 +84,10 @@ def _followed(batches: Any, batch: StoredBatch) -> StoredBatch:
         return follow(batches, batch.id, lambda now: line(f"{now.id}: {now.state.value}"))
 
 
-def _tell_state(batch: StoredBatch) -> None:
-    click.echo(batch.state.value)
+def _tell_state(job: str, batch: StoredBatch) -> None:
+    different = _found_differences(job, batch)
+    tell(f"{batch.state.value}: the two sides differ" if different else batch.state.value)
     for text in batch.message.splitlines():
-        say("red" if batch.state is State.FAILED else "yellow", text)
+        say("red" if batch.state is State.FAILED and not different else "yellow", text)
+    if job == "compare" and batch.state is State.FAILED and exit_code(batch) is None:
+        say("yellow", "A comparison that finds differences fails too, with exit code 2: see its log.")

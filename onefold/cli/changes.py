@@ -8,10 +8,11 @@ from pathlib import Path
 
 import click
 
-from onefold.cli.common import OK, as_json, open_warehouse, project
+from onefold.cli.common import OK, as_json, open_warehouse, project, tell
 from onefold.cli.merging import key_names, key_option
 from onefold.errors import InvalidInput
 from onefold.names import TableId
+from onefold.wording import counted
 
 
 @click.command()
@@ -37,7 +38,7 @@ def current(context: click.Context, dataset: str, table: str, keys: str, project
     else:
         done = {"none": "is up to date", "create": "created", "update": "updated"}[made.action]
         over = f"{made.base} and {made.source}" if made.base else str(made.source)
-        click.echo(f"{made.id} {done}, over {over}")
+        tell(f"{made.id} {done}, over {over}")
     return OK
 
 
@@ -83,9 +84,9 @@ def workload(mix: str, out: Path, as_json: bool, **options: int | float | bool |
     if as_json:
         click.echo(json.dumps({"options": asdict(wanted), **told}))
     else:
-        counts = ", ".join(f"{count} {kind}s" for kind, count in made.counts.items())
-        rows = sum(len(changes) for changes in made.changes.values())
-        click.echo(f"{out}: {rows} changes of {counts}; {len(made.base)} rows in the base, {len(made.truth)} at the end")
+        counts = ", ".join(counted(count, kind) for kind, count in made.counts.items() if count)
+        changes = counted(sum(map(len, made.changes.values())), "change")
+        tell(f"{out}: {changes} of {counts}; {counted(len(made.base), 'row')} in the base, {len(made.truth):,} at the end")
     return OK
 
 

@@ -18,7 +18,7 @@ from onefold.settings import Settings, load_settings
 
 OK, ERROR, CHANGES = 0, 1, 2
 
-_stderr = Console(stderr=True, highlight=False, soft_wrap=True)
+_stderr = Console(stderr=True, highlight=False, soft_wrap=True, emoji=False)
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
 project = click.option("--project", metavar="P", help="The project.  [default: ONEFOLD_PROJECT, GOOGLE_CLOUD_PROJECT]")
@@ -78,6 +78,12 @@ def progress_line(text: str) -> Iterator[Callable[[str], None]]:
     with Progress(*columns, console=_stderr, transient=True, disable=not _stderr.is_terminal) as bar:
         task = bar.add_task(text, total=None)
         yield lambda now: bar.update(task, description=now)
+
+
+def tell(*lines: str) -> None:
+    """What was done, wrapped at the width of the terminal."""
+    for line in lines:
+        Console(highlight=False, emoji=False).print(line, markup=False)
 
 
 def say(colour: str, text: str) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -11,14 +12,17 @@ from typing import Any, Protocol
 import click
 from rich.console import Console
 
-from onefold.cli.common import CHANGES, OK, as_json, project, read_settings
+from onefold.cli.common import CHANGES, OK, as_json, project, read_settings, tell
 from onefold.compare import FINDING_COLUMNS, Comparison, Finding, compare_sources, findings
+from onefold.errors import InvalidInput
 from onefold.finding_files import check_new_file, write_findings
 from onefold.names import TableId, check_names
 from onefold.row_files import Source, open_rows
 from onefold.values import text_of
+from onefold.wording import counted
 
 _TABLE = "bigquery:"
+_ELSEWHERE = re.compile(r"[a-z0-9+.-]+:/")
 
 
 class _Output(Protocol):
@@ -64,7 +68,7 @@ class _NewTable:
     type=click.IntRange(0),
     default=10,
     show_default=True,
-    help="How many findings of a kind to show.",
+    help="How many findings of a kind to show; 0 shows their numbers alone.",
 )
 @click.option(
     "--output", metavar="NEW", help="Write every finding: bigquery:DATASET.TABLE, or a .jsonl, .csv or .parquet file."
@@ -97,9 +101,11 @@ def compare(
         target.write(findings(found, names))
     if as_json:
         every = [one.as_dict() for one in findings(found, names)]
-        click.echo(json.dumps({**found.summary.as_dict(), "differences": every}, ensure_ascii=False))
+        click.echo(json.dumps({**found.summary.as_dict(), "output": output, "differences": every}, ensure_ascii=False))
     else:
         _show(found, names, sample)
+        if target:
+            tell(f"{counted(found.summary.findings, 'finding')} written to {output}")
     return OK if found.same else CHANGES
 
 
@@ -109,7 +115,7 @@ def _names(text: str) -> list[str]:
 
 def _open(context: click.Context, side: str, project: str | None) -> Source:
     if not side.startswith(_TABLE):
-        return open_rows(Path(side))
+        return open_rows(_path(side))
     warehouse, id_ = _table(context, side, project)
     return Source(warehouse.read_rows(id_), _TABLE)
 
@@ -118,8 +124,17 @@ def _output(context: click.Context, output: str | None, project: str | None) -> 
     if output is None:
         return None
     if not output.startswith(_TABLE):
-        return _File(Path(output))
+        return _File(_path(output))
     return _NewTable(*_table(context, output, project))
+
+
+def _path(text: str) -> Path:
+    if _ELSEWHERE.match(text):
+        raise InvalidInput(
+            f"{text}: this command takes files of this machine, by their path, and {_TABLE}DATASET.TABLE; "
+            "`onefold batch compare` takes folders in buckets"
+        )
+    return Path(text)
 
 
 def _table(context: click.Context, uri: str, project: str | None) -> tuple[Any, TableId]:
@@ -134,11 +149,9 @@ def _table(context: click.Context, uri: str, project: str | None) -> tuple[Any, 
 
 
 def _show(found: Comparison, keys: list[str], sample: int) -> None:
-    from onefold.show import show_rows
-
     console = Console()
     verdict = "[green]the same[/]" if found.same else "[red]different[/]"
-    console.print(f"{verdict}: {found.left_rows:,} rows left, {found.right_rows:,} right")
+    console.print(f"{verdict}: {counted(found.left_rows, 'row')} left, {found.right_rows:,} right")
     for side, columns in (("left", found.columns_only_left), ("right", found.columns_only_right)):
         if columns:
             console.print(f"columns only {side}: {', '.join(columns)}", markup=False)
@@ -149,12 +162,19 @@ def _show(found: Comparison, keys: list[str], sample: int) -> None:
         ("keys that come more than once, right", found.repeated_right),
     ):
         if rows:
-            console.print(f"{title}: {len(rows):,}")
-            show_rows(console, "", keys, [_texts(key) for key in rows[:sample]])
+            _show_sample(console, title, keys, rows, sample)
     if found.differences:
-        shown = [_texts((*one.key, one.column, one.left, one.right)) for one in found.differences[:sample]]
-        console.print(f"values that differ: {len(found.differences):,}")
-        show_rows(console, "", [*keys, "column", "left", "right"], shown)
+        every = [(*one.key, one.column, one.left, one.right) for one in found.differences]
+        _show_sample(console, "values that differ", [*keys, "column", "left", "right"], every, sample)
+
+
+def _show_sample(console: Console, title: str, names: list[str], rows: Sequence[tuple[Any, ...]], sample: int) -> None:
+    from onefold.show import show_rows
+
+    some = f"the first {sample:,} of " if 0 < sample < len(rows) else ""
+    console.print(f"{title}: {some}{len(rows):,}")
+    if sample:
+        show_rows(console, "", names, [_texts(row) for row in rows[:sample]])
 
 
 def _texts(values: Iterable[Any]) -> list[str | None]:

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from onefold.cli.common import OK, as_json, open_warehouse, project
+from onefold.cli.common import OK, as_json, open_warehouse, project, tell
 from onefold.errors import InvalidInput
 from onefold.names import TableId, check_names
+from onefold.planning import BROUGHT_UP
+from onefold.wording import counted
 
 if TYPE_CHECKING:
     from onefold.merges import Counts
@@ -20,7 +22,7 @@ key_option = click.option(
     "--keys",
     metavar="A[,B...]",
     default="",
-    help="The columns whose values identify a row of the source.  [default: onefold.yaml's, else the base's]",
+    help="The columns that identify a row of the source.  [default: onefold.yaml's, the base's, a captured table's own]",
 )
 
 _PARTS = ("table", "dataset", "project")
@@ -85,7 +87,10 @@ def merge(
         purge_after_days=purge_after_days,
         rebuild=rebuild,
     )
-    click.echo(json.dumps(_as_dict(done)) if as_json else "\n".join(_lines(done)))
+    if as_json:
+        click.echo(json.dumps(_as_dict(done)))
+    else:
+        tell(*_lines(done))
     return OK
 
 
@@ -107,6 +112,7 @@ def _as_dict(done: Merged) -> dict[str, Any]:
     return {
         "base": str(done.plan.base.id),
         "key": list(done.plan.base.keys),
+        "brought_up": done.brought_up,
         **asdict(done.counts),
         "snapshot": asdict(done.snapshot) if done.snapshot else None,
         "purged": done.purged,
@@ -115,24 +121,26 @@ def _as_dict(done: Merged) -> dict[str, Any]:
 
 
 def _lines(done: Merged) -> list[str]:
-    lines = [f"{done.plan.base.id}: {_told(done.counts)}"]
+    base = done.plan.base.id
+    lines = [f"{base}: {BROUGHT_UP[done.brought_up]}"] if done.brought_up else []
     if done.snapshot:
-        lines.insert(0, f"{done.plan.base.id}: from the copy {_told(done.snapshot, 'rows')}")
+        lines.append(f"{base}: from the copy {_told(done.snapshot, 'row')}")
+    lines.append(f"{base}: {_told(done.counts, 'change')}")
     if done.purged is not None:
-        lines.append(f"{done.purged} tombstones purged")
+        lines.append(f"{counted(done.purged, 'tombstone')} purged")
     if done.view:
         lines.append(f"{done.view.id} {'is up to date' if done.view.action == 'none' else 'updated'}")
     return lines
 
 
-def _told(counts: Counts, what: str = "changes") -> str:
-    parts = [f"{counts.changes} {what} of {counts.keys} keys read"]
+def _told(counts: Counts, what: str) -> str:
+    parts = [f"{counted(counts.changes, what)} of {counted(counts.keys, 'key')} read"]
     if counts.inserted is not None and counts.updated is not None:
-        parts.append(f"{counts.inserted} rows inserted, {counts.updated} updated")
+        parts.append(f"{counted(counts.inserted, 'row')} inserted, {counts.updated:,} updated")
     elif counts.written is not None:
-        parts.append(f"{counts.written} rows written")
+        parts.append(f"{counted(counts.written, 'row')} written")
     if counts.below_floor:
-        parts.append(f"{counts.below_floor} keys not inserted, at or below the floor of a purge")
+        parts.append(f"{counted(counts.below_floor, 'key')} not inserted, at or below the floor of a purge")
     if counts.disputed:
-        parts.append(f"{counts.disputed} changes share their position with another one of other content")
+        parts.append(f"{counted(counts.disputed, 'change')} at the position of another one of other content")
     return "; ".join(parts)

@@ -15,6 +15,7 @@ from onefold.names import TableId, check_names
 from onefold.settings import Settings
 from onefold.versions import in_order
 from onefold.view import UnifiedView, build_view, limit_faults
+from onefold.wording import counted
 
 
 @click.command()
@@ -184,7 +185,7 @@ def _warn(view: UnifiedView, leaves: bool) -> None:
     for warning in [*limit_faults(view), *size_warnings(view)]:
         say("yellow", f"Warning: {warning}")
     if view.leaves and leaves:
-        say("yellow", f"This view reads {len(view.leaves)} leaf views; print them with --ddl or --json.")
+        say("yellow", f"This view reads {counted(len(view.leaves), 'leaf view')}; print them with --ddl or --json.")
 
 
 def _echo_json(results: list[Any]) -> None:

@@ -158,19 +158,22 @@ class LocalDataproc:
 
 
 @contextlib.contextmanager
-def dataproc_emulator(environ: Mapping[str, str] | None = None, run: Run | None = None, at_once: int = 1) -> Iterator[str]:
-    """The stand-in on a free port; gives the value for DATAPROC_EMULATOR_HOST. Batches that run end with it.
+def dataproc_emulator(
+    environ: Mapping[str, str] | None = None, run: Run | None = None, at_once: int = 1, port: int = 0
+) -> Iterator[str]:
+    """The stand-in; gives the value for DATAPROC_EMULATOR_HOST. Batches that run end with it.
 
     Args:
         environ: what the jobs' environment has besides ours, as BIGQUERY_EMULATOR_HOST.
         run: what runs a batch in place of the local Spark.
         at_once: how many batches run at the same time; others are pending.
+        port: a free one without it.
     """
     dataproc = LocalDataproc(run or (lambda batch, cancelled: run_job(batch, cancelled, environ or {})), at_once)
     server = grpc.server(ThreadPoolExecutor(8, "dataproc"))
     for handlers in _handlers(dataproc):
         server.add_generic_rpc_handlers((handlers,))
-    port = server.add_insecure_port("127.0.0.1:0")
+    port = server.add_insecure_port(f"127.0.0.1:{port}")
     server.start()
     try:
         yield f"127.0.0.1:{port}"

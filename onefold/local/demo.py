@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import resources
-from types import FrameType
-from typing import IO, NoReturn
+from typing import IO
 
 from google.cloud import bigquery
 from rich.console import Console
@@ -23,11 +21,12 @@ from onefold.local.demo_batches import play_batches
 from onefold.local.emulator import DEFAULT_PROJECT, EmulatedWarehouse, emulator_client
 from onefold.local.events import send_event
 from onefold.local.java import java_hint
-from onefold.local.stack import bigquery_emulator, function_server, told_errors
+from onefold.local.stack import bigquery_emulator, ended_in_order, function_server, told_errors
 from onefold.names import TableId, quote, versioned_name
 from onefold.settings import Settings
 from onefold.show import show_changes, show_rows, show_sql
 from onefold.warehouse import StoredView
+from onefold.wording import counted
 
 DATASET = "shop"
 
@@ -65,7 +64,7 @@ def run_demo(console: Console) -> None:
     if hint:
         console.print(f"{hint}\nWithout it this demo ends before the batches.")
     console.print("Starting the embedded BigQuery and the real function [bold]refresh_view[/] ...")
-    with _ended_in_order(), _stack() as (client, url, log):
+    with ended_in_order(), _stack() as (client, url, log):
         demo = _Demo(console, client, url, log)
         demo.play("customer", CUSTOMER)
         history = json.loads(resources.files("onefold.local").joinpath("history.json").read_text("utf-8"))
@@ -75,25 +74,6 @@ def run_demo(console: Console) -> None:
             play_batches(console, client, os.environ["BIGQUERY_EMULATOR_HOST"], DATASET)
     console.print()
     console.rule("[bold]Done: nothing that landed was rewritten, every row is in its view")
-
-
-@contextmanager
-def _ended_in_order() -> Iterator[None]:
-    """A terminal that is closed, or a `kill`, ends the processes that were started, as Ctrl-C does."""
-    # Who ignores one, as nohup does, keeps ignoring it.
-    caught = [number for number in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(number) != signal.SIG_IGN]
-    before = {number: signal.signal(number, _exit) for number in caught}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-def _exit(number: int, _: FrameType | None) -> NoReturn:
-    # A second one must not break off what the first one began.
-    signal.signal(number, signal.SIG_IGN)
-    raise SystemExit(128 + number)
 
 
 @contextmanager
@@ -160,7 +140,7 @@ class _Demo:
             tuple(row) for row in _run(self._client, f"SELECT * FROM {view.id.quoted} ORDER BY 1")
         ]
         names = [f"{column.name}\n[dim]{column.type}[/]" for column in view.columns]
-        show_rows(self._console, f"{when}: {view.id.table}, {len(rows)} rows", names, rows)
+        show_rows(self._console, f"{when}: {view.id.table}, {counted(len(rows), 'row')}", names, rows)
 
 
 def land_version(client: bigquery.Client, base: TableId, version: DemoVersion) -> None:

@@ -25,18 +25,17 @@ from onefold.launching import Batches, follow
 from onefold.local.dataproc import dataproc_emulator
 from onefold.local.emulator import DEFAULT_PROJECT, EmulatedWarehouse
 from onefold.local.events import send_event
+from onefold.local.landing import land
 from onefold.local.stack import function_server, told_errors
-from onefold.names import TableId, quote
+from onefold.names import TableId
 from onefold.position import Position
 from onefold.show import show_rows
+from onefold.wording import counted
 from onefold.workload import Options, Row, Workload, make_workload
 
 TABLE = "account"
 OPTIONS = Options(operations=1000, key_changes=0.1, duplicates=0.1, shuffle=True)
-COLUMNS = {"id": "INT64", "name": "STRING", "amount": "INT64"}
-_METADATA_TYPE = (
-    "STRUCT<uuid STRING, source_timestamp INT64, change_sequence_number STRING, change_type STRING, sort_keys ARRAY<STRING>>"
-)
+COLUMNS = ("id", "name", "amount")
 _REGION = "europe-west1"
 _SETTINGS = {
     "ONEFOLD_BATCH_REGION": _REGION,
@@ -58,11 +57,12 @@ def play_batches(console: Console, client: bigquery.Client, host: str, dataset: 
     workload = make_workload(OPTIONS)
     console.print()
     console.rule("[bold]A change log becomes a table")
-    _land(client, TableId(DEFAULT_PROJECT, dataset, TABLE), workload)
-    rows = sum(len(changes) for changes in workload.changes.values())
+    (changes,) = workload.changes.values()
+    land(client, TableId(DEFAULT_PROJECT, dataset, TABLE), changes)
     console.print(
-        f"{OPTIONS.operations} operations at a source ({_counted(workload.counts)}) arrive as {rows} changes, "
-        f"in any order and some of them twice, in [bold]{TABLE}[/]. At the end the source has {len(workload.truth)} rows."
+        f"{OPTIONS.operations:,} operations at a source ({_counted(workload.counts)}) arrive as "
+        f"{counted(len(changes), 'change')}, in any order and some of them twice, in [bold]{TABLE}[/]. "
+        f"At the end the source has {counted(len(workload.truth), 'row')}."
     )
     with _launcher(host, dataset) as (batches, url, log):
         batching = _Batching(console, EmulatedWarehouse(client), batches, url, log, dataset)
@@ -76,7 +76,7 @@ def play_batches(console: Console, client: bigquery.Client, host: str, dataset: 
         if batching.base() != before:
             raise Rejected(f"{TABLE}_base is another one after both batches ran again")
         console.print(
-            f"\nRun again, both batches change nothing: {len(before)} rows, tombstones included, are as they were."
+            f"\nRun again, both batches change nothing: all {counted(len(before), 'row')}, tombstones too, are as they were."
         )
 
 
@@ -99,7 +99,9 @@ class _Batching:
                 "arguments": {"keys": ["id"], **window},
             }
         ).encode()
-        self.console.print(f"\n[bold]The {which}.[/] message: {message.decode()}", highlight=False, soft_wrap=True)
+        self.console.print(f"\n[bold]The {which}.[/]")
+        # Whatever its length, a message is one line, as it is sent.
+        self.console.print(f"message: {message.decode()}", highlight=False, soft_wrap=True)
         id_ = batch_id(parse_batch_request(message), send_event(self.url, message))
         with self.console.status("the batch runs ..."):
             ended = self._follow(id_)
@@ -151,16 +153,6 @@ def _launcher(host: str, dataset: str) -> Iterator[tuple[Batches, str, IO[bytes]
             yield batches, url, log
 
 
-def _land(client: bigquery.Client, table: TableId, workload: Workload) -> None:
-    """A change table as Datastream makes it, in one version."""
-    types = {**COLUMNS, METADATA: _METADATA_TYPE}
-    columns = ", ".join(f"{quote(name)} {type_}" for name, type_ in types.items())
-    client.query(f"CREATE TABLE {table.quoted} ({columns})").result()
-    for changes in workload.changes.values():
-        if failed := client.insert_rows_json(str(table), changes):
-            raise Rejected(f"{table}: {failed[0]}")
-
-
 def _middle(workload: Workload) -> str:
     """The sequence in the middle of all, as the source wrote it."""
     sequences = {change[METADATA]["change_sequence_number"] for changes in workload.changes.values() for change in changes}
@@ -168,4 +160,4 @@ def _middle(workload: Workload) -> str:
 
 
 def _counted(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{count} {kind}s" for kind, count in counts.items() if count)
+    return ", ".join(counted(count, kind) for kind, count in counts.items() if count)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -10,19 +11,23 @@ import tempfile
 import threading
 from collections.abc import Mapping
 from pathlib import Path
-from typing import IO
 
 from google.cloud import dataproc_v1
 
 from onefold.batches import DRIVER_ENVIRONMENT
 from onefold.errors import Rejected
-from onefold.local.stack import told_errors
 
 ROOT = Path(__file__).resolve().parents[2]
 JOBS = ROOT / "spark_jobs"
 MASTER = "local[2]"
 
 _LOOK = 0.1
+_MOST_LINES = 10
+# What Java, Spark and Python put around the words of the job: records of logs, frames of traces, hints, progress.
+_NOISE = re.compile(
+    r"\s|\d\d[:/]\d\d[:/]\d\d |\[Stage |Caused by: |Traceback |WARNING: |Picked up |"
+    r"Using Spark's |Setting default log level|To adjust logging level"
+)
 _END_SECONDS = 10.0
 # What a laptop wants, and properties of a batch may overrule.
 _DEFAULTS = {"spark.ui.enabled": "false", "spark.driver.memory": "1g", "spark.sql.shuffle.partitions": "4"}
@@ -31,15 +36,23 @@ _DEFAULTS = {"spark.ui.enabled": "false", "spark.driver.memory": "1g", "spark.sq
 def run_job(
     batch: dataproc_v1.Batch, cancelled: threading.Event, environ: Mapping[str, str], jobs: Path = JOBS
 ) -> str | None:
-    """Run the job that the batch's main file names; None where it succeeds, else the end of what it printed."""
+    """Run the job that the batch's main file names; None where it succeeds, else its last words, and where its log is."""
     script = job_file(batch.pyspark_batch.main_python_file_uri, jobs)
     command = [sys.executable, str(script), *batch.pyspark_batch.args]
-    with tempfile.TemporaryFile() as log, tempfile.TemporaryDirectory() as folder:
+    with (
+        tempfile.NamedTemporaryFile(prefix=f"onefold_{script.stem}_", suffix=".log", delete=False) as log,
+        tempfile.TemporaryDirectory() as folder,
+    ):
         process = subprocess.Popen(  # noqa: S603
             command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=folder, env=_environ(batch, environ)
         )
         code = _wait(process, cancelled)
-        return None if code == 0 else _message(script, code, log)
+    printed = Path(log.name)
+    if code != 0:
+        words = last_words(printed.read_text(errors="replace"))
+        return f"{script.name} ended with exit code {code}:\n{words}\nIts whole log: {printed}"
+    printed.unlink()
+    return None
 
 
 def job_file(uri: str, jobs: Path) -> Path:
@@ -87,5 +100,8 @@ def _wait(process: subprocess.Popen[bytes], cancelled: threading.Event) -> int:
     return process.wait()
 
 
-def _message(script: Path, code: int, log: IO[bytes]) -> str:
-    return f"{script.name} ended with exit code {code}:\n{told_errors(log)}"
+def last_words(log: str) -> str:
+    """The last lines that the job itself printed, among all that is printed around it; any lines where there are none."""
+    lines = [line for line in re.split(r"[\r\n]+", log) if line.strip()]
+    own = [line for line in lines if not _NOISE.match(line)]
+    return "\n".join((own or lines)[-_MOST_LINES:])

@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import re
+import signal
 import socket
 import subprocess
 import sys
@@ -13,7 +14,8 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import IO
+from types import FrameType
+from typing import IO, NoReturn
 
 import requests
 
@@ -31,17 +33,20 @@ _FAULTY = frozenset({"WARNING", "ERROR", "CRITICAL"})
 
 
 @contextlib.contextmanager
-def bigquery_emulator(project: str = DEFAULT_PROJECT, storage_port: int | None = None) -> Iterator[str]:
-    """The emulator on a free port, with nothing in it; gives the value for BIGQUERY_EMULATOR_HOST.
+def bigquery_emulator(
+    project: str = DEFAULT_PROJECT, storage_port: int | None = None, port: int | None = None
+) -> Iterator[str]:
+    """The emulator with nothing in it; gives the value for BIGQUERY_EMULATOR_HOST.
 
     Args:
         storage_port: where it serves the Storage API over gRPC; a free port without one.
+        port: a free one without it.
     """
     import duckdb_extensions
 
     # DuckDB would download its spatial extension, without which the emulator does not start; a package ships it.
     duckdb_extensions.import_extension("spatial")
-    rest, grpc = free_port(), storage_port or free_port()
+    rest, grpc = port or free_port(), storage_port or free_port()
     command = [sys.executable, "-m", "bqemulator", "start", "--rest-port", str(rest), "--grpc-port", str(grpc)]
     with _process([*command, "--project", project, "--log-level", "error"], {}, f"http://127.0.0.1:{rest}/"):
         yield f"http://127.0.0.1:{rest}"
@@ -75,6 +80,25 @@ def functions_source() -> Path:
             f"{source} is missing: the demo serves the function of a checkout; clone the project and run it there"
         )
     return source
+
+
+@contextlib.contextmanager
+def ended_in_order() -> Iterator[None]:
+    """A terminal that is closed, or a `kill`, ends the processes that were started, as Ctrl-C does."""
+    # Who ignores one, as nohup does, keeps ignoring it.
+    caught = [number for number in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(number) != signal.SIG_IGN]
+    before = {number: signal.signal(number, _exit) for number in caught}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _exit(number: int, _: FrameType | None) -> NoReturn:
+    # A second one must not break off what the first one began.
+    signal.signal(number, signal.SIG_IGN)
+    raise SystemExit(128 + number)
 
 
 def told_errors(log: IO[bytes]) -> str:

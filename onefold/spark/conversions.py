@@ -10,14 +10,13 @@ from __future__ import annotations
 from pyspark.sql import Column as Value
 from pyspark.sql import functions as F  # noqa: N812
 
-from onefold.conversions import free_name
 from onefold.errors import SchemaConflict
 from onefold.joins import is_at_or_below
-from onefold.names import fold_case, quote
+from onefold.names import fold_case
 from onefold.spark.json_texts import json_text
 from onefold.spark.texts import text
-from onefold.spark.types import held, holds_text, text_type
-from onefold.types import JSON, STRING, Array, Field, Scalar, Struct, Type, render_type
+from onefold.spark.types import held
+from onefold.types import JSON, STRING, Array, Field, Scalar, Struct, Type
 
 _GEOGRAPHY = Scalar("GEOGRAPHY")
 
@@ -46,32 +45,6 @@ def convert(x: Value, source: Type, target: Type) -> Value:
     if not can_convert(source, target):
         raise SchemaConflict(f"{source} to {target}: only BigQuery converts this; read it from a table of BigQuery")
     return _convert(x, source, target)
-
-
-def unstage_sql(x: str, type_: Type, depth: int = 1) -> str:
-    """The GoogleSQL expression of the type for a staged value `x`, which is of the type's `text_type`."""
-    if not holds_text(type_):
-        return x
-    match type_:
-        case Array(element):
-            staged = text_type(element)
-            e, o = free_name("e", depth, staged), free_name("o", depth, staged)
-            value = unstage_sql(e, element, depth + 1)
-            return f"ARRAY(SELECT {value} FROM UNNEST({x}) AS {e} WITH OFFSET AS {o} ORDER BY {o})"
-        case Struct(fields):
-            values = (
-                f"{unstage_sql(f'{x}.{quote(field.name)}', field.type, depth)} AS {quote(field.name)}" for field in fields
-            )
-            return f"IF({x} IS NULL, NULL, STRUCT({', '.join(values)}))"
-        case _:
-            return _FROM_TEXT.get(str(type_), f"CAST({{x}} AS {render_type(type_)})").format(x=x)
-
-
-_FROM_TEXT = {
-    # The text is BigQuery's own: rounding changes nothing in it, and anything else would refuse some of its numbers.
-    "JSON": "PARSE_JSON({x}, wide_number_mode => 'round')",
-    "GEOGRAPHY": "ST_GEOGFROMTEXT({x})",
-}
 
 
 def _convert(x: Value, source: Type, target: Type) -> Value:

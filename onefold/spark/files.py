@@ -18,6 +18,7 @@ from onefold.names import fold_case
 from onefold.spark.changes import Landed
 from onefold.spark.expressions import named
 from onefold.spark.filesystem import Entry, Folder
+from onefold.spark.malformed import malformed_line
 from onefold.spark.types import columns_of, normalized
 
 _KINDS = {".parquet": "parquet", ".jsonl": "json", ".json": "json", ".ndjson": "json"}
@@ -58,6 +59,10 @@ def read_folder(spark: SparkSession, uri: str, wanted: Sequence[str] = ()) -> La
                 _reader(spark).option("mergeSchema", "true").parquet(uri) if kind == "parquet" else _read_json(spark, uri)
             )
             empty = _empty_columns(spark, uri, frame, wanted) if kind == "json" else frozenset()
+    except InvalidInput as error:
+        if kind == "json" and (line := malformed_line(_reader(spark), uri)):
+            raise InvalidInput(f"{line}: not JSON") from error
+        raise
     except PySparkException as error:
         raise InvalidInput(f"{uri} cannot be read: {_first_line(error)}") from error
     return in_held_form(uri, frame, empty)

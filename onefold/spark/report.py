@@ -7,6 +7,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal
 
+from onefold.planning import BROUGHT_UP, BroughtUp
+from onefold.wording import counted
+
 BaseWas = Literal["read", "absent", "missing", "ignored", "merged"]
 
 
@@ -22,6 +25,7 @@ class Report:
     disputed: changes that share their position with another one of other content; the digest of the row decided.
     without_sequence: changes that named no place in the source's log, and so are older than all that do.
     base_rows, rows: rows of the old and the new base, tombstones included. live: those of the new one that are not deleted.
+    brought_up: what was done to a base in BigQuery before the merge.
     already: whether an earlier job did all this. window: how it was understood.
     """
 
@@ -40,6 +44,7 @@ class Report:
     base_rows: int = 0
     rows: int = 0
     live: int = 0
+    brought_up: BroughtUp | None = None
     already: bool = False
     window: str = ""
     columns: dict[str, str] = field(default_factory=dict)
@@ -59,28 +64,37 @@ class Report:
         return before + window + (self._summary_of_merge() if self.base == "merged" else self._summary_of_output())
 
     def _summary_of_merge(self) -> str:
+        brought_up = f"; the base was {BROUGHT_UP[self.brought_up]}" if self.brought_up else ""
         return "\n".join(
             (
-                f"{self.changes:,} changes of {self.keys:,} keys, merged into the base",
-                f"{self.inserted:,} rows inserted, {self.updated:,} updated; {self.below_floor:,} keys below the floor",
-                f"{self.disputed:,} changes of a disputed position, {self.without_sequence:,} without a sequence",
+                f"{self._read}, merged into the base{brought_up}",
+                f"{counted(self.inserted, 'row')} inserted, {self.updated:,} updated; "
+                f"{counted(self.below_floor, 'key')} below the floor",
+                self._doubtful,
             )
         )
 
     def _summary_of_output(self) -> str:
         base = {
-            "read": f"a base of {self.base_rows:,} rows",
+            "read": f"a base of {counted(self.base_rows, 'row')}",
             "absent": "no base: an empty one",
             "missing": "WARNING: the base is not there: an empty one",
             "ignored": "the base was not read: rebuilt from the changes alone",
         }[self.base]
         return "\n".join(
             (
-                f"{self.changes:,} changes of {self.keys:,} keys; {base}",
-                f"{self.inserted:,} inserted, {self.updated:,} updated, {self.deleted:,} deleted, "
-                f"{self.tombstones:,} deletions of what was not there",
-                f"{self.repeated:,} keys as they were, {self.lost:,} keys newer in the base; "
-                f"{self.disputed:,} changes of a disputed position, {self.without_sequence:,} without a sequence",
-                f"{self.live:,} rows, and {self.rows - self.live:,} tombstones",
+                f"{self._read}; {base}",
+                f"{counted(self.inserted, 'row')} inserted, {self.updated:,} updated, {self.deleted:,} deleted; "
+                f"{counted(self.tombstones, 'key')} deleted that had no row",
+                f"{counted(self.repeated, 'key')} merged before, {self.lost:,} newer in the base; {self._doubtful}",
+                f"the new base: {counted(self.live, 'row')}, and {counted(self.rows - self.live, 'tombstone')}",
             )
         )
+
+    @property
+    def _read(self) -> str:
+        return f"{counted(self.changes, 'change')} of {counted(self.keys, 'key')}"
+
+    @property
+    def _doubtful(self) -> str:
+        return f"{counted(self.disputed, 'change')} of a disputed position, {self.without_sequence:,} without a sequence"

@@ -9,8 +9,7 @@ from dataclasses import dataclass, replace
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
-from onefold.bigquery import BigQueryWarehouse
-from onefold.bigquery import _translated as translated
+from onefold.bigquery import BigQueryWarehouse, no_table, translated
 from onefold.compare import FINDING_COLUMNS
 from onefold.errors import InvalidInput, NothingFound
 from onefold.names import TableId
@@ -103,9 +102,7 @@ class TablesOfBigQuery:
         if columns is None:
             view = self._warehouse.get_view(id_)
             if view is None:
-                raise NothingFound(
-                    f"there is no table or view {id_}; of a versioned table, name the unified or the current view"
-                )
+                raise NothingFound(no_table(id_))
             columns, id_ = view.columns, self._copied(id_)
         rows = self._tables.read(id_, columns)
         return Opened(Side(rows.frame, rows.columns), TABLE)

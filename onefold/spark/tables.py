@@ -25,7 +25,7 @@ from google.cloud import bigquery
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
-from onefold.bigquery import _translated as translated
+from onefold.bigquery import translated
 from onefold.bigquery_schema import type_string
 from onefold.conversions import UTC as UTC_ZONE
 from onefold.conversions import convert

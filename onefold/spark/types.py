@@ -71,11 +71,6 @@ def is_held_as_text(type_: Type) -> bool:
     return isinstance(type_, Range) or (isinstance(type_, Scalar) and type_.name not in _HELD)
 
 
-def holds_text(type_: Type) -> bool:
-    """The same of the type or of anything within it."""
-    return text_type(type_) != type_
-
-
 def text_type(type_: Type) -> Type:
     """The type as which BigQuery has to deliver a value, so that Spark can hold it."""
     match type_:

@@ -1,0 +1,142 @@
+"""`onefold capture`: its options, what it refuses before it reads anything, and its end."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command_line import Run
+from emulator import EmulatedDataset
+from mariadb import MariaDb, SourceDatabase
+from test_docs import ROOT, events
+
+from onefold.capture.checkpoint import Reached
+from onefold.capture.gtids import read_executed
+from onefold.capture.log_events import Place
+from onefold.cli.capturing import address_of, capture, options_from, server_id
+from onefold.errors import InvalidInput
+
+PLACES = ("--source", "shop-db", "--dataset", "shop", "--checkpoint", "state")
+
+
+def parsed(*arguments: str) -> dict[str, Any]:
+    """The options as the command has them."""
+    address = ("--host", "db", "--user", "reader")
+    return capture.make_context("capture", [*address, *PLACES, *arguments]).params
+
+
+def test_the_password_comes_from_the_environment_or_from_a_file(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("from the file\n")
+    environ = {"ONEFOLD_SOURCE_PASSWORD": "from the environment"}
+    assert address_of(parsed(), environ).password == "from the environment"
+    assert address_of(parsed("--password-file", str(tmp_path / "secret")), environ).password == "from the file"
+    assert "from" not in repr(address_of(parsed(), environ))
+
+
+def test_all_faults_of_an_address_are_told(tmp_path: Path) -> None:
+    (tmp_path / "key").touch()
+    with pytest.raises(InvalidInput) as refused:
+        address_of(parsed("--tls-key", str(tmp_path / "key"), "--tls-any-name"), {})
+    assert len(refused.value.faults) == 3
+
+
+@pytest.mark.parametrize(
+    ("flags", "tls"),
+    [
+        ((), {}),
+        (("--tls-ca",), {"ssl_verify_cert": True, "ssl_verify_identity": True}),
+        (("--tls-ca", "--tls-any-name"), {"ssl_verify_cert": True, "ssl_verify_identity": False}),
+    ],
+)
+def test_tls_proves_the_source_where_somebody_vouches_for_it(
+    tmp_path: Path, flags: tuple[str, ...], tls: dict[str, Any]
+) -> None:
+    file = tmp_path / "ca.pem"
+    file.touch()
+    arguments = [part for flag in flags for part in ((flag, str(file)) if flag == "--tls-ca" else (flag,))]
+    address = address_of(parsed(*arguments), {"ONEFOLD_SOURCE_PASSWORD": ""})
+    assert dict(address.tls) == ({"ssl_ca": str(file), **tls} if tls else {})
+
+
+@pytest.mark.parametrize(
+    ("arguments", "start"),
+    [
+        ((), None),
+        (("--start", "mysql-bin.000123:4"), Reached(Place(1, "mysql-bin.000123", 4))),
+        (("--gtid", "0-1-5"), Reached(executed=read_executed("0-1-5"))),
+    ],
+)
+def test_where_to_begin(arguments: tuple[str, ...], start: Reached | None) -> None:
+    assert options_from(parsed(*arguments)).start == start
+
+
+@pytest.mark.parametrize(
+    ("arguments", "fault"),
+    [
+        (("--start", "mysql-bin.000123"), "write FILE:OFFSET"),
+        (("--start", "log:4"), "is no file of a binary log"),
+        (("--gtid", "x"), "is no set of GTIDs"),
+        (("--gtid", "0-1-5", "--start", "b.1:4"), "name one"),
+        (("--source", " "), "--source is empty"),
+    ],
+)
+def test_a_start_that_is_none_is_refused(arguments: tuple[str, ...], fault: str) -> None:
+    with pytest.raises(InvalidInput, match=fault):
+        options_from(parsed(*arguments))
+
+
+def test_each_source_has_a_number_of_its_own_that_nobody_gives_by_hand() -> None:
+    numbers = {server_id(f"shop{number}") for number in range(100)}
+    assert len(numbers) == 100
+    assert all(1 << 31 <= number < 1 << 32 for number in numbers)
+    assert server_id("shop1") == server_id("shop1")
+
+
+def command(source: SourceDatabase, *arguments: str) -> tuple[str, ...]:
+    address = ("capture", "--host", "127.0.0.1", "--port", str(source.server.port), "--user", "root")
+    return (*address, "--include", source.name, *arguments)
+
+
+@pytest.fixture(autouse=True)
+def password(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ONEFOLD_SOURCE_PASSWORD", "")
+
+
+@pytest.mark.usefixtures("dataset")
+def test_what_the_source_lacks_is_told_before_anything_is_read(source: SourceDatabase, run: Run, tmp_path: Path) -> None:
+    source.run(
+        "CREATE TABLE t (a INT COMMENT 'x', `b c` INT, `b-c` INT)", "CREATE TABLE u (t VARCHAR(3) CHARACTER SET swe7)"
+    )
+    done = run(*command(source, *PLACES, "--once"))
+    assert done.code == 1
+    assert "swe7" in done.err
+    assert not (tmp_path / "state" / "checkpoint.json").exists()
+    source.run("DROP TABLE u")
+    assert "the columns 'b c' and 'b-c' would both be b_c" in run(*command(source, *PLACES, "--once")).err
+
+
+def test_with_nothing_to_read_it_ends_at_once(
+    source: SourceDatabase, dataset: EmulatedDataset, run: Run, tmp_path: Path
+) -> None:
+    places = ("--source", "shop-db", "--dataset", dataset.name, "--checkpoint", "state")
+    assert run(*command(source, *places, "--once")).code == 0
+    assert (tmp_path / "state" / "checkpoint.json").exists()
+    other = run(*command(source, *places, "--once", "--source", "other"))
+    assert (other.code, "the checkpoint is of the source 'shop-db', not of 'other'" in other.err) == (1, True)
+
+
+@pytest.mark.usefixtures("dataset")
+def test_a_server_that_is_not_there_is_an_error(mariadb: MariaDb, run: Run) -> None:
+    assert mariadb.port != 9
+    done = run("capture", "--host", "127.0.0.1", "--port", 9, "--user", "root", *PLACES, "--once")
+    assert (done.code, "the source does not answer" in done.err) == (1, True)
+
+
+def test_every_event_of_its_log_is_described() -> None:
+    page = (ROOT / "docs" / "capture-run.md").read_text()
+    folder = ROOT / "onefold" / "capture"
+    found = set().union(*(events(path) for path in folder.glob("*.py"))) | {"table_truncated", "table_dropped"}
+    assert len(found) >= 14
+    for event in found:
+        assert f"`{event}`" in page, f"describe the event {event} in docs/capture-run.md"
