@@ -55,6 +55,8 @@ class MariaDb:
 
     def start(self) -> None:
         places = [f"--datadir={self._data}", f"--socket={self.folder / 'socket'}", f"--pid-file={self.folder / 'pid'}"]
+        # Not /tmp: a server that starts clears away the temporary tables of others there.
+        places.append(f"--tmpdir={self.folder}")
         with (self.folder / "log").open("ab") as log:
             self._process = subprocess.Popen(
                 [

@@ -120,8 +120,10 @@ class MortalWarehouse(EmulatedWarehouse):
         super().__init__(warehouse._client)
         self._left = writes
 
-    def create_table(self, id_: TableId, columns: Sequence[Column], clustering: Sequence[str] = ()) -> None:
-        super().create_table(id_, columns, clustering)
+    def create_table(
+        self, id_: TableId, columns: Sequence[Column], clustering: Sequence[str] = (), partition: str | None = None
+    ) -> None:
+        super().create_table(id_, columns, clustering, partition)
         self._write()
 
     def add_columns(self, id_: TableId, columns: Sequence[Column]) -> None:

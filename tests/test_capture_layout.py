@@ -8,7 +8,7 @@ from test_layout import imports
 
 FOLDER = Path(__file__).resolve().parents[1] / "onefold" / "capture"
 CLIENTS = {"pymysql", "pymysqlreplication"}
-ADAPTERS = {"server", "binlog", "information_schema", "server_checks"}
+ADAPTERS = {"server", "binlog", "information_schema", "server_checks", "vantage", "snapshot", "source"}
 
 
 def test_only_the_adapters_import_a_client() -> None:

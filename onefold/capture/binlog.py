@@ -24,7 +24,7 @@ from onefold.errors import NothingFound, Rejected, TryAgain
 
 _NO_SUCH_PLACE = 1236
 _DENIED = (1044, 1045, 1142, 1227)
-_HEARTBEAT_SECONDS = 5
+_HEARTBEAT_SECONDS = 1
 _CONNECTIONS = 2
 """What one reader opens: for the log, and for questions."""
 _EVENTS = (

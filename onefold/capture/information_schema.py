@@ -73,7 +73,9 @@ def structure_of(connection: pymysql.Connection, name: TableName) -> Structure |
 
 
 def _read(connection: pymysql.Connection, condition: str, values: tuple[str, ...]) -> dict[TableName, Structure]:
-    columns = query(connection, _COLUMNS.format(condition=condition), values)
+    # Said of both tables of the join: MariaDB opens all tables of the server where it is not told which.
+    of_both = f"{condition} AND {condition.replace('c.', 't.')}"
+    columns = query(connection, _COLUMNS.format(condition=of_both), (*values, *values))
     keys = query(connection, _KEYS.format(condition=condition), values)
     return structures_of(columns, keys)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from onefold.capture.log_events import Committed, Idle, LogEvent, Place, RowsChanged, Statement
+from onefold.capture.log_events import Committed, FileBegun, Idle, LogEvent, Place, RowsChanged, Statement
 from onefold.capture.patterns import Patterns
 from onefold.capture.row_image import read_rows, settled
 from onefold.capture.structure import Structure
@@ -30,6 +30,9 @@ _CHECKSUM = 4
 _IGNORABLE = 0x80
 _STANDALONE = 1
 _NO_TABLE = 0xFFFFFF
+_LOAD_HEADER = 26
+_FIRST_EVENT = 4
+"""The place of a file's first event."""
 _WRAP = 1 << 32
 _KNOWN_STRUCTURES = 10_000
 
@@ -83,13 +86,14 @@ class LogDecoder:
         elif kind == _QUERY:
             yield from self._query(event, place)
         elif kind == _EXECUTE_LOAD:
-            yield Statement(place, event.timestamp, "", "LOAD DATA")
+            yield self._load(event, place)
         elif kind in (_XID, _XA_PREPARE):
             yield self._committed(event)
         elif kind in (_HEARTBEAT, _HEARTBEAT_2):
-            yield Idle()
+            yield Idle(self._place(self._end) if event.end and not self._in_transaction else None)
         elif kind == _FORMAT:
             self._checksum = _CHECKSUM if event.parsed.checksum_algorithm == 1 else 0
+            yield self._begun(event)
         elif kind in (_GTID, _MARIADB_GTID):
             self._gtid = event.parsed.gtid
             # MariaDB writes no BEGIN; MySQL does.
@@ -179,6 +183,19 @@ class LogDecoder:
         yield Statement(place, event.timestamp, event.parsed.schema.decode(), text)
         if not self._in_transaction:
             yield self._committed(event)
+
+    def _load(self, event: RawEvent, place: Place) -> Statement:
+        """As a query, but for the place of the file within it, which comes before the session's settings."""
+        body = self._body(event)
+        at = _LOAD_HEADER + int.from_bytes(body[11:13], "little")
+        database, text = body[at : at + body[8]], body[at + body[8] + 1 :]
+        return Statement(place, event.timestamp, database.decode(), text.decode(errors="replace"))
+
+    def _begun(self, event: RawEvent) -> FileBegun:
+        """The header keeps the time and the server, and the body the server's version, wherever reading starts."""
+        server = int.from_bytes(event.packet[6:10], "little")
+        version = self._body(event)[2:52].rstrip(b"\0").decode(errors="replace")
+        return FileBegun(self._place(_FIRST_EVENT), f"{event.timestamp}/{server}/{version}")
 
     def _committed(self, event: RawEvent) -> Committed:
         self._in_transaction = False

@@ -74,8 +74,21 @@ class Committed:
 
 
 @dataclass(frozen=True)
+class FileBegun:
+    """A file of the log is read from here on: the next one, or the one within which reading started."""
+
+    place: Place
+    """The file's beginning."""
+    fingerprint: str
+    """When and by which server it was begun: another file of the same name has another one."""
+
+
+@dataclass(frozen=True)
 class Idle:
     """The server had nothing to say for a while: all of its log has been read."""
 
+    place: Place | None = None
+    """Its end, where the server told it."""
 
-LogEvent = RowsChanged | Statement | Committed | Idle
+
+LogEvent = RowsChanged | Statement | Committed | FileBegun | Idle

@@ -9,9 +9,11 @@ from typing import Any
 import pymysql
 
 from onefold.capture.table_map import Dialect
+from onefold.errors import Rejected
 
 # Text in one character set, times in UTC, identifiers in backticks, CHAR without the blanks that fill it up.
 _SESSION = "SET NAMES utf8mb4, time_zone = '+00:00', sql_mode = ''"
+_NO_SUCH_STATEMENT = 1064
 _CONNECT_SECONDS = 10
 _READ_SECONDS = 60
 """Longer than the server keeps silent: it is asked for a sign of life more often."""
@@ -49,13 +51,26 @@ def connect(address: Address) -> pymysql.Connection:
 
 def query(connection: pymysql.Connection, sql: str, values: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     with connection.cursor() as cursor:
-        cursor.execute(sql, values)
+        cursor.execute(sql, values or None)  # without values, a name may hold a %
         return list(cursor.fetchall())
 
 
 def variables(connection: pymysql.Connection) -> dict[str, str]:
     """The server's settings, by lower-case name."""
     return {name.lower(): value for name, value in query(connection, "SHOW GLOBAL VARIABLES")}
+
+
+def log_status(connection: pymysql.Connection) -> tuple[Any, ...]:
+    """File, offset, two lists of databases, and MySQL's executed set. The older name of the statement is gone since 8.4."""
+    try:
+        rows = query(connection, "SHOW MASTER STATUS")
+    except pymysql.err.ProgrammingError as error:
+        if error.args[0] != _NO_SUCH_STATEMENT:
+            raise
+        rows = query(connection, "SHOW BINARY LOG STATUS")
+    if not rows:
+        raise Rejected("the source writes no log: see that log_bin is set, and restart it")
+    return rows[0]
 
 
 def dialect(connection: pymysql.Connection) -> Dialect:

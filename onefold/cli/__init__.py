@@ -1,6 +1,6 @@
 """The command line. Every command is a thin call into the library.
 
-Exit codes: 0 nothing to do, or done; 1 an error, wrong usage included; 2 there are changes to make.
+Exit codes: 0 nothing to do, the same, or done; 1 an error, wrong usage included; 2 changes to make, or differences.
 """
 
 from __future__ import annotations
@@ -15,11 +15,13 @@ import click
 from rich.console import Console
 
 from onefold import __version__
-from onefold.cli import batches, changes, comparing, merging, views
+from onefold.cli import batches, capturing, changes, comparing, merging, views
 from onefold.cli.common import ERROR, OK, say
 from onefold.errors import OnefoldError
 
-EPILOG = "Exit codes: 0 nothing to do, or done; 1 an error, wrong usage included; 2 there are changes to make."
+EPILOG = (
+    "Exit codes: 0 nothing to do, the same, or done; 1 an error, wrong usage included; 2 changes to make, or differences."
+)
 
 
 @click.group(epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
@@ -50,6 +52,7 @@ for command in (
     changes.workload,
     comparing.compare,
     batches.batch,
+    capturing.capture,
 ):
     cli.add_command(command)
 

@@ -1,0 +1,141 @@
+"""New versions: the table is created, then announced, both before the first row of the version is on its way.
+
+Both are repeated at every start, for every version that is met: a table that is there stays as it is, and a message is a
+hint. So nothing needs to be remembered.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+from onefold.capture.columns import VersionedTable, versioned_table
+from onefold.capture.stopping import Stop
+from onefold.capture.structure import Structure
+from onefold.changelog import LANDED_AT
+from onefold.errors import SchemaConflict, TryAgain
+from onefold.events import table_message
+from onefold.log import log
+from onefold.names import TableId, fold_case
+from onefold.pubsub import Message, Publisher
+from onefold.versions import Column
+from onefold.warehouse import StoredTable
+
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0
+
+Result = TypeVar("Result")
+
+
+class TableWarehouse(Protocol):
+    """What announcing needs of a warehouse."""
+
+    project: str
+
+    def read_table(self, id_: TableId) -> StoredTable | None: ...
+
+    def create_table(
+        self, id_: TableId, columns: Sequence[Column], clustering: Sequence[str] = (), partition: str | None = None
+    ) -> None: ...
+
+
+@dataclass(frozen=True)
+class Target:
+    """Where rows are to land, and who is told of a new table."""
+
+    warehouse: TableWarehouse
+    publisher: Publisher
+    dataset: str
+    topic: str
+    """For new tables."""
+
+
+class Announcer:
+    """Knows which versions this process has announced. Several threads may ask at once."""
+
+    def __init__(self, target: Target, stop: Stop) -> None:
+        self._target = target
+        self._stop = stop
+        self._lock = threading.Lock()
+        self._known: dict[Structure, VersionedTable] = {}
+
+    def table(self, structure: Structure) -> VersionedTable:
+        """The versioned table of a structure, which is there and announced when this returns.
+
+        Raises:
+            SchemaConflict: columns with one name, or another table of that name.
+            NothingFound, Rejected: the dataset or the topic is not there.
+            Stopped: the end came first.
+        """
+        with self._lock:
+            if structure not in self._known:
+                table = versioned_table(structure)
+                if table not in self._known.values():
+                    announce(self._target, table, self._stop)
+                self._known[structure] = table
+            return self._known[structure]
+
+
+def announce(target: Target, table: VersionedTable, stop: Stop) -> None:
+    """Create the table where it is not there, and say so."""
+    id_ = TableId(target.warehouse.project, target.dataset, table.name)
+    for renamed in table.renamed:
+        log(
+            "WARNING",
+            f"{table.table}: the column {renamed.source!r} is {renamed.column} in BigQuery",
+            event="column_renamed",
+            table=table.table,
+            version=table.version,
+            source_column=renamed.source,
+            column=renamed.column,
+        )
+    again_and_again(lambda: _create(target.warehouse, id_, table), stop)
+    message = Message(table_message(target.dataset, table.table, table.version))
+    again_and_again(lambda: target.publisher.publish(target.topic, [message]), stop)
+    log(
+        "NOTICE",
+        f"{target.dataset}.{table.name} is there and announced",
+        event="table_announced",
+        dataset=target.dataset,
+        table=table.table,
+        version=table.version,
+        columns=len(table.columns),
+        primary_key=list(table.primary_key),
+    )
+
+
+def again_and_again(work: Callable[[], Result], stop: Stop) -> Result:
+    """What work gives, as soon as it does: nothing goes on without it. Raises Stopped."""
+    pause = _FIRST_PAUSE
+    while True:
+        stop.check()
+        try:
+            return work()
+        except TryAgain as error:
+            log("WARNING", f"tried again: {error}", event="try_again", reason=str(error))
+        stop.pause(pause)
+        pause = min(2 * pause, _LONGEST_PAUSE)
+
+
+def table_faults(id_: TableId, wanted: Sequence[Column], found: Sequence[Column]) -> Iterator[str]:
+    """What keeps a table from taking the rows: columns that people added to it do not."""
+    types = {fold_case(column.name): column.type for column in found}
+    for column in wanted:
+        type_ = types.get(fold_case(column.name))
+        if type_ is None:
+            yield f"{id_} has no column {column.name}"
+        elif type_ != column.type:
+            yield f"{id_}: {column.name} is {type_}, not {column.type}"
+
+
+def _create(warehouse: TableWarehouse, id_: TableId, table: VersionedTable) -> None:
+    found = warehouse.read_table(id_)
+    if found is None:
+        warehouse.create_table(id_, table.columns, table.clustering, LANDED_AT)
+        found = warehouse.read_table(id_)
+    if found is None:
+        raise TryAgain(f"{id_} was created, but does not show yet")
+    faults = list(table_faults(id_, table.columns, found.columns))
+    if faults:
+        raise SchemaConflict([*faults, f"{id_} is not the table of this version: rename it, and start again"])

@@ -1,0 +1,101 @@
+"""Foreign keys by which a change of one table changes rows of another: InnoDB does so below the log, without a trace."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from onefold.capture.information_schema import TableName
+from onefold.capture.log_events import RowsChanged
+from onefold.capture.patterns import Patterns
+from onefold.capture.server import query
+
+_ACTS = ("CASCADE", "SET NULL", "SET DEFAULT")
+_QUERY = """
+SELECT k.TABLE_SCHEMA, k.TABLE_NAME, k.REFERENCED_TABLE_SCHEMA, k.REFERENCED_TABLE_NAME, k.REFERENCED_COLUMN_NAME,
+  r.DELETE_RULE, r.UPDATE_RULE
+FROM information_schema.KEY_COLUMN_USAGE AS k
+JOIN information_schema.REFERENTIAL_CONSTRAINTS AS r
+  ON r.CONSTRAINT_SCHEMA = k.CONSTRAINT_SCHEMA AND r.CONSTRAINT_NAME = k.CONSTRAINT_NAME AND r.TABLE_NAME = k.TABLE_NAME
+WHERE k.REFERENCED_TABLE_NAME IS NOT NULL
+"""
+
+
+@dataclass(frozen=True)
+class _Link:
+    """What a table's change does to another one."""
+
+    child: TableName
+    column: str
+    """Of the parent: the child follows its value."""
+    on_delete: bool
+    on_update: bool
+
+
+@dataclass(frozen=True)
+class Cascades:
+    """By parent. Empty as a rule."""
+
+    links: Mapping[TableName, tuple[_Link, ...]] = field(default_factory=dict)
+    watched: frozenset[TableName] = frozenset()
+    """Parents of captured tables, whose changes have to be read even where they are not captured themselves."""
+
+    def changed_by(self, event: RowsChanged) -> frozenset[TableName]:
+        """The tables whose rows an event may have changed without a trace."""
+        links = self.links.get(TableName(event.database, event.structure.table))
+        if not links:
+            return frozenset()
+        hit = (link.child for link in links if (event.before and not event.after and link.on_delete) or _moves(link, event))
+        return frozenset(self._and_below(hit))
+
+    def _and_below(self, children: Iterable[TableName]) -> set[TableName]:
+        """With the tables that follow them in turn."""
+        found: set[TableName] = set()
+        left = list(children)
+        while left:
+            table = left.pop()
+            if table not in found:
+                found.add(table)
+                left += [link.child for link in self.links.get(table, ())]
+        return found
+
+
+@dataclass(frozen=True)
+class Watched(Patterns):
+    """What patterns choose, and some tables besides."""
+
+    besides: frozenset[TableName] = frozenset()
+
+    def match(self, database: str, table: str) -> bool:
+        return super().match(database, table) or (bool(self.besides) and TableName(database, table) in self.besides)
+
+
+def read_cascades(connection: Any, patterns: Patterns) -> Cascades:
+    """Those of the server's present tables."""
+    return cascades_of(query(connection, _QUERY), patterns)
+
+
+def cascades_of(rows: Iterable[Sequence[str]], patterns: Patterns) -> Cascades:
+    """From the rows of the query: child, parent, the parent's column, and both rules."""
+    links: defaultdict[TableName, list[_Link]] = defaultdict(list)
+    for child, child_table, parent, parent_table, column, delete_rule, update_rule in rows:
+        link = _Link(TableName(child, child_table), column, delete_rule in _ACTS, update_rule in _ACTS)
+        if link.on_delete or link.on_update:
+            links[TableName(parent, parent_table)].append(link)
+    found = Cascades({parent: tuple(some) for parent, some in links.items()})
+    watched = (
+        parent
+        for parent in links
+        if any(patterns.match(child.database, child.table) for child in found._and_below([parent]) - {parent})
+    )
+    return Cascades(found.links, frozenset(watched))
+
+
+def _moves(link: _Link, event: RowsChanged) -> bool:
+    """Whether an update changes the value that the child follows."""
+    if not link.on_update or not event.before or not event.after:
+        return False
+    place = next((at for at, column in enumerate(event.structure.columns) if column.name == link.column), None)
+    return place is None or any(old[place] != new[place] for old, new in zip(event.before, event.after, strict=True))

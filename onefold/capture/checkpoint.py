@@ -1,0 +1,156 @@
+"""The checkpoint: how far capture has come, as one small document that is replaced whole.
+
+It may always be older than the truth, and never newer: what lies before its place has been confirmed by Pub/Sub.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from onefold.capture.gtids import Executed, read_executed
+from onefold.capture.information_schema import TableName
+from onefold.capture.log_events import Place
+from onefold.capture.snapshot import TableSnapshot
+from onefold.errors import InvalidInput
+
+FORM = 1
+"""Rises when a checkpoint is written that older code would misread."""
+
+
+@dataclass(frozen=True)
+class Reached:
+    """A place between transactions: all that lies before it has been read."""
+
+    place: Place | None = None
+    executed: Executed = field(default_factory=Executed)
+    """The transactions that lie before it, as far as they are known."""
+    fingerprint: str | None = None
+    """When and by which server the place's file was begun."""
+
+
+@dataclass(frozen=True, order=True)
+class Wanted:
+    """A table that is to be copied, as it was at a place of the log or later."""
+
+    table: TableName
+    since: Place = field(compare=False)
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """A copy that is finished: keys that it did not contain are to get a tombstone, now and again for some time."""
+
+    copy: TableSnapshot
+    finished_at: int
+    """Seconds since 1970."""
+    swept_at: int | None = None
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    source: str
+    dataset: str
+    epoch: int = 1
+    reached: Reached = field(default_factory=Reached)
+    copied: bool = False
+    """Whether a first copy of all tables has been asked for."""
+    wanted: tuple[Wanted, ...] = ()
+    copies: tuple[TableSnapshot, ...] = ()
+    """Those that have begun."""
+    sweeps: tuple[Sweep, ...] = ()
+    dropped: tuple[tuple[str, str | None], ...] = ()
+    """Tables that were there once, by database and name; without a name, all of a database. One of that name that is
+    created again is another table, and is copied, so that the rows of the old one get their tombstones."""
+
+
+def to_json(checkpoint: Checkpoint) -> bytes:
+    """The document, in an order that only depends on what it says."""
+    reached = checkpoint.reached
+    body = {
+        "form": FORM,
+        "source": checkpoint.source,
+        "dataset": checkpoint.dataset,
+        "epoch": checkpoint.epoch,
+        "place": _place_json(reached.place) if reached.place else None,
+        "executed": str(reached.executed) or None,
+        "fingerprint": reached.fingerprint,
+        "copied": checkpoint.copied,
+        "wanted": [
+            {"database": one.table.database, "table": one.table.table, "since": _place_json(one.since)}
+            for one in sorted(checkpoint.wanted)
+        ],
+        "copies": [copy.to_json() for copy in checkpoint.copies],
+        "sweeps": [
+            {"copy": sweep.copy.to_json(), "finished_at": sweep.finished_at, "swept_at": sweep.swept_at}
+            for sweep in checkpoint.sweeps
+        ],
+        "dropped": [list(name) for name in checkpoint.dropped],
+    }
+    return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def from_json(data: bytes) -> Checkpoint:
+    """
+    Raises:
+        InvalidInput: it is no checkpoint, or one of a later version of Onefold.
+    """
+    try:
+        body = json.loads(data)
+        if body["form"] != FORM:
+            raise InvalidInput(f"the checkpoint has the form {body['form']}, this version knows {FORM}: update Onefold")
+        return _read(body)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise InvalidInput(f"the checkpoint cannot be read ({type(error).__name__}: {error}): name another one") from error
+
+
+def check_owner(found: Checkpoint, source: str, dataset: str) -> None:
+    """Raises InvalidInput where a checkpoint is of another source, or goes into another dataset."""
+    named = (("source", found.source, source), ("dataset", found.dataset, dataset))
+    faults = [
+        f"the checkpoint is of the {kind} {theirs!r}, not of {ours!r}" for kind, theirs, ours in named if theirs != ours
+    ]
+    if faults:
+        raise InvalidInput([*faults, "name another checkpoint, or the same source and dataset as before"])
+
+
+def raised(found: Checkpoint, reached: Reached, tables: Iterable[TableName]) -> Checkpoint:
+    """The next epoch: reading goes on at a place that was read before, and these tables are copied again.
+
+    Nothing of the last epoch is left to do: whatever it brings forth later ranks below these copies.
+    """
+    epoch = found.epoch + 1
+    place = reached.place and replace(reached.place, epoch=epoch)
+    wanted = tuple(Wanted(table, place) for table in tables) if place else ()
+    return replace(
+        found, epoch=epoch, reached=replace(reached, place=place), wanted=wanted, copies=(), sweeps=(), copied=True
+    )
+
+
+def _place_json(place: Place) -> dict[str, Any]:
+    return {"epoch": place.epoch, "file": place.file, "offset": place.offset}
+
+
+def _place(body: Mapping[str, Any]) -> Place:
+    return Place(int(body["epoch"]), str(body["file"]), int(body["offset"]))
+
+
+def _read(body: Mapping[str, Any]) -> Checkpoint:
+    reached = Reached(
+        _place(body["place"]) if body["place"] else None, read_executed(body["executed"] or ""), body["fingerprint"]
+    )
+    return Checkpoint(
+        body["source"],
+        body["dataset"],
+        int(body["epoch"]),
+        reached,
+        bool(body["copied"]),
+        tuple(Wanted(TableName(one["database"], one["table"]), _place(one["since"])) for one in body["wanted"]),
+        tuple(TableSnapshot.from_json(copy) for copy in body["copies"]),
+        tuple(
+            Sweep(TableSnapshot.from_json(one["copy"]), int(one["finished_at"]), one["swept_at"]) for one in body["sweeps"]
+        ),
+        tuple((database, table) for database, table in body["dropped"]),
+    )

@@ -1,0 +1,147 @@
+"""Copies of whole tables, and their sweeps, in a thread of their own while changes stream."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from onefold.capture.checkpoint import Sweep
+from onefold.capture.information_schema import TableName
+from onefold.capture.ledger import Copy, Ledger, is_before
+from onefold.capture.publishing import Track
+from onefold.capture.records import Record, snapshot_record
+from onefold.capture.snapshot import Chunk, TableSnapshot, next_chunk
+from onefold.capture.source import Source
+from onefold.capture.stopping import Stop, Stopped
+from onefold.capture.streaming import Stream
+from onefold.capture.sweep import tombstones
+from onefold.errors import TryAgain
+from onefold.log import log
+
+_IDLE_SECONDS = 0.2
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0
+
+Watch = Callable[[str, int, int], None]
+"""Told what goes on, how many tables are through, and how many there are."""
+
+
+@dataclass
+class Copier:
+    """Does what the ledger has for it, one step after the other."""
+
+    source: Source
+    ledger: Ledger
+    stream: Stream
+    warehouse: Any
+    dataset: str
+    name: str
+    """Of the source."""
+    stop: Stop
+    watch: Watch = lambda _, __, ___: None
+    _connection: Any = field(default=None, repr=False)
+    _current: tuple[Copy, TableSnapshot] | None = field(default=None, repr=False)
+    _through: int = 0
+
+    def run(self) -> None:
+        """Until the end. A failure ends the process."""
+        pause = _FIRST_PAUSE
+        try:
+            while True:
+                self.stop.check()
+                try:
+                    busy = self.step()
+                    pause = _FIRST_PAUSE
+                except TryAgain as error:
+                    log("WARNING", f"copying goes on later: {error}", event="copy_again", reason=str(error))
+                    self._disconnect()
+                    self.stop.pause(pause)
+                    pause = min(2 * pause, _LONGEST_PAUSE)
+                else:
+                    if not busy:
+                        self.stop.pause(_IDLE_SECONDS)
+        except Stopped:
+            pass
+        except BaseException as error:  # noqa: BLE001 whatever it is, it is raised where the process ends
+            self.stop.set(error)
+        finally:
+            self._disconnect()
+
+    def step(self) -> bool:
+        """One chunk, or one sweep; whether there was anything to do."""
+        if self._current and not self.ledger.is_valid(self._current[0]):
+            self._current = None
+        if self._current is None:
+            copy = self.ledger.next_copy()
+            self._current = (copy, copy.track.reached) if copy else None
+        if self._current:
+            self._copy(*self._current)
+            return True
+        sweep = self.ledger.due_sweep()
+        if sweep:
+            self._sweep(sweep)
+        return sweep is not None
+
+    def _copy(self, copy: Copy, snapshot: TableSnapshot) -> None:
+        chunk = next_chunk(self._connected(), snapshot, copy.epoch)
+        if not self.ledger.is_valid(copy):
+            self._current = None
+        elif chunk is None:
+            self._current = None
+            self.ledger.gone(copy)
+        elif chunk.progress.start != snapshot.start and is_before(chunk.place, copy.since):
+            # The log tells of a change before the table shows it: what was read is older than what was asked for.
+            self.stop.pause(_IDLE_SECONDS)
+        else:
+            self._send(copy, chunk)
+
+    def _send(self, copy: Copy, chunk: Chunk) -> None:
+        origin = self.stream.origin(copy.table.database, chunk.structure)
+        records = (snapshot_record(origin, row, chunk.place, chunk.timestamp) for row in chunk.rows)
+        self.stream.records(records, copy.track)
+        self.stream.flush()
+        self.stream.note_losses(chunk.structure.table, chunk.losses)
+        copy.track.mark(chunk.progress)
+        self._current = None if chunk.progress.finished else (copy, chunk.progress)
+        self._tell(copy.table, chunk.progress)
+
+    def _tell(self, table: TableName, progress: TableSnapshot) -> None:
+        waiting, _ = self.ledger.counts()
+        self._through += progress.finished
+        self.watch(f"{table}: {progress.rows:,} rows", self._through, self._through + waiting + (not progress.finished))
+        if progress.finished:
+            log(
+                "NOTICE", f"{table} is copied: {progress.rows} rows", event="copied", database=table.database,
+                table=table.table, rows=progress.rows, waiting=waiting,
+            )  # fmt: skip
+
+    def _sweep(self, sweep: Sweep) -> None:
+        table = TableName(sweep.copy.database, sweep.copy.table)
+        track: Track[bool] = Track(False)
+        found = 0
+        for record in self._tombstones(sweep, table):
+            self.stream.records((record,), track)
+            found += 1
+        self.stream.flush()
+        track.mark(True)
+        while not track.reached:
+            self.stop.pause(_IDLE_SECONDS)
+        self.ledger.swept(sweep)
+        log(
+            "INFO", f"{table}: {found} rows are no longer there", event="swept", database=table.database,
+            table=table.table, rows=found,
+        )  # fmt: skip
+
+    def _tombstones(self, sweep: Sweep, table: TableName) -> Iterator[Record]:
+        structure = self.source.structure(table)
+        for _, record in tombstones(self.warehouse, self.dataset, self.name, sweep.copy, structure):
+            yield record
+
+    def _connected(self) -> Any:
+        self._connection = self._connection or self.source.connect()
+        return self._connection
+
+    def _disconnect(self) -> None:
+        if self._connection and self._connection.open:
+            self._connection.close()
+        self._connection = None

@@ -1,0 +1,85 @@
+"""Rows too large for a message: each is written as an object, under a name that is the same however often it is written."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+from urllib.parse import quote, unquote
+
+from onefold.capture.records import Record
+from onefold.errors import Rejected
+from onefold.names import versioned_name
+from onefold.objects import StoredObjects, check_folder
+
+_DIGEST = 16
+
+
+class LargeRows(Protocol):
+    def put(self, name: str, data: bytes) -> str:
+        """Write an object, and give the address where it can be read.
+
+        Raises:
+            TryAgain: trouble that may pass.
+        """
+
+
+def object_name(record: Record, data: bytes) -> str:
+    """Where a message of one record lies: the digest keeps apart what one place of the log or one chunk brings forth."""
+    metadata = record["metadata"]
+    table = versioned_name(metadata["table_name"], metadata["table_version"])
+    sequence = metadata["change_sequence_number"].replace("/", "-")
+    tenant = "/".join(_segment(metadata[part]) for part in ("source", "database_name"))
+    return f"{table}/{tenant}/{sequence}-{hashlib.sha256(data).hexdigest()[:_DIGEST]}.json"
+
+
+def _segment(name: str) -> str:
+    """One part of an object's name, which never leads elsewhere."""
+    return quote(name, safe=" ").replace(".", "%2E") if set(name) == {"."} else quote(name, safe=" ")
+
+
+@dataclass(frozen=True)
+class NoLargeRows:
+    """Nobody has said where to put them."""
+
+    def put(self, name: str, data: bytes) -> str:
+        raise Rejected(
+            f"a row of {len(data)} bytes is too large for a message ({name}): name a folder of a bucket for such rows, with "
+            "--bucket gs://BUCKET/FOLDER, and start again"
+        )
+
+
+@dataclass(frozen=True)
+class LargeRowsFolder:
+    """A folder of this machine."""
+
+    folder: Path
+
+    def put(self, name: str, data: bytes) -> str:
+        path = self.folder.resolve() / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+        return path.as_uri()
+
+
+class LargeRowsBucket:
+    """A folder of a bucket, `gs://bucket/folder`."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder = check_folder(folder)
+        self._objects = StoredObjects()
+
+    def put(self, name: str, data: bytes) -> str:
+        address = f"{self._folder}/{name}"
+        self._objects.write(address, data)
+        return address
+
+
+def large_rows_at(address: str | None) -> LargeRows:
+    """Where large rows go: a bucket's folder, a folder of this machine (`file://` or a path), or nowhere."""
+    if address is None:
+        return NoLargeRows()
+    if address.startswith("gs://"):
+        return LargeRowsBucket(address)
+    return LargeRowsFolder(Path(unquote(address.removeprefix("file://")) if address.startswith("file://") else address))

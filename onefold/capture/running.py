@@ -1,0 +1,262 @@
+"""The use case: a source's log becomes messages, tables are copied meanwhile, and the checkpoint follows what is confirmed.
+
+Nothing is remembered that reading again would tell: a process that is killed anywhere starts at its checkpoint, and what it
+publishes a second time falls away where rows are folded.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from onefold.capture.announcing import Result, again_and_again
+from onefold.capture.checkpoint import Checkpoint, Reached, Wanted, check_owner, raised
+from onefold.capture.checkpoint_stores import CheckpointStore
+from onefold.capture.copying import Copier, Watch
+from onefold.capture.information_schema import TableName
+from onefold.capture.ledger import SWEEP_DELAY, Ledger, lowest
+from onefold.capture.log_events import Place
+from onefold.capture.patterns import Patterns
+from onefold.capture.reading import Reader, Tell
+from onefold.capture.source import LogLost, Source
+from onefold.capture.stopping import Stop, Stopped
+from onefold.capture.streaming import Stream, Way
+from onefold.errors import TryAgain
+from onefold.log import log
+
+_TICK_SECONDS = 0.5
+_LOOK_SECONDS = 0.1
+_SAVE_SECONDS = 1.0
+_SAVE_SHARE = 10
+"""Saving the checkpoint takes at most one part in so many of the time."""
+_STATUS_SECONDS = 60.0
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0
+_END_SECONDS = 5.0
+
+
+@dataclass(frozen=True)
+class Options:
+    source: str
+    """Its name in the rows' key."""
+    dataset: str
+    start: Reached | None = None
+    """Where to begin without a checkpoint; by default at the log's present end."""
+    snapshot: bool = False
+    again: Patterns | None = None
+    """Tables to be copied in any case."""
+    once: bool = False
+    follow_gtids: bool = False
+    """Another server with the same transactions is read on by them."""
+
+
+@dataclass
+class Capture:
+    """One process for one source."""
+
+    source: Source
+    store: CheckpointStore
+    way: Way
+    warehouse: Any
+    tell: Tell
+    options: Options
+    watch: Watch = lambda _, __, ___: None
+    clock: Callable[[], float] = time.monotonic
+    _saved: Checkpoint | None = field(default=None, repr=False)
+    _fresh: bool = field(default=False, repr=False)
+    """Whether there was no checkpoint."""
+    _saving: threading.Lock = field(default_factory=threading.Lock, repr=False)
+
+    def run(self) -> None:
+        """Until `way.stop` is set, or with `once` until all is through.
+
+        Raises:
+            InvalidSettings, SchemaConflict: every fault of the source, before anything is read.
+            LogLost: the log does not have the place to start from that was named.
+            Rejected, TryAgain: what goes wrong for good, or with `once` at all.
+        """
+        try:
+            self._asked(self.source.check)
+            self._begin(self._asked(self._checkpoint))
+            self._run()
+        except Stopped:
+            log("NOTICE", "ended before anything was read", event="ended")
+        finally:
+            self.store.close()
+
+    def _asked(self, work: Callable[[], Result]) -> Result:
+        """What is needed before reading starts; only with `once` it is not waited for."""
+        return work() if self.options.once else again_and_again(work, self.way.stop)
+
+    def _begin(self, checkpoint: Checkpoint) -> None:
+        self._ledger = Ledger(checkpoint, 0 if self.options.once else SWEEP_DELAY)
+        self._stream, self._copies = Stream(self.way), Stream(self.way)
+        self._reader = Reader(
+            self.source, self._ledger, self._stream, self.options.source, self.options.dataset, self.tell, self.way.stop,
+            checkpoint.reached,
+        )  # fmt: skip
+
+    def _run(self) -> None:
+        stop = self.way.stop
+        threads = [threading.Thread(target=work, daemon=True) for work in (self._tick, self._copier().run)]
+        try:
+            for thread in threads:
+                thread.start()
+            self._read()
+            if self.options.once:
+                self._finish()
+        except Stopped:
+            pass
+        except BaseException as error:
+            stop.set(error)
+            raise
+        finally:
+            stop.set()
+            for thread in threads:
+                thread.join(_END_SECONDS)
+        self._end(stop)
+
+    def _checkpoint(self) -> Checkpoint:
+        """The one that is there, or a new one, with what the options ask for."""
+        found = self.store.load()
+        if found:
+            check_owner(found, self.options.source, self.options.dataset)
+        else:
+            start = self.options.start or self.source.log_end(1)
+            found = Checkpoint(self.options.source, self.options.dataset, reached=start)
+            self._fresh = True
+        self._saved = found
+        first = self.options.snapshot and not found.copied
+        again = self.options.again
+        tables = self.source.tables() if first or again else []
+        wanted = [table for table in tables if first or (again and again.match(table.database, table.table))]
+        return replace(
+            found,
+            copied=found.copied or first,
+            wanted=(*found.wanted, *(Wanted(table, lowest(found.epoch)) for table in wanted)),
+        )
+
+    def _copier(self) -> Copier:
+        return Copier(
+            self.source, self._ledger, self._copies, self.warehouse, self.options.dataset, self.options.source,
+            self.way.stop, self.watch,
+        )  # fmt: skip
+
+    def _read(self) -> None:
+        """Read the log; what breaks off is taken up again where the last transaction ended."""
+        pause = _FIRST_PAUSE
+        lost: LogLost | None = None
+        while True:
+            before = self._reader.at
+            try:
+                if lost:
+                    self._raise_epoch(lost)
+                    lost = None
+                self._reader.read(blocking=not self.options.once)
+                if self.options.once:
+                    return
+                raise TryAgain("the source has ended the reading of its log")
+            except LogLost as error:
+                if self._fresh and self.options.start and not self._reader.begun:
+                    raise
+                lost = error
+            except TryAgain as error:
+                if self.options.once:
+                    raise
+                log("WARNING", f"reading goes on later: {error}", event="source_lost", reason=str(error))
+            self.way.stop.pause(pause)
+            pause = _FIRST_PAUSE if self._reader.at != before else min(2 * pause, _LONGEST_PAUSE)
+
+    def _raise_epoch(self, error: LogLost) -> None:
+        """The log's place is gone, or the log is another one: whichever it is, a greater epoch is right.
+
+        It is saved before anything of it is published. Where all is confirmed by then, so is what has been executed.
+        """
+        self._stream.flush()
+        while not self._ledger.log.is_empty:
+            self.way.stop.pause(_LOOK_SECONDS)
+        with self._saving:
+            now = self._ledger.checkpoint()
+            following = self.options.follow_gtids and bool(now.reached.executed) and now.reached.place is not None
+            new = _followed(now) if following else raised(now, self.source.log_end(now.epoch + 1), self.source.tables())
+            then = "the log is read on by GTIDs" if following else f"{len(new.wanted)} tables are copied again"
+            log(
+                "WARNING" if following else "ERROR", f"{error}; epoch {new.epoch} begins, {then}",
+                event="epoch_raised", epoch=new.epoch, reason=str(error), by_gtid=following, tables=len(new.wanted),
+            )  # fmt: skip
+            again_and_again(lambda: self.store.save(new), self.way.stop)
+            self._saved = new
+            self._ledger.begin(new)
+        self._reader.at = new.reached
+
+    def _finish(self) -> None:
+        """The log is read up to its end: what is being copied comes to its end, too."""
+        while not self._ledger.is_idle:
+            self.way.stop.pause(_LOOK_SECONDS)
+        self._stream.flush()
+        self.way.outbox.drain()
+
+    def _tick(self) -> None:
+        """Messages do not wait for long to be full, and the checkpoint follows."""
+        saved = told = self.clock()
+        pause = 0.0
+        try:
+            while True:
+                self.way.stop.pause(_TICK_SECONDS)
+                self._stream.flush()
+                began = self.clock()
+                if began >= saved + pause:
+                    self._save()
+                    saved = self.clock()
+                    pause = max(_SAVE_SECONDS, _SAVE_SHARE * (saved - began))
+                if began >= told + _STATUS_SECONDS:
+                    told = began
+                    self._tell_status("INFO")
+        except Stopped:
+            pass
+        except BaseException as error:  # noqa: BLE001 whatever it is, it is raised where the process ends
+            self.way.stop.set(error)
+
+    def _save(self) -> None:
+        with self._saving:
+            now = self._ledger.checkpoint()
+            if now == self._saved or not self._reader.begun:
+                return
+            try:
+                self.store.save(now)
+                self._saved = now
+            except TryAgain as error:
+                log("WARNING", f"the checkpoint is saved later: {error}", event="checkpoint_again", reason=str(error))
+
+    def _end(self, stop: Stop) -> None:
+        """A last checkpoint, unless it belongs to somebody else by now."""
+        if stop.failure:
+            raise stop.failure
+        self._save()
+        self._tell_status("NOTICE")
+
+    def _tell_status(self, severity: Any) -> None:
+        place = self._ledger.log.reached.place
+        waiting, copying = self._ledger.counts()
+        lag = max(0, int(time.time()) - self._reader.timestamp) if self._reader.timestamp else None
+        losses = self._stream.losses + self._copies.losses
+        log(
+            severity, f"{self.options.source}: confirmed up to {place and f'{place.file}, {place.offset}'}",
+            event="captured", source=self.options.source, position=place and place.sequence(),
+            rows=self._stream.rows, copied_rows=self._copies.rows, seconds_since_last_change=lag,
+            tables_waiting=waiting, tables_copying=copying, losses=dict(losses) or None,
+        )  # fmt: skip
+
+
+def _followed(now: Checkpoint) -> Checkpoint:
+    """The next epoch, by what has been executed. Copies on their way begin anew."""
+    epoch = now.epoch + 1
+    tables = {*(one.table for one in now.wanted), *(TableName(copy.database, copy.table) for copy in now.copies)}
+    wanted = tuple(Wanted(table, lowest(epoch)) for table in sorted(tables))
+    return replace(now, epoch=epoch, reached=Reached(None, now.reached.executed), wanted=wanted, copies=())
+
+
+def start_at(file: str, offset: int) -> Reached:
+    return Reached(Place(1, file, offset))

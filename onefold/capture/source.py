@@ -1,0 +1,118 @@
+"""The adapter of a source beside its log: what capture asks the server, each time over a connection of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+
+import pymysql
+
+from onefold.capture.binlog import Gtid, follow
+from onefold.capture.cascades import Cascades, Watched, read_cascades
+from onefold.capture.checkpoint import Reached
+from onefold.capture.columns import versioned_table
+from onefold.capture.gtids import read_executed
+from onefold.capture.information_schema import TableName, structure_of, structures
+from onefold.capture.log_events import LogEvent, Place
+from onefold.capture.patterns import SYSTEM, Patterns
+from onefold.capture.server import Address, connect, log_status, query
+from onefold.capture.server_checks import check_server
+from onefold.capture.structure import Structure
+from onefold.errors import NothingFound, Rejected, SchemaConflict, TryAgain
+
+
+class LogLost(NothingFound):
+    """The log does not have the place where reading was to go on, or it is another log."""
+
+
+_DENIED = (1044, 1045, 1142, 1227)
+_TABLES = "SELECT TABLE_SCHEMA, TABLE_NAME FROM information_schema.TABLES WHERE TABLE_TYPE = 'BASE TABLE' AND TABLE_SCHEMA "
+
+
+@dataclass(frozen=True)
+class Source:
+    """A server, and which of its tables are captured. Every method raises TryAgain where trouble may pass, and Rejected
+    where the server refuses."""
+
+    address: Address
+    patterns: Patterns
+    server_id: int
+
+    def check(self) -> None:
+        """
+        Raises:
+            InvalidSettings: every fault of the server's settings and tables.
+            SchemaConflict: every table whose columns would end up with one name.
+        """
+        with self._asked() as connection:
+            check_server(connection, self.patterns)
+            found = structures(connection, self.patterns)
+        faults: list[str] = []
+        for structure in dict.fromkeys(found.values()):
+            try:
+                versioned_table(structure)
+            except SchemaConflict as error:
+                faults += error.faults
+        if faults:
+            raise SchemaConflict(faults)
+
+    def follow(self, start: Reached, epoch: int, cascades: Cascades, blocking: bool) -> Generator[LogEvent]:
+        """The log from a place on, or from behind what has been executed. Raises LogLost without it."""
+        watched = Watched(self.patterns.include, self.patterns.exclude, cascades.watched)
+        at = start.place or Gtid(epoch, str(start.executed))
+        try:
+            yield from follow(self.address, at, watched, self.server_id, blocking)
+        except NothingFound as error:
+            raise LogLost(str(error)) from error
+
+    def log_end(self, epoch: int) -> Reached:
+        """Where the log ends now."""
+        with self._asked() as connection:
+            file, offset, *rest = log_status(connection)
+            mariadb = "mariadb" in query(connection, "SELECT VERSION()")[0][0].lower()
+            executed = _mariadb_gtids(connection, file, offset) if mariadb else str(rest[2] if len(rest) > 2 else "")
+        return Reached(Place(epoch, file, int(offset)), read_executed(executed))
+
+    def tables(self, database: str | None = None) -> list[TableName]:
+        """The present tables that are captured: all, or those of one database."""
+        condition, values = ("= %s", (database,)) if database else (f"NOT IN ({', '.join(['%s'] * len(SYSTEM))})", SYSTEM)
+        with self._asked() as connection:
+            found = query(connection, _TABLES + condition, values)
+        return sorted(TableName(*row) for row in found if self.patterns.match(*row))
+
+    def structure(self, name: TableName) -> Structure | None:
+        """A table as it is now; None where there is none."""
+        with self._asked() as connection:
+            return structure_of(connection, name)
+
+    def cascades(self) -> Cascades:
+        with self._asked() as connection:
+            return read_cascades(connection, self.patterns)
+
+    def connect(self) -> pymysql.Connection:
+        try:
+            return connect(self.address)
+        except pymysql.err.MySQLError as error:
+            raise _told(error) from error
+
+    @contextmanager
+    def _asked(self) -> Iterator[pymysql.Connection]:
+        try:
+            with closing(connect(self.address)) as connection:
+                yield connection
+        except pymysql.err.MySQLError as error:
+            raise _told(error) from error
+
+
+def _mariadb_gtids(connection: pymysql.Connection, file: object, offset: object) -> str:
+    return query(connection, "SELECT BINLOG_GTID_POS(%s, %s)", (file, offset))[0][0] or ""
+
+
+def _told(error: pymysql.err.MySQLError) -> Exception:
+    if error.args and error.args[0] in _DENIED:
+        return Rejected(
+            f"the source refuses: {error}; see host, user and password, and run for the user: GRANT REPLICATION SLAVE, "
+            "REPLICATION CLIENT, SELECT ON *.* TO ..."
+        )
+    return TryAgain(f"the source does not answer: {error}")

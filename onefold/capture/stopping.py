@@ -1,0 +1,37 @@
+"""How the threads of a capture end together: because one of them failed, or because somebody asked for it."""
+
+from __future__ import annotations
+
+import threading
+
+
+class Stopped(Exception):
+    """Work is left where it is: whatever is not confirmed is read again at the next start."""
+
+
+class Stop:
+    """Set once; the first failure is kept for whoever ends the process."""
+
+    def __init__(self) -> None:
+        self._event = threading.Event()
+        self._lock = threading.Lock()
+        self.failure: BaseException | None = None
+
+    def set(self, failure: BaseException | None = None) -> None:
+        with self._lock:
+            if not self._event.is_set():
+                self.failure = failure
+        self._event.set()
+
+    def is_set(self) -> bool:
+        return self._event.is_set()
+
+    def check(self) -> None:
+        """Raises Stopped once it is set."""
+        if self._event.is_set():
+            raise Stopped
+
+    def pause(self, seconds: float) -> None:
+        """Wait, but not beyond the end. Raises Stopped."""
+        if self._event.wait(seconds):
+            raise Stopped
