@@ -21,7 +21,7 @@ demo: install  ## a message arrives and the view is refreshed, on this machine
 	$(BIN)/onefold demo
 
 test: install  ## the whole test suite
-	$(BIN)/pytest -n 2 --dist loadfile
+	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 lint: install  ## ruff and mypy --strict
 	$(BIN)/ruff check .
@@ -32,11 +32,12 @@ format: install  ## what ruff can mend by itself
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: install  ## the benchmarks, with ratios: a quarter of an hour
+bench: install  ## the benchmarks, with ratios: twenty minutes
 	$(BIN)/python -m benchmarks.render
 	$(BIN)/python -m benchmarks.cold_start
 	$(BIN)/python -m benchmarks.bigquery_path
 	$(BIN)/python -m benchmarks.reconcile
+	PYTHONPATH=tests $(BIN)/python -m benchmarks.capture
 
 package: install  ## build/functions.zip, the source of the functions
 	$(BIN)/python -m infra.package
