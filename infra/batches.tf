@@ -17,6 +17,7 @@ locals {
     ONEFOLD_BATCH_BUCKET          = google_storage_bucket.staging.name
     ONEFOLD_BATCH_KMS_KEY         = var.kms_key == null ? "" : var.kms_key
     ONEFOLD_BATCH_PROPERTIES      = length(var.batch_properties) > 0 ? jsonencode(var.batch_properties) : ""
+    ONEFOLD_BATCH_LABELS          = join(",", [for key, value in local.labels : "${key}=${value}"])
     ONEFOLD_BATCH_TTL             = var.batch_ttl
     ONEFOLD_BATCH_FOLDERS         = join(",", concat(["gs://${google_storage_bucket.staging.name}"], var.batch_folders))
     ONEFOLD_BATCH_CODE            = "gs://${google_storage_bucket.artifacts.name}/${local.spark_folder}"

@@ -92,7 +92,7 @@ variable "prefix" {
 }
 
 variable "labels" {
-  description = "Labels of everything that takes labels."
+  description = "Labels of everything that takes labels, batches included."
   type        = map(string)
   default     = {}
 
@@ -102,6 +102,10 @@ variable "labels" {
       can(regex("^[a-z][a-z0-9_-]{0,62}$", key)) && can(regex("^[a-z0-9_-]{0,63}$", value))
     ])
     error_message = "labels must be of lower-case letters, digits, _ and -, with up to 63 characters each."
+  }
+  validation {
+    condition     = length(var.labels) <= 27 && alltrue([for key, value in var.labels : !startswith(key, "onefold_")])
+    error_message = "labels must be 27 at most, since a batch takes 32 with ours, and none may begin with onefold_, as ours do."
   }
 }
 

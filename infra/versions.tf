@@ -13,8 +13,12 @@ terraform {
   backend "gcs" {}
 }
 
+locals {
+  labels = merge({ app = "onefold" }, var.labels)
+}
+
 provider "google" {
   project        = var.project
   region         = var.region
-  default_labels = merge({ app = "onefold" }, var.labels)
+  default_labels = local.labels
 }

@@ -19,6 +19,7 @@ VARIABLES = {
     "ONEFOLD_BATCH_BUCKET": "the staging bucket's name; default: Dataproc's own",
     "ONEFOLD_BATCH_KMS_KEY": "the Cloud KMS key for what batches write to disk; default: Google's own keys",
     "ONEFOLD_BATCH_PROPERTIES": "Spark properties, as name=value,name=value or as a JSON object",
+    "ONEFOLD_BATCH_LABELS": "labels of batches besides ours, as key=value,key=value",
     "ONEFOLD_BATCH_TTL": "when a batch is ended, as 90m, 4h or 2d; default: Dataproc's own, 4 hours",
     "ONEFOLD_BATCH_FOLDERS": "gs:// folders that messages may name, separated by commas; default: those of the bucket",
     "ONEFOLD_BATCH_CODE": "the gs:// folder of the jobs and of spark.zip",
@@ -43,6 +44,9 @@ _SUBNET = re.compile(
 _BUCKET = re.compile(r"[a-z0-9][a-z0-9._-]{1,220}[a-z0-9]")
 _KMS_KEY = re.compile(r"projects/[a-z0-9.:-]+/locations/[a-z0-9-]+/keyRings/[\w-]{1,63}/cryptoKeys/[\w-]{1,63}", re.ASCII)
 _PROPERTY = re.compile(r"(spark|dataproc)\.[A-Za-z0-9_.-]+")
+_LABEL = re.compile(r"(?!onefold_)[a-z][a-z0-9_-]{0,62}=[a-z0-9_-]{0,63}")
+MAX_LABELS = 28
+"""A batch takes 32, and has four of ours."""
 FOLDER = re.compile(r"gs://[a-z0-9][a-z0-9._-]{1,220}[a-z0-9](/[\w.=+@~-]+)*/?")
 """A folder in a bucket, without what Spark would expand (`*`, `{a,b}`) or read as two paths."""
 
@@ -56,6 +60,7 @@ class BatchSettings:
     bucket: str | None = None
     kms_key: str | None = None
     properties: Mapping[str, str] = field(default_factory=dict)
+    labels: Mapping[str, str] = field(default_factory=dict)
     ttl: timedelta | None = None
     folders: tuple[str, ...] = ()
     code: str | None = None
@@ -91,6 +96,7 @@ def read_batch_settings(environ: Mapping[str, str], faults: list[str]) -> BatchS
         bucket=bucket,
         kms_key=read("KMS_KEY", _KMS_KEY, "projects/P/locations/REGION/keyRings/R/cryptoKeys/K"),
         properties=_parsed(environ, "PROPERTIES", _properties, faults) or {},
+        labels=_parsed(environ, "LABELS", _labels, faults) or {},
         ttl=_parsed(environ, "TTL", _ttl, faults),
         folders=_folders(environ.get("ONEFOLD_BATCH_FOLDERS", ""), bucket, faults),
         code=code.rstrip("/") if code else None,
@@ -126,6 +132,19 @@ def _properties(text: str) -> dict[str, str]:
     if wrong:
         raise ValueError(f"{', '.join(map(repr, wrong))}: the names of properties begin with spark. or dataproc.")
     return properties
+
+
+def _labels(text: str) -> dict[str, str]:
+    pairs = _split(text)
+    wrong = [f"{key}={value}" for key, value in pairs if not _LABEL.fullmatch(f"{key}={value}")]
+    if wrong:
+        raise ValueError(
+            f"{', '.join(map(repr, wrong))}: keys and values are lower-case letters, digits, _ and -, of up to 63 "
+            "characters; keys begin with a letter, and not with onefold_, as ours do"
+        )
+    if len(pairs) > MAX_LABELS:
+        raise ValueError(f"a batch takes {MAX_LABELS} labels besides ours, and these are {len(pairs)}")
+    return dict(pairs)
 
 
 def _split(text: str) -> list[tuple[str, str]]:

@@ -94,6 +94,12 @@ def test_labels_say_what_a_batch_is_for() -> None:
     assert re.fullmatch(r"m-[0-9a-f]{32}", labels["onefold_message"])
 
 
+def test_labels_of_the_settings_come_besides_and_never_instead() -> None:
+    labels = {"team": "data"}
+    batch = plan("--keys=id", places=replace(PLACES, settings=replace(BATCH_SETTINGS, labels=labels)))
+    assert batch.labels == {**labels, **labels_of(BatchRequest("reconcile", "shop", "customer", ()), "1")}
+
+
 @pytest.mark.parametrize(
     ("state", "means"),
     [

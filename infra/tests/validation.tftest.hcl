@@ -122,6 +122,8 @@ run "the_second_of_each" {
     view_name = "{table}"
     # A prefix ends with a hyphen.
     prefix = "eu"
+    # A label is not one of ours.
+    labels = { onefold_job = "x" }
     # An account is a service account.
     service_accounts = { refresh_view = "somebody@example.com" }
     # A subnetwork is in the region.
@@ -138,6 +140,7 @@ run "the_second_of_each" {
   expect_failures = [
     var.view_name,
     var.prefix,
+    var.labels,
     var.service_accounts,
     var.subnetwork,
     var.subnetwork_range,
