@@ -15,7 +15,7 @@ from pymysqlreplication.row_event import WriteRowsEvent
 from onefold.capture.binlog import Gtid, follow
 from onefold.capture.columns import versioned_table
 from onefold.capture.information_schema import TableName, structure_of, structures
-from onefold.capture.log_events import Committed, LogEvent, Place, RowsChanged, Statement
+from onefold.capture.log_events import Committed, FileBegun, LogEvent, Place, RowsChanged, Statement
 from onefold.capture.patterns import Patterns
 from onefold.capture.records import Origin, Record, change_records
 from onefold.capture.server import Address, connect, query
@@ -186,7 +186,10 @@ def test_reading_may_start_again_behind_every_transaction(source: SourceDatabase
         assert isinstance(committed, Committed)
         patterns = Patterns((f"{source.name}.*",))
         rest = follow(source.server.address, committed.place, patterns, next(_server_ids), blocking=False)
-        assert list(rest) == whole[number + 1 :]
+        # Each reading begins by telling which file it is in.
+        begun, *others = rest
+        assert isinstance(begun, FileBegun)
+        assert others == whole[number + 1 :]
         assert committed.gtid
 
 
@@ -240,7 +243,7 @@ def test_a_lost_connection_is_not_taken_up_again_by_itself(other: MariaDb) -> No
         start = end_of_log(connection)
         query(connection, "CREATE TABLE lost.t (id INT)")
     events = follow(other.address, start, Patterns(), next(_server_ids))
-    assert isinstance(next(events), Statement)
+    assert [type(event) for event in itertools.islice(events, 2)] == [FileBegun, Statement]
     other.kill()
     other.start()
     with pytest.raises(TryAgain):

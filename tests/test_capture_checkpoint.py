@@ -18,23 +18,33 @@ from onefold.capture.information_schema import TableName
 from onefold.capture.large_rows import large_rows_at
 from onefold.capture.ledger import Ledger
 from onefold.capture.log_events import Place
+from onefold.capture.patterns import Patterns
+from onefold.capture.prepared import Prepared
 from onefold.capture.snapshot import TableSnapshot
 from onefold.errors import InvalidInput, Rejected, TryAgain
 from onefold.objects import StoredObjects
 
 PLACE = Place(3, "mysql-bin.000007", 1234)
 COPY = TableSnapshot("shop", "customer", PLACE, (7, "größe", None), 20_000)
+PREPARED = Prepared("X'61',X'',1", PLACE, 1_700_000_000, frozenset({TableName("shop", "a"), TableName("shop", "b")}))
 FULL = Checkpoint(
-    "shop-db", "shop", 3, Reached(PLACE, read_executed("0-1-5,1-2-7"), "1700000000/1/10.11"), True,
+    "shop-db", "shop", 3, Reached(PLACE, read_executed("0-1-5,1-2-7"), "1700000000/1/10.11", (PREPARED,)), True,
     (Wanted(TableName("shop", "a"), PLACE), Wanted(TableName("shop", "b"), PLACE)), (COPY,),
     (Sweep(replace(COPY, table="order", finished=True), 1_700_000_000, 1_700_000_600),),
-    (("shop", "gone"), ("crm", None)),
+    (("shop", "gone"), ("crm", None)), Patterns(("shop", "crm.*"), ("shop.log",)),
 )  # fmt: skip
 
 
 @pytest.mark.parametrize("checkpoint", [FULL, Checkpoint("shop-db", "shop")], ids=["full", "empty"])
 def test_a_checkpoint_is_read_as_it_was_written(checkpoint: Checkpoint) -> None:
     assert from_json(to_json(checkpoint)) == checkpoint
+
+
+def test_a_checkpoint_of_an_older_version_knows_no_patterns_and_no_prepared_transactions() -> None:
+    body = json.loads(to_json(FULL))
+    del body["patterns"], body["prepared"]
+    expected = replace(FULL, reached=replace(FULL.reached, prepared=()), patterns=None)
+    assert from_json(json.dumps(body).encode()) == expected
 
 
 @pytest.mark.parametrize(

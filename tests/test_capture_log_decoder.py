@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from onefold.capture.log_decoder import LogDecoder, RawEvent
-from onefold.capture.log_events import Committed, Idle, Place, RowsChanged, Statement, file_number
+from onefold.capture.log_events import Committed, FileBegun, Idle, Place, RowsChanged, Statement, TwoPhase, file_number
 from onefold.capture.patterns import Patterns
 from onefold.capture.structure import SourceColumn, SourceType, Structure
 from onefold.capture.table_map import Dialect, parse_table_map
@@ -30,6 +30,10 @@ class Parsed:
     gtid: str = ""
     flags: int = 0
     checksum_algorithm: int = 0
+    one_phase: bool = False
+    xid_format_id: int = 1
+    xid_gtrid: bytes = b"ab"
+    xid_bqual: bytes = b"\xff"
 
 
 def event(kind: int, end: int = 0, size: int = 50, body: bytes = b"", flags: int = 0, **parsed: Any) -> RawEvent:
@@ -117,6 +121,35 @@ def test_a_transaction_of_mysql_ends_with_its_commit() -> None:
     assert found[3] == Committed(Place(3, "bin.000007", 300), 1_700_000_000, "u:8")
 
 
+XID = "X'6162',X'ff',1"
+
+
+@pytest.mark.parametrize(
+    ("verb", "step"), [("COMMIT", TwoPhase(XID, "committed")), ("ROLLBACK", TwoPhase(XID, "rolled back"))]
+)
+def test_an_xa_transaction_of_mysql_has_two_steps_by_one_name(verb: str, step: TwoPhase) -> None:
+    decoder = started()
+    events = [
+        event(2, end=150, query=f"XA START {XID}"), event(2, end=170, query=f"XA END {XID}"), event(27, end=170),
+        event(38, end=200), event(2, end=300, query=f"XA {verb} {XID}"), event(27, end=300),
+    ]  # fmt: skip
+    found = [said for one in events for said in decoder.read(one)]
+    assert [(said.place.offset if said.place else None) for said in found] == [None, 200, 300, 300]
+    steps = [said.two_phase for said in found if isinstance(said, Committed)]
+    assert steps == [TwoPhase(XID, "prepared"), step]
+
+
+@pytest.mark.parametrize(
+    "last",
+    [event(38, end=200, one_phase=True), event(2, end=200, query=f"XA COMMIT {XID} ONE PHASE")],
+    ids=["event", "text"],
+)
+def test_an_xa_transaction_in_one_phase_is_one_like_any_other(last: RawEvent) -> None:
+    decoder = started()
+    list(decoder.read(event(2, end=150, query=f"XA START {XID}")))
+    assert list(decoder.read(last)) == [Committed(Place(3, "bin.000007", 200), 1_700_000_000)]
+
+
 def test_a_sign_of_life_is_idle_and_moves_nothing() -> None:
     decoder = started()
     list(decoder.read(event(16, end=500)))
@@ -197,3 +230,25 @@ def test_a_file_of_a_log_has_a_number(name: str) -> None:
     with pytest.raises(InvalidInput):
         file_number(name)
     assert file_number("a.b-bin.1000000") == 1_000_000
+
+
+def test_a_file_is_known_by_when_and_by_which_server_it_was_begun() -> None:
+    decoder = started()
+    version = b"\4\0" + b"10.11.6-MariaDB".ljust(50, b"\0")
+    begun = replace(event(15, body=version), packet=b"\0" * 6 + (77).to_bytes(4, "little") + b"\0" * 10 + version)
+    assert list(decoder.read(begun)) == [FileBegun(Place(3, "bin.000007", 4), "1700000000/77/10.11.6-MariaDB")]
+
+
+def test_silence_tells_the_end_of_the_log_but_not_within_a_transaction() -> None:
+    decoder = started()
+    assert list(decoder.read(event(27, end=500))) == [Idle(Place(3, "bin.000007", 500))]
+    list(decoder.read(event(2, end=600, query="BEGIN")))
+    assert list(decoder.read(event(27, end=600))) == [Idle()]
+
+
+def test_a_load_is_told_with_its_text_and_its_database() -> None:
+    text = b"LOAD DATA INFILE 'x' INTO TABLE t"
+    body = b"\0" * 8 + b"\4" + b"\0\0" + (3).to_bytes(2, "little") + b"\0" * 13 + b"abc" + b"shop\0" + text
+    (told,) = started().read(event(18, end=300, body=body))
+    assert isinstance(told, Statement)
+    assert (told.database, told.text) == ("shop", text.decode())

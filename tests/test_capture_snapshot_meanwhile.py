@@ -15,8 +15,10 @@ from mariadb import MariaDb, SourceDatabase, end_of_log
 from snapshotting import chunks, everything, fold, fresh, rows_of
 
 from onefold.capture import vantage
+from onefold.capture.patterns import Patterns
 from onefold.capture.server import connect, query
 from onefold.capture.snapshot import Chunk, next_chunk
+from onefold.capture.source import Source
 from onefold.errors import TryAgain
 
 
@@ -168,9 +170,12 @@ def test_what_the_log_has_and_the_table_does_not_show_yet_is_not_lost(source: So
             while (naive := end_of_log(source.connection)) == before:
                 time.sleep(0.01)
             assert source.rows("SELECT v FROM t") == [("old",)]
+            start = Source(source.server.address, Patterns(), 1).log_end(1).place
             read = list(chunks(source, 9))
         writer.join()
     (_, change) = source.changes()
+    assert start
+    assert start.offset <= change.place.offset, "reading begins before what no copy shows"
     assert read[0].rows == ((1, "old"),)
     assert change.place.offset < naive.offset, "at that place the old row would hide the change"
     assert fold(source, read, source.changes(), ["id"]) == [(1, "new")]

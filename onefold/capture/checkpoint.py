@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from onefold.capture.gtids import Executed, read_executed
 from onefold.capture.information_schema import TableName
 from onefold.capture.log_events import Place
+from onefold.capture.patterns import Patterns
+from onefold.capture.prepared import Prepared
 from onefold.capture.snapshot import TableSnapshot
 from onefold.errors import InvalidInput
 
@@ -29,6 +31,8 @@ class Reached:
     """The transactions that lie before it, as far as they are known."""
     fingerprint: str | None = None
     """When and by which server the place's file was begun."""
+    prepared: tuple[Prepared, ...] = ()
+    """Those that lie before it and have not ended there, the oldest first."""
 
 
 @dataclass(frozen=True, order=True)
@@ -64,6 +68,8 @@ class Checkpoint:
     dropped: tuple[tuple[str, str | None], ...] = ()
     """Tables that were there once, by database and name; without a name, all of a database. One of that name that is
     created again is another table, and is copied, so that the rows of the old one get their tombstones."""
+    patterns: Patterns | None = None
+    """Which tables were captured; None where nobody knows any more."""
 
 
 def to_json(checkpoint: Checkpoint) -> bytes:
@@ -88,6 +94,8 @@ def to_json(checkpoint: Checkpoint) -> bytes:
             for sweep in checkpoint.sweeps
         ],
         "dropped": [list(name) for name in checkpoint.dropped],
+        "prepared": [_prepared_json(one) for one in reached.prepared],
+        "patterns": checkpoint.patterns and asdict(checkpoint.patterns),
     }
     return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
 
@@ -137,10 +145,26 @@ def _place(body: Mapping[str, Any]) -> Place:
     return Place(int(body["epoch"]), str(body["file"]), int(body["offset"]))
 
 
+def _prepared_json(one: Prepared) -> dict[str, Any]:
+    tables = [[table.database, table.table] for table in sorted(one.tables)]
+    return {"xid": one.xid, "place": _place_json(one.place), "timestamp": one.timestamp, "tables": tables}
+
+
+def _prepared(body: Mapping[str, Any]) -> Prepared:
+    tables = frozenset(TableName(database, table) for database, table in body["tables"])
+    return Prepared(body["xid"], _place(body["place"]), int(body["timestamp"]), tables)
+
+
+def _patterns(body: Mapping[str, Any]) -> Patterns:
+    return Patterns(tuple(body["include"]), tuple(body["exclude"]))
+
+
 def _read(body: Mapping[str, Any]) -> Checkpoint:
+    """Older documents have neither `prepared` nor `patterns`."""
     reached = Reached(
-        _place(body["place"]) if body["place"] else None, read_executed(body["executed"] or ""), body["fingerprint"]
-    )
+        _place(body["place"]) if body["place"] else None, read_executed(body["executed"] or ""), body["fingerprint"],
+        tuple(_prepared(one) for one in body.get("prepared", ())),
+    )  # fmt: skip
     return Checkpoint(
         body["source"],
         body["dataset"],
@@ -153,4 +177,5 @@ def _read(body: Mapping[str, Any]) -> Checkpoint:
             Sweep(TableSnapshot.from_json(one["copy"]), int(one["finished_at"]), one["swept_at"]) for one in body["sweeps"]
         ),
         tuple((database, table) for database, table in body["dropped"]),
+        _patterns(body["patterns"]) if body.get("patterns") else None,
     )

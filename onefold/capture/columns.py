@@ -6,6 +6,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 from onefold.capture.structure import BLOBS, GEOMETRIES, INTEGERS, TEXTS, SourceType, Structure
 from onefold.capture.version import version_of
@@ -66,8 +67,9 @@ class VersionedTable:
     def name(self) -> str:
         return versioned_name(self.table, self.version)
 
-    @property
+    @cached_property
     def source_names(self) -> tuple[str, ...]:
+        """Computed once: they are asked for with every row."""
         return tuple(column.name for column in self.columns[: -len(ADDED)])
 
     @property

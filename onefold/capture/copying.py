@@ -8,7 +8,7 @@ from typing import Any
 
 from onefold.capture.checkpoint import Sweep
 from onefold.capture.information_schema import TableName
-from onefold.capture.ledger import Copy, Ledger, is_before
+from onefold.capture.ledger import Copy, Ledger
 from onefold.capture.publishing import Track
 from onefold.capture.records import Record, snapshot_record
 from onefold.capture.snapshot import Chunk, TableSnapshot, next_chunk
@@ -83,15 +83,13 @@ class Copier:
         return sweep is not None
 
     def _copy(self, copy: Copy, snapshot: TableSnapshot) -> None:
-        chunk = next_chunk(self._connected(), snapshot, copy.epoch)
+        # Asked for before the table is read.
+        chunk = next_chunk(self._connected(), snapshot, copy.epoch, standing=self.ledger.standing(copy))
         if not self.ledger.is_valid(copy):
             self._current = None
         elif chunk is None:
             self._current = None
             self.ledger.gone(copy)
-        elif chunk.progress.start != snapshot.start and is_before(chunk.place, copy.since):
-            # The log tells of a change before the table shows it: what was read is older than what was asked for.
-            self.stop.pause(_IDLE_SECONDS)
         else:
             self._send(copy, chunk)
 

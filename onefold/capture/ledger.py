@@ -6,12 +6,13 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from operator import attrgetter
 
 from onefold.capture.checkpoint import Checkpoint, Reached, Sweep, Wanted
 from onefold.capture.information_schema import TableName
-from onefold.capture.log_events import Place, file_number
+from onefold.capture.log_events import Place
 from onefold.capture.publishing import Track
-from onefold.capture.snapshot import TableSnapshot
+from onefold.capture.snapshot import Standing, TableSnapshot
 from onefold.capture.sweep import next_sweep
 
 SWEEP_DELAY = 60
@@ -47,6 +48,7 @@ class Ledger:
         """Go on from a checkpoint. Copies of another epoch are left behind."""
         with self._lock:
             self._base = checkpoint
+            self._read, self._last = checkpoint.reached, lowest(checkpoint.epoch)
             self.log: Track[Reached] = Track(checkpoint.reached)
             self._wanted = {one.table: one.since for one in checkpoint.wanted}
             self._copies: dict[TableName, Copy] = {}
@@ -79,6 +81,16 @@ class Ledger:
 
     # What the log tells.
 
+    def reach(self, reached: Reached, last: Place | None = None) -> None:
+        """The log is read up to there; it is reached when all that lies before it is confirmed.
+
+        Args:
+            last: the end of the last transaction: what lies between has none.
+        """
+        with self._lock:
+            self._read, self._last = reached, last or self._last
+            self.log.mark(reached)
+
     def want(self, tables: Iterable[TableName], since: Place) -> list[TableName]:
         """These tables are to be copied, as of a place or later; gives those that were not waiting already."""
         with self._lock:
@@ -86,9 +98,24 @@ class Ledger:
             for table in tables:
                 if table not in self._wanted:
                     new.append(table)
-                self._wanted[table] = since
+                self._wanted[table] = max(since, self._wanted.get(table, since), key=_order)
                 self._dropped.pop((table.database, table.table), None)
             return new
+
+    def may_lack(self, table: TableName, committed: Place, prepared: Place | None) -> bool:
+        """Whether a copy may stand above the rows of an XA transaction without showing them, or is going to.
+
+        Args:
+            prepared: the place before its rows; None where the log was not read there, so that each copy lacks them.
+        """
+        with self._lock:
+            self._settle()
+            copy, sweep, since = self._copies.get(table), self._sweeps.get(table), self._wanted.get(table)
+            starts = [copy and (copy.track.reached.start or copy.since), sweep and sweep.copy.start, since]
+            found = [start for start in starts if start]
+            if not found:  # of a copy that was finished long ago nothing is kept
+                return prepared is None and self._base.copied
+            return any(is_before(start, committed) and (not prepared or is_before(prepared, start)) for start in found)
 
     def drop(self, database: str, table: str | None) -> None:
         """A table, or all of a database, is gone. Nothing that has landed is."""
@@ -121,6 +148,18 @@ class Ledger:
             copy = Copy(table_, self._wanted.pop(table_), self.epoch, Track(TableSnapshot(table_.database, table_.table)))
             self._copies[table_] = copy
             return copy
+
+    def standing(self, copy: Copy) -> Standing:
+        """Where rows stand that are read from now on.
+
+        They show nothing of XA transactions that are prepared, and so stand below these; those of which the log has not been
+        read yet lie behind where it has been read. All that is read later stands above them, whether they show it or not.
+        """
+        with self._lock:
+            read = self._read.place or lowest(copy.epoch)
+            below = [one.place for one in self._read.prepared if copy.table in one.tables]
+            rank = max(copy.since, min([read, *below], key=_order), key=_order)
+            return Standing(max(copy.since, self._last, key=_order), rank)
 
     def gone(self, copy: Copy) -> None:
         """There is no such table any more."""
@@ -184,11 +223,10 @@ class Ledger:
 
 
 def is_before(place: Place, other: Place) -> bool:
-    return _order(place) < _order(other)
+    return place.order < other.order
 
 
-def _order(place: Place) -> tuple[int, int, int]:
-    return place.epoch, file_number(place.file), place.offset
+_order = attrgetter("order")
 
 
 def lowest(epoch: int) -> Place:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from onefold.capture.log_events import Committed, FileBegun, Idle, LogEvent, Place, RowsChanged, Statement
+from onefold.capture.log_events import Committed, FileBegun, Idle, LogEvent, Place, RowsChanged, Statement, TwoPhase
 from onefold.capture.patterns import Patterns
 from onefold.capture.row_image import read_rows, settled
 from onefold.capture.structure import Structure
@@ -35,6 +36,8 @@ _FIRST_EVENT = 4
 """The place of a file's first event."""
 _WRAP = 1 << 32
 _KNOWN_STRUCTURES = 10_000
+_XA = re.compile(r"XA\s+(START|BEGIN|END|COMMIT|ROLLBACK)\s+(\S+)(\s+ONE\s+PHASE)?", re.IGNORECASE)
+"""As a server writes it: `XA COMMIT X'61',X'62',1`."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +91,7 @@ class LogDecoder:
         elif kind == _EXECUTE_LOAD:
             yield self._load(event, place)
         elif kind in (_XID, _XA_PREPARE):
-            yield self._committed(event)
+            yield self._committed(event, _prepared(event.parsed) if kind == _XA_PREPARE else None)
         elif kind in (_HEARTBEAT, _HEARTBEAT_2):
             yield Idle(self._place(self._end) if event.end and not self._in_transaction else None)
         elif kind == _FORMAT:
@@ -173,16 +176,27 @@ class LogDecoder:
 
     def _query(self, event: RawEvent, place: Place) -> Iterator[LogEvent]:
         text = event.parsed.query
-        word = text.split(None, 1)[0].upper() if text.strip() else ""
-        if text.upper() == "BEGIN" or word == "XA":
+        word = text[:9].upper()
+        xa = _XA.fullmatch(text)
+        if xa:
+            yield from self._xa(event, *xa.groups())
+        elif word == "BEGIN":
             self._in_transaction = True
-        if text.upper() in ("BEGIN", "COMMIT", "ROLLBACK"):
-            if text.upper() != "BEGIN":
-                yield self._committed(event)
-            return
-        yield Statement(place, event.timestamp, event.parsed.schema.decode(), text)
-        if not self._in_transaction:
+        elif word in ("COMMIT", "ROLLBACK"):
             yield self._committed(event)
+        else:
+            yield Statement(place, event.timestamp, event.parsed.schema.decode(), text)
+            if not self._in_transaction:
+                yield self._committed(event)
+
+    def _xa(self, event: RawEvent, verb: str, xid: str, one_phase: str | None) -> Iterator[Committed]:
+        """MariaDB writes no XA START: it says so where it tells the GTID."""
+        verb = verb.upper()
+        if verb in ("START", "BEGIN"):
+            self._in_transaction = True
+        elif verb != "END":
+            ended = TwoPhase(xid, "committed" if verb == "COMMIT" else "rolled back")
+            yield self._committed(event, None if one_phase else ended)
 
     def _load(self, event: RawEvent, place: Place) -> Statement:
         """As a query, but for the place of the file within it, which comes before the session's settings."""
@@ -197,9 +211,9 @@ class LogDecoder:
         version = self._body(event)[2:52].rstrip(b"\0").decode(errors="replace")
         return FileBegun(self._place(_FIRST_EVENT), f"{event.timestamp}/{server}/{version}")
 
-    def _committed(self, event: RawEvent) -> Committed:
+    def _committed(self, event: RawEvent, two_phase: TwoPhase | None = None) -> Committed:
         self._in_transaction = False
-        return Committed(self._place(self._end), event.timestamp, self._gtid)
+        return Committed(self._place(self._end), event.timestamp, self._gtid, two_phase)
 
     def _refuse(self, event: RawEvent, place: Place) -> None:
         if event.type in _COMPRESSED:
@@ -217,3 +231,10 @@ class LogDecoder:
 
     def _at(self, place: Place) -> str:
         return f"{place.file}, {place.offset}"
+
+
+def _prepared(event: Any) -> TwoPhase | None:
+    """MySQL tells `XA COMMIT ... ONE PHASE` by the same event."""
+    if event.one_phase:
+        return None
+    return TwoPhase(f"X'{event.xid_gtrid.hex()}',X'{event.xid_bqual.hex()}',{event.xid_format_id}", "prepared")

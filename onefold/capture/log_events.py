@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Literal
 
 from onefold.capture.row_image import Row
 from onefold.capture.structure import Structure
@@ -24,6 +25,10 @@ class Place:
         """Hexadecimal sections, as `onefold.position` sorts them; without a row, below all rows of the place."""
         sections = (self.epoch, file_number(self.file), self.offset, *(() if row is None else (row,)))
         return "/".join(f"{section:X}" for section in sections)
+
+    @property
+    def order(self) -> tuple[int, int, int]:
+        return self.epoch, file_number(self.file), self.offset
 
 
 def file_number(name: str) -> int:
@@ -64,13 +69,22 @@ class Statement:
 
 
 @dataclass(frozen=True)
+class TwoPhase:
+    """A step of an XA transaction. Its rows are in the log when it is prepared; tables show them when it is committed."""
+
+    xid: str
+    step: Literal["prepared", "committed", "rolled back"]
+
+
+@dataclass(frozen=True)
 class Committed:
-    """A transaction has ended: reading may start again behind it."""
+    """A transaction has ended, or is prepared: reading may start again behind it."""
 
     place: Place
     """Behind it."""
     timestamp: int
     gtid: str | None = None
+    two_phase: TwoPhase | None = None
 
 
 @dataclass(frozen=True)

@@ -11,18 +11,23 @@ from onefold.capture.cascades import Cascades
 from onefold.capture.checkpoint import Reached
 from onefold.capture.gtids import Executed
 from onefold.capture.information_schema import TableName
-from onefold.capture.ledger import Ledger
-from onefold.capture.log_events import Committed, FileBegun, Idle, Place, RowsChanged, Statement
+from onefold.capture.ledger import Ledger, lowest
+from onefold.capture.log_events import Committed, FileBegun, Idle, Place, RowsChanged, Statement, TwoPhase
+from onefold.capture.prepared import Prepared, find, plus, tables_of, without
 from onefold.capture.source import LogLost, Source
 from onefold.capture.source_events import Befell, source_event
 from onefold.capture.statements import Effect, effects
 from onefold.capture.stopping import Stop
 from onefold.capture.streaming import Stream
+from onefold.capture.sweep import RETENTION_SECONDS
 from onefold.log import log
 from onefold.pubsub import Message
 
 _MAX_OFFSET = 1 << 32
 """The largest place from which a server lets reading start: a file grows beyond it by one transaction only."""
+_SHOWN = 60
+_LONG = RETENTION_SECONDS // 2
+"""Seconds after which it is not asked any more which copies a prepared transaction has seen."""
 
 Tell = Callable[[Message], object]
 """Publishes what befell a table at the source."""
@@ -48,6 +53,9 @@ class Reader:
     _cascades: Cascades = field(default_factory=Cascades)
     _altered: bool = False
     _executed: Executed = field(default_factory=Executed)
+    _prepared: tuple[Prepared, ...] = ()
+    _changed: set[tuple[str, str]] = field(default_factory=set)
+    """The captured tables that the transaction has changed so far."""
 
     def read(self, blocking: bool) -> None:
         """Read until the log's end, or for ever.
@@ -63,7 +71,8 @@ class Reader:
     def _read(self, blocking: bool) -> bool:
         """Whether to read on with other tables watched: which ones are is fixed when reading starts."""
         self._cascades, self._altered = self.source.cascades(), False
-        self._executed = self.at.executed
+        self._executed, self._prepared = self.at.executed, self.at.prepared
+        self._changed.clear()
         first = True
         with closing(self.source.follow(self.at, self.ledger.epoch, self._cascades, blocking)) as events:
             for event in events:
@@ -90,16 +99,43 @@ class Reader:
     def _rows(self, event: RowsChanged) -> None:
         if self._cascades.links:
             hit = self._cascades.changed_by(event)
-            self._want((table for table in hit if self._is_captured(table)), event.place, "a cascading foreign key")
+            self._want([table for table in hit if self._is_captured(table)], behind(event.place), "a cascading foreign key")
             if not self._is_captured(TableName(event.database, event.structure.table)):
                 return  # only watched
+        self._changed.add((event.database, event.structure.table))
         self.stream.changes(event, self.ledger.log)
 
     def _committed(self, event: Committed) -> None:
         if event.gtid:
             self._executed = self._executed.plus(event.gtid)
         self.timestamp = event.timestamp
-        self._reach(event.place, self.at.fingerprint)
+        if event.two_phase:
+            self._take_step(event, event.two_phase)
+        self._changed.clear()
+        self._reach(event.place, self.at.fingerprint, event.place)
+
+    def _take_step(self, event: Committed, step: TwoPhase) -> None:
+        """Rows that were published when they were prepared count now, or never did."""
+        before = self._prepared
+        self._prepared = without(before, step.xid)
+        if step.step == "prepared":
+            place = self.at.place or lowest(self.ledger.epoch)
+            tables = frozenset(TableName(*name) for name in self._changed)
+            self._prepared = plus(before, Prepared(step.xid, place, event.timestamp, tables))
+        elif step.step == "rolled back":
+            self._want(tables_of(before, step.xid), event.place, "XA ROLLBACK")
+        else:
+            self._want(self._lacking(event, find(before, step.xid)), event.place, "XA COMMIT")
+
+    def _lacking(self, event: Committed, one: Prepared | None) -> Iterable[TableName]:
+        """The tables of a transaction of which a copy stands above its rows, and does not show them.
+
+        Where it was prepared before the log was read, that may be all that were copied at all.
+        """
+        if one and event.timestamp - one.timestamp > _LONG:
+            return one.tables
+        tables = one.tables if one else self.source.tables()
+        return [table for table in tables if self.ledger.may_lack(table, event.place, one.place if one else None)]
 
     def _file(self, event: FileBegun, first: bool) -> None:
         """The file within which reading starts has to be the one that was read; transactions do not go on in the next."""
@@ -112,10 +148,10 @@ class Reader:
         else:
             self._reach(place if within and place else event.place, event.fingerprint)
 
-    def _reach(self, place: Place, fingerprint: str | None) -> None:
+    def _reach(self, place: Place, fingerprint: str | None, last: Place | None = None) -> None:
         if place.offset < _MAX_OFFSET:
-            self.at = Reached(place, self._executed, fingerprint)
-            self.ledger.log.mark(self.at)
+            self.at = Reached(place, self._executed, fingerprint, self._prepared)
+            self.ledger.reach(self.at, last)
 
     def _statement(self, event: Statement) -> None:
         found = effects(event.text, event.database)
@@ -134,7 +170,8 @@ class Reader:
         if effect.kind == "truncated":
             for table in tables:
                 self._befell("table truncated", table.database, table.table, event.place)
-        self._want(tables, event.place, event.text[:200])
+        # Not the whole statement: it may hold people's data.
+        self._want(tables, behind(event.place), " ".join(event.text.split(None, 2)[:2]).upper()[:_SHOWN])
 
     def _dropped(self, effect: Effect, place: Place) -> None:
         if effect.table is None or self._is_captured(TableName(effect.database, effect.table)):
@@ -157,12 +194,14 @@ class Reader:
         message = source_event(self.name, self.dataset, database, table, place, kind)
         again_and_again(lambda: self.tell(message), self.stop)
 
-    def _want(self, tables: Iterable[TableName], place: Place, reason: str) -> None:
-        """A copy has to show what happened at a place, so it has to be read behind it."""
-        for table in self.ledger.want(tables, replace(place, offset=place.offset + 1)):
+    def _want(self, tables: Iterable[TableName], since: Place, reason: str) -> None:
+        """These tables are to be copied as they were at a place, or later."""
+        wanted = sorted(tables)
+        self._changed |= {(table.database, table.table) for table in wanted}
+        for table in self.ledger.want(wanted, since):
             log(
                 "NOTICE", f"{table} is to be copied again: {reason}", event="copy_wanted", database=table.database,
-                table=table.table, reason=reason, position=place.sequence(),
+                table=table.table, reason=reason, position=since.sequence(),
             )  # fmt: skip
 
     def _is_captured(self, table: TableName) -> bool:
@@ -175,3 +214,8 @@ class Reader:
         same = now.watched == self._cascades.watched
         self._cascades = now
         return same
+
+
+def behind(place: Place) -> Place:
+    """A copy that has to show what happened at a place has to be read behind it."""
+    return replace(place, offset=place.offset + 1)

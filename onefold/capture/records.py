@@ -30,10 +30,10 @@ class Origin:
 def change_records(origin: Origin, event: RowsChanged) -> Iterator[Record]:
     """The records of an event's rows, in order. An update that changes the key is a deletion and an insertion."""
     key = _key(origin.table)
+    place = event.place.sequence()
     for number, (before, after) in enumerate(zip_longest(event.before, event.after)):
-        sequence = event.place.sequence(number)
         for kind, row in _changes(key, before, after):
-            yield _record(origin, row, BINLOG, kind, sequence, event.timestamp)
+            yield _record(origin, row, BINLOG, kind, f"{place}/{number:X}", event.timestamp)
 
 
 def snapshot_record(origin: Origin, row: Row, place: Place, timestamp: int) -> Record:

@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from typing import Any
 
 from onefold.capture.announcing import Result, again_and_again
@@ -20,7 +21,7 @@ from onefold.capture.information_schema import TableName
 from onefold.capture.ledger import SWEEP_DELAY, Ledger, lowest
 from onefold.capture.log_events import Place
 from onefold.capture.patterns import Patterns
-from onefold.capture.reading import Reader, Tell
+from onefold.capture.reading import Reader, Tell, behind
 from onefold.capture.source import LogLost, Source
 from onefold.capture.stopping import Stop, Stopped
 from onefold.capture.streaming import Stream, Way
@@ -50,6 +51,8 @@ class Options:
     once: bool = False
     follow_gtids: bool = False
     """Another server with the same transactions is read on by them."""
+    sweep_delay: int = SWEEP_DELAY
+    """Seconds between a copy and its sweep, for its rows to land; none with `once`."""
 
 
 @dataclass
@@ -91,7 +94,7 @@ class Capture:
         return work() if self.options.once else again_and_again(work, self.way.stop)
 
     def _begin(self, checkpoint: Checkpoint) -> None:
-        self._ledger = Ledger(checkpoint, 0 if self.options.once else SWEEP_DELAY)
+        self._ledger = Ledger(checkpoint, 0 if self.options.once else self.options.sweep_delay)
         self._stream, self._copies = Stream(self.way), Stream(self.way)
         self._reader = Reader(
             self.source, self._ledger, self._stream, self.options.source, self.options.dataset, self.tell, self.way.stop,
@@ -128,14 +131,28 @@ class Capture:
             found = Checkpoint(self.options.source, self.options.dataset, reached=start)
             self._fresh = True
         self._saved = found
+        return self._as_asked(found)
+
+    def _as_asked(self, found: Checkpoint) -> Checkpoint:
+        """With the tables that are to be copied now, and without those that are not captured any more."""
         first = self.options.snapshot and not found.copied
-        again = self.options.again
-        tables = self.source.tables() if first or again else []
+        again, before, now = self.options.again, found.patterns, self.source.patterns
+        more = found.copied and before not in (None, now)
+        tables = self.source.tables() if first or again or more else []
+        new = [table for table in tables if more and before and not before.match(table.database, table.table)]
         wanted = [table for table in tables if first or (again and again.match(table.database, table.table))]
+        found = _chosen(found, now)
+        # What XA transactions that are prepared have done to the new ones was not published. Copies stand above it, and so
+        # are made again when they are committed.
+        prepared = tuple(replace(one, tables=one.tables.union(new)) for one in found.reached.prepared)
+        above = [] if first else [behind(one.place) for one in prepared]
+        since = max([lowest(found.epoch), *above], key=attrgetter("order"))
         return replace(
             found,
             copied=found.copied or first,
-            wanted=(*found.wanted, *(Wanted(table, lowest(found.epoch)) for table in wanted)),
+            reached=replace(found.reached, prepared=prepared),
+            wanted=(*found.wanted, *(Wanted(table, since) for table in dict.fromkeys([*new, *wanted]))),
+            patterns=now,
         )
 
     def _copier(self) -> Copier:
@@ -255,7 +272,15 @@ def _followed(now: Checkpoint) -> Checkpoint:
     epoch = now.epoch + 1
     tables = {*(one.table for one in now.wanted), *(TableName(copy.database, copy.table) for copy in now.copies)}
     wanted = tuple(Wanted(table, lowest(epoch)) for table in sorted(tables))
-    return replace(now, epoch=epoch, reached=Reached(None, now.reached.executed), wanted=wanted, copies=())
+    reached = Reached(None, now.reached.executed, prepared=now.reached.prepared)
+    return replace(now, epoch=epoch, reached=reached, wanted=wanted, copies=())
+
+
+def _chosen(found: Checkpoint, patterns: Patterns) -> Checkpoint:
+    """Without copies of tables that are not captured any more; sweeps of what has landed go on."""
+    wanted = tuple(one for one in found.wanted if patterns.match(one.table.database, one.table.table))
+    copies = tuple(one for one in found.copies if patterns.match(one.database, one.table))
+    return replace(found, wanted=wanted, copies=copies)
 
 
 def start_at(file: str, offset: int) -> Reached:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import asdict, dataclass, replace
+from operator import attrgetter
 from typing import Any
 from weakref import WeakKeyDictionary, finalize
 
@@ -63,6 +64,16 @@ class TableSnapshot:
 
 
 @dataclass(frozen=True)
+class Standing:
+    """Where the rows of a chunk stand in the log."""
+
+    shown: Place
+    """They have to show every transaction before it."""
+    place: Place
+    """They stand there, or where they show every transaction before them."""
+
+
+@dataclass(frozen=True)
 class Chunk:
     """Some of a table's rows, in the structure that the table had then."""
 
@@ -76,7 +87,9 @@ class Chunk:
     losses: tuple[tuple[tuple[str, str], int], ...] = ()
 
 
-def next_chunk(connection: pymysql.Connection, snapshot: TableSnapshot, epoch: int, rows: int = ROWS) -> Chunk | None:
+def next_chunk(
+    connection: pymysql.Connection, snapshot: TableSnapshot, epoch: int, rows: int = ROWS, standing: Standing | None = None
+) -> Chunk | None:
     """The next rows of a table's snapshot; None where there is no such table (any more).
 
     A table without a key to go by is read in one pass, over a second connection that stays open between the calls with this
@@ -85,9 +98,11 @@ def next_chunk(connection: pymysql.Connection, snapshot: TableSnapshot, epoch: i
     Args:
         connection: as `server.connect` makes it; no transaction may be open.
         rows: the most rows.
+        standing: where they are to stand; by default at the log's end, as far as they show it.
 
     Raises:
-        TryAgain: the connection was lost, somebody holds a lock, or the table was altered just now.
+        TryAgain: the connection was lost, somebody holds a lock, the table was altered just now, or it does not show yet
+            what it has to.
         Rejected: the server refuses to tell.
     """
     try:
@@ -97,19 +112,22 @@ def next_chunk(connection: pymysql.Connection, snapshot: TableSnapshot, epoch: i
         if table.shape != snapshot.shape or (snapshot.start and snapshot.start.epoch != epoch):
             snapshot = _from_the_beginning(table)
         if table.paging:
-            return _page(connection, table, snapshot, epoch, rows)
-        return _part_of_pass(connection, table, snapshot, epoch, rows)
+            return _page(connection, table, snapshot, epoch, rows, standing)
+        return _part_of_pass(connection, table, snapshot, epoch, rows, standing)
     except pymysql.err.MySQLError as error:
         if error.args and error.args[0] in _GONE:
             return None
         raise _told(snapshot, error) from error
 
 
-def _page(connection: pymysql.Connection, table: SourceTable, snapshot: TableSnapshot, epoch: int, rows: int) -> Chunk:
+def _page(
+    connection: pymysql.Connection, table: SourceTable, snapshot: TableSnapshot, epoch: int, rows: int,
+    standing: Standing | None,
+) -> Chunk:  # fmt: skip
     """Rows by the key, in a transaction of their own."""
     limit = min(rows, snapshot.limit or max(1, _SIZE // max(1, table.row_size)))
     try:
-        vantage = begin(connection, table, epoch)
+        vantage = _view(connection, table, epoch, standing)
         with closing(connection.cursor(SSCursor)) as cursor:
             cursor.execute(f"{_select(table, snapshot.after)} LIMIT {limit}{vantage.clause}")
             taken = _take(cursor, table, limit)
@@ -136,14 +154,15 @@ _passes: WeakKeyDictionary[pymysql.Connection, dict[TableName, _Pass]] = WeakKey
 
 
 def _part_of_pass(
-    connection: pymysql.Connection, table: SourceTable, snapshot: TableSnapshot, epoch: int, rows: int
-) -> Chunk:
+    connection: pymysql.Connection, table: SourceTable, snapshot: TableSnapshot, epoch: int, rows: int,
+    standing: Standing | None,
+) -> Chunk:  # fmt: skip
     passes = _passes.setdefault(connection, {})
     current = passes.pop(table.name, None)
     if current is None or current.progress != snapshot:
         if current:
             current.close()
-        current = _open_pass(connection, table, epoch)
+        current = _open_pass(connection, table, epoch, standing)
     with ExitStack() as stack:
         stack.callback(current.close)
         taken = _take(current.cursor, table, rows)
@@ -155,16 +174,25 @@ def _part_of_pass(
     return chunk
 
 
-def _open_pass(connection: pymysql.Connection, table: SourceTable, epoch: int) -> _Pass:
+def _open_pass(connection: pymysql.Connection, table: SourceTable, epoch: int, standing: Standing | None) -> _Pass:
     second = another(connection)
     cursor = second.cursor(SSCursor)
     close = finalize(connection, _hang_up, second, cursor)
     with ExitStack() as stack:
         stack.callback(close)
-        vantage = begin(second, table, epoch)
+        vantage = _view(second, table, epoch, standing)
         cursor.execute(_select(table))
         stack.pop_all()
     return _Pass(cursor, vantage, _from_the_beginning(table), close)
+
+
+def _view(connection: pymysql.Connection, table: SourceTable, epoch: int, standing: Standing | None) -> Vantage:
+    vantage = begin(connection, table, epoch)
+    if standing is None:
+        return vantage
+    if vantage.place.order < standing.shown.order:  # the log tells of a change before the table shows it
+        raise TryAgain(f"{table.name} does not show yet what its log tells")
+    return replace(vantage, place=min(vantage.place, standing.place, key=attrgetter("order")))
 
 
 def _hang_up(connection: pymysql.Connection, cursor: SSCursor) -> None:

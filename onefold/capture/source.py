@@ -19,6 +19,7 @@ from onefold.capture.patterns import SYSTEM, Patterns
 from onefold.capture.server import Address, connect, log_status, query
 from onefold.capture.server_checks import check_server
 from onefold.capture.structure import Structure
+from onefold.capture.vantage import end_of_what_shows
 from onefold.errors import NothingFound, Rejected, SchemaConflict, TryAgain
 
 
@@ -67,12 +68,15 @@ class Source:
             raise LogLost(str(error)) from error
 
     def log_end(self, epoch: int) -> Reached:
-        """Where the log ends now."""
+        """Where the log ends now, as far as copies of tables show it."""
         with self._asked() as connection:
-            file, offset, *rest = log_status(connection)
+            _, _, *rest = log_status(connection)
+            place = end_of_what_shows(connection, epoch)
             mariadb = "mariadb" in query(connection, "SELECT VERSION()")[0][0].lower()
-            executed = _mariadb_gtids(connection, file, offset) if mariadb else str(rest[2] if len(rest) > 2 else "")
-        return Reached(Place(epoch, file, int(offset)), read_executed(executed))
+            executed = (
+                _mariadb_gtids(connection, place.file, place.offset) if mariadb else str(rest[2] if len(rest) > 2 else "")
+            )
+        return Reached(place, read_executed(executed))
 
     def tables(self, database: str | None = None) -> list[TableName]:
         """The present tables that are captured: all, or those of one database."""

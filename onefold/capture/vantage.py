@@ -103,6 +103,21 @@ def begin(connection: pymysql.Connection, table: SourceTable, epoch: int) -> Van
     return vantage
 
 
+def end_of_what_shows(connection: pymysql.Connection, epoch: int) -> Place:
+    """Where the log ends, or a little before: every transaction before it shows in each view from here on.
+
+    The log is written before tables show a transaction, so the log's end may be ahead of them. Where the server does not
+    tell the place of a view, rows are read under locks, for which a transaction on its way is waited for.
+    """
+    if not tells_places_of_views(connection):
+        return _end_of_log(connection, epoch)
+    query(connection, _VIEW)
+    try:
+        return _place_of_view(connection, epoch)
+    finally:
+        query(connection, "ROLLBACK")
+
+
 def end(connection: pymysql.Connection) -> None:
     query(connection, "ROLLBACK")
     query(connection, "UNLOCK TABLES")
