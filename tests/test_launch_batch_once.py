@@ -108,7 +108,7 @@ def test_batches_for_other_tables_run_beside_each_other(batches: MemoryBatches) 
 
 
 def test_nothing_is_asked_or_created_where_the_arguments_are_wrong(batches: MemoryBatches) -> None:
-    for words in ((), ("--keys=id", "--changes=bigquery:crm.x"), ("--keys=id", "--frm=x")):
+    for words in (("--mode=x",), ("--keys=id", "--changes=bigquery:crm.x"), ("--keys=id", "--frm=x")):
         with pytest.raises(InvalidMessage):
             deliver(batches, request=BatchRequest("reconcile", "shop", "customer", words))
     assert batches.calls == 0
