@@ -133,7 +133,8 @@ def plan_batch(request: BatchRequest, message_id: str, settings: BatchSettings, 
     faults += [fault for uri in uris_of(arguments) for fault in places.faults_of(uri, written=uri is arguments.output)]
     if faults:
         raise InvalidMessage(dict.fromkeys(faults))
-    return Batch(batch_id(request, message_id), request.job, words, {**settings.labels, **labels_of(request, message_id)}, settings)
+    labels = {**settings.labels, **labels_of(request, message_id)}
+    return Batch(batch_id(request, message_id), request.job, words, labels, settings)
 
 
 def with_defaults(request: BatchRequest) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ def test_every_command_helps(run: Run) -> None:
         outcome = run(*command, "--help")
         assert outcome.code == 0
         assert outcome.out.startswith(f"Usage: onefold {command[0] if command else '[OPTIONS] COMMAND'}")
-    assert " ".join(sorted(cli.commands)) == "batch compare current demo merge plan publish refresh render workload"
+    assert " ".join(sorted(cli.commands)) == "batch capture compare current demo merge plan publish refresh render workload"
 
 
 def test_it_tells_its_version(run: Run) -> None:

@@ -14,7 +14,7 @@ from onefold.capture.checkpoint import Reached
 from onefold.capture.columns import versioned_table
 from onefold.capture.gtids import read_executed
 from onefold.capture.information_schema import TableName, structure_of, structures
-from onefold.capture.log_events import LogEvent, Place
+from onefold.capture.log_events import LogEvent
 from onefold.capture.patterns import SYSTEM, Patterns
 from onefold.capture.server import Address, connect, log_status, query
 from onefold.capture.server_checks import check_server

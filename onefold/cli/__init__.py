@@ -12,10 +12,9 @@ from pathlib import Path
 from typing import NoReturn
 
 import click
-from rich.console import Console
 
 from onefold import __version__
-from onefold.cli import batches, capturing, changes, comparing, merging, views
+from onefold.cli import batches, capturing, changes, comparing, demonstrating, merging, views
 from onefold.cli.common import ERROR, OK, say
 from onefold.errors import OnefoldError
 
@@ -53,23 +52,9 @@ for command in (
     comparing.compare,
     batches.batch,
     capturing.capture,
+    demonstrating.demo,
 ):
     cli.add_command(command)
-
-
-@cli.command()
-def demo() -> int:
-    """Show the main jobs on this machine: views over versions of tables, and a change log that becomes a table again.
-
-    With an embedded BigQuery, the real functions, and the local Spark.
-    """
-    from onefold.local.demo import run_demo
-
-    try:
-        run_demo(Console())
-    except ModuleNotFoundError as error:
-        raise click.ClickException(f"{error.name} is missing: pip install 'onefold[local]'") from error
-    return OK
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
