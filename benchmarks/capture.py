@@ -1,0 +1,267 @@
+"""Capture beside the bare reader that it stands on: the same log, the same machine, one run.
+
+Run: `PYTHONPATH=tests python -m benchmarks.capture [--rows 200000] [--repeat 5] [--seconds 20]`. It needs `mariadbd`.
+
+- The peer is `BinLogStreamReader` of mysql-replication, whose rows are iterated over, and nothing is done with them.
+- Capture is what the command runs, from its checks on, up to the confirmation of the last message. It publishes by Google's
+  client over gRPC to a receiver on this machine, in a process of its own.
+
+Each run is a process of its own. The time is the least of the rounds, which alternate. The lag is from when an INSERT of one
+row is sent until its message arrives, while the process runs as a service.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+import pymysql
+from capture_receiver import Receiver, receiving
+from mariadb import MariaDb, end_of_log, mariadb_server
+from pymysqlreplication import BinLogStreamReader
+from pymysqlreplication.row_event import DeleteRowsEvent, UpdateRowsEvent, WriteRowsEvent
+from rich.console import Console
+from rich.table import Table
+
+from onefold.capture.log_events import Place
+from onefold.capture.server import connect, query
+from onefold.cli import capturing
+from onefold.settings import Settings
+
+NARROW = "(id INT PRIMARY KEY, name VARCHAR(60), price DECIMAL(10,2), at DATETIME, n BIGINT)"
+NARROW_ROW = "seq, CONCAT('name of ', seq), seq % 10000 / 7, '2024-02-29 03:04:05', seq * seq"
+_KINDS = (
+    ("INT", "seq % 1000"), ("VARCHAR(40)", "CONCAT('text ', seq)"), ("DECIMAL(12,4)", "seq % 9999 / 7"),
+    ("DATETIME", "'2024-02-29 03:04:05'"), ("DOUBLE", "seq / 3"), ("TEXT", "REPEAT('y', 30)"), ("DATE", "NULL"),
+    ("BIGINT UNSIGNED", "seq"), ("TIMESTAMP(3)", "'2024-02-29 03:04:05.678'"), ("ENUM('new','paid','sent')", "'paid'"),
+)  # fmt: skip
+_WIDE = [_KINDS[place % len(_KINDS)] for place in range(28)]
+_COLUMNS = ", ".join(f"column_{place} {kind} NULL" for place, (kind, _) in enumerate(_WIDE))
+WIDE = f"(id INT PRIMARY KEY, {_COLUMNS}, n BIGINT)"
+WIDE_ROW = ", ".join(("seq", *(value for _, value in _WIDE), "seq * seq"))
+_AT_ONCE = 100
+"""Rows of a transaction."""
+_SENT = re.compile(rb'"sent":(\d+)')
+_RATE = 1_000
+"""Rows a second of the steady load, each a transaction."""
+_spawn = multiprocessing.get_context("spawn")
+
+
+@dataclass(frozen=True)
+class Run:
+    rows: int
+    seconds: float
+    megabytes: float
+    """The most memory."""
+
+    @property
+    def rate(self) -> float:
+        return self.rows / self.seconds
+
+
+@dataclass(frozen=True)
+class Log:
+    """A part of a server's log, with the rows of one table."""
+
+    title: str
+    port: int
+    database: str
+    start: Place
+
+
+@dataclass
+class Counting(Receiver):
+    """Counts rows, and forgets them."""
+
+    rows: int = 0
+    lags: list[float] = field(default_factory=list)
+
+    def publish(self, request: Any, context: Any) -> Any:
+        arrived = time.time()
+        for message in request.messages:
+            self.rows += message.data.count(b'"change_sequence_number"')
+            self.lags += [arrived - int(sent) / 1e6 for sent in _SENT.findall(message.data)]
+        answer = super().publish(request, context)
+        self.arrived.clear()
+        return answer
+
+    def take(self) -> tuple[int, list[float]]:
+        taken, self.rows, self.lags = (self.rows, self.lags), 0, []
+        return taken
+
+
+def _receive(pipe: Connection) -> None:
+    counting = Counting()
+    with receiving(counting):
+        pipe.send((counting.pubsub_address, counting.bigquery_address))
+        while pipe.recv():
+            pipe.send(counting.take())
+
+
+@dataclass(frozen=True)
+class RemoteReceiver:
+    environ: dict[str, str]
+    take: Callable[[], tuple[int, list[float]]]
+
+
+@contextmanager
+def remote_receiver() -> Iterator[RemoteReceiver]:
+    ours, theirs = _spawn.Pipe()
+    process = _spawn.Process(target=_receive, args=(theirs,), daemon=True)
+    process.start()
+    pubsub, bigquery = ours.recv()
+
+    def take() -> tuple[int, list[float]]:
+        ours.send(True)
+        taken: tuple[int, list[float]] = ours.recv()
+        return taken
+
+    environ = {"PUBSUB_EMULATOR_HOST": pubsub, "BIGQUERY_EMULATOR_HOST": bigquery, "ONEFOLD_SOURCE_PASSWORD": ""}
+    try:
+        yield RemoteReceiver(environ, take)
+    finally:
+        ours.send(False)
+        process.join()
+
+
+def run_bare(log: Log) -> Run:
+    started = time.perf_counter()
+    reader = BinLogStreamReader(
+        {"host": "127.0.0.1", "port": log.port, "user": "root", "password": ""},
+        server_id=77,
+        log_file=log.start.file,
+        log_pos=log.start.offset,
+        resume_stream=True,
+        only_schemas=[log.database],
+        only_events=[WriteRowsEvent, UpdateRowsEvent, DeleteRowsEvent],
+    )
+    rows = sum(1 for event in reader for _ in event.rows)
+    reader.close()
+    return Run(rows, time.perf_counter() - started, _peak("self"))
+
+
+def run_capture(log: Log, environ: dict[str, str]) -> Run:
+    """`rows` are told by the receiver."""
+    os.environ.update(environ)
+    with tempfile.TemporaryDirectory() as folder:
+        start = ["--start", f"{log.start.file}:{log.start.offset}", "--once"]
+        options = capturing.capture.make_context("capture", [*arguments(log.port, log.database, folder), *start]).params
+        where = capturing.address_of(options, os.environ)
+        process = capturing._process(Settings(), where, capturing.options_from(options), options, lambda *_: None)
+        started = time.perf_counter()
+        process.run()
+        return Run(0, time.perf_counter() - started, _peak("self"))
+
+
+def arguments(port: int, database: str, folder: str) -> list[str]:
+    source = ["--host", "127.0.0.1", "--port", str(port), "--user", "root", "--include", database]
+    return [*source, "--source", "bench", "--dataset", "bench", "--checkpoint", folder, "--project", "bench"]
+
+
+def _peak(process: str) -> float:
+    lines = Path(f"/proc/{process}/status").read_text().splitlines()
+    return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM"))
+
+
+def in_a_process(work: Callable[..., Run], *words: Any) -> Run:
+    with ProcessPoolExecutor(1, mp_context=_spawn) as pool:
+        return pool.submit(work, *words).result()
+
+
+def make_logs(server: MariaDb, rows: int) -> Iterator[Log]:
+    tables = ((NARROW, NARROW_ROW, rows, _AT_ONCE), (WIDE, WIDE_ROW, rows, _AT_ONCE), (NARROW, NARROW_ROW, rows // 4, 1))
+    for number, (columns, values, count, at_once) in enumerate(tables):
+        database = f"bench_{number}"
+        with connect(server.address) as connection:
+            query(connection, f"CREATE DATABASE {database}")
+            connection.select_db(database)
+            query(connection, f"CREATE TABLE t {columns}")
+            start = end_of_log(connection)
+            fill(connection, values, count, at_once)
+        width = "5 columns" if columns == NARROW else "30 columns"
+        yield Log(f"{width}, {at_once} in a transaction", server.port, database, start)
+
+
+def fill(connection: pymysql.Connection, values: str, rows: int, at_once: int) -> None:
+    """Four insertions, then an update of what the last one brought."""
+    for number, first in enumerate(range(0, rows * 4 // 5, at_once), start=1):
+        last = first + at_once - 1
+        query(connection, f"INSERT INTO t SELECT {values} FROM seq_{first}_to_{last}")
+        if number % 4 == 0:
+            query(connection, f"UPDATE t SET n = -1 WHERE id BETWEEN {first} AND {last}")
+
+
+def compete(log: Log, receiver: RemoteReceiver, repeat: int) -> tuple[Run, Run]:
+    """The best run of the bare reader, and of capture."""
+    runs: dict[str, list[Run]] = {"bare": [], "capture": []}
+    for _ in range(repeat):
+        runs["bare"].append(in_a_process(run_bare, log))
+        run = in_a_process(run_capture, log, receiver.environ)
+        runs["capture"].append(Run(receiver.take()[0], run.seconds, run.megabytes))
+    if len({run.rows for kind in runs.values() for run in kind}) != 1:
+        raise SystemExit(f"the rows differ: {runs}")
+    bare, ours = (min(kind, key=lambda run: run.seconds) for kind in runs.values())
+    return bare, ours
+
+
+def steady(server: MariaDb, receiver: RemoteReceiver, seconds: int) -> tuple[list[float], float]:
+    """The lags in seconds, sorted, and the most memory, while a process runs as a service."""
+    with connect(server.address) as connection, tempfile.TemporaryDirectory() as folder:
+        query(connection, "CREATE DATABASE steady")
+        query(connection, "CREATE TABLE steady.t (id INT PRIMARY KEY, name VARCHAR(60), sent BIGINT)")
+        command = [sys.executable, "-c", "from onefold.cli import main; main()", "capture"]
+        environ = {**os.environ, **receiver.environ}
+        command += arguments(server.port, "steady", folder)
+        process = subprocess.Popen(command, env=environ, stdout=subprocess.DEVNULL)
+        while not (Path(folder) / "checkpoint.json").exists():
+            time.sleep(0.1)
+        receiver.take()
+        began = time.perf_counter()
+        for number in range(seconds * _RATE):
+            time.sleep(max(0.0, began + number / _RATE - time.perf_counter()))
+            query(connection, f"INSERT INTO steady.t VALUES ({number}, 'name of {number}', {time.time_ns() // 1000})")
+        time.sleep(2)
+        megabytes = _peak(str(process.pid))
+        process.send_signal(signal.SIGTERM)
+        process.wait()
+    rows, lags = receiver.take()
+    if rows != seconds * _RATE:
+        raise SystemExit(f"{rows} rows have arrived of {seconds * _RATE}")
+    return sorted(lags), megabytes
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description="Capture beside the bare reader of mysql-replication.")
+    parser.add_argument("--rows", type=int, default=200_000)
+    parser.add_argument("--repeat", type=int, default=5)
+    parser.add_argument("--seconds", type=int, default=20)
+    options = parser.parse_args(argv)
+    table = Table("log", "rows", "bare reader, rows/s", "capture, rows/s", "ratio", "bare, MB", "capture, MB")
+    with mariadb_server("--innodb-buffer-pool-size=64M") as server, remote_receiver() as receiver:
+        for log in make_logs(server, options.rows):
+            bare, ours = compete(log, receiver, options.repeat)
+            rates = (f"{bare.rate:,.0f}", f"{ours.rate:,.0f}", f"{ours.rate / bare.rate:.2f}")
+            table.add_row(log.title, f"{ours.rows:,}", *rates, f"{bare.megabytes:.0f}", f"{ours.megabytes:.0f}")
+        lags, megabytes = steady(server, receiver, options.seconds)
+    console = Console(width=120)
+    console.print(table)
+    median, late = (1000 * lags[int(len(lags) * share)] for share in (0.5, 0.99))
+    console.print(f"{_RATE:,} rows a second: lag {median:.0f} ms (median), {late:.0f} ms (99 %), {megabytes:.0f} MB")
+
+
+if __name__ == "__main__":
+    main()
