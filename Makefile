@@ -32,7 +32,7 @@ format: install  ## what ruff can mend by itself
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: install  ## the benchmarks, with ratios: twenty minutes
+bench: install  ## the benchmarks, with ratios: half an hour
 	$(BIN)/python -m benchmarks.render
 	$(BIN)/python -m benchmarks.cold_start
 	$(BIN)/python -m benchmarks.bigquery_path

@@ -1,0 +1,180 @@
+"""What a process of capture talks to, over the wire: a Pub/Sub that takes messages, and a BigQuery that has tables.
+
+They honour: Publish over gRPC, which keeps all messages of a request before it answers, answers UNAVAILABLE when it is
+told to, or does not answer for a while; tables.get and tables.insert of the REST API, and 503. They know no topics, no
+subscriptions, no rows and no queries. What reached them is kept in one order, tables and messages alike.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import grpc
+from google.pubsub_v1.types import PublishRequest, PublishResponse
+
+RECORDS, CREATED = "change-records", "table-created"
+_TABLES = re.compile(r"/bigquery/v2/projects/[^/]+/datasets/[^/]+/tables(?:/(?P<table>[^/?]+))?(?:\?.*)?")
+_WORKERS = 100
+"""Requests that may wait for their answer at once."""
+
+
+@dataclass
+class Receiver:
+    """What has arrived. Every field may be looked at while more arrives."""
+
+    arrived: list[tuple[str, Any]] = field(default_factory=list)
+    """Messages by their topic, and the names of tables that were made, as `("table", name)`."""
+    down: bool = False
+    """Pub/Sub answers UNAVAILABLE."""
+    tables_down: bool = False
+    """BigQuery answers 503."""
+    refused: int = 0
+    lost_answers: int = 0
+    """So many of the next requests are kept, and answered as if they were not."""
+    answering: threading.Event = field(default_factory=threading.Event)
+    """While it is not set, requests to publish wait for their answer."""
+    waiting: int = 0
+    """Bytes of messages that wait for their answer now."""
+    most_waiting: int = 0
+    pubsub_address: str = ""
+    bigquery_address: str = ""
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+    _tables: dict[str, dict[str, Any]] = field(default_factory=dict, repr=False)
+
+    def messages(self, topic: str = RECORDS, since: int = 0) -> Iterator[bytes]:
+        return (data for kind, data in self.arrived[since:] if kind == topic)
+
+    def records(self) -> Iterator[dict[str, Any]]:
+        return (record for data in self.messages() for record in json.loads(data)["records"])
+
+    def publish(self, request: Any, context: grpc.ServicerContext) -> Any:
+        size = sum(len(message.data) for message in request.messages)
+        self._wait(size)
+        if self.down:
+            self.refused += 1
+            context.abort(grpc.StatusCode.UNAVAILABLE, "as the test wanted")
+        topic = request.topic.rpartition("/")[2]
+        self.arrived += [(topic, message.data) for message in request.messages]
+        if self._loses_the_answer():
+            context.abort(grpc.StatusCode.UNAVAILABLE, "the answer was lost")
+        return PublishResponse.pb()(message_ids=["1"] * len(request.messages))
+
+    def _wait(self, size: int) -> None:
+        with self._lock:
+            self.waiting += size
+            self.most_waiting = max(self.waiting, self.most_waiting)
+        self.answering.wait()
+        with self._lock:
+            self.waiting -= size
+
+    def _loses_the_answer(self) -> bool:
+        with self._lock:
+            loses = self.lost_answers > 0
+            self.lost_answers -= loses
+        return loses
+
+    def get_table(self, name: str) -> tuple[int, dict[str, Any]]:
+        return (200, self._tables[name]) if name in self._tables else _error(404, "notFound")
+
+    def create_table(self, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+        name = body["tableReference"]["tableId"]
+        with self._lock:
+            if name in self._tables:
+                return _error(409, "duplicate")
+            self._tables[name] = {**body, "type": "TABLE", "creationTime": "1700000000000", "etag": "1"}
+            self.arrived.append(("table", name))
+        return 200, self._tables[name]
+
+
+def _error(status: int, reason: str) -> tuple[int, dict[str, Any]]:
+    return status, {"error": {"code": status, "message": reason, "errors": [{"reason": reason, "message": reason}]}}
+
+
+@contextmanager
+def receiving(receiver: Receiver | None = None) -> Iterator[Receiver]:
+    receiver = receiver or Receiver()
+    receiver.answering.set()
+    with _pubsub(receiver), _bigquery(receiver):
+        yield receiver
+        receiver.answering.set()
+
+
+@contextmanager
+def _pubsub(receiver: Receiver) -> Iterator[None]:
+    handler = grpc.unary_unary_rpc_method_handler(
+        receiver.publish, PublishRequest.pb().FromString, PublishResponse.pb().SerializeToString
+    )
+    server = grpc.server(ThreadPoolExecutor(_WORKERS))
+    service = grpc.method_handlers_generic_handler("google.pubsub.v1.Publisher", {"Publish": handler})
+    server.add_generic_rpc_handlers((service,))
+    receiver.pubsub_address = f"127.0.0.1:{server.add_insecure_port('127.0.0.1:0')}"
+    server.start()
+    try:
+        yield
+    finally:
+        server.stop(0).wait()
+
+
+@contextmanager
+def _bigquery(receiver: Receiver) -> Iterator[None]:
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:
+            match = _TABLES.fullmatch(self.path)
+            assert match, self.path
+            self._answer(lambda: receiver.get_table(match["table"]))
+
+        def do_POST(self) -> None:
+            assert _TABLES.fullmatch(self.path), self.path
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            self._answer(lambda: receiver.create_table(body))
+
+        def _answer(self, work: Callable[[], tuple[int, dict[str, Any]]]) -> None:
+            status, body = _error(503, "backendError") if receiver.tables_down else work()
+            receiver.refused += status == 503
+            data = json.dumps(body).encode()
+            self.send_response(status)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data)
+
+        def log_message(self, *_: Any) -> None:
+            """What the tests want to know is in the receiver."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    receiver.bigquery_address = f"http://127.0.0.1:{server.server_address[1]}"
+    thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def check_order(arrived: Iterable[tuple[str, Any]]) -> None:
+    """Before the first row of a version its table was there, and announced."""
+    made: set[str] = set()
+    announced: set[str] = set()
+    for kind, data in arrived:
+        if kind == "table":
+            made.add(data)
+            continue
+        table = json.loads(data)["table"]
+        name = f"{table['name']}_v_{table['version']}"
+        assert name in made, f"{name} is not there, and {kind} tells of it"
+        if kind == CREATED:
+            announced.add(name)
+        else:
+            assert name in announced, f"rows of {name} came before it was announced"

@@ -1,0 +1,78 @@
+"""A process of capture is killed at random moments, again and again, while others write: nothing is lost."""
+
+from __future__ import annotations
+
+import random
+import time
+from pathlib import Path
+
+from capture_load import load_on, make_tables
+from capture_process import CaptureProcess, Scene
+from capture_receiver import RECORDS, Receiver, receiving
+from capturing import eventually
+from mariadb import MariaDb
+
+KILLS = 20
+SEED = 20
+DATABASES = ("killed_1", "killed_2")
+ROWS = 15_000
+"""More than one chunk of a copy."""
+
+
+def live(scene: Scene, life: CaptureProcess, chosen: random.Random) -> None:
+    """Up to a moment while it starts, after its first message or a new checkpoint, or while nothing is confirmed."""
+    before, place = len(scene.receiver.arrived), place_of(scene)
+    until = chosen.choice(("started", "sent", "saved", "unconfirmed"))
+    if until in ("sent", "unconfirmed"):
+        life.eventually(lambda: any(scene.receiver.messages(RECORDS, before)))
+    elif until == "saved":
+        life.eventually(lambda: place_of(scene) != place)
+    if until == "unconfirmed":
+        scene.receiver.answering.clear()
+        time.sleep(1.2)  # the checkpoint is looked at meanwhile
+    time.sleep(chosen.uniform(0, 0.3))
+
+
+def lose_what_waits(receiver: Receiver) -> None:
+    """What a process that was killed had sent, and was not taken yet."""
+    receiver.down = True
+    receiver.answering.set()
+    eventually(lambda: receiver.waiting == 0)
+    receiver.down = False
+
+
+def place_of(scene: Scene) -> tuple[str, int] | None:
+    now = scene.checkpoint()
+    return (now["place"]["file"], now["place"]["offset"]) if now else None
+
+
+def test_a_process_that_is_killed_twenty_times_under_load_loses_nothing(mariadb: MariaDb, tmp_path: Path) -> None:
+    chosen = random.Random(SEED)
+    make_tables(mariadb, DATABASES, ROWS)
+    places, copying = set(), 0
+    with receiving() as receiver:
+        scene = Scene(mariadb, receiver, tmp_path, DATABASES)
+        try:
+            with load_on(mariadb, DATABASES, SEED) as load:
+                for _ in range(KILLS):
+                    life = scene.start("--snapshot")
+                    live(scene, life, chosen)
+                    receiver.lost_answers = chosen.randrange(2)
+                    life.kill()
+                    lose_what_waits(receiver)
+                    places.add(place_of(scene))
+                    now = scene.checkpoint()
+                    copying += bool(now and (now["wanted"] or now["copies"]))
+            last = scene.start("--snapshot")
+            last.eventually(scene.is_caught_up)
+            last.end()
+        finally:
+            scene.close()
+        scene.check()
+        records = [record["metadata"] for record in receiver.records()]
+    # The test has met what it is about: a load, a checkpoint that moves, copies that are broken off, rows that come twice.
+    changes = [told["change_sequence_number"] for told in records if told["ingestion_method"] == "BINLOG"]
+    assert load.transactions > 100
+    assert len(places) > KILLS / 4
+    assert copying > 2
+    assert len(changes) > 1.1 * len(set(changes))
