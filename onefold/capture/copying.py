@@ -61,7 +61,7 @@ class Copier:
                     if not busy:
                         self.stop.pause(_IDLE_SECONDS)
         except Stopped:
-            pass
+            pass  # the thread's end
         except BaseException as error:  # noqa: BLE001 whatever it is, it is raised where the process ends
             self.stop.set(error)
         finally:

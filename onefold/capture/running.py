@@ -111,7 +111,7 @@ class Capture:
             if self.options.once:
                 self._finish()
         except Stopped:
-            pass
+            pass  # the end, as asked for, or as another thread has told why: `_end` raises it
         except BaseException as error:
             stop.set(error)
             raise
@@ -232,7 +232,7 @@ class Capture:
                     told = began
                     self._tell_status("INFO")
         except Stopped:
-            pass
+            pass  # the thread's end
         except BaseException as error:  # noqa: BLE001 whatever it is, it is raised where the process ends
             self.way.stop.set(error)
 
