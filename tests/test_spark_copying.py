@@ -15,6 +15,7 @@ from pyspark.sql import SparkSession
 from spark_oracle import live, read_base, run_job, write_lines
 
 from onefold.spark import copying, reconciling
+from onefold.spark.filesystem import Folder
 
 Row = dict[str, Any]
 
@@ -73,6 +74,7 @@ def test_a_file_that_loses_no_row_is_copied_as_it_is(spark: SparkSession, tmp_pa
     run_job(spark, last, folder / "out", base=folder / "base 2")
     before, after = ({path.read_bytes() for path in (folder / name).glob("part-*")} for name in ("base 2", "out"))
     assert len(before) == 3
+    assert copying._can_read(Folder(spark, str(folder)).escaped("last.jsonl"))
     assert len(before & after) == 2
     assert {row["id"] for row in read_base(spark, folder / "out")} == {0, 1, 2}
     assert not (folder / "out" / "_temporary").exists()

@@ -112,8 +112,8 @@ class Folder:
         return str(self._system.makeQualified(self._path).toString())
 
     def escaped(self, name: str) -> str:
-        """A file's URI as the rest of the world writes it: `file:///a%20b`."""
-        whole = str(self._system.makeQualified(self._inner(name)).toUri().toString())
+        """A file's URI as the rest of the world writes it: `file:///a%20%C3%A9`."""
+        whole = str(self._system.makeQualified(self._inner(name)).toUri().toASCIIString())
         return re.sub("^file:/(?!/)", "file:///", whole)
 
     def _inner(self, name: str) -> Any:
