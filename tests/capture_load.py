@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import pymysql
 from capturing import WAIT_SECONDS
-from mariadb import MariaDb
+from database_servers import DatabaseServer
 
 from onefold.capture.server import connect, query
 
@@ -27,7 +27,7 @@ _CLASHES = (1060, 1062, 1205, 1213)
 """What happens to sessions that work at once: a column or a key that is there already, a lock, a deadlock."""
 
 
-def make_tables(server: MariaDb, databases: tuple[str, ...], rows: int) -> None:
+def make_tables(server: DatabaseServer, databases: tuple[str, ...], rows: int) -> None:
     """Tables with so many rows in the first database, and some in the others."""
     with connect(server.address) as connection:
         for place, database in enumerate(databases):
@@ -42,7 +42,7 @@ def make_tables(server: MariaDb, databases: tuple[str, ...], rows: int) -> None:
 
 @dataclass
 class Load:
-    server: MariaDb
+    server: DatabaseServer
     databases: tuple[str, ...]
     transactions: int = 0
     """That went through so far."""
@@ -79,7 +79,7 @@ class Load:
 
 
 @contextlib.contextmanager
-def load_on(server: MariaDb, databases: tuple[str, ...], seed: int, sessions: int = 2) -> Iterator[Load]:
+def load_on(server: DatabaseServer, databases: tuple[str, ...], seed: int, sessions: int = 2) -> Iterator[Load]:
     """Sessions that change rows as long as the block lasts."""
     load = Load(server, databases)
     with connect(server.address) as connection:

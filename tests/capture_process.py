@@ -15,7 +15,8 @@ from typing import Any
 import capture_child
 from capture_receiver import Receiver, check_order
 from capturing import DATASET, SOURCE, WAIT_SECONDS, eventually, latest
-from mariadb import MariaDb, end_of_log
+from database_servers import DatabaseServer
+from source_database import end_of_log
 
 from onefold.capture.server import connect, query
 
@@ -75,7 +76,7 @@ class CaptureProcess:
 class Scene:
     """A source, whoever receives, and what stays between the lives of a process."""
 
-    server: MariaDb
+    server: DatabaseServer
     receiver: Receiver
     folder: Path
     databases: tuple[str, ...]

@@ -12,7 +12,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from mariadb import MariaDb, SourceDatabase
+from database_servers import DatabaseServer
+from source_database import SourceDatabase
 
 from onefold.capture.announcing import Announcer, Target
 from onefold.capture.checkpoint_stores import FolderStore
@@ -111,7 +112,7 @@ def latest(records: Iterable[dict[str, Any]]) -> dict[tuple[Any, ...], dict[str,
 class Bench:
     """A process's surroundings, which outlive it: so it can be started again."""
 
-    server: MariaDb
+    server: DatabaseServer
     folder: Path
     patterns: Patterns
     publisher: RecordingPublisher = field(default_factory=RecordingPublisher)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from class_archive import quick_java
 from judge import Judge
+
+quick_java()
 
 
 @pytest.fixture(scope="session")
@@ -12,13 +15,13 @@ def judge() -> Judge:
     return Judge()
 
 
-# What the tests of commands and of Pub/Sub stand on.
 # What the tests of commands run.
 from command_line import run  # noqa: E402, F401
+
+# What the tests of commands and of Pub/Sub stand on.
 from emulator import dataset, emulator_host, emulator_storage  # noqa: E402, F401
 
-# What the tests of capture stand on.
-from mariadb import mariadb, source  # noqa: E402, F401
+# What the tests of buckets stand on.
 from object_store import object_store  # noqa: E402, F401
 
 # What the tests of a refresh stand on; no test waits for the retries of Google's client.
@@ -26,6 +29,9 @@ from refreshing import cloud, eager_threads, no_retries_of_the_client, small_tex
 
 # What the tests of snapshots stand on.
 from snapshotting import way  # noqa: E402, F401
+
+# What the tests of capture stand on.
+from source_database import choose_servers, mariadb, mysql, server, source  # noqa: E402, F401
 
 # What the tests of the Spark jobs stand on.
 from spark import spark  # noqa: E402, F401
@@ -45,3 +51,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The slow files first, in the order above."""
     places = {name: place for place, name in enumerate(SLOW)}
     items.sort(key=lambda item: places.get(item.path.stem, len(SLOW)))
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    choose_servers(metafunc)

@@ -20,9 +20,10 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from database_servers import DatabaseServer
 from emulator import EmulatedDataset
-from mariadb import MariaDb, SourceDatabase, end_of_log
 from recorders import MemoryPublisher, push_body
+from source_database import SourceDatabase, end_of_log
 
 from onefold.capture.announcing import Announcer, Target
 from onefold.capture.checkpoint import Reached
@@ -283,7 +284,7 @@ def new_dataset(host: str, name: str) -> EmulatedDataset:
 
 
 @contextmanager
-def new_source(server: MariaDb, name: str, *others: str) -> Iterator[SourceDatabase]:
+def new_source(server: DatabaseServer, name: str, *others: str) -> Iterator[SourceDatabase]:
     """Empty databases, with a connection to the first."""
     with closing(connect(server.address)) as connection:
         for database in (name, *others):

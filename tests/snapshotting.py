@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from changelogs import oracle
-from mariadb import SourceDatabase
+from source_database import SourceDatabase
 
 from onefold.capture import vantage
 from onefold.capture.columns import versioned_table

@@ -132,7 +132,6 @@ TEXTS = [
     sample("varchar(30) CHARACTER SET utf32", "varchar(120)", "STRING", ("'Zoë 😀'", "Zoë 😀")),
     sample("varchar(30) CHARACTER SET cp1251", "varchar(30)", "STRING", ("'Привет'", "Привет")),
     sample("varchar(30) CHARACTER SET gbk", "varchar(60)", "STRING", ("'中文'", "中文")),
-    sample("varchar(30) COLLATE utf8mb4_uca1400_ai_ci", "varchar(120)", "STRING", *_TEXTS),
     sample("varchar(300)", "varchar(1200)", "STRING", ("REPEAT('x', 300)", "x" * 300)),
     sample("varchar(64)", "varchar(256)", "STRING", *_TEXTS),
     sample("varchar(255) CHARACTER SET ascii", "varchar(255)", "STRING", ("REPEAT('x', 255)", "x" * 255)),
@@ -140,7 +139,6 @@ TEXTS = [
     sample("text", "text", "STRING", *_TEXTS, ("REPEAT('😀', 5000)", "😀" * 5000)),
     sample("mediumtext", "mediumtext", "STRING", *_TEXTS, ("REPEAT('a', 70000)", "a" * 70000)),
     sample("longtext", "longtext", "STRING", *_TEXTS),
-    sample("json", "longtext", "STRING", ("'{\"a\": [1, null, \"é\"]}'", '{"a": [1, null, "é"]}')),
     sample("binary(4)", "binary(4)", "BYTES", ("x'AB00'", b64(b"\xab\0\0\0")), ("x'20'", b64(b" \0\0\0"))),
     sample("varbinary(30)", "varbinary(30)", "BYTES", *_BYTES),
     sample("varbinary(300)", "varbinary(300)", "BYTES", *_BYTES, ("REPEAT(x'00', 300)", b64(b"\0" * 300))),
@@ -148,9 +146,6 @@ TEXTS = [
     sample("blob", "blob", "BYTES", *_BYTES),
     sample("mediumblob", "mediumblob", "BYTES", *_BYTES, ("REPEAT(x'FF', 70000)", b64(b"\xff" * 70000))),
     sample("longblob", "longblob", "BYTES", *_BYTES),
-    sample("uuid", "binary(16)", "BYTES", (f"'{UUID}'", b64(UUID.bytes))),
-    sample("inet6", "binary(16)", "BYTES", ("'::1'", b64(b"\0" * 15 + b"\1"))),
-    sample("inet4", "binary(4)", "BYTES", ("'10.0.0.0'", b64(b"\x0a\0\0\0"))),
 ]  # fmt: skip
 
 VALUES = ",".join(f"'v{number}'" for number in range(300))
@@ -189,7 +184,35 @@ GEOMETRIES = [
         "geometrycollection", "geometrycollection", "STRING",
         shape("GEOMETRYCOLLECTION(POINT(1 1), LINESTRING(0 0, 1 1))"),
     ),
-    sample("geometry", "geometry", "STRING", ("ST_GeomFromText('POINT(1 2)', 4326)", "POINT(1 2)")),
 ]  # fmt: skip
 
-SAMPLES = [*NUMBERS, *TIMES, *TEXTS, *CHOICES, *GEOMETRIES]
+_COMMON = [*NUMBERS, *TIMES, *TEXTS, *CHOICES, *GEOMETRIES]
+SAMPLES = [
+    *_COMMON,
+    sample("varchar(30) COLLATE utf8mb4_uca1400_ai_ci", "varchar(120)", "STRING", *_TEXTS),
+    sample("json", "longtext", "STRING", ("'{\"a\": [1, null, \"é\"]}'", '{"a": [1, null, "é"]}')),
+    sample("uuid", "binary(16)", "BYTES", (f"'{UUID}'", b64(UUID.bytes))),
+    sample("inet6", "binary(16)", "BYTES", ("'::1'", b64(b"\0" * 15 + b"\1"))),
+    sample("inet4", "binary(4)", "BYTES", ("'10.0.0.0'", b64(b"\x0a\0\0\0"))),
+    sample("geometry", "geometry", "STRING", ("ST_GeomFromText('POINT(1 2)', 4326)", "POINT(1 2)")),
+]  # fmt: skip
+"""MariaDB's."""
+
+MYSQL_SAMPLES = [
+    *_COMMON,
+    sample("varchar(30) COLLATE utf8mb4_0900_ai_ci", "varchar(120)", "STRING", *_TEXTS),
+    sample(
+        "json", "json", "JSON",
+        ("'{\"a\": [1, null, \"é\"], \"b\": true}'", '{"a": [1, null, "é"], "b": true}'),
+        ("'[]'", "[]"), ("'7'", "7"), ("'null'", "null"), ("CONCAT('\"', REPEAT('x', 70000), '\"')", f'"{"x" * 70000}"'),
+        ("JSON_ARRAY(0.1, -1e300, 18446744073709551615, -9223372036854775808)",
+         "[0.1, -1e300, 18446744073709551615, -9223372036854775808]"),
+        ("JSON_ARRAY(CAST(1.10 AS DECIMAL(30, 20)), x'00FF')", '[1.10000000000000000000, "base64:type15:AP8="]'),
+        ("JSON_ARRAY(CAST('2020-01-02 03:04:05.6' AS DATETIME(6)), DATE '2020-01-02', TIME '-100:00:00.5')",
+         '["2020-01-02 03:04:05.600000", "2020-01-02", "-100:00:00.500000"]'),
+        ("JSON_OBJECT('a', REPEAT('y', 40000), 'b', REPEAT('z', 40000))", f'{{"a": "{"y" * 40000}", "b": "{"z" * 40000}"}}'),
+    ),
+    # MySQL reads the latitude first where the reference system is one of the earth.
+    sample("geometry", "geometry", "STRING", ("ST_GeomFromText('POINT(2 1)', 4326)", "POINT(1 2)")),
+    sample("point SRID 4326", "point", "STRING", ("ST_GeomFromText('POINT(2 1)', 4326)", "POINT(1 2)")),
+]  # fmt: skip

@@ -24,16 +24,18 @@ SMALL = {
 
 
 @pytest.fixture(scope="session")
-def spark() -> Iterator[SparkSession]:
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """A local Spark with the settings of our jobs."""
     pytest.importorskip("pyspark", reason="Spark is not installed: pip install 'onefold[spark]'")
     hint = java_hint()
     if hint:
         pytest.skip(hint)
+    from class_archive import make_archive
     from pyspark.sql import SparkSession
 
     from onefold.spark.session import prepared
 
+    make_archive(tmp_path_factory.mktemp("classes"))
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.master("local[2]").appName("tests").config(map=dict(SMALL))
     session = prepared(builder.getOrCreate())

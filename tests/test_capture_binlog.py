@@ -8,9 +8,10 @@ from collections.abc import Iterator
 
 import pymysql
 import pytest
-from mariadb import MariaDb, SourceDatabase, end_of_log, mariadb_server
+from database_servers import DatabaseServer, MariaDb, MySql, new_server
 from pymysqlreplication import BinLogStreamReader
 from pymysqlreplication.row_event import WriteRowsEvent
+from source_database import SourceDatabase, end_of_log, on
 
 from onefold.capture.binlog import Gtid, follow
 from onefold.capture.columns import versioned_table
@@ -22,6 +23,8 @@ from onefold.capture.server import Address, connect, query
 from onefold.capture.version import version_of
 from onefold.errors import InvalidInput, NothingFound, Rejected, TryAgain
 from onefold.position import Position
+
+pytestmark = on(MariaDb, MySql)
 
 _server_ids = itertools.count(5000)
 
@@ -195,7 +198,7 @@ def test_reading_may_start_again_behind_every_transaction(source: SourceDatabase
 
 def test_reading_may_start_at_a_gtid(source: SourceDatabase) -> None:
     source.run(CREATE, "INSERT INTO t VALUES (1, 'a')")
-    ((executed,),) = source.rows("SELECT @@gtid_binlog_pos")
+    executed = source.executed()
     source.run("INSERT INTO t VALUES (2, 'b')")
     events = follow(source.server.address, Gtid(1, executed), Patterns((source.name,)), next(_server_ids), blocking=False)
     (change,) = [event for event in events if isinstance(event, RowsChanged)]
@@ -216,13 +219,14 @@ def test_a_server_that_does_not_answer_is_a_reason_to_try_again() -> None:
 
 def test_a_user_who_may_not_read_the_log_is_told_what_to_grant(source: SourceDatabase) -> None:
     source.run(
-        "CREATE OR REPLACE USER reader@'127.0.0.1' IDENTIFIED BY 'x'",
+        "CREATE USER reader@'127.0.0.1' IDENTIFIED BY 'x'",
         f"GRANT SELECT ON {source.name}.* TO reader@'127.0.0.1'",
     )
     address = Address("127.0.0.1", source.server.port, "reader", "x")
     with pytest.raises(Rejected, match="GRANT REPLICATION SLAVE"):
         list(follow(address, source.start, Patterns(), next(_server_ids), blocking=False))
-    source.run("GRANT REPLICATION SLAVE, BINLOG MONITOR ON *.* TO reader@'127.0.0.1'")
+    questions = "BINLOG MONITOR" if source.on_mariadb else "REPLICATION CLIENT"
+    source.run(f"GRANT REPLICATION SLAVE, {questions} ON *.* TO reader@'127.0.0.1'")
     assert list(follow(address, source.start, Patterns(), next(_server_ids), blocking=False)) == source.log(Patterns())
 
 
@@ -230,16 +234,16 @@ def test_the_password_is_not_shown() -> None:
     assert "secret" not in repr(Address("h", 1, "u", "secret"))
 
 
-@pytest.fixture(scope="module")
-def other() -> Iterator[MariaDb]:
+@pytest.fixture(scope="module", params=[MariaDb, MySql], ids=lambda kind: kind.__name__)
+def other(request: pytest.FixtureRequest) -> Iterator[DatabaseServer]:
     """A server for tests that stop it or change its settings."""
-    with mariadb_server("--log-bin-compress-min-len=10") as server:
+    with new_server(request.param) as server:
         yield server
 
 
-def test_a_lost_connection_is_not_taken_up_again_by_itself(other: MariaDb) -> None:
+def test_a_lost_connection_is_not_taken_up_again_by_itself(other: DatabaseServer) -> None:
     with connect(other.address) as connection:
-        query(connection, "CREATE OR REPLACE DATABASE lost")
+        query(connection, "CREATE DATABASE lost")
         start = end_of_log(connection)
         query(connection, "CREATE TABLE lost.t (id INT)")
     events = follow(other.address, start, Patterns(), next(_server_ids))
@@ -250,10 +254,10 @@ def test_a_lost_connection_is_not_taken_up_again_by_itself(other: MariaDb) -> No
         list(events)
 
 
-def test_a_server_that_crashed_numbers_its_tables_anew(other: MariaDb) -> None:
+def test_a_server_that_crashed_numbers_its_tables_anew(other: DatabaseServer) -> None:
     """Within one reading: a number that meant one table before the crash means another one behind it."""
     with connect(other.address) as connection:
-        query(connection, "CREATE OR REPLACE DATABASE crash")
+        query(connection, "CREATE DATABASE crash")
         query(connection, "CREATE TABLE crash.a (id INT)")
         query(connection, "CREATE TABLE crash.b (name TEXT, id INT)")
     tables = ["a", "b"]
@@ -272,9 +276,9 @@ def test_a_server_that_crashed_numbers_its_tables_anew(other: MariaDb) -> None:
     assert rows == [a, b, b, a]
 
 
-def test_a_log_without_checksums_is_read(other: MariaDb) -> None:
+def test_a_log_without_checksums_is_read(other: DatabaseServer) -> None:
     with connect(other.address) as connection:
-        query(connection, "CREATE OR REPLACE DATABASE sums")
+        query(connection, "CREATE DATABASE sums")
         start = end_of_log(connection)
         query(connection, "CREATE TABLE sums.t (id INT PRIMARY KEY)")
         query(connection, "INSERT INTO sums.t VALUES (1)")
@@ -293,34 +297,42 @@ def test_a_log_without_checksums_is_read(other: MariaDb) -> None:
 
 
 @pytest.mark.parametrize(
-    ("setting", "value", "statement"),
+    ("other", "setting", "value", "statement"),
     [
-        ("log_bin_compress", "ON", "SET GLOBAL log_bin_compress = OFF"),
-        ("binlog_row_image", "'MINIMAL'", "SET GLOBAL binlog_row_image = 'FULL'"),
-        ("binlog_row_image", "'NOBLOB'", "SET GLOBAL binlog_row_image = 'FULL'"),
-        ("binlog_row_metadata", "'NO_LOG'", "SET GLOBAL binlog_row_metadata = 'FULL'"),
-        ("binlog_row_metadata", "'MINIMAL'", "SET GLOBAL binlog_row_metadata = 'FULL'"),
+        (MariaDb, "log_bin_compress", "ON", "SET GLOBAL log_bin_compress = OFF"),
+        (MariaDb, "binlog_row_image", "'MINIMAL'", "SET GLOBAL binlog_row_image = 'FULL'"),
+        (MariaDb, "binlog_row_image", "'NOBLOB'", "SET GLOBAL binlog_row_image = 'FULL'"),
+        (MariaDb, "binlog_row_metadata", "'NO_LOG'", "SET GLOBAL binlog_row_metadata = 'FULL'"),
+        (MariaDb, "binlog_row_metadata", "'MINIMAL'", "SET GLOBAL binlog_row_metadata = 'FULL'"),
+        (MySql, "binlog_transaction_compression", "ON", "SET GLOBAL binlog_transaction_compression = OFF"),
+        (MySql, "binlog_row_value_options", "'PARTIAL_JSON'", "SET GLOBAL binlog_row_value_options = ''"),
+        (MySql, "binlog_row_image", "'MINIMAL'", "SET GLOBAL binlog_row_image = 'FULL'"),
+        (MySql, "binlog_row_image", "'NOBLOB'", "SET GLOBAL binlog_row_image = 'FULL'"),
+        (MySql, "binlog_row_metadata", "'MINIMAL'", "SET GLOBAL binlog_row_metadata = 'FULL'"),
     ],
+    indirect=["other"],
 )
 def test_a_log_that_cannot_be_read_is_refused_with_what_mends_it(
-    other: MariaDb, setting: str, value: str, statement: str
+    other: DatabaseServer, setting: str, value: str, statement: str
 ) -> None:
     with connect(other.address) as connection:
-        query(connection, "CREATE OR REPLACE DATABASE wrong")
-        query(connection, "CREATE TABLE wrong.t (id INT PRIMARY KEY, name VARCHAR(99), b BLOB)")
-        query(connection, "INSERT INTO wrong.t VALUES (1, REPEAT('x', 90), 'b')")
+        query(connection, "DROP DATABASE IF EXISTS wrong")
+        query(connection, "CREATE DATABASE wrong")
+        query(connection, "CREATE TABLE wrong.t (id INT PRIMARY KEY, name VARCHAR(999), b BLOB, j JSON)")
+        query(connection, "INSERT INTO wrong.t VALUES (1, REPEAT('x', 900), 'b', JSON_OBJECT('a', REPEAT('x', 90), 'b', 1))")
         start = end_of_log(connection)
         ((before,),) = query(connection, f"SELECT @@global.{setting}")
         query(connection, f"SET GLOBAL {setting} = {value}")
         try:
             with connect(other.address) as late:
-                query(late, "UPDATE wrong.t SET name = REPEAT('y', 90)")
+                query(late, "UPDATE wrong.t SET name = REPEAT('y', 900), j = JSON_SET(j, '$.b', 2)")
         finally:
             query(connection, f"SET GLOBAL {setting} = %s", (before,))
     with pytest.raises((Rejected, InvalidInput), match=statement):
         list(follow(other.address, start, Patterns(), next(_server_ids), blocking=False))
 
 
+@on(MariaDb)
 def test_times_in_an_old_form_are_refused(source: SourceDatabase) -> None:
     source.run("SET GLOBAL mysql56_temporal_format = OFF")
     try:
@@ -379,9 +391,10 @@ def test_the_library_does_not_know_a_key_over_prefixes(source: SourceDatabase) -
     assert source.changes()[0].structure.primary_key == ("v",)
 
 
-def test_the_library_leaves_out_compressed_events_without_a_word(other: MariaDb) -> None:
+@pytest.mark.parametrize("other", [MariaDb], indirect=True)
+def test_the_library_leaves_out_compressed_events_without_a_word(other: DatabaseServer) -> None:
     with connect(other.address) as connection:
-        query(connection, "CREATE OR REPLACE DATABASE pressed")
+        query(connection, "CREATE DATABASE pressed")
         query(connection, "CREATE TABLE pressed.t (v TEXT)")
         start = end_of_log(connection)
         query(connection, "SET GLOBAL log_bin_compress = ON")

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from itertools import zip_longest
 
 import pytest
+from database_servers import DatabaseServer
 from end_to_end import Flow, new_dataset, new_source
-from mariadb import MariaDb
 from source_types import GEOMETRIES, SAMPLES
 
 NORTH, SOUTH = "north", "south"
@@ -193,7 +193,7 @@ class Walk:
 
 
 @pytest.fixture(scope="module")
-def walk(mariadb: MariaDb, emulator_host: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Walk]:
+def walk(mariadb: DatabaseServer, emulator_host: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Walk]:
     folder = tmp_path_factory.mktemp("walk")
     with new_source(mariadb, NORTH, SOUTH) as source:
         yield Walk(Flow(source, new_dataset(emulator_host, "walk"), folder, (NORTH, SOUTH), limit=2_000))

@@ -13,10 +13,11 @@ from capture_load import load_on, make_tables
 from capture_process import CaptureProcess, Scene
 from capture_receiver import CREATED, RECORDS, Receiver, receiving
 from capturing import eventually
+from database_servers import DatabaseServer, MariaDb, new_server
 from emulator import EmulatedDataset
-from mariadb import MariaDb, end_of_log, mariadb_server
 from recorders import MemoryPublisher, push_body
 from sinking import MemoryObjects
+from source_database import end_of_log
 
 from onefold.bigquery import connect as connect_warehouse
 from onefold.capture.publishing import IN_FLIGHT
@@ -33,9 +34,9 @@ BOUND = 200_000_000
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[MariaDb]:
+def server() -> Iterator[DatabaseServer]:
     """One that may be killed: others have nothing in it."""
-    with mariadb_server(*SERVER) as made:
+    with new_server(MariaDb, *SERVER) as made:
         yield made
 
 
@@ -46,7 +47,7 @@ def receiver() -> Iterator[Receiver]:
 
 
 @pytest.fixture
-def scene(server: MariaDb, receiver: Receiver, tmp_path: Path) -> Iterator[Scene]:
+def scene(server: DatabaseServer, receiver: Receiver, tmp_path: Path) -> Iterator[Scene]:
     make_tables(server, DATABASES, 300)
     made = Scene(server, receiver, tmp_path, DATABASES)
     yield made
@@ -142,7 +143,7 @@ def once(scene: Scene) -> None:
     scene.start("--once", "--snapshot").wait()
 
 
-def is_purged(server: MariaDb) -> bool:
+def is_purged(server: DatabaseServer) -> bool:
     """Whether only the last file is left: as soon as nobody reads the others any more."""
     with connect(server.address) as connection:
         query(connection, f"PURGE BINARY LOGS TO '{end_of_log(connection).file}'")
@@ -179,7 +180,7 @@ def another_server(scene: Scene) -> Iterator[None]:
     """A server with fewer rows and a longer log, in place of the scene's."""
     first, checkpoint = scene.server, scene.checkpoint()
     assert checkpoint
-    with mariadb_server(*SERVER) as other:
+    with new_server(MariaDb, *SERVER) as other:
         make_tables(other, DATABASES, 100)
         with connect(other.address) as connection:
             query(connection, f"DELETE FROM {DATABASES[0]}.line WHERE a < 10")

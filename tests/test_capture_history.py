@@ -24,8 +24,8 @@ from typing import Any
 import pymysql
 import pytest
 from capturing import Bench, latest
+from database_servers import DatabaseServer
 from end_to_end import Flow, image_of, new_dataset, new_source
-from mariadb import MariaDb
 
 from onefold.capture.checkpoint import Reached
 from onefold.capture.patterns import Patterns
@@ -218,7 +218,7 @@ def as_type(type_: str, landed: Any) -> Any:
 
 @pytest.fixture(scope="module")
 def replayed(
-    mariadb: MariaDb, emulator_host: str, tmp_path_factory: pytest.TempPathFactory
+    mariadb: DatabaseServer, emulator_host: str, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[dict[str, Replayed]]:
     """By project."""
     with ExitStack() as stack:

@@ -10,7 +10,7 @@ from capture_load import load_on, make_tables
 from capture_process import CaptureProcess, Scene
 from capture_receiver import RECORDS, Receiver, receiving
 from capturing import eventually
-from mariadb import MariaDb
+from database_servers import DatabaseServer
 
 KILLS = 20
 SEED = 20
@@ -46,7 +46,7 @@ def place_of(scene: Scene) -> tuple[str, int] | None:
     return (now["place"]["file"], now["place"]["offset"]) if now else None
 
 
-def test_a_process_that_is_killed_twenty_times_under_load_loses_nothing(mariadb: MariaDb, tmp_path: Path) -> None:
+def test_a_process_that_is_killed_twenty_times_under_load_loses_nothing(mariadb: DatabaseServer, tmp_path: Path) -> None:
     chosen = random.Random(SEED)
     make_tables(mariadb, DATABASES, ROWS)
     places, copying = set(), 0

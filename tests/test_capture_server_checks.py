@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 import pytest
-from mariadb import SourceDatabase, end_of_log, mariadb_server
+from database_servers import MariaDb, new_server
+from source_database import SourceDatabase, end_of_log
 
 from onefold.capture.information_schema import TableName, structures_of
 from onefold.capture.patterns import Patterns
@@ -51,7 +52,7 @@ def test_all_faults_of_a_server_are_told_at_once_and_its_statements_mend_them() 
         "--binlog-row-metadata=NO_LOG",
         "--log-bin-compress=ON",
     ]
-    with mariadb_server(*options) as server, connect(server.address) as connection:
+    with new_server(MariaDb, *options) as server, connect(server.address) as connection:
         with pytest.raises(InvalidSettings) as raised:
             check_server(connection, Patterns())
         assert len(raised.value.faults) == 4

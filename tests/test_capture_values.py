@@ -9,7 +9,7 @@ from decimal import Decimal
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from mariadb import SourceDatabase
+from source_database import SourceDatabase
 
 from onefold.capture.binary_json import json_text
 from onefold.capture.charsets import SUPPORTED, decoder

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 from command_line import Run
+from database_servers import DatabaseServer
 from emulator import EmulatedDataset
-from mariadb import MariaDb, SourceDatabase
+from source_database import SourceDatabase
 from test_docs import ROOT, events
 
 from onefold.capture.checkpoint import Reached
@@ -127,7 +128,7 @@ def test_with_nothing_to_read_it_ends_at_once(
 
 
 @pytest.mark.usefixtures("dataset")
-def test_a_server_that_is_not_there_is_an_error(mariadb: MariaDb, run: Run) -> None:
+def test_a_server_that_is_not_there_is_an_error(mariadb: DatabaseServer, run: Run) -> None:
     assert mariadb.port != 9
     done = run("capture", "--host", "127.0.0.1", "--port", 9, "--user", "root", *PLACES, "--once")
     assert (done.code, "the source does not answer" in done.err) == (1, True)

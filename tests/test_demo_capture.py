@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 from capturing import eventually
 from command_line import Run
-from mariadb import SourceDatabase, end_of_log
+from source_database import SourceDatabase, end_of_log
 from test_demo import COMMAND, children, environ, is_there, until
 
 from onefold.capture.information_schema import TableName

@@ -19,8 +19,8 @@ from typing import Any
 
 import pytest
 from emulator import EmulatedDataset
-from mariadb import SourceDatabase, end_of_log
 from recorders import ABC
+from source_database import SourceDatabase, end_of_log
 
 from onefold.capture.log_events import Place
 from onefold.errors import Rejected, TryAgain

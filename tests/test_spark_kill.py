@@ -17,7 +17,6 @@ import pytest
 from pyspark.sql import SparkSession
 from spark_oracle import base_of, lowest, read_base, snapshot
 
-from onefold.local.job_process import SHORT_LIVED
 from onefold.workload import Options, make_workload, write_workload
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -39,10 +38,7 @@ class Job:
         words = ["--changes", "work/changes", "--base", "work/base.jsonl", "--keys", "id", "--output", "out"]
         command = [sys.executable, str(ROOT / "spark_jobs" / "reconcile.py"), *words]
         settings = "--master local[2] --driver-memory 1g --conf spark.ui.enabled=false --conf spark.sql.shuffle.partitions=2"
-        environ = {
-            **os.environ, "PYTHONPATH": str(ROOT), "PYSPARK_SUBMIT_ARGS": f"{settings} pyspark-shell",
-            "JAVA_TOOL_OPTIONS": SHORT_LIVED,
-        }  # fmt: skip
+        environ = {**os.environ, "PYTHONPATH": str(ROOT), "PYSPARK_SUBMIT_ARGS": f"{settings} pyspark-shell"}
         return subprocess.Popen(
             command, cwd=self.folder, env=environ, text=True, start_new_session=True,
             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
