@@ -31,11 +31,12 @@ from typing import Any
 
 import pymysql
 from capture_receiver import Receiver, receiving
-from mariadb import MariaDb, end_of_log, mariadb_server
+from database_servers import DatabaseServer, MariaDb, new_server
 from pymysqlreplication import BinLogStreamReader
 from pymysqlreplication.row_event import DeleteRowsEvent, UpdateRowsEvent, WriteRowsEvent
 from rich.console import Console
 from rich.table import Table
+from source_database import end_of_log
 
 from onefold.capture.log_events import Place
 from onefold.capture.server import connect, query
@@ -182,7 +183,7 @@ def in_a_process(work: Callable[..., Run], *words: Any) -> Run:
         return pool.submit(work, *words).result()
 
 
-def make_logs(server: MariaDb, rows: int) -> Iterator[Log]:
+def make_logs(server: DatabaseServer, rows: int) -> Iterator[Log]:
     tables = ((NARROW, NARROW_ROW, rows, _AT_ONCE), (WIDE, WIDE_ROW, rows, _AT_ONCE), (NARROW, NARROW_ROW, rows // 4, 1))
     for number, (columns, values, count, at_once) in enumerate(tables):
         database = f"bench_{number}"
@@ -218,7 +219,7 @@ def compete(log: Log, receiver: RemoteReceiver, repeat: int) -> tuple[Run, Run]:
     return bare, ours
 
 
-def steady(server: MariaDb, receiver: RemoteReceiver, seconds: int) -> tuple[list[float], float]:
+def steady(server: DatabaseServer, receiver: RemoteReceiver, seconds: int) -> tuple[list[float], float]:
     """The lags in seconds, sorted, and the most memory, while a process runs as a service."""
     with connect(server.address) as connection, tempfile.TemporaryDirectory() as folder:
         query(connection, "CREATE DATABASE steady")
@@ -251,7 +252,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--seconds", type=int, default=20)
     options = parser.parse_args(argv)
     table = Table("log", "rows", "bare reader, rows/s", "capture, rows/s", "ratio", "bare, MB", "capture, MB")
-    with mariadb_server("--innodb-buffer-pool-size=64M") as server, remote_receiver() as receiver:
+    with new_server(MariaDb, "--innodb-buffer-pool-size=64M") as server, remote_receiver() as receiver:
         for log in make_logs(server, options.rows):
             bare, ours = compete(log, receiver, options.repeat)
             rates = (f"{bare.rate:,.0f}", f"{ours.rate:,.0f}", f"{ours.rate / bare.rate:.2f}")

@@ -14,7 +14,7 @@ from onefold.changelog import key_faults, source_columns
 from onefold.errors import SchemaConflict
 from onefold.merges import floor_sql
 from onefold.names import TableId, fold_case, quote
-from onefold.types import Scalar, Type, render_type
+from onefold.types import STRING, Scalar, Type, render_type
 from onefold.versions import Column
 
 POSITION, DELETED = "_position", "_deleted"
@@ -124,11 +124,13 @@ def merge_statement(base: Base, rows: str, spare: Collection[str] = ()) -> str:
     others = [column.name for column in base.stored if not base.is_key(column)]
     updates = [*(f"{quote(name)} = c.{quote(name)}" for name in others), *(f"{quote(name)} = NULL" for name in spare)]
     names = [quote(column.name) for column in base.stored]
+    # What is set is looked for among the aliases first: of a column named like this one, all of the row would be.
+    row = free_name("b", [*base.stored, *(Column(name, STRING) for name in spare)])
     return (
-        f"MERGE INTO {base.id.quoted} AS b\n"
+        f"MERGE INTO {base.id.quoted} AS {row}\n"
         f"USING (\n{indent(_guarded_winners(base, rows), '  ')}\n) AS c\n"
-        f"ON {same_key(base, 'b', 'c')}\n"
-        f"WHEN MATCHED AND {is_newer('c', 'b')} THEN UPDATE SET\n  {(',' + chr(10) + '  ').join(updates)}\n"
+        f"ON {same_key(base, row, 'c')}\n"
+        f"WHEN MATCHED AND {is_newer('c', row)} THEN UPDATE SET\n  {(',' + chr(10) + '  ').join(updates)}\n"
         f"WHEN NOT MATCHED BY TARGET AND c.{quote(_above_floor(base))} THEN INSERT ({', '.join(names)})\n"
         f"VALUES ({', '.join(f'c.{name}' for name in names)})"
     )

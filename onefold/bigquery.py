@@ -319,13 +319,18 @@ def translated(what: str, not_found: Callable[[str], OnefoldError] | None = None
     except api.NotFound as error:
         if not_found is None:
             raise
-        raise not_found(f"{what}: {error.message}") from error
+        raise not_found(f"{what}: {message_of(error)}") from error
     except _PASSING as error:
         raise TryAgain(f"{what}: {_trouble(error)}") from error
     except api.GoogleAPICallError as error:
         passing = error.code == _REQUEST_TIMEOUT or _reasons(error) & _PASSING_REASONS
         kind = TryAgain if passing else Rejected
-        raise kind(f"{what}: {error.message}") from error
+        raise kind(f"{what}: {message_of(error)}") from error
+
+
+def message_of(error: api.GoogleAPICallError) -> str:
+    """What BigQuery says, on one line: of a job the client adds the place and the name, on lines of their own."""
+    return ", ".join(line for line in str(error.message).splitlines() if line.strip())
 
 
 def _trouble(error: Exception) -> str:

@@ -10,7 +10,7 @@ from google.cloud import bigquery
 from google.cloud.bigquery.retry import DEFAULT_JOB_RETRY
 
 from onefold.base import add_statement
-from onefold.bigquery import BigQueryWarehouse, translated
+from onefold.bigquery import BigQueryWarehouse, message_of, translated
 from onefold.bigquery_schema import type_string
 from onefold.errors import NothingFound, Rejected, TryAgain
 from onefold.names import TableId
@@ -58,8 +58,8 @@ class BigQueryJobs(BigQueryWarehouse):
                 job.result()
             except api.BadRequest as error:
                 if _CONCURRENT in str(error):
-                    raise TryAgain(f"{what} met another one: {error.message}") from error
-                raise Rejected(f"{what}: {error.message}") from error
+                    raise TryAgain(f"{what} met another one: {message_of(error)}") from error
+                raise Rejected(f"{what}: {message_of(error)}") from error
         return job
 
 

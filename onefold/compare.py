@@ -237,7 +237,10 @@ class _Side:
         self.names: dict[str, str] = {}
         self._seen: Counter[Key] = Counter()
         for row in rows:
-            self.all.append({fold_case(name): value for name, value in row.items()})
+            folded = {fold_case(name): value for name, value in row.items()}
+            if len(folded) < len(row):
+                raise InvalidInput(f"columns that differ only in case are one, and one row has both: {', '.join(row)}")
+            self.all.append(folded)
             for name in row:
                 self.names.setdefault(fold_case(name), name)
 

@@ -58,6 +58,7 @@ class ReconcileArguments:
     def window(self) -> str:
         """How the window was understood, for people; empty where nobody asked for one."""
         kind = "landed" if any(isinstance(place, datetime) for place in (self.start, self.end)) else "sequences"
+        kind = f"values of {self.position}" if self.format == "modify_time" else kind
         bounds = [f"{word} {place}" for word, place in (("from", self.start), ("to", self.end)) if place is not None]
         return " ".join([kind, *bounds]) if bounds else ""
 
@@ -132,8 +133,8 @@ def parse_reconcile(arguments: Sequence[str]) -> ReconcileArguments:
         keys=_names("--keys", found.keys, faults) if found.keys is not None else (),
         base=_uri("--base", found.base, faults) if found.base is not None else None,
         output=_uri("--output", found.output, faults) if found.output is not None else None,
-        start=_place(found.start, faults),
-        end=_place(found.end, faults),
+        start=_place(found.start, found.format, faults),
+        end=_place(found.end, found.format, faults),
         format=found.format,
         mode=found.mode,
         position=found.position,
@@ -226,11 +227,16 @@ def _names(option: str, text: str, faults: list[str]) -> tuple[str, ...]:
     return tuple(names.values())
 
 
-def _place(text: str | None, faults: list[str]) -> datetime | str | None:
-    """A time of landing where the text is a date or a time, UTC where it names no zone; else a sequence."""
+def _place(text: str | None, format_: Format, faults: list[str]) -> datetime | str | None:
+    """A time of landing where the text is a date or a time, UTC where it names no zone; else a sequence.
+
+    With periodic pulls it is a value of the column that orders them, which may be any text.
+    """
     if text is None:
         return None
     if not re.match(r"\d{4}-\d\d-\d\d", text):
+        if format_ == "modify_time":
+            return text
         if not any(letter.isdigit() for letter in text) and not re.fullmatch(HEXADECIMAL[1:-1], text):
             faults.append(f"{text!r} is neither a time of landing, as 2024-05-01T12:00:00Z, nor a sequence of the source")
         return text
@@ -240,6 +246,14 @@ def _place(text: str | None, faults: list[str]) -> datetime | str | None:
         faults.append(f"{text!r} is no time: {error}")
         return None
     return time if time.tzinfo else time.replace(tzinfo=UTC)
+
+
+def _is_empty(arguments: ReconcileArguments) -> bool:
+    """Whether nothing can be in the window. How texts of a column are ordered is known only with its type."""
+    start, end = arguments.start, arguments.end
+    if start is None or end is None or (arguments.format == "modify_time" and isinstance(start, str)):
+        return False
+    return _rank(start) >= _rank(end)
 
 
 def _rank(place: datetime | str) -> str:
@@ -266,6 +280,6 @@ def _reconcile_faults(arguments: ReconcileArguments) -> list[str]:
         faults.append("--position names the column that orders rows, with --format modify_time and only with it")
     if arguments.start is not None and arguments.end is not None and type(arguments.start) is not type(arguments.end):
         faults.append("--from and --to must both be times of landing, or both be sequences")
-    elif arguments.start is not None and arguments.end is not None and _rank(arguments.start) >= _rank(arguments.end):
+    elif _is_empty(arguments):
         faults.append(f"nothing is from {arguments.start} to {arguments.end}: --to has to come after --from")
     return faults

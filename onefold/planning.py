@@ -84,7 +84,7 @@ def plan_merge(warehouse: BaseWarehouse, table: TableId, settings: Settings, key
     """
     rules = settings.rules_for(table)
     stored = warehouse.read_table(base_table(table))
-    if stored and not is_base(stored):
+    if not is_base(stored) if stored else _is_view(warehouse, base_table(table)):
         raise SchemaConflict(f"{base_table(table)} was not written by `onefold merge`: rename it")
     state = read_log(warehouse, table, stored)
     found = _find_changes(warehouse, table)
@@ -95,6 +95,12 @@ def plan_merge(warehouse: BaseWarehouse, table: TableId, settings: Settings, key
     check_changes(sources, named)
     base = base_of(table, fold([source.version for source in sources], rules), named)
     return Plan(base, stored, state, windows, _following(base, stored, state, found, rules), rules)
+
+
+def _is_view(warehouse: BaseWarehouse, id_: TableId) -> bool:
+    """It is no table, and would keep one from being made."""
+    found = warehouse.get_view(id_)
+    return found is not None and found.is_view
 
 
 def is_base(stored: StoredTable) -> bool:

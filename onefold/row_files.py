@@ -1,20 +1,28 @@
-"""Rows from files: Parquet, JSON lines and CSV, one file or a folder of them."""
+"""Rows from files: Parquet, JSON lines and CSV, one file or a folder of them; text compressed by gzip too."""
 
 from __future__ import annotations
 
 import csv
+import gzip
+import io
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 from onefold.errors import InvalidInput
+from onefold.names import fold_case
 
-CSV = ".csv"
-TEXT_FORMATS = frozenset({CSV, ".jsonl", ".json"})
+PARQUET, JSON, CSV = ".parquet", ".jsonl", ".csv"
+TEXT_FORMATS = frozenset({CSV, JSON})
 """Formats in which text stands for dates, bytes, or everything."""
+
+_FORMATS = {".parquet": PARQUET, ".jsonl": JSON, ".json": JSON, ".ndjson": JSON, ".csv": CSV}
+_GZIP = ".gz"
 
 
 @dataclass(frozen=True)
@@ -27,7 +35,17 @@ class Source:
 
 def open_rows(path: Path) -> Source:
     """The rows of a file or a folder, read as they are asked for."""
-    return Source(read_rows(path), row_files(path)[0].suffix)
+    return Source(read_rows(path), format_of(row_files(path)[0].name))
+
+
+def format_of(name: str) -> str:
+    """The format of a file, by its name; one that no rows come in is the end of the name itself."""
+    suffix = _suffix(name)
+    return _FORMATS.get(suffix, suffix)
+
+
+def _suffix(name: str) -> str:
+    return PurePath(name.removesuffix(_GZIP)).suffix
 
 
 def row_files(path: Path) -> list[Path]:
@@ -38,18 +56,16 @@ def row_files(path: Path) -> list[Path]:
     """
     if not path.exists():
         raise InvalidInput(f"{path}: there is no such file or folder")
-    hidden = ("_", ".")  # what Spark and Hadoop put beside the data
-    found = (
-        [path]
-        if path.is_file()
-        else sorted(one for one in path.rglob("*") if one.is_file() and not one.name.startswith(hidden))
-    )
-    formats = {one.suffix for one in found}
-    if len(formats) != 1 or not formats <= set(_READERS):
-        raise InvalidInput(
-            f"{path}: rows come in files of one kind of {', '.join(_READERS)}; found {', '.join(sorted(formats)) or 'none'}"
-        )
+    found = [path] if path.is_file() else sorted(one for one in path.rglob("*") if one.is_file() and _is_seen(one, path))
+    if len({format_of(one.name) for one in found}) != 1 or format_of(found[0].name) not in _READERS:
+        kinds = ", ".join(sorted({_suffix(one.name) or one.name for one in found})) or "none"
+        raise InvalidInput(f"{path}: rows come in files of one kind of {', '.join(_FORMATS)}; found {kinds}")
     return found
+
+
+def _is_seen(file: Path, folder: Path) -> bool:
+    """Not what Spark and Hadoop put beside the data."""
+    return not any(part.startswith(("_", ".")) for part in file.relative_to(folder).parts)
 
 
 def read_rows(path: Path) -> Iterator[dict[str, Any]]:
@@ -59,13 +75,21 @@ def read_rows(path: Path) -> Iterator[dict[str, Any]]:
         InvalidInput: names the file, and the line where there is one.
     """
     for one in row_files(path):
-        yield from _READERS[one.suffix](one)
+        try:
+            yield from _READERS[format_of(one.name)](one)
+        except (OSError, EOFError, zlib.error) as error:
+            raise InvalidInput(f"{one} cannot be read: {error}") from error
+
+
+def _open(path: Path) -> gzip.GzipFile | io.BufferedReader:
+    return gzip.open(path) if path.suffix == _GZIP else path.open("rb")
 
 
 def _read_json_lines(path: Path) -> Iterator[dict[str, Any]]:
-    with path.open("rb") as lines:
+    with _open(path) as lines:
         for number, line in enumerate(lines, 1):
-            if line.strip():
+            # What Kafka's tombstones are written as is no row.
+            if line.strip() not in (b"", b"null"):
                 yield _json_row(path, number, line.rstrip(b"\r\n"))
 
 
@@ -84,9 +108,10 @@ def _json_row(path: Path, number: int, line: bytes) -> dict[str, Any]:
 
 def _read_csv(path: Path) -> Iterator[dict[str, Any]]:
     # A spreadsheet begins its export with a mark of the encoding, which is no part of the first column's name.
-    with path.open(encoding="utf-8-sig", newline="") as lines:
+    with _open(path) as file, io.TextIOWrapper(file, encoding="utf-8-sig", newline="") as lines:
         reader = csv.DictReader(lines, strict=True)
         try:
+            _check_header(path, reader.fieldnames or ())
             for number, row in enumerate(reader, 2):
                 if None in row or None in row.values():
                     raise InvalidInput(
@@ -98,21 +123,26 @@ def _read_csv(path: Path) -> Iterator[dict[str, Any]]:
             raise InvalidInput(f"{path}, line {reader.line_num}: not CSV in UTF-8: {error}") from error
 
 
+def _check_header(path: Path, names: Sequence[str]) -> None:
+    repeated = [name for name, count in Counter(map(fold_case, names)).items() if count > 1]
+    if repeated:
+        raise InvalidInput(f"{path}: more than one column is named {name}" for name in repeated)
+
+
 def _read_parquet(path: Path) -> Iterator[dict[str, Any]]:
     try:
-        from pyarrow import ArrowInvalid, parquet
+        from pyarrow import ArrowException, parquet
     except ModuleNotFoundError as error:
         raise InvalidInput(f"{path}: Parquet needs pyarrow: pip install 'onefold[files]'") from error
     try:
         for batch in parquet.ParquetFile(path).iter_batches():
             yield from batch.to_pylist()
-    except (ArrowInvalid, OSError) as error:
-        raise InvalidInput(f"{path}: not Parquet: {error}") from error
+    except (ArrowException, OSError, ValueError) as error:  # a time of nanoseconds is no value of Python's
+        raise InvalidInput(f"{path}: not Parquet that can be read: {error}") from error
 
 
 _READERS: dict[str, Callable[[Path], Iterator[dict[str, Any]]]] = {
-    ".parquet": _read_parquet,
-    ".jsonl": _read_json_lines,
-    ".json": _read_json_lines,
+    PARQUET: _read_parquet,
+    JSON: _read_json_lines,
     CSV: _read_csv,
 }

@@ -93,10 +93,14 @@ def show_casts(console: Console, casts: Sequence[Cast]) -> None:
 
 
 def show_rows(console: Console, title: str, names: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    table = _table(title, *names)
+    table = _table(title, *map(escape, names))
     for row in rows:
         table.add_row(*("[dim]NULL[/]" if value is None else escape(_text(value)) for value in row))
     console.print(table)
+
+
+_CONTROLS = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160)) if chr(code) not in "\t\n"}
+"""Letters that would do something to a terminal."""
 
 
 def _text(value: object) -> str:
@@ -106,7 +110,7 @@ def _text(value: object) -> str:
     if isinstance(value, datetime):
         # The short form of UTC leaves a column of times narrow enough to break at the space, not within the zone.
         return str(value).replace("+00:00", "+00")
-    return str(value)
+    return str(value).translate(_CONTROLS)
 
 
 def show_sql(console: Console, sql: str) -> None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 import pymysql
 from capturing import WAIT_SECONDS
 from database_servers import DatabaseServer
+from source_database import numbers
 
 from onefold.capture.server import connect, query
 
@@ -28,16 +29,18 @@ _CLASHES = (1060, 1062, 1205, 1213)
 
 
 def make_tables(server: DatabaseServer, databases: tuple[str, ...], rows: int) -> None:
-    """Tables with so many rows in the first database, and some in the others."""
+    """Tables with so many rows, some hundreds, in the first database, and some in the others."""
     with connect(server.address) as connection:
         for place, database in enumerate(databases):
-            query(connection, f"CREATE OR REPLACE DATABASE {database}")
+            query(connection, f"DROP DATABASE IF EXISTS {database}")
+            query(connection, f"CREATE DATABASE {database}")
             connection.select_db(database)
             for table, columns in TABLES.items():
                 query(connection, f"CREATE TABLE {table} {columns}")
-            last = 100 if place else rows
-            query(connection, f"INSERT INTO item SELECT seq, CONCAT('old ', seq), 0 FROM seq_1_to_{last}")
-            query(connection, "INSERT INTO line SELECT seq % 20, seq, 'old' FROM seq_1_to_100")
+            hundreds = 1 if place else rows // 100
+            many = f"SELECT a.seq * 100 + b.seq AS n FROM {numbers(0, hundreds - 1, 'a')}, {numbers(1, 100, 'b')}"
+            query(connection, f"INSERT INTO item SELECT n, CONCAT('old ', n), 0 FROM ({many}) AS many")
+            query(connection, f"INSERT INTO line SELECT seq % 20, seq, 'old' FROM {numbers(1, 100)}")
 
 
 @dataclass

@@ -94,6 +94,14 @@ def test_the_analyzer_accepts_every_statement(judge: Judge, statement: str) -> N
     judge.accept(statement, tables())
 
 
+def test_a_column_may_be_named_as_the_rows_are_here(judge: Judge) -> None:
+    landed = version("ghi", **dict.fromkeys(["id", "b", "c", "r", "v", "w"], "INT64"))
+    base, changes = base_of(TABLE, landed.columns, ["id", "w"]), [Changes(TABLE, landed)]
+    schemas = {base.id: (*base.stored, Column("b_", Scalar("STRING"))), base.log: LOG_COLUMNS, TABLE: landed.columns}
+    spelled = {str(id_): [(column.name, str(column.type)) for column in columns] for id_, columns in schemas.items()}
+    judge.accept(merge_statement(base, changes_query(changes, base, RULES), spare=["b_"]), spelled)
+
+
 def test_the_analyzer_would_not_accept_a_wrong_one(judge: Judge) -> None:
     with pytest.raises(Exception, match="nobody"):
         judge.accept(STATEMENTS["merge"].replace("SET\n", "SET nobody = 1,"), tables())

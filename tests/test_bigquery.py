@@ -10,11 +10,12 @@ import google.auth.exceptions
 import pytest
 import requests.exceptions
 from fake_bigquery import PROJECT, Crash, FakeBigQuery, Request, Resource, rest_field
+from google.api_core.exceptions import BadRequest
 from google.cloud.bigquery.retry import DEFAULT_RETRY
 
 import onefold.bigquery
 import onefold.bigquery_schema
-from onefold.bigquery import BigQueryWarehouse, connect, versions_from_rows
+from onefold.bigquery import BigQueryWarehouse, connect, translated, versions_from_rows
 from onefold.errors import InvalidColumns, NothingFound, OnefoldError, Rejected, TryAgain, ViewChanged
 from onefold.names import TableId
 from onefold.types import parse_type
@@ -390,6 +391,11 @@ def test_a_refusal_is_final(cloud: FakeBigQuery, warehouse: Warehouse, kind: str
     cloud.fail(kind, status, reason, "that cannot be")
     with pytest.raises(Rejected, match="that cannot be"):
         CALLS[kind](warehouse)
+
+
+def test_what_is_said_of_a_job_is_one_line() -> None:
+    with pytest.raises(Rejected, match=r"^a query: no such column, Location: EU, Job ID: 1$"), translated("a query"):
+        raise BadRequest("no such column\n\nLocation: EU\nJob ID: 1\n")  # type: ignore[no-untyped-call]
 
 
 @pytest.mark.parametrize(

@@ -345,6 +345,15 @@ def test_times_in_an_old_form_are_refused(source: SourceDatabase) -> None:
     source.run("ALTER TABLE t FORCE", "INSERT INTO t VALUES ('2020-01-02')")
 
 
+@on(MySql)
+def test_a_table_that_cannot_be_read_is_passed_over_where_it_is_left_out(source: SourceDatabase) -> None:
+    source.run("CREATE TABLE v (m VECTOR(3))", "INSERT INTO v VALUES (STRING_TO_VECTOR('[1,2,3]'))")
+    source.run(CREATE, "INSERT INTO t VALUES (1, 'a')")
+    assert [change.after for change in source.changes(Patterns((source.name,), ("*.v",)))] == [((1, "a"),)]
+    with pytest.raises(InvalidInput, match=r"shop\d+\.v has a column that is a VECTOR"):
+        source.log()
+
+
 # What the library makes of rows that capture reads: each is a reason for a reader of our own.
 
 

@@ -10,9 +10,10 @@ from capture_load import load_on, make_tables
 from capture_process import CaptureProcess, Scene
 from capture_receiver import RECORDS, Receiver, receiving
 from capturing import eventually
-from database_servers import DatabaseServer
+from database_servers import DatabaseServer, MariaDb, MySql
+from source_database import on
 
-KILLS = 20
+KILLS = {MariaDb: 20, MySql: 6}
 SEED = 20
 DATABASES = ("killed_1", "killed_2")
 ROWS = 15_000
@@ -21,6 +22,8 @@ ROWS = 15_000
 
 def live(scene: Scene, life: CaptureProcess, chosen: random.Random) -> None:
     """Up to a moment while it starts, after its first message or a new checkpoint, or while nothing is confirmed."""
+    # What a life without a checkpoint has copied is mended by a sweep, and here nothing lands that it could look at.
+    life.eventually(scene.checkpoint)
     before, place = len(scene.receiver.arrived), place_of(scene)
     until = chosen.choice(("started", "sent", "saved", "unconfirmed"))
     if until in ("sent", "unconfirmed"):
@@ -46,15 +49,16 @@ def place_of(scene: Scene) -> tuple[str, int] | None:
     return (now["place"]["file"], now["place"]["offset"]) if now else None
 
 
-def test_a_process_that_is_killed_twenty_times_under_load_loses_nothing(mariadb: DatabaseServer, tmp_path: Path) -> None:
-    chosen = random.Random(SEED)
-    make_tables(mariadb, DATABASES, ROWS)
+@on(MariaDb, MySql)
+def test_a_process_that_is_killed_again_and_again_under_load_loses_nothing(server: DatabaseServer, tmp_path: Path) -> None:
+    chosen, kills = random.Random(SEED), KILLS[type(server)]
+    make_tables(server, DATABASES, ROWS)
     places, copying = set(), 0
     with receiving() as receiver:
-        scene = Scene(mariadb, receiver, tmp_path, DATABASES)
+        scene = Scene(server, receiver, tmp_path, DATABASES)
         try:
-            with load_on(mariadb, DATABASES, SEED) as load:
-                for _ in range(KILLS):
+            with load_on(server, DATABASES, SEED) as load:
+                for _ in range(kills):
                     life = scene.start("--snapshot")
                     live(scene, life, chosen)
                     receiver.lost_answers = chosen.randrange(2)
@@ -72,7 +76,7 @@ def test_a_process_that_is_killed_twenty_times_under_load_loses_nothing(mariadb:
         records = [record["metadata"] for record in receiver.records()]
     # The test has met what it is about: a load, a checkpoint that moves, copies that are broken off, rows that come twice.
     changes = [told["change_sequence_number"] for told in records if told["ingestion_method"] == "BINLOG"]
-    assert load.transactions > 100
-    assert len(places) > KILLS / 4
-    assert copying > 2
+    assert load.transactions > 5 * kills
+    assert len(places) > kills / 4
+    assert copying > kills / 10
     assert len(changes) > 1.1 * len(set(changes))

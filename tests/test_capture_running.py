@@ -8,13 +8,16 @@ from pathlib import Path
 
 import pytest
 from capturing import Bench, bench_of, eventually, latest
-from mariadb import SourceDatabase, end_of_log
+from database_servers import MariaDb, MySql
+from source_database import SourceDatabase, end_of_log, on
 
 from onefold.capture.checkpoint import Reached
 from onefold.capture.gtids import read_executed
 from onefold.capture.patterns import Patterns
 from onefold.errors import NothingFound
 from onefold.objects import StoredObjects
+
+pytestmark = on(MariaDb, MySql)
 
 CREATE = "CREATE TABLE t (id INT PRIMARY KEY, name VARCHAR(30))"
 
@@ -186,11 +189,11 @@ def test_changes_stream_while_it_runs(bench: Bench, source: SourceDatabase) -> N
 
 def purge(source: SourceDatabase) -> None:
     """All files but the last one: as soon as nobody reads them any more."""
-    last = source.rows("SHOW MASTER STATUS")[0][0]
+    last = end_of_log(source.connection).file
 
     def purged() -> bool:
         source.run(f"PURGE BINARY LOGS TO '{last}'")
-        return [file for file, _ in source.rows("SHOW BINARY LOGS")] == [last]
+        return [file for file, *_ in source.rows("SHOW BINARY LOGS")] == [last]
 
     eventually(purged)
 
@@ -226,6 +229,7 @@ def test_by_gtids_another_log_is_read_on_without_copies(source: SourceDatabase, 
     start = Reached(end_of_log(source.connection))
     source.run(CREATE, "INSERT INTO t VALUES (1, 'a')")
     bench.once(start=start)
+    assert read_executed(bench.checkpoint()["executed"]) == read_executed(source.executed())
     path = tmp_path / "checkpoint" / "checkpoint.json"
     path.write_text(path.read_text().replace('"fingerprint":"', '"fingerprint":"1'))
     source.run("INSERT INTO t VALUES (2, 'b')")
@@ -239,9 +243,9 @@ def test_by_gtids_another_log_is_read_on_without_copies(source: SourceDatabase, 
 
 def test_it_begins_behind_gtids(bench: Bench, source: SourceDatabase) -> None:
     source.run(CREATE, "INSERT INTO t VALUES (1, 'a')")
-    ((gtid,),) = source.rows("SELECT @@gtid_binlog_pos")
+    executed = source.executed()
     source.run("INSERT INTO t VALUES (2, 'b')")
-    records = bench.once(start=Reached(executed=read_executed(gtid)))
+    records = bench.once(start=Reached(executed=read_executed(executed)))
     assert [record["data"]["id"] for record in records] == [2]
 
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
+from contextlib import closing
+from dataclasses import replace
 
 import pytest
-from database_servers import MariaDb, new_server
-from source_database import SourceDatabase, end_of_log
+from database_servers import DatabaseServer, MariaDb, MySql, new_server
+from source_database import SourceDatabase, end_of_log, on
 
 from onefold.capture.information_schema import TableName, structures_of
 from onefold.capture.patterns import Patterns
 from onefold.capture.server import connect, query, variables
-from onefold.capture.server_checks import check_server, setting_faults
+from onefold.capture.server_checks import check_server, database_faults, setting_faults
 from onefold.capture.structure import SourceColumn, SourceType, Structure
 from onefold.errors import InvalidSettings
 
@@ -45,22 +47,49 @@ def test_a_server_without_a_log_or_too_old_is_told_so() -> None:
     assert "MySQL 8.0.1 or later" in next(setting_faults(old))
 
 
-def test_all_faults_of_a_server_are_told_at_once_and_its_statements_mend_them() -> None:
-    options = [
-        "--binlog-format=MIXED",
-        "--binlog-row-image=MINIMAL",
-        "--binlog-row-metadata=NO_LOG",
-        "--log-bin-compress=ON",
-    ]
-    with new_server(MariaDb, *options) as server, connect(server.address) as connection:
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [
+        (MariaDb, ["binlog-format=MIXED", "binlog-row-image=MINIMAL", "binlog-row-metadata=NO_LOG", "log-bin-compress=ON"]),
+        (
+            MySql,
+            [
+                "binlog-format=MIXED", "binlog-row-image=MINIMAL", "binlog-row-metadata=MINIMAL",
+                "binlog-transaction-compression=ON", "binlog-row-value-options=PARTIAL_JSON",
+            ],
+        ),
+    ],
+)  # fmt: skip
+def test_all_faults_of_a_server_are_told_at_once_and_its_statements_mend_them(
+    kind: type[DatabaseServer], options: list[str]
+) -> None:
+    settings = [f"--{option}" for option in options]
+    with new_server(kind, *settings) as server, closing(connect(server.address)) as connection:
         with pytest.raises(InvalidSettings) as raised:
             check_server(connection, Patterns())
-        assert len(raised.value.faults) == 4
-        for statement in re.findall(r"SET GLOBAL [^;]+", str(raised.value)):
+        assert len(raised.value.faults) == len(options)
+        for statement in re.findall(r"SET (?:GLOBAL|PERSIST) [^;]+", str(raised.value)):
             query(connection, statement)
         assert list(setting_faults(variables(connection))) == []
         check_server(connection, Patterns())
         assert end_of_log(connection).file.startswith("mysql-bin.")
+
+
+@on(MySql)
+def test_a_column_of_a_type_that_cannot_be_read_is_named(source: SourceDatabase) -> None:
+    source.run("CREATE TABLE meanings (id INT PRIMARY KEY, meaning VECTOR(3))")
+    with pytest.raises(InvalidSettings, match=rf"{source.name}\.meanings\.meaning"):
+        check_server(source.connection, Patterns((source.name,)))
+
+
+@on(MariaDb, MySql)
+@pytest.mark.parametrize("tls", [{}, {"ssl_disabled": True}], ids=["with TLS where there is", "without TLS"])
+def test_a_password_opens_the_server(source: SourceDatabase, tls: dict[str, bool]) -> None:
+    user = f"{source.name}_{len(tls)}"
+    source.run(f"CREATE USER {user}@'%' IDENTIFIED BY 'é`%s :/@'")
+    address = replace(source.server.address, user=user, password="é`%s :/@", tls=tls)
+    with closing(connect(address)) as connection:
+        assert query(connection, "SELECT 1") == [(1,)]
 
 
 def test_tables_that_cannot_be_read_are_named_with_what_mends_them(source: SourceDatabase) -> None:
@@ -79,19 +108,28 @@ def test_tables_that_cannot_be_read_are_named_with_what_mends_them(source: Sourc
         assert named == {"history", "old.at", "pressed.a", "pressed.b", "strange.a"}
         source.run(*re.findall(r"ALTER TABLE .*", str(raised.value)))
         check_server(source.connection, Patterns((source.name,), (f"{source.name}.history",)))
+        source.run("SET system_versioning_alter_history = KEEP", "ALTER TABLE history ADD c TEXT COMPRESSED")
+        check_server(source.connection, Patterns((source.name,), (f"{source.name}.history",)))
         ((_, shown),) = source.rows("SHOW CREATE TABLE pressed")
         assert "`a` varchar(100) CHARACTER SET latin1 COLLATE latin1_swedish_ci NOT NULL DEFAULT 'x'" in shown
     finally:
-        source.run("DROP TABLE pressed")
+        source.run("DROP TABLE pressed, history")
 
 
-def test_a_compressed_column_is_told_even_in_an_excluded_table(source: SourceDatabase) -> None:
-    source.run("CREATE TABLE pressed (a TEXT COMPRESSED)")
-    try:
-        with pytest.raises(InvalidSettings, match="COMPRESSED"):
-            check_server(source.connection, Patterns((), (source.name,)))
-    finally:
-        source.run("DROP TABLE pressed")
+def test_a_server_that_does_not_log_what_it_replicates_is_told_so() -> None:
+    replica = {**GOOD, "read_only": "ON", "log_slave_updates": "OFF"}
+    assert "log_slave_updates = ON" in next(setting_faults(replica))
+    assert list(setting_faults({**replica, "log_slave_updates": "ON"})) == []
+    assert list(setting_faults({**replica, "read_only": "OFF"})) == []
+
+
+@pytest.mark.parametrize(
+    ("only", "never", "left_out"),
+    [("", "", []), ("crm,shop", "", ["log"]), ("", "log,other", ["log"]), ("crm", "crm", ["crm", "log", "shop"])],
+)
+def test_databases_that_are_not_in_the_log_are_told(only: str, never: str, left_out: list[str]) -> None:
+    faults = list(database_faults({"shop", "crm", "log"}, only, never))
+    assert [fault.split(";")[0] for fault in faults] == [f"the log leaves out the database {name}" for name in left_out]
 
 
 def test_what_only_mysql_says_of_its_tables_is_understood() -> None:

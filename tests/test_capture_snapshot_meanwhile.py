@@ -7,12 +7,14 @@ import random
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 
 import pymysql
 import pytest
-from mariadb import MariaDb, SourceDatabase, end_of_log
+from database_servers import DatabaseServer, MariaDb, MySql
 from snapshotting import chunks, everything, fold, fresh, rows_of
+from source_database import SourceDatabase, end_of_log, numbers, on
 
 from onefold.capture import vantage
 from onefold.capture.patterns import Patterns
@@ -20,6 +22,8 @@ from onefold.capture.server import connect, query
 from onefold.capture.snapshot import Chunk, next_chunk
 from onefold.capture.source import Source
 from onefold.errors import TryAgain
+
+pytestmark = on(MariaDb, MySql)
 
 
 def after_first(source: SourceDatabase, statement: str) -> Callable[[int], None]:
@@ -89,7 +93,7 @@ def test_a_table_that_is_emptied_or_dropped_meanwhile_ends(source: SourceDatabas
 
 @pytest.mark.usefixtures("way")
 def test_with_writers_at_work_every_snapshot_and_its_changes_end_as_the_table_is(source: SourceDatabase) -> None:
-    source.run("CREATE TABLE t (id INT PRIMARY KEY, v INT)", "INSERT INTO t SELECT seq, 0 FROM seq_1_to_60")
+    source.run("CREATE TABLE t (id INT PRIMARY KEY, v INT)", f"INSERT INTO t SELECT seq, 0 FROM {numbers(1, 60)}")
     with writers_at_work(source, 3):
         taken = [list(_patient_chunks(source, 7)) for _ in range(4)]
     changes, table = source.changes(), sorted(everything(source), key=repr)
@@ -147,38 +151,69 @@ def _patient_chunks(source: SourceDatabase, rows: int) -> Iterator[Chunk]:
 
 
 @contextmanager
-def nothing_commits(server: MariaDb) -> Iterator[None]:
+def nothing_commits(server: DatabaseServer) -> Iterator[None]:
     """Transactions are in the log, and wait there for the word of a replica before the tables show them."""
     with closing(connect(server.address)) as connection:
-        query(connection, "SET GLOBAL rpl_semi_sync_master_timeout = 600000")
-        query(connection, "SET GLOBAL rpl_semi_sync_master_wait_point = AFTER_SYNC")
-        query(connection, "SET GLOBAL rpl_semi_sync_master_enabled = ON")
+        name = "rpl_semi_sync_master"
+        if isinstance(server, MySql):
+            name = "rpl_semi_sync_source"
+            if not query(connection, f"SELECT 1 FROM information_schema.PLUGINS WHERE PLUGIN_NAME = '{name}'"):
+                query(connection, f"INSTALL PLUGIN {name} SONAME 'semisync_source.so'")
+        query(connection, f"SET GLOBAL {name}_timeout = 600000")
+        query(connection, f"SET GLOBAL {name}_wait_point = AFTER_SYNC")
+        query(connection, f"SET GLOBAL {name}_enabled = ON")
         try:
             yield
         finally:
-            query(connection, "SET GLOBAL rpl_semi_sync_master_enabled = OFF")
+            query(connection, f"SET GLOBAL {name}_enabled = OFF")
 
 
+@contextmanager
+def in_the_log_only(source: SourceDatabase, statement: str) -> Iterator[None]:
+    """The statement is in the log, and no table shows it before the block ends."""
+    before = end_of_log(source.connection)
+    with closing(connect(source.server.address)) as connection:
+        writer = threading.Thread(target=query, args=(connection, statement))
+        with nothing_commits(source.server):
+            writer.start()
+            while end_of_log(source.connection) == before:
+                time.sleep(0.01)
+            yield
+        writer.join()
+
+
+@on(MariaDb)
 def test_what_the_log_has_and_the_table_does_not_show_yet_is_not_lost(source: SourceDatabase) -> None:
     """Why it does not do to ask for the end of the log and to read then, as is often done."""
     source.run("CREATE TABLE t (id INT PRIMARY KEY, v TEXT)", "INSERT INTO t VALUES (1, 'old')")
-    before = end_of_log(source.connection)
-    with closing(connect(source.server.address)) as connection:
-        writer = threading.Thread(target=query, args=(connection, f"UPDATE {source.name}.t SET v = 'new'"))
-        with nothing_commits(source.server):
-            writer.start()
-            while (naive := end_of_log(source.connection)) == before:
-                time.sleep(0.01)
-            assert source.rows("SELECT v FROM t") == [("old",)]
-            start = Source(source.server.address, Patterns(), 1).log_end(1).place
-            read = list(chunks(source, 9))
-        writer.join()
+    with in_the_log_only(source, f"UPDATE {source.name}.t SET v = 'new'"):
+        naive = end_of_log(source.connection)
+        assert source.rows("SELECT v FROM t") == [("old",)]
+        start = Source(source.server.address, Patterns(), 1).log_end(1).place
+        read = list(chunks(source, 9))
     (_, change) = source.changes()
     assert start
     assert start.offset <= change.place.offset, "reading begins before what no copy shows"
     assert read[0].rows == ((1, "old"),)
     assert change.place.offset < naive.offset, "at that place the old row would hide the change"
     assert fold(source, read, source.changes(), ["id"]) == [(1, "new")]
+
+
+@on(MySql)
+@pytest.mark.parametrize("key", ["PRIMARY KEY", ""], ids=["pages", "a pass"])
+def test_on_mysql_a_reading_waits_until_the_table_shows_what_the_log_has(source: SourceDatabase, key: str) -> None:
+    source.run(f"CREATE TABLE t (id INT {key}, v TEXT)", "INSERT INTO t VALUES (1, 'old')")
+    with closing(connect(source.server.address)) as connection, ThreadPoolExecutor() as pool:
+        with in_the_log_only(source, f"UPDATE {source.name}.t SET v = 'new'"):
+            assert source.rows("SELECT v FROM t") == [("old",)]
+            reading = pool.submit(next_chunk, connection, fresh(source), 1)
+            waits = "(SELECT COUNT(*) FROM performance_schema.data_lock_waits)"
+            tables = "(SELECT COUNT(*) FROM performance_schema.metadata_locks WHERE LOCK_STATUS = 'PENDING')"
+            while source.rows(f"SELECT {waits} + {tables}") == [(0,)]:
+                assert not reading.done()
+        chunk = reading.result()
+    assert chunk
+    assert chunk.rows == ((1, "new"),)
 
 
 @pytest.mark.parametrize("key", ["PRIMARY KEY", ""], ids=["pages", "a pass"])

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from capturing import Bench, bench_of, latest
-from mariadb import SourceDatabase
+from capturing import Bench, bench_of, eventually, latest
+from database_servers import MariaDb, MySql
+from source_database import SourceDatabase, on
 from test_capture_running import CREATE, begin, shown
 
 from onefold.capture.checkpoint import Checkpoint, Reached
@@ -67,6 +68,7 @@ def copies(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [record for record in records if record["metadata"]["ingestion_method"] == "SNAPSHOT"]
 
 
+@on(MariaDb, MySql)
 @pytest.mark.parametrize("how", ["COMMIT", "ROLLBACK"])
 def test_the_log_tells_of_both_steps_by_the_same_name(source: SourceDatabase, xa: Xa, how: str) -> None:
     source.run(CREATE)
@@ -79,6 +81,7 @@ def test_the_log_tells_of_both_steps_by_the_same_name(source: SourceDatabase, xa
     assert steps == [None, (xid, "prepared"), (xid, "committed" if how == "COMMIT" else "rolled back"), None]
 
 
+@on(MariaDb, MySql)
 @pytest.mark.parametrize("restart", [False, True], ids=["at once", "with a start between"])
 def test_what_is_rolled_back_is_mended_by_a_copy(bench: Bench, source: SourceDatabase, xa: Xa, restart: bool) -> None:
     start = begin(source)
@@ -95,6 +98,7 @@ def test_what_is_rolled_back_is_mended_by_a_copy(bench: Bench, source: SourceDat
     assert bench.checkpoint()["prepared"] == []
 
 
+@on(MariaDb, MySql)
 def test_transactions_of_two_phases_alone_copy_nothing(bench: Bench, source: SourceDatabase, xa: Xa) -> None:
     start = begin(source)
     source.run(CREATE)
@@ -129,6 +133,19 @@ def test_a_copy_stands_below_what_is_prepared_and_it_does_not_show(
     assert [sweep["copy"]["start"] for sweep in bench.checkpoint()["sweeps"]] == [before]
     if key:
         assert latest(records) == shown(source, "t")
+
+
+@on(MySql)
+def test_a_copy_that_reads_with_locks_waits_for_what_is_prepared(bench: Bench, source: SourceDatabase, xa: Xa) -> None:
+    start = begin(source)
+    source.run(CREATE, "INSERT INTO t VALUES (1, 'a'), (2, 'b')")
+    xa.prepare("UPDATE t SET name = 'new' WHERE id = 1")
+    with bench.running(start=start, snapshot=True):
+        eventually(lambda: source.rows("SELECT 1 FROM performance_schema.data_lock_waits"))
+        xa.end("COMMIT")
+        eventually(lambda: len(copies(bench.publisher.records())) == 2)
+    assert [record["data"]["name"] for record in copies(bench.publisher.records())] == ["new", "b"]
+    assert latest(bench.publisher.records()) == shown(source, "t")
 
 
 def test_a_copy_that_had_to_stand_above_what_is_prepared_is_made_again(bench: Bench, source: SourceDatabase, xa: Xa) -> None:

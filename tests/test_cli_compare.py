@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from decimal import Decimal
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 from command_line import Run
 from emulator import EmulatedDataset
-from pyarrow import Table, parquet
+from pyarrow import Table, array, parquet, timestamp
 
 from onefold.row_files import read_rows
 
@@ -130,7 +131,7 @@ def test_where_all_is_the_same_the_table_is_empty(run: Run, tmp_path: Path, data
         ("all.txt", "ends in .jsonl, .csv, .parquet"),
         ("nowhere/all.csv", "there is no folder"),
         ("bigquery:nothing.found", "nothing"),
-        ("bigquery:found", "dataset '' is not a valid name"),
+        ("bigquery:found", "name a table as bigquery:DATASET.TABLE"),
     ],
 )
 def test_nothing_is_overwritten_or_guessed(
@@ -193,6 +194,33 @@ def test_a_folder_is_all_its_files_but_not_spark_s_own(run: Run, tmp_path: Path)
     assert run("compare", folder, write(tmp_path, "a.csv"), "--keys", "id").code == 0
 
 
+def test_values_are_shown_as_they_are_and_do_nothing_to_the_terminal(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "x.jsonl").write_text('{"id": 1, "name": ":x: [red]\\u001b[31m"}\n')
+    (tmp_path / "y.jsonl").write_text('{"id": 1, "name": null}\n')
+    assert ":x: [red]\\x1b[31m" in run("compare", tmp_path / "x.jsonl", tmp_path / "y.jsonl", "--keys", "id").out
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.ndjson"])
+def test_text_may_be_compressed(run: Run, tmp_path: Path, name: str) -> None:
+    compressed = tmp_path / f"{name}.gz"
+    compressed.write_bytes(gzip.compress(write(tmp_path, name).read_bytes()))
+    assert run("compare", compressed, write(tmp_path, "a.parquet"), "--keys", "id").code == 0
+
+
+def test_a_line_that_is_null_is_no_row(run: Run, tmp_path: Path) -> None:
+    """Kafka's tombstones are written so."""
+    lines = write(tmp_path, "a.jsonl")
+    lines.write_text(f"{lines.read_text()}null\n")
+    assert run("compare", lines, write(tmp_path, "a.csv"), "--keys", "id").code == 0
+
+
+def test_a_time_of_nanoseconds_is_told(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "x.parquet"
+    parquet.write_table(Table.from_pydict({"id": array([1], timestamp("ns"))}), path)
+    outcome = run("compare", path, path, "--keys", "id")
+    assert (outcome.code, "x.parquet: not Parquet that can be read: Nanosecond" in outcome.err) == (1, True)
+
+
 @pytest.mark.parametrize(
     ("content", "fault"),
     [
@@ -204,7 +232,10 @@ def test_a_folder_is_all_its_files_but_not_spark_s_own(run: Run, tmp_path: Path)
         ('x.jsonl:{"id": 1}\n{"id": 2\n', "x.jsonl, line 2: not JSON: Expecting ',' delimiter, at character 9\n"),
         ("x.jsonl:" + "[" * 100_000, "x.jsonl, line 1: not JSON: maximum recursion depth"),
         ("x.jsonl:[1]", "line 1: not a JSON object"),
-        ("x.txt:hello", "rows come in files of one kind of .parquet, .jsonl, .json, .csv; found .txt"),
+        ("x.txt:hello", "rows come in files of one kind of .parquet, .jsonl, .json, .ndjson, .csv; found .txt"),
+        ("x.csv:id,name,Name\n1,a,b\n", "x.csv: more than one column is named name"),
+        ('x.jsonl:{"id": 1, "name": "a", "Name": "b"}', "columns that differ only in case are one"),
+        ("x.csv.gz:id,name\n1,a\n", "x.csv.gz cannot be read: Not a gzipped file"),
         ('x.jsonl:{"number": 1}', "has no column id"),
     ],
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from changelogs import change, land_changes
 from command_line import Run
 from emulator import EmulatedDataset
@@ -72,3 +73,29 @@ def test_what_makes_no_sense_together_is_told(run: Run, dataset: EmulatedDataset
     outcome = run("merge", dataset.name, "customer", "--from-snapshot", "a.b.c.d")
     assert outcome.code == 1
     assert "name a table as" in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("options", "fault"),
+    [
+        (["--keys", ""], "name columns, separated by commas"),
+        (["--keys", "id,"], "name columns, separated by commas"),
+        (["--from-snapshot", ""], "table '' is not a valid name"),
+        (["--from-snapshot", "copy", "--at", ""], "--at is empty"),
+    ],
+)
+def test_a_variable_that_was_never_set_is_not_taken_for_an_option_left_out(
+    run: Run, dataset: EmulatedDataset, options: list[str], fault: str
+) -> None:
+    outcome = run("merge", dataset.name, "customer", *options)
+    assert (outcome.code, outcome.out) == (1, "")
+    assert fault in outcome.err
+
+
+def test_a_view_with_the_name_of_the_base_is_left_alone(run: Run, dataset: EmulatedDataset) -> None:
+    land_changes(dataset, "customer", CUSTOMER, [change("INSERT", "1", id=1, name="a")])
+    dataset.run(f"CREATE VIEW {dataset.quoted('customer_base')} AS SELECT 1 AS id")
+    outcome = run("merge", dataset.name, "customer", "--keys", "id")
+    assert outcome.code == 1
+    assert "customer_base was not written by `onefold merge`: rename it" in outcome.err
+    assert {item.table_id for item in dataset.client.list_tables(dataset.name)} == {"customer", "customer_base"}

@@ -72,3 +72,10 @@ def test_a_window_says_how_it_was_understood() -> None:
     assert parse_reconcile(FILES).window == ""
     assert parse_reconcile([*FILES, "--from", "9", "--to", "A"]).window == "sequences from 9 to A"
     assert parse_reconcile([*FILES, "--to", "2024-05-01"]).window == "landed to 2024-05-01 00:00:00+00:00"
+
+
+@pytest.mark.parametrize(("start", "end"), [("-10", "-5"), ("a1", "b"), ("north", "south"), ("9", "10")])
+def test_a_window_of_values_is_in_the_order_of_their_column(start: str, end: str) -> None:
+    """Which is known with its type: `a1` is below `b` as text, and above it as a sequence."""
+    found = parse_reconcile([*FILES, "--format=modify_time", "--position=m", f"--from={start}", f"--to={end}"])
+    assert found.window == f"values of m from {start} to {end}"

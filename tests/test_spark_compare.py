@@ -274,6 +274,16 @@ def test_a_column_of_json_lines_without_any_value_is_there(job: Job, tmp_path: P
     assert job(right, left)["counts"]["different"] == 1
 
 
+@pytest.mark.parametrize(("name", "other"), [("none.jsonl", "right.jsonl"), ("none.csv", "none.jsonl")])
+def test_files_without_any_row_name_no_columns_and_lack_none(job: Job, tmp_path: Path, name: str, other: str) -> None:
+    for path in (tmp_path / "none.jsonl", tmp_path / "none.csv"):
+        path.touch()
+    write(tmp_path / "right.jsonl", [{"id": 1, "a": 1}])
+    summary = job(tmp_path / name, tmp_path / other)
+    assert summary["columns_only"] == {"left": [], "right": []}
+    assert summary["counts"]["only right"] == summary["rows"]["right"]
+
+
 def test_keys_of_several_columns(job: Job, tmp_path: Path) -> None:
     rows: Rows = [{"tenant": "a", "id": 1, "n": 1}, {"tenant": "a", "id": None, "n": 2}, {"tenant": None, "id": 1, "n": 3}]
     left, right = write_pair(tmp_path, rows, [{**row, "n": 3} for row in rows])

@@ -87,3 +87,9 @@ def test_what_another_job_finished_meanwhile_is_left_alone(
         run_job(spark, changes, tmp_path / "out")
     assert finished
     assert snapshot(tmp_path / "out") == finished
+
+
+def test_a_file_system_that_refuses_is_told_in_one_line(spark: SparkSession) -> None:
+    """HTTP is one to Hadoop, of which no folder can be listed."""
+    with pytest.raises(InvalidInput, match=r"^http://127\.0\.0\.1:9/rows cannot be read: .+$"):
+        Folder(spark, "http://127.0.0.1:9/rows").files()

@@ -15,6 +15,7 @@ from spark_oracle import base_of, in_order, live, lowest, read_base, run_job, sn
 from onefold.errors import InvalidInput
 from onefold.spark.files import read_folder
 from onefold.workload import Options, Workload, make_workload, write_workload
+from spark_jobs.reconcile import main
 
 WORKLOADS = {
     "plain": Options(operations=300),
@@ -147,3 +148,11 @@ def test_a_file_that_is_not_what_its_name_says_is_told(spark: SparkSession, tmp_
     with pytest.raises(InvalidInput, match=r"rows\.parquet cannot be read: \[FAILED_READ_FILE"):
         run_job(spark, tmp_path / "rows.parquet", tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.usefixtures("spark")
+def test_an_error_in_a_row_is_the_last_line_and_no_page_of_java(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    changes = write_lines(tmp_path / "1.jsonl", [change("INSERT", "1", timestamp="2024-01-01", id=1)])  # type: ignore[arg-type]
+    assert main(["--changes", str(changes), "--output", str(tmp_path / "out"), "--keys", "id"]) == 1
+    told = capsys.readouterr().err.splitlines()
+    assert (len(told), "The value '2024-01-01' of the type" in told[-1]) == (1, True)

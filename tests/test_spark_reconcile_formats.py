@@ -19,6 +19,7 @@ from spark_oracle import base_of, live, read_base, run_job, write_lines
 from onefold.digest import digest
 from onefold.errors import InvalidInput
 from onefold.position import Position
+from onefold.spark.files import complaint, read_folder
 
 Row = dict[str, Any]
 
@@ -42,8 +43,10 @@ MYSQL = [
 
 @pytest.mark.parametrize("wrapped", [False, True], ids=["bare", "with payload"])
 def test_events_of_debezium_come_in_the_order_of_the_log(spark: SparkSession, tmp_path: Path, wrapped: bool) -> None:
-    events = [{"schema": None, "payload": one} for one in MYSQL] if wrapped else MYSQL
-    report = run_job(spark, write_lines(tmp_path / "events.jsonl", events), tmp_path / "out", "--format", "debezium")
+    events = [{"schema": None, "payload": one} for one in (*MYSQL, None)] if wrapped else MYSQL
+    path = write_lines(tmp_path / "events.jsonl", events)
+    path.write_text(f"{path.read_text()}null\n")  # as Kafka's tombstones are written
+    report = run_job(spark, path, tmp_path / "out", "--format", "debezium")
     found = read_base(spark, tmp_path / "out")
     assert live(found) == [{"id": 1, "name": "created"}, {"id": 3, "name": "moved"}]
     assert [row["id"] for row in found if row["_deleted"]] == [2, 4]
@@ -168,6 +171,16 @@ def test_a_pull_whose_order_is_of_another_kind_than_the_bases_is_refused(spark: 
 # Windows.
 
 
+def test_a_window_of_pulls_is_in_the_order_of_their_column(spark: SparkSession, tmp_path: Path) -> None:
+    more = ("--format", "modify_time", "--position", "changed")
+    path = write_lines(tmp_path / "1.jsonl", pulls([-11, -10, -5]))
+    report = run_job(spark, path, tmp_path / "out", *more, "--from=-10", "--to=-5")
+    assert (report.changes, report.window) == (1, "values of changed from -10 to -5")
+    for bound in ("--2", "2.5", "99999999999999999999", "2024-01-01"):
+        with pytest.raises(InvalidInput, match="must be whole numbers of 64 bits, as changed is"):
+            run_job(spark, path, tmp_path / "other", *more, f"--from={bound}")
+
+
 def test_a_window_takes_its_start_and_leaves_its_end(spark: SparkSession, tmp_path: Path) -> None:
     rows = [
         {**change("INSERT", sequence, id=number), "_landed_at": f"2024-01-0{number} 00:00:00"}
@@ -244,6 +257,12 @@ def test_json_lines_keep_numbers_exact_and_guess_no_times(spark: SparkSession, t
     assert report.columns == types
 
 
+def test_json_lines_may_hold_what_no_decimal_is(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "rows.jsonl").write_text('{"a": NaN, "b": 1e20}\n{"a": 1.5, "b": 0.1}\n')
+    columns = read_folder(spark, str(tmp_path / "rows.jsonl")).columns
+    assert {column.name: str(column.type) for column in columns} == {"a": "FLOAT64", "b": "FLOAT64"}
+
+
 def test_files_of_one_folder_may_have_different_columns(spark: SparkSession, tmp_path: Path) -> None:
     one, other = change("INSERT", "1", id=1, name="a"), change("INSERT", "1", id=2, added="b")
     write_lines(tmp_path / "together" / "1.jsonl", [one])
@@ -267,6 +286,8 @@ UNREADABLE = {
     "rows.csv": (b"id\n1\n", "files of one kind"),
     "rows.jsonl": (b'{"id": 1}\n\n{"id": 2\n{"id": 3\n', r"changes/rows\.jsonl, line 3: not JSON$"),
     "rows.parquet": (b"no Parquet", "cannot be read"),
+    "rows.json": (b'{"id": 1}\n["id"]\n', r"changes/rows\.json, line 2: not JSON$"),
+    "rows.ndjson": (b"\nnull\n", "there is no row in any of its files$"),
 }
 
 
@@ -277,6 +298,18 @@ def test_files_that_cannot_be_read_are_named(spark: SparkSession, tmp_path: Path
     (tmp_path / "changes" / name).write_bytes(content)
     with pytest.raises(InvalidInput, match=words):
         run_job(spark, tmp_path / "changes", tmp_path / "out")
+
+
+def test_what_spark_complains_of_is_told_with_its_cause() -> None:
+    text = (
+        "An error occurred while calling o1.save.\n: org.apache.spark.SparkException: [FAILED_READ_FILE.NO_HINT] file:///a.csv\n"
+        "\tat org.apache.spark.Reader.read(Reader.scala:1)\n"
+        "Caused by: org.apache.spark.SparkException: [MALFORMED_RECORD] a record\n"
+        "Caused by: java.lang.IllegalArgumentException: CSV header does not conform to the schema.\n"
+    )
+    told = "[FAILED_READ_FILE.NO_HINT] file:///a.csv; CSV header does not conform to the schema."
+    assert complaint(text) == told
+    assert complaint("java.lang.OutOfMemoryError: Java heap space") is None
 
 
 def test_a_folder_of_two_kinds_is_refused(spark: SparkSession, tmp_path: Path) -> None:

@@ -12,15 +12,18 @@ from onefold.capture.log_events import RowsChanged
 from onefold.capture.patterns import Patterns
 from onefold.capture.server import query
 
-_ACTS = ("CASCADE", "SET NULL", "SET DEFAULT")
-_QUERY = """
-SELECT k.TABLE_SCHEMA, k.TABLE_NAME, k.REFERENCED_TABLE_SCHEMA, k.REFERENCED_TABLE_NAME, k.REFERENCED_COLUMN_NAME,
-  r.DELETE_RULE, r.UPDATE_RULE
-FROM information_schema.KEY_COLUMN_USAGE AS k
-JOIN information_schema.REFERENTIAL_CONSTRAINTS AS r
-  ON r.CONSTRAINT_SCHEMA = k.CONSTRAINT_SCHEMA AND r.CONSTRAINT_NAME = k.CONSTRAINT_NAME AND r.TABLE_NAME = k.TABLE_NAME
-WHERE k.REFERENCED_TABLE_NAME IS NOT NULL
+_ACTS = frozenset({"CASCADE", "SET NULL", "SET DEFAULT"})
+_RULES = """
+SELECT CONSTRAINT_SCHEMA, TABLE_NAME, CONSTRAINT_NAME, DELETE_RULE, UPDATE_RULE
+FROM information_schema.REFERENTIAL_CONSTRAINTS
 """
+_COLUMNS = """
+SELECT TABLE_SCHEMA, TABLE_NAME, CONSTRAINT_NAME, REFERENCED_TABLE_SCHEMA, REFERENCED_TABLE_NAME, REFERENCED_COLUMN_NAME
+FROM information_schema.KEY_COLUMN_USAGE WHERE REFERENCED_TABLE_NAME IS NOT NULL
+"""
+_TELLING = ("REFERENCES", "FOREIGN", "CONSTRAINT", "RENAME", "CHANGE")
+"""A statement without any of these words makes no foreign key, and none another one. One that is gone with its table does no
+harm: a change of the parent has nothing to copy."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +43,7 @@ class Cascades:
 
     links: Mapping[TableName, tuple[_Link, ...]] = field(default_factory=dict)
     watched: frozenset[TableName] = frozenset()
-    """Parents of captured tables, whose changes have to be read even where they are not captured themselves."""
+    """Parents of captured tables that are not captured themselves: their changes have to be read all the same."""
 
     def changed_by(self, event: RowsChanged) -> frozenset[TableName]:
         """The tables whose rows an event may have changed without a trace."""
@@ -74,11 +77,22 @@ class Watched(Patterns):
 
 def read_cascades(connection: Any, patterns: Patterns) -> Cascades:
     """Those of the server's present tables."""
-    return cascades_of(query(connection, _QUERY), patterns)
+    # Not joined there: MariaDB compares each row of the one with each row of the other.
+    rules = {tuple(key): acts for *key, delete, update in query(connection, _RULES) if {*(acts := (delete, update))} & _ACTS}
+    if not rules:
+        return Cascades()
+    columns = query(connection, _COLUMNS)
+    return cascades_of(((*row[:2], *row[3:], *rules[row[:3]]) for row in columns if row[:3] in rules), patterns)
+
+
+def may_change_cascades(statement: str) -> bool:
+    """Whether foreign keys have to be read again. It takes seconds where there are thousands of tables."""
+    text = statement.upper()
+    return any(word in text for word in _TELLING)
 
 
 def cascades_of(rows: Iterable[Sequence[str]], patterns: Patterns) -> Cascades:
-    """From the rows of the query: child, parent, the parent's column, and both rules."""
+    """From rows of: child, parent, the parent's column, and both rules."""
     links: defaultdict[TableName, list[_Link]] = defaultdict(list)
     for child, child_table, parent, parent_table, column, delete_rule, update_rule in rows:
         link = _Link(TableName(child, child_table), column, delete_rule in _ACTS, update_rule in _ACTS)
@@ -88,7 +102,8 @@ def cascades_of(rows: Iterable[Sequence[str]], patterns: Patterns) -> Cascades:
     watched = (
         parent
         for parent in links
-        if any(patterns.match(child.database, child.table) for child in found._and_below([parent]) - {parent})
+        if not patterns.match(parent.database, parent.table)
+        and any(patterns.match(child.database, child.table) for child in found._and_below([parent]) - {parent})
     )
     return Cascades(found.links, frozenset(watched))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -41,6 +42,7 @@ class Copier:
     watch: Watch = lambda _, __, ___: None
     _connection: Any = field(default=None, repr=False)
     _current: tuple[Copy, TableSnapshot] | None = field(default=None, repr=False)
+    _postponed: deque[tuple[Copy, TableSnapshot]] = field(default_factory=deque, repr=False)
     _through: int = 0
 
     def run(self) -> None:
@@ -54,6 +56,7 @@ class Copier:
                     pause = _FIRST_PAUSE
                 except TryAgain as error:
                     log("WARNING", f"copying goes on later: {error}", event="copy_again", reason=str(error))
+                    self._postpone()
                     self._disconnect()
                     self.stop.pause(pause)
                     pause = min(2 * pause, _LONGEST_PAUSE)
@@ -74,13 +77,22 @@ class Copier:
         if self._current is None:
             copy = self.ledger.next_copy()
             self._current = (copy, copy.track.reached) if copy else None
-        if self._current:
-            self._copy(*self._current)
-            return True
-        sweep = self.ledger.due_sweep()
-        if sweep:
-            self._sweep(sweep)
-        return sweep is not None
+        if self._current is None:
+            sweep = self.ledger.due_sweep()
+            if sweep:
+                self._sweep(sweep)
+                return True
+            self._current = self._postponed.popleft() if self._postponed else None
+        if self._current is None:
+            return False
+        self._copy(*self._current)
+        return True
+
+    def _postpone(self) -> None:
+        """A table that somebody has locked keeps no other one waiting. A lost connection is no fault of a table."""
+        if self._current and self._connection and self._connection.open:
+            self._postponed.append(self._current)
+            self._current = None
 
     def _copy(self, copy: Copy, snapshot: TableSnapshot) -> None:
         # Asked for before the table is read.

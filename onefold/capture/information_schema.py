@@ -14,18 +14,20 @@ from onefold.capture.patterns import SYSTEM, Patterns
 from onefold.capture.server import query
 from onefold.capture.structure import INTEGERS, SourceColumn, SourceType, Structure, enum_size, set_size
 
+# Not joined to each other: MariaDB compares each row of the one with each row of the other.
+_TABLES = """
+SELECT TABLE_SCHEMA, TABLE_NAME FROM information_schema.TABLES WHERE TABLE_TYPE = 'BASE TABLE' AND {condition}
+"""
 _COLUMNS = """
-SELECT c.TABLE_SCHEMA, c.TABLE_NAME, c.COLUMN_NAME, c.DATA_TYPE, c.COLUMN_TYPE, c.CHARACTER_OCTET_LENGTH,
-  c.NUMERIC_PRECISION, c.NUMERIC_SCALE, c.DATETIME_PRECISION, c.CHARACTER_SET_NAME, c.COLUMN_KEY
-FROM information_schema.COLUMNS AS c
-JOIN information_schema.TABLES AS t ON t.TABLE_SCHEMA = c.TABLE_SCHEMA AND t.TABLE_NAME = c.TABLE_NAME
-WHERE t.TABLE_TYPE = 'BASE TABLE' AND {condition}
-ORDER BY c.TABLE_SCHEMA, c.TABLE_NAME, c.ORDINAL_POSITION
+SELECT TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME, DATA_TYPE, COLUMN_TYPE, CHARACTER_OCTET_LENGTH,
+  NUMERIC_PRECISION, NUMERIC_SCALE, DATETIME_PRECISION, CHARACTER_SET_NAME, COLUMN_KEY
+FROM information_schema.COLUMNS WHERE {condition}
+ORDER BY TABLE_SCHEMA, TABLE_NAME, ORDINAL_POSITION
 """
 _KEYS = """
-SELECT c.TABLE_SCHEMA, c.TABLE_NAME, c.INDEX_NAME, c.COLUMN_NAME FROM information_schema.STATISTICS AS c
-WHERE c.NON_UNIQUE = 0 AND {condition}
-ORDER BY c.TABLE_SCHEMA, c.TABLE_NAME, c.INDEX_NAME <> 'PRIMARY', c.INDEX_NAME, c.SEQ_IN_INDEX
+SELECT TABLE_SCHEMA, TABLE_NAME, INDEX_NAME, COLUMN_NAME FROM information_schema.STATISTICS
+WHERE NON_UNIQUE = 0 AND {condition}
+ORDER BY TABLE_SCHEMA, TABLE_NAME, INDEX_NAME <> 'PRIMARY', INDEX_NAME, SEQ_IN_INDEX
 """
 _VALUE = re.compile(r"'((?:[^'\\]|''|\\.)*)'", re.DOTALL)
 _ESCAPES = re.compile(r"''|\\(.)", re.DOTALL)
@@ -62,22 +64,21 @@ class _Row:
 
 def structures(connection: pymysql.Connection, patterns: Patterns) -> dict[TableName, Structure]:
     """All tables that the patterns fit, views and sequences left out."""
-    condition = f"c.TABLE_SCHEMA NOT IN ({', '.join(['%s'] * len(SYSTEM))})"
+    condition = f"TABLE_SCHEMA NOT IN ({', '.join(['%s'] * len(SYSTEM))})"
     found = _read(connection, condition, SYSTEM)
     return {name: structure for name, structure in found.items() if patterns.match(name.database, name.table)}
 
 
 def structure_of(connection: pymysql.Connection, name: TableName) -> Structure | None:
     """One table. Within a transaction that has read it, nobody can alter it: so this fits what was read."""
-    return _read(connection, "c.TABLE_SCHEMA = %s AND c.TABLE_NAME = %s", (name.database, name.table)).get(name)
+    return _read(connection, "TABLE_SCHEMA = %s AND TABLE_NAME = %s", (name.database, name.table)).get(name)
 
 
 def _read(connection: pymysql.Connection, condition: str, values: tuple[str, ...]) -> dict[TableName, Structure]:
-    # Said of both tables of the join: MariaDB opens all tables of the server where it is not told which.
-    of_both = f"{condition} AND {condition.replace('c.', 't.')}"
-    columns = query(connection, _COLUMNS.format(condition=of_both), (*values, *values))
+    tables = set(query(connection, _TABLES.format(condition=condition), values))
+    columns = query(connection, _COLUMNS.format(condition=condition), values)
     keys = query(connection, _KEYS.format(condition=condition), values)
-    return structures_of(columns, keys)
+    return structures_of((row for row in columns if row[:2] in tables), keys)
 
 
 def structures_of(

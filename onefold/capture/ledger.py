@@ -142,7 +142,7 @@ class Ledger:
                     return self._copies[table]
             # One of a table whose last chunks are still on their way would mix up what of it is confirmed.
             self._settle()
-            table_ = next((table for table in sorted(self._wanted) if table not in self._copies), None)
+            table_ = next((table for table in self._wanted if table not in self._copies), None)
             if table_ is None:
                 return None
             copy = Copy(table_, self._wanted.pop(table_), self.epoch, Track(TableSnapshot(table_.database, table_.table)))

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from onefold.capture.log_events import Committed, FileBegun, Idle, LogEvent, Place, RowsChanged, Statement, TwoPhase
+from onefold.capture.logged_text import statement
 from onefold.capture.patterns import Patterns
 from onefold.capture.row_image import read_rows, settled
-from onefold.capture.structure import Structure
+from onefold.capture.structure import Structure, is_sequence
 from onefold.capture.table_map import Dialect, names_in, parse_table_map
 from onefold.errors import Rejected
 
@@ -31,11 +32,12 @@ _CHECKSUM = 4
 _IGNORABLE = 0x80
 _STANDALONE = 1
 _NO_TABLE = 0xFFFFFF
-_LOAD_HEADER = 26
+_QUERY_HEADER, _LOAD_HEADER = 13, 26
 _FIRST_EVENT = 4
 """The place of a file's first event."""
 _WRAP = 1 << 32
-_KNOWN_STRUCTURES = 10_000
+_KNOWN_TABLES, _KNOWN_DESCRIPTIONS = 10_000, 10_000
+"""Each transaction describes its tables; and a server with more of them than it holds open numbers them ever anew."""
 _XA = re.compile(r"XA\s+(START|BEGIN|END|COMMIT|ROLLBACK)\s+(\S+)(\s+ONE\s+PHASE)?", re.IGNORECASE)
 """As a server writes it: `XA COMMIT X'61',X'62',1`."""
 
@@ -52,7 +54,7 @@ class RawEvent:
     flags: int
     packet: bytes
     parsed: Any
-    """The library's own reading, for what is no row."""
+    """The library's own reading, for what is neither a row nor a statement."""
 
 
 class LogDecoder:
@@ -68,7 +70,9 @@ class LogDecoder:
         self._gtid: str | None = None
         self._in_transaction = False
         self._tables: dict[int, tuple[str, Structure] | None] = {}
-        self._structures: dict[bytes, tuple[str, Structure]] = {}
+        self._descriptions: dict[bytes, tuple[str, Structure]] = {}
+        self._structures: dict[Structure, Structure] = {}
+        """One for the same table of all databases."""
 
     def read(self, event: RawEvent) -> Iterator[LogEvent]:
         """What an event says.
@@ -132,11 +136,14 @@ class LogDecoder:
             self._tables[table_id] = None
             return
         description = body[6:]
-        if description not in self._structures:
-            if len(self._structures) >= _KNOWN_STRUCTURES:
+        if description not in self._descriptions:
+            if len(self._descriptions) >= _KNOWN_DESCRIPTIONS:
+                self._descriptions.clear()
                 self._structures.clear()
-            self._structures[description] = (database, parse_table_map(body, self.dialect).structure)
-        self._tables[table_id] = self._structures[description]
+            structure = parse_table_map(body, self.dialect).structure
+            self._descriptions[description] = (database, self._structures.setdefault(structure, structure))
+        described = self._descriptions[description]
+        self._tables[table_id] = None if is_sequence(described[1]) else described
 
     def _rows(self, event: RawEvent, place: Place) -> Iterator[RowsChanged]:
         body = self._body(event)
@@ -175,7 +182,7 @@ class LogDecoder:
         return at
 
     def _query(self, event: RawEvent, place: Place) -> Iterator[LogEvent]:
-        text = event.parsed.query
+        database, text = statement(self._body(event), _QUERY_HEADER, self.dialect.charsets)
         word = text[:9].upper()
         xa = _XA.fullmatch(text)
         if xa:
@@ -185,7 +192,7 @@ class LogDecoder:
         elif word in ("COMMIT", "ROLLBACK"):
             yield self._committed(event)
         else:
-            yield Statement(place, event.timestamp, event.parsed.schema.decode(), text)
+            yield Statement(place, event.timestamp, database, text)
             if not self._in_transaction:
                 yield self._committed(event)
 
@@ -199,11 +206,8 @@ class LogDecoder:
             yield self._committed(event, None if one_phase else ended)
 
     def _load(self, event: RawEvent, place: Place) -> Statement:
-        """As a query, but for the place of the file within it, which comes before the session's settings."""
-        body = self._body(event)
-        at = _LOAD_HEADER + int.from_bytes(body[11:13], "little")
-        database, text = body[at : at + body[8]], body[at + body[8] + 1 :]
-        return Statement(place, event.timestamp, database.decode(), text.decode(errors="replace"))
+        """As a query, with the place of the file within it before the session's settings."""
+        return Statement(place, event.timestamp, *statement(self._body(event), _LOAD_HEADER, self.dialect.charsets))
 
     def _begun(self, event: RawEvent) -> FileBegun:
         """The header keeps the time and the server, and the body the server's version, wherever reading starts."""
@@ -213,21 +217,26 @@ class LogDecoder:
 
     def _committed(self, event: RawEvent, two_phase: TwoPhase | None = None) -> Committed:
         self._in_transaction = False
+        if len(self._tables) > _KNOWN_TABLES:
+            self._tables.clear()
         return Committed(self._place(self._end), event.timestamp, self._gtid, two_phase)
 
     def _refuse(self, event: RawEvent, place: Place) -> None:
         if event.type in _COMPRESSED:
             raise Rejected(
                 f"{self._at(place)}: the log is compressed; run: SET GLOBAL log_bin_compress = OFF (MariaDB), or SET "
-                "GLOBAL binlog_transaction_compression = OFF (MySQL), and take a new snapshot"
+                f"GLOBAL binlog_transaction_compression = OFF (MySQL), {self._anew()}"
             )
         if event.type == _PARTIAL_UPDATE:
             raise Rejected(
-                f"{self._at(place)}: the log holds parts of JSON only; run: SET GLOBAL binlog_row_value_options = '', and "
-                "take a new snapshot"
+                f"{self._at(place)}: the log holds parts of JSON only; run: SET GLOBAL binlog_row_value_options = '', "
+                f"{self._anew()}"
             )
         if event.type not in _HARMLESS and not event.flags & _IGNORABLE:
             raise Rejected(f"{self._at(place)}: an event of the unknown kind {event.type}, which may hold rows")
+
+    def _anew(self) -> str:
+        return f"let all sessions connect again, and start with --epoch {self._epoch + 1}"
 
     def _at(self, place: Place) -> str:
         return f"{place.file}, {place.offset}"

@@ -23,6 +23,12 @@ class Patterns:
     def match(self, database: str, table: str) -> bool:
         return _match(self, database, table)
 
+    def may_match(self, database: str) -> bool:
+        """Whether there may be tables in a database that are captured."""
+        included = not self.include or any(fnmatchcase(database, one.rpartition(".")[0] or one) for one in self.include)
+        excluded = any(fnmatchcase(database, one.removesuffix(".*")) for one in self.exclude)
+        return database not in SYSTEM and included and not excluded
+
 
 @lru_cache(maxsize=65536)
 def _match(patterns: Patterns, database: str, table: str) -> bool:

@@ -7,7 +7,7 @@ from contextlib import closing
 from dataclasses import dataclass, field, replace
 
 from onefold.capture.announcing import again_and_again
-from onefold.capture.cascades import Cascades
+from onefold.capture.cascades import Cascades, may_change_cascades
 from onefold.capture.checkpoint import Reached
 from onefold.capture.gtids import Executed
 from onefold.capture.information_schema import TableName
@@ -63,6 +63,7 @@ class Reader:
         Raises:
             LogLost: the log does not have the place (any more).
             TryAgain: the connection was lost.
+            InvalidSettings: a table has been altered into one that cannot be captured.
             Stopped.
         """
         while self._read(blocking):
@@ -154,10 +155,11 @@ class Reader:
             self.ledger.reach(self.at, last)
 
     def _statement(self, event: Statement) -> None:
-        found = effects(event.text, event.database)
-        for effect in found:
+        for effect in effects(event.text, event.database):
             self._effect(effect, event)
-        self._altered |= bool(found) or "REFERENCES" in event.text.upper()
+        if "VERSIONING" in event.text.upper():
+            self.source.check()  # rows that are history would count as rows
+        self._altered |= may_change_cascades(event.text)
 
     def _effect(self, effect: Effect, event: Statement) -> None:
         if effect.kind == "dropped":
@@ -174,7 +176,7 @@ class Reader:
         self._want(tables, behind(event.place), " ".join(event.text.split(None, 2)[:2]).upper()[:_SHOWN])
 
     def _dropped(self, effect: Effect, place: Place) -> None:
-        if effect.table is None or self._is_captured(TableName(effect.database, effect.table)):
+        if self._was_captured(effect.database, effect.table):
             self.ledger.drop(effect.database, effect.table)
             self._befell("table dropped", effect.database, effect.table, place)
 
@@ -203,6 +205,10 @@ class Reader:
                 "NOTICE", f"{table} is to be copied again: {reason}", event="copy_wanted", database=table.database,
                 table=table.table, reason=reason, position=since.sequence(),
             )  # fmt: skip
+
+    def _was_captured(self, database: str, table: str | None) -> bool:
+        patterns = self.source.patterns
+        return patterns.may_match(database) if table is None else patterns.match(database, table)
 
     def _is_captured(self, table: TableName) -> bool:
         return self.source.patterns.match(table.database, table.table)

@@ -49,6 +49,8 @@ class Options:
     again: Patterns | None = None
     """Tables to be copied in any case."""
     once: bool = False
+    epoch: int = 1
+    """At least this one."""
     follow_gtids: bool = False
     """Another server with the same transactions is read on by them."""
     sweep_delay: int = SWEEP_DELAY
@@ -124,14 +126,27 @@ class Capture:
     def _checkpoint(self) -> Checkpoint:
         """The one that is there, or a new one, with what the options ask for."""
         found = self.store.load()
+        epoch = self.options.epoch
         if found:
             check_owner(found, self.options.source, self.options.dataset)
+            if found.epoch < epoch:
+                found = self._begun_anew(found)
         else:
-            start = self.options.start or self.source.log_end(1)
-            found = Checkpoint(self.options.source, self.options.dataset, reached=start)
+            asked = self.options.start
+            start = self.source.with_executed(asked) if asked else self.source.log_end(epoch)
+            start = replace(start, place=start.place and replace(start.place, epoch=epoch))
+            found = Checkpoint(self.options.source, self.options.dataset, epoch, start)
             self._fresh = True
         self._saved = found
         return self._as_asked(found)
+
+    def _begun_anew(self, found: Checkpoint) -> Checkpoint:
+        """The epoch that was asked for, which is saved before anything of it is published."""
+        epoch = self.options.epoch
+        new = raised(replace(found, epoch=epoch - 1), self.source.log_end(epoch), self.source.tables())
+        self.store.save(new)
+        log("WARNING", f"epoch {epoch} begins, as asked for: {len(new.wanted)} tables are copied again", event="epoch_begun")
+        return new
 
     def _as_asked(self, found: Checkpoint) -> Checkpoint:
         """With the tables that are to be copied now, and without those that are not captured any more."""
@@ -142,6 +157,8 @@ class Capture:
         new = [table for table in tables if more and before and not before.match(table.database, table.table)]
         wanted = [table for table in tables if first or (again and again.match(table.database, table.table))]
         found = _chosen(found, now)
+        if (first or again) and not wanted:
+            log("WARNING", "nothing to copy: no table that the user may read fits the patterns", event="nothing_to_copy")
         # What XA transactions that are prepared have done to the new ones was not published. Copies stand above it, and so
         # are made again when they are committed.
         prepared = tuple(replace(one, tables=one.tables.union(new)) for one in found.reached.prepared)
@@ -149,7 +166,7 @@ class Capture:
         since = max([lowest(found.epoch), *above], key=attrgetter("order"))
         return replace(
             found,
-            copied=found.copied or first,
+            copied=found.copied or (first and bool(wanted)),
             reached=replace(found.reached, prepared=prepared),
             wanted=(*found.wanted, *(Wanted(table, since) for table in dict.fromkeys([*new, *wanted]))),
             patterns=now,

@@ -14,6 +14,7 @@ from onefold.errors import Rejected
 # Text in one character set, times in UTC, identifiers in backticks, CHAR without the blanks that fill it up.
 _SESSION = "SET NAMES utf8mb4, time_zone = '+00:00', sql_mode = ''"
 _NO_SUCH_STATEMENT = 1064
+_NO_SUCH_FILE = 1220
 _CONNECT_SECONDS = 10
 _READ_SECONDS = 60
 """Longer than the server keeps silent: it is asked for a sign of life more often."""
@@ -36,7 +37,7 @@ class Address:
             "host": self.host,
             "port": self.port,
             "user": self.user,
-            "password": self.password,
+            "password": self.password.encode(),  # of a text PyMySQL would send the bytes in Latin-1
             "charset": "utf8mb4",
             "connect_timeout": _CONNECT_SECONDS,
             "read_timeout": _READ_SECONDS,
@@ -73,10 +74,25 @@ def log_status(connection: pymysql.Connection) -> tuple[Any, ...]:
     return rows[0]
 
 
+def previous_gtids(connection: pymysql.Connection, file: str) -> str:
+    """What MySQL had executed before a file of its log; nothing where the log does not have the file."""
+    try:
+        events = query(connection, "SHOW BINLOG EVENTS IN %s LIMIT 3", (file,))
+    except pymysql.err.MySQLError as error:
+        if error.args[0] != _NO_SUCH_FILE:
+            raise
+        return ""
+    return next((str(text) for _, _, kind, _, _, text in events if kind == "Previous_gtids"), "").replace("\n", "")
+
+
+def is_mariadb(connection: pymysql.Connection) -> bool:
+    ((version,),) = query(connection, "SELECT VERSION()")
+    return "mariadb" in version.lower()
+
+
 def dialect(connection: pymysql.Connection) -> Dialect:
     """What the reading of events needs to know of the server."""
-    ((version,),) = query(connection, "SELECT VERSION()")
-    mariadb = "mariadb" in version.lower()
+    mariadb = is_mariadb(connection)
     # Since 10.10 one name of a collation stands for several character sets, each with a number of its own: only this
     # table has them all. MySQL's of the same name has no numbers.
     source = "COLLATION_CHARACTER_SET_APPLICABILITY" if mariadb and _has_numbers(connection) else "COLLATIONS"

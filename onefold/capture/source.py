@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
-from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass, replace
 
 import pymysql
 
@@ -12,11 +12,11 @@ from onefold.capture.binlog import Gtid, follow
 from onefold.capture.cascades import Cascades, Watched, read_cascades
 from onefold.capture.checkpoint import Reached
 from onefold.capture.columns import versioned_table
-from onefold.capture.gtids import read_executed
+from onefold.capture.gtids import Executed, read_executed
 from onefold.capture.information_schema import TableName, structure_of, structures
-from onefold.capture.log_events import LogEvent
+from onefold.capture.log_events import Committed, LogEvent, Place
 from onefold.capture.patterns import SYSTEM, Patterns
-from onefold.capture.server import Address, connect, log_status, query
+from onefold.capture.server import Address, connect, is_mariadb, log_status, previous_gtids, query
 from onefold.capture.server_checks import check_server
 from onefold.capture.structure import Structure
 from onefold.capture.vantage import end_of_what_shows
@@ -27,6 +27,9 @@ class LogLost(NothingFound):
     """The log does not have the place where reading was to go on, or it is another log."""
 
 
+_FIRST_OFFSET = 4
+"""Of every file of a log."""
+_NO_TABLES = Patterns((), ("*",))
 _DENIED = (1044, 1045, 1142, 1227)
 _TABLES = "SELECT TABLE_SCHEMA, TABLE_NAME FROM information_schema.TABLES WHERE TABLE_TYPE = 'BASE TABLE' AND TABLE_SCHEMA "
 
@@ -72,11 +75,33 @@ class Source:
         with self._asked() as connection:
             _, _, *rest = log_status(connection)
             place = end_of_what_shows(connection, epoch)
-            mariadb = "mariadb" in query(connection, "SELECT VERSION()")[0][0].lower()
-            executed = (
-                _mariadb_gtids(connection, place.file, place.offset) if mariadb else str(rest[2] if len(rest) > 2 else "")
-            )
+            if is_mariadb(connection):
+                executed = _mariadb_gtids(connection, place.file, place.offset)
+            else:
+                executed = str(rest[2] if len(rest) > 2 else "")
         return Reached(place, read_executed(executed))
+
+    def with_executed(self, start: Reached) -> Reached:
+        """A start with what has been executed before its place: from the place on, the log tells only what comes after."""
+        if not start.place:
+            return start
+        with self._asked() as connection:
+            if is_mariadb(connection):
+                executed = read_executed(_mariadb_gtids(connection, start.place.file, start.place.offset))
+            else:
+                executed = self._executed_within(start.place, read_executed(previous_gtids(connection, start.place.file)))
+        return replace(start, executed=executed)
+
+    def _executed_within(self, place: Place, executed: Executed) -> Executed:
+        """MySQL tells what was executed before a file; the rest is read from the file itself."""
+        beginning = replace(place, offset=_FIRST_OFFSET)
+        with suppress(NothingFound), closing(follow(self.address, beginning, _NO_TABLES, self.server_id, False)) as events:
+            for event in events:
+                if isinstance(event, Committed):
+                    if event.place.order > place.order:
+                        break
+                    executed = executed.plus(event.gtid) if event.gtid else executed
+        return executed
 
     def tables(self, database: str | None = None) -> list[TableName]:
         """The present tables that are captured: all, or those of one database."""

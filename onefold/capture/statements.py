@@ -147,6 +147,7 @@ def _rename(found: Sequence[Word], database: str) -> Effects:
     if _key(found, 1) not in ("TABLE", "TABLES"):
         return
     at = _after(found, 2, "IF", "EXISTS")
+    pairs: list[tuple[tuple[str, str], tuple[str, str]]] = []
     while True:
         old, at = _name(found, at, database)
         while at < len(found) and _key(found, at) != "TO":  # MariaDB: WAIT n, NOWAIT
@@ -155,11 +156,15 @@ def _rename(found: Sequence[Word], database: str) -> Effects:
         if old is None or new is None:
             yield Effect("rows", database)
             return
-        yield Effect("dropped", *old)
-        yield Effect("rows", *new)
+        pairs.append((old, new))
         if _key(found, at) != ",":
-            return
+            break
         at += 1
+    given = {new for _, new in pairs}
+    for old, new in pairs:
+        if old not in given:  # `t TO _t_old, _t_new TO t` leaves a table of the name
+            yield Effect("dropped", *old)
+        yield Effect("rows", *new)
 
 
 def _truncate(found: Sequence[Word], database: str) -> Effects:

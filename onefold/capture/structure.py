@@ -16,6 +16,12 @@ GEOMETRIES = (
 """In the order of their numbers in the log and in WKB."""
 
 
+_OF_SEQUENCES = (
+    "next_not_cached_value", "minimum_value", "maximum_value", "start_value", "increment", "cache_size", "cycle_option",
+    "cycle_count",
+)  # fmt: skip
+
+
 @dataclass(frozen=True)
 class SourceType:
     """A type with its size: bytes of text and of ENUM and SET, digits of decimals and of fractions of seconds, bits of BIT.
@@ -60,6 +66,11 @@ class Structure:
     def _hash(self) -> int:
         """Computed once: a structure is looked up for every event."""
         return hash((self.table, self.columns, self.primary_key))
+
+
+def is_sequence(structure: Structure) -> bool:
+    """Whether it is MariaDB's `CREATE SEQUENCE`, whose log has it as a table of one row: a table of these columns is one."""
+    return not structure.primary_key and tuple(column.name for column in structure.columns) == _OF_SEQUENCES
 
 
 def enum_size(values: int) -> int:

@@ -39,6 +39,7 @@ _METADATA_SIZES = {
 _UNREADABLE = {
     **dict.fromkeys((7, 11, 12), "holds times in the form of MariaDB 5.3 or MySQL 5.5"),
     **dict.fromkeys((140, 141), "is COMPRESSED"),
+    242: "is a VECTOR",
 }
 
 _SIGNEDNESS, _DEFAULT_CHARSET, _CHARSETS, _NAMES, _SET_VALUES, _ENUM_VALUES, _GEOMETRY_TYPES = range(1, 8)

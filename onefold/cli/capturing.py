@@ -66,6 +66,7 @@ places = options_of(
 starts = options_of(
     click.option("--start", metavar="FILE:OFFSET", help="Where to begin without a checkpoint.  [default: the log's end]"),
     click.option("--gtid", metavar="SET", help="Begin behind these transactions, without a checkpoint."),
+    click.option("--epoch", metavar="N", type=click.IntRange(min=1), default=1, help="Copy all anew, unless it was done."),
     click.option("--gtid-failover", is_flag=True, help="Where the server is replaced by a replica, go on by GTIDs."),
     click.option("--snapshot", is_flag=True, help="Copy all tables first, once, while changes stream."),
     click.option("--again", metavar="PATTERN", multiple=True, help="Copy these tables again, now."),
@@ -92,7 +93,7 @@ def capture(context: click.Context, /, **options: Any) -> int:
     wanted = options_from(options)
     with _progress() as watch:
         process = _process(settings, where, wanted, options, watch)
-        _end_by_signal(process)
+        end_by_signal(process)
         process.run()
     return OK
 
@@ -140,7 +141,7 @@ def options_from(options: Mapping[str, Any]) -> Options:
     again = Patterns(options["again"]) if options["again"] else None
     return Options(
         options["source"], options["dataset"], _start(options["start"], options["gtid"]), options["snapshot"], again,
-        options["once"], options["gtid_failover"],
+        options["once"], options["epoch"], options["gtid_failover"],
     )  # fmt: skip
 
 
@@ -200,10 +201,15 @@ def server_id(source: str) -> int:
     return _SERVER_IDS + zlib.crc32(source.encode()) % (_SERVER_IDS - 1)
 
 
-def _end_by_signal(process: Capture) -> None:
-    """The end is noticed within a second, and comes after a last checkpoint."""
+def end_by_signal(process: Capture) -> None:
+    """The end is noticed within a second, and comes after a last checkpoint; with a second Ctrl-C, at once."""
+
+    def end(*_: object) -> None:
+        process.way.stop.set()
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: process.way.stop.set())
+        signal.signal(number, end)
 
 
 @contextmanager

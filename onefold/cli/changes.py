@@ -22,7 +22,7 @@ from onefold.wording import counted
 @project
 @as_json
 @click.pass_context
-def current(context: click.Context, dataset: str, table: str, keys: str, project: str | None, as_json: bool) -> int:
+def current(context: click.Context, dataset: str, table: str, keys: str | None, project: str | None, as_json: bool) -> int:
     """Bring the view of TABLE's latest state, TABLE_current, up to date.
 
     TABLE is a change table in the form of Datastream's append-only mode, or the base name of versioned ones, whose

@@ -141,15 +141,16 @@ def _table(context: click.Context, uri: str, project: str | None) -> tuple[Any, 
     from onefold.bigquery import connect
 
     *before, table = uri.removeprefix(_TABLE).split(".")
-    dataset = before.pop() if before else ""
-    own = ".".join(before)
-    check_names([("dataset", dataset), ("table", table), *([("project", own)] if before else [])])
+    if not before:
+        raise InvalidInput(f"{uri}: name a table as {_TABLE}DATASET.TABLE or {_TABLE}PROJECT.DATASET.TABLE")
+    dataset, own = before.pop(), ".".join(before)
+    check_names([("dataset", dataset), ("table", table), *([("project", own)] if own else [])])
     warehouse = connect(project or read_settings(context).project)
     return warehouse, TableId(own or warehouse.project, dataset, table)
 
 
 def _show(found: Comparison, keys: list[str], sample: int) -> None:
-    console = Console()
+    console = Console(emoji=False)  # a value is shown as it is, and `:x:` is one
     verdict = "[green]the same[/]" if found.same else "[red]different[/]"
     console.print(f"{verdict}: {counted(found.left_rows, 'row')} left, {found.right_rows:,} right")
     for side, columns in (("left", found.columns_only_left), ("right", found.columns_only_right)):

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 key_option = click.option(
     "--keys",
     metavar="A[,B...]",
-    default="",
     help="The columns that identify a row of the source.  [default: onefold.yaml's, the base's, a captured table's own]",
 )
 
@@ -50,7 +49,7 @@ def merge(
     context: click.Context,
     dataset: str,
     table: str,
-    keys: str,
+    keys: str | None,
     project: str | None,
     show: bool,
     as_json: bool,
@@ -66,14 +65,11 @@ def merge(
     """
     from onefold.reconcile import reconcile, statements
 
-    if at is not None and not snapshot:
-        raise InvalidInput("--at says when a copy was made: name the copy with --from-snapshot")
+    _check_together(snapshot, at, show, purge_after_days)
     settings, warehouse = open_warehouse(context, project, dataset, table)
     target = TableId(warehouse.project, dataset, table)
-    copy = _table(snapshot, target) if snapshot else None
+    copy = _table(snapshot, target) if snapshot is not None else None
     if show:
-        if purge_after_days is not None:
-            raise InvalidInput("--show prints the statements of a merge, not those of --purge-tombstones-after")
         found = statements(warehouse, target, settings, key_names(keys), snapshot=copy, at=at, rebuild=rebuild)
         click.echo(json.dumps(found) if as_json else ";\n\n".join(found) + ";")
         return OK
@@ -94,8 +90,24 @@ def merge(
     return OK
 
 
-def key_names(text: str) -> tuple[str, ...]:
-    return tuple(name.strip() for name in text.split(",") if name.strip())
+def _check_together(snapshot: str | None, at: str | None, show: bool, purge_after_days: int | None) -> None:
+    faults = []
+    if at is not None and snapshot is None:
+        faults.append("--at says when a copy was made: name the copy with --from-snapshot")
+    if at is not None and not at.strip():
+        faults.append("--at is empty: name the source's sequence when the copy was made, or leave it out")
+    if show and purge_after_days is not None:
+        faults.append("--show prints the statements of a merge, not those of --purge-tombstones-after")
+    if faults:
+        raise InvalidInput(faults)
+
+
+def key_names(text: str | None) -> tuple[str, ...]:
+    """None where nobody named any: that is not the same as an empty list of them."""
+    names = tuple(name.strip() for name in text.split(",")) if text is not None else ()
+    if not all(names):
+        raise InvalidInput(f"--keys {text!r}: name columns, separated by commas")
+    return names
 
 
 def _table(text: str, beside: TableId) -> TableId:

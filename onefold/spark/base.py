@@ -67,6 +67,9 @@ def find_base(spark: SparkSession, uri: str, keys: Sequence[str]) -> Base | None
 
 def base_faults(base: Base, arguments: ReconcileArguments, unified: Sequence[Column]) -> Iterator[str]:
     """All that keeps the changes from being merged into this base."""
+    if not base.columns:
+        yield f"{base.landed.name}: there is no row in any of its files; leave out --base to begin with an empty one"
+        return
     yield from key_faults(base.landed.name, base.columns, arguments.keys)
     if column_of(base.landed, METADATA):
         yield f"{base.landed.name} has {METADATA}: it is a change log and no base"

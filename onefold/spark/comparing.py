@@ -32,7 +32,7 @@ from onefold.names import fold_case
 from onefold.spark import text_sides
 from onefold.spark.comparable import comparable, shown
 from onefold.spark.types import held
-from onefold.types import Type
+from onefold.types import STRING, Type
 from onefold.versions import Column
 
 _FINDING = t.StructType([t.StructField(name, t.StringType()) for name in FINDING_COLUMNS])
@@ -104,6 +104,7 @@ def compare_sides(
         InvalidInput: a column that is named and not there.
     """
     check_columns((left.names, right.names), keys, without)
+    left, right = _with_columns(left, right, keys), _with_columns(right, left, keys)
     left, right = _as_compared(left, right.names, without), _as_compared(right, left.names, without)
     pairs = list(_pairs(left, right, as_text))
     by_name = {fold_case(pair.name): pair for pair in pairs}
@@ -113,6 +114,13 @@ def compare_sides(
     counts = Observation()
     observed = found.observe(counts, *_counts())
     return Compared(observed.select(F.inline("found")), counts, (_lone(left, right), _lone(right, left)))
+
+
+def _with_columns(side: Side, other: Side, keys: Sequence[str]) -> Side:
+    """Nothing is known of a side without rows whose files name no columns: it has the other's; at least the keys."""
+    columns = side.columns or other.columns or tuple(Column(key, STRING) for key in keys)
+    nothing = (F.lit(None).cast(held(column.type)).alias(column.name) for column in columns)
+    return side if side.columns else Side(side.frame.select(*nothing), columns)
 
 
 def _as_compared(side: Side, other: Sequence[str], without: Sequence[str]) -> Side:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pyspark.sql import Column as Value
 from pyspark.sql import functions as F  # noqa: N812
@@ -57,7 +57,7 @@ class Debezium:
         yield from landing_faults(log, arguments)
 
     def parts(self, landed: Landed, arguments: ReconcileArguments, unified: Sequence[Column]) -> list[Part]:
-        envelope = _with_both_sides(_envelope(landed))
+        landed, envelope = _without_tombstones(landed), _with_both_sides(_envelope(landed))
         deleting = F.when(_op(envelope) == _UPDATE, _key_changes(envelope, arguments.keys, unified))
         deleting = F.coalesce(deleting, _op(envelope) == _DELETION)
         wanted = {"after": (_op(envelope).isin(*_UPSERTS), False), "before": (deleting, True)}
@@ -75,6 +75,14 @@ def _part(
         F.lit(deleted).alias(DELETED),
     )
     return Part(within_sequences(rows, arguments), columns)
+
+
+def _without_tombstones(landed: Landed) -> Landed:
+    """Kafka's own deletion marks, which follow a deletion and hold no event: `payload` is NULL."""
+    payload = column_of(landed, "payload")
+    if payload is None or not isinstance(payload.type, Struct):
+        return landed
+    return replace(landed, frame=landed.frame.where(named(payload.name).isNotNull()))
 
 
 def _envelope(log: Log) -> dict[str, _Field]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
@@ -25,8 +26,16 @@ _KINDS = {".parquet": "parquet", ".jsonl": "json", ".json": "json", ".ndjson": "
 
 _METADATA = ("uuid", "source_timestamp", "change_sequence_number", "change_type", "sort_keys")
 _TIME = "source_timestamp"
-_COMPLAINTS = ("FAILED_READ_FILE", "MALFORMED", "is not a Parquet file", "CAST_INVALID_INPUT", "USER_RAISED_EXCEPTION")
+_COMPLAINTS = (
+    "FAILED_READ_FILE", "MALFORMED", "INVALID_JSON_RECORD_TYPE", "is not a Parquet file", "CAST_INVALID_INPUT",
+    "USER_RAISED_EXCEPTION",
+)  # fmt: skip
+_CAUSE = "Caused by: "
 _TEXTS = {"sort_keys": t.ArrayType(t.StringType())}
+_LINE = "_onefold_line"
+"""A line that holds no object, as it stands there."""
+_SHOWN = 100
+"""Letters of such a line that an error tells."""
 
 
 @contextmanager
@@ -35,12 +44,26 @@ def reading(what: str) -> Iterator[None]:
     try:
         yield
     except (PySparkException, Py4JJavaError) as error:
-        complaint = next((line for line in str(error).splitlines() if any(name in line for name in _COMPLAINTS)), None)
-        if complaint is None:
+        told = complaint(str(error))
+        if told is None:
             raise
-        # Without the names of Java's classes before it.
-        told = complaint[max(0, complaint.find("[")) :].strip()
         raise InvalidInput(f"{what} cannot be read: {told}") from error
+
+
+def complaint(text: str) -> str | None:
+    """What Spark complains of in what it read, which names the file, and the cause, which names the fault in it."""
+    lines = text.splitlines()
+    first = next((line for line in lines if any(name in line for name in _COMPLAINTS)), None)
+    if first is None:
+        return None
+    causes = [line.removeprefix(_CAUSE) for line in lines if line.startswith(_CAUSE)]
+    return "; ".join(dict.fromkeys(_without_class(line) for line in (first, *causes[-1:])))
+
+
+def _without_class(line: str) -> str:
+    """From the name that Spark gave the fault; without one, without the name of Java's class."""
+    found = re.search(r"\[[A-Z][A-Z_.]+\]", line)
+    return line[found.start() :].strip() if found else re.sub(r"^[: ]*(\w+\.)+\w+: ", "", line).strip()
 
 
 def read_folder(spark: SparkSession, uri: str, wanted: Sequence[str] = ()) -> Landed:
@@ -108,13 +131,25 @@ def _read_json(spark: SparkSession, uri: str) -> DataFrame:
     found = {field.name: field.dataType for field in _json_schema(strict, uri).fields}
     metadata = next((name for name in found if fold_case(name) == METADATA), None)
     if metadata is None or not isinstance(found[metadata], t.StructType):
-        return strict.schema(_in_order(spark, uri, found)).json(uri)
+        return _objects(spark, uri, found)
     # Some of its fields may hold no value in this folder; and JSON may hold the time as text.
     found[metadata] = t.StructType([t.StructField(name, _TEXTS.get(name, t.StringType())) for name in _METADATA])
-    frame = strict.schema(_in_order(spark, uri, found)).json(uri)
+    frame = _objects(spark, uri, found)
     whole = named(metadata)
     with_time = whole.withField(_TIME, whole.getField(_TIME).cast("bigint"))
     return frame.withColumn(metadata, F.when(whole.isNotNull(), with_time))
+
+
+def _objects(spark: SparkSession, uri: str, types: Mapping[str, t.DataType]) -> DataFrame:
+    """A row for each line; `null`, which is what Kafka's tombstones are written as, is none."""
+    schema = _in_order(spark, uri, types)
+    if not types:
+        return _reader(spark).schema(schema).json(uri).limit(0)
+    rows = _reader(spark).schema(schema.add(_LINE, t.StringType())).option("columnNameOfCorruptRecord", _LINE).json(uri)
+    line = named(_LINE)
+    fault = F.raise_error(F.concat(F.input_file_name(), F.lit(": no row: "), line.substr(1, _SHOWN)))
+    is_row = F.when(line.isNull(), True).when(F.trim(line) == "null", False).otherwise(fault)
+    return rows.where(is_row).drop(_LINE)
 
 
 def _json_schema(reader: DataFrameReader, uri: str) -> t.StructType:
@@ -125,7 +160,7 @@ def _json_schema(reader: DataFrameReader, uri: str) -> t.StructType:
         return plain
     try:
         exact = reader.option("prefersDecimal", "true").json(uri).schema
-    except PySparkException:  # 1e20 has a negative scale, which no decimal of Spark's has
+    except (PySparkException, Py4JJavaError):  # 1e20 has a negative scale, which no decimal of Spark's has; NaN is none
         return plain
     finally:
         reader.option("prefersDecimal", "false")

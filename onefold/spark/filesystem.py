@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from onefold.errors import InvalidInput, TryAgain
@@ -20,7 +21,9 @@ def _told(what: str) -> Iterator[None]:
     try:
         yield
     except Py4JJavaError as error:
-        raise InvalidInput(f"{what}: {error.java_exception.getMessage()}") from error
+        raise InvalidInput(f"{what}: {error.java_exception.getMessage() or error.java_exception.toString()}") from error
+    except PySparkException as error:  # what PySpark has made of a few of Java's
+        raise InvalidInput(f"{what}: {str(error) or type(error).__name__}") from error
 
 
 @dataclass(frozen=True)
@@ -48,24 +51,30 @@ class Folder:
             self._system = self._path.getFileSystem(spark._jsc.hadoopConfiguration())
 
     def exists(self) -> bool:
-        return bool(self._system.exists(self._path))
+        """Raises InvalidInput where that cannot be told, as without the right to look."""
+        with self._told("read"):
+            return bool(self._system.exists(self._path))
 
     def files(self) -> list[Entry]:
         """Every file below the folder, in order; a file is its own only entry; of what is not there, none."""
         if not self.exists():
             return []
-        found, listed = [], self._system.listFiles(self._path, True)
+        with self._told("read"):
+            return sorted(self._entries(), key=lambda entry: entry.path)
+
+    def _entries(self) -> Iterator[Entry]:
+        listed = self._system.listFiles(self._path, True)
         # The file system's own spelling of the folder, to be cut off.
         whole = self._system.makeQualified(self._path).toString()
         while listed.hasNext():
             status = listed.next()
             path = status.getPath()
             inner = path.toString().removeprefix(whole).lstrip("/")
-            found.append(Entry(inner or path.getName(), status.getLen()))
-        return sorted(found, key=lambda entry: entry.path)
+            yield Entry(inner or path.getName(), status.getLen())
 
     def has(self, name: str) -> bool:
-        return bool(self._system.exists(self._inner(name)))
+        with self._told("read", name):
+            return bool(self._system.exists(self._inner(name)))
 
     def read(self, name: str) -> str:
         """A small file.
@@ -73,7 +82,7 @@ class Folder:
         Raises:
             InvalidInput: it cannot be read, as where its checksum is another one.
         """
-        with _told(f"{self.uri}/{name} cannot be read"):
+        with self._told("read", name):
             stream = self._system.open(self._inner(name))
             try:
                 return str(self._jvm.org.apache.commons.io.IOUtils.toString(stream, "UTF-8"))
@@ -86,7 +95,7 @@ class Folder:
         Raises:
             InvalidInput: it cannot be written.
         """
-        with _told(f"{self.uri}/{name} cannot be written"):
+        with self._told("written", name):
             stream = self._system.create(self._inner(name), True)
             try:
                 stream.write(bytearray(text.encode()))
@@ -95,17 +104,22 @@ class Folder:
 
     def clear(self, *, but: str) -> None:
         """Remove everything in the folder except one file."""
-        for status in self._system.listStatus(self._path) if self.exists() else ():
-            if status.getPath().getName() != but:
-                self._system.delete(status.getPath(), True)
+        there = self.exists()
+        with self._told("emptied"):
+            for status in self._system.listStatus(self._path) if there else ():
+                if status.getPath().getName() != but:
+                    self._system.delete(status.getPath(), True)
 
     def rename(self, name: str, new: str) -> None:
         """Raises TryAgain where it is not there any more."""
-        if not self._system.rename(self._inner(name), self._inner(new)):
+        with self._told("written", new):
+            renamed = self._system.rename(self._inner(name), self._inner(new))
+        if not renamed:
             raise TryAgain(f"{self.uri}/{name} is gone: another job writes there at the same time; run one of them again")
 
     def remove(self, name: str) -> None:
-        self._system.delete(self._inner(name), True)
+        with self._told("removed", name):
+            self._system.delete(self._inner(name), True)
 
     def qualified(self) -> str:
         """One spelling for one place: `file:/a` for `/a`."""
@@ -115,6 +129,9 @@ class Folder:
         """A file's URI as the rest of the world writes it: `file:///a%20%C3%A9`."""
         whole = str(self._system.makeQualified(self._inner(name)).toUri().toASCIIString())
         return re.sub("^file:/(?!/)", "file:///", whole)
+
+    def _told(self, what: str, name: str = "") -> AbstractContextManager[None]:
+        return _told(f"{self.uri}/{name} cannot be {what}" if name else f"{self.uri} cannot be {what}")
 
     def _inner(self, name: str) -> Any:
         return self._jvm.org.apache.hadoop.fs.Path(self._path, name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 
@@ -13,7 +14,7 @@ from onefold.base import DELETED, POSITION
 from onefold.changelog import source_columns
 from onefold.jobs import ReconcileArguments
 from onefold.names import fold_case
-from onefold.position import Position
+from onefold.position import INT64, Position
 from onefold.spark.changes import TIMES, Landed, Log, Part, column_of, converted, key_column_faults
 from onefold.spark.expressions import named
 from onefold.types import Scalar, Type
@@ -77,6 +78,8 @@ def _position(column: Column, value: Value) -> Value:
     return F.concat(F.coalesce(_PLACES[str(column.type)](value), F.lit("0")), F.lit(_REST))
 
 
+_WHOLE_NUMBER = re.compile("-?[0-9]{1,19}")
+
 _REST = str(Position()).removeprefix("0")
 """What follows the sequence in a position that has nothing but a sequence."""
 
@@ -113,9 +116,13 @@ def _bound_faults(column: Column, arguments: ReconcileArguments) -> list[str]:
     kind = place_kind(column.type)
     if kind == "time" and not all(isinstance(bound, datetime) for bound in bounds):
         return [f"--from and --to must be times, as {column.name} is"]
-    if kind == "INT64" and not all(isinstance(bound, str) and bound.lstrip("-").isdecimal() for bound in bounds):
-        return [f"--from and --to must be whole numbers, as {column.name} is"]
+    if kind == "INT64" and not all(map(_is_int64, bounds)):
+        return [f"--from and --to must be whole numbers of 64 bits, as {column.name} is"]
     return []
+
+
+def _is_int64(bound: datetime | str) -> bool:
+    return isinstance(bound, str) and bool(_WHOLE_NUMBER.fullmatch(bound)) and -INT64 <= int(bound) < INT64
 
 
 def _within_values(frame: DataFrame, column: Column, value: Value, arguments: ReconcileArguments) -> DataFrame:

@@ -23,6 +23,9 @@ from onefold.spark.modify_time import ModifyTime, kind_faults
 from onefold.types import JSON, Struct, Type
 from onefold.versions import Column, Version, fold
 
+_OURS = "_onefold_"
+"""How the names begin that the job gives to columns of its own."""
+
 FORMATS: Mapping[str, ChangeFormat] = {"datastream": Datastream(), "debezium": Debezium(), "modify_time": ModifyTime()}
 
 
@@ -88,13 +91,20 @@ def _logs(
 ) -> Sequence[Log]:
     try:
         if uri.table is None:
-            return [read_folder(spark, str(uri), arguments.keys)]
+            return [_with_rows(read_folder(spark, str(uri), arguments.keys))]
         if tables is None:
             raise InvalidInput(f"{uri}: this job was started without BigQuery")
         return tables.read_changes(uri, arguments)
     except (InvalidInput, NothingFound) as error:
         faults += str(error).splitlines()
         return []
+
+
+def _with_rows(log: Log) -> Log:
+    """Files of JSON lines without a line have no columns either, and are nothing that could be checked."""
+    if not log.columns:
+        raise InvalidInput(f"{log.name}: there is no row in any of its files")
+    return log
 
 
 def _base(spark: SparkSession, arguments: ReconcileArguments, faults: list[str]) -> Base | None:
@@ -137,9 +147,9 @@ def _overlaps(spark: SparkSession, arguments: ReconcileArguments) -> list[str]:
 def _name_faults(log: Log, format_: ChangeFormat) -> Iterator[str]:
     for columns in format_.columns(log):
         yield from (
-            f"{log.name}: the column {column.name} has a name that the base needs for itself"
+            f"{log.name}: the column {column.name} has a name that the base or this job needs for itself"
             for column in columns
-            if fold_case(column.name) in (POSITION, DELETED)
+            if fold_case(column.name) in (POSITION, DELETED) or fold_case(column.name).startswith(_OURS)
         )
 
 

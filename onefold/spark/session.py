@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 from pathlib import Path
@@ -10,6 +11,9 @@ from pyspark.conf import SparkConf
 from pyspark.sql import SparkSession
 
 QUIET = Path(__file__).with_name("log4j2.properties")
+
+_QUERY_LOGGERS = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
+"""Of PySpark: each writes an error with all of Java's stack in one line, besides raising it."""
 
 SETTINGS = {
     "spark.sql.session.timeZone": "UTC",
@@ -36,7 +40,15 @@ def open_session(name: str) -> SparkSession:
     if str(conf.get("spark.master")).startswith("local") and QUIET.is_file():
         # On a cluster the log is the only witness; in a terminal it would hide what the job has to say.
         conf.setIfMissing("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={QUIET.as_uri()}")
+        _keep_quiet()
     return prepared(SparkSession.builder.config(conf=conf).getOrCreate())
+
+
+def _keep_quiet() -> None:
+    from pyspark.logger import PySparkLogger  # Spark 3.5, by which the connector is tested, has none
+
+    for name in _QUERY_LOGGERS:
+        PySparkLogger.getLogger(name).setLevel(logging.CRITICAL)
 
 
 def prepared(session: SparkSession) -> SparkSession:

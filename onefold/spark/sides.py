@@ -13,7 +13,7 @@ from onefold.bigquery import BigQueryWarehouse, no_table, translated
 from onefold.compare import FINDING_COLUMNS
 from onefold.errors import InvalidInput, NothingFound
 from onefold.names import TableId
-from onefold.row_files import CSV, TEXT_FORMATS
+from onefold.row_files import CSV, TEXT_FORMATS, format_of
 from onefold.spark.base import find_base
 from onefold.spark.comparing import Side
 from onefold.spark.expressions import named
@@ -49,7 +49,7 @@ def open_folder(spark: SparkSession, uri: str, wanted: Sequence[str] = ()) -> Op
         InvalidInput: there are no rows, or they cannot be read.
     """
     entries = rows_in(Folder(spark, uri))
-    formats = {f".{entry.path.removesuffix('.gz').rpartition('.')[2]}" for entry in entries}
+    formats = {format_of(entry.path) for entry in entries}
     if formats == {CSV}:
         return Opened(_read_csv(spark, uri), CSV)
     with reading(uri):
