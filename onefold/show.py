@@ -93,7 +93,8 @@ def show_casts(console: Console, casts: Sequence[Cast]) -> None:
 
 
 def show_rows(console: Console, title: str, names: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    table = _table(title, *map(escape, names))
+    """A table of values as they are; the names are Rich's markup."""
+    table = _table(title, *names)
     for row in rows:
         table.add_row(*("[dim]NULL[/]" if value is None else escape(_text(value)) for value in row))
     console.print(table)

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 import click
 from rich.console import Console
+from rich.markup import escape
 
 from onefold.cli.common import CHANGES, OK, as_json, project, read_settings, tell
 from onefold.compare import FINDING_COLUMNS, Comparison, Finding, compare_sources, findings
@@ -175,7 +176,7 @@ def _show_sample(console: Console, title: str, names: list[str], rows: Sequence[
     some = f"the first {sample:,} of " if 0 < sample < len(rows) else ""
     console.print(f"{title}: {some}{len(rows):,}")
     if sample:
-        show_rows(console, "", names, [_texts(row) for row in rows[:sample]])
+        show_rows(console, "", [escape(name) for name in names], [_texts(row) for row in rows[:sample]])
 
 
 def _texts(values: Iterable[Any]) -> list[str | None]:

@@ -13,6 +13,7 @@ from typing import IO
 
 from google.cloud import bigquery
 from rich.console import Console
+from rich.markup import escape
 
 from onefold.changes import compare
 from onefold.errors import OnefoldError, Rejected
@@ -139,7 +140,7 @@ class _Demo:
         rows: list[tuple[object, ...]] = [
             tuple(row) for row in _run(self._client, f"SELECT * FROM {view.id.quoted} ORDER BY 1")
         ]
-        names = [f"{column.name}\n[dim]{column.type}[/]" for column in view.columns]
+        names = [f"{escape(column.name)}\n[dim]{column.type}[/]" for column in view.columns]
         show_rows(self._console, f"{when}: {view.id.table}, {counted(len(rows), 'row')}", names, rows)
 
 
