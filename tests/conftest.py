@@ -34,7 +34,7 @@ from snapshotting import way  # noqa: E402, F401
 from source_database import choose_servers, mariadb, mysql, server, source  # noqa: E402, F401
 
 # What the tests of the Spark jobs stand on.
-from spark import spark  # noqa: E402, F401
+from spark import in_parts, spark  # noqa: E402, F401
 
 # What the tests of infra/ stand on.
 from terraforming import terraform, tested  # noqa: E402, F401

@@ -18,9 +18,11 @@ SMALL = {
     "spark.driver.memory": "1g",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
-    "spark.sql.shuffle.partitions": "2",
-    "spark.default.parallelism": "2",
+    "spark.sql.shuffle.partitions": "1",
+    "spark.default.parallelism": "1",
+    "spark.sql.adaptive.enabled": "false",
 }
+"""For a few rows: more parts, and plans that are made anew midway, take half as much again. `in_parts` has both."""
 
 
 @pytest.fixture(scope="session")
@@ -42,3 +44,14 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     session.sparkContext.setLogLevel("ERROR")
     yield session
     session.stop()
+
+
+@pytest.fixture
+def in_parts(spark: SparkSession) -> Iterator[None]:
+    """As on a cluster: rows are sent to several parts, and plans follow what was met on the way."""
+    wanted = {"spark.sql.shuffle.partitions": "3", "spark.sql.adaptive.enabled": "true"}
+    for name, value in wanted.items():
+        spark.conf.set(name, value)
+    yield
+    for name in wanted:
+        spark.conf.set(name, SMALL[name])

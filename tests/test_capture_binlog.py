@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import datetime
+import functools
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 
 import pymysql
 import pytest
@@ -234,11 +236,17 @@ def test_the_password_is_not_shown() -> None:
     assert "secret" not in repr(Address("h", 1, "u", "secret"))
 
 
-@pytest.fixture(scope="module", params=[MariaDb, MySql], ids=lambda kind: kind.__name__)
-def other(request: pytest.FixtureRequest) -> Iterator[DatabaseServer]:
+@pytest.fixture(scope="module")
+def others() -> Iterator[Callable[[type[DatabaseServer]], DatabaseServer]]:
+    """One server of each kind that is asked for."""
+    with ExitStack() as stack:
+        yield functools.cache(lambda kind: stack.enter_context(new_server(kind)))
+
+
+@pytest.fixture(params=[MariaDb, MySql], ids=lambda kind: kind.__name__)
+def other(request: pytest.FixtureRequest, others: Callable[[type[DatabaseServer]], DatabaseServer]) -> DatabaseServer:
     """A server for tests that stop it or change its settings."""
-    with new_server(request.param) as server:
-        yield server
+    return others(request.param)
 
 
 def test_a_lost_connection_is_not_taken_up_again_by_itself(other: DatabaseServer) -> None:

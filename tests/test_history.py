@@ -87,6 +87,8 @@ VALUES: dict[str, tuple[Any, ...]] = {
     "BYTES": (None, b"", b"plain"),
 }
 
+_FEW = 5
+
 # From the narrowest to the widest; what stands in no common line meets at STRING.
 LINES = (("BOOL", "INT64", "NUMERIC"), ("DATE", "DATETIME", "TIMESTAMP"))
 
@@ -115,14 +117,17 @@ def test_the_view_has_every_row_ever_landed_after_each_version(client: bigquery.
 
         plan = refresh(warehouse, base, Settings(), version=version["version"])
 
-        names, types, found = read(client, f"{name}_unified")
-        assert names == oracle.names
-        assert types == oracle.types
-        assert sorted(found, key=repr) == sorted(oracle.rows(), key=repr)
         assert plan.view
-        view_columns = list(zip(names, types, strict=True))
+        view_columns = list(zip(oracle.names, oracle.types, strict=True))
         assert judge.columns(plan.view.query, landed.tables) == view_columns
-        assert landed.judged(judge, plan.view.query, view_columns) == sorted(as_texts(types, row) for row in found)
+        assert landed.judged(judge, plan.view.query, view_columns) == sorted(
+            as_texts(oracle.types, row) for row in oracle.rows()
+        )
+        # The emulator takes seconds for a view over many versions: of these, it reads the last.
+        if len(landed.tables) <= _FEW or version is table["versions"][-1]:
+            names, types, found = read(client, f"{name}_unified")
+            assert (names, types) == (oracle.names, oracle.types)
+            assert sorted(found, key=repr) == sorted(oracle.rows(), key=repr)
 
 
 class Landed:

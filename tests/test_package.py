@@ -141,7 +141,7 @@ class Dataproc:
     def submit(self, job: str, *words: str) -> Any:
         """Run a job as Dataproc does, and give the JSON that it prints; Spark puts its errors on the same stream."""
         spark = self.site / "pyspark"
-        kept = {name: os.environ[name] for name in ("PATH", "HOME", "JAVA_HOME") if name in os.environ}
+        kept = {name: os.environ[name] for name in ("PATH", "HOME", "JAVA_HOME", "JAVA_TOOL_OPTIONS") if name in os.environ}
         done = subprocess.run(
             [spark / "bin" / "spark-submit", *SUBMIT, "--py-files", "code/spark.zip", f"code/{job}.py", *words],
             cwd=self.folder,

@@ -77,6 +77,7 @@ def test_batches_lead_where_one_batch_does_and_say_what_they_did(spark: SparkSes
     assert again.repeated + again.lost == again.keys
 
 
+@pytest.mark.usefixtures("in_parts")
 def test_a_base_too_large_to_send_meets_changes_too_many_to_send(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
