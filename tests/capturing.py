@@ -7,7 +7,7 @@ import json
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -125,8 +125,7 @@ class Bench:
         large = LargeRowsFolder(self.folder / "large")
         way = Way(SOURCE, DATASET, Announcer(target, stop), outbox, large, stop, limit)
         return Capture(
-            # Making ready for TLS takes longer than all that is asked.
-            Source(replace(self.server.address, tls={"ssl_disabled": True}), self.patterns, next(_server_ids)),
+            Source(self.server.address, self.patterns, next(_server_ids)),
             FolderStore(self.folder / "checkpoint"),
             way,
             self.warehouse,

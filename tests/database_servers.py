@@ -28,7 +28,7 @@ _START_SECONDS = 60
 _SETTINGS = (
     "--log-bin=mysql-bin", "--binlog-format=ROW", "--binlog-row-image=FULL", "--binlog-row-metadata=FULL", "--server-id=1",
     "--character-set-server=utf8mb4", "--skip-name-resolve", "--bind-address=127.0.0.1", "--innodb-buffer-pool-size=16M",
-    "--innodb-flush-log-at-trx-commit=0", "--key-buffer-size=1M", "--innodb-use-native-aio=0",
+    "--innodb-flush-log-at-trx-commit=0", "--sync-binlog=0", "--key-buffer-size=1M", "--innodb-use-native-aio=0",
 )  # fmt: skip
 
 
@@ -56,7 +56,8 @@ class DatabaseServer(ABC):
 
     @property
     def address(self) -> Address:
-        return Address("127.0.0.1", self.port, "root")
+        # Making ready for TLS takes longer than all that is asked.
+        return Address("127.0.0.1", self.port, "root", tls={"ssl_disabled": True})
 
     @property
     def data(self) -> Path:
@@ -118,7 +119,13 @@ class MySql(DatabaseServer):
         _run([*self.command(), *words, f"--user={getpass.getuser()}", f"--datadir={self.data}"])
 
     def command(self) -> list[str]:
-        own = ["--mysqlx=OFF", "--secure-file-priv=", "--innodb-redo-log-capacity=8M"]
+        own = [
+            "--innodb-flush-method=nosync",
+            "--innodb-doublewrite=OFF",
+            "--mysqlx=OFF",
+            "--secure-file-priv=",
+            "--innodb-redo-log-capacity=8M",
+        ]
         return [str(MYSQL), "--no-defaults", *own, "--gtid-mode=ON", "--enforce-gtid-consistency=ON"]
 
 

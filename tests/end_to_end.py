@@ -11,7 +11,7 @@ import random
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from ipaddress import ip_address
@@ -168,8 +168,7 @@ class Flow:
         outbox = Outbox(self._courier, CHANGE_RECORDS, stop)
         Capture(
             Source(
-                # Making ready for TLS takes longer than all that is asked.
-                replace(self.source.server.address, tls={"ssl_disabled": True}),
+                self.source.server.address,
                 Patterns(tuple(f"{database}.{table}" for database in self.databases for table in self.tables)),
                 next(_server_ids),
             ),
