@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from contextlib import suppress
 from pathlib import Path
 
 from onefold.local.job_process import SHORT_LIVED
@@ -26,21 +25,17 @@ def quick_java() -> None:
 
 
 def make_archive(folder: Path) -> None:
-    """Where there is none, by a small job; who comes while it is made goes without."""
+    """Where there is none, by a small job in a folder of its own."""
     if ARCHIVE.exists():
         return
     ARCHIVE.parent.mkdir(exist_ok=True)
-    taken = ARCHIVE.with_suffix(".making")
-    with suppress(FileExistsError), taken.open("x"):
-        try:
-            _run_job(folder).rename(ARCHIVE)
-        finally:
-            taken.unlink()
+    made = ARCHIVE.with_suffix(f".{os.getpid()}")  # beside it: another disk's could not be renamed
+    _run_job(folder, made)
+    made.rename(ARCHIVE)
 
 
-def _run_job(folder: Path) -> Path:
+def _run_job(folder: Path, made: Path) -> None:
     write_workload(make_workload(Options(operations=50)), folder)
-    made = folder / "classes"
     job = [str(ROOT / "spark_jobs" / "reconcile.py"), "--changes", str(folder / "changes"), "--keys", "id"]
     command = [
         str(Path(sys.prefix) / "bin" / "spark-submit"), "--master", "local[2]", "--conf", "spark.ui.enabled=false",
@@ -49,4 +44,3 @@ def _run_job(folder: Path) -> Path:
     environ = {**os.environ, "PYTHONPATH": str(ROOT), "PYSPARK_PYTHON": sys.executable, "JAVA_TOOL_OPTIONS": SHORT_LIVED}
     done = subprocess.run(command, env=environ, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    return made
