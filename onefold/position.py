@@ -23,6 +23,9 @@ LOW = r"[\x00-\x20]"
 WIDTH = 40
 """Digits of a number within text; longer ones are not cut, and sort above."""
 
+TEXT_PREFIX = "1"
+"""How a position begins whose sequence is ordered as text."""
+
 _BLANK = "' '"
 INT64 = 2**63
 DIGITS, COMPLEMENTS = "0123456789", "9876543210"
@@ -49,7 +52,7 @@ def _sequence(sequence: str | None) -> str:
         return "0"
     if re.fullmatch(HEXADECIMAL[1:-1], sequence):
         return "2" + "/".join(section.upper().rjust(16, "0") for section in sequence.split("/"))
-    return "1" + _natural(sequence)
+    return TEXT_PREFIX + _natural(sequence)
 
 
 def _timestamp(timestamp: int | None) -> str:
@@ -98,7 +101,7 @@ def sequence_sql(x: str) -> str:
     padded = f"ARRAY_TO_STRING(ARRAY(SELECT LPAD(UPPER(section), 16, '0') FROM {sections}), '/')"
     return (
         f"CASE WHEN {x} IS NULL THEN '0' WHEN REGEXP_CONTAINS({x}, r'{HEXADECIMAL}') THEN CONCAT('2', {padded}) "
-        f"ELSE CONCAT('1', {_natural_sql(x)}) END"
+        f"ELSE CONCAT('{TEXT_PREFIX}', {_natural_sql(x)}) END"
     )
 
 

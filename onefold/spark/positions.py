@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import Column as Value
 from pyspark.sql import functions as F  # noqa: N812
 
-from onefold.position import COMPLEMENTS, DIGITS, HEXADECIMAL, INT64, LOW, NUMBER, PIECES, WIDTH
+from onefold.position import COMPLEMENTS, DIGITS, HEXADECIMAL, INT64, LOW, NUMBER, PIECES, TEXT_PREFIX, WIDTH
 
 _SECTION, _TIME = 16, 19
 
@@ -18,11 +18,16 @@ def position(sequence: Value, timestamp: Value, sort_keys: Value, deleted: Value
     return F.concat(_sequence(sequence), blank, _timestamp(timestamp), blank, keys, blank, kind, blank, tie_break)
 
 
+def ordered_by_text(position: Value) -> Value:
+    """Tell whether the sequence of a position matched no documented form, so that it was ordered as text."""
+    return position.startswith(TEXT_PREFIX)
+
+
 def _sequence(x: Value) -> Value:
     padded = F.array_join(F.transform(F.split(x, "/"), lambda section: F.lpad(F.upper(section), _SECTION, "0")), "/")
     return (
         F.when(x.isNull(), "0").when(_matches(x, HEXADECIMAL), F.concat(F.lit("2"), padded)).otherwise(
-            F.concat(F.lit("1"), _natural(x))
+            F.concat(F.lit(TEXT_PREFIX), _natural(x))
         )
     )  # fmt: skip
 
