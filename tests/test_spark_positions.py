@@ -112,7 +112,7 @@ def test_changes_meet_the_positions_of_an_earlier_release_as_numbers(spark: Spar
     old = [(place, "base", text, False) for place, text in enumerate((SNAPSHOT, SHORT, FOUR, LOG_FILE_PLACE), 1)]
     spark.createDataFrame(old, OLD_BASE).coalesce(1).write.parquet(str(tmp_path / "base"))
     places = {1: "0", 2: "0000002d:00000ac0:0014", 3: "1/FF/10000000000000000", 4: "mysql-bin.000003/8"}
-    write_lines(tmp_path / "changes/a", [change("INSERT", text, id=id_, name="new") for id_, text in places.items()])
+    write_lines(tmp_path / "changes/a.jsonl", [change("INSERT", text, id=id_, name="new") for id_, text in places.items()])
     run_job(spark, tmp_path / "changes", tmp_path / "out", base=tmp_path / "base")
     names = {row["id"]: row["name"] for row in read_base(spark, tmp_path / "out")}
     assert names == {1: "new", 2: "base", 3: "new", 4: "base"}
@@ -124,7 +124,7 @@ def test_a_base_that_was_ordered_as_text_is_refused_until_it_is_rebuilt(
 ) -> None:
     spark.createDataFrame([(1, "base", split, False)], OLD_BASE).coalesce(1).write.parquet(str(tmp_path / "base"))
     sequences = ("0000002D00000AC00015", "0000002D00000AC0001A")
-    write_lines(tmp_path / "changes/a", [change("INSERT", sequence, id=1, name=sequence) for sequence in sequences])
+    write_lines(tmp_path / "changes/a.jsonl", [change("INSERT", sequence, id=1, name=sequence) for sequence in sequences])
     with pytest.raises(InvalidInput, match=r"which an earlier release ordered as text: use --mode rebuild"):
         run_job(spark, tmp_path / "changes", tmp_path / "out", base=tmp_path / "base")
     run_job(spark, tmp_path / "changes", tmp_path / "new", "--mode", "rebuild", base=tmp_path / "base")
