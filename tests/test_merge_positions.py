@@ -60,7 +60,7 @@ def names(shop: Shop) -> dict[int, str]:
     return {row["id"]: row["name"] for row in shop.people_see()}
 
 
-def test_changes_meet_the_positions_of_an_earlier_release_as_numbers(dataset: EmulatedDataset) -> None:
+def test_changes_are_compared_with_the_positions_of_an_earlier_release(dataset: EmulatedDataset) -> None:
     shop = an_old_shop(dataset, SNAPSHOT, SHORT, FOUR, LOG_FILE)
     older = {1: None, 2: "0000002d:00000ac0:0014", 3: "1/FE/FFFFFFFFFFFFFFFFFFFF", 4: "mysql-bin.000003/8"}
     shop.land("a", *(change("INSERT", sequence, timestamp=None, id=id_, name="older") for id_, sequence in older.items()))

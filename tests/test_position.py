@@ -225,7 +225,7 @@ def ordered(run: Callable[[str], list[tuple[Any, ...]]], some: list[Sections]) -
     return [as_numbers(some[n]) for (n,) in run(f"SELECT n FROM ({rows}) ORDER BY {position}")]
 
 
-def test_what_was_ordered_as_text_is_told_in_sql_alike(judge: Judge, dataset: EmulatedDataset) -> None:
+def test_sql_finds_what_was_ordered_as_text_alike(judge: Judge, dataset: EmulatedDataset) -> None:
     some = [*OLD_TEXTS, *map(str, STORED), *(str(Position(text)) for text in UNDOCUMENTED)]
     some += [str(Position(text)) for pair in DOCUMENTED for text in pair]
     rows = " UNION ALL ".join(f"SELECT {place} AS n, {quote_text(one)} AS p" for place, one in enumerate(some))

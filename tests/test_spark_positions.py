@@ -96,19 +96,19 @@ def test_sequences_are_ordered_as_numbers(spark: SparkSession, some: list[Sectio
     assert [as_numbers(some[place]) for (place,) in found] == sorted(map(as_numbers, some))
 
 
-def test_what_was_ordered_as_text_is_told_alike(spark: SparkSession) -> None:
+def test_what_was_ordered_as_text_is_found_alike(spark: SparkSession) -> None:
     some = [*OLD_TEXTS, *map(str, STORED), *(str(Position(text)) for text in UNDOCUMENTED)]
     some += [str(Position(text)) for pair in DOCUMENTED for text in pair]
     frame = spark.createDataFrame([(one,) for one in some], "p string").coalesce(1)
-    told = frame.select(ordered_by_text(F.col("p")), stored_as_text(F.col("p"))).collect()
+    found = frame.select(ordered_by_text(F.col("p")), stored_as_text(F.col("p"))).collect()
     expected = [(one[0] == "1" and not re.match(LOG_FILE, one), is_stored_as_text(one)) for one in some]
-    assert [tuple(row) for row in told] == expected
+    assert [tuple(row) for row in found] == expected
 
 
 OLD_BASE = "id bigint, name string, _position string, _deleted boolean"
 
 
-def test_changes_meet_the_positions_of_an_earlier_release_as_numbers(spark: SparkSession, tmp_path: Path) -> None:
+def test_changes_are_compared_with_the_positions_of_an_earlier_release(spark: SparkSession, tmp_path: Path) -> None:
     old = [(place, "base", text, False) for place, text in enumerate((SNAPSHOT, SHORT, FOUR, LOG_FILE_PLACE), 1)]
     spark.createDataFrame(old, OLD_BASE).coalesce(1).write.parquet(str(tmp_path / "base"))
     places = {1: "0", 2: "0000002d:00000ac0:0014", 3: "1/FF/10000000000000000", 4: "mysql-bin.000003/8"}
