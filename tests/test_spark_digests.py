@@ -56,11 +56,12 @@ def test_every_type_alone_in_arrays_and_in_structs(spark: SparkSession, judge: J
     fields = ", ".join(f"`{field}` {name}" for field in NAMES)
     structs = [f"STRUCT({value}, {value}, {value})" for value in (f"CAST(NULL AS {name})", *some)]
     nested = [f"STRUCT({value} AS s, [{value}] AS l)" for value in structs]
+    empty = f"STRUCT(CAST([] AS ARRAY<{name}>))"
     cases: dict[Type, Sequence[str]] = {
         parse_type(name): ("NULL", *some),
         parse_type(f"ARRAY<{name}>"): ("[]", f"[{', '.join(some)}]", *(f"[{value}]" for value in some)),
         parse_type(f"STRUCT<{fields}>"): ("NULL", *structs),
-        parse_type(f"ARRAY<STRUCT<f ARRAY<{name}>>>"): ("[]", f"[STRUCT([{', '.join(some)}]), STRUCT([]), NULL]"),
+        parse_type(f"ARRAY<STRUCT<f ARRAY<{name}>>>"): ("[]", f"[STRUCT([{', '.join(some)}]), {empty}, NULL]"),
         parse_type(f"STRUCT<s STRUCT<{fields}>, l ARRAY<STRUCT<{fields}>>>"): nested,
     }
     assert differences(spark, judge, cases) == []
