@@ -12,6 +12,7 @@ import functools
 import json
 import re
 import struct
+from bisect import bisect_left
 from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
@@ -33,6 +34,7 @@ _FRACTION_BITS, _BIAS = 52, 1075
 _LEAST_EXPONENT = -61
 _SPARE = 17
 """Digits behind the point that can be needed."""
+_POWERS = tuple(10**exponent for exponent in range(64))
 _INTERVAL = re.compile(r"(-?)(\d+)-(\d+) (-?\d+) (-?)(\d+):(\d+):(\d+)(?:\.(\d*?)0*)?")
 _RANGE = re.compile(r"\[(.*), (.*)\)", re.DOTALL)
 
@@ -221,7 +223,7 @@ def grisu_digits(x: float) -> tuple[str, int]:
     above, middle, below = ((border * bits_of_power + 2**63) >> 64 for border in (value + upper, value, value - lower))
     one = 1 << -(exponent + exponent_of(power) + 64)
     # What a product has been rounded by is taken off at both borders.
-    spread = 10**_SPARE
+    spread = _POWERS[_SPARE]
     return _counted((above - 1) * spread, (above - 1 - middle) * spread, (above - 2 - below) * spread, one, power)
 
 
@@ -238,10 +240,11 @@ _leading_bits = functools.cache(leading_bits)
 
 def _counted(above: int, to_value: int, to_below: int, one: int, power: int) -> tuple[str, int]:
     """Cut off as many digits as the borders allow, then count down to the nearest to the number."""
-    place = len(str(above // (one * 10**_SPARE))) - 1
-    unit = one * 10 ** (place + _SPARE)
-    while above % unit > to_below:
-        place, unit = place - 1, unit // 10
+    first = len(str(above // (one * _POWERS[_SPARE]))) - 1
+    # The fewer digits are cut off the less is left over, so the first place that fits is found by halving.
+    places = range(first, -_SPARE - 1, -1)
+    place = places[bisect_left(places, True, key=lambda place: above % (one * _POWERS[place + _SPARE]) <= to_below)]
+    unit = one * _POWERS[place + _SPARE]
     count, rest = divmod(above, unit)
     while to_value * 2 > rest * 2 + unit and to_below - rest >= unit:
         count, rest = count - 1, rest + unit
