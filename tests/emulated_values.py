@@ -98,7 +98,6 @@ VALUES: Mapping[str, Landed] = {
         ([], "[]"),
     ],
 }  # fmt: skip
-"""NULL is added to each type."""
 
 
 class BothEngines:
@@ -120,7 +119,8 @@ class BothEngines:
         return self._dataset.quoted(self._landed[type_])
 
     def values(self, type_: str) -> Landed:
-        return [*VALUES[type_], (None, "NULL")]
+        """What landed: NULL, too, but for an array, which is empty where nothing landed."""
+        return VALUES[type_] if type_.startswith("ARRAY") else [*VALUES[type_], (None, "NULL")]
 
     def emulated(self, type_: str, expression: str) -> list[tuple[Any, ...]]:
         """The expression over `t.v`, for each value."""

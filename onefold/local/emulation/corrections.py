@@ -82,17 +82,20 @@ def _correct_functions() -> None:
 
 
 def _correct_translation() -> None:
-    """Casts and JSON functions become functions of ours before any other rewriting."""
-    from bqemulator.sql.translator import SQLTranslator
+    """Casts and JSON functions become functions of ours, as soon as views are put into the statement.
+
+    Later there are VALUES of INFORMATION_SCHEMA in it, which are no BigQuery SQL any more.
+    """
+    from bqemulator.sql.rewriter import row_access_filter
 
     from onefold.local.emulation.rewriting import rewrite
 
-    translate = SQLTranslator.translate
+    with_views = row_access_filter.rewrite_for_row_access
 
-    def translated(self: SQLTranslator, bq_sql: str, **options: Any) -> Any:
-        return translate(self, rewrite(bq_sql), **options)
+    def rewritten(bq_sql: str, **options: Any) -> str:
+        return rewrite(with_views(bq_sql, **options))
 
-    SQLTranslator.translate = translated  # type: ignore[method-assign]
+    _replace(with_views, rewritten)
 
 
 def _correct_views() -> None:

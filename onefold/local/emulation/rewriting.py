@@ -6,8 +6,17 @@ import sqlglot
 from sqlglot import exp
 
 _Type = exp.DataType.Type
-# A BIGNUMERIC that is cast to one of these is read as its text first.
-_FROM_TEXT = frozenset({_Type.BIGINT, _Type.DOUBLE, _Type.DECIMAL, _Type.BOOLEAN})
+# Casts to these stay casts, of a text that is checked or made first where the value is text or a BIGNUMERIC.
+_READ = {
+    _Type.BIGINT: "INT64",
+    _Type.DOUBLE: "FLOAT64",
+    _Type.BOOLEAN: "BOOL",
+    _Type.DATE: "DATE",
+    _Type.TIME: "TIME",
+    _Type.DATETIME: "DATETIME",
+    _Type.TIMESTAMP: "DATETIME",
+    _Type.TIMESTAMPTZ: "TIMESTAMP",
+}
 _FUNCTIONS = {
     _Type.TEXT: ("onefold_text", "onefold_safe_text"),
     _Type.BINARY: ("onefold_bytes", "onefold_bytes"),
@@ -48,14 +57,16 @@ def _cast(node: exp.Cast) -> exp.Expression:
     if target in _FUNCTIONS and not node.to.expressions:
         function = _FUNCTIONS[target][isinstance(node, exp.TryCast)]
         return exp.func(function, node.this)
-    plain = isinstance(node.this, exp.Literal | exp.Null | exp.Neg) or _is_call_of(node.this, "onefold_plain")
-    if target in _FROM_TEXT and not plain:
-        return type(node)(this=exp.func("onefold_plain", node.this), to=node.to, **_safe(node))
-    return node
-
-
-def _safe(node: exp.Cast) -> dict[str, bool]:
-    return {"safe": True} if isinstance(node, exp.TryCast) else {}
+    safe = "safe_" if isinstance(node, exp.TryCast) else ""
+    if isinstance(node.this, exp.Literal | exp.Null | exp.Neg):
+        return node
+    if target in _READ:
+        read = exp.func(f"onefold_{safe}read", node.this, exp.Literal.string(_READ[target]))
+    elif target == _Type.DECIMAL:
+        read = exp.func(f"onefold_{safe}number", node.this)
+    else:
+        return node
+    return type(node)(**{**node.args, "this": read})
 
 
 def _json(node: exp.JSONFormat) -> exp.Expression:
@@ -65,6 +76,3 @@ def _json(node: exp.JSONFormat) -> exp.Expression:
     wide = isinstance(option, exp.Kwarg) and option.expression == exp.true()
     return exp.func("onefold_json", node.this, exp.true() if wide else exp.false())
 
-
-def _is_call_of(node: exp.Expression, name: str) -> bool:
-    return isinstance(node, exp.Anonymous) and node.name == name

@@ -11,7 +11,7 @@ import datetime
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
-from decimal import Decimal
+from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -21,7 +21,19 @@ from onefold.types import Array, Range, Scalar, Struct, Type
 from onefold.values import json_text, text_of
 
 _ESCAPED_BYTE = re.compile(rb"\\x([0-9A-Fa-f]{2})")
-_WIDE = 2**53
+_FLOATS = ("DOUBLE", "FLOAT")
+# More digits than any FLOAT64 has.
+_EXACT = Context(prec=1200, rounding=ROUND_HALF_UP)
+_DATE = r"\d{1,4}-\d{1,2}-\d{1,2}"
+_CLOCK = r"\d{1,2}:\d{1,2}:\d{1,2}(\.\d{0,9})?"
+_FORMS = {
+    "BOOL": re.compile("true|false", re.IGNORECASE),
+    "INT64": re.compile(r"[+-]?(\d+|0x[0-9a-f]+)", re.IGNORECASE),
+    "DATE": re.compile(_DATE),
+    "TIME": re.compile(_CLOCK),
+    "DATETIME": re.compile(f"{_DATE}([ T]{_CLOCK})?", re.IGNORECASE),
+    "TIMESTAMP": re.compile(f"{_DATE}([ T]{_CLOCK})? ?(Z|[+-]\\d{{1,2}}(:\\d{{2}})?|[A-Za-z][A-Za-z_/]+)?", re.IGNORECASE),
+}
 # "1 year 2 months 3 days -04:05:06.7", any part of it; years and months have one sign, days and times each their own.
 _INTERVAL = re.compile(
     r"(?:(?P<years>-?\d+) years?)? ?(?:(?P<months>-?\d+) months?)? ?(?:(?P<days>-?\d+) days?)? ?"
@@ -46,6 +58,39 @@ def cast_text(text: str, type_name: str) -> str:
     if isinstance(value, bytes):
         return value.decode()
     return text_of(value) or ""
+
+
+def exact_text(text: str, type_name: str, digits: int) -> str:
+    """The text of a number, a FLOAT64 with all digits of its value, rounded half away from zero.
+
+    Args:
+        text, type_name: the number and its type as DuckDB writes them.
+        digits: how many are kept after the point.
+
+    Raises:
+        ValueError: the FLOAT64 is not finite.
+    """
+    if type_name not in _FLOATS:
+        return text
+    number = Decimal(float(text))
+    if not number.is_finite():
+        raise ValueError(f"expected a finite number, got {text}")
+    return f"{number.quantize(Decimal(1).scaleb(-digits), context=_EXACT):f}"
+
+
+def checked_text(text: str, target: str) -> str:
+    """Text that is cast to another type, where BigQuery takes it; DuckDB takes more, such as `infinity` for a DATE.
+
+    Args:
+        target: the type in BigQuery's words.
+
+    Raises:
+        ValueError: it is no text of this type.
+    """
+    form = _FORMS.get(target)
+    if form and not form.fullmatch(text.strip()):
+        raise ValueError(f"expected a {target}, got {text!r}")
+    return text
 
 
 def zoned_text(text: str, zone: str) -> str:
