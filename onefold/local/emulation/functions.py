@@ -32,12 +32,12 @@ _MACROS = (
     f"onefold_safe_bignumeric(a {STORED}) AS CAST(a AS {STORED}), "
     "(a) AS onefold_try_bignumeric(CAST(a AS VARCHAR), typeof(a))",
     *(
-        f"onefold_{safe}read(a {STORED}, target) AS onefold_from_bignumeric(CAST(a AS {STORED}).\"{FIELD}\"), "
+        f'onefold_{safe}read(a {STORED}, target) AS onefold_from_bignumeric(CAST(a AS {STORED})."{FIELD}"), '
         f"(a VARCHAR, target) AS onefold_{safe}checked_text(a, target), (a, target) AS a"
         for safe in ("", "safe_")
     ),
     *(
-        f"onefold_{safe}number(a {STORED}) AS onefold_from_bignumeric(CAST(a AS {STORED}).\"{FIELD}\"), "
+        f'onefold_{safe}number(a {STORED}) AS onefold_from_bignumeric(CAST(a AS {STORED})."{FIELD}"), '
         f"(a) AS CASE WHEN typeof(a) = 'DOUBLE' THEN onefold_{safe}exact_text(CAST(a AS VARCHAR), typeof(a), 9) "
         "ELSE CAST(a AS VARCHAR) END"
         for safe in ("", "safe_")
@@ -62,7 +62,7 @@ def register(connection: duckdb.DuckDBPyConnection) -> None:
         ("onefold_try_bignumeric", _safe(_stored), [text, text], STORED),
         ("onefold_from_bignumeric", decode, [text], text),
     ):
-        connection.create_function(name, _null_for_null(function), takes, gives, null_handling="special")  # type: ignore[arg-type]
+        connection.create_function(name, _null_for_null(function), takes, gives, null_handling="special")  # type: ignore[call-overload]
     for macro in _MACROS:
         connection.execute(f"CREATE OR REPLACE MACRO {macro}")
 
@@ -92,4 +92,3 @@ def _null_for_null(function: Callable[..., Any]) -> Callable[..., Any]:
         return None if arguments[0] is None and not writes_null else function(*arguments)
 
     return answer
-

@@ -44,11 +44,11 @@ def _corrected(node: exp.Expression) -> exp.Expression:
     if isinstance(node, exp.Cast) and not node.args.get("format"):
         return _cast(node)
     if isinstance(node, exp.ParseBignumeric):
-        return exp.func("onefold_bignumeric", node.this)
+        return _call("onefold_bignumeric", node.this)
     if isinstance(node, exp.JSONFormat):
         return _json(node)
     if isinstance(node, exp.String):
-        return exp.func("onefold_string", node.this, node.args.get("zone") or _UTC)
+        return _call("onefold_string", node.this, node.args.get("zone") or _UTC)
     return node
 
 
@@ -56,14 +56,14 @@ def _cast(node: exp.Cast) -> exp.Expression:
     target = node.to.this
     if target in _FUNCTIONS and not node.to.expressions:
         function = _FUNCTIONS[target][isinstance(node, exp.TryCast)]
-        return exp.func(function, node.this)
+        return _call(function, node.this)
     safe = "safe_" if isinstance(node, exp.TryCast) else ""
     if isinstance(node.this, exp.Literal | exp.Null | exp.Neg):
         return node
     if target in _READ:
-        read = exp.func(f"onefold_{safe}read", node.this, exp.Literal.string(_READ[target]))
+        read = _call(f"onefold_{safe}read", node.this, exp.Literal.string(_READ[target]))
     elif target == _Type.DECIMAL:
-        read = exp.func(f"onefold_{safe}number", node.this)
+        read = _call(f"onefold_{safe}number", node.this)
     else:
         return node
     return type(node)(**{**node.args, "this": read})
@@ -71,8 +71,11 @@ def _cast(node: exp.Cast) -> exp.Expression:
 
 def _json(node: exp.JSONFormat) -> exp.Expression:
     if not node.args.get("to_json"):
-        return exp.func("onefold_json_string", node.this)
+        return _call("onefold_json_string", node.this)
     option = node.args.get("options")
     wide = isinstance(option, exp.Kwarg) and option.expression == exp.true()
-    return exp.func("onefold_json", node.this, exp.true() if wide else exp.false())
+    return _call("onefold_json", node.this, exp.true() if wide else exp.false())
 
+
+def _call(function: str, *arguments: exp.Expression) -> exp.Expression:
+    return exp.Anonymous(this=function, expressions=list(arguments))
