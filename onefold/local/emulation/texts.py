@@ -160,8 +160,9 @@ class _Writer:
         if type_ == Scalar("INTERVAL"):
             return json_text(_duration(value))
         read = _value(value, type_)
-        is_number = isinstance(read, int | Decimal | float) and not isinstance(read, bool)
-        return self.number(read) if is_number else json_text(read)
+        if isinstance(read, int | Decimal | float) and not isinstance(read, bool):
+            return self.number(read)
+        return json_text(read)
 
 
 def _wide_number(number: int | Decimal | float) -> str:
@@ -170,16 +171,18 @@ def _wide_number(number: int | Decimal | float) -> str:
 
 def _rounded_number(number: int | Decimal | float) -> str:
     """A number of JSON is an integer of 64 bits or a FLOAT64."""
-    whole = not isinstance(number, float) and number == int(number) and -(2**63) <= number < 2**64
-    return str(int(number)) if whole else json_text(float(number))
+    if isinstance(number, float):
+        return json_text(number)
+    whole = int(number)
+    return str(whole) if number == whole and -(2**63) <= whole < 2**64 else json_text(float(number))
 
 
 def _exact_number(number: int | Decimal | float) -> str:
     """What a FLOAT64 might round is text, and so is every NUMERIC with a fraction."""
     if isinstance(number, float):
         return (text_of(number) or "") if math.isfinite(number) else json_text(number)
-    whole = number == int(number) and abs(number) <= _WIDE
-    return str(int(number)) if whole else json_text(text_of(number))
+    whole = int(number)
+    return str(whole) if number == whole and abs(whole) <= _WIDE else json_text(text_of(number))
 
 
 def json_value(value: Any) -> str:
