@@ -19,12 +19,14 @@ from onefold.current import current_query
 from onefold.digest import text_sql
 from onefold.errors import Rejected
 from onefold.local.emulation import corrections
+from onefold.local.emulator import EmulatedWarehouse
 from onefold.names import quote
 from onefold.pending import changes_query
 from onefold.planning import plan_merge
 from onefold.refresh import refresh
 from onefold.types import parse_type
 from onefold.versions import Column
+from onefold.warehouse import ViewDraft, Written
 
 NESTED = "STRUCT<`b` INT64, `a b` STRUCT<`end` NUMERIC, x BYTES>>"
 DEEP = "STRUCT<n BIGNUMERIC, f FLOAT64, t TIMESTAMP, d DATETIME, j JSON, l ARRAY<FLOAT64>>"
@@ -138,6 +140,60 @@ def test_a_base_follows_a_struct_that_gets_a_field(judge: Judge, dataset: Emulat
     assert plan.brought_up is not None
     expected = landed.judged(winners(plan.base, changes_query(plan.whole, plan.base, plan.rules)), plan.base.stored)
     assert landed.emulated("a-b_base", plan.base.stored) == expected
+
+
+class FailingMerges(EmulatedWarehouse):
+    """Refuses every MERGE, as BigQuery might."""
+
+    def execute(self, sql: str) -> Written:
+        if sql.startswith("MERGE"):
+            raise Rejected("no MERGE today")
+        return super().execute(sql)
+
+
+def test_an_empty_base_that_a_failed_merge_left_hides_nothing_and_is_filled_by_the_next(landed: Landed) -> None:
+    shop = landed.shop
+    plan = plan_merge(shop.warehouse, shop.table, shop.settings, shop.keys)
+    expected = landed.judged(winners(plan.base, changes_query(plan.whole, plan.base, plan.rules)), plan.base.stored)
+    before = shop.current()
+    with pytest.raises(Rejected, match="no MERGE today"):
+        shop.merge(warehouse=FailingMerges(shop.dataset.client))
+    assert shop.base() == []
+    assert shop.current() == before
+    assert before
+    shop.merge()
+    assert landed.emulated("a-b_base", plan.base.stored) == expected
+
+
+def test_changes_that_cannot_be_read_are_refused_before_there_is_a_base(dataset: EmulatedDataset) -> None:
+    shop = Shop(dataset)
+    shop.create("1", {"id": "INT64"})
+    warehouse = UnreadableChanges(dataset.client)
+    with pytest.raises(Rejected, match=r"the embedded BigQuery cannot run its SQL \(.*nothing.*\): set another type"):
+        shop.merge(warehouse=warehouse)
+    assert [item.table_id for item in dataset.client.list_tables(dataset.name)] == ["customer_v_1"]
+
+
+class UnreadableChanges(EmulatedWarehouse):
+    """Every query that is checked names a column that is not there."""
+
+    def check_query(self, sql: str) -> None:
+        super().check_query(sql.replace("`id`", "`nothing`"))
+
+
+def test_a_view_that_cannot_be_read_is_refused_before_it_is_written(dataset: EmulatedDataset) -> None:
+    shop = Shop(dataset)
+    view = shop.table.sibling("customer_unified")
+    wrong = ViewDraft("SELECT x + 1 AS y FROM (SELECT BIGNUMERIC '1' AS x)")
+    with pytest.raises(Rejected, match="customer_unified: the embedded BigQuery cannot run its SQL .*BIGNUMERIC"):
+        shop.warehouse.create_view(view, wrong)
+    assert shop.warehouse.get_view(view) is None
+    shop.warehouse.create_view(view, ViewDraft("SELECT 1 AS y"))
+    stored = shop.warehouse.get_view(view)
+    assert stored is not None
+    with pytest.raises(Rejected, match="BIGNUMERIC"):
+        shop.warehouse.update_view(stored, wrong)
+    assert shop.warehouse.get_view(view) == stored
 
 
 def test_a_failed_query_is_an_error_for_any_client(dataset: EmulatedDataset) -> None:
