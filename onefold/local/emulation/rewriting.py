@@ -1,0 +1,81 @@
+"""BigQuery's SQL with casts and JSON functions replaced by those of `functions`, before `bqemulator` translates it."""
+
+from __future__ import annotations
+
+import sqlglot
+from sqlglot import exp
+
+_Type = exp.DataType.Type
+# Casts to these stay casts, of a text that is checked or made first where the value is text or a BIGNUMERIC.
+_READ = {
+    _Type.BIGINT: "INT64",
+    _Type.DOUBLE: "FLOAT64",
+    _Type.BOOLEAN: "BOOL",
+    _Type.DATE: "DATE",
+    _Type.TIME: "TIME",
+    _Type.DATETIME: "DATETIME",
+    _Type.TIMESTAMP: "DATETIME",
+    _Type.TIMESTAMPTZ: "TIMESTAMP",
+}
+_FUNCTIONS = {
+    _Type.TEXT: ("onefold_text", "onefold_safe_text"),
+    _Type.BINARY: ("onefold_bytes", "onefold_bytes"),
+    _Type.BIGDECIMAL: ("onefold_bignumeric", "onefold_safe_bignumeric"),
+}
+_CORRECTED = (exp.Cast, exp.ParseBignumeric, exp.JSONFormat, exp.String)
+_UTC = exp.Literal.string("UTC")
+
+
+def rewrite(sql: str) -> str:
+    """The statement with its expressions corrected; as it is where it cannot be parsed, which the translation reports."""
+    try:
+        tree = sqlglot.parse_one(sql, read="bigquery")
+    except sqlglot.errors.ParseError:
+        return sql
+    root = exp.Tuple(expressions=[tree])
+    # The innermost first: what is put in place of an expression takes its parts over.
+    found = [node for node in reversed(list(tree.walk())) if isinstance(node, _CORRECTED)]
+    for node in found:
+        node.replace(_corrected(node))
+    return root.expressions[0].sql(dialect="bigquery") if found else sql
+
+
+def _corrected(node: exp.Expression) -> exp.Expression:
+    if isinstance(node, exp.Cast) and not node.args.get("format"):
+        return _cast(node)
+    if isinstance(node, exp.ParseBignumeric):
+        return _call("onefold_bignumeric", node.this)
+    if isinstance(node, exp.JSONFormat):
+        return _json(node)
+    if isinstance(node, exp.String):
+        return _call("onefold_string", node.this, node.args.get("zone") or _UTC)
+    return node
+
+
+def _cast(node: exp.Cast) -> exp.Expression:
+    target = node.to.this
+    if target in _FUNCTIONS and not node.to.expressions:
+        function = _FUNCTIONS[target][isinstance(node, exp.TryCast)]
+        return _call(function, node.this)
+    safe = "safe_" if isinstance(node, exp.TryCast) else ""
+    if isinstance(node.this, exp.Literal | exp.Null | exp.Neg):
+        return node
+    if target in _READ:
+        read = _call(f"onefold_{safe}read", node.this, exp.Literal.string(_READ[target]))
+    elif target == _Type.DECIMAL:
+        read = _call(f"onefold_{safe}number", node.this)
+    else:
+        return node
+    return type(node)(**{**node.args, "this": read})
+
+
+def _json(node: exp.JSONFormat) -> exp.Expression:
+    if not node.args.get("to_json"):
+        return _call("onefold_json_string", node.this)
+    option = node.args.get("options")
+    wide = isinstance(option, exp.Kwarg) and option.expression == exp.true()
+    return _call("onefold_json", node.this, exp.true() if wide else exp.false())
+
+
+def _call(function: str, *arguments: exp.Expression) -> exp.Expression:
+    return exp.Anonymous(this=function, expressions=list(arguments))
