@@ -17,7 +17,8 @@ import pytest
 from pyspark.sql import SparkSession
 from spark_oracle import base_of, lowest, read_base, snapshot
 
-from onefold.workload import Options, make_workload, write_workload
+from onefold.workload import Options, make_workload
+from onefold.workload_files import write_workload
 
 ROOT = Path(__file__).resolve().parents[1]
 KILLS = 10

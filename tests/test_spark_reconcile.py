@@ -14,7 +14,8 @@ from spark_oracle import base_of, in_order, live, lowest, read_base, run_job, sn
 
 from onefold.errors import InvalidInput
 from onefold.spark.files import read_folder
-from onefold.workload import Options, Workload, make_workload, write_workload
+from onefold.workload import Options, Workload, make_workload
+from onefold.workload_files import write_workload
 from spark_jobs.reconcile import main
 
 WORKLOADS = {
