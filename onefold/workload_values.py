@@ -129,17 +129,24 @@ def value_of(chance: random.Random, type_: Type) -> Any:
 
 
 def present_value(chance: random.Random, type_: Type) -> Any:
-    """Return a value of a type that is not NULL; an array has no NULL as an element, since no stored array has one."""
+    """Return a value of a type that is not NULL.
+
+    What BigQuery cannot store is left out: an array with NULL as an element, and NULL in place of an array within a struct.
+    """
     match type_:
         case Array(element):
             return [present_value(chance, element) for _ in range(chance.randint(0, _MOST_ELEMENTS))]
         case Struct(fields):
-            return {field.name: value_of(chance, field.type) for field in fields}
+            return {field.name: _field_value(chance, field.type) for field in fields}
         case Range(element):
             return _range_of(chance, str(element))
     name = str(type_)
     extreme = chance.random() < _SHARE_OF_EXTREMES
     return chance.choice(EXTREMES[name]) if extreme else _ORDINARY[name](chance)
+
+
+def _field_value(chance: random.Random, type_: Type) -> Any:
+    return present_value(chance, type_) if isinstance(type_, Array) else value_of(chance, type_)
 
 
 def _range_of(chance: random.Random, element: str) -> dict[str, str | None]:

@@ -128,7 +128,6 @@ logs = st.lists(st.tuples(st.sampled_from([0, 1, 2]), changes), min_size=4, max_
 
 @settings(
     max_examples=2,
-    derandomize=True,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
