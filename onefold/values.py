@@ -167,7 +167,7 @@ def text_of(value: Any) -> str | None:
         case bytes():
             return _bytes_text(value)
         case Mapping() | list() | tuple():
-            return _json_text(value)
+            return json_text(value)
     return str(value)
 
 
@@ -207,16 +207,16 @@ def _bytes_text(value: bytes) -> str:
         return base64.b64encode(value).decode()
 
 
-def _json_text(value: Any) -> str:
+def json_text(value: Any) -> str:
     """As TO_JSON_STRING writes it; what a FLOAT64 would round is text, as with stringify_wide_numbers."""
     match value:
         case None:
             return "null"
         case Mapping():
-            fields = (f"{_quoted(name)}:{_json_text(value[name])}" for name in sorted(value))
+            fields = (f"{_quoted(name)}:{json_text(value[name])}" for name in sorted(value))
             return "{" + ",".join(fields) + "}"
         case list() | tuple():
-            return "[" + ",".join(_json_text(element) for element in value) + "]"
+            return "[" + ",".join(json_text(element) for element in value) + "]"
         case bool():
             return str(value).lower()
         case float() if math.isfinite(value):

@@ -47,7 +47,7 @@ def bigquery_emulator(
     # DuckDB would download its spatial extension, without which the emulator does not start; a package ships it.
     duckdb_extensions.import_extension("spatial")
     rest, grpc = port or free_port(), storage_port or free_port()
-    command = [sys.executable, "-m", "bqemulator", "start", "--rest-port", str(rest), "--grpc-port", str(grpc)]
+    command = [sys.executable, "-m", "onefold.local.emulation", "start", "--rest-port", str(rest), "--grpc-port", str(grpc)]
     with _process([*command, "--project", project, "--log-level", "error"], {}, f"http://127.0.0.1:{rest}/"):
         yield f"http://127.0.0.1:{rest}"
 

@@ -1,0 +1,1 @@
+"""The embedded BigQuery's server: `bqemulator`, with corrections of what it answers otherwise than BigQuery."""

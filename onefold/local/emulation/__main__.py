@@ -1,0 +1,24 @@
+"""`python -m onefold.local.emulation start ...`: the command line of `bqemulator`, corrected."""
+
+from __future__ import annotations
+
+import sys
+
+from onefold.errors import Rejected
+from onefold.local.emulation.corrections import install
+
+
+def main() -> int:
+    try:
+        install()
+    except Rejected as error:
+        sys.stderr.write(f"error: {error}\n")
+        return 1
+    from bqemulator.cli import main as serve
+
+    serve()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,143 @@
+"""What `bqemulator` 1.4.0 does otherwise than BigQuery, replaced in the server's process.
+
+Each correction names a function of that very version, so no other version is started. What stays impossible is an error of
+the statement; docs/laptop.md lists it.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.metadata
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from onefold.errors import Rejected
+
+VERSION = "1.4.0"
+
+
+def install() -> None:
+    """Correct the server of this process, before it starts.
+
+    Raises:
+        Rejected: another version is installed.
+    """
+    found = importlib.metadata.version("bqemulator")
+    if found != VERSION:
+        raise Rejected(f"expected bqemulator {VERSION}, got {found}: pip install bqemulator=={VERSION}")
+    # Every module is there before its functions are replaced: some import them by name.
+    import bqemulator.server  # noqa: F401
+
+    _correct_types()
+    _correct_functions()
+    _correct_translation()
+    _correct_views()
+    _correct_answers()
+
+
+def _correct_types() -> None:
+    """Numbers with their digits, names of fields with any character, and the types of columns as they were declared."""
+    from bqemulator.api.routes import tabledata
+    from bqemulator.catalog import ddl_sync
+    from bqemulator.jobs import executor
+    from bqemulator.storage import arrow_bridge, type_map
+    from sqlglot import exp
+    from sqlglot.generators.duckdb import DuckDBGenerator
+
+    from onefold.local.emulation import wire
+    from onefold.local.emulation.bignumeric import STORED
+
+    type_map._BQ_TO_DUCKDB["BIGNUMERIC"] = STORED
+    _replace(type_map.bq_schema_to_duckdb_columns, wire.stored_columns)
+    _replace(ddl_sync._introspect_schema, wire.introspected_schema)
+    _replace(executor._arrow_field_to_schema_entry, functools.partial(wire.schema_entry, executor._arrow_field_to_schema_entry))
+    _replace(arrow_bridge._format_bq_value, functools.partial(wire.written_value, arrow_bridge._format_bq_value))
+    _replace(arrow_bridge._coerce_to_arrow_value, functools.partial(wire.read_value, arrow_bridge._coerce_to_arrow_value))
+    _replace(tabledata._bq_type_to_arrow, functools.partial(wire.arrow_type, tabledata._bq_type_to_arrow))
+    written = DuckDBGenerator.datatype_sql
+
+    def datatype_sql(self: DuckDBGenerator, type_: exp.DataType) -> str:
+        """DuckDB's DECIMAL has 18 digits where nobody says how many, NUMERIC has 38."""
+        if type_.this == exp.DataType.Type.DECIMAL and not type_.expressions:
+            return "DECIMAL(38, 9)"
+        return STORED if type_.this == exp.DataType.Type.BIGDECIMAL else written(self, type_)
+
+    DuckDBGenerator.datatype_sql = datatype_sql  # type: ignore[method-assign]
+
+
+def _correct_functions() -> None:
+    """Functions of ours beside those that the server adds to DuckDB."""
+    from bqemulator.sql import builtin_udfs
+
+    from onefold.local.emulation.functions import register
+
+    known = builtin_udfs.register_builtin_udfs
+
+    def registered(connection: Any) -> None:
+        known(connection)
+        register(connection)
+
+    _replace(known, registered)
+
+
+def _correct_translation() -> None:
+    """Casts and JSON functions become functions of ours before any other rewriting."""
+    from bqemulator.sql.translator import SQLTranslator
+
+    from onefold.local.emulation.rewriting import rewrite
+
+    translate = SQLTranslator.translate
+
+    def translated(self: SQLTranslator, bq_sql: str, **options: Any) -> Any:
+        return translate(self, rewrite(bq_sql), **options)
+
+    SQLTranslator.translate = translated  # type: ignore[method-assign]
+
+
+def _correct_views() -> None:
+    """A view is put into the query in place of its name, which becomes an alias: quoted, since it may have a hyphen."""
+    from bqemulator.sql.rewriter.row_access_filter import _Rewriter
+    from sqlglot import exp
+
+    def quoting(method: Callable[..., bool]) -> Callable[..., bool]:
+        def quoted(self: _Rewriter, node: exp.Table, *arguments: Any, **options: Any) -> bool:
+            parent = node.parent
+            done = method(self, node, *arguments, **options)
+            for found in parent.iter_expressions() if parent and done else ():
+                if isinstance(found, exp.Subquery) and found.alias:
+                    found.args["alias"].this.set("quoted", True)
+            return done
+
+        return quoted
+
+    _Rewriter._expand_view = quoting(_Rewriter._expand_view)  # type: ignore[method-assign]
+    _Rewriter._wrap_with_filter = quoting(_Rewriter._wrap_with_filter)  # type: ignore[method-assign]
+
+
+def _correct_answers() -> None:
+    """A failed `jobs.query` is an error of the request, not an answer without rows."""
+    from bqemulator.api.routes import jobs
+
+    from onefold.local.emulation.wire import failed
+
+    answer = jobs.query
+
+    async def query(project_id: str, request: Any, ctx: Any, caller: Any) -> dict[str, Any]:
+        found: dict[str, Any] = await answer(project_id, request, ctx, caller)
+        if found.get("errors"):
+            raise failed(found["errors"][0])
+        return found
+
+    query.__annotations__ = dict(answer.__annotations__)
+    query.__globals__.update({name: getattr(jobs, name) for name in ("Request", "_Ctx", "_Caller")})
+    jobs.router.routes[:] = [route for route in jobs.router.routes if getattr(route, "endpoint", None) is not answer]
+    jobs.router.post("/projects/{project_id}/queries")(query)
+
+
+def _replace(old: Any, new: Any) -> None:
+    """Put a function in place of another wherever a module of the server has it by name."""
+    modules = [module for name, module in sys.modules.items() if name.split(".")[0] == "bqemulator"]
+    for module in modules:
+        for name in [name for name, value in vars(module).items() if value is old]:
+            setattr(module, name, new)

@@ -1,0 +1,80 @@
+"""Functions that the corrected server adds to DuckDB: what `rewriting` puts in place of casts and of JSON functions."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from onefold.local.emulation.bignumeric import FIELD, STORED, decode, encode
+from onefold.local.emulation.texts import cast_text, to_json, to_json_string, zoned_text
+
+if TYPE_CHECKING:
+    import duckdb
+
+# A type whose text is BigQuery's as it is: no function of Python is called for it.
+_PLAIN = "('VARCHAR', 'BIGINT', 'INTEGER', 'HUGEINT', 'BOOLEAN', 'DATE')"
+# A value for a function of Python, which takes no type but text: its text, or the JSON of what has parts.
+_AS_TEXT = "CASE WHEN typeof(a) LIKE 'STRUCT(%' THEN CAST(to_json(a) AS VARCHAR) ELSE CAST(a AS VARCHAR) END"
+# `typeof` is known before a row is read, so DuckDB keeps one branch of each CASE.
+_MACROS = (
+    f"onefold_text(a) AS CASE WHEN typeof(a) IN {_PLAIN} THEN CAST(a AS VARCHAR) "
+    f"ELSE onefold_cast_text({_AS_TEXT}, typeof(a)) END",
+    f"onefold_safe_text(a) AS CASE WHEN typeof(a) IN {_PLAIN} THEN CAST(a AS VARCHAR) "
+    f"ELSE onefold_safe_cast_text({_AS_TEXT}, typeof(a)) END",
+    "onefold_string(a, zone) AS CASE WHEN typeof(a) = 'JSON' THEN a ->> '$' "
+    "ELSE onefold_zoned_text(CAST(CAST(a AS TIMESTAMPTZ) AS VARCHAR), zone) END",
+    "onefold_json(a, wide) AS CAST(onefold_to_json(CAST(to_json(a) AS VARCHAR), typeof(a), wide) AS JSON)",
+    "onefold_json_string(a) AS onefold_to_json_string(CAST(to_json(a) AS VARCHAR), typeof(a))",
+    "onefold_bytes(a BLOB) AS a, (a) AS encode(CAST(a AS VARCHAR))",
+    f"onefold_bignumeric(a {STORED}) AS CAST(a AS {STORED}), (a) AS onefold_to_bignumeric(CAST(a AS VARCHAR))",
+    f"onefold_safe_bignumeric(a {STORED}) AS CAST(a AS {STORED}), (a) AS onefold_try_bignumeric(CAST(a AS VARCHAR))",
+    f'onefold_plain(a {STORED}) AS onefold_from_bignumeric(CAST(a AS {STORED})."{FIELD}"), (a) AS a',
+)
+
+
+def register(connection: duckdb.DuckDBPyConnection) -> None:
+    """Add the functions and macros to a new connection."""
+    text = "VARCHAR"
+    for name, function, takes, gives in (
+        ("onefold_cast_text", cast_text, [text, text], text),
+        ("onefold_safe_cast_text", _safe(cast_text), [text, text], text),
+        ("onefold_zoned_text", zoned_text, [text, text], text),
+        ("onefold_to_json", to_json, [text, text, "BOOLEAN"], text),
+        ("onefold_to_json_string", to_json_string, [text, text], text),
+        ("onefold_to_bignumeric", _stored, [text], STORED),
+        ("onefold_try_bignumeric", _safe(_stored), [text], STORED),
+        ("onefold_from_bignumeric", decode, [text], text),
+    ):
+        connection.create_function(name, _null_for_null(function), takes, gives, null_handling="special")  # type: ignore[arg-type]
+    for macro in _MACROS:
+        connection.execute(f"CREATE OR REPLACE MACRO {macro}")
+
+
+def _stored(text: str) -> dict[str, str]:
+    return {FIELD: encode(text)}
+
+
+def _safe(function: Callable[..., Any]) -> Callable[..., Any]:
+    """NULL where the value does not fit, as SAFE_CAST gives it."""
+
+    @functools.wraps(function)
+    def safe(*arguments: Any) -> Any:
+        with contextlib.suppress(ValueError):
+            return function(*arguments)
+        return None
+
+    return safe
+
+
+def _null_for_null(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The functions of JSON write NULL themselves; every other gives NULL."""
+    writes_null = function in (to_json, to_json_string)
+
+    @functools.wraps(function)
+    def answer(*arguments: Any) -> Any:
+        return None if arguments[0] is None and not writes_null else function(*arguments)
+
+    return answer
+

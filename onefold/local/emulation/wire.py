@@ -1,0 +1,134 @@
+"""Columns and values between the REST API and DuckDB, where `bqemulator` loses a type or a value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from onefold.local.emulation.bignumeric import FIELD, decode, encode
+from onefold.local.emulation.duck_types import read_type
+from onefold.types import Array, Range, Scalar, Struct, Type
+
+if TYPE_CHECKING:
+    from bqemulator.catalog.models import TableFieldSchema, TableSchema
+    from bqemulator.domain.errors import DomainError
+
+_BIGNUMERIC = pa.struct([pa.field(FIELD, pa.string())])
+_RANGE_FIELDS = ["start", "end"]
+_WIRE_NAMES = {"INT64": "INTEGER", "FLOAT64": "FLOAT", "BOOL": "BOOLEAN"}
+_TYPE_OF_COLUMN = b"bqemu.duckdb_type"
+
+
+def stored_columns(fields: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
+    """Names and DuckDB types of the columns of a REST schema. Names of nested fields are quoted."""
+    return [(field["name"], _stored_type(field)) for field in fields]
+
+
+def _stored_type(field: Mapping[str, Any]) -> str:
+    from bqemulator.storage.type_map import bq_to_duckdb
+
+    kind = field["type"].upper()
+    if kind in ("RECORD", "STRUCT"):
+        inner = stored_columns(field.get("fields") or ())
+        stored = f"STRUCT({', '.join(f'{_quoted(name)} {type_}' for name, type_ in inner)})"
+    elif kind == "RANGE":
+        element = field.get("rangeElementType") or field["range_element_type"]
+        stored = bq_to_duckdb(f"RANGE<{element['type']}>")
+    else:
+        stored = bq_to_duckdb(kind)
+    return f"{stored}[]" if (field.get("mode") or "").upper() == "REPEATED" else stored
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def introspected_schema(project_id: str, dataset_id: str, table_id: str, ctx: Any) -> TableSchema:
+    """The columns of a table that a statement has just made, in the types that they were declared in."""
+    from bqemulator.catalog import ddl_sync
+    from bqemulator.catalog.models import TableSchema
+    from bqemulator.storage.sql_identifiers import quoted_table_ref
+
+    table = quoted_table_ref(project_id, dataset_id, table_id)
+    required = ddl_sync._column_notnull_map(table, ctx)
+    columns = ctx.engine.execute(f"SELECT * FROM {table} LIMIT 0").description
+    fields = (rest_field(name, read_type(str(type_)), bool(required.get(name))) for name, type_, *_ in columns)
+    return TableSchema(fields=tuple(_catalog_field(field) for field in fields))
+
+
+def _catalog_field(field: Mapping[str, Any]) -> TableFieldSchema:
+    from bqemulator.catalog.models import TableFieldSchema
+
+    element = field.get("rangeElementType")
+    return TableFieldSchema(
+        name=field["name"],
+        type=field["type"],
+        mode=field["mode"],
+        fields=tuple(_catalog_field(inner) for inner in field.get("fields", ())),
+        range_element_type=TableFieldSchema(name=f"{field['name']}__range_element", type=element["type"]) if element else None,
+    )
+
+
+def rest_field(name: str, type_: Type, required: bool = False) -> dict[str, Any]:
+    """A column as the REST API describes it."""
+    match type_:
+        case Array(element):
+            return {**rest_field(name, element), "mode": "REPEATED"}
+        case Struct(fields):
+            parts: dict[str, Any] = {"type": "RECORD", "fields": [rest_field(field.name, field.type) for field in fields]}
+        case Range(element):
+            parts = {"type": "RANGE", "rangeElementType": {"type": str(element)}}
+        case Scalar(kind):
+            parts = {"type": _WIRE_NAMES.get(kind, kind)}
+    return {"name": name, **parts, "mode": "REQUIRED" if required else "NULLABLE"}
+
+
+def schema_entry(usual: Callable[[pa.Field], dict[str, Any]], field: pa.Field) -> dict[str, Any]:
+    """A column of a result, by the type that it has in DuckDB: Arrow's has no JSON and no BIGNUMERIC."""
+    known = (field.metadata or {}).get(_TYPE_OF_COLUMN)
+    return rest_field(field.name, read_type(known.decode())) if known else usual(field)
+
+
+def written_value(usual: Callable[..., Any], value: Any, arrow_type: pa.DataType, *, field: pa.Field | None = None) -> Any:
+    """A value of a result as the REST API writes it."""
+    if arrow_type == _BIGNUMERIC:
+        return None if value is None or value[FIELD] is None else decode(value[FIELD])
+    if pa.types.is_struct(arrow_type) and value is not None and _is_range(arrow_type):
+        return _range_text(value, arrow_type.field(0).type)
+    return usual(value, arrow_type, field=field)
+
+
+def _is_range(arrow_type: pa.StructType) -> bool:
+    fields = [arrow_type.field(place) for place in range(arrow_type.num_fields)]
+    return [field.name for field in fields] == _RANGE_FIELDS and all(pa.types.is_temporal(field.type) for field in fields)
+
+
+def _range_text(value: Mapping[str, Any], element: pa.DataType) -> str:
+    from bqemulator.storage.arrow_bridge import _format_range_value
+
+    name = "DATE" if pa.types.is_date(element) else "TIMESTAMP" if element.tz else "DATETIME"
+    return _format_range_value(value, name) or ""
+
+
+def read_value(usual: Callable[..., Any], value: Any, arrow_type: pa.DataType, *, field: pa.Field | None = None) -> Any:
+    """A value of `tabledata.insertAll` as Arrow takes it."""
+    if arrow_type == _BIGNUMERIC and value is not None:
+        return {FIELD: encode(str(value))}
+    return usual(value, arrow_type, field=field)
+
+
+def arrow_type(usual: Callable[[str], pa.DataType], bq_type: str) -> pa.DataType:
+    return _BIGNUMERIC if bq_type.upper() == "BIGNUMERIC" else usual(bq_type)
+
+
+def failed(error: Mapping[str, str]) -> DomainError:
+    """The error of a job as an error of the request, with its reason."""
+    from bqemulator.domain import errors
+
+    kinds = {kind.bq_reason: kind for kind in errors.DomainError.__subclasses__()}
+    kind = kinds.get(error["reason"], errors.InvalidQueryError)
+    return kind(error["message"], location=error.get("location"))
+
+
