@@ -1,4 +1,4 @@
-"""The seed of a test run: another one each time, shown with every failure, and repeated by ONEFOLD_TEST_SEED."""
+"""The seed of a test run: another one each time, shown with every failure, and repeated by TEST_SEED."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import random
 import pytest
 from hypothesis import settings
 
-SEED = "ONEFOLD_TEST_SEED"
+SEED = "TEST_SEED"
 
 
 def seed_the_run(config: pytest.Config) -> None:

@@ -1,6 +1,6 @@
 """The real job, killed and run again: nothing is lost, nothing is doubled, the old base is whole.
 
-Two kills at each stage, at random moments; ONEFOLD_TEST_KILLS asks for another number.
+Two kills at each stage, at random moments; TEST_KILLS asks for another number.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from onefold.types import parse_type
 from onefold.workload import Options, Row, make_workload, type_of
 from onefold.workload_files import parquet_rows
 
-KILLS = int(os.environ.get("ONEFOLD_TEST_KILLS", "2"))
+KILLS = int(os.environ.get("TEST_KILLS", "2"))
 STORED = 9_000
 """Rows of the first base, in a few files; the job copies those that the changes do not replace."""
 
