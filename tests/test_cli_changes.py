@@ -68,7 +68,9 @@ def test_current_without_a_table_or_versions_says_what_was_looked_for(run: Run, 
 
 def test_workload_writes_the_changes_the_base_and_the_truth(run: Run, tmp_path: Path) -> None:
     out = tmp_path / "made"
-    outcome = run("workload", "--operations", 50, "--mix", "60,20,20", "--versions", 2, "--few-columns", "--out", out, "--json")
+    outcome = run(
+        "workload", "--operations", 50, "--mix", "60,20,20", "--versions", 2, "--few-columns", "--out", out, "--json"
+    )
     assert outcome.code == 0
     lines = {path.relative_to(out).as_posix(): path.read_text().splitlines() for path in out.rglob("*.jsonl")}
     assert sorted(lines) == ["base.jsonl", "changes/w000.jsonl", "changes/w001.jsonl", "truth.jsonl"]

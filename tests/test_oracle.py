@@ -39,9 +39,7 @@ def test_the_digest_of_rows_of_every_type_is_the_evaluators(judge: Judge) -> Non
     workload = make_workload(Options(operations=25))
     rows = [{name: row[name] for name in EVALUATED} for changes in workload.changes.values() for row in changes]
     types = {name: parse_type(type_) for name, type_ in EVALUATED.items()}
-    selects = (
-        ", ".join(f"{literal(row[name], type_)} AS {quote(name)}" for name, type_ in types.items()) for row in rows
-    )
+    selects = (", ".join(f"{literal(row[name], type_)} AS {quote(name)}" for name, type_ in types.items()) for row in rows)
     union = " UNION ALL ".join(f"SELECT {place} AS place, {select}" for place, select in enumerate(selects))
     digest = digest_sql("t", [Column(name, type_) for name, type_ in types.items()])
     found = judge.rows(f"SELECT {digest} FROM ({union}) AS t ORDER BY place")

@@ -19,7 +19,6 @@ from onefold.workload import Options, Workload, check_options, make_workload
 from onefold.workload_files import FORMATS, Format, type_in_parquet, value_in_parquet, write_workload
 from onefold.workload_values import EXTREMES, TYPES
 
-
 ROOT = Path(__file__).resolve().parents[1]
 BIGQUERY = {
     "STRING", "BYTES", "BOOL", "INT64", "FLOAT64", "NUMERIC", "BIGNUMERIC", "DATE", "TIME", "DATETIME", "TIMESTAMP",
@@ -107,7 +106,9 @@ def test_every_extreme_comes_up_and_so_does_null() -> None:
         assert any(value not in extremes for value in found if value is not None) or name == "BOOL"
     for kind in ("date", "datetime", "timestamp"):
         ends = [(row[f"v_range_{kind}"]["start"], row[f"v_range_{kind}"]["end"]) for row in rows if row[f"v_range_{kind}"]]
-        assert {(start is None, end is None) for start, end in ends} == {(a, b) for a in (True, False) for b in (True, False)}
+        assert {(start is None, end is None) for start, end in ends} == {
+            (a, b) for a in (True, False) for b in (True, False)
+        }
         assert all(start < end for start, end in ends if start and end)
     assert any(row["a_string"] == [] for row in rows)
     assert any(row["a_string"] is None for row in rows)
@@ -124,13 +125,13 @@ def test_a_file_holds_every_value_exactly(tmp_path: Path, form: Format) -> None:
     types = {name: parse_type(type_) for name, type_ in workload.types.items()}
     if form == "jsonl":
         text = (tmp_path / "work" / "truth.jsonl").read_text()
-        assert [comparable(json.loads(line)) for line in text.split("\n")[:-1]] == [comparable(row) for row in workload.truth]
+        assert [comparable(json.loads(line)) for line in text.split("\n")[:-1]] == [
+            comparable(row) for row in workload.truth
+        ]
         return
     held = {name: type_in_parquet(type_) for name, type_ in types.items()}
     found = [comparable(plain_row(row, held)) for row in read_rows(tmp_path / "work" / "truth.parquet")]
-    assert found == [
-        comparable({name: value_in_parquet(row[name], types[name]) for name in row}) for row in workload.truth
-    ]
+    assert found == [comparable({name: value_in_parquet(row[name], types[name]) for name in row}) for row in workload.truth]
 
 
 def test_everything_that_makes_no_workload_is_told_at_once() -> None:
