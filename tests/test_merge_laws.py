@@ -1,9 +1,9 @@
-"""The fold of changes, as the MERGE runs it, in Google's evaluator: the same for any order, repetition and split, in every type."""
+"""The fold of a MERGE, in Google's evaluator: the same for any order, repetition and split, with columns of every type."""
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from hypothesis import HealthCheck, given, settings
@@ -60,7 +60,7 @@ class Fold:
         cells = [[*(self._kept(row, name) for name, _ in kinds), str(is_deletion(row))] for row in rows]
         return self._judge.rows(literals([*kinds, ("_deleted", "BOOL")], cells))
 
-    def _kept(self, row: Row, name: str) -> str:
+    def _kept(self, row: Mapping[str, Any], name: str) -> str:
         kept = name == "id" or not is_deletion(row)
         return literal(source_row(row)[name] if kept else None, self.types[name])
 

@@ -1,7 +1,7 @@
 """Generated logs of several versions: any permutation, repetition, split into batches and replay gives the oracle's base.
 
-Many logs are run at once, told apart by a column of the key, since a run of Spark takes seconds and a log none. Each run of the
-tests draws other logs, and other columns of those of every type (`seeding.py`).
+Many logs are run at once, told apart by a column of the key, since a run of Spark takes seconds and a log none. Each run
+of the tests draws other logs, and other columns of those of every type (`seeding.py`).
 """
 
 from __future__ import annotations
