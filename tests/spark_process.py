@@ -16,6 +16,8 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 _SETTINGS = "--master local[2] --driver-memory 1g --conf spark.ui.enabled=false --conf spark.sql.shuffle.partitions=2"
 _SECONDS = 300
+KILLS = int(os.environ.get("TEST_KILLS", "1"))
+"""Rounds of kills in a test: each run of the job takes ten seconds or more."""
 
 
 @dataclass
