@@ -46,6 +46,12 @@ class BigQueryJobs(BigQueryWarehouse):
     def fetch(self, sql: str) -> list[dict[str, Any]]:
         return [dict(row.items()) for row in self._run(sql).result()]
 
+    def check_query(self, sql: str) -> None:
+        """A dry run: it costs nothing. Raises Rejected where BigQuery refuses the query."""
+        config = bigquery.QueryJobConfig(dry_run=True, use_query_cache=False)
+        with translated(f"a query on {self.project}", not_found=NothingFound):
+            self._call(self._client.query, sql, job_config=config)
+
     def execute(self, sql: str) -> Written:
         return written(self._run(sql))
 

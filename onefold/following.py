@@ -9,7 +9,7 @@ from onefold.base import add_statement, create_statement
 from onefold.errors import SchemaConflict, TryAgain
 from onefold.merges import LOG_COLUMNS, append_statement
 from onefold.names import TableId
-from onefold.pending import MAX_QUERY, changes_query
+from onefold.pending import MAX_QUERY, changes_query, in_statements
 from onefold.planning import BroughtUp, Plan, log, plan_merge
 from onefold.retyping import convert_statement, lost_rows_query, rebuild_statement
 from onefold.settings import Settings
@@ -30,6 +30,8 @@ def prepare(
     """
     plan = plan_merge(warehouse, table, settings, keys)
     keys = plan.base.keys
+    if plan.stored is None:
+        _check_changes(warehouse, plan)
     warehouse.create_table(plan.base.log, LOG_COLUMNS)
     plan = plan_merge(warehouse, table, settings, keys) if plan.state.now is None else plan
     if done := bring_up(warehouse, plan, rebuild):
@@ -37,6 +39,12 @@ def prepare(
     if plan.stored is None:
         raise TryAgain(f"{plan.base.id} was dropped just now")
     return plan
+
+
+def _check_changes(warehouse: BaseWarehouse, plan: Plan) -> None:
+    """Refuse changes that the warehouse cannot read before there is a base, which a failed merge would leave empty."""
+    for group in in_statements(plan.changes, plan.base, plan.rules):
+        warehouse.check_query(changes_query(group, plan.base, plan.rules))
 
 
 def first_statements(plan: Plan, rebuild: bool) -> list[str]:

@@ -23,6 +23,9 @@ _LONGEST = 80
 _EXACT = 15
 """Significant digits that every FLOAT64 keeps; BigQuery writes no more where they are enough."""
 
+_LEAST_POINT = -4
+"""Where the point of a number in JSON may be before its digits; further left it has an exponent."""
+
 _WIDE = 2**53
 """A FLOAT64 holds every integer up to here."""
 
@@ -220,8 +223,7 @@ def json_text(value: Any) -> str:
         case bool():
             return str(value).lower()
         case float() if math.isfinite(value):
-            text = _shortest_text(value)
-            return f"{text}.0" if text.lstrip("-").isdigit() else text
+            return _json_float(value)
         case int() | Decimal():
             return _shortest_text(float(value)) if _fits_float(value) else _quoted(text_of(value) or "")
         case float():
@@ -231,6 +233,24 @@ def json_text(value: Any) -> str:
         case bytes():
             return _quoted(base64.b64encode(value).decode())
     return _quoted(text_of(value) or "")
+
+
+def _json_float(value: float) -> str:
+    """The fewest digits that read back as the value; with an exponent from 10^15 on and below 10^-4."""
+    sign, digits, exponent = Decimal(repr(value)).normalize().as_tuple()
+    point = len(digits) + int(exponent)
+    text = "".join(map(str, digits))
+    if value == 0:
+        return "0.0"  # TO_JSON drops the sign of zero
+    if len(digits) <= point <= _EXACT:
+        shown = f"{text.ljust(point, '0')}.0"
+    elif 0 < point <= _EXACT:
+        shown = f"{text[:point]}.{text[point:]}"
+    elif _LEAST_POINT < point <= 0:
+        shown = f"0.{'0' * -point}{text}"
+    else:
+        shown = f"{text[0]}{'.' if text[1:] else ''}{text[1:]}e{point - 1:+03d}"
+    return f"-{shown}" if sign else shown
 
 
 def _fits_float(value: int | Decimal) -> bool:

@@ -117,6 +117,9 @@ class BaseWarehouse(Warehouse, Protocol):
     def add_columns(self, id_: TableId, columns: Sequence[Column]) -> None:
         """New columns, NULL in every row; those that are there already stay as they are."""
 
+    def check_query(self, sql: str) -> None:
+        """Raises Rejected where the warehouse cannot run a query, NothingFound where a table is not there; runs nothing."""
+
     def fetch(self, sql: str) -> list[dict[str, Any]]:
         """The rows of a query, which may take long."""
 

@@ -39,6 +39,8 @@ _STAMPS = (
 )  # fmt: skip
 _INTERVALS = ("0-0 0 0:0:0", "1-2 3 4:5:6.000007", "-1-2 -3 -4:5:6", "10000-0 0 0:0:0", "0-0 30 0:0:0", "0-0 0 0:0:0.5")
 
+_NESTED = '{"b": [1.0], "a": 1}'
+
 Landed = Sequence[tuple[Any, str]]
 """Of each row the value as `tabledata.insertAll` takes it, and the literal."""
 
@@ -77,9 +79,9 @@ VALUES: Mapping[str, Landed] = {
     ],
     "STRUCT<n BIGNUMERIC, f FLOAT64, t TIMESTAMP, d DATETIME, j JSON, l ARRAY<FLOAT64>>": [
         (
-            {"n": _BIG[6], "f": "nan", "t": f"{_STAMPS[3]}+00:00", "d": _STAMPS[0], "j": '{"b": [1.0], "a": 1}', "l": ["-0.0", "1e16"]},
+            {"n": _BIG[6], "f": "nan", "t": f"{_STAMPS[3]}+00:00", "d": _STAMPS[0], "j": _NESTED, "l": ["-0.0", "1e16"]},
             f"STRUCT(BIGNUMERIC '{_BIG[6]}', CAST('nan' AS FLOAT64), TIMESTAMP '{_STAMPS[3]}+00', DATETIME '{_STAMPS[0]}', "
-            "JSON '{\"b\": [1.0], \"a\": 1}', [-0.0, 1e16])",
+            f"JSON '{_NESTED}', [-0.0, 1e16])",
         ),
         (
             {"n": None, "f": None, "t": None, "d": None, "j": None, "l": []},
@@ -98,7 +100,6 @@ VALUES: Mapping[str, Landed] = {
         ([], "[]"),
     ],
 }  # fmt: skip
-"""NULL is added to each type."""
 
 
 class BothEngines:
@@ -120,7 +121,8 @@ class BothEngines:
         return self._dataset.quoted(self._landed[type_])
 
     def values(self, type_: str) -> Landed:
-        return [*VALUES[type_], (None, "NULL")]
+        """What landed: NULL, too, but for an array, which is empty where nothing landed."""
+        return VALUES[type_] if type_.startswith("ARRAY") else [*VALUES[type_], (None, "NULL")]
 
     def emulated(self, type_: str, expression: str) -> list[tuple[Any, ...]]:
         """The expression over `t.v`, for each value."""
@@ -129,9 +131,12 @@ class BothEngines:
     def judged(self, type_: str, expression: str) -> list[tuple[Any, ...]]:
         """The same by the evaluator."""
         rows = "\nUNION ALL ".join(
-            f"SELECT {number} AS n, CAST({literal} AS {type_}) AS v" for number, (_, literal) in enumerate(self.values(type_))
+            f"SELECT {number} AS n, CAST({literal} AS {type_}) AS v"
+            for number, (_, literal) in enumerate(self.values(type_))
         )
         found = self._judge.rows(
-            f"SELECT t.n, {expression} AS x FROM {quote('p.d.t')} AS t", {"p.d.t": [("n", "INT64"), ("v", type_)]}, {"p.d.t": rows}
+            f"SELECT t.n, {expression} AS x FROM {quote('p.d.t')} AS t",
+            {"p.d.t": [("n", "INT64"), ("v", type_)]},
+            {"p.d.t": rows},
         )
         return [row[1:] for row in sorted(found, key=lambda row: int(row[0]))]

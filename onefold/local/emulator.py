@@ -15,7 +15,7 @@ from google.cloud import bigquery
 from google.cloud.bigquery.retry import DEFAULT_RETRY
 
 from onefold.base import absent_columns
-from onefold.bigquery import versions_from_rows
+from onefold.bigquery import message_of, versions_from_rows
 from onefold.bigquery_jobs import BigQueryJobs, columns_of, rest_field
 from onefold.bigquery_schema import type_string
 from onefold.errors import InvalidRecord, Rejected
@@ -29,6 +29,7 @@ DEFAULT_PROJECT = "local"
 _TIMEOUT = 30.0
 # The client would retry for ten minutes by itself.
 _RETRY = DEFAULT_RETRY.with_timeout(_TIMEOUT)
+_REMEDY = "set another type for the column under `types` of its table in onefold.yaml, or use BigQuery itself"
 
 
 def emulator_client(project: str | None) -> bigquery.Client:
@@ -49,9 +50,9 @@ def emulator_client(project: str | None) -> bigquery.Client:
 class EmulatedWarehouse(BigQueryJobs):
     """`tables.get` of the emulator tells neither a view's query nor its columns.
 
-    So both are kept a second time as the view's friendly name, which it does tell. The columns are asked for right after
-    the write: once a table that the view reads was dropped, the view cannot be asked any more. The emulator answers a
-    failed `jobs.query` as if it had given no rows, so a query runs as a job here. A column that is added by a statement can
+    So both are kept a second time as the view's friendly name, which it does tell. The columns are asked for right before
+    the write: once a table that the view reads was dropped, the view cannot be asked any more, and a query that the
+    emulator cannot run is refused before anything is written. A column that is added by a statement can
     be queried, but `tables.get` does not tell of it; one that is added by `tables.update` is told, but cannot be queried.
     INFORMATION_SCHEMA is written out into the query's text, which takes seconds to parse where tables are many: so they are
     asked one by one, and count as the one call that BigQuery needs.
@@ -71,15 +72,21 @@ class EmulatedWarehouse(BigQueryJobs):
         self._client.update_table(table, ["schema"])
 
     def create_view(self, id_: TableId, draft: ViewDraft) -> None:
+        columns = self._readable_columns(str(id_), draft.query)
         super().create_view(id_, draft)
-        self._keep(id_, draft)
+        self._keep(id_, draft, columns)
 
     def update_view(self, stored: StoredView, draft: ViewDraft) -> None:
+        columns = self._readable_columns(str(stored.id), draft.query)
         super().update_view(stored, draft)
-        self._keep(stored.id, draft)
+        self._keep(stored.id, draft, columns)
 
-    def _keep(self, id_: TableId, draft: ViewDraft) -> None:
-        columns = [(column.name, str(column.type)) for column in self._columns(id_)]
+    def check_query(self, sql: str) -> None:
+        """Raise Rejected where the emulator cannot run a query: its dry run does not ask DuckDB."""
+        self._readable_columns(f"a query on {self.project}", sql)
+
+    def _keep(self, id_: TableId, draft: ViewDraft, found: Sequence[Column]) -> None:
+        columns = [(column.name, str(column.type)) for column in found]
         table = bigquery.Table(str(id_))
         table.friendly_name = json.dumps({"query": draft.query, "columns": columns})
         self._client.update_table(table, ["friendly_name"])
@@ -95,12 +102,29 @@ class EmulatedWarehouse(BigQueryJobs):
     def _columns(self, id_: TableId) -> tuple[Column, ...]:
         """The columns of a view; none where a table that it reads was dropped, since then it cannot be asked."""
         try:
-            schema = self._client.query(f"SELECT * FROM {id_.quoted} LIMIT 0").result().schema
+            return self._columns_of(f"SELECT * FROM {id_.quoted}")
         except (api.NotFound, api.BadRequest):
             return ()
+
+    def _readable_columns(self, what: str, query: str) -> tuple[Column, ...]:
+        """Return the columns of a query that is about to be written; none where a table that it reads was dropped.
+
+        Raises:
+            Rejected: the emulator cannot run it, so nothing may be written that depends on it.
+        """
+        try:
+            return self._columns_of(f"SELECT * FROM (\n{query}\n)")
+        except api.NotFound:
+            return ()
+        except api.BadRequest as error:
+            raise Rejected(f"{what}: the embedded BigQuery cannot run its SQL ({message_of(error)}): {_REMEDY}") from error
+
+    def _columns_of(self, query: str) -> tuple[Column, ...]:
+        schema = self._client.query(f"{query} LIMIT 0").result().schema
         return tuple(Column(field.name, parse_type(type_string(field))) for field in schema)
 
     def _query(self, sql: str) -> Iterator[dict[str, Any]]:
+        """As a job: `jobs.query` of an emulator that this project did not start gives no rows where it fails."""
         self._calls.count += 1
         return (dict(row.items()) for row in self._client.query(sql).result())
 

@@ -13,7 +13,7 @@ FIELD = "__bignumeric"
 STORED = f'STRUCT("{FIELD}" VARCHAR)'
 """The type in DuckDB, as `CREATE TABLE` takes it."""
 
-_SCALE = 38
+SCALE = 38
 # BigQuery stores 256 bits: "Decimal types", https://cloud.google.com/bigquery/docs/reference/standard-sql/data-types
 _LEAST, _GREATEST = -(2**255), 2**255 - 1
 _OFFSET = 10**77
@@ -35,9 +35,9 @@ def encode(text: str) -> str:
         number = Decimal(text.strip())
     except InvalidOperation:
         number = Decimal("NaN")
-    if not number.is_finite() or number.adjusted() > _SCALE + 1:
+    if not number.is_finite() or number.adjusted() > SCALE + 1:
         raise ValueError(f"expected a BIGNUMERIC, got {text!r}")
-    scaled = int(number.scaleb(_SCALE, _EXACT).to_integral_value(context=_EXACT))
+    scaled = int(number.scaleb(SCALE, _EXACT).to_integral_value(context=_EXACT))
     if not _LEAST <= scaled <= _GREATEST:
         raise ValueError(f"expected a BIGNUMERIC, got {text!r}, which is out of its range")
     return f"{scaled + _OFFSET:0{_LENGTH}d}"
@@ -46,6 +46,6 @@ def encode(text: str) -> str:
 def decode(stored: str) -> str:
     """The number's text as BigQuery writes it: no exponent, no trailing zeros."""
     scaled = int(stored) - _OFFSET
-    whole, fraction = divmod(abs(scaled), 10**_SCALE)
-    digits = f"{fraction:0{_SCALE}d}".rstrip("0")
+    whole, fraction = divmod(abs(scaled), 10**SCALE)
+    digits = f"{fraction:0{SCALE}d}".rstrip("0")
     return f"{'-' if scaled < 0 else ''}{whole}{'.' if digits else ''}{digits}"

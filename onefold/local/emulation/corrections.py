@@ -51,7 +51,9 @@ def _correct_types() -> None:
     type_map._BQ_TO_DUCKDB["BIGNUMERIC"] = STORED
     _replace(type_map.bq_schema_to_duckdb_columns, wire.stored_columns)
     _replace(ddl_sync._introspect_schema, wire.introspected_schema)
-    _replace(executor._arrow_field_to_schema_entry, functools.partial(wire.schema_entry, executor._arrow_field_to_schema_entry))
+    _replace(
+        executor._arrow_field_to_schema_entry, functools.partial(wire.schema_entry, executor._arrow_field_to_schema_entry)
+    )
     _replace(arrow_bridge._format_bq_value, functools.partial(wire.written_value, arrow_bridge._format_bq_value))
     _replace(arrow_bridge._coerce_to_arrow_value, functools.partial(wire.read_value, arrow_bridge._coerce_to_arrow_value))
     _replace(tabledata._bq_type_to_arrow, functools.partial(wire.arrow_type, tabledata._bq_type_to_arrow))
@@ -63,7 +65,7 @@ def _correct_types() -> None:
             return "DECIMAL(38, 9)"
         return STORED if type_.this == exp.DataType.Type.BIGDECIMAL else written(self, type_)
 
-    DuckDBGenerator.datatype_sql = datatype_sql  # type: ignore[method-assign]
+    DuckDBGenerator.datatype_sql = datatype_sql  # type: ignore[method-assign, assignment]
 
 
 def _correct_functions() -> None:
@@ -82,17 +84,20 @@ def _correct_functions() -> None:
 
 
 def _correct_translation() -> None:
-    """Casts and JSON functions become functions of ours before any other rewriting."""
-    from bqemulator.sql.translator import SQLTranslator
+    """Casts and JSON functions become functions of ours, as soon as views are put into the statement.
+
+    Later there are VALUES of INFORMATION_SCHEMA in it, which are no BigQuery SQL any more.
+    """
+    from bqemulator.sql.rewriter import row_access_filter
 
     from onefold.local.emulation.rewriting import rewrite
 
-    translate = SQLTranslator.translate
+    with_views = row_access_filter.rewrite_for_row_access
 
-    def translated(self: SQLTranslator, bq_sql: str, **options: Any) -> Any:
-        return translate(self, rewrite(bq_sql), **options)
+    def rewritten(bq_sql: str, **options: Any) -> str:
+        return rewrite(with_views(bq_sql, **options))
 
-    SQLTranslator.translate = translated  # type: ignore[method-assign]
+    _replace(with_views, rewritten)
 
 
 def _correct_views() -> None:
@@ -116,11 +121,13 @@ def _correct_views() -> None:
 
 
 def _correct_answers() -> None:
-    """A failed `jobs.query` is an error of the request, not an answer without rows."""
+    """A failed `jobs.query` is an error of the request, not an answer without rows. Errors of ours keep their words."""
     from bqemulator.api.routes import jobs
+    from bqemulator.jobs import error_mapper
 
-    from onefold.local.emulation.wire import failed
+    from onefold.local.emulation.wire import failed, named_error
 
+    _replace(error_mapper.translate_runtime_error, functools.partial(named_error, error_mapper.translate_runtime_error))
     answer = jobs.query
 
     async def query(project_id: str, request: Any, ctx: Any, caller: Any) -> dict[str, Any]:

@@ -33,7 +33,6 @@ _SCALARS = {
     "GEOMETRY": "GEOGRAPHY",
     '"NULL"': "INT64",  # as BigQuery takes a NULL of no type
 }
-_TOKEN = re.compile(r'"(?:[^"]|"")*"|[A-Za-z_][A-Za-z0-9_]*|\d+|\[\]|[(),]| ')
 _RANGE_FIELDS = ("start", "end")
 
 
@@ -60,9 +59,9 @@ class _Reader:
 
     def type(self) -> Type:
         found: Type = self._struct() if self._rest.startswith("STRUCT(") else self._scalar()
-        while self._rest.startswith("[]"):
+        if self._rest.startswith("[]") and not isinstance(found, Array):
             self._rest = self._rest[2:]
-            found = Array(found)
+            return Array(found)
         return found
 
     def expect_end(self) -> None:
@@ -71,7 +70,7 @@ class _Reader:
 
     def _struct(self) -> Type:
         self._rest = self._rest.removeprefix("STRUCT(")
-        fields = []
+        fields: list[Field] = []
         while not fields or self._rest.startswith(", "):
             self._rest = self._rest.removeprefix(", ")
             name = self._identifier()

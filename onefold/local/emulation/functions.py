@@ -7,8 +7,8 @@ import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from onefold.local.emulation.bignumeric import FIELD, STORED, decode, encode
-from onefold.local.emulation.texts import cast_text, to_json, to_json_string, zoned_text
+from onefold.local.emulation.bignumeric import FIELD, SCALE, STORED, decode, encode
+from onefold.local.emulation.texts import cast_text, checked_text, exact_text, to_json, to_json_string, zoned_text
 
 if TYPE_CHECKING:
     import duckdb
@@ -28,9 +28,20 @@ _MACROS = (
     "onefold_json(a, wide) AS CAST(onefold_to_json(CAST(to_json(a) AS VARCHAR), typeof(a), wide) AS JSON)",
     "onefold_json_string(a) AS onefold_to_json_string(CAST(to_json(a) AS VARCHAR), typeof(a))",
     "onefold_bytes(a BLOB) AS a, (a) AS encode(CAST(a AS VARCHAR))",
-    f"onefold_bignumeric(a {STORED}) AS CAST(a AS {STORED}), (a) AS onefold_to_bignumeric(CAST(a AS VARCHAR))",
-    f"onefold_safe_bignumeric(a {STORED}) AS CAST(a AS {STORED}), (a) AS onefold_try_bignumeric(CAST(a AS VARCHAR))",
-    f'onefold_plain(a {STORED}) AS onefold_from_bignumeric(CAST(a AS {STORED})."{FIELD}"), (a) AS a',
+    f"onefold_bignumeric(a {STORED}) AS CAST(a AS {STORED}), (a) AS onefold_to_bignumeric(CAST(a AS VARCHAR), typeof(a))",
+    f"onefold_safe_bignumeric(a {STORED}) AS CAST(a AS {STORED}), "
+    "(a) AS onefold_try_bignumeric(CAST(a AS VARCHAR), typeof(a))",
+    *(
+        f'onefold_{safe}read(a {STORED}, target) AS onefold_from_bignumeric(CAST(a AS {STORED})."{FIELD}"), '
+        f"(a VARCHAR, target) AS onefold_{safe}checked_text(a, target), (a, target) AS a"
+        for safe in ("", "safe_")
+    ),
+    *(
+        f'onefold_{safe}number(a {STORED}) AS onefold_from_bignumeric(CAST(a AS {STORED})."{FIELD}"), '
+        f"(a) AS CASE WHEN typeof(a) = 'DOUBLE' THEN onefold_{safe}exact_text(CAST(a AS VARCHAR), typeof(a), 9) "
+        "ELSE CAST(a AS VARCHAR) END"
+        for safe in ("", "safe_")
+    ),
 )
 
 
@@ -43,17 +54,21 @@ def register(connection: duckdb.DuckDBPyConnection) -> None:
         ("onefold_zoned_text", zoned_text, [text, text], text),
         ("onefold_to_json", to_json, [text, text, "BOOLEAN"], text),
         ("onefold_to_json_string", to_json_string, [text, text], text),
-        ("onefold_to_bignumeric", _stored, [text], STORED),
-        ("onefold_try_bignumeric", _safe(_stored), [text], STORED),
+        ("onefold_checked_text", checked_text, [text, text], text),
+        ("onefold_safe_checked_text", _safe(checked_text), [text, text], text),
+        ("onefold_exact_text", exact_text, [text, text, "BIGINT"], text),
+        ("onefold_safe_exact_text", _safe(exact_text), [text, text, "BIGINT"], text),
+        ("onefold_to_bignumeric", _stored, [text, text], STORED),
+        ("onefold_try_bignumeric", _safe(_stored), [text, text], STORED),
         ("onefold_from_bignumeric", decode, [text], text),
     ):
-        connection.create_function(name, _null_for_null(function), takes, gives, null_handling="special")  # type: ignore[arg-type]
+        connection.create_function(name, _null_for_null(function), takes, gives, null_handling="special")  # type: ignore[call-overload]
     for macro in _MACROS:
         connection.execute(f"CREATE OR REPLACE MACRO {macro}")
 
 
-def _stored(text: str) -> dict[str, str]:
-    return {FIELD: encode(text)}
+def _stored(text: str, type_name: str) -> dict[str, str]:
+    return {FIELD: encode(exact_text(text, type_name, SCALE))}
 
 
 def _safe(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -77,4 +92,3 @@ def _null_for_null(function: Callable[..., Any]) -> Callable[..., Any]:
         return None if arguments[0] is None and not writes_null else function(*arguments)
 
     return answer
-

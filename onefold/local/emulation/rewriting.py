@@ -6,8 +6,17 @@ import sqlglot
 from sqlglot import exp
 
 _Type = exp.DataType.Type
-# A BIGNUMERIC that is cast to one of these is read as its text first.
-_FROM_TEXT = frozenset({_Type.BIGINT, _Type.DOUBLE, _Type.DECIMAL, _Type.BOOLEAN})
+# Casts to these stay casts, of a text that is checked or made first where the value is text or a BIGNUMERIC.
+_READ = {
+    _Type.BIGINT: "INT64",
+    _Type.DOUBLE: "FLOAT64",
+    _Type.BOOLEAN: "BOOL",
+    _Type.DATE: "DATE",
+    _Type.TIME: "TIME",
+    _Type.DATETIME: "DATETIME",
+    _Type.TIMESTAMP: "DATETIME",
+    _Type.TIMESTAMPTZ: "TIMESTAMP",
+}
 _FUNCTIONS = {
     _Type.TEXT: ("onefold_text", "onefold_safe_text"),
     _Type.BINARY: ("onefold_bytes", "onefold_bytes"),
@@ -35,11 +44,11 @@ def _corrected(node: exp.Expression) -> exp.Expression:
     if isinstance(node, exp.Cast) and not node.args.get("format"):
         return _cast(node)
     if isinstance(node, exp.ParseBignumeric):
-        return exp.func("onefold_bignumeric", node.this)
+        return _call("onefold_bignumeric", node.this)
     if isinstance(node, exp.JSONFormat):
         return _json(node)
     if isinstance(node, exp.String):
-        return exp.func("onefold_string", node.this, node.args.get("zone") or _UTC)
+        return _call("onefold_string", node.this, node.args.get("zone") or _UTC)
     return node
 
 
@@ -47,24 +56,26 @@ def _cast(node: exp.Cast) -> exp.Expression:
     target = node.to.this
     if target in _FUNCTIONS and not node.to.expressions:
         function = _FUNCTIONS[target][isinstance(node, exp.TryCast)]
-        return exp.func(function, node.this)
-    plain = isinstance(node.this, exp.Literal | exp.Null | exp.Neg) or _is_call_of(node.this, "onefold_plain")
-    if target in _FROM_TEXT and not plain:
-        return type(node)(this=exp.func("onefold_plain", node.this), to=node.to, **_safe(node))
-    return node
-
-
-def _safe(node: exp.Cast) -> dict[str, bool]:
-    return {"safe": True} if isinstance(node, exp.TryCast) else {}
+        return _call(function, node.this)
+    safe = "safe_" if isinstance(node, exp.TryCast) else ""
+    if isinstance(node.this, exp.Literal | exp.Null | exp.Neg):
+        return node
+    if target in _READ:
+        read = _call(f"onefold_{safe}read", node.this, exp.Literal.string(_READ[target]))
+    elif target == _Type.DECIMAL:
+        read = _call(f"onefold_{safe}number", node.this)
+    else:
+        return node
+    return type(node)(**{**node.args, "this": read})
 
 
 def _json(node: exp.JSONFormat) -> exp.Expression:
     if not node.args.get("to_json"):
-        return exp.func("onefold_json_string", node.this)
+        return _call("onefold_json_string", node.this)
     option = node.args.get("options")
     wide = isinstance(option, exp.Kwarg) and option.expression == exp.true()
-    return exp.func("onefold_json", node.this, exp.true() if wide else exp.false())
+    return _call("onefold_json", node.this, exp.true() if wide else exp.false())
 
 
-def _is_call_of(node: exp.Expression, name: str) -> bool:
-    return isinstance(node, exp.Anonymous) and node.name == name
+def _call(function: str, *arguments: exp.Expression) -> exp.Expression:
+    return exp.Anonymous(this=function, expressions=list(arguments))

@@ -9,9 +9,11 @@ from __future__ import annotations
 import binascii
 import datetime
 import json
+import math
 import re
 from collections.abc import Callable, Iterable, Mapping
-from decimal import Decimal
+from dataclasses import dataclass
+from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -22,6 +24,20 @@ from onefold.values import json_text, text_of
 
 _ESCAPED_BYTE = re.compile(rb"\\x([0-9A-Fa-f]{2})")
 _WIDE = 2**53
+"""A FLOAT64 holds every integer up to here."""
+_FLOATS = ("DOUBLE", "FLOAT")
+# More digits than any FLOAT64 has.
+_EXACT = Context(prec=1200, rounding=ROUND_HALF_UP)
+_DATE = r"\d{1,4}-\d{1,2}-\d{1,2}"
+_CLOCK = r"\d{1,2}:\d{1,2}:\d{1,2}(\.\d{0,9})?"
+_FORMS = {
+    "BOOL": re.compile("true|false", re.IGNORECASE),
+    "INT64": re.compile(r"[+-]?(\d+|0x[0-9a-f]+)", re.IGNORECASE),
+    "DATE": re.compile(_DATE),
+    "TIME": re.compile(_CLOCK),
+    "DATETIME": re.compile(f"{_DATE}([ T]{_CLOCK})?", re.IGNORECASE),
+    "TIMESTAMP": re.compile(f"{_DATE}([ T]{_CLOCK})? ?(Z|[+-]\\d{{1,2}}(:\\d{{2}})?|[A-Za-z][A-Za-z_/]+)?", re.IGNORECASE),
+}
 # "1 year 2 months 3 days -04:05:06.7", any part of it; years and months have one sign, days and times each their own.
 _INTERVAL = re.compile(
     r"(?:(?P<years>-?\d+) years?)? ?(?:(?P<months>-?\d+) months?)? ?(?:(?P<days>-?\d+) days?)? ?"
@@ -48,6 +64,39 @@ def cast_text(text: str, type_name: str) -> str:
     return text_of(value) or ""
 
 
+def exact_text(text: str, type_name: str, digits: int) -> str:
+    """The text of a number, a FLOAT64 with all digits of its value, rounded half away from zero.
+
+    Args:
+        text, type_name: the number and its type as DuckDB writes them.
+        digits: how many are kept after the point.
+
+    Raises:
+        ValueError: the FLOAT64 is not finite.
+    """
+    if type_name not in _FLOATS:
+        return text
+    number = Decimal(float(text))
+    if not number.is_finite():
+        raise ValueError(f"expected a finite number, got {text}")
+    return f"{number.quantize(Decimal(1).scaleb(-digits), context=_EXACT):f}"
+
+
+def checked_text(text: str, target: str) -> str:
+    """Text that is cast to another type, where BigQuery takes it; DuckDB takes more, such as `infinity` for a DATE.
+
+    Args:
+        target: the type in BigQuery's words.
+
+    Raises:
+        ValueError: it is no text of this type.
+    """
+    form = _FORMS.get(target)
+    if form and not form.fullmatch(text.strip()):
+        raise ValueError(f"expected a {target}, got {text!r}")
+    return text
+
+
 def zoned_text(text: str, zone: str) -> str:
     """STRING(timestamp, zone): the local time with its offset, `+05:30`, or `+00` where there are no minutes."""
     local = datetime.datetime.fromisoformat(text).astimezone(ZoneInfo(zone))
@@ -64,36 +113,76 @@ def to_json(text: str | None, type_name: str, wide_as_text: bool) -> str:
         type_name: its type, as DuckDB's `typeof` writes it.
         wide_as_text: stringify_wide_numbers.
     """
-    return _json(json.loads(text, parse_float=_as_is) if text else None, read_type(type_name), wide_as_text, ordered=True)
+    return _Writer(_wide_number if wide_as_text else _rounded_number, ordered=True).write(_read(text), read_type(type_name))
 
 
 def to_json_string(text: str | None, type_name: str) -> str:
-    """TO_JSON_STRING(x): names of fields in the order of the type; numbers that a FLOAT64 would round are text."""
-    return _json(json.loads(text, parse_float=_as_is) if text else None, read_type(type_name), wide_as_text=True, ordered=False)
+    """TO_JSON_STRING(x): names of fields in the order of the type."""
+    return _Writer(_exact_number, ordered=False).write(_read(text), read_type(type_name))
 
 
 class _Number(str):
     """A number's digits as DuckDB wrote them."""
 
 
-def _as_is(digits: str) -> str:
-    return _Number(digits)
+def _read(text: str | None) -> Any:
+    return json.loads(text, parse_float=_Number) if text else None
 
 
-def _json(value: Any, type_: Type, wide_as_text: bool, ordered: bool) -> str:
-    if isinstance(type_, Array):
-        return f"[{','.join(_json(item, type_.element, wide_as_text, ordered) for item in value or ())}]"
-    if value is None:
-        return "null"
-    if isinstance(type_, Struct):
-        names = sorted(type_.fields, key=lambda field: field.name) if ordered else type_.fields
-        return _object((field.name, _json(value[field.name], field.type, wide_as_text, ordered)) for field in names)
-    if type_ == Scalar("JSON"):
-        return json_value(value)
-    read = _value(value, type_)
-    if not wide_as_text and isinstance(read, int | Decimal) and not isinstance(read, bool):
-        return text_of(read) or ""
-    return json_text(read)
+@dataclass(frozen=True)
+class _Writer:
+    """JSON of a value.
+
+    number: how an INT64, NUMERIC, BIGNUMERIC or FLOAT64 is written.
+    ordered: whether the fields of a STRUCT come in the order of their names.
+    """
+
+    number: Callable[[int | Decimal | float], str]
+    ordered: bool
+
+    def write(self, value: Any, type_: Type) -> str:
+        if isinstance(type_, Array):
+            return f"[{','.join(self.write(item, type_.element) for item in value or ())}]"
+        if value is None:
+            return "null"
+        if isinstance(type_, Struct):
+            fields = sorted(type_.fields, key=lambda field: field.name) if self.ordered else type_.fields
+            return _object((field.name, self.write(value[field.name], field.type)) for field in fields)
+        if isinstance(type_, Range):
+            # Its fields come in the order of their names, too, where that counts.
+            sides = ("end", "start") if self.ordered else ("start", "end")
+            return _object((side, self.write(value[side], type_.element)) for side in sides)
+        return self._scalar(value, type_)
+
+    def _scalar(self, value: Any, type_: Type) -> str:
+        if type_ == Scalar("JSON"):
+            return json_value(value)
+        if type_ == Scalar("INTERVAL"):
+            return json_text(_duration(value))
+        read = _value(value, type_)
+        if isinstance(read, int | Decimal | float) and not isinstance(read, bool):
+            return self.number(read)
+        return json_text(read)
+
+
+def _wide_number(number: int | Decimal | float) -> str:
+    return json_text(number)
+
+
+def _rounded_number(number: int | Decimal | float) -> str:
+    """A number of JSON is an integer of 64 bits or a FLOAT64."""
+    if isinstance(number, float):
+        return json_text(number)
+    whole = int(number)
+    return str(whole) if number == whole and -(2**63) <= whole < 2**64 else json_text(float(number))
+
+
+def _exact_number(number: int | Decimal | float) -> str:
+    """What a FLOAT64 might round is text, and so is every NUMERIC with a fraction."""
+    if isinstance(number, float):
+        return (text_of(number) or "") if math.isfinite(number) else json_text(number)
+    whole = int(number)
+    return str(whole) if number == whole and abs(whole) <= _WIDE else json_text(text_of(number))
 
 
 def json_value(value: Any) -> str:
@@ -138,17 +227,48 @@ def _range_text(found: Mapping[str, str | None], element: Scalar) -> str:
     return f"[{', '.join(side or '' for side in sides)})"
 
 
-def _interval_text(text: str) -> str:
+@dataclass(frozen=True)
+class _Interval:
+    """Years and months have one sign, days have one, and the time of day has one."""
+
+    years: int
+    months: int
+    days: int
+    sign: str
+    clock: tuple[int, int, int]
+    fraction: str
+
+
+def _read_interval(text: str) -> _Interval:
     match = _INTERVAL.fullmatch(text)
     if match is None:
         raise ValueError(f"expected an INTERVAL, got {text!r}")
-    years, months, days = (int(match[name] or 0) for name in ("years", "months", "days"))
-    sign = "-" if years < 0 or months < 0 else ""
-    clock = ":".join(str(int(match[name] or 0)) for name in ("hours", "minutes", "seconds"))
+    years, months, days, *clock = (
+        int(match[name] or 0) for name in ("years", "months", "days", "hours", "minutes", "seconds")
+    )
     fraction = (match["fraction"] or "").rstrip("0")
-    if fraction:
-        clock += "." + fraction.ljust(3 if len(fraction) <= 3 else 6, "0")  # noqa: PLR2004 - groups of three digits
-    return f"{sign}{abs(years)}-{abs(months)} {days} {match['sign'] or ''}{clock}"
+    hours, minutes, seconds = clock
+    return _Interval(years, months, days, match["sign"] or "", (hours, minutes, seconds), fraction)
+
+
+def _interval_text(text: str) -> str:
+    """`Y-M D H:M:S`, with groups of three digits of a second."""
+    found = _read_interval(text)
+    sign = "-" if found.years < 0 or found.months < 0 else ""
+    fraction = f".{found.fraction.ljust(-(-len(found.fraction) // 3) * 3, '0')}" if found.fraction else ""
+    clock = ":".join(map(str, found.clock))
+    return f"{sign}{abs(found.years)}-{abs(found.months)} {found.days} {found.sign}{clock}{fraction}"
+
+
+def _duration(text: str) -> str:
+    """As ISO 8601 has it, `P1Y2M3DT4H5M6.5S`, which is how JSON has an INTERVAL."""
+    found = _read_interval(text)
+    dates = ((found.years, "Y"), (found.months, "M"), (found.days, "D"))
+    hours, minutes, seconds = found.clock
+    times = [(str(hours), "H"), (str(minutes), "M"), (f"{seconds}{'.' if found.fraction else ''}{found.fraction}", "S")]
+    date = "".join(f"{number}{unit}" for number, unit in dates if number)
+    time = "".join(f"{found.sign}{number}{unit}" for number, unit in times if number != "0")
+    return f"P{date}{'T' if time else ''}{time}" if date or time else "P0Y"
 
 
 _READERS: dict[str, Callable[[Any], Any]] = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,11 @@ if TYPE_CHECKING:
 _BIGNUMERIC = pa.struct([pa.field(FIELD, pa.string())])
 _RANGE_FIELDS = ["start", "end"]
 _WIRE_NAMES = {"INT64": "INTEGER", "FLOAT64": "FLOAT", "BOOL": "BOOLEAN"}
+_NO_ARITHMETIC = (
+    "the embedded BigQuery cannot compute with BIGNUMERIC, nor compare it with another type or take another type for it: "
+    "CAST both sides to BIGNUMERIC to compare them, or to FLOAT64 to compute"
+)
+_OWN_ERROR = re.compile(r"while executing the UDF: ValueError: (.*)")
 _TYPE_OF_COLUMN = b"bqemu.duckdb_type"
 
 
@@ -61,13 +67,14 @@ def introspected_schema(project_id: str, dataset_id: str, table_id: str, ctx: An
 def _catalog_field(field: Mapping[str, Any]) -> TableFieldSchema:
     from bqemulator.catalog.models import TableFieldSchema
 
-    element = field.get("rangeElementType")
+    range_ = field.get("rangeElementType")
+    element = TableFieldSchema(name=f"{field['name']}__range_element", type=range_["type"]) if range_ else None
     return TableFieldSchema(
         name=field["name"],
         type=field["type"],
         mode=field["mode"],
         fields=tuple(_catalog_field(inner) for inner in field.get("fields", ())),
-        range_element_type=TableFieldSchema(name=f"{field['name']}__range_element", type=element["type"]) if element else None,
+        range_element_type=element,
     )
 
 
@@ -132,3 +139,12 @@ def failed(error: Mapping[str, str]) -> DomainError:
     return kind(error["message"], location=error.get("location"))
 
 
+def named_error(usual: Callable[..., Exception], error: Exception, **options: Any) -> Exception:
+    """An error of DuckDB, in words for whoever wrote the statement."""
+    from bqemulator.domain.errors import InvalidQueryError
+
+    text = str(error)
+    if FIELD in text:
+        return InvalidQueryError(_NO_ARITHMETIC, location="query")
+    ours = _OWN_ERROR.search(text)
+    return InvalidQueryError(ours[1], location="query") if ours else usual(error, **options)
