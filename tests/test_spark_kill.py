@@ -87,10 +87,8 @@ def files(spark: SparkSession, tmp_path: Path) -> Files:
 
 def test_a_killed_job_runs_again_and_gives_the_whole_base(files: Files, chance: random.Random) -> None:
     untouched = files.read_only()
-    first = files.job.run()
-    assert files.found() == files.expected
     stages: list[tuple[Callable[[], set[Any]], float]] = [
-        (set, files.job.seconds), (files.begun, 0.6), (files.copies, 0.05)
+        (files.copies, 0.0), (set, 12.0), (files.begun, 0.6), (files.copies, 0.1),
     ]  # fmt: skip
     unfinished, copying = 0, 0
     for shown, longest in stages * KILLS:

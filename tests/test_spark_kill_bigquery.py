@@ -1,4 +1,4 @@
-"""The real job on tables of BigQuery, killed while it stages and merges, and run again: readers see the old rows or the new."""
+"""The real job on tables of BigQuery, killed while it stages and merges: readers see the old rows or the new ones."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from emulator import EmulatedDataset
 from merging import LONG_AGO, Shop
-from pyspark.sql import SparkSession
 from spark_oracle import base_of
 from spark_process import KILLS, Job
 from typed_shop import create_version, held, held_types, texts, truth
