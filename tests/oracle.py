@@ -25,7 +25,10 @@ METADATA, LANDED_AT = "datastream_metadata", "_landed_at"
 DELETIONS = ("DELETE", "UPDATE-DELETE")
 NO_TYPES: Mapping[str, str] = {}
 
-_HEXADECIMAL = re.compile(r"[0-9A-Fa-f]+(/[0-9A-Fa-f]+)*")
+_SECTIONS = re.compile(r"[0-9A-Fa-f]+(/[0-9A-Fa-f]+)*")
+_PLACE = re.compile(r"[0-9A-Fa-f]+:[0-9A-Fa-f]+:[0-9A-Fa-f]+| *0[xX][0-9A-Fa-f]+(\.[0-9A-Fa-f]+\.[0-9A-Fa-f]+)? *")
+"""Places of SQL Server and Oracle, as docs/current.md lists them."""
+_TEN_BYTES = re.compile(r"[0-9A-Fa-f]{20}")
 _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 _WIDE = 2**53
 
@@ -71,15 +74,22 @@ def sequence_order(sequence: str | None) -> Order:
     """NULL, then text with its runs of digits as numbers, then hexadecimal sections as numbers."""
     if sequence is None:
         return (0,)
-    if _HEXADECIMAL.fullmatch(sequence):
-        return (2, *(int(section, 16) for section in sequence.split("/")))
+    if _SECTIONS.fullmatch(sequence) or _PLACE.fullmatch(sequence):
+        return (2, *_numbers(sequence))
     return (1, *_natural(sequence))
 
 
+def _numbers(place: str) -> Order:
+    """The sections of a place in a log."""
+    return tuple(int(section, 16) for section in re.split(r"[/:.]", place.strip()))
+
+
 def _key_order(key: str | None) -> Order:
-    """NULL, then numbers, then text."""
+    """NULL, then numbers, then text, then places in a log. One section alone is a number, or text, but for ten bytes."""
     if key is None:
         return (0,)
+    if _PLACE.fullmatch(key) or _TEN_BYTES.fullmatch(key) or ("/" in key and _SECTIONS.fullmatch(key)):
+        return (3, *_numbers(key))
     return (1, Decimal(key)) if _NUMBER.fullmatch(key) else (2, *_natural(key))
 
 

@@ -52,7 +52,10 @@ def test_the_digest_of_rows_of_every_type_is_the_evaluators(judge: Judge) -> Non
     [
         [None, "mysql-bin.999999", "mysql-bin.1000000", "9", "B", "10", "BA/FFFFFFFF", "ABC", "0000000000000ABD"],
         ["FFF/B", "FFF/ABC", "1000/0"],
-        ["0000002D00000AC00015", "0000002D00000AC0001A", "0000002D00000AC0001A/1"],
+        ["0000002D00000AC00015", "0x0000002D00000AC0001A", "0000002D00000AC0001A/1"],
+        ["0000002d:00000ac0:0015", "0000002D:00000AC0:001a", "0000002d:00000b00:0001"],
+        [" 0x000a.00012345.0010 ", " 0x000b.00000001.0001 "],
+        ["1/2/3/4/5", "1/2/3/4/A", "1/2/3/4/10"],
     ],
 )
 def test_sequences_have_the_order_of_the_specification(ascending: list[str | None]) -> None:
@@ -73,6 +76,9 @@ def test_each_part_of_a_position_decides_before_the_next_one() -> None:
         change("DELETE", "9", timestamp=0, sort_keys=("bin.10",), uuid="z"),
         change("INSERT", "9", timestamp=0, sort_keys=("bin.10",), uuid="a"),
         change("INSERT", "9", timestamp=0, sort_keys=("bin.10",), uuid="b"),
+        change("INSERT", "9", timestamp=0, sort_keys=("1/9",)),
+        change("INSERT", "9", timestamp=0, sort_keys=("1/A",)),
+        change("INSERT", "9", timestamp=0, sort_keys=(" 0x000a.00012345.0010 ",)),
         change("INSERT", "A", timestamp=None),
     ]
     assert all(order_of(low) < order_of(high) for low, high in pairwise(ascending))

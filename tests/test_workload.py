@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from oracle import oracle
+from oracle import oracle, text_of
 from typed_values import comparable, plain_row
 
 from onefold.changelog import METADATA
@@ -110,8 +110,16 @@ def test_every_extreme_comes_up_and_so_does_null() -> None:
             (a, b) for a in (True, False) for b in (True, False)
         }
         assert all(start < end for start, end in ends if start and end)
+    assert any(row["s_each"]["string"] is None for row in rows if row["s_each"])
+    assert all(row["s_nested"]["m"] is not None for row in rows if row["s_nested"])
     assert any(row["a_string"] == [] for row in rows)
     assert any(row["a_string"] is None for row in rows)
+
+
+@pytest.mark.parametrize("name", ["v_range_date", "v_range_datetime", "v_range_timestamp"])
+def test_a_range_in_parquet_is_the_text_that_bigquery_makes_of_it(name: str) -> None:
+    type_, rows = parse_type(TYPES[name]), all_changes(make_workload(Options(operations=60)))
+    assert all(value_in_parquet(row[name], type_) == text_of(row[name], type_) for row in rows)
 
 
 def test_few_columns_are_a_key_a_name_and_an_amount() -> None:

@@ -16,8 +16,13 @@ from onefold.workload_values import value_of
 Row = dict[str, Any]
 
 KINDS = ("INSERT", "UPDATE-INSERT", "UPDATE-DELETE", "DELETE", "something new")
-SEQUENCES = (None, "1", "2", "A", "10", "1/9", "1/A", "000000000000000A/1", "bin.9", "bin.10")
-SORT_KEYS: tuple[tuple[str | None, ...], ...] = ((), ("9",), ("10",), ("-1",), ("bin.2", "-1.5"), (None,))
+SEQUENCES = (
+    None, "1", "2", "A", "10", "1/9", "1/A", "000000000000000A/1", "bin.9", "bin.10", "0000002D00000AC00015",
+    "0000002D00000AC0001A", "0x0000002D00000AC0001B", "2d:ac0:15", "1/2/3/4/5", "FFFFFFFFFFFFFFFF", "10000000000000000",
+)  # fmt: skip
+SORT_KEYS: tuple[tuple[str | None, ...], ...] = (
+    (), ("9",), ("10",), ("-1",), ("bin.2", "-1.5"), (None,), (" 0x000a.00012345.0010 ",), ("1/A",), ("1/10", "x"),
+)  # fmt: skip
 TIMESTAMPS = (None, -1, 5)
 
 
