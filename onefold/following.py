@@ -11,6 +11,7 @@ from onefold.merges import LOG_COLUMNS, append_statement
 from onefold.names import TableId
 from onefold.pending import MAX_QUERY, changes_query, in_statements
 from onefold.planning import BroughtUp, Plan, log, plan_merge
+from onefold.positions_check import check_floor
 from onefold.retyping import convert_statement, lost_rows_query, rebuild_statement
 from onefold.settings import Settings
 from onefold.warehouse import BaseWarehouse, StoredTable
@@ -26,14 +27,18 @@ def prepare(
         The plan of a merge, with a base that is ready for it.
 
     Raises:
-        As `plan_merge`, and SchemaConflict where the base would lose rows.
+        As `plan_merge` and `check_floor`, and SchemaConflict where the base would lose rows.
     """
     plan = plan_merge(warehouse, table, settings, keys)
     keys = plan.base.keys
     if plan.stored is None:
         _check_changes(warehouse, plan)
     warehouse.create_table(plan.base.log, LOG_COLUMNS)
+    if plan.state.lacks:
+        warehouse.add_columns(plan.base.log, plan.state.lacks)
     plan = plan_merge(warehouse, table, settings, keys) if plan.state.now is None else plan
+    if plan.stored is not None:
+        check_floor(plan)
     if done := bring_up(warehouse, plan, rebuild):
         plan = replace(plan_merge(warehouse, table, settings, keys), brought_up=done)
     if plan.stored is None:
@@ -50,7 +55,8 @@ def _check_changes(warehouse: BaseWarehouse, plan: Plan) -> None:
 def first_statements(plan: Plan, rebuild: bool) -> list[str]:
     """What `prepare` would do, as statements; log rows left out."""
     base, following, zone = plan.base, plan.following, plan.rules.time_zone
-    log_ = [] if plan.state.now else [create_statement(base.log, LOG_COLUMNS)]
+    log_ = [add_statement(base.log, plan.state.lacks)] if plan.state.lacks else []
+    log_ = log_ if plan.state.now else [create_statement(base.log, LOG_COLUMNS)]
     if plan.stored is None:
         return [*log_, create_statement(base.id, base.stored, base.clustering)]
     columns, clustering = plan.stored.columns, plan.stored.clustering

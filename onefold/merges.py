@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Literal
 
@@ -19,6 +19,7 @@ from onefold.versions import Column
 Kind = Literal["create", "merge", "snapshot", "purge", "convert", "rebuilding", "rebuild"]
 
 _STRING, _INT64, _TIMESTAMP = Scalar("STRING"), Scalar("INT64"), Scalar("TIMESTAMP")
+ORDERED_BY_TEXT = "ordered_by_text"
 LOG_COLUMNS = (
     Column("finished_as", _STRING),
     Column("started_at", _TIMESTAMP),
@@ -31,6 +32,7 @@ LOG_COLUMNS = (
     Column("updated", _INT64),
     Column("below_floor", _INT64),
     Column("disputed", _INT64),
+    Column(ORDERED_BY_TEXT, _INT64),
 )
 _LOWEST = "TIMESTAMP '0001-01-01 00:00:00+00'"
 
@@ -43,6 +45,8 @@ class Counts:
     written: rows inserted and updated.
     below_floor: keys that were not inserted, because the newest change of them is at or below the floor of a purge.
     disputed: changes that share their position with another one of other content; a digest of the row decides.
+    ordered_by_text: changes whose sequence has no documented form, so that it was ordered as text.
+    text_example: one of those sequences, the numbers in it without leading zeros.
     """
 
     changes: int = 0
@@ -52,10 +56,13 @@ class Counts:
     updated: int | None = 0
     below_floor: int = 0
     disputed: int = 0
+    ordered_by_text: int = 0
+    text_example: str | None = None
 
     def __add__(self, other: Counts) -> Counts:
-        pairs = ((getattr(self, name), getattr(other, name)) for name in asdict(self))
-        return Counts(*(None if a is None or b is None else a + b for a, b in pairs))  # type: ignore[arg-type]
+        pairs = ((getattr(self, name), getattr(other, name)) for name in asdict(self) if name != "text_example")
+        sums = (None if a is None or b is None else a + b for a, b in pairs)
+        return replace(Counts(*sums), text_example=self.text_example or other.text_example)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)
@@ -67,6 +74,8 @@ class State:
     keys: of the base; empty where no merge has begun.
     floor: the greatest position that a purge took away.
     unknown_rows: whether rows came from elsewhere than the change tables.
+    comparable: whether a merge of this release has found every position of the base to be of its own form.
+    lacks: columns that the log does not have, since an earlier release made it.
     """
 
     now: datetime | None = None
@@ -74,6 +83,8 @@ class State:
     keys: tuple[str, ...] = ()
     floor: str | None = None
     unknown_rows: bool = False
+    comparable: bool = False
+    lacks: tuple[Column, ...] = ()
 
     def start_of(self, version: str) -> datetime | None:
         return (self.starts or {}).get(version)
@@ -85,10 +96,15 @@ def floor_sql(log: TableId) -> str:
     return f"(SELECT MAX(m.floor) FROM {log.quoted} AS m WHERE m.started_at > IFNULL(({lifted}), {_LOWEST}))"
 
 
-def state_query(log: TableId) -> str:
-    """The time, the floor, and the rows of the log that say the same as one row. The first row is there in any case."""
+def state_query(log: TableId, *, counts_text: bool = True) -> str:
+    """The time, the floor, and the rows of the log that say the same as one row. The first row is there in any case.
+
+    Args:
+        counts_text: whether the log has the column `ordered_by_text`, which the merges of this release fill.
+    """
+    comparable = f"LOGICAL_OR(m.{ORDERED_BY_TEXT} IS NOT NULL)" if counts_text else "FALSE"
     groups = (
-        "SELECT NULL, NULL, m.finished_as, m.keys, m.versions, m.base_created, MAX(m.started_at)\n"
+        f"SELECT NULL, NULL, m.finished_as, m.keys, m.versions, m.base_created, MAX(m.started_at), {comparable}\n"
         f"FROM {log.quoted} AS m\nGROUP BY m.finished_as, m.keys, m.versions, m.base_created"
     )
     nothing = ", ".join(
@@ -99,12 +115,13 @@ def state_query(log: TableId) -> str:
             ("versions", "STRING"),
             ("base_created", "TIMESTAMP"),
             ("started_at", "TIMESTAMP"),
+            ("comparable", "BOOL"),
         )
     )
     return f"SELECT CURRENT_TIMESTAMP() AS now, {floor_sql(log)} AS floor, {nothing}\nUNION ALL\n{groups}"
 
 
-def read_state(rows: Iterable[Mapping[str, Any]], base_created: datetime | None) -> State:
+def read_state(rows: Iterable[Mapping[str, Any]], base_created: datetime | None, lacks: Iterable[Column] = ()) -> State:
     """Rows of `state_query`. Merges into a base that was replaced since tell nothing of what the present one has read."""
     rows = list(rows)
     merges = sorted((row for row in rows if row["keys"] is not None), key=lambda row: row["started_at"])
@@ -116,6 +133,8 @@ def read_state(rows: Iterable[Mapping[str, Any]], base_created: datetime | None)
         keys=tuple(json.loads(merges[-1]["keys"])) if merges else (),
         floor=next((row["floor"] for row in rows if row["floor"]), None),
         unknown_rows=any(row["finished_as"] == "snapshot" for row in merges),
+        comparable=any(row.get("comparable") for row in ours),
+        lacks=tuple(lacks),
     )
 
 
@@ -152,7 +171,7 @@ def no_rebuild_since(log: TableId, time: datetime) -> str:
     return f"IFNULL(({last}) < {time_literal(time)}, TRUE)"
 
 
-_COUNTED = ("changes", "inserted", "updated", "below_floor", "disputed")
+_COUNTED = ("changes", "inserted", "updated", "below_floor", "disputed", ORDERED_BY_TEXT)
 
 
 def _first_values(

@@ -18,7 +18,8 @@ from onefold.merges import Counts, floor_sql, floor_statement, no_rebuild_since
 from onefold.names import TableId
 from onefold.pending import changes_query, count_query, in_statements, snapshot_query
 from onefold.planning import Plan, log
-from onefold.position import Position
+from onefold.position import Position, shown_sequence
+from onefold.positions_check import check_positions
 from onefold.settings import Settings
 from onefold.warehouse import BaseWarehouse
 from onefold.wording import counted
@@ -36,8 +37,12 @@ def merge(
 
     Args:
         rebuild: write the base anew from the whole history first.
+
+    Raises:
+        As `prepare` and `check_positions`.
     """
     plan = prepare(warehouse, table, settings, keys, rebuild=rebuild)
+    check_positions(warehouse, plan)
     counts = Counts()
     for group in in_statements(plan.changes, plan.base, plan.rules):
         counts += _merge_rows(warehouse, plan, changes_query(group, plan.base, plan.rules))
@@ -60,7 +65,9 @@ def merge_rows(
 
     Raises:
         TryAgain: the base was replaced meanwhile, so it may lack these rows. Run again from `prepare`.
+        SchemaConflict: as for `check_positions`.
     """
+    check_positions(warehouse, plan)
     done = (counts or Counts()) + _merge_rows(warehouse, plan, rows)
     if plan.state.floor:
         done = replace(done, below_floor=count_rows(warehouse, plan, rows).below_floor)
@@ -77,9 +84,10 @@ def merge_snapshot(warehouse: BaseWarehouse, plan: Plan, snapshot: TableId, at: 
 
     Raises:
         NothingFound: there is no such table.
-        SchemaConflict: it does not fit the base, or keys come more than once.
+        SchemaConflict: it does not fit the base, or keys come more than once; as for `check_positions`.
         TryAgain: the base was replaced meanwhile.
     """
+    check_positions(warehouse, plan)
     rows = snapshot_rows(warehouse, plan, snapshot, at)
     repeated = warehouse.fetch(repeated_keys_query(plan.base, rows))[0]["found"]
     if repeated:
@@ -131,7 +139,11 @@ def purge_statement(base: Base, doomed: str, started_at: datetime) -> str:
 
 def count_rows(warehouse: BaseWarehouse, plan: Plan, rows: str) -> Counts:
     found = warehouse.fetch(count_query(plan.base, rows, with_floor=plan.state.floor is not None))[0]
-    return Counts(**{name: int(found[name]) for name in ("changes", "keys", "below_floor", "disputed")})
+    numbers = ("changes", "keys", "below_floor", "disputed", "ordered_by_text")
+    example = found["text_example"]
+    return Counts(
+        **{name: int(found[name]) for name in numbers}, text_example=None if example is None else shown_sequence(example)
+    )
 
 
 def check_not_replaced(warehouse: BaseWarehouse, plan: Plan) -> None:

@@ -15,6 +15,7 @@ from onefold.errors import LimitExceeded, SchemaConflict
 from onefold.joins import is_at_or_below
 from onefold.merges import State, floor_sql, time_literal
 from onefold.names import TableId, fold_case, quote, quote_text
+from onefold.position import is_ordered_by_text_sql
 from onefold.rules import Rules
 from onefold.types import Scalar
 from onefold.versions import Column, Version
@@ -25,6 +26,7 @@ MAX_TABLES = 990
 
 _TIMESTAMP = Scalar("TIMESTAMP")
 _CHANGES, _DISPUTED, _KNOWN = "_onefold_changes", "_onefold_disputed", "_onefold_known"
+_TEXT, _EXAMPLE = "_onefold_text", "_onefold_example"
 
 
 @dataclass(frozen=True)
@@ -87,7 +89,7 @@ def in_statements(changes: Sequence[Changes], base: Base, rules: Rules) -> Itera
 
 
 def count_query(base: Base, rows: str, with_floor: bool) -> str:
-    """Changes, keys, disputed changes, and keys below the floor that the base does not have."""
+    """Changes, keys, disputed changes, keys below the floor that the base does not have, changes ordered by text."""
     by_key = ", ".join(quote(key) for key in base.keys)
     # Rows of a copy have no digest.
     place = f"REGEXP_REPLACE(r.{POSITION}, r' [0-9a-f]{{{LENGTH}}}$', '')"
@@ -96,15 +98,18 @@ def count_query(base: Base, rows: str, with_floor: bool) -> str:
         f"COUNT(DISTINCT r.{POSITION}) - 1 AS {_DISPUTED}, MAX(r.{POSITION}) AS {POSITION}\n"
         f"FROM (\n{indent(rows, '  ')}\n) AS r\nGROUP BY {', '.join(f'r.{quote(key)}' for key in base.keys)}, {place}"
     )
+    text = is_ordered_by_text_sql(POSITION)
     per_key = (
-        f"SELECT {by_key}, SUM({_CHANGES}) AS {_CHANGES}, SUM({_DISPUTED}) AS {_DISPUTED}, MAX({POSITION}) AS {POSITION}\n"
+        f"SELECT {by_key}, SUM({_CHANGES}) AS {_CHANGES}, SUM({_DISPUTED}) AS {_DISPUTED}, MAX({POSITION}) AS {POSITION}, "
+        f"SUM(IF({text}, {_CHANGES}, 0)) AS {_TEXT}, MIN(IF({text}, {POSITION}, NULL)) AS {_EXAMPLE}\n"
         f"FROM (\n{indent(places, '  ')}\n)\nGROUP BY {by_key}"
     )
     unknown = f"COUNTIF(b.{_KNOWN} IS NULL AND c.{POSITION} <= {floor_sql(base.log)})" if with_floor else "0"
     known = f"SELECT {by_key}, TRUE AS {_KNOWN} FROM {base.id.quoted}"
     return (
         f"SELECT IFNULL(SUM(c.{_CHANGES}), 0) AS changes, COUNT(c.{_CHANGES}) AS `keys`, "
-        f"IFNULL(SUM(c.{_DISPUTED}), 0) AS disputed, {unknown} AS below_floor\n"
+        f"IFNULL(SUM(c.{_DISPUTED}), 0) AS disputed, {unknown} AS below_floor, "
+        f"IFNULL(SUM(c.{_TEXT}), 0) AS ordered_by_text, REGEXP_EXTRACT(MIN(c.{_EXAMPLE}), r'^.([^ ]*)') AS text_example\n"
         f"FROM (\n{indent(per_key, '  ')}\n) AS c"
         + (f"\nLEFT JOIN ({known}) AS b ON {same_key(base, 'b', 'c')}" if with_floor else "")
     )

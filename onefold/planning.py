@@ -7,10 +7,19 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Literal
 
-from onefold.base import DELETED, POSITION, Base, base_of, base_table, log_of
+from onefold.base import DELETED, POSITION, Base, absent_columns, base_of, base_table, log_of
 from onefold.captured_keys import captured_keys
 from onefold.errors import InvalidInput, NothingFound, SchemaConflict
-from onefold.merges import Counts, Kind, State, append_statement, read_state, state_query
+from onefold.merges import (
+    LOG_COLUMNS,
+    ORDERED_BY_TEXT,
+    Counts,
+    Kind,
+    State,
+    append_statement,
+    read_state,
+    state_query,
+)
 from onefold.names import TableId, fold_case
 from onefold.pending import Changes, check_changes
 from onefold.retyping import Following, follow
@@ -109,9 +118,13 @@ def is_base(stored: StoredTable) -> bool:
 
 def read_log(warehouse: BaseWarehouse, table: TableId, stored: StoredTable | None) -> State:
     log = log_of(table)
-    if warehouse.read_table(log) is None:
+    found = warehouse.read_table(log)
+    if found is None:
         return State()
-    return read_state(warehouse.fetch(state_query(log)), stored.created if stored else None)
+    lacks = tuple(absent_columns(found.columns, LOG_COLUMNS))
+    counts_text = ORDERED_BY_TEXT not in {column.name for column in lacks}
+    rows = warehouse.fetch(state_query(log, counts_text=counts_text))
+    return read_state(rows, stored.created if stored else None, lacks)
 
 
 def chosen_keys(table: TableId, named: Sequence[str], state: State, has_base: bool) -> tuple[str, ...]:

@@ -18,6 +18,7 @@ from onefold.merging import merge, merge_snapshot, purge, snapshot_rows
 from onefold.names import TableId, fold_case
 from onefold.pending import changes_query, in_statements
 from onefold.planning import BroughtUp, Plan, is_base, keys_of, plan_merge, read_log
+from onefold.positions_check import check_floor, check_positions
 from onefold.refresh import TABLE_LABEL, owner_digest, refresh
 from onefold.retries import until_unchanged
 from onefold.settings import Settings
@@ -131,7 +132,7 @@ def refresh_current(
     named = keys_of(warehouse, table, settings, state, keys, has_base=base is not None)
     source, columns = _source(warehouse, table, settings)
     if base and state.now:
-        query = _query_over_base(plan_merge(warehouse, table, settings, named), source, columns)
+        query = _query_over_base(warehouse, plan_merge(warehouse, table, settings, named), source, columns)
     else:
         query, base = current_query(source, columns, named), None
     id_, owner = current_view(table), _owner(table)
@@ -151,9 +152,11 @@ def current_view(table: TableId) -> TableId:
     return table.sibling(f"{table.table}_current")
 
 
-def _query_over_base(plan: Plan, source: TableId, columns: Sequence[Column]) -> str:
+def _query_over_base(warehouse: BaseWarehouse, plan: Plan, source: TableId, columns: Sequence[Column]) -> str:
     if plan.stored is None:
         raise NothingFound(f"{plan.base.id} was dropped just now")
+    check_floor(plan)
+    check_positions(warehouse, plan)
     if plan.following.way == "rebuild":
         changes = ", ".join(f"{change.name} from {change.old} to {change.new}" for change in plan.following.retyped)
         raise SchemaConflict(f"{plan.base.id} does not follow the unified schema yet ({changes}): run `onefold merge` first")

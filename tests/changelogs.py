@@ -97,6 +97,28 @@ FAULTS: dict[str, tuple[list[dict[str, Any]], list[tuple[Any, ...]]]] = {
         [change("INSERT", "9", id=1, name="x"), change("UPDATE-INSERT", "10", id=1, name="later")],
         [(1, "later")],
     ),
+    "a place of SQL Server is one number of twenty digits": (
+        [
+            change("UPDATE-INSERT", "0000002D00000AC0001A", id=1, name="later"),
+            change("INSERT", "0000002D00000AC00015", id=1, name="x"),
+        ],
+        [(1, "later")],
+    ),
+    "sections may have more than sixteen digits": (
+        [change("UPDATE-INSERT", "1" + "0" * 31, id=1, name="later"), change("INSERT", "F" * 31, id=1, name="x")],
+        [(1, "later")],
+    ),
+    "there may be more than four sections": (
+        [change("UPDATE-INSERT", "1/2/3/4/A", id=1, name="later"), change("INSERT", "1/2/3/4/9", id=1, name="x")],
+        [(1, "later")],
+    ),
+    "a row's place in Oracle's log is three numbers": (
+        [
+            change("UPDATE-INSERT", "5", sort_keys=["5", " 0x000010.00000001.0010 ", "1"], id=1, name="later"),
+            change("INSERT", "5", sort_keys=["5", " 0x00000f.00012345.0010 ", "2"], id=1, name="x"),
+        ],
+        [(1, "later")],
+    ),
     "keys that are NULL are one key": (
         [change("INSERT", "1", id=None, name="x"), change("UPDATE-INSERT", "2", id=None, name="later")],
         [(None, "later")],

@@ -181,10 +181,10 @@ def test_changes_and_what_is_odd_about_them_are_counted(judge: Judge, floor: str
     }
     content = {str(base.id): literals(columns[str(base.id)], [["1", "'9'", "FALSE"]])}
     if floor:
-        cells = ["'purge'", "CURRENT_TIMESTAMP()", *["NULL"] * 3, f"'{floor} {'z' * 32}'", *["NULL"] * 5]
+        cells = ["'purge'", "CURRENT_TIMESTAMP()", *["NULL"] * 3, f"'{floor} {'z' * 32}'", *["NULL"] * 6]
         content[str(base.log)] = literals(columns[str(base.log)], [cells])
     query = count_query(base, rows, with_floor=floor is not None)
-    assert judge.rows(query, columns, content) == [(7, 3, 2, below)]
+    assert judge.rows(query, columns, content) == [(7, 3, 2, below, 4, "")]
 
 
 def test_a_deletion_is_as_old_as_the_source_s_clock_says() -> None:

@@ -2,25 +2,45 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
+import pytest
 from carrying import carried_frame, carried_sql, delivered
+from changelogs import change
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from judge import Judge
 from pyspark.sql import Column as Value
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812
+from spark_oracle import read_base, run_job, write_lines
 from strategies import EXTREMES
-from test_position import NUMBERS, SEQUENCES, positions
+from test_merge_positions import FOUR, SHORT, SNAPSHOT, SPLIT, SPLIT_KEY
+from test_merge_positions import LOG_FILE as LOG_FILE_PLACE
+from test_position import (
+    DOCUMENTED,
+    NUMBERS,
+    OLD_TEXTS,
+    SECTIONS,
+    SEQUENCES,
+    STORED,
+    UNDOCUMENTED,
+    Sections,
+    as_numbers,
+    as_text,
+    positions,
+)
 
 from onefold.digest import digest_sql
+from onefold.errors import InvalidInput
 from onefold.names import quote
-from onefold.position import Position
+from onefold.position import LOG_FILE, Position, is_stored_as_text
 from onefold.spark.digests import digest
 from onefold.spark.expressions import named
-from onefold.spark.positions import position
+from onefold.spark.positions import ordered_by_text, position, stored_as_text
 from onefold.types import parse_type, render_type
 from onefold.versions import Column
 
@@ -51,7 +71,7 @@ def written(spark: SparkSession, some: Sequence[Position]) -> list[str]:
 
 
 def test_awkward_positions_are_written_alike(spark: SparkSession) -> None:
-    texts = (None, *AWKWARD, *NUMBERS, *(text for pair in SEQUENCES for text in pair))
+    texts = (None, *AWKWARD, *NUMBERS, *UNDOCUMENTED, *(text for pair in (*SEQUENCES, *DOCUMENTED) for text in pair))
     some = [
         Position(text, time, (text, "x", text), deleted) for text in texts for time in TIMES for deleted in (True, False)
     ]
@@ -64,6 +84,51 @@ def test_awkward_positions_are_written_alike(spark: SparkSession) -> None:
 def test_generated_positions_are_written_alike(spark: SparkSession, some: list[Position], place: int) -> None:
     some[place] = replace(some[place], sort_keys=(None, *some[place].sort_keys))
     assert written(spark, some) == [str(one) for one in some]
+
+
+@settings(deadline=None, print_blob=True, max_examples=4, suppress_health_check=list(HealthCheck))
+@given(st.lists(SECTIONS, min_size=50, max_size=200))
+def test_sequences_are_ordered_as_numbers(spark: SparkSession, some: list[Sections]) -> None:
+    rows = [(place, as_text(one)) for place, one in enumerate(some)]
+    nothing = (F.lit(0).cast("bigint"), F.array().cast("array<string>"), F.lit(False), F.lit(""))
+    frame = spark.createDataFrame(rows, "place int, sequence string").coalesce(1)
+    found = frame.orderBy(position(F.col("sequence"), *nothing)).select("place").collect()
+    assert [as_numbers(some[place]) for (place,) in found] == sorted(map(as_numbers, some))
+
+
+def test_what_was_ordered_as_text_is_found_alike(spark: SparkSession) -> None:
+    some = [*OLD_TEXTS, *map(str, STORED), *(str(Position(text)) for text in UNDOCUMENTED)]
+    some += [str(Position(text)) for pair in DOCUMENTED for text in pair]
+    frame = spark.createDataFrame([(one,) for one in some], "p string").coalesce(1)
+    found = frame.select(ordered_by_text(F.col("p")), stored_as_text(F.col("p"))).collect()
+    expected = [(one[0] == "1" and not re.match(LOG_FILE, one), is_stored_as_text(one)) for one in some]
+    assert [tuple(row) for row in found] == expected
+
+
+OLD_BASE = "id bigint, name string, _position string, _deleted boolean"
+
+
+def test_changes_are_compared_with_the_positions_of_an_earlier_release(spark: SparkSession, tmp_path: Path) -> None:
+    old = [(place, "base", text, False) for place, text in enumerate((SNAPSHOT, SHORT, FOUR, LOG_FILE_PLACE), 1)]
+    spark.createDataFrame(old, OLD_BASE).coalesce(1).write.parquet(str(tmp_path / "base"))
+    places = {1: "0", 2: "0000002d:00000ac0:0014", 3: "1/FF/10000000000000000", 4: "mysql-bin.000003/8"}
+    write_lines(tmp_path / "changes/a.jsonl", [change("INSERT", text, id=id_, name="new") for id_, text in places.items()])
+    run_job(spark, tmp_path / "changes", tmp_path / "out", base=tmp_path / "base")
+    names = {row["id"]: row["name"] for row in read_base(spark, tmp_path / "out")}
+    assert names == {1: "new", 2: "base", 3: "new", 4: "base"}
+
+
+@pytest.mark.parametrize("split", [SPLIT, SPLIT_KEY])
+def test_a_base_that_was_ordered_as_text_is_refused_until_it_is_rebuilt(
+    spark: SparkSession, tmp_path: Path, split: str
+) -> None:
+    spark.createDataFrame([(1, "base", split, False)], OLD_BASE).coalesce(1).write.parquet(str(tmp_path / "base"))
+    sequences = ("0000002D00000AC00015", "0000002D00000AC0001A")
+    write_lines(tmp_path / "changes/a.jsonl", [change("INSERT", sequence, id=1, name=sequence) for sequence in sequences])
+    with pytest.raises(InvalidInput, match=r"which an earlier release ordered as text: use --mode rebuild"):
+        run_job(spark, tmp_path / "changes", tmp_path / "out", base=tmp_path / "base")
+    run_job(spark, tmp_path / "changes", tmp_path / "new", "--mode", "rebuild", base=tmp_path / "base")
+    assert [row["name"] for row in read_base(spark, tmp_path / "new")] == [sequences[1]]
 
 
 def test_without_sort_keys_there_are_none(spark: SparkSession) -> None:

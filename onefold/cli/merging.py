@@ -10,12 +10,12 @@ import click
 
 from onefold.cli.common import OK, as_json, open_warehouse, project, tell
 from onefold.errors import InvalidInput
+from onefold.merges import Counts
 from onefold.names import TableId, check_names
 from onefold.planning import BROUGHT_UP
 from onefold.wording import counted
 
 if TYPE_CHECKING:
-    from onefold.merges import Counts
     from onefold.reconcile import Merged
 
 key_option = click.option(
@@ -138,11 +138,22 @@ def _lines(done: Merged) -> list[str]:
     if done.snapshot:
         lines.append(f"{base}: from the copy {_told(done.snapshot, 'row')}")
     lines.append(f"{base}: {_told(done.counts, 'change')}")
+    lines += [_warning(done)] if (done.counts + (done.snapshot or Counts())).ordered_by_text else []
     if done.purged is not None:
         lines.append(f"{counted(done.purged, 'tombstone')} purged")
     if done.view:
         lines.append(f"{done.view.id} {'is up to date' if done.view.action == 'none' else 'updated'}")
     return lines
+
+
+def _warning(done: Merged) -> str:
+    """Say which sequence this release could not order as a place in a log, and what to do about it."""
+    counts = done.counts + (done.snapshot or Counts())
+    return (
+        f"WARNING: {done.plan.base.id}: {counted(counts.ordered_by_text, 'change')} ordered by text, since a sequence such "
+        f"as {counts.text_example!r} has no documented form; if text is not the order of the source, let it write "
+        "hexadecimal sections (docs/current.md, Position) and merge with --rebuild"
+    )
 
 
 def _told(counts: Counts, what: str) -> str:

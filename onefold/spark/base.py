@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from pyspark.sql import Column as Value
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
@@ -21,6 +22,7 @@ from onefold.spark.files import read_folder, rows_in
 from onefold.spark.filesystem import Folder
 from onefold.spark.modify_time import position_of
 from onefold.spark.output import Manifest, read_manifest
+from onefold.spark.positions import stored_as_text
 from onefold.types import STRING, Scalar, Type
 from onefold.versions import Column
 
@@ -111,7 +113,7 @@ def base_rows(base: Base, unified: Sequence[Column], orders: str | None = None, 
     """
     position, deleted = F.lit(None).cast("string"), F.lit(None).cast("boolean")
     if column_of(base.landed, POSITION):
-        position, deleted = named(POSITION), named(DELETED)
+        position, deleted = named(POSITION) if orders else _comparable(named(POSITION), base.landed.name), named(DELETED)
     elif orders and column_of(base.landed, orders):
         position = position_of(base.columns, orders, unified)
     return base.landed.frame.select(
@@ -120,6 +122,16 @@ def base_rows(base: Base, unified: Sequence[Column], orders: str | None = None, 
         F.coalesce(deleted, F.lit(False)).alias(DELETED),
         *(places() if placed else ()),
     )
+
+
+def _comparable(position: Value, name: str) -> Value:
+    """Fail on a position that an earlier release ordered as text: it would lose to every change, an older one too."""
+    error = F.concat(
+        F.lit(f"{name}: expected positions that order hexadecimal sequences and sort keys as numbers, got "),
+        position,
+        F.lit(", which an earlier release ordered as text: use --mode rebuild, with all changes there have been"),
+    )
+    return F.when(stored_as_text(position), F.raise_error(error)).otherwise(position)
 
 
 @dataclass(frozen=True)
