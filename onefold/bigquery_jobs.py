@@ -85,7 +85,10 @@ def rest_field(column: Column) -> bigquery.SchemaField:
     """A column as the REST API describes it."""
     if isinstance(column.type, Array):
         inner = rest_field(Column(column.name, column.type.element))
-        return bigquery.SchemaField(column.name, inner.field_type, mode="REPEATED", fields=inner.fields)
+        element = inner.range_element_type
+        return bigquery.SchemaField(
+            column.name, inner.field_type, mode="REPEATED", fields=inner.fields, range_element_type=element
+        )
     if isinstance(column.type, Struct):
         fields = [rest_field(Column(field.name, field.type)) for field in column.type.fields]
         return bigquery.SchemaField(column.name, "RECORD", fields=fields)

@@ -5,16 +5,18 @@ The truth is kept while the operations are made up, by a dict from key to row: i
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from onefold.errors import InvalidInput
+from onefold.workload_values import TYPES, some_value
 
 METADATA = "datastream_metadata"
+METADATA_TYPE = (
+    "STRUCT<uuid STRING, source_timestamp INT64, change_sequence_number STRING, change_type STRING, sort_keys ARRAY<STRING>>"
+)
 START = 1_700_000_000_000
 """The time of the first operation, in milliseconds of the epoch."""
 
@@ -33,6 +35,7 @@ class Options:
     unpadded: whether sequence numbers come without leading zeros.
     versions: in how many versions the table lands; each after the first brings a column.
     base_at: after how many operations the base is taken; half of them by default.
+    every_type: whether the table has a column of every type of BigQuery besides its key, a name and an amount.
     """
 
     operations: int = 1000
@@ -46,6 +49,7 @@ class Options:
     unpadded: bool = False
     versions: int = 1
     base_at: int | None = None
+    every_type: bool = True
 
 
 @dataclass
@@ -56,6 +60,24 @@ class Workload:
     base: list[Row]
     truth: list[Row]
     counts: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def types(self) -> dict[str, str]:
+        """The type of each column of the source, in the order in which they appear."""
+        rows = [*(rows[0] for rows in self.changes.values() if rows), *self.base[:1], *self.truth[:1]]
+        return {name: type_of(name) for row in rows for name in row if name != METADATA}
+
+
+def type_of(column: str) -> str:
+    """Return the BigQuery type of a column of a workload.
+
+    Example:
+        >>> type_of("amount"), type_of("added_1")
+        ('INT64', 'STRING')
+    """
+    if column == METADATA:
+        return METADATA_TYPE
+    return "INT64" if column in ("id", "amount") else TYPES.get(column, "STRING")
 
 
 def check_options(options: Options) -> None:
@@ -171,9 +193,12 @@ class _Source:
         return self._chance.choice(list(self._rows))
 
     def _columns(self) -> list[str]:
-        return ["id", "name", "amount", *(f"added_{number}" for number in range(1, self._version + 1))]
+        typed = TYPES if self._options.every_type else ()
+        return ["id", "name", "amount", *typed, *(f"added_{number}" for number in range(1, self._version + 1))]
 
-    def _value(self, column: str) -> str | int | None:
+    def _value(self, column: str) -> Any:
+        if column in TYPES:
+            return some_value(self._chance, column)
         if self._chance.random() < 0.1:
             return None
         number = self._chance.randrange(100_000)
@@ -195,25 +220,3 @@ class _Source:
             "change_type": kind,
             "sort_keys": [str(START + number * 40), f"mysql-bin.{file}", str(place)],
         }
-
-
-def write_workload(workload: Workload, folder: Path) -> None:
-    """`changes/VERSION.jsonl`, `base.jsonl` and `truth.jsonl` in a new folder.
-
-    Raises:
-        InvalidInput: there is something in it already.
-    """
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise InvalidInput(f"{folder} is there already, and not empty: name a new folder")
-    try:
-        (folder / "changes").mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InvalidInput(f"{folder} cannot be made: {error.strerror}") from error
-    for version, rows in workload.changes.items():
-        _write_lines(folder / "changes" / f"{version}.jsonl", rows)
-    _write_lines(folder / "base.jsonl", workload.base)
-    _write_lines(folder / "truth.jsonl", workload.truth)
-
-
-def _write_lines(path: Path, rows: list[Row]) -> None:
-    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")

@@ -1,58 +1,32 @@
-"""What the tests of the latest state share: an oracle of a dict and a loop, and change tables in the emulator."""
+"""What the tests of the latest state share: changes, what goes wrong with them, and change tables in the emulator."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from emulator import EmulatedDataset
+from oracle import Row, digest_of, is_deletion, oracle, source_row
 
-from onefold.changelog import DELETIONS, LANDED_AT, METADATA
-from onefold.digest import array_text, digest
+from onefold.changelog import METADATA
 from onefold.position import Position
+from onefold.workload import METADATA_TYPE
 
-Row = Mapping[str, Any]
-
-METADATA_TYPE = (
-    "STRUCT<uuid STRING, source_timestamp INT64, change_sequence_number STRING, change_type STRING, sort_keys ARRAY<STRING>>"
-)
-
-
-def oracle(changes: Iterable[Row], keys: Sequence[str]) -> list[dict[str, Any]]:
-    """The latest row of each key: a dict and a loop."""
-    latest: dict[tuple[Any, ...], tuple[str, Row]] = {}
-    for change in changes:
-        key, position = tuple(change[name] for name in keys), position_of(change)
-        if key not in latest or position > latest[key][0]:
-            latest[key] = (position, change)
-    winners = (change for _, change in latest.values() if change[METADATA]["change_type"] not in DELETIONS)
-    return [{name: value for name, value in winner.items() if name not in (METADATA, LANDED_AT)} for winner in winners]
+__all__ = ("FAULTS", "METADATA_TYPE", "Row", "change", "land_changes", "oracle", "position_of")
 
 
 def position_of(change: Row) -> str:
-    """With the digest of the row, which decides where all else is equal."""
+    """The text that a base stores as the position of a change; no oracle orders by it."""
     metadata = change[METADATA]
     return str(
         Position(
             sequence=metadata["change_sequence_number"],
             timestamp=metadata["source_timestamp"],
             sort_keys=tuple(metadata["sort_keys"]),
-            deleted=metadata["change_type"] in DELETIONS,
-            tie_break=f"{metadata['uuid'] or ''} {digest_of(change)}",
+            deleted=is_deletion(change),
+            tie_break=f"{metadata['uuid'] or ''} {digest_of(source_row(change))}",
         )
     )
-
-
-def digest_of(change: Row) -> str:
-    return digest({name: _text(value) for name, value in change.items() if name not in (METADATA, LANDED_AT)})
-
-
-def _text(value: Any) -> str | None:
-    if isinstance(value, list):
-        return array_text([_text(element) for element in value])
-    if isinstance(value, bool):
-        return str(value).lower()
-    return None if value is None else str(value)
 
 
 def land_changes(dataset: EmulatedDataset, table: str, columns: Mapping[str, str], rows: Sequence[Row]) -> None:

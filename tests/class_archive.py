@@ -12,7 +12,8 @@ import sys
 from pathlib import Path
 
 from onefold.local.job_process import SHORT_LIVED
-from onefold.workload import Options, make_workload, write_workload
+from onefold.workload import Options, make_workload
+from onefold.workload_files import write_workload
 
 ROOT = Path(__file__).resolve().parents[1]
 ARCHIVE = ROOT / ".pytest_cache" / "spark.jsa"
@@ -35,7 +36,7 @@ def make_archive(folder: Path) -> None:
 
 
 def _run_job(folder: Path, made: Path) -> None:
-    write_workload(make_workload(Options(operations=50)), folder)
+    write_workload(make_workload(Options(operations=50, every_type=False)), folder)
     job = [str(ROOT / "spark_jobs" / "reconcile.py"), "--changes", str(folder / "changes"), "--keys", "id"]
     command = [
         str(Path(sys.prefix) / "bin" / "spark-submit"), "--master", "local[2]", "--conf", "spark.ui.enabled=false",

@@ -27,6 +27,9 @@ from object_store import object_store  # noqa: E402, F401
 # What the tests of a refresh stand on; no test waits for the retries of Google's client.
 from refreshing import cloud, eager_threads, no_retries_of_the_client, small_texts  # noqa: E402, F401
 
+# What the tests of random values stand on.
+from seeding import chance, seed_the_run, show_seed  # noqa: E402, F401
+
 # What the tests of snapshots stand on.
 from snapshotting import way  # noqa: E402, F401
 
@@ -55,3 +58,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     choose_servers(metafunc)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    seed_the_run(config)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    show_seed(terminalreporter)

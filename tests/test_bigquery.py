@@ -11,9 +11,11 @@ import pytest
 import requests.exceptions
 from fake_bigquery import PROJECT, Crash, FakeBigQuery, Request, Resource, rest_field
 from google.api_core.exceptions import BadRequest
+from google.cloud.bigquery import SchemaField
 from google.cloud.bigquery.retry import DEFAULT_RETRY
 
 import onefold.bigquery
+import onefold.bigquery_jobs
 import onefold.bigquery_schema
 from onefold.bigquery import BigQueryWarehouse, connect, translated, versions_from_rows
 from onefold.errors import InvalidColumns, NothingFound, OnefoldError, Rejected, TryAgain, ViewChanged
@@ -21,6 +23,7 @@ from onefold.names import TableId
 from onefold.types import parse_type
 from onefold.versions import Column
 from onefold.warehouse import StoredView, ViewDraft, ViewExists, Warehouse
+from onefold.workload_values import TYPES
 
 BASE = TableId(PROJECT, "shop", "customer")
 VIEW = BASE.sibling("customer_unified")
@@ -472,3 +475,10 @@ def test_requests_of_several_threads_do_not_mix(cloud: FakeBigQuery) -> None:
     for thread in threads:
         thread.join()
     assert cloud.names("VIEW") == [f"view_{number}" for number in range(8)]
+
+
+@pytest.mark.parametrize("type_", TYPES.values(), ids=TYPES)
+def test_a_column_of_every_type_is_described_to_the_api_as_what_it_is(type_: str) -> None:
+    field = onefold.bigquery_jobs.rest_field(Column("x", parse_type(type_)))
+    described = onefold.bigquery_schema.type_string(SchemaField.from_api_repr(field.to_api_repr()))
+    assert parse_type(described) == parse_type(type_)

@@ -10,6 +10,10 @@ from changelogs import METADATA_TYPE, change, land_changes
 from command_line import Run
 from emulator import EmulatedDataset
 
+from onefold.row_files import read_rows
+from onefold.workload import METADATA
+from onefold.workload_values import TYPES
+
 CUSTOMER = {"id": "INT64", "name": "STRING"}
 
 
@@ -64,7 +68,9 @@ def test_current_without_a_table_or_versions_says_what_was_looked_for(run: Run, 
 
 def test_workload_writes_the_changes_the_base_and_the_truth(run: Run, tmp_path: Path) -> None:
     out = tmp_path / "made"
-    outcome = run("workload", "--operations", 50, "--mix", "60,20,20", "--versions", 2, "--out", out, "--json")
+    outcome = run(
+        "workload", "--operations", 50, "--mix", "60,20,20", "--versions", 2, "--few-columns", "--out", out, "--json"
+    )
     assert outcome.code == 0
     lines = {path.relative_to(out).as_posix(): path.read_text().splitlines() for path in out.rglob("*.jsonl")}
     assert sorted(lines) == ["base.jsonl", "changes/w000.jsonl", "changes/w001.jsonl", "truth.jsonl"]
@@ -73,12 +79,21 @@ def test_workload_writes_the_changes_the_base_and_the_truth(run: Run, tmp_path: 
     assert set(json.loads(lines["changes/w001.jsonl"][0])) == {"id", "name", "amount", "added_1", "datastream_metadata"}
 
 
+@pytest.mark.parametrize("form", ["jsonl", "parquet"])
+def test_workload_writes_a_column_of_every_type_in_either_format(run: Run, tmp_path: Path, form: str) -> None:
+    out = tmp_path / "made"
+    assert run("workload", "--operations", 40, "--format", form, "--out", out).code == 0
+    rows = list(read_rows(out / "changes"))
+    assert [set(row) for row in rows] == [{"id", "name", "amount", *TYPES, METADATA}] * 40
+    assert json.loads((out / "types.json").read_text()).items() >= TYPES.items()
+
+
 def test_workload_says_what_it_made_in_the_width_of_the_terminal(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.chdir(tmp_path)
-    outcome = run("workload", "--operations", 1000, "--seed", 7, "--duplicates", 0.1, "--out", "made")
+    outcome = run("workload", "--operations", 1000, "--seed", 7, "--duplicates", 0.1, "--few-columns", "--out", "made")
     assert max(map(len, outcome.out.splitlines())) <= 80
     told = "made: 1,112 changes of 425 inserts, 374 updates, 201 deletes; 107 rows in the base, 224 at the end"
     assert outcome.out.split() == told.split()

@@ -17,7 +17,6 @@ from onefold.joins import canonical, is_at_or_below, join
 from onefold.types import Array, Scalar, Struct, Type, parse_type, render_type
 
 GENERATED = settings(
-    derandomize=True,
     deadline=None,
     max_examples=120,
     suppress_health_check=list(HealthCheck),

@@ -8,6 +8,8 @@ import pytest
 from changelogs import FAULTS, METADATA_TYPE, change, land_changes, oracle
 from emulator import EmulatedDataset
 from judge import Judge
+from merging import Shop
+from typed_shop import held, held_types, land_workload, texts, truth
 
 from onefold.changelog import METADATA
 from onefold.current import current_query
@@ -33,30 +35,36 @@ def test_faults_of_the_sql_in_common_use(dataset: EmulatedDataset, fault: str) -
 @pytest.mark.parametrize(
     "options",
     [
-        Options(),
-        Options(shuffle=True, duplicates=0.3, key_changes=0.2),
-        Options(shuffle=True, same_second=True, unpadded=True),
-        Options(shuffle=True, backfill=True, duplicates=0.1),
-        Options(shuffle=True, versions=3, key_changes=0.1, unpadded=True, backfill=True, same_second=True, duplicates=0.1),
+        Options(operations=200),
+        Options(operations=200, shuffle=True, duplicates=0.3, key_changes=0.2),
+        Options(operations=200, shuffle=True, same_second=True, unpadded=True),
+        Options(operations=200, shuffle=True, backfill=True, duplicates=0.1),
+        Options(
+            operations=200,
+            shuffle=True,
+            versions=3,
+            key_changes=0.1,
+            unpadded=True,
+            backfill=True,
+            same_second=True,
+            duplicates=0.1,
+        ),
     ],
     ids=["plain", "duplicates and key changes", "equal times", "backfill", "everything"],
 )
 def test_the_latest_state_of_a_workload_is_its_truth(dataset: EmulatedDataset, options: Options) -> None:
     workload = make_workload(options)
-    for version, rows in workload.changes.items():
-        names = [name for name in rows[0] if name != METADATA]
-        types = {name: "INT64" if name in ("id", "amount") else "STRING" for name in names}
-        land_changes(dataset, f"customer_v_{version}", types, rows)
+    land_workload(Shop(dataset), workload)
     warehouse = EmulatedWarehouse(dataset.client)
     plan = refresh(warehouse, TableId(DEFAULT_PROJECT, dataset.name, "customer"), Settings())
     assert plan.view
 
-    found = read(dataset, "customer_unified", plan.view.columns, "id")
-
-    names = [column.name for column in plan.view.columns if column.name != METADATA]
-    assert found == [tuple(row[name] for name in names) for row in workload.truth]
-    changes = [{**dict.fromkeys(names), **row} for rows in workload.changes.values() for row in rows]
-    assert found == sorted(tuple(row[name] for name in names) for row in oracle(changes, ["id"]))
+    query = current_query(TableId(DEFAULT_PROJECT, dataset.name, "customer_unified"), plan.view.columns, ["id"])
+    types = held_types(workload)
+    found = texts(warehouse.fetch(query), types)
+    assert found == truth(workload)
+    changes = [held(row) for rows in workload.changes.values() for row in rows]
+    assert found == texts(oracle(changes, ["id"], types), types)
 
 
 def test_the_article_s_experiment_ends_with_188_rows(dataset: EmulatedDataset) -> None:

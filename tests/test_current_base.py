@@ -43,7 +43,7 @@ def test_the_text_is_as_it_was_read_and_has_the_columns_of_the_source(judge: Jud
     assert judge.columns(current_query(TABLE, COLUMNS, ["id"]), tables(BASE)) == [("id", "INT64"), ("name", "STRING")]
 
 
-@settings(max_examples=25, derandomize=True, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.lists(changes, max_size=8), st.data())
 def test_what_was_merged_and_what_was_not_are_one_table(
     judge: Judge, log: list[dict[str, Any]], data: st.DataObject

@@ -23,7 +23,8 @@ from packaging.requirements import Requirement
 from infra.package import package, package_spark
 from onefold.local.java import java_hint
 from onefold.row_files import read_rows
-from onefold.workload import Options, Workload, make_workload, write_workload
+from onefold.workload import Options, Workload, make_workload
+from onefold.workload_files import write_workload
 
 ROOT = Path(__file__).resolve().parents[1]
 # What Dataproc Serverless runtime 3.0 has besides Spark, and what it has not.

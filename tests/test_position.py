@@ -273,7 +273,7 @@ positions = st.builds(
 )
 
 
-@settings(max_examples=40, derandomize=True, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.lists(positions, min_size=1, max_size=12))
 def test_sql_writes_the_same_position(judge: Judge, some: list[Position]) -> None:
     expression = position_sql("s", "t", "k", "d", "g")

@@ -81,7 +81,7 @@ def test_some_chains_keep_values_and_some_do_not() -> None:
 integers = st.integers(-(2**63), 2**63 - 1).map(lambda number: f"CAST('{number}' AS INT64)")
 
 
-@settings(max_examples=15, derandomize=True, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(
     st.lists(integers, min_size=1, max_size=8),
     st.sampled_from([("NUMERIC", "BIGNUMERIC"), ("BIGNUMERIC", "STRING"), ("NUMERIC", "STRING")]),

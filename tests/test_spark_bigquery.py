@@ -12,6 +12,7 @@ from emulator import EmulatedDataset
 from merging import CUSTOMER, LONG_AGO, Shop, another_shop
 from pyspark.sql import SparkSession
 from tenants import ONE, create, land, row
+from typed_shop import held_types, land_workload, texts, truth
 
 from onefold.changelog import LANDED_AT
 from onefold.errors import InvalidInput, NothingFound, SchemaConflict, TryAgain
@@ -25,7 +26,7 @@ from onefold.spark.report import Report
 from onefold.spark.tables import Tables
 from onefold.spark.warehouse import BigQueryTables
 from onefold.types import parse_type
-from onefold.workload import METADATA, Options, make_workload
+from onefold.workload import Options, make_workload
 
 WITH_MAIL = {"id": "STRING", "mail": "STRING", "name": "STRING", LANDED_AT: "TIMESTAMP"}
 FIRST = [
@@ -181,18 +182,15 @@ def test_changes_in_tables_make_a_base_in_a_folder(spark: SparkSession, shop: Sh
 
 @pytest.mark.parametrize(
     "options",
-    [Options(operations=300, key_changes=0.2, duplicates=0.2, shuffle=True, versions=3, backfill=True, same_second=True)],
+    [Options(operations=100, key_changes=0.2, duplicates=0.2, shuffle=True, versions=3, backfill=True, same_second=True)],
 )
 def test_a_workload_becomes_its_truth(spark: SparkSession, shop: Shop, options: Options) -> None:
     workload = make_workload(options)
-    for version, rows in workload.changes.items():
-        names = [name for name in rows[0] if name != METADATA]
-        types = {name: "INT64" if name in ("id", "amount") else "STRING" for name in names}
-        shop.create(version, {**types, LANDED_AT: "TIMESTAMP"})
-        shop.land(version, *rows)
+    land_workload(shop, workload)
+    types = held_types(workload)
     by_spark, by_merge = both_ways(spark, shop)
-    assert by_spark == by_merge
-    assert shop.people_see() == workload.truth
+    assert texts(by_spark, types) == texts(by_merge, types)
+    assert texts(shop.people_see(), types) == truth(workload)
 
 
 @pytest.mark.parametrize(

@@ -1,111 +1,108 @@
-"""The real job, killed at random points and run again: nothing is lost, nothing is doubled, the old base is whole."""
+"""The real job, killed and run again: nothing is lost, nothing is doubled, the old base is whole.
+
+One round of kills at random moments of each stage; TEST_KILLS asks for more rounds.
+"""
 
 from __future__ import annotations
 
-import json
-import os
 import random
 import shutil
-import signal
-import subprocess
-import sys
-import time
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
-from spark_oracle import base_of, lowest, read_base, snapshot
+from spark_oracle import Typed, base_of, run_job, snapshot, texts, without_positions
+from spark_process import KILLS, Job
 
-from onefold.workload import Options, make_workload, write_workload
+from onefold.types import parse_type
+from onefold.workload import Options, Row, make_workload, type_of
+from onefold.workload_files import parquet_rows
 
-ROOT = Path(__file__).resolve().parents[1]
-KILLS = 10
+STORED = 9_000
+"""Rows of the first base, in a few files; the job copies those that the changes do not replace."""
 
 
-@dataclass
-class Job:
-    """The job as a process of its own, in a session of its own: a kill takes its JVM with it."""
+class Files:
+    """A base that an earlier job wrote, changes with columns of every type, and what has to come out."""
 
-    folder: Path
-    seconds: float = 0.0
+    def __init__(self, spark: SparkSession, folder: Path) -> None:
+        self.job = Job(folder, ["--changes", "changes", "--base", "base", "--keys", "id", "--output", "out"])
+        self.folder, self.output = folder, folder / "out"
+        workload = make_workload(Options(operations=150, key_changes=0.2, duplicates=0.2, shuffle=True))
+        (changes,) = workload.changes.values()
+        stored = [_stored(changes[0], number) for number in range(STORED)]
+        self._write("stored", stored)
+        run_job(spark, folder / "stored", folder / "base")
+        self._write("changes", changes)
+        self._typed = Typed(workload.types)
+        everything = [self._typed.held(change) for change in (*stored, *changes)]
+        self.expected = texts(base_of(everything, ["id"], (), self._typed.types))
 
-    @property
-    def output(self) -> Path:
-        return self.folder / "out"
+    def _write(self, name: str, rows: list[Row]) -> None:
+        (self.folder / name).mkdir()
+        parquet_rows(rows, {name: parse_type(type_of(name)) for name in rows[0]}, self.folder / name / "rows.parquet")
 
-    def start(self) -> subprocess.Popen[str]:
-        words = ["--changes", "work/changes", "--base", "work/base.jsonl", "--keys", "id", "--output", "out"]
-        command = [sys.executable, str(ROOT / "spark_jobs" / "reconcile.py"), *words]
-        settings = "--master local[2] --driver-memory 1g --conf spark.ui.enabled=false --conf spark.sql.shuffle.partitions=2"
-        environ = {**os.environ, "PYTHONPATH": str(ROOT), "PYSPARK_SUBMIT_ARGS": f"{settings} pyspark-shell"}
-        return subprocess.Popen(
-            command, cwd=self.folder, env=environ, text=True, start_new_session=True,
-            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
+    def found(self) -> list[str]:
+        return texts(without_positions(self._typed.read(self.output)))
 
-    def run(self) -> dict[str, object]:
-        """To its end, and what it reports."""
-        started = time.monotonic()
-        with self.start() as process:
-            printed = process.communicate()[0]
-        self.seconds = time.monotonic() - started
-        assert process.returncode == 0
-        report = json.loads(printed)
-        assert isinstance(report, dict)
-        return report
+    def is_whole(self) -> bool:
+        return (self.output / "_SUCCESS").exists()
 
-    def run_and_kill(self, after: float, *, writing: bool) -> None:
-        """Kill it some seconds after its start, or after it began to write, unless it ends before."""
-        before = self._began()
-        with self.start() as process:
-            while writing and process.poll() is None and self._began() == before:
-                time.sleep(0.01)
-            try:
-                process.wait(timeout=after)
-            except subprocess.TimeoutExpired:
-                os.killpg(process.pid, signal.SIGKILL)
-
-    def unfinished(self) -> bool:
-        return self.output.exists() and not (self.output / "_SUCCESS").exists()
-
-    def _began(self) -> int | None:
-        """When it last began to write."""
+    def begun(self) -> set[Any]:
+        """What shows that a run has begun to write, another thing for each run."""
         manifest = self.output / "_onefold.json"
-        return manifest.stat().st_mtime_ns if manifest.exists() else None
+        return {manifest.stat().st_mtime_ns} if manifest.exists() else set()
+
+    def copies(self) -> set[Any]:
+        """Copies that are under way. What Spark writes itself is in a folder with the name of a number."""
+        return {path for path in self.output.glob("_temporary/*/part-*") if len(path.parent.name) == 32}
+
+    def kill(self, shown: Callable[[], set[Any]], after: float) -> None:
+        """Kill a run some seconds after it has shown something new."""
+        before = shown()
+        self.job.kill(after, lambda: shown is set or bool(shown() - before))
+
+    def read_only(self) -> dict[str, bytes]:
+        """All that the job may not touch."""
+        return {name: content for name, content in snapshot(self.folder).items() if not name.startswith("out/")}
+
+
+def _stored(like: Row, number: int) -> Row:
+    """A row with NULL in most columns, older than any change."""
+    metadata = {**like["datastream_metadata"], "change_sequence_number": None, "change_type": "INSERT", "sort_keys": []}
+    return {**dict.fromkeys(like), "id": number, "name": f"row {number} é", "datastream_metadata": metadata}
 
 
 @pytest.fixture
-def job(tmp_path: Path) -> Job:
-    workload = make_workload(Options(operations=300, key_changes=0.2, duplicates=0.2, shuffle=True))
-    write_workload(workload, tmp_path / "work")
-    return Job(tmp_path)
+def files(spark: SparkSession, tmp_path: Path) -> Files:
+    parts = spark.conf.get("spark.sql.shuffle.partitions")
+    spark.conf.set("spark.sql.shuffle.partitions", "4")
+    try:
+        return Files(spark, tmp_path)
+    finally:
+        spark.conf.set("spark.sql.shuffle.partitions", str(parts))
 
 
-def test_a_killed_job_runs_again_and_gives_the_whole_base(spark: SparkSession, job: Job) -> None:
-    untouched = snapshot(job.folder / "work")
-    first = job.run()
-    whole = read_base(spark, job.output)
-    assert whole == expected(job)
-    chance = random.Random(7)
-    unfinished = 0
-    for kill in range(KILLS):
-        if not job.unfinished():
-            shutil.rmtree(job.output, ignore_errors=True)
-        writing = kill % 2 == 1
-        job.run_and_kill(chance.random() * (0.6 if writing else job.seconds), writing=writing)
-        unfinished += job.unfinished()
-        assert job.unfinished() or not job.output.exists() or read_base(spark, job.output) == whole
-        assert snapshot(job.folder / "work") == untouched
-    assert unfinished
-    if not job.unfinished():
-        shutil.rmtree(job.output, ignore_errors=True)
-    assert job.run() == first
-    assert read_base(spark, job.output) == whole
-    assert job.run() == {**first, "already": True}
-
-
-def expected(job: Job) -> list[dict[str, object]]:
-    changes = [json.loads(line) for path in (job.folder / "work" / "changes").iterdir() for line in path.open()]
-    base = [json.loads(line) for line in (job.folder / "work" / "base.jsonl").open()]
-    return base_of(changes, ["id"], lowest(base))
+def test_a_killed_job_runs_again_and_gives_the_whole_base(files: Files, chance: random.Random) -> None:
+    untouched = files.read_only()
+    stages: list[tuple[Callable[[], set[Any]], float]] = [
+        (files.copies, 0.0), (set, 12.0), (files.begun, 0.6), (files.copies, 0.1),
+    ]  # fmt: skip
+    unfinished, copying = 0, 0
+    for shown, longest in stages * KILLS:
+        if files.is_whole():
+            shutil.rmtree(files.output)
+        files.kill(shown, chance.uniform(0, longest))
+        unfinished += files.output.exists() and not files.is_whole()
+        copying += bool(files.copies())
+        assert not files.is_whole() or files.found() == files.expected
+        assert files.read_only() == untouched
+    assert unfinished >= copying > 0
+    if files.is_whole():
+        shutil.rmtree(files.output)
+    report = files.job.run()
+    assert files.found() == files.expected
+    assert report["rows"] == len(files.expected)
+    assert files.job.run() == {**report, "already": True}

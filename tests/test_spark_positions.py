@@ -79,7 +79,7 @@ def test_awkward_positions_are_written_alike(spark: SparkSession) -> None:
     assert written(spark, some) == [str(one) for one in some]
 
 
-@settings(derandomize=True, deadline=None, max_examples=6, suppress_health_check=list(HealthCheck))
+@settings(deadline=None, max_examples=6, suppress_health_check=list(HealthCheck))
 @given(st.lists(positions, min_size=50, max_size=200), st.integers(0, 49))
 def test_generated_positions_are_written_alike(spark: SparkSession, some: list[Position], place: int) -> None:
     some[place] = replace(some[place], sort_keys=(None, *some[place].sort_keys))

@@ -119,7 +119,7 @@ def test_the_comparison_sees_a_difference(spark: SparkSession, judge: Judge) -> 
     assert faults_of(spark, judge, [some]) == [["0.5: 0.5 is not 0.5 ", "1e20: 1e+20 is not 1e+20 "]]
 
 
-@settings(derandomize=True, deadline=None, max_examples=2, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
+@settings(deadline=None, max_examples=2, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
 @given(st.data())
 def test_generated_values_of_generated_types_too(spark: SparkSession, judge: Judge, data: st.DataObject) -> None:
     some = []

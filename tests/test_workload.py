@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
+import ast
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
-from changelogs import oracle
+from oracle import oracle, text_of
+from typed_values import comparable, plain_row
 
 from onefold.changelog import METADATA
 from onefold.errors import InvalidInput
+from onefold.row_files import read_rows
+from onefold.types import Array, Struct, parse_type
 from onefold.workload import Options, Workload, check_options, make_workload
+from onefold.workload_files import FORMATS, Format, type_in_parquet, value_in_parquet, write_workload
+from onefold.workload_values import EXTREMES, TYPES
+
+ROOT = Path(__file__).resolve().parents[1]
+BIGQUERY = {
+    "STRING", "BYTES", "BOOL", "INT64", "FLOAT64", "NUMERIC", "BIGNUMERIC", "DATE", "TIME", "DATETIME", "TIMESTAMP",
+    "INTERVAL", "JSON", "GEOGRAPHY", "RANGE<DATE>", "RANGE<DATETIME>", "RANGE<TIMESTAMP>",
+}  # fmt: skip
 
 
 def all_changes(workload: Workload) -> list[dict[str, Any]]:
@@ -47,14 +61,14 @@ def test_a_backfill_overlaps_the_changes_and_has_no_sequence() -> None:
 
 def test_each_version_after_the_first_brings_a_column() -> None:
     workload = make_workload(Options(versions=3))
-    assert [len(rows[0]) for rows in workload.changes.values()] == [4, 5, 6]
-    assert all(len(row) == 5 for row in workload.truth)
+    assert [len(rows[0]) - len(TYPES) for rows in workload.changes.values()] == [4, 5, 6]
+    assert all(len(row) - len(TYPES) == 5 for row in workload.truth)
 
 
 def test_the_base_is_the_table_at_the_chosen_time() -> None:
     changes = all_changes(make_workload(Options()))
     base = make_workload(Options(base_at=300)).base
-    assert base == sorted(oracle(changes[:300], ["id"]), key=lambda row: row["id"])
+    assert base == sorted(oracle(changes[:300], ["id"], TYPES), key=lambda row: row["id"])
     assert make_workload(Options(base_at=0)).base == []
 
 
@@ -63,7 +77,69 @@ def test_the_log_leads_to_the_truth(mix: tuple[int, int, int]) -> None:
     workload = make_workload(
         Options(mix=mix, key_changes=0.1, duplicates=0.1, shuffle=True, same_second=True, unpadded=True)
     )
-    assert sorted(oracle(all_changes(workload), ["id"]), key=lambda row: row["id"]) == workload.truth
+    assert sorted(oracle(all_changes(workload), ["id"], TYPES), key=lambda row: row["id"]) == workload.truth
+
+
+def test_the_truth_is_kept_by_simulation_and_not_by_position() -> None:
+    """Deliveries in another order, twice, with other positions: the table at the source is the same."""
+    plain = make_workload(Options())
+    assert make_workload(Options(shuffle=True, duplicates=0.5, same_second=True, unpadded=True)).truth == plain.truth
+    for name in ("workload", "workload_values"):
+        tree = ast.parse((ROOT / "onefold" / f"{name}.py").read_text())
+        modules = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+        assert not modules & {"onefold.position", "onefold.digest", "onefold.changelog"}
+
+
+def test_there_is_a_column_of_every_type_and_an_array_of_each() -> None:
+    scalars = {str(type_) for type_ in map(parse_type, TYPES.values()) if not isinstance(type_, Array | Struct)}
+    assert scalars == {*EXTREMES, "RANGE<DATE>", "RANGE<DATETIME>", "RANGE<TIMESTAMP>"}
+    assert scalars == BIGQUERY
+    assert {type_ for type_ in TYPES.values() if type_.startswith("ARRAY")} >= {f"ARRAY<{name}>" for name in scalars}
+    assert {type_.split("<")[0] for name, type_ in TYPES.items() if name.startswith("s_")} == {"STRUCT"}
+
+
+def test_every_extreme_comes_up_and_so_does_null() -> None:
+    rows = all_changes(make_workload(Options(operations=2000)))
+    for name, extremes in EXTREMES.items():
+        found = [row[f"v_{name.lower()}"] for row in rows]
+        assert {repr(value) for value in (*extremes, None)} <= set(map(repr, found)), name
+        assert any(value not in extremes for value in found if value is not None) or name == "BOOL"
+    for kind in ("date", "datetime", "timestamp"):
+        ends = [(row[f"v_range_{kind}"]["start"], row[f"v_range_{kind}"]["end"]) for row in rows if row[f"v_range_{kind}"]]
+        assert {(start is None, end is None) for start, end in ends} == {
+            (a, b) for a in (True, False) for b in (True, False)
+        }
+        assert all(start < end for start, end in ends if start and end)
+    assert any(row["s_each"]["string"] is None for row in rows if row["s_each"])
+    assert all(row["s_nested"]["m"] is not None for row in rows if row["s_nested"])
+    assert any(row["a_string"] == [] for row in rows)
+    assert any(row["a_string"] is None for row in rows)
+
+
+@pytest.mark.parametrize("name", ["v_range_date", "v_range_datetime", "v_range_timestamp"])
+def test_a_range_in_parquet_is_the_text_that_bigquery_makes_of_it(name: str) -> None:
+    type_, rows = parse_type(TYPES[name]), all_changes(make_workload(Options(operations=60)))
+    assert all(value_in_parquet(row[name], type_) == text_of(row[name], type_) for row in rows)
+
+
+def test_few_columns_are_a_key_a_name_and_an_amount() -> None:
+    assert make_workload(Options(every_type=False)).types == {"id": "INT64", "name": "STRING", "amount": "INT64"}
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_file_holds_every_value_exactly(tmp_path: Path, form: Format) -> None:
+    workload = make_workload(Options(operations=200, versions=2))
+    write_workload(workload, tmp_path / "work", form)
+    types = {name: parse_type(type_) for name, type_ in workload.types.items()}
+    if form == "jsonl":
+        text = (tmp_path / "work" / "truth.jsonl").read_text()
+        assert [comparable(json.loads(line)) for line in text.split("\n")[:-1]] == [
+            comparable(row) for row in workload.truth
+        ]
+        return
+    held = {name: type_in_parquet(type_) for name, type_ in types.items()}
+    found = [comparable(plain_row(row, held)) for row in read_rows(tmp_path / "work" / "truth.parquet")]
+    assert found == [comparable({name: value_in_parquet(row[name], types[name]) for name in row}) for row in workload.truth]
 
 
 def test_everything_that_makes_no_workload_is_told_at_once() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,6 +14,9 @@ from onefold.cli.merging import key_names, key_option
 from onefold.errors import InvalidInput
 from onefold.names import TableId
 from onefold.wording import counted
+
+if TYPE_CHECKING:
+    from onefold.workload_files import Format
 
 
 @click.command()
@@ -66,15 +70,23 @@ def current(context: click.Context, dataset: str, table: str, keys: str | None, 
 @click.option("--unpadded", is_flag=True, help="Sequence numbers without leading zeros.")
 @click.option("--versions", metavar="N", default=1, show_default=True, help="In how many table versions the changes land.")
 @click.option("--base-at", metavar="N", type=int, help="The base is the table after N operations.  [default: half of them]")
+@click.option(
+    "--every-type/--few-columns",
+    default=True,
+    show_default=True,
+    help="A column of every BigQuery type, or only a key, a name and an amount.",
+)
+@click.option("--format", "form", type=click.Choice(["jsonl", "parquet"]), default="jsonl", show_default=True)
 @click.option("--out", metavar="DIR", required=True, type=click.Path(path_type=Path), help="A new folder.")
 @as_json
-def workload(mix: str, out: Path, as_json: bool, **options: int | float | bool | None) -> int:
-    """Make a change log with a known truth: DIR/changes/VERSION.jsonl, DIR/base.jsonl and DIR/truth.jsonl."""
-    from onefold.workload import Options, make_workload, write_workload
+def workload(mix: str, form: Format, out: Path, as_json: bool, **options: int | float | bool | None) -> int:
+    """Make a change log with a known truth: files DIR/changes/VERSION, DIR/base, DIR/truth and DIR/types.json."""
+    from onefold.workload import Options, make_workload
+    from onefold.workload_files import write_workload
 
     wanted = Options(mix=_shares(mix), **options)  # type: ignore[arg-type]  # click has checked them
     made = make_workload(wanted)
-    write_workload(made, out)
+    write_workload(made, out, form)
     told = {
         "operations": made.counts,
         "changes": {version: len(rows) for version, rows in made.changes.items()},

@@ -34,7 +34,7 @@ from onefold.wording import counted
 from onefold.workload import Options, Row, Workload, make_workload
 
 TABLE = "account"
-OPTIONS = Options(operations=1000, key_changes=0.1, duplicates=0.1, shuffle=True)
+OPTIONS = Options(operations=1000, key_changes=0.1, duplicates=0.1, shuffle=True, every_type=False)
 COLUMNS = ("id", "name", "amount")
 _REGION = "europe-west1"
 _SETTINGS = {

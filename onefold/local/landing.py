@@ -16,30 +16,20 @@ from google.cloud import bigquery
 from google.cloud.bigquery.retry import DEFAULT_RETRY
 
 from onefold.bigquery import EMULATOR, translated
-from onefold.changelog import METADATA
 from onefold.errors import InvalidInput, OnefoldError, Rejected
 from onefold.local.emulator import DEFAULT_PROJECT, emulator_client
 from onefold.names import TableId, check_names, quote, versioned_name
 from onefold.row_files import read_rows
 from onefold.wording import counted
-from onefold.workload import Row
+from onefold.workload import Row, type_of
 
-_TYPES = {
-    "id": "INT64",
-    "amount": "INT64",
-    METADATA: (
-        "STRUCT<uuid STRING, source_timestamp INT64, change_sequence_number STRING, change_type STRING, "
-        "sort_keys ARRAY<STRING>>"
-    ),
-}
-"""Of the columns of a workload; all others are text."""
 _AT_ONCE = 5_000
 _PATIENCE = 10.0
 
 
 def land(client: bigquery.Client, table: TableId, rows: Sequence[Row]) -> None:
     """A new table with the rows of a workload. Raises Rejected where there is one of that name."""
-    columns = ", ".join(f"{quote(name)} {_TYPES.get(name, 'STRING')}" for name in rows[0])
+    columns = ", ".join(f"{quote(name)} {type_of(name)}" for name in rows[0])
     try:
         client.query(f"CREATE TABLE {table.quoted} ({columns})").result()
     except api.Conflict as error:
