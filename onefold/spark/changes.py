@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from onefold.base import DELETED, POSITION
-from onefold.changelog import DELETIONS, LANDED_AT, METADATA, key_faults, metadata_faults, source_columns
+from onefold.changelog import CHANGE_TYPES, DELETIONS, LANDED_AT, METADATA, key_faults, metadata_faults, source_columns
 from onefold.jobs import ReconcileArguments
 from onefold.names import fold_case
 from onefold.position import Position
@@ -136,7 +136,7 @@ class Datastream:
     def parts(self, landed: Landed, arguments: ReconcileArguments, unified: Sequence[Column]) -> list[Part]:  # noqa: ARG002
         (columns,) = self.columns(landed)
         fields = _fields(column_of(landed, METADATA))
-        deleted = F.coalesce(fields["change_type"].isin(*DELETIONS), F.lit(False))
+        deleted = _is_deletion(landed.name, fields["change_type"])
         # Sort keys that JSON wrote as numbers are text all the same.
         sort_keys = fields.get("sort_keys", F.array()).cast("array<string>")
         place = position(
@@ -150,6 +150,17 @@ class Datastream:
             *(named(column.name) for column in columns), place.alias(POSITION), deleted.alias(DELETED)
         )
         return [Part(within_sequences(frame, arguments), columns)]
+
+
+def _is_deletion(name: str, change_type: Value) -> Value:
+    """Tell deletions from other changes; a change of no known type is an error, since it might be either."""
+    kind = F.upper(change_type)
+    expected = f"{name}: expected a change_type of {', '.join(CHANGE_TYPES)}, got "
+    fault = F.concat(
+        F.lit(expected), F.coalesce(change_type, F.lit("NULL")), F.lit(" in "), F.input_file_name(),
+        F.lit(": correct the row, or leave its file out"),
+    )  # fmt: skip
+    return F.when(kind.isin(*DELETIONS), True).when(kind.isin(*CHANGE_TYPES), False).otherwise(F.raise_error(fault))
 
 
 def _fields(metadata: Column | None) -> dict[str, Value]:
