@@ -89,8 +89,12 @@ def _metadata(columns: Sequence[Column]) -> Struct:
     return Struct(())
 
 
-def metadata_faults(table: str, columns: Sequence[Column]) -> Iterator[str]:
-    """What keeps the rows of a table from being changes."""
+def metadata_faults(table: str, columns: Sequence[Column], *, casts_sort_keys: bool = False) -> Iterator[str]:
+    """Yield what keeps the rows of a table from being changes.
+
+    Args:
+        casts_sort_keys: whether the reader makes text of sort keys of other types; SQL takes text alone.
+    """
     found = {fold_case(field.name): field.type for field in _metadata(columns).fields}
     if not found:
         yield f"{table} is no change table: it has no column {METADATA} of type STRUCT; it has {_listed(columns)}"
@@ -101,11 +105,14 @@ def metadata_faults(table: str, columns: Sequence[Column]) -> Iterator[str]:
         for name in NEEDED_FIELDS
         if name not in found
     )
-    yield from (
-        f"{table}: {METADATA}.{name} is {found[name]}, and has to be {type_}: write it so"
-        for name, type_ in METADATA_FIELDS.items()
-        if found.get(name, type_) != type_
-    )
+    for name, type_ in METADATA_FIELDS.items():
+        is_cast = casts_sort_keys and name == _SORT_KEYS and _is_array_of_scalars(found.get(name))
+        if found.get(name, type_) != type_ and not is_cast:
+            yield f"{table}: {METADATA}.{name} is {found[name]}, and has to be {type_}: write it so"
+
+
+def _is_array_of_scalars(type_: Type | None) -> bool:
+    return isinstance(type_, Array) and isinstance(type_.element, Scalar)
 
 
 def _listed(columns: Sequence[Column]) -> str:

@@ -71,7 +71,7 @@ def _is_seen(file: Path, folder: Path) -> bool:
 
 
 def read_rows(path: Path) -> Iterator[dict[str, Any]]:
-    """Read the rows of a file or of a folder's files, with the columns of partition folders. Numbers of JSON are exact decimals.
+    """Read the rows of a file or of a folder's files, with the columns of partition folders; JSON's numbers are exact.
 
     Raises:
         InvalidInput: names the file, and the line where there is one.
@@ -100,8 +100,8 @@ def _with_partitions(path: Path, row: dict[str, Any], folders: Sequence[tuple[Pa
             row[own] = text if as_text else partition.value(spelled)
         elif text is None or not _says(row[own], text):
             raise InvalidInput(
-                f"{path}: expected one value of the column {own}, got {row[own]} in the file and {text or 'NULL'} in the name "
-                "of its folder: rename the folder"
+                f"{path}: expected one value of the column {own}, got {row[own]} in the file and {text or 'NULL'} in the "
+                "name of its folder: rename the folder"
             )
     return row
 

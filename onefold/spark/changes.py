@@ -129,7 +129,7 @@ class Datastream:
         return [tuple(source_columns(log.columns))]
 
     def faults(self, log: Log, arguments: ReconcileArguments) -> Iterable[str]:
-        yield from metadata_faults(log.name, log.columns)
+        yield from metadata_faults(log.name, log.columns, casts_sort_keys=True)
         yield from key_column_faults(log, self.columns(log)[0], arguments.keys)
         yield from landing_faults(log, arguments)
 
