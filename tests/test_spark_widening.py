@@ -1,4 +1,4 @@
-"""Parquet files of one folder whose columns have different types: they widen where nothing is lost, and are named elsewhere."""
+"""Parquet files of one folder with other types of a column: they widen where nothing is lost, and are named elsewhere."""
 
 from __future__ import annotations
 
@@ -54,7 +54,10 @@ WIDENED: dict[str, tuple[list[tuple[Any, pa.DataType]], str, list[Any]]] = {
     "precisions of a time": ([(NOON, pa.timestamp("ms")), (NOON, pa.timestamp("us"))], "DATETIME", [NOON, NOON]),
     "lists": ([([1], pa.list_(pa.int32())), ([2**40], pa.list_(pa.int64()))], "ARRAY<INT64>", [[1], [2**40]]),
     "structs": (
-        [({"a": 1}, pa.struct([("a", pa.int32())])), ({"A": 2**40, "b": "x"}, pa.struct([("A", pa.int64()), ("b", pa.string())]))],
+        [
+            ({"a": 1}, pa.struct([("a", pa.int32())])),
+            ({"A": 2**40, "b": "x"}, pa.struct([("A", pa.int64()), ("b", pa.string())])),
+        ],
         "STRUCT<a INT64, b STRING>", [{"a": 1, "b": None}, {"a": 2**40, "b": "x"}],
     ),
 }  # fmt: skip

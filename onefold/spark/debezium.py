@@ -143,10 +143,13 @@ def _key_changes(envelope: Mapping[str, _Field], keys: Sequence[str], unified: S
 def _position(envelope: Mapping[str, _Field], deleted: bool) -> Value:
     source = _fields(envelope.get("source"))
     sequence, sort_keys = _place(source)
-    # A row of a snapshot is as old as can be: changes that were streamed meanwhile are newer.
-    sequence = F.when(envelope["op"].value != _SNAPSHOT, sequence)
     times = [fields["ts_ms"].value.cast("bigint") for fields in (source, envelope) if "ts_ms" in fields]
-    return position(sequence, F.coalesce(*times, F.lit(None).cast("bigint")), sort_keys, F.lit(deleted), F.lit(""))
+    # A row of a snapshot is read at its place in the log: it has what is below that place, and changes of the place itself
+    # come after it. Without a time and sort keys it is below all of them. Without a place nothing but its time orders it.
+    is_placed_read = (envelope["op"].value == _SNAPSHOT) & sequence.isNotNull()
+    time = F.when(~is_placed_read, F.coalesce(*times, F.lit(None).cast("bigint")))
+    within = F.when(~is_placed_read, sort_keys)
+    return position(sequence, time, within, F.lit(deleted), F.lit(""))
 
 
 def _place(source: Mapping[str, _Field]) -> tuple[Value, Value]:

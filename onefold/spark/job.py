@@ -82,25 +82,28 @@ def _logged(name: str, text: str) -> str:
 
 
 class _Said(logging.Handler):
-    """Keeps what is logged for the log of an error."""
+    """Keeps what Py4J logs for the log of an error, and passes on what anybody else logs."""
 
     def __init__(self) -> None:
         super().__init__()
         self.lines: list[str] = []
 
     def emit(self, record: logging.LogRecord) -> None:
-        self.lines.append(self.format(record))
+        if "py4j" in Path(record.pathname).parts:
+            self.lines.append(self.format(record))
+        elif logging.lastResort and record.levelno >= logging.lastResort.level:
+            logging.lastResort.handle(record)
 
 
 @contextmanager
 def _quiet_py4j() -> Iterator[list[str]]:
-    """Collect what Py4J logs: where Java ends, it prints a traceback for every call besides the error that it raises."""
-    logger, handler = logging.getLogger("py4j"), _Said()
-    before = logger.propagate
+    """Collect what Py4J logs: where Java ends, it prints a traceback for every call besides the error that it raises.
+
+    It logs to the root logger, which would print by itself as soon as it has no handler.
+    """
+    logger, handler = logging.getLogger(), _Said()
     logger.addHandler(handler)
-    logger.propagate = False
     try:
         yield handler.lines
     finally:
-        logger.propagate = before
         logger.removeHandler(handler)
