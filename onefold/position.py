@@ -5,10 +5,15 @@ change is a deletion (which comes before an upsert of the same position), and a 
 where rows are stored a digest of the row as it landed. Each part is written so that plain comparison of text compares it
 as it is meant: numbers as numbers, NULL lowest. A blank ends each part; nothing within a part sorts below it.
 
-The sequence: one to four hexadecimal sections, separated by `/`, each compared as a number, is the nearest published
-contract (BigQuery change data capture, `_CHANGE_SEQUENCE_NUMBER`). Text of another form has its place below all of that
-form, and is compared with its runs of digits as numbers (`mysql-bin.999999` before `mysql-bin.1000000`). NULL is lowest: a
+The sequence: hexadecimal sections, separated by `/`, each compared as a number, whatever their count and length. The nearest
+published contract (BigQuery change data capture, `_CHANGE_SEQUENCE_NUMBER`) has one to four sections of 1 to 16 digits. The
+places that PostgreSQL, SQL Server and Oracle document are sections, too, and MySQL's file and position sort as text does
+(docs/current.md lists all forms). Text sorts below all hexadecimal sections, with its runs of digits as numbers
+(`mysql-bin.999999` before `mysql-bin.1000000`); text of no documented form is counted as ordered by text. NULL is lowest: a
 backfill, a row of a snapshot.
+
+Positions are stored in bases, so the text of a position never changes from release to release, with one exception: sequences
+and sort keys of hexadecimal form that earlier releases ordered as text. `STORED_AS_TEXT` finds these.
 """
 
 from __future__ import annotations
@@ -16,12 +21,35 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-HEXADECIMAL = r"^[0-9A-Fa-f]{1,16}(/[0-9A-Fa-f]{1,16}){0,3}$"
+_H = "[0-9A-Fa-f]+"
+# SQL Server's place as Debezium writes it, `0000002d:00000ac0:0015`, and as T-SQL does, `0x0000002D00000AC00015`; the rs_id
+# of Oracle's V$LOGMNR_CONTENTS, ` 0x000a.00012345.0010 `.
+_PLACES = rf"{_H}:{_H}:{_H}| *0[xX]{_H}(?:\.{_H}\.{_H})? *"
+SHORT_HEXADECIMAL = r"^[0-9A-Fa-f]{1,16}(/[0-9A-Fa-f]{1,16}){0,3}$"
+"""The most frequent form of a sequence, which needs less work than all that is ordered as numbers, `HEXADECIMAL`."""
+HEXADECIMAL = rf"^(?:{_H}(?:/{_H})*|{_PLACES})$"
+KEY_HEXADECIMAL = rf"^(?:{_H}(?:/{_H})+|{_PLACES})$"
+"""A sort key of one section alone is a number, or a word."""
+KEY_LSN = r"^[0-9A-Fa-f]{20}$"
+"""The exception to that: ten bytes, as SQL Server's functions return a place."""
+BEFORE_DIGITS, MARKS = "^(?:0X)?0*", "[/:.]0*"
+SECTION = 16
+LONG = "X"
+"""How a section begins that has more significant digits: above every digit. Their number follows."""
+LONG_WIDTH = 10
 NUMBER = r"^-?[0-9]+(\.[0-9]+)?$"
 PIECES = r"[0-9]+|[^0-9]+"
 LOW = r"[\x00-\x20]"
 WIDTH = 40
-"""Digits of a number within text; longer ones are not cut, and sort above."""
+"""Digits of a number within text, more than any source writes (a NUMBER of Oracle has 38). Longer ones are not cut."""
+
+TEXT_PREFIX = "1"
+"""How a position begins whose sequence has another form. All of them are ordered as text, which is right for `LOG_FILE`."""
+LOG_FILE = r"^1[^ /:]*[A-Za-z][^ /:]*\.[0-9]{40}([/:][0-9]{40})* "
+"""Positions of MySQL and MariaDB: the file of the binary log, the place in it, and so on, each number padded."""
+_PADDED_PLACES = rf"{_H}:{_H}:{_H}|!*0+[xX]{_H}(?:\.{_H}\.{_H})?!*"
+STORED_AS_TEXT = rf"^(?:1(?:{_H}(?:/{_H})*|{_PADDED_PLACES}) |[^ ]* [^ ]* (?:[^ ]+ )*3(?:{_H}(?:/{_H})+|{_PADDED_PLACES}) )"
+"""A position that an earlier release ordered as text, and that is hexadecimal: never written any more."""
 
 _BLANK = "' '"
 INT64 = 2**63
@@ -48,8 +76,26 @@ def _sequence(sequence: str | None) -> str:
     if sequence is None:
         return "0"
     if re.fullmatch(HEXADECIMAL[1:-1], sequence):
-        return "2" + "/".join(section.upper().rjust(16, "0") for section in sequence.split("/"))
-    return "1" + _natural(sequence)
+        return "2" + _sections(sequence)
+    return TEXT_PREFIX + _natural(sequence)
+
+
+def _sections(text: str) -> str:
+    digits = re.sub(BEFORE_DIGITS, "", text.strip(" ").upper())
+    return "/".join(map(_section, re.sub(MARKS, "/", digits).split("/")))
+
+
+def _section(digits: str) -> str:
+    """Return the text of a section without leading zeros.
+
+    >>> _section("FF")
+    '00000000000000FF'
+    >>> _section("FFFFFFFFFFFFFFFF") < _section("10000000000000000")
+    True
+    """
+    if len(digits) <= SECTION:
+        return digits.rjust(SECTION, "0")
+    return LONG + str(len(digits)).rjust(LONG_WIDTH, "0") + digits
 
 
 def _timestamp(timestamp: int | None) -> str:
@@ -59,14 +105,17 @@ def _timestamp(timestamp: int | None) -> str:
 
 
 def _key(key: str | None) -> str:
-    """Numbers below text, NULL lowest; a negative number by the complement of its digits."""
+    """Return NULL lowest, then numbers, text, hexadecimal sections; a negative number by the complement of its digits."""
     if key is None:
         return "0"
-    if not re.fullmatch(NUMBER[1:-1], key):
-        return "3" + _natural(key)
-    if key.startswith("-"):
-        return "1" + _padded_number(key[1:]).translate(str.maketrans(DIGITS, COMPLEMENTS)) + "~"
-    return "2" + _padded_number(key)
+    if re.fullmatch(NUMBER[1:-1], key):
+        complement = str.maketrans(DIGITS, COMPLEMENTS)
+        return "1" + _padded_number(key[1:]).translate(complement) + "~" if key[0] == "-" else "2" + _padded_number(key)
+    if re.fullmatch(KEY_LSN[1:-1], key):
+        return "2" + _padded_number(key.upper())
+    if re.fullmatch(KEY_HEXADECIMAL[1:-1], key):
+        return "4" + _sections(key)
+    return "3" + _natural(key)
 
 
 def _padded_number(text: str) -> str:
@@ -95,11 +144,51 @@ def position_sql(sequence: str, timestamp: str, sort_keys: str, deleted: str, ti
 def sequence_sql(x: str) -> str:
     """The first part alone."""
     sections = f"UNNEST(SPLIT({x}, '/')) AS section WITH OFFSET AS place ORDER BY place"
-    padded = f"ARRAY_TO_STRING(ARRAY(SELECT LPAD(UPPER(section), 16, '0') FROM {sections}), '/')"
+    padded = f"ARRAY_TO_STRING(ARRAY(SELECT LPAD(UPPER(section), {SECTION}, '0') FROM {sections}), '/')"
     return (
-        f"CASE WHEN {x} IS NULL THEN '0' WHEN REGEXP_CONTAINS({x}, r'{HEXADECIMAL}') THEN CONCAT('2', {padded}) "
-        f"ELSE CONCAT('1', {_natural_sql(x)}) END"
+        f"CASE WHEN {x} IS NULL THEN '0' WHEN REGEXP_CONTAINS({x}, r'{SHORT_HEXADECIMAL}') THEN CONCAT('2', {padded}) "
+        f"WHEN REGEXP_CONTAINS({x}, r'{HEXADECIMAL}') THEN CONCAT('2', {_sections_sql(x)}) "
+        f"ELSE CONCAT('{TEXT_PREFIX}', {_natural_sql(x)}) END"
     )
+
+
+def is_ordered_by_text_sql(position: str) -> str:
+    """Return a condition on a position: its sequence has no documented form, so that it was ordered as text."""
+    return f"(STARTS_WITH({position}, '{TEXT_PREFIX}') AND NOT REGEXP_CONTAINS({position}, r'{LOG_FILE}'))"
+
+
+def is_stored_as_text_sql(position: str) -> str:
+    """Return a condition on a stored position: an earlier release ordered as text what is a number now."""
+    return f"IFNULL(REGEXP_CONTAINS({position}, r'{STORED_AS_TEXT}'), FALSE)"
+
+
+def is_stored_as_text(position: str) -> bool:
+    """Tell whether an earlier release ordered as text what is compared as a number now.
+
+    >>> is_stored_as_text("1" + "2".rjust(40, "0") + "D" + "AC".rjust(42, "0") + "  1 ")
+    True
+    >>> is_stored_as_text(str(Position("0000002D00000AC00015")))
+    False
+    """
+    return re.search(STORED_AS_TEXT, position) is not None
+
+
+def shown_sequence(text: str) -> str:
+    """Return the sequence of a position for people: numbers in it without the zeros that they are padded with.
+
+    >>> shown_sequence("1e11fa47:" + "23".rjust(40, "0"))
+    '1e11fa47:23'
+    """
+    return re.sub(rf"[0-9]{{{WIDTH},}}", lambda number: number[0].lstrip("0") or "0", text)
+
+
+def _sections_sql(x: str) -> str:
+    digits = f"REGEXP_REPLACE(UPPER(TRIM({x}, ' ')), r'{BEFORE_DIGITS}', '')"
+    split = f"SPLIT(REGEXP_REPLACE({digits}, r'{MARKS}', '/'), '/')"
+    long = f"CONCAT('{LONG}', LPAD(CAST(LENGTH(section) AS STRING), {LONG_WIDTH}, '0'), section)"
+    section = f"IF(LENGTH(section) <= {SECTION}, LPAD(section, {SECTION}, '0'), {long})"
+    sections = f"SELECT {section} FROM UNNEST({split}) AS section WITH OFFSET AS place ORDER BY place"
+    return f"ARRAY_TO_STRING(ARRAY({sections}), '/')"
 
 
 def _timestamp_sql(x: str) -> str:
@@ -116,11 +205,13 @@ def _key_sql(x: str) -> str:
         f"CONCAT({_padded_sql(f'REGEXP_EXTRACT({x}, r{chr(39)}[0-9]+{chr(39)})')}, '.', "
         f"RTRIM(IFNULL(REGEXP_EXTRACT({x}, r'\\.([0-9]+)'), ''), '0'))"
     )
+    negative = f"CONCAT('1', TRANSLATE({number}, '{DIGITS}', '{COMPLEMENTS}'), '~')"
     return (
         f"CONCAT(CASE WHEN {x} IS NULL THEN '0' "
-        f"WHEN NOT REGEXP_CONTAINS({x}, r'{NUMBER}') THEN CONCAT('3', {_natural_sql(x)}) "
-        f"WHEN STARTS_WITH({x}, '-') THEN CONCAT('1', TRANSLATE({number}, '{DIGITS}', '{COMPLEMENTS}'), '~') "
-        f"ELSE CONCAT('2', {number}) END, ' ')"
+        f"WHEN REGEXP_CONTAINS({x}, r'{NUMBER}') THEN IF(STARTS_WITH({x}, '-'), {negative}, CONCAT('2', {number})) "
+        f"WHEN REGEXP_CONTAINS({x}, r'{KEY_LSN}') THEN CONCAT('2', LPAD(UPPER({x}), {WIDTH}, '0'), '.') "
+        f"WHEN REGEXP_CONTAINS({x}, r'{KEY_HEXADECIMAL}') THEN CONCAT('4', {_sections_sql(x)}) "
+        f"ELSE CONCAT('3', {_natural_sql(x)}) END, ' ')"
     )
 
 

@@ -26,6 +26,9 @@ from onefold.versions import Column
 
 TIMES = ("TIMESTAMP", "DATETIME", "DATE")
 
+_PLACED = "_onefold_placed"
+"""The position with its digest, while the source's columns are still as they landed."""
+
 
 class Log(Protocol):
     """One version of a change log: what is known of it before its rows are read."""
@@ -94,14 +97,18 @@ class ChangeFormat(Protocol):
 
 
 def rows_of(part: Part, unified: Sequence[Column], keys: Sequence[str]) -> DataFrame:
-    """The changes in the unified columns; of a deletion only its key is kept."""
+    """Bring changes into the unified columns; of a deletion keep only its key.
+
+    The digest is taken in a projection of its own, before any value is changed. In one projection, a name within the body
+    of a lambda may mean the output of that name (Spark's implicit lateral column alias) and not the column that landed.
+    """
     folded = {fold_case(key) for key in keys}
     values = (
         value if fold_case(column.name) in folded else F.when(~named(DELETED), value).alias(column.name)
         for column, value in zip(unified, converted(part.columns, unified), strict=True)
     )
-    position_ = F.concat(named(POSITION), F.lit(" "), digest(part.columns))
-    return part.frame.select(*values, position_.alias(POSITION), named(DELETED))
+    placed = F.concat(named(POSITION), F.lit(" "), digest(part.columns)).alias(_PLACED)
+    return part.frame.select("*", placed).select(*values, named(_PLACED).alias(POSITION), named(DELETED))
 
 
 def converted(landed: Sequence[Column], unified: Sequence[Column]) -> list[Value]:

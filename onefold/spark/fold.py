@@ -1,4 +1,4 @@
-"""The second join, in Spark: many changes of a key fold into the one with the greatest position, and meet the base.
+"""The second join, in Spark: many changes of a key fold into the one with the greatest position, joined with the base.
 
 Both are the same join, so any order, any repetition and any split of the changes give the same rows.
 """
@@ -16,75 +16,94 @@ from pyspark.sql import functions as F  # noqa: N812
 from onefold.base import DELETED, POSITION
 from onefold.digest import LENGTH
 from onefold.spark.expressions import named
-
-CHANGES, DISPUTED, UNPLACED = "_onefold_changes", "_onefold_disputed", "_onefold_unplaced"
-"""Beside each winner: how many changes its key has, how many of them share their position with another one that has other
-content (the digest decides between them), and how many came without a sequence."""
+from onefold.spark.positions import ordered_by_text
 
 BASE_POSITION, BASE_DELETED = "_onefold_base_position", "_onefold_base_deleted"
-"""Beside each winner: what the base has for its key."""
+"""Of a key that the base has: what the base has for it."""
+
+_NUMBER, _DISPUTED, _LAST = "_onefold_number", "_onefold_disputed", "_onefold_last"
+"""Of a change: its number among those of its key, whether the next one is disputed with it, whether it is the last."""
+_UNPLACED, _BY_TEXT = "_onefold_unplaced", "_onefold_by_text"
+"""Of a change: how many of those of its key up to it came without a sequence, and with one that is ordered as text."""
+_WINNER = "_onefold_winner"
 
 _WITHOUT_SEQUENCE = "0 "
 _ENTRY_BYTES = 64
-"""What a key takes in a table of hashes beside its own letters."""
+"""What a row takes in a table of hashes beyond its own letters."""
 
 
 def fold_changes(changes: DataFrame, keys: Sequence[str]) -> DataFrame:
-    """One row per key, the one with the greatest position, and its counters. Keys that are NULL are one key.
+    """Keep one row per key, the one with the greatest position. Keys that are NULL are one key.
 
-    The changes of a key are sorted once: the winner is the last, and has seen all the others.
+    The changes of a key are sorted once, in one window: the winner is the last, and knows how many came before it. A row
+    that shares its place with the next one is kept as well, to be counted; such rows are rare.
     """
     in_order = Window.partitionBy(*map(named, keys)).orderBy(named(POSITION))
     so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
-    before = F.lag(named(POSITION)).over(in_order)
+    following = F.lead(named(POSITION)).over(in_order)
+    counted = {_UNPLACED: named(POSITION).startswith(_WITHOUT_SEQUENCE), _BY_TEXT: ordered_by_text(named(POSITION))}
     marked = changes.select(
         "*",
-        F.row_number().over(in_order).alias(CHANGES),
-        disputes(before, named(POSITION)).cast("bigint").alias(DISPUTED),
-        named(POSITION).startswith(_WITHOUT_SEQUENCE).cast("bigint").alias(UNPLACED),
-        F.lead(named(POSITION)).over(in_order).isNull().alias("_onefold_last"),
+        F.row_number().over(in_order).alias(_NUMBER),
+        *(F.count_if(which).over(so_far).alias(name) for name, which in counted.items()),
+        disputes(named(POSITION), following).alias(_DISPUTED),
+        following.isNull().alias(_LAST),
     )
-    totals = {name: F.sum(named(name)).over(so_far) for name in (DISPUTED, UNPLACED)}
-    return marked.withColumns(totals).where(named("_onefold_last")).drop("_onefold_last")
+    return marked.where(named(_LAST) | named(_DISPUTED))
 
 
 def disputes(one: Value, other: Value) -> Value:
-    """Whether two positions differ in nothing but the digest of the row. NULL, which is no position, disputes nothing."""
+    """Return whether two positions differ in nothing but the digest of the row. NULL, no position, disputes nothing."""
     same_place = one.substr(F.lit(1), F.length(one) - LENGTH) == other.substr(F.lit(1), F.length(other) - LENGTH)
     return F.coalesce(same_place & (one != other), F.lit(False))
 
 
 @dataclass(frozen=True)
 class Folded:
-    """The winners among the changes, held in memory or on disk, and what was counted while they were found.
+    """The winners among the changes, held in memory or on disk until they are released, and what was counted with them.
 
-    key_bytes: about what their keys take in memory.
+    rows: one per key, in the columns of the changes.
+    changes: rows read. disputed: those of them that share their position with another one that has other content (the
+    digest decides between them). unplaced: those without a sequence. by_text: those whose sequence is ordered as text.
+    slim_bytes: about what the winners' keys and positions take in memory.
     """
 
-    rows: DataFrame
+    held: DataFrame
     keys: tuple[str, ...]
     count: int
     changes: int
     disputed: int
     unplaced: int
+    by_text: int
     deletions: int
     null_keys: int
-    key_bytes: int
+    slim_bytes: int
+
+    @property
+    def rows(self) -> DataFrame:
+        return self.held.where(named(_LAST)).drop(_NUMBER, _DISPUTED, _LAST, _UNPLACED, _BY_TEXT)
+
+    def release(self) -> None:
+        """Give back what the winners take. To release a frame that is made of the held one would do nothing."""
+        self.held.unpersist()
 
 
 def count_winners(winners: DataFrame, keys: Sequence[str]) -> Folded:
     """Do the work of the fold, once."""
     held = winners.persist()
-    key = [named(name) for name in keys]
-    sizes = (F.coalesce(F.length(value.cast("string")), F.lit(0)) + _ENTRY_BYTES for value in key)
+    key, last = [named(name) for name in keys], named(_LAST)
+    sizes = (F.coalesce(F.length(value.cast("string")), F.lit(0)) for value in (*key, named(POSITION)))
+    has_null = functools.reduce(Value.__or__, (value.isNull() for value in key))
     (row,) = held.agg(
-        F.count("*"),
-        *(_total(named(name)) for name in (CHANGES, DISPUTED, UNPLACED)),
-        F.count_if(named(DELETED)),
-        F.count_if(functools.reduce(Value.__or__, (value.isNull() for value in key))),
-        _total(functools.reduce(Value.__add__, sizes)),
+        F.count_if(last),
+        _total(F.when(last, named(_NUMBER))),
+        F.count_if(named(_DISPUTED)),
+        *(_total(F.when(last, named(name))) for name in (_UNPLACED, _BY_TEXT)),
+        F.count_if(last & named(DELETED)),
+        F.count_if(last & has_null),
+        _total(F.when(last, functools.reduce(Value.__add__, sizes) + _ENTRY_BYTES)),
     ).collect()
-    return Folded(held.drop(CHANGES, DISPUTED, UNPLACED), tuple(keys), *row)
+    return Folded(held, tuple(keys), *row)
 
 
 def _total(x: Value) -> Value:
@@ -93,43 +112,50 @@ def _total(x: Value) -> Value:
 
 @dataclass(frozen=True)
 class Merging:
-    """The winners beside what the base has for their keys, and the join of both.
+    """The winners and the base, joined by their keys.
 
     few: whether the winners' keys are sent to every worker, so that the base stays where it is and no row of it is
     shuffled. Else base and winners are shuffled.
-    beside: columns of the base that say where its rows are, and are no part of them.
+    where: columns of the base that say where its rows are, and are no part of them.
     """
 
     base: DataFrame
     winners: Folded
     few: bool
-    beside: tuple[str, ...] = ()
+    where: tuple[str, ...] = ()
 
     def met(self) -> DataFrame:
-        """Each winner with the position and the flag of the base's row of its key (NULL where it has none).
+        """Return a row for each row of the base whose key has a winner: key, positions and flags of both.
 
         The base is read for its keys, positions and flags alone. A key that the base has twice comes twice.
         """
         keys = [named(key).alias(_of_base(key)) for key in self.winners.keys]
-        place = (named(POSITION).alias(BASE_POSITION), named(DELETED).alias(BASE_DELETED), *map(named, self.beside))
-        slim = self.base.select(*keys, *place)
-        touched = slim.join(self._sent(self.winners.rows), self._same_key, "left_semi")
-        return self.winners.rows.join(touched, self._same_key, "left").drop(*map(_of_base, self.winners.keys))
+        place = (named(POSITION).alias(BASE_POSITION), named(DELETED).alias(BASE_DELETED), *map(named, self.where))
+        number = F.monotonically_increasing_id().alias(_WINNER)
+        winners = self.winners.rows.select(*map(named, self.winners.keys), named(POSITION), named(DELETED), number)
+        joined = self.base.select(*keys, *place).join(self._sent(winners), self._same_key)
+        return joined.drop(*map(_of_base, self.winners.keys))
 
-    def applied(self, met: DataFrame) -> DataFrame:
-        """The rows that are newer than the base's."""
-        return met.where(is_applied()).drop(BASE_POSITION, BASE_DELETED, *self.beside)
+    def applied(self, met: DataFrame, *, all_are: bool) -> DataFrame:
+        """Return the winners that are newer than the base's rows; without a join where it is known that all are."""
+        if all_are:
+            return self.winners.rows
+        older = self._keys(met.where(~is_applied()))
+        return self.winners.rows.join(self._sent(older), self._same_key, "left_anti")
 
     def replaced(self, met: DataFrame) -> DataFrame:
-        """Where the rows of the base are that they replace."""
-        return met.where(is_applied() & named(BASE_POSITION).isNotNull()).select(*self.beside)
+        """Return where the rows of the base are that newer ones replace."""
+        return met.where(is_applied()).select(*self.where)
 
-    def result(self, met: DataFrame) -> DataFrame:
-        """The new base: the old one without the keys that have a newer row, and those rows."""
-        applied = self.applied(met)
-        keys = applied.select(*(named(key).alias(_of_base(key)) for key in self.winners.keys))
-        kept = self.base.drop(*self.beside).join(self._sent(keys), self._same_key, "left_anti")
+    def result(self, met: DataFrame, applied: DataFrame) -> DataFrame:
+        """Return the new base: the old one without the keys that have a newer row, and those rows."""
+        replaced = self._keys(met.where(is_applied()))
+        kept = self.base.drop(*self.where).join(self._sent(replaced), self._same_key, "left_anti")
         return kept.unionByName(applied)
+
+    def _keys(self, met: DataFrame) -> DataFrame:
+        """Return the keys alone, by other names than those of the frame that they are joined with."""
+        return met.select(*(named(key).alias(_of_base(key)) for key in self.winners.keys))
 
     def _sent(self, winners: DataFrame) -> DataFrame:
         return F.broadcast(winners) if self.few else winners.hint("shuffle_hash")
@@ -142,9 +168,33 @@ class Merging:
         return functools.reduce(Value.__and__, (a.eqNullSafe(b) if null_safe else a == b for a, b in pairs))
 
 
+def count_met(met: DataFrame) -> dict[str, int]:
+    """Count what the winners do to the rows that the base has for their keys.
+
+    Returns:
+        rows: rows of the base. winners: keys they belong to. live: rows whose winner is no deletion. The other counts are
+        those of the report.
+    """
+    gone, was_there = named(DELETED), ~named(BASE_DELETED)
+    which = {
+        "rows": F.lit(True),
+        "live": ~gone,
+        "inserted": is_applied() & ~gone & ~was_there,
+        "updated": is_applied() & ~gone & was_there,
+        "deleted": is_applied() & gone & was_there,
+        "tombstones": is_applied() & gone & ~was_there,
+        "repeated": named(BASE_POSITION) == named(POSITION),
+        "lost": named(BASE_POSITION) > named(POSITION),
+        "disputed": disputes(named(BASE_POSITION), named(POSITION)),
+    }
+    counts = (F.count_if(condition).alias(name) for name, condition in which.items())
+    (row,) = met.agg(F.count_distinct(_WINNER).alias("winners"), *counts).collect()
+    return dict(row.asDict())
+
+
 def is_applied() -> Value:
     """The one guard: a change wins where its position is greater than the base's."""
-    return named(BASE_POSITION).isNull() | (named(POSITION) > named(BASE_POSITION))
+    return named(POSITION) > named(BASE_POSITION)
 
 
 def _of_base(key: str) -> str:

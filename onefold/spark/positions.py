@@ -5,9 +5,29 @@ from __future__ import annotations
 from pyspark.sql import Column as Value
 from pyspark.sql import functions as F  # noqa: N812
 
-from onefold.position import COMPLEMENTS, DIGITS, HEXADECIMAL, INT64, LOW, NUMBER, PIECES, WIDTH
+from onefold.position import (
+    BEFORE_DIGITS,
+    COMPLEMENTS,
+    DIGITS,
+    HEXADECIMAL,
+    INT64,
+    KEY_HEXADECIMAL,
+    KEY_LSN,
+    LOG_FILE,
+    LONG,
+    LONG_WIDTH,
+    LOW,
+    MARKS,
+    NUMBER,
+    PIECES,
+    SECTION,
+    SHORT_HEXADECIMAL,
+    STORED_AS_TEXT,
+    TEXT_PREFIX,
+    WIDTH,
+)
 
-_SECTION, _TIME = 16, 19
+_TIME = 19
 
 
 def position(sequence: Value, timestamp: Value, sort_keys: Value, deleted: Value, tie_break: Value) -> Value:
@@ -18,13 +38,36 @@ def position(sequence: Value, timestamp: Value, sort_keys: Value, deleted: Value
     return F.concat(_sequence(sequence), blank, _timestamp(timestamp), blank, keys, blank, kind, blank, tie_break)
 
 
+def ordered_by_text(position: Value) -> Value:
+    """Tell whether the sequence of a position has no documented form, so that it was ordered as text."""
+    return position.startswith(TEXT_PREFIX) & ~position.rlike(LOG_FILE)
+
+
+def stored_as_text(position: Value) -> Value:
+    """Tell of a stored position whether an earlier release ordered as text what is compared as a number now."""
+    # Few positions are looked at closely: most begin otherwise, and have no sort key of text.
+    return (position.startswith(TEXT_PREFIX) | position.contains(" 3")) & position.rlike(STORED_AS_TEXT)
+
+
 def _sequence(x: Value) -> Value:
-    padded = F.array_join(F.transform(F.split(x, "/"), lambda section: F.lpad(F.upper(section), _SECTION, "0")), "/")
+    padded = F.array_join(F.transform(F.split(x, "/"), lambda section: F.lpad(F.upper(section), SECTION, "0")), "/")
     return (
-        F.when(x.isNull(), "0").when(_matches(x, HEXADECIMAL), F.concat(F.lit("2"), padded)).otherwise(
-            F.concat(F.lit("1"), _natural(x))
-        )
-    )  # fmt: skip
+        F.when(x.isNull(), "0")
+        .when(_matches(x, SHORT_HEXADECIMAL), F.concat(F.lit("2"), padded))
+        .when(_matches(x, HEXADECIMAL), F.concat(F.lit("2"), _sections(x)))
+        .otherwise(F.concat(F.lit(TEXT_PREFIX), _natural(x)))
+    )
+
+
+def _sections(x: Value) -> Value:
+    digits = F.regexp_replace(F.upper(F.trim(x)), BEFORE_DIGITS, "")
+    return F.array_join(F.transform(F.split(F.regexp_replace(digits, MARKS, "/"), "/"), _section), "/")
+
+
+def _section(digits: Value) -> Value:
+    length = F.length(digits)
+    long = F.concat(F.lit(LONG), F.lpad(length.cast("string"), LONG_WIDTH, "0"), digits)
+    return F.when(length <= SECTION, F.lpad(digits, SECTION, "0")).otherwise(long)
 
 
 def _timestamp(x: Value) -> Value:
@@ -41,9 +84,10 @@ def _key(x: Value) -> Value:
     negative = F.concat(F.lit("1"), F.translate(number, DIGITS, COMPLEMENTS), F.lit("~"))
     return (
         F.when(x.isNull(), "0")
-        .when(~_matches(x, NUMBER), F.concat(F.lit("3"), _natural(x)))
-        .when(x.startswith("-"), negative)
-        .otherwise(F.concat(F.lit("2"), number))
+        .when(_matches(x, NUMBER), F.when(x.startswith("-"), negative).otherwise(F.concat(F.lit("2"), number)))
+        .when(_matches(x, KEY_LSN), F.concat(F.lit("2"), F.lpad(F.upper(x), WIDTH, "0"), F.lit(".")))
+        .when(_matches(x, KEY_HEXADECIMAL), F.concat(F.lit("4"), _sections(x)))
+        .otherwise(F.concat(F.lit("3"), _natural(x)))
     )
 
 

@@ -8,30 +8,17 @@ from dataclasses import asdict, replace
 from datetime import datetime
 from typing import Any, Protocol
 
-from pyspark.sql import Column as Value
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812
 
-from onefold.base import DELETED, POSITION
 from onefold.errors import InvalidInput, NothingFound
 from onefold.jobs import ReconcileArguments
 from onefold.names import fold_case
 from onefold.spark.base import Base, base_rows
 from onefold.spark.changes import Log, rows_of, within_sequences
 from onefold.spark.copying import FILE, ROW, Kept, can_copy, places_by_file
-from onefold.spark.expressions import named
 from onefold.spark.files import reading
 from onefold.spark.filesystem import Folder
-from onefold.spark.fold import (
-    BASE_DELETED,
-    BASE_POSITION,
-    Folded,
-    Merging,
-    count_winners,
-    disputes,
-    fold_changes,
-    is_applied,
-)
+from onefold.spark.fold import Folded, Merging, count_met, count_winners, fold_changes
 from onefold.spark.output import Manifest, finish, is_done, write_base
 from onefold.spark.planning import FORMATS, Plan, Tables, make_plan
 from onefold.spark.report import BaseWas, Report
@@ -80,7 +67,7 @@ def _carry_out(spark: SparkSession, plan: Plan, warehouse: Warehouse | None) -> 
             return warehouse.merge(winners, plan)
         return _write(spark, plan, winners)
     finally:
-        winners.rows.unpersist()
+        winners.release()
 
 
 def _changes(plan: Plan) -> DataFrame:
@@ -100,17 +87,18 @@ def _rows(log: Log, plan: Plan) -> Iterator[DataFrame]:
 def _write(spark: SparkSession, plan: Plan, winners: Folded) -> Report:
     if plan.base is None:
         return _finished(spark, plan, winners.rows, _report_of_first(winners, plan, _base_was(plan.arguments)))
-    few = winners.key_bytes <= _few_bytes(spark)
+    few = winners.slim_bytes <= _few_bytes(spark)
     files = _files_to_copy(spark, plan.base, plan) if few else ()
     base = base_rows(plan.base, plan.columns, plan.arguments.position, placed=bool(files))
-    merging = Merging(base, winners, few, beside=(FILE, ROW) if files else ())
+    merging = Merging(base, winners, few, where=(FILE, ROW) if files else ())
     met = merging.met().persist()
     try:
         report = _report_of_merge(met, winners, plan)
+        applied = merging.applied(met, all_are=not report.lost and not report.repeated)
         if not files:
-            return _finished(spark, plan, merging.result(met), report)
+            return _finished(spark, plan, merging.result(met, applied), report)
         kept = Kept(plan.base.landed.name, files, places_by_file(merging.replaced(met)), report.rows - _applied(report))
-        return _finished(spark, plan, merging.applied(met), report, kept)
+        return _finished(spark, plan, applied, report, kept)
     finally:
         met.unpersist()
 
@@ -157,33 +145,17 @@ def _report_of_first(winners: Folded, plan: Plan, base: BaseWas) -> Report:
 
 
 def _report_of_merge(met: DataFrame, winners: Folded, plan: Plan) -> Report:
-    """What the winners do to the base, counted before anything is written."""
-    (row,) = met.agg(
-        F.count("*").alias("met"), *(F.count_if(which).alias(name) for name, which in _outcomes().items())
-    ).collect()
-    counts = row.asDict()
-    if counts.pop("met") != winners.count:
+    """Count what the winners do to the base before anything is written."""
+    counts = count_met(met)
+    rows_met, live_met = counts.pop("rows"), counts.pop("live")
+    if rows_met != counts.pop("winners"):
         raise InvalidInput(f"{plan.arguments.base} has keys that are not unique among those that changed")
-    disputed = winners.disputed + counts.pop("disputed")
-    rows = plan.base_rows + counts.pop("new")
+    counts["inserted"] += winners.count - winners.deletions - live_met
+    counts["tombstones"] += winners.deletions - (rows_met - live_met)
+    counts["disputed"] += winners.disputed
+    rows = plan.base_rows + winners.count - rows_met
     live = plan.base_live + counts["inserted"] - counts["deleted"]
-    known = {**_counted(winners, plan), "disputed": disputed}
-    return Report(**known, **counts, base="read", base_rows=plan.base_rows, rows=rows, live=live)
-
-
-def _outcomes() -> dict[str, Value]:
-    before, after, gone = named(BASE_POSITION), named(POSITION), named(DELETED)
-    was_there = before.isNotNull() & ~named(BASE_DELETED)
-    return {
-        "inserted": is_applied() & ~gone & ~was_there,
-        "updated": is_applied() & ~gone & was_there,
-        "deleted": is_applied() & gone & was_there,
-        "tombstones": is_applied() & gone & ~was_there,
-        "repeated": before == after,
-        "lost": before > after,
-        "disputed": disputes(before, after),
-        "new": before.isNull(),
-    }
+    return Report(**{**_counted(winners, plan), **counts}, base="read", base_rows=plan.base_rows, rows=rows, live=live)
 
 
 def _counted(winners: Folded, plan: Plan) -> dict[str, Any]:
@@ -192,6 +164,7 @@ def _counted(winners: Folded, plan: Plan) -> dict[str, Any]:
         "keys": winners.count,
         "disputed": winners.disputed,
         "without_sequence": winners.unplaced,
+        "ordered_by_text": winners.by_text,
         "columns": {column.name: str(column.type) for column in plan.columns},
     }
 

@@ -24,6 +24,7 @@ class Report:
     below_floor: keys that were not inserted, since a purge made what is older than its floor unknown.
     disputed: changes that share their position with another one of other content; the digest of the row decided.
     without_sequence: changes that named no place in the source's log, and so are older than all that do.
+    ordered_by_text: changes whose sequence has no documented form, so that it was ordered as text.
     base_rows, rows: rows of the old and the new base, tombstones included. live: those of the new one that are not deleted.
     brought_up: what was done to a base in BigQuery before the merge.
     already: whether an earlier job did all this. window: how it was understood.
@@ -40,6 +41,7 @@ class Report:
     below_floor: int = 0
     disputed: int = 0
     without_sequence: int = 0
+    ordered_by_text: int = 0
     base: BaseWas = "absent"
     base_rows: int = 0
     rows: int = 0
@@ -97,4 +99,6 @@ class Report:
 
     @property
     def _doubtful(self) -> str:
-        return f"{counted(self.disputed, 'change')} of a disputed position, {self.without_sequence:,} without a sequence"
+        by_text = f", {self.ordered_by_text:,} ordered by text" if self.ordered_by_text else ""
+        disputed = counted(self.disputed, "change")
+        return f"{disputed} of a disputed position, {self.without_sequence:,} without a sequence{by_text}"

@@ -19,6 +19,8 @@ SETTINGS = {
     "spark.sql.session.timeZone": "UTC",
     # A cast that fails is an error, never a NULL that nobody sees.
     "spark.sql.ansi.enabled": "true",
+    # A name within the body of a lambda means the column that is read, never an output of the same projection.
+    "spark.sql.lateralColumnAlias.enableImplicitResolution": "false",
     # What is held in memory comes in as few parts as its size asks for, and so do the files that are written from it.
     "spark.sql.optimizer.canChangeCachedPlanOutputPartitioning": "true",
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",

@@ -174,6 +174,7 @@ def _report(done: Counts, winners: Folded, plan: Plan) -> Report:
         below_floor=done.below_floor,
         disputed=done.disputed,
         without_sequence=winners.unplaced,
+        ordered_by_text=winners.by_text,
         base="merged",
         columns={column.name: str(column.type) for column in plan.columns},
     )
