@@ -16,7 +16,11 @@ from onefold.position import HEXADECIMAL, Position
 Format = Literal["datastream", "debezium", "modify_time"]
 Mode = Literal["merge", "rebuild"]
 
+UNAVAILABLE_VALUE = "__debezium_unavailable_value"
+"""What Debezium writes for a value that is not in the log, unless its option `unavailable.value.placeholder` names another."""
+
 _BIGQUERY = "bigquery:"
+_HEX = re.compile("hex:([0-9A-Fa-f]{2})+")
 _PATTERN = re.compile(r"[*?\[\]{}]")
 _FOLDER = re.compile(r"(gs://[^/\s]+/\S+|file:\S+|[^:\s][^:]*)")
 
@@ -42,6 +46,7 @@ class ReconcileArguments:
     keys: the columns whose values identify a row of the source; none where tables of BigQuery are to tell them.
     start, end: a window, from (included) and to (not included): times of landing, or sequences of the source.
     position: the column that orders rows of periodic pulls (`modify_time` only).
+    unavailable: what stands for a value that is not in the log, as Debezium's option spells it (`debezium` only).
     """
 
     changes: tuple[Uri, ...]
@@ -53,6 +58,7 @@ class ReconcileArguments:
     format: Format = "datastream"
     mode: Mode = "merge"
     position: str | None = None
+    unavailable: str = UNAVAILABLE_VALUE
 
     @property
     def window(self) -> str:
@@ -111,6 +117,12 @@ def reconcile_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--mode", choices=("merge", "rebuild"), default="merge", help="rebuild: from the changes alone")
     parser.add_argument("--position", metavar="COLUMN", help="what orders rows of periodic pulls (format modify_time)")
+    parser.add_argument(
+        "--unavailable-value",
+        dest="unavailable",
+        metavar="TEXT",
+        help="Debezium's unavailable.value.placeholder, where that is set (format debezium)",
+    )
     return parser
 
 
@@ -138,7 +150,10 @@ def parse_reconcile(arguments: Sequence[str]) -> ReconcileArguments:
         format=found.format,
         mode=found.mode,
         position=found.position,
+        unavailable=UNAVAILABLE_VALUE if found.unavailable is None else found.unavailable,
     )
+    if found.unavailable is not None and (found.format != "debezium" or not found.unavailable):
+        faults.append("--unavailable-value: expected a text, with --format debezium: leave it out")
     faults += _reconcile_faults(parsed)
     if faults:
         raise InvalidInput(faults)
@@ -278,6 +293,8 @@ def _reconcile_faults(arguments: ReconcileArguments) -> list[str]:
         faults.append("--mode rebuild makes a base in BigQuery of the whole history: leave out --from and --to")
     if (arguments.format == "modify_time") != (arguments.position is not None):
         faults.append("--position names the column that orders rows, with --format modify_time and only with it")
+    if arguments.unavailable.startswith("hex:") and not _HEX.fullmatch(arguments.unavailable):
+        faults.append(f"--unavailable-value: expected pairs of hexadecimal digits after hex:, got {arguments.unavailable!r}")
     if arguments.start is not None and arguments.end is not None and type(arguments.start) is not type(arguments.end):
         faults.append("--from and --to must both be times of landing, or both be sequences")
     elif _is_empty(arguments):

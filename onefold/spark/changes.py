@@ -77,10 +77,14 @@ def column_of(log: Log, name: str) -> Column | None:
 
 @dataclass(frozen=True)
 class Part:
-    """Changes in one form: the source's columns as they landed, `_position` (without its digest) and `_deleted`."""
+    """Changes in one form: the source's columns as they landed, `_position` (without its digest) and `_deleted`.
+
+    carried: further columns of the frame that are kept as they are.
+    """
 
     frame: DataFrame
     columns: tuple[Column, ...]
+    carried: tuple[str, ...] = ()
 
 
 class ChangeFormat(Protocol):
@@ -108,7 +112,9 @@ def rows_of(part: Part, unified: Sequence[Column], keys: Sequence[str]) -> DataF
         for column, value in zip(unified, converted(part.columns, unified), strict=True)
     )
     placed = F.concat(named(POSITION), F.lit(" "), digest(part.columns)).alias(_PLACED)
-    return part.frame.select("*", placed).select(*values, named(_PLACED).alias(POSITION), named(DELETED))
+    return part.frame.select("*", placed).select(
+        *values, named(_PLACED).alias(POSITION), named(DELETED), *map(named, part.carried)
+    )
 
 
 def converted(landed: Sequence[Column], unified: Sequence[Column]) -> list[Value]:

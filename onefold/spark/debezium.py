@@ -26,6 +26,7 @@ from onefold.spark.conversions import convert
 from onefold.spark.expressions import named
 from onefold.spark.positions import position
 from onefold.spark.types import held
+from onefold.spark.unavailable import UNAVAILABLE, unavailable_columns
 from onefold.types import Struct, Type
 from onefold.versions import Column
 
@@ -69,12 +70,16 @@ def _part(
 ) -> Part:
     columns = _columns(envelope[side])
     frame = within_landing_times(landed, arguments).where(which)
+    values = [_of_row(envelope[side], column.name, side) for column in columns]
+    # Of a deletion nothing but its key is kept, which is always in the log.
+    lacking = () if deleted else columns
     rows = frame.select(
-        *(_of_row(envelope[side], column.name, side).alias(column.name) for column in columns),
+        *(value.alias(column.name) for column, value in zip(columns, values, strict=True)),
         _position(envelope, deleted).alias(POSITION),
         F.lit(deleted).alias(DELETED),
+        unavailable_columns(lacking, values[: len(lacking)], arguments.unavailable, arguments.keys).alias(UNAVAILABLE),
     )
-    return Part(within_sequences(rows, arguments), columns)
+    return Part(within_sequences(rows, arguments), columns, carried=(UNAVAILABLE,))
 
 
 def _without_tombstones(landed: Landed) -> Landed:
