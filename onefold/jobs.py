@@ -17,7 +17,7 @@ Format = Literal["datastream", "debezium", "modify_time"]
 Mode = Literal["merge", "rebuild"]
 
 UNAVAILABLE_VALUE = "__debezium_unavailable_value"
-"""What Debezium writes for a value that is not in the log, unless its option `unavailable.value.placeholder` names another."""
+"""What Debezium writes for a value that is not in the log; its option `unavailable.value.placeholder` may name another."""
 
 _BIGQUERY = "bigquery:"
 _HEX = re.compile("hex:([0-9A-Fa-f]{2})+")
@@ -152,8 +152,7 @@ def parse_reconcile(arguments: Sequence[str]) -> ReconcileArguments:
         position=found.position,
         unavailable=UNAVAILABLE_VALUE if found.unavailable is None else found.unavailable,
     )
-    if found.unavailable is not None and (found.format != "debezium" or not found.unavailable):
-        faults.append("--unavailable-value: expected a text, with --format debezium: leave it out")
+    faults += _unavailable_faults(found.unavailable, found.format)
     faults += _reconcile_faults(parsed)
     if faults:
         raise InvalidInput(faults)
@@ -276,6 +275,16 @@ def _rank(place: datetime | str) -> str:
     return str(Position(place)) if isinstance(place, str) else place.astimezone(UTC).isoformat(timespec="microseconds")
 
 
+def _unavailable_faults(text: str | None, format_: Format) -> list[str]:
+    if text is None:
+        return []
+    if format_ != "debezium" or not text:
+        return [f"--unavailable-value: expected a text with --format debezium, got {text!r} with {format_}: leave it out"]
+    if text.startswith("hex:") and not _HEX.fullmatch(text):
+        return [f"--unavailable-value: expected pairs of hexadecimal digits after hex:, got {text!r}: write hex:4f4b"]
+    return []
+
+
 def _reconcile_faults(arguments: ReconcileArguments) -> list[str]:
     faults = []
     in_bigquery = arguments.base is not None and arguments.base.table is not None
@@ -293,8 +302,6 @@ def _reconcile_faults(arguments: ReconcileArguments) -> list[str]:
         faults.append("--mode rebuild makes a base in BigQuery of the whole history: leave out --from and --to")
     if (arguments.format == "modify_time") != (arguments.position is not None):
         faults.append("--position names the column that orders rows, with --format modify_time and only with it")
-    if arguments.unavailable.startswith("hex:") and not _HEX.fullmatch(arguments.unavailable):
-        faults.append(f"--unavailable-value: expected pairs of hexadecimal digits after hex:, got {arguments.unavailable!r}")
     if arguments.start is not None and arguments.end is not None and type(arguments.start) is not type(arguments.end):
         faults.append("--from and --to must both be times of landing, or both be sequences")
     elif _is_empty(arguments):

@@ -78,7 +78,7 @@ def test_a_row_of_a_snapshot_repairs_a_gap_below_its_place_and_nothing_above(
     spark: SparkSession, tmp_path: Path, lower: Row, higher: Row
 ) -> None:
     """Row 1 missed a change below the snapshot, row 2 was changed at its very place, row 3 above it was read too early."""
-    full = {**lower, **{name: value for name, value in higher.items() if value is not None}}
+    full: Row = {**lower, **{name: value for name, value in higher.items() if value is not None}}
     events = [
         event("c", None, {"id": 1, "v": "stale"}, ts_ms=100, **lower),
         event("r", None, {"id": 1, "v": "repaired"}, ts_ms=1, **higher),

@@ -149,9 +149,9 @@ def test_a_key_and_text_that_holds_the_placeholder_are_values(spark: SparkSessio
 
 def test_nothing_is_left_in_memory(spark: SparkSession, tmp_path: Path) -> None:
     spark.catalog.clearCache()
-    before = len(spark.sparkContext._jsc.getPersistentRDDs())  # type: ignore[attr-defined]
+    before = len(spark.sparkContext._jsc.getPersistentRDDs())
     result(spark, tmp_path, LONG[:1], LONG[1:])
-    assert len(spark.sparkContext._jsc.getPersistentRDDs()) == before  # type: ignore[attr-defined]
+    assert len(spark.sparkContext._jsc.getPersistentRDDs()) == before
 
 
 @pytest.mark.parametrize(

@@ -66,7 +66,8 @@ def _is_placeholder(x: Value, type_: Type, option: str) -> Value | None:
         case Array(element) if element == _BYTES:
             return (F.size(x) == 1) & (F.get(x, F.lit(0)) == F.lit(plain))
         case Array(Scalar(name)) if name in _NUMBERS:
-            numbers = [number - 256 if number > 127 else number for number in plain]  # noqa: PLR2004 bytes of Java are signed
+            # Java's bytes are signed.
+            numbers = [number - 256 if number > 127 else number for number in plain]
             return x == F.array(*map(F.lit, numbers)).cast(held(type_))
         case Scalar("STRING"):
             return x.isin(*_texts(plain))
