@@ -68,7 +68,7 @@ def position_of(row: str, columns: Sequence[Column], landed: Sequence[Column] = 
 def is_deletion(row: str) -> str:
     """Whether the change removes its key, as an expression that is never NULL."""
     kinds = ", ".join(f"'{kind}'" for kind in DELETIONS)
-    return f"IFNULL({row}.{quote(METADATA)}.change_type IN ({kinds}), FALSE)"
+    return f"IFNULL(UPPER({row}.{quote(METADATA)}.change_type) IN ({kinds}), FALSE)"
 
 
 def source_columns(columns: Sequence[Column]) -> list[Column]:

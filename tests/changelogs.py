@@ -25,7 +25,7 @@ def oracle(changes: Iterable[Row], keys: Sequence[str]) -> list[dict[str, Any]]:
         key, position = tuple(change[name] for name in keys), position_of(change)
         if key not in latest or position > latest[key][0]:
             latest[key] = (position, change)
-    winners = (change for _, change in latest.values() if change[METADATA]["change_type"] not in DELETIONS)
+    winners = (change for _, change in latest.values() if change[METADATA]["change_type"].upper() not in DELETIONS)
     return [{name: value for name, value in winner.items() if name not in (METADATA, LANDED_AT)} for winner in winners]
 
 
@@ -37,7 +37,7 @@ def position_of(change: Row) -> str:
             sequence=metadata["change_sequence_number"],
             timestamp=metadata["source_timestamp"],
             sort_keys=tuple(metadata["sort_keys"]),
-            deleted=metadata["change_type"] in DELETIONS,
+            deleted=metadata["change_type"].upper() in DELETIONS,
             tie_break=f"{metadata['uuid'] or ''} {digest_of(change)}",
         )
     )
@@ -126,6 +126,10 @@ FAULTS: dict[str, tuple[list[dict[str, Any]], list[tuple[Any, ...]]]] = {
     "keys that are NULL are one key": (
         [change("INSERT", "1", id=None, name="x"), change("UPDATE-INSERT", "2", id=None, name="later")],
         [(None, "later")],
+    ),
+    "change types are compared without case": (
+        [change("INSERT", "1", id=1, name="x"), change("Delete", "2", id=1), change("INSERT", "1", id=2, name="kept")],
+        [(2, "kept")],
     ),
     "a change of unknown kind is no deletion": ([change("SOMETHING", "1", id=1, name="kept")], [(1, "kept")]),
     "all columns may be NULL": ([change("INSERT", "1", id=1, name=None)], [(1, None)]),

@@ -104,7 +104,7 @@ def test_a_snapshot_of_a_source_without_places_is_older_than_all_changes(spark: 
 
 def test_a_snapshot_is_merged_into_a_base_that_was_made_before_it_had_a_place(spark: SparkSession, tmp_path: Path) -> None:
     """Such a base holds rows of a snapshot without a sequence, and rows that were streamed: both keep their meaning."""
-    at = {"file": "bin.000009", "row": 0}
+    at: Row = {"file": "bin.000009", "row": 0}
     old = [
         {"id": 1, "v": "read", "_position": str(Position(None, 99, tie_break=" x")), "_deleted": False},
         {"id": 2, "v": "old", "_position": str(Position("bin.000009/9/0", 1, tie_break=" x")), "_deleted": False},

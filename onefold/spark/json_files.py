@@ -60,13 +60,15 @@ def _with_metadata(
 ) -> DataFrame:
     """Read the fields of `datastream_metadata` by their names without case. Other fields are of no use, and left out.
 
-    A field keeps its type where that is a wrong one, and is left out where no line has it: the format reports both.
+    A field keeps its type where that is a wrong one, and is missing where no line has it: the format reports both.
     """
     spellings = _spellings(type_)
     if not spellings.keys() >= set(NEEDED_FIELDS):
         written = _json_schema(_strict(spark).option("dropFieldIfAllNull", "false"), uri, spark)[metadata].dataType
         spellings = {**_spellings(written), **spellings} if isinstance(written, t.StructType) else spellings
     types = {field.name: field.dataType for field in type_.fields}
+    if not spellings.keys() >= set(NEEDED_FIELDS) and all(len(names) == 1 for names in spellings.values()):
+        return _objects(spark, uri, found)  # as it is, so that the error shows which fields there are
     known = [name for name in METADATA_FIELDS if name in spellings]
     if all(len(spellings[name]) == 1 for name in known):
         inner = [t.StructField(spellings[name][0], _read_as(name, types.get(spellings[name][0]))) for name in known]
@@ -77,6 +79,8 @@ def _with_metadata(
         frame = _objects(spark, uri, {**found, metadata: t.StringType()})
         texts = F.from_json(named(metadata), "map<string, string>")
         fields = {name: _only_value(name, [texts[spelled] for spelled in spellings[name]]) for name in known}
+        if "sort_keys" in fields:
+            fields["sort_keys"] = F.from_json(fields["sort_keys"], _TEXTS)
     values = (_as_metadata(name, value, frame).alias(name) for name, value in fields.items())
     return frame.withColumn(metadata, F.when(named(metadata).isNotNull(), F.struct(*values))) if known else frame
 
@@ -95,16 +99,16 @@ def _is_plain(type_: t.DataType) -> bool:
 def _only_value(name: str, spelled: Sequence[Value]) -> Value:
     """Return the value of a field that a folder spells in several ways."""
     values = F.array_compact(F.array_distinct(F.array(*spelled)))
-    fault = F.raise_error(F.lit(f"expected one value of {METADATA}.{name}, got several that differ in the case of the name"))
-    return F.when(F.size(values) > 1, fault).otherwise(F.get(values, F.lit(0)))
+    words = f": expected one value of {METADATA}.{name}, got several that differ in the case of the name: write one"
+    return F.when(F.size(values) > 1, F.raise_error(F.concat(F.input_file_name(), F.lit(words)))).otherwise(
+        F.get(values, F.lit(0))
+    )
 
 
 def _as_metadata(name: str, value: Value, frame: DataFrame) -> Value:
     type_ = frame.select(value).schema[0].dataType
     if name == _TIME and isinstance(type_, t.StringType):
         return value.cast("bigint")
-    if name == "sort_keys" and isinstance(type_, t.StringType):
-        return F.from_json(value, _TEXTS)
     return value
 
 

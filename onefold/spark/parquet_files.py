@@ -24,7 +24,9 @@ from onefold.spark.partitions import Partitions
 from onefold.types import Array, Scalar, Struct, Type
 from onefold.versions import Column
 
-_CANNOT_MERGE = "CANNOT_MERGE_SCHEMAS"
+_CANNOT_MERGE = ("CANNOT_MERGE_SCHEMAS", "COLUMN_ALREADY_EXISTS")
+"""Types that differ, and fields of structs whose names differ in case."""
+
 _AT_ONCE = 8
 """Footers that are read at the same time, each by a small job of Spark."""
 
@@ -49,7 +51,7 @@ def read_parquet(spark: SparkSession, uri: str, entries: Sequence[Entry], partit
     try:
         frame = file_reader(spark).option("mergeSchema", "true").parquet(uri)
     except (PySparkException, Py4JJavaError) as error:
-        if _CANNOT_MERGE not in str(error):
+        if not any(name in str(error) for name in _CANNOT_MERGE):
             raise
     else:
         return in_held_form(uri, frame, partitions)
