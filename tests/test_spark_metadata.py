@@ -67,7 +67,7 @@ def test_change_types_have_any_case(spark: SparkSession, tmp_path: Path, kind: s
 WRONG: dict[str, tuple[list[Row], str]] = {
     "no change_type": (
         [without(INSERTED, "change_type")],
-        "datastream_metadata has no field change_type; it has uuid, source_timestamp, change_sequence_number, sort_keys",
+        "datastream_metadata has no field change_type; it has change_sequence_number, sort_keys, source_timestamp, uuid",
     ),
     "change_type by another name": (
         [{**INSERTED, METADATA: {"changeType": "DELETE", "sequence": "1"}}],
