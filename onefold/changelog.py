@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from onefold.digest import digest_sql
 from onefold.errors import SchemaConflict
 from onefold.names import fold_case, quote
 from onefold.position import position_sql
-from onefold.types import Array, Range, Scalar, Struct, Type
+from onefold.types import STRING, Array, Range, Scalar, Struct, Type
 from onefold.versions import Column
 
 METADATA = "datastream_metadata"
@@ -19,12 +19,19 @@ SOURCE_NAME, DATABASE_NAME = "source_name", "database_name"
 DELETIONS = ("DELETE", "UPDATE-DELETE")
 """Datastream: an update that changes the key is an UPDATE-DELETE of the old one and an UPDATE-INSERT of the new one."""
 
-# What Datastream promises; `sort_keys` are there for some sources only.
-_FIELDS = {
-    "change_sequence_number": Scalar("STRING"),
-    "change_type": Scalar("STRING"),
+METADATA_FIELDS: Mapping[str, Type] = {
+    "uuid": STRING,
     "source_timestamp": Scalar("INT64"),
+    "change_sequence_number": STRING,
+    "change_type": STRING,
+    "sort_keys": Array(STRING),
 }
+"""What Datastream promises of `datastream_metadata` (Google Cloud, "Datastream: BigQuery destination", append-only mode)."""
+
+NEEDED_FIELDS = ("change_sequence_number", "change_type", "source_timestamp")
+"""Without the others a position has fewer parts; `sort_keys` are there for some sources only."""
+
+CHANGE_TYPES = ("INSERT", "UPDATE-INSERT", *DELETIONS)
 _SORT_KEYS = "sort_keys"
 _NO_KEYS = "CAST([] AS ARRAY<STRING>)"
 # GoogleSQL, "Groupable data types": FLOAT64 may be grouped but not partitioned by.
@@ -61,7 +68,7 @@ def position_of(row: str, columns: Sequence[Column], landed: Sequence[Column] = 
 def is_deletion(row: str) -> str:
     """Whether the change removes its key, as an expression that is never NULL."""
     kinds = ", ".join(f"'{kind}'" for kind in DELETIONS)
-    return f"IFNULL({row}.{quote(METADATA)}.change_type IN ({kinds}), FALSE)"
+    return f"IFNULL(UPPER({row}.{quote(METADATA)}.change_type) IN ({kinds}), FALSE)"
 
 
 def source_columns(columns: Sequence[Column]) -> list[Column]:
@@ -82,17 +89,35 @@ def _metadata(columns: Sequence[Column]) -> Struct:
     return Struct(())
 
 
-def metadata_faults(table: str, columns: Sequence[Column]) -> Iterator[str]:
-    """What keeps the rows of a table from being changes."""
+def metadata_faults(table: str, columns: Sequence[Column], *, casts_sort_keys: bool = False) -> Iterator[str]:
+    """Yield what keeps the rows of a table from being changes.
+
+    Args:
+        casts_sort_keys: whether the reader makes text of sort keys of other types; SQL takes text alone.
+    """
     found = {fold_case(field.name): field.type for field in _metadata(columns).fields}
     if not found:
-        yield f"{table} is no change table: it has no column {METADATA} of type STRUCT"
+        yield f"{table} is no change table: it has no column {METADATA} of type STRUCT; it has {_listed(columns)}"
         return
-    for name, type_ in _FIELDS.items():
-        if name not in found:
-            yield f"{table}: {METADATA} has no field {name}"
-        elif found[name] != type_:
-            yield f"{table}: {METADATA}.{name} is {found[name]}, and has to be {type_}"
+    names = ", ".join(field.name for field in _metadata(columns).fields)
+    yield from (
+        f"{table}: {METADATA} has no field {name}; it has {names}: write it, as NULL where there is no value"
+        for name in NEEDED_FIELDS
+        if name not in found
+    )
+    for name, type_ in METADATA_FIELDS.items():
+        is_cast = casts_sort_keys and name == _SORT_KEYS and _is_array_of_scalars(found.get(name))
+        if found.get(name, type_) != type_ and not is_cast:
+            yield f"{table}: {METADATA}.{name} is {found[name]}, and has to be {type_}: write it so"
+
+
+def _is_array_of_scalars(type_: Type | None) -> bool:
+    return isinstance(type_, Array) and isinstance(type_.element, Scalar)
+
+
+def _listed(columns: Sequence[Column]) -> str:
+    """Return the names of columns, and the type of one that was to be a STRUCT."""
+    return ", ".join(f"{one.name} {one.type}" if fold_case(one.name) == METADATA else one.name for one in columns)
 
 
 def key_faults(table: str, columns: Sequence[Column], keys: Sequence[str]) -> Iterator[str]:

@@ -16,7 +16,11 @@ from onefold.position import HEXADECIMAL, Position
 Format = Literal["datastream", "debezium", "modify_time"]
 Mode = Literal["merge", "rebuild"]
 
+UNAVAILABLE_VALUE = "__debezium_unavailable_value"
+"""What Debezium writes for a value that is not in the log; its option `unavailable.value.placeholder` may name another."""
+
 _BIGQUERY = "bigquery:"
+_HEX = re.compile("hex:([0-9A-Fa-f]{2})+")
 _PATTERN = re.compile(r"[*?\[\]{}]")
 _FOLDER = re.compile(r"(gs://[^/\s]+/\S+|file:\S+|[^:\s][^:]*)")
 
@@ -42,6 +46,7 @@ class ReconcileArguments:
     keys: the columns whose values identify a row of the source; none where tables of BigQuery are to tell them.
     start, end: a window, from (included) and to (not included): times of landing, or sequences of the source.
     position: the column that orders rows of periodic pulls (`modify_time` only).
+    unavailable: what stands for a value that is not in the log, as Debezium's option spells it (`debezium` only).
     """
 
     changes: tuple[Uri, ...]
@@ -53,6 +58,7 @@ class ReconcileArguments:
     format: Format = "datastream"
     mode: Mode = "merge"
     position: str | None = None
+    unavailable: str = UNAVAILABLE_VALUE
 
     @property
     def window(self) -> str:
@@ -111,6 +117,12 @@ def reconcile_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--mode", choices=("merge", "rebuild"), default="merge", help="rebuild: from the changes alone")
     parser.add_argument("--position", metavar="COLUMN", help="what orders rows of periodic pulls (format modify_time)")
+    parser.add_argument(
+        "--unavailable-value",
+        dest="unavailable",
+        metavar="TEXT",
+        help="Debezium's unavailable.value.placeholder, where that is set (format debezium)",
+    )
     return parser
 
 
@@ -138,7 +150,9 @@ def parse_reconcile(arguments: Sequence[str]) -> ReconcileArguments:
         format=found.format,
         mode=found.mode,
         position=found.position,
+        unavailable=UNAVAILABLE_VALUE if found.unavailable is None else found.unavailable,
     )
+    faults += _unavailable_faults(found.unavailable, found.format)
     faults += _reconcile_faults(parsed)
     if faults:
         raise InvalidInput(faults)
@@ -259,6 +273,16 @@ def _is_empty(arguments: ReconcileArguments) -> bool:
 def _rank(place: datetime | str) -> str:
     """Text that sorts as the places do, among places of one kind."""
     return str(Position(place)) if isinstance(place, str) else place.astimezone(UTC).isoformat(timespec="microseconds")
+
+
+def _unavailable_faults(text: str | None, format_: Format) -> list[str]:
+    if text is None:
+        return []
+    if format_ != "debezium" or not text:
+        return [f"--unavailable-value: expected a text with --format debezium, got {text!r} with {format_}: leave it out"]
+    if text.startswith("hex:") and not _HEX.fullmatch(text):
+        return [f"--unavailable-value: expected pairs of hexadecimal digits after hex:, got {text!r}: write hex:4f4b"]
+    return []
 
 
 def _reconcile_faults(arguments: ReconcileArguments) -> list[str]:

@@ -10,12 +10,13 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from pathlib import Path, PurePath
 from typing import Any
 
 from onefold.errors import InvalidInput
 from onefold.names import fold_case
+from onefold.partitions import Partition, folders_above, partitions_of
 
 PARQUET, JSON, CSV = ".parquet", ".jsonl", ".csv"
 TEXT_FORMATS = frozenset({CSV, JSON})
@@ -64,21 +65,55 @@ def row_files(path: Path) -> list[Path]:
 
 
 def _is_seen(file: Path, folder: Path) -> bool:
-    """Not what Spark and Hadoop put beside the data."""
-    return not any(part.startswith(("_", ".")) for part in file.relative_to(folder).parts)
+    """Not what Spark and Hadoop put beside the data; `_landed_at=2024-01-01` is a partition folder."""
+    parts = file.relative_to(folder).parts
+    return not any(part.startswith(".") or (part.startswith("_") and "=" not in part) for part in parts)
 
 
 def read_rows(path: Path) -> Iterator[dict[str, Any]]:
-    """The rows of a file or of a folder's files. Numbers of JSON are exact decimals.
+    """Read the rows of a file or of a folder's files, with the columns of partition folders; JSON's numbers are exact.
 
     Raises:
         InvalidInput: names the file, and the line where there is one.
     """
-    for one in row_files(path):
+    files = row_files(path)
+    root = str(path.absolute() if path.is_dir() else path.absolute().parent)
+    below = {one: one.relative_to(path).as_posix() if path.is_dir() else one.name for one in files}
+    above = {name: folders_above(root, name) for name in below.values()}
+    partitions = {partition.name: partition for partition in partitions_of(str(path), above)}
+    for one in files:
+        folders = [(partitions[name], spelled) for name, spelled in above[below[one]]]
         try:
-            yield from _READERS[format_of(one.name)](one)
+            for row in _READERS[format_of(one.name)](one):
+                yield _with_partitions(one, row, folders) if folders else row
         except (OSError, EOFError, zlib.error) as error:
             raise InvalidInput(f"{one} cannot be read: {error}") from error
+
+
+def _with_partitions(path: Path, row: dict[str, Any], folders: Sequence[tuple[Partition, str]]) -> dict[str, Any]:
+    """Add what the folders say. NULL in the file says nothing."""
+    as_text = format_of(path.name) == CSV
+    for partition, spelled in folders:
+        own = next((name for name in row if fold_case(name) == fold_case(partition.name)), partition.name)
+        text = partition.values[spelled]
+        if row.get(own) is None:
+            row[own] = text if as_text else partition.value(spelled)
+        elif text is None or not _says(row[own], text):
+            raise InvalidInput(
+                f"{path}: expected one value of the column {own}, got {row[own]} in the file and {text or 'NULL'} in the "
+                "name of its folder: rename the folder"
+            )
+    return row
+
+
+def _says(value: Any, text: str) -> bool:
+    """Tell whether a folder's text is a value of a file: as text, or as the number that both are."""
+    if str(value) == text:
+        return True
+    try:
+        return isinstance(value, int | Decimal) and Decimal(text) == value
+    except InvalidOperation:
+        return False
 
 
 def _open(path: Path) -> gzip.GzipFile | io.BufferedReader:

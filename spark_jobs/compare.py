@@ -11,20 +11,20 @@ import sys
 from collections.abc import Sequence
 
 from onefold.bigquery import connect
-from onefold.errors import OnefoldError
 from onefold.jobs import parse_compare
 from onefold.settings import load_settings
 from onefold.spark.compare_job import compare
+from onefold.spark.job import run_job
 from onefold.spark.session import open_session
 
 
 def main(argv: Sequence[str]) -> int:
-    try:
-        arguments = parse_compare(argv)
-        summary = compare(open_session("onefold compare"), arguments, lambda: connect(load_settings(os.environ).project))
-    except OnefoldError as error:
-        sys.stderr.write(f"{error}\n")
-        return 1
+    return run_job("compare", argv, lambda: run(argv))
+
+
+def run(argv: Sequence[str]) -> int:
+    arguments = parse_compare(argv)
+    summary = compare(open_session("onefold compare"), arguments, lambda: connect(load_settings(os.environ).project))
     sys.stdout.write(f"{json.dumps(summary.as_dict(), ensure_ascii=False)}\n")
     return 0 if summary.same else 2
 

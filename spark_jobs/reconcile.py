@@ -9,20 +9,19 @@ import os
 import sys
 from collections.abc import Sequence
 
-from onefold.errors import OnefoldError
 from onefold.jobs import ReconcileArguments, parse_reconcile, uris_of
 from onefold.settings import load_settings
+from onefold.spark.job import run_job
 from onefold.spark.reconciling import reconcile
 from onefold.spark.report import Report
 from onefold.spark.session import open_session
 
 
 def main(argv: Sequence[str]) -> int:
-    try:
-        report = run(parse_reconcile(argv))
-    except OnefoldError as error:
-        sys.stderr.write(f"{error}\n")
-        return 1
+    return run_job("reconcile", argv, lambda: _print(run(parse_reconcile(argv))))
+
+
+def _print(report: Report) -> int:
     sys.stdout.write(f"{report.to_json()}\n")
     sys.stderr.write(f"{report.summary()}\n")
     return 0

@@ -123,6 +123,10 @@ FAULTS: dict[str, tuple[list[dict[str, Any]], list[tuple[Any, ...]]]] = {
         [change("INSERT", "1", id=None, name="x"), change("UPDATE-INSERT", "2", id=None, name="later")],
         [(None, "later")],
     ),
+    "change types are compared without case": (
+        [change("INSERT", "1", id=1, name="x"), change("Delete", "2", id=1), change("INSERT", "1", id=2, name="kept")],
+        [(2, "kept")],
+    ),
     "a change of unknown kind is no deletion": ([change("SOMETHING", "1", id=1, name="kept")], [(1, "kept")]),
     "all columns may be NULL": ([change("INSERT", "1", id=1, name=None)], [(1, None)]),
 }

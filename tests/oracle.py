@@ -53,7 +53,7 @@ def source_row(change: Row) -> dict[str, Any]:
 
 
 def is_deletion(change: Row) -> bool:
-    return change[METADATA]["change_type"] in DELETIONS
+    return change[METADATA]["change_type"].upper() in DELETIONS
 
 
 def order_of(change: Row, types: Mapping[str, str] = NO_TYPES) -> Order:

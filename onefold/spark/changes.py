@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from onefold.base import DELETED, POSITION
-from onefold.changelog import DELETIONS, LANDED_AT, METADATA, key_faults, metadata_faults, source_columns
+from onefold.changelog import CHANGE_TYPES, DELETIONS, LANDED_AT, METADATA, key_faults, metadata_faults, source_columns
 from onefold.jobs import ReconcileArguments
 from onefold.names import fold_case
 from onefold.position import Position
@@ -77,10 +77,14 @@ def column_of(log: Log, name: str) -> Column | None:
 
 @dataclass(frozen=True)
 class Part:
-    """Changes in one form: the source's columns as they landed, `_position` (without its digest) and `_deleted`."""
+    """Changes in one form: the source's columns as they landed, `_position` (without its digest) and `_deleted`.
+
+    carried: further columns of the frame that are kept as they are.
+    """
 
     frame: DataFrame
     columns: tuple[Column, ...]
+    carried: tuple[str, ...] = ()
 
 
 class ChangeFormat(Protocol):
@@ -108,7 +112,9 @@ def rows_of(part: Part, unified: Sequence[Column], keys: Sequence[str]) -> DataF
         for column, value in zip(unified, converted(part.columns, unified), strict=True)
     )
     placed = F.concat(named(POSITION), F.lit(" "), digest(part.columns)).alias(_PLACED)
-    return part.frame.select("*", placed).select(*values, named(_PLACED).alias(POSITION), named(DELETED))
+    return part.frame.select("*", placed).select(
+        *values, named(_PLACED).alias(POSITION), named(DELETED), *map(named, part.carried)
+    )
 
 
 def converted(landed: Sequence[Column], unified: Sequence[Column]) -> list[Value]:
@@ -136,14 +142,14 @@ class Datastream:
         return [tuple(source_columns(log.columns))]
 
     def faults(self, log: Log, arguments: ReconcileArguments) -> Iterable[str]:
-        yield from metadata_faults(log.name, log.columns)
+        yield from metadata_faults(log.name, log.columns, casts_sort_keys=True)
         yield from key_column_faults(log, self.columns(log)[0], arguments.keys)
         yield from landing_faults(log, arguments)
 
     def parts(self, landed: Landed, arguments: ReconcileArguments, unified: Sequence[Column]) -> list[Part]:  # noqa: ARG002
         (columns,) = self.columns(landed)
         fields = _fields(column_of(landed, METADATA))
-        deleted = F.coalesce(fields["change_type"].isin(*DELETIONS), F.lit(False))
+        deleted = _is_deletion(landed.name, fields["change_type"])
         # Sort keys that JSON wrote as numbers are text all the same.
         sort_keys = fields.get("sort_keys", F.array()).cast("array<string>")
         place = position(
@@ -157,6 +163,17 @@ class Datastream:
             *(named(column.name) for column in columns), place.alias(POSITION), deleted.alias(DELETED)
         )
         return [Part(within_sequences(frame, arguments), columns)]
+
+
+def _is_deletion(name: str, change_type: Value) -> Value:
+    """Tell deletions from other changes; a change of no known type is an error, since it might be either."""
+    kind = F.upper(change_type)
+    expected = f"{name}: expected a change_type of {', '.join(CHANGE_TYPES)}, got "
+    fault = F.concat(
+        F.lit(expected), F.coalesce(change_type, F.lit("NULL")), F.lit(" in "), F.input_file_name(),
+        F.lit(": correct the row, or leave its file out"),
+    )  # fmt: skip
+    return F.when(kind.isin(*DELETIONS), True).when(kind.isin(*CHANGE_TYPES), False).otherwise(F.raise_error(fault))
 
 
 def _fields(metadata: Column | None) -> dict[str, Value]:

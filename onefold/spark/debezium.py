@@ -26,6 +26,7 @@ from onefold.spark.conversions import convert
 from onefold.spark.expressions import named
 from onefold.spark.positions import position
 from onefold.spark.types import held
+from onefold.spark.unavailable import UNAVAILABLE, unavailable_columns
 from onefold.types import Struct, Type
 from onefold.versions import Column
 
@@ -69,12 +70,16 @@ def _part(
 ) -> Part:
     columns = _columns(envelope[side])
     frame = within_landing_times(landed, arguments).where(which)
+    values = [_of_row(envelope[side], column.name, side) for column in columns]
+    # Of a deletion nothing but its key is kept, which is always in the log.
+    lacking = () if deleted else columns
     rows = frame.select(
-        *(_of_row(envelope[side], column.name, side).alias(column.name) for column in columns),
+        *(value.alias(column.name) for column, value in zip(columns, values, strict=True)),
         _position(envelope, deleted).alias(POSITION),
         F.lit(deleted).alias(DELETED),
+        unavailable_columns(lacking, values[: len(lacking)], arguments.unavailable, arguments.keys).alias(UNAVAILABLE),
     )
-    return Part(within_sequences(rows, arguments), columns)
+    return Part(within_sequences(rows, arguments), columns, carried=(UNAVAILABLE,))
 
 
 def _without_tombstones(landed: Landed) -> Landed:
@@ -143,10 +148,13 @@ def _key_changes(envelope: Mapping[str, _Field], keys: Sequence[str], unified: S
 def _position(envelope: Mapping[str, _Field], deleted: bool) -> Value:
     source = _fields(envelope.get("source"))
     sequence, sort_keys = _place(source)
-    # A row of a snapshot is as old as can be: changes that were streamed meanwhile are newer.
-    sequence = F.when(envelope["op"].value != _SNAPSHOT, sequence)
     times = [fields["ts_ms"].value.cast("bigint") for fields in (source, envelope) if "ts_ms" in fields]
-    return position(sequence, F.coalesce(*times, F.lit(None).cast("bigint")), sort_keys, F.lit(deleted), F.lit(""))
+    # A row of a snapshot is read at its place in the log: it has what is below that place, and changes of the place itself
+    # come after it. Without a time and sort keys it is below all of them. Without a place nothing but its time orders it.
+    is_placed_read = (envelope["op"].value == _SNAPSHOT) & sequence.isNotNull()
+    time = F.when(~is_placed_read, F.coalesce(*times, F.lit(None).cast("bigint")))
+    within = F.when(~is_placed_read, sort_keys)
+    return position(sequence, time, within, F.lit(deleted), F.lit(""))
 
 
 def _place(source: Mapping[str, _Field]) -> tuple[Value, Value]:

@@ -35,8 +35,8 @@ class Entry:
 
     @property
     def hidden(self) -> bool:
-        """Whether Spark would pass over it."""
-        return any(part.startswith(("_", ".")) for part in self.path.split("/"))
+        """Whether Spark would pass over it: `_SUCCESS`, and not the partition folder `_landed_at=2024-01-01`."""
+        return any(part.startswith(".") or (part.startswith("_") and "=" not in part) for part in self.path.split("/"))
 
 
 class Folder:
@@ -124,6 +124,10 @@ class Folder:
     def qualified(self) -> str:
         """One spelling for one place: `file:/a` for `/a`."""
         return str(self._system.makeQualified(self._path).toString())
+
+    def spelled_in_uris(self, name: str) -> str:
+        """Return how Spark spells the name of a file or folder in `_metadata.file_path`."""
+        return str(self._jvm.org.apache.hadoop.fs.Path("/" + name).toUri().toString())[1:]
 
     def escaped(self, name: str) -> str:
         """A file's URI as the rest of the world writes it: `file:///a%20%C3%A9`."""

@@ -66,6 +66,7 @@ class Folded:
     changes: rows read. disputed: those of them that share their position with another one that has other content (the
     digest decides between them). unplaced: those without a sequence. by_text: those whose sequence is ordered as text.
     slim_bytes: about what the winners' keys and positions take in memory.
+    unavailable, unknown: values that the winners came without, and those of them that no earlier row has.
     """
 
     held: DataFrame
@@ -78,6 +79,8 @@ class Folded:
     deletions: int
     null_keys: int
     slim_bytes: int
+    unavailable: int = 0
+    unknown: int = 0
 
     @property
     def rows(self) -> DataFrame:

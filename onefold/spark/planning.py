@@ -17,7 +17,7 @@ from onefold.spark.base import Base, base_faults, base_rows, count_keys, find_ba
 from onefold.spark.changes import ChangeFormat, Datastream, Log
 from onefold.spark.conversions import can_convert
 from onefold.spark.debezium import Debezium
-from onefold.spark.files import read_folder
+from onefold.spark.files import read_folder, reading
 from onefold.spark.filesystem import Folder
 from onefold.spark.modify_time import ModifyTime, kind_faults
 from onefold.types import JSON, Struct, Type
@@ -206,7 +206,8 @@ def _counted_base(plan: Plan) -> Plan:
     if plan.base.manifest is not None and plan.base.is_known_unique(plan.keys, plan.columns):
         report = plan.base.manifest.report or {}
         return replace(plan, base_rows=report["rows"], base_live=report["live"])
-    counts = count_keys(base_rows(plan.base, plan.columns, plan.arguments.position), plan.keys)
+    with reading(plan.base.landed.name):
+        counts = count_keys(base_rows(plan.base, plan.columns, plan.arguments.position), plan.keys)
     if counts.repeated:
         raise InvalidInput(f"{plan.base.landed.name} has keys that are not unique: {'; '.join(counts.repeated)}")
     return replace(plan, base_rows=counts.rows, base_live=counts.live)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, replace
 from datetime import datetime
 from typing import Any, Protocol
@@ -11,7 +12,7 @@ from typing import Any, Protocol
 from pyspark.sql import DataFrame, SparkSession
 
 from onefold.errors import InvalidInput, NothingFound
-from onefold.jobs import ReconcileArguments
+from onefold.jobs import UNAVAILABLE_VALUE, ReconcileArguments
 from onefold.names import fold_case
 from onefold.spark.base import Base, base_rows
 from onefold.spark.changes import Log, rows_of, within_sequences
@@ -22,6 +23,7 @@ from onefold.spark.fold import Folded, Merging, count_met, count_winners, fold_c
 from onefold.spark.output import Manifest, finish, is_done, write_base
 from onefold.spark.planning import FORMATS, Plan, Tables, make_plan
 from onefold.spark.report import BaseWas, Report
+from onefold.spark.unavailable import UNAVAILABLE, completed
 
 SHARE_OF_MEMORY = 0.1
 
@@ -56,18 +58,32 @@ def reconcile(spark: SparkSession, arguments: ReconcileArguments, warehouse: War
 
 
 def _carry_out(spark: SparkSession, plan: Plan, warehouse: Warehouse | None) -> Report:
-    arguments = plan.arguments
-    winners = count_winners(fold_changes(_changes(plan), plan.keys), plan.keys)
+    changes = _changes(plan)
+    folded = count_winners(fold_changes(changes, plan.keys), plan.keys)
     try:
-        into_bigquery = arguments.output is None and warehouse is not None
-        # Where nobody asked for a window there may be nothing new: the next merge reads on from here.
-        if not winners.changes and not (into_bigquery and arguments.whole):
-            raise NothingFound("there is no change in the window: nothing was written")
-        if arguments.output is None and warehouse is not None:
-            return warehouse.merge(winners, plan)
-        return _write(spark, plan, winners)
+        with _completed(folded, changes, plan) as winners:
+            return _merged(spark, plan, winners, warehouse)
     finally:
-        winners.release()
+        folded.release()
+
+
+def _completed(folded: Folded, changes: DataFrame, plan: Plan) -> AbstractContextManager[Folded]:
+    """Give the winners the values that their format could not tell."""
+    if UNAVAILABLE not in folded.held.columns:
+        return nullcontext(folded)
+    base = base_rows(plan.base, plan.columns, plan.arguments.position) if plan.base else None
+    return completed(folded, changes, base)
+
+
+def _merged(spark: SparkSession, plan: Plan, winners: Folded, warehouse: Warehouse | None) -> Report:
+    arguments = plan.arguments
+    into_bigquery = arguments.output is None and warehouse is not None
+    # Where nobody asked for a window there may be nothing new: the next merge reads on from here.
+    if not winners.changes and not (into_bigquery and arguments.whole):
+        raise NothingFound("there is no change in the window: nothing was written")
+    if arguments.output is None and warehouse is not None:
+        return warehouse.merge(winners, plan)
+    return _write(spark, plan, winners)
 
 
 def _changes(plan: Plan) -> DataFrame:
@@ -165,13 +181,18 @@ def _counted(winners: Folded, plan: Plan) -> dict[str, Any]:
         "disputed": winners.disputed,
         "without_sequence": winners.unplaced,
         "ordered_by_text": winners.by_text,
+        "unavailable_values": winners.unavailable,
+        "unknown_values": winners.unknown,
         "columns": {column.name: str(column.type) for column in plan.columns},
     }
 
 
 def _as_written(arguments: ReconcileArguments) -> dict[str, Any]:
     """The arguments as values of JSON, without the output itself: a folder may be moved."""
+    # Bases that were made before there was this argument do not name it.
+    own = arguments.unavailable != UNAVAILABLE_VALUE
     return {
+        **({"unavailable_value": arguments.unavailable} if own else {}),
         "changes": [str(uri) for uri in arguments.changes],
         "base": str(arguments.base) if arguments.base else None,
         "keys": list(arguments.keys),

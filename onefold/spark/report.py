@@ -25,6 +25,8 @@ class Report:
     disputed: changes that share their position with another one of other content; the digest of the row decided.
     without_sequence: changes that named no place in the source's log, and so are older than all that do.
     ordered_by_text: changes whose sequence has no documented form, so that it was ordered as text.
+    unavailable_values: values that Debezium could not tell, and that were taken from an earlier row of the key.
+    unknown_values: those of them that no earlier row has, which are NULL.
     base_rows, rows: rows of the old and the new base, tombstones included. live: those of the new one that are not deleted.
     brought_up: what was done to a base in BigQuery before the merge.
     already: whether an earlier job did all this. window: how it was understood.
@@ -42,6 +44,8 @@ class Report:
     disputed: int = 0
     without_sequence: int = 0
     ordered_by_text: int = 0
+    unavailable_values: int = 0
+    unknown_values: int = 0
     base: BaseWas = "absent"
     base_rows: int = 0
     rows: int = 0

@@ -19,6 +19,7 @@ from onefold.spark.comparing import Side
 from onefold.spark.expressions import named
 from onefold.spark.files import reading, rows_in
 from onefold.spark.filesystem import Folder
+from onefold.spark.partitions import Partitions
 from onefold.spark.tables import EXPIRES, Tables
 from onefold.types import STRING
 from onefold.versions import Column
@@ -51,7 +52,7 @@ def open_folder(spark: SparkSession, uri: str, wanted: Sequence[str] = ()) -> Op
     entries = rows_in(Folder(spark, uri))
     formats = {format_of(entry.path) for entry in entries}
     if formats == {CSV}:
-        return Opened(_read_csv(spark, uri), CSV)
+        return Opened(_read_csv(spark, uri, Partitions.of(Folder(spark, uri), entries)), CSV)
     with reading(uri):
         base = find_base(spark, uri, wanted)
     if base is None:
@@ -64,11 +65,12 @@ def open_folder(spark: SparkSession, uri: str, wanted: Sequence[str] = ()) -> Op
     return Opened(Side(frame, (*base.landed.columns, *empty)), min(formats))
 
 
-def _read_csv(spark: SparkSession, uri: str) -> Side:
+def _read_csv(spark: SparkSession, uri: str, partitions: Partitions) -> Side:
     """Everything is text. MySQL exports NULL as `\\N`; an empty value is NULL too."""
     reader = spark.read.options(header=True, multiLine=True, quote='"', escape='"', mode="FAILFAST", nullValue="\\N")
     with reading(uri):
         frame = reader.option("recursiveFileLookup", "true").option("enforceSchema", "false").csv(uri)
+        frame = partitions.added_to(frame, STRING)
     return without_blanks(Side(frame, tuple(Column(name, STRING) for name in frame.columns)))
 
 
