@@ -18,9 +18,11 @@ import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import Any
 
 from capture_receiver import receiving
 from fake_bigquery import PROJECT, FakeBigQuery
@@ -29,8 +31,8 @@ from benchmarks.render import history
 from benchmarks.report import add_options, machine, markdown, publish, versions
 
 HEADING = "Memory of a refresh"
-HEADER = ("refreshes", "versions", "columns", "peak, MB", "before, MB")
-AT_ONCE = (1, 4)
+HEADER = ("refreshes", "history", "form of the view", "peak, MB", "before, MB")
+MOST_AT_ONCE = 4
 _FUNCTION = Path(__file__).with_name("refresh_process.py")
 _spawn = multiprocessing.get_context("spawn")
 
@@ -62,13 +64,35 @@ class _Handler(BaseHTTPRequestHandler):
         """Nobody reads it."""
 
 
-def serve_fakes(pipe: Connection, count: int, columns: int) -> None:
-    """In a process of its own: tables `large0` and so on, of so many versions, and `small`; until the pipe is written to."""
+@dataclass(frozen=True)
+class Case:
+    """Refreshes that arrive together, and the history of each of their tables.
+
+    converted: whether half of the versions have another type in every column; else two columns have.
+    """
+
+    at_once: int
+    versions: int
+    columns: int
+    converted: bool = False
+
+    @property
+    def history(self) -> str:
+        return "every column changed its type" if self.converted else "two columns changed their type"
+
+    def tables(self) -> Iterator[tuple[str, list[str]]]:
+        """The name and the columns of each version of a table `large`."""
+        for number, version in enumerate(history(self.versions, self.columns)):
+            old = self.converted and number < self.versions / 2
+            yield version.id, [f"{column.name} {'INT64' if old else column.type}" for column in version.columns]
+
+
+def serve_fakes(pipe: Connection, case: Case) -> None:
+    """In a process of its own: the tables `large0` and so on, and `small`; until the pipe is written to."""
     fake = FakeBigQuery()
-    for version in history(count, columns):
-        texts = [f"{column.name} {column.type}" for column in version.columns]
-        for number in range(max(AT_ONCE)):
-            fake.create_table(f"large{number}_v_{version.id}", *texts)
+    for version, columns in case.tables():
+        for number in range(case.at_once):
+            fake.create_table(f"large{number}_v_{version}", *columns)
     fake.create_table("small_v_abc", "id INT64")
     server = _Server(fake)
     threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -83,10 +107,10 @@ def serve_fakes(pipe: Connection, count: int, columns: int) -> None:
 
 
 @contextmanager
-def fakes(count: int, columns: int) -> Iterator[dict[str, str]]:
+def fakes(case: Case) -> Iterator[dict[str, str]]:
     """The environment by which clients find the fakes."""
     near, far = _spawn.Pipe()
-    process = _spawn.Process(target=serve_fakes, args=(far, count, columns), daemon=True)
+    process = _spawn.Process(target=serve_fakes, args=(far, case), daemon=True)
     process.start()
     try:
         yield near.recv()
@@ -95,16 +119,19 @@ def fakes(count: int, columns: int) -> Iterator[dict[str, str]]:
         process.join()
 
 
-def measure(count: int, columns: int) -> dict[int, dict[str, float]]:
-    """The peaks of new processes, in MB of 1,000,000 bytes: `before` the large refreshes, and `after` them."""
-    version = history(1, 2)[0].id
-    peaks = {}
-    for at_once in AT_ONCE:
-        with fakes(count, columns) as environ:
-            command = [sys.executable, str(_FUNCTION), version, *(f"large{number}" for number in range(at_once))]
-            done = subprocess.run(command, env=environ, stdout=subprocess.PIPE, check=True, text=True)
-            peaks[at_once] = json.loads(done.stdout.splitlines()[-1])
-    return peaks
+def measure(case: Case) -> dict[str, Any]:
+    """What the process of `refresh_process` tells."""
+    version = next(case.tables())[0]
+    with fakes(case) as environ:
+        command = [sys.executable, str(_FUNCTION), version, *(f"large{number}" for number in range(case.at_once))]
+        done = subprocess.run(command, env=environ, stdout=subprocess.PIPE, check=True, text=True)
+    *logged, last = map(json.loads, done.stdout.splitlines())
+    return {**last, "form": logged[-1]["form"]}
+
+
+def line(case: Case) -> tuple[str, ...]:
+    found = measure(case)
+    return f"{case.at_once} at once", case.history, found["form"], f"{found['after']:.0f}", f"{found['before']:.0f}"
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -113,19 +140,11 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--columns", type=int, default=300)
     add_options(parser)
     options = parser.parse_args(argv)
-    sizes = f"{options.versions:,} versions of at least {options.columns} columns"
-    lines = [
-        (
-            f"{at_once} at once",
-            f"{options.versions:,}",
-            f"{options.columns:,}",
-            f"{found['after']:.0f}",
-            f"{found['before']:.0f}",
-        )
-        for at_once, found in measure(options.versions, options.columns).items()
-    ]
+    cases = [Case(at_once, options.versions, options.columns) for at_once in (1, MOST_AT_ONCE)]
+    cases += [Case(at_once, options.versions, options.columns, converted=True) for at_once in (1, MOST_AT_ONCE)]
+    sizes = f"{options.versions:,} versions of {options.columns} columns and more"
     named = versions(google_cloud_bigquery="google-cloud-bigquery", functions_framework="functions-framework")
-    publish(options, HEADING, machine(sizes, named), markdown(HEADER, lines))
+    publish(options, HEADING, machine(sizes, named), markdown(HEADER, list(map(line, cases))))
 
 
 if __name__ == "__main__":

@@ -99,4 +99,4 @@ def machine(sizes: str, versions: Mapping[str, str]) -> str:
 
 def versions(**packages: str) -> dict[str, str]:
     """Return the installed version of each package, by the name under which the figures show it."""
-    return {name.replace("_", " "): metadata.version(package) for name, package in packages.items()}
+    return {name.replace("_", "-"): metadata.version(package) for name, package in packages.items()}

@@ -33,8 +33,8 @@ _QUERY_RETRY = DEFAULT_JOB_RETRY.with_timeout(2 * _TIMEOUT)
 _PAGE = 1_000
 """Tables listed in one call; the default is 50."""
 _VERSIONS_PAGE = 250
-"""Versions read in one call. By itself BigQuery would answer with up to 10 MB, several copies of which are in memory while
-they are parsed (REST reference, `jobs.query`: https://cloud.google.com/bigquery/docs/reference/rest/v2/jobs/query, 2025-11)."""
+"""Versions read in one call. BigQuery would answer with up to 10 MB, and several copies of an answer are in memory while
+it is parsed (REST reference, `jobs.query`, https://cloud.google.com/bigquery/docs/reference/rest/v2/jobs/query, 2025-11)."""
 
 # Besides 5xx, 429, timeouts and broken connections. A 403 right after a grant passes, and so does a quota.
 _PASSING_REASONS = frozenset(
