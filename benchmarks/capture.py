@@ -6,8 +6,9 @@ Run: `PYTHONPATH=tests python -m benchmarks.capture [--rows 200000] [--repeat 5]
 - Capture is what the command runs, from its checks on, up to the confirmation of the last message. It publishes by Google's
   client over gRPC to a receiver on this machine, in a process of its own.
 
-Each run is a process of its own, which reads the whole log. The rounds alternate; the first one fills the system's cache and is
-not counted. The lag is from when an INSERT of one row is sent until its message arrives, while the process runs as a service.
+Each run is a process of its own, which reads the whole log. The rounds alternate; the first one fills the system's cache and
+is not counted. The lag is from when an INSERT of one row is sent until its message arrives, while the process runs as a
+service.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """How long the view's text takes, and how large each form is. Run: `python -m benchmarks.render`.
 
 Versions x columns in {10, 100, 1000} x {30, 300}; two columns change their type once, and every tenth version brings a
-new column. The time is the best of five: it is one computation in one process, which others can only make slower. The growth is
-the exponent between neighbouring rows (1.0 is linear in the columns of all versions together). The last two columns are the
-characters of a form; in two levels, the leaves together have about those of the compact one.
+new column. The time is the best of five: it is one computation in one process, which others can only make slower. The growth
+is the exponent between neighbouring rows (1.0 is linear in the columns of all versions together). The last two columns are
+the characters of a form; in two levels, the leaves together have about those of the compact one.
 """
 
 from __future__ import annotations
