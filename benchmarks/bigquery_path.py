@@ -4,8 +4,8 @@ Run: `python -m benchmarks.bigquery_path [--changes 20000] [--bases 100000,10000
 
 What BigQuery does for the merge itself, whose price follows the base, is left out: reading, folding and staging count. The
 rounds alternate, and the first one, which warms up, is not counted. Each run has a change table and a base of its own, made
-for it and dropped after it, and begins with an empty cache. `rows read` is what Spark's scans have read: the changes of each
-run anew, and no row of the base.
+for it and dropped after it, and begins with an empty cache: tables of equal rows would else share what an earlier run has
+cached. `rows shuffled` are the rows that went from part to part: the changes, anew in each run, and no row of the base.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from google.cloud import bigquery
 from pyspark.sql import SparkSession
 
 from benchmarks.report import add_options, machine, markdown, publish, ratio, spread, versions
-from benchmarks.spark_session import RowsRead, forget, open_spark
+from benchmarks.spark_session import RowCounter, forget, open_spark
 from onefold.base import base_of
 from onefold.changelog import METADATA
 from onefold.jobs import parse_reconcile
@@ -39,7 +39,7 @@ from onefold.versions import Column
 from onefold.warehouse import Written
 
 HEADING = "Spark's work where the base is in BigQuery"
-HEADER = ("base, rows", "seconds", "ratio", "rows read")
+HEADER = ("base, rows", "seconds", "ratio", "rows shuffled")
 DATASET = "bench"
 METADATA_TYPE = (
     "STRUCT<uuid STRING, source_timestamp INT64, change_sequence_number STRING, change_type STRING, sort_keys ARRAY<STRING>>"
@@ -100,11 +100,11 @@ class Case:
         name = f"bigquery:{DATASET}.{self.table.table}"
         arguments = parse_reconcile(["--changes", name, "--base", f"{name}_base", "--keys", "id"])
         forget(spark)
-        rows_read = RowsRead(spark)
+        counter = RowCounter(spark)
         started = time.perf_counter()
         with Tables(spark, self.client) as tables:
             reconcile(spark, arguments, BigQueryTables(warehouse, tables, Settings()))
-        return Run(time.perf_counter() - started - warehouse.seconds, rows_read.take())
+        return Run(time.perf_counter() - started - warehouse.seconds, counter.take().shuffled)
 
     def remove(self) -> None:
         for item in list(self.client.list_tables(DATASET)):
@@ -117,7 +117,7 @@ class Case:
 @dataclass(frozen=True)
 class Run:
     seconds: float
-    rows_read: int
+    shuffled: int
 
 
 def measure(client: bigquery.Client, spark: SparkSession, options: argparse.Namespace) -> dict[int, list[Run]]:
@@ -140,7 +140,7 @@ def lines(runs: dict[int, list[Run]]) -> Iterator[tuple[str, ...]]:
     seconds = {rows: [run.seconds for run in found] for rows, found in runs.items()}
     first = next(iter(seconds.values()))
     for rows, found in runs.items():
-        read = "-".join(f"{count:,}" for count in sorted({run.rows_read for run in found}))
+        read = "-".join(f"{count:,}" for count in sorted({run.shuffled for run in found}))
         yield f"{rows:,}", spread(seconds[rows]).text(), ratio(seconds[rows], first).text(), read
 
 

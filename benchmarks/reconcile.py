@@ -29,7 +29,7 @@ from benchmarks.change_data import Files, make_base, make_changes, make_table
 from benchmarks.delta_jars import VERSION, delta_jars
 from benchmarks.peers import Contestant, Totals, contestants, has_delta_rs
 from benchmarks.report import add_options, machine, markdown, publish, ratio, spread, versions
-from benchmarks.spark_session import RowsRead, forget, open_spark
+from benchmarks.spark_session import RowCounter, forget, open_spark
 
 HEADING = "The Spark job on files"
 PEERS = ("row_number", "duckdb", "delta_rs", "delta_spark")
@@ -65,13 +65,13 @@ class Contest:
     def _run_one(self, contestant: Contestant, files: Files, output: Path, counted: bool) -> None:
         contestant.prepare(files, output)
         forget(self.spark)
-        rows_read = RowsRead(self.spark)
+        counter = RowCounter(self.spark)
         started = time.perf_counter()
         contestant.run(files, output)
         seconds = time.perf_counter() - started
         if counted:
             self.seconds.setdefault(contestant.name, []).append(seconds)
-            self.rows_read.setdefault(contestant.name, set()).add(rows_read.take())
+            self.rows_read.setdefault(contestant.name, set()).add(counter.take().read)
         self._compare(contestant, contestant.totals(output))
         shutil.rmtree(output)
 

@@ -1,9 +1,10 @@
-"""The Spark session of the benchmarks, and what its scans have read."""
+"""The Spark session of the benchmarks, and what its stages have read."""
 
 from __future__ import annotations
 
 import os
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -42,8 +43,16 @@ def forget(spark: SparkSession) -> None:
     jvm.java.lang.System.gc()
 
 
-class RowsRead:
-    """Counts the rows that Spark's scans have read from files. What Arrow copies is not among them."""
+@dataclass(frozen=True)
+class Rows:
+    """read: what Spark's scans have read from files, without what Arrow copies. shuffled: what went from part to part."""
+
+    read: int
+    shuffled: int
+
+
+class RowCounter:
+    """Counts the rows of the stages that a session runs. What comes from a cached frame is read by none."""
 
     def __init__(self, spark: SparkSession) -> None:
         gateway: Any = spark.sparkContext._gateway
@@ -51,15 +60,17 @@ class RowsRead:
         self._no_quantiles: Any = gateway.new_array(gateway.jvm.double, 0)
         self._seen = frozenset(self._stages())
 
-    def take(self) -> int:
+    def take(self) -> Rows:
         """Return the rows of the stages that have begun since the last call."""
         stages = self._stages()
-        new = sum(rows for stage, rows in stages.items() if stage not in self._seen)
+        new = [rows for stage, rows in stages.items() if stage not in self._seen]
         self._seen = frozenset(stages)
-        return new
+        return Rows(sum(rows.read for rows in new), sum(rows.shuffled for rows in new))
 
-    def _stages(self) -> dict[tuple[int, int], int]:
+    def _stages(self) -> dict[tuple[int, int], Rows]:
         self._context.listenerBus().waitUntilEmpty()
         listed = self._context.statusStore().stageList(None, False, False, self._no_quantiles, None)
         stages = [listed.apply(place) for place in range(listed.size())]
-        return {(stage.stageId(), stage.attemptId()): stage.inputRecords() for stage in stages}
+        return {
+            (stage.stageId(), stage.attemptId()): Rows(stage.inputRecords(), stage.shuffleWriteRecords()) for stage in stages
+        }

@@ -85,13 +85,16 @@ def test_a_small_batch_is_measured_with_few_and_with_many_columns(spark: SparkSe
     }  # fmt: skip
 
 
-def test_the_work_for_a_base_in_bigquery_reads_the_changes_of_each_run_anew(
+@pytest.mark.usefixtures("in_parts")
+def test_the_work_for_a_base_in_bigquery_folds_the_changes_of_each_run_anew(
     spark: SparkSession, dataset: EmulatedDataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(bigquery_path, "DATASET", dataset.name)
     options = argparse.Namespace(changes=30, bases="10,100", repeat=2)
     runs = bigquery_path.measure(dataset.client, spark, options)
-    assert {rows: [run.rows_read >= options.changes for run in found] for rows, found in runs.items()} == {
+    assert {
+        rows: [options.changes <= run.shuffled < 2 * options.changes for run in found] for rows, found in runs.items()
+    } == {
         10: [True, True],
         100: [True, True],
     }
@@ -104,6 +107,15 @@ def test_a_large_refresh_takes_little_memory() -> None:
     assert found["form"] == "compact"
     assert found["after"] < 150
     assert found["after"] - found["before"] < 30
+
+
+def test_the_function_has_memory_for_as_many_of_the_largest_views_as_it_serves_at_once() -> None:
+    block = (ROOT / "infra" / "functions.tf").read_text().split("refresh_view = {")[1].split("}")[0]
+    size, concurrency = (re.findall(rf"{name} += \"?(\d+)", block)[0] for name in ("memory", "concurrency"))
+    assert int(concurrency) == memory.MOST_AT_ONCE
+    found = memory.measure(memory.Case(memory.MOST_AT_ONCE, 900, 300, converted=True))
+    assert found["form"] == "two-level"
+    assert found["after"] < 0.6 * int(size) * 1.048576
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__.split(".")[-1])
