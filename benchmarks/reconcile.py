@@ -90,7 +90,7 @@ class Contest:
 
     def losses(self, share: float) -> Iterator[str]:
         for name, seconds in self.seconds.items():
-            if (lost := ratio(seconds, self.seconds["onefold"])).median < 1:
+            if round((lost := ratio(seconds, self.seconds["onefold"])).median, 2) < 1:
                 yield f"onefold is slower than {name} at {share:.1%}: {lost.text()}"
 
 

@@ -48,8 +48,8 @@ def cells(table: str) -> Iterator[list[str]]:
 def test_the_job_is_compared_with_its_peers_whose_results_are_the_same(printed: str) -> None:
     found = {line[2]: line for line in cells(printed)}
     assert {"onefold", "ROW_NUMBER()", "DuckDB"} <= set(found)
-    assert all(line[0] == str(CHANGES) and float(line[3]) > 0 for line in found.values())
-    assert all(float(line[4]) > 0 for name, line in found.items() if name != "onefold")
+    assert all(line[0] == str(CHANGES) and float(line[3]) >= 0 for line in found.values())
+    assert all(float(line[4]) >= 0 for name, line in found.items() if name != "onefold")
 
 
 def test_whatever_runs_in_spark_reads_base_and_changes_in_a_counted_round(printed: str) -> None:
