@@ -21,7 +21,7 @@ from typing import Any
 from google.cloud import bigquery
 from pyspark.sql import SparkSession
 
-from benchmarks.report import add_options, machine, markdown, publish, ratio, spread, versions
+from benchmarks.report import add_options, machine, markdown, publish, ratio, rounds, spread, versions
 from benchmarks.spark_session import RowCounter, forget, open_spark
 from onefold.base import base_of
 from onefold.changelog import METADATA
@@ -158,7 +158,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         spark = open_spark("1g", [])
         table = markdown(HEADER, list(lines(measure(client, spark, options))))
         spark.stop()
-    sizes = f"{options.changes:,} changes, {options.repeat} rounds after one that warms up"
+    sizes = f"{options.changes:,} changes, {rounds(options.repeat)}"
     publish(options, HEADING, machine(sizes, versions(Spark="pyspark", bqemulator="bqemulator")), table)
 
 

@@ -37,7 +37,7 @@ from pymysqlreplication import BinLogStreamReader
 from pymysqlreplication.row_event import DeleteRowsEvent, UpdateRowsEvent, WriteRowsEvent
 from source_database import end_of_log
 
-from benchmarks.report import add_options, machine, markdown, publish, ratio, spread, versions
+from benchmarks.report import add_options, machine, markdown, publish, ratio, rounds, spread, versions
 from onefold.capture.log_events import Place
 from onefold.capture.server import connect, query
 from onefold.cli import capturing
@@ -267,7 +267,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     load = f"{_RATE:,} rows a second for {options.seconds} seconds, each a transaction"
     steady_line = f"{load}: a lag of {median:.0f} ms (median) and {late:.0f} ms (99 %), {megabytes:.0f} MB at most"
     named = versions(mysql_replication="mysql-replication")
-    sizes = f"{options.repeat} rounds after one that is not counted"
+    sizes = rounds(options.repeat)
     publish(options, HEADING, machine(sizes, named), markdown(HEADER, lines), [steady_line])
 
 

@@ -24,7 +24,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
 from benchmarks.change_data import START, sequence_of
-from benchmarks.report import add_options, machine, markdown, publish, ratio, spread, versions
+from benchmarks.report import add_options, machine, markdown, publish, ratio, rounds, spread, versions
 from benchmarks.spark_session import forget, open_spark
 from onefold.jobs import parse_reconcile
 from onefold.spark.reconciling import reconcile
@@ -85,10 +85,10 @@ def as_a_process(data: Path) -> float:
     return time.perf_counter() - started
 
 
-def measure(folder: Path, shapes: dict[str, Path], rounds: int, run: Callable[[Path], float]) -> dict[str, list[float]]:
+def measure(folder: Path, shapes: dict[str, Path], count: int, run: Callable[[Path], float]) -> dict[str, list[float]]:
     """The seconds of each shape in each round after the first, which warms up; they alternate."""
     seconds: dict[str, list[float]] = {shape: [] for shape in shapes}
-    for number in range(rounds + 1):
+    for number in range(count + 1):
         for shape in sorted(shapes, reverse=bool(number % 2)):
             data = Path(shutil.copytree(shapes[shape], folder / f"{shape}_{number}"))
             spent = run(data)
@@ -129,7 +129,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         new = measure(folder, shapes, options.repeat, as_a_process)
     finally:
         shutil.rmtree(folder)
-    sizes = f"{options.changes} changes of a base of {options.changes} rows, {options.repeat} rounds after one that warms up"
+    sizes = f"{options.changes} changes of a base of {options.changes} rows, {rounds(options.repeat)}"
     lines = [line("new process", new), line("warm", warm)]
     publish(options, HEADING, machine(sizes, versions(Spark="pyspark")), markdown(HEADER, lines))
 

@@ -28,7 +28,7 @@ from pyspark.sql import SparkSession
 from benchmarks.change_data import Files, make_base, make_changes, make_table
 from benchmarks.delta_jars import VERSION, delta_jars
 from benchmarks.peers import Contestant, Totals, contestants, has_delta_rs
-from benchmarks.report import add_options, machine, markdown, publish, ratio, spread, versions
+from benchmarks.report import add_options, machine, markdown, publish, ratio, rounds, spread, versions
 from benchmarks.spark_session import RowCounter, forget, open_spark
 
 HEADING = "The Spark job on files"
@@ -48,13 +48,13 @@ class Contest:
     rows_read: dict[str, set[int]] = field(default_factory=dict)
     totals: dict[str, Totals] = field(default_factory=dict)
 
-    def run(self, rounds: int) -> None:
+    def run(self, count: int) -> None:
         """The round before the first one warms up.
 
         Raises:
             SystemExit: two results differ.
         """
-        for number in range(rounds + 1):
+        for number in range(count + 1):
             folder = self.folder / f"round_{number}"
             files = self.files.copied(folder)
             turn = number % len(self.contestants)
@@ -113,7 +113,7 @@ def compete(options: argparse.Namespace, folder: Path, jars: list[Path]) -> tupl
 
 def sizes(folder: Path, options: argparse.Namespace) -> str:
     megabytes = sum(file.stat().st_size for file in folder.glob("*.parquet")) / 1e6
-    rounds = f"{options.repeat} rounds after one that warms up"
+    rounds = f"{rounds(options.repeat)}"
     return (
         f"a base of {options.rows:,} rows ({megabytes:,.0f} MB of Parquet), Spark with {options.memory} of memory, {rounds}"
     )

@@ -90,6 +90,15 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--page", type=Path, help="the page whose table of figures is replaced")
 
 
+def rounds(count: int) -> str:
+    """Return how many rounds the figures are of.
+
+    >>> rounds(3)
+    '3 rounds after one that warms up'
+    """
+    return f"{count} round{'s' if count > 1 else ''} after one that warms up"
+
+
 def machine(sizes: str, versions: Mapping[str, str]) -> str:
     """Return the line that says what figures were measured with."""
     python = f"Python {platform.python_version()}"
