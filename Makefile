@@ -32,12 +32,17 @@ format: install  ## what ruff can mend by itself
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: install  ## the benchmarks, with ratios: half an hour
-	$(BIN)/python -m benchmarks.render
-	$(BIN)/python -m benchmarks.cold_start
-	$(BIN)/python -m benchmarks.bigquery_path
-	$(BIN)/python -m benchmarks.reconcile
-	PYTHONPATH=tests $(BIN)/python -m benchmarks.capture
+# delta-rs is a peer and no dependency; Delta on Spark's jars come from Maven Central when they are needed.
+FIGURES := --page docs/benchmarks.md
+bench: install  ## the benchmarks: all figures of docs/benchmarks.md anew, in about an hour on an idle machine
+	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r benchmarks/requirements.txt
+	$(BIN)/python -m benchmarks.render $(FIGURES)
+	$(BIN)/python -m benchmarks.cold_start $(FIGURES)
+	PYTHONPATH=tests $(BIN)/python -m benchmarks.memory $(FIGURES)
+	$(BIN)/python -m benchmarks.reconcile $(FIGURES)
+	$(BIN)/python -m benchmarks.fixed_cost $(FIGURES)
+	$(BIN)/python -m benchmarks.bigquery_path $(FIGURES)
+	PYTHONPATH=tests $(BIN)/python -m benchmarks.capture $(FIGURES)
 
 package: install  ## build/functions.zip, the source of the functions
 	$(BIN)/python -m infra.package

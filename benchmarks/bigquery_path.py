@@ -1,16 +1,19 @@
-"""Spark's work where the base is in BigQuery, beside a base ten times larger and the same changes.
+"""Spark's work where the base is in BigQuery: the same changes, with a base and with one ten times larger.
 
-What BigQuery does for the merge itself, whose price follows the base, is left out: reading, folding and staging count.
-The time is the least of the rounds, which alternate.
+Run: `python -m benchmarks.bigquery_path [--changes 20000] [--bases 100000,1000000] [--repeat 5]`.
 
-Run: `python -m benchmarks.bigquery_path`.
+What BigQuery does for the merge itself, whose price follows the base, is left out: reading, folding and staging count. The
+rounds alternate, and the first one, which warms up, is not counted. Each run has a change table and a base of its own, made
+for it and dropped after it, and begins with an empty cache: tables of equal rows would else share what an earlier run has
+cached. `rows shuffled` are the rows that went from part to part: the changes, anew in each run, and no row of the base.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +21,8 @@ from typing import Any
 from google.cloud import bigquery
 from pyspark.sql import SparkSession
 
+from benchmarks.report import add_options, machine, markdown, publish, ratio, rounds, spread, versions
+from benchmarks.spark_session import RowCounter, forget, open_spark
 from onefold.base import base_of
 from onefold.changelog import METADATA
 from onefold.jobs import parse_reconcile
@@ -27,17 +32,15 @@ from onefold.names import TableId
 from onefold.position import Position
 from onefold.settings import Settings
 from onefold.spark.reconciling import reconcile
-from onefold.spark.session import prepared
 from onefold.spark.tables import Tables
 from onefold.spark.warehouse import BigQueryTables
 from onefold.types import parse_type
 from onefold.versions import Column
 from onefold.warehouse import Written
 
+HEADING = "Spark's work where the base is in BigQuery"
+HEADER = ("base, rows", "seconds", "ratio", "rows shuffled")
 DATASET = "bench"
-CHANGES = 20_000
-BASES = (100_000, 1_000_000)
-ROUNDS = 5
 METADATA_TYPE = (
     "STRUCT<uuid STRING, source_timestamp INT64, change_sequence_number STRING, change_type STRING, sort_keys ARRAY<STRING>>"
 )
@@ -65,12 +68,16 @@ class TimedWarehouse(EmulatedWarehouse):
 
 @dataclass(frozen=True)
 class Case:
+    """One run: a change table and a base that no other run uses."""
+
     client: bigquery.Client
     rows: int
+    changes: int
+    round: int
 
     @property
     def table(self) -> TableId:
-        return TableId(DEFAULT_PROJECT, DATASET, f"account{self.rows}")
+        return TableId(DEFAULT_PROJECT, DATASET, f"account{self.rows}r{self.round}")
 
     def prepare(self) -> None:
         """A change table, and a base that has every key."""
@@ -80,51 +87,79 @@ class Case:
             f"CREATE TABLE {self.table.quoted} AS SELECT id, CONCAT('name ', CAST(id AS STRING)) AS name, STRUCT("
             "'u' AS uuid, id AS source_timestamp, TO_HEX(CAST(CAST(id AS STRING) AS BYTES)) AS change_sequence_number, "
             f"'UPDATE-INSERT' AS change_type, ['1'] AS sort_keys) AS {METADATA} "
-            f"FROM UNNEST(GENERATE_ARRAY(1, {CHANGES})) AS id"
+            f"FROM UNNEST(GENERATE_ARRAY(1, {self.changes})) AS id"
         )
         self._run(
             f"CREATE TABLE {base.id.quoted} AS SELECT id, 'old' AS name, '{Position()}' AS _position, FALSE AS _deleted "
             f"FROM UNNEST(GENERATE_ARRAY(1, {self.rows})) AS id"
         )
 
-    def seconds(self, spark: SparkSession) -> float:
-        """Of one batch, without BigQuery's own statements."""
+    def run(self, spark: SparkSession) -> Run:
+        """One batch, without the time of BigQuery's own statements."""
         warehouse = TimedWarehouse(self.client)
         name = f"bigquery:{DATASET}.{self.table.table}"
         arguments = parse_reconcile(["--changes", name, "--base", f"{name}_base", "--keys", "id"])
+        forget(spark)
+        counter = RowCounter(spark)
         started = time.perf_counter()
         with Tables(spark, self.client) as tables:
             reconcile(spark, arguments, BigQueryTables(warehouse, tables, Settings()))
-        return time.perf_counter() - started - warehouse.seconds
+        return Run(time.perf_counter() - started - warehouse.seconds, counter.take().shuffled)
+
+    def remove(self) -> None:
+        for item in list(self.client.list_tables(DATASET)):
+            self.client.delete_table(item)
 
     def _run(self, sql: str) -> Any:
         return self.client.query(sql).result()
 
 
-def main() -> None:
+@dataclass(frozen=True)
+class Run:
+    seconds: float
+    shuffled: int
+
+
+def measure(client: bigquery.Client, spark: SparkSession, options: argparse.Namespace) -> dict[int, list[Run]]:
+    """The counted runs by the size of their base."""
+    bases = [int(rows) for rows in options.bases.split(",")]
+    runs: dict[int, list[Run]] = {rows: [] for rows in bases}
+    for number in range(options.repeat + 1):
+        for rows in bases if number % 2 else reversed(bases):
+            case = Case(client, rows, options.changes, number)
+            case.prepare()
+            run = case.run(spark)
+            case.remove()
+            if number:
+                runs[rows].append(run)
+    return runs
+
+
+def lines(runs: dict[int, list[Run]]) -> Iterator[tuple[str, ...]]:
+    """One line for each base; ratios are to the first one, the smallest."""
+    seconds = {rows: [run.seconds for run in found] for rows, found in runs.items()}
+    first = next(iter(seconds.values()))
+    for rows, found in runs.items():
+        read = "-".join(f"{count:,}" for count in sorted({run.shuffled for run in found}))
+        yield f"{rows:,}", spread(seconds[rows]).text(), ratio(seconds[rows], first).text(), read
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description="Spark's work where the base is in BigQuery.")
+    parser.add_argument("--changes", type=int, default=20_000)
+    parser.add_argument("--bases", default="100000,1000000")
+    parser.add_argument("--repeat", type=int, default=5)
+    add_options(parser)
+    options = parser.parse_args(argv)
     with bigquery_emulator() as host:
         os.environ["BIGQUERY_EMULATOR_HOST"] = host
         client = emulator_client(DEFAULT_PROJECT)
         client.create_dataset(DATASET)
-        cases = [Case(client, rows) for rows in BASES]
-        for case in cases:
-            case.prepare()
-        builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
-        spark = prepared(builder.config("spark.sql.shuffle.partitions", "2").getOrCreate())
-        spark.sparkContext.setLogLevel("ERROR")
-        measured: dict[int, list[float]] = {rows: [] for rows in BASES}
-        # One by one in turns, so that whatever else the machine does falls on both; the first round warms up.
-        for number in range(ROUNDS + 1):
-            for case in cases:
-                seconds = case.seconds(spark)
-                if number:
-                    measured[case.rows].append(seconds)
+        spark = open_spark("1g", [])
+        table = markdown(HEADER, list(lines(measure(client, spark, options))))
         spark.stop()
-    small, large = (min(measured[rows]) for rows in BASES)
-    print(f"Spark's work on {CHANGES:,} changes, the least of {ROUNDS} rounds")
-    for rows in BASES:
-        print(f"  base of {rows:>9,} rows  {min(measured[rows]):6.2f} s")
-    print(f"  ratio {large / small:.2f} (aim: under 1.15)")
+    sizes = f"{options.changes:,} changes, {rounds(options.repeat)}"
+    publish(options, HEADING, machine(sizes, versions(Spark="pyspark", bqemulator="bqemulator")), table)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Capture beside the bare reader that it stands on: the same log, the same machine, one run.
+"""Capture and the bare reader that it builds on: the same log, the same machine, one run.
 
 Run: `PYTHONPATH=tests python -m benchmarks.capture [--rows 200000] [--repeat 5] [--seconds 20]`. It needs `mariadbd`.
 
@@ -6,8 +6,9 @@ Run: `PYTHONPATH=tests python -m benchmarks.capture [--rows 200000] [--repeat 5]
 - Capture is what the command runs, from its checks on, up to the confirmation of the last message. It publishes by Google's
   client over gRPC to a receiver on this machine, in a process of its own.
 
-Each run is a process of its own. The time is the least of the rounds, which alternate. The lag is from when an INSERT of one
-row is sent until its message arrives, while the process runs as a service.
+Each run is a process of its own, which reads the whole log. The rounds alternate; the first one fills the system's cache and
+is not counted. The lag is from when an INSERT of one row is sent until its message arrives, while the process runs as a
+service.
 """
 
 from __future__ import annotations
@@ -34,15 +35,16 @@ from capture_receiver import Receiver, receiving
 from database_servers import DatabaseServer, MariaDb, new_server
 from pymysqlreplication import BinLogStreamReader
 from pymysqlreplication.row_event import DeleteRowsEvent, UpdateRowsEvent, WriteRowsEvent
-from rich.console import Console
-from rich.table import Table
 from source_database import end_of_log
 
+from benchmarks.report import add_options, machine, markdown, publish, ratio, rounds, spread, versions
 from onefold.capture.log_events import Place
 from onefold.capture.server import connect, query
 from onefold.cli import capturing
 from onefold.settings import Settings
 
+HEADING = "Capture"
+HEADER = ("log", "rows", "bare reader, rows/s", "capture, rows/s", "ratio", "bare reader, MB", "capture, MB")
 NARROW = "(id INT PRIMARY KEY, name VARCHAR(60), price DECIMAL(10,2), at DATETIME, n BIGINT)"
 NARROW_ROW = "seq, CONCAT('name of ', seq), seq % 10000 / 7, '2024-02-29 03:04:05', seq * seq"
 _KINDS = (
@@ -206,17 +208,23 @@ def fill(connection: pymysql.Connection, values: str, rows: int, at_once: int) -
             query(connection, f"UPDATE t SET n = -1 WHERE id BETWEEN {first} AND {last}")
 
 
-def compete(log: Log, receiver: RemoteReceiver, repeat: int) -> tuple[Run, Run]:
-    """The best run of the bare reader, and of capture."""
+def compete(log: Log, receiver: RemoteReceiver, repeat: int) -> tuple[list[Run], list[Run]]:
+    """The counted runs of the bare reader, and of capture."""
     runs: dict[str, list[Run]] = {"bare": [], "capture": []}
-    for _ in range(repeat):
+    for _ in range(repeat + 1):
         runs["bare"].append(in_a_process(run_bare, log))
         run = in_a_process(run_capture, log, receiver.environ)
         runs["capture"].append(Run(receiver.take()[0], run.seconds, run.megabytes))
     if len({run.rows for kind in runs.values() for run in kind}) != 1:
         raise SystemExit(f"the rows differ: {runs}")
-    bare, ours = (min(kind, key=lambda run: run.seconds) for kind in runs.values())
-    return bare, ours
+    return runs["bare"][1:], runs["capture"][1:]
+
+
+def line(log: Log, bare: list[Run], own: list[Run]) -> tuple[str, ...]:
+    rates = [[run.rate for run in kind] for kind in (bare, own)]
+    memory = [f"{max(run.megabytes for run in kind):.0f}" for kind in (bare, own)]
+    texts = [f"{spread(kind).median:,.0f}" for kind in rates]
+    return log.title, f"{own[0].rows:,}", *texts, ratio(rates[1], rates[0]).text(), *memory
 
 
 def steady(server: DatabaseServer, receiver: RemoteReceiver, seconds: int) -> tuple[list[float], float]:
@@ -250,18 +258,17 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--rows", type=int, default=200_000)
     parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--seconds", type=int, default=20)
+    add_options(parser)
     options = parser.parse_args(argv)
-    table = Table("log", "rows", "bare reader, rows/s", "capture, rows/s", "ratio", "bare, MB", "capture, MB")
     with new_server(MariaDb, "--innodb-buffer-pool-size=64M") as server, remote_receiver() as receiver:
-        for log in make_logs(server, options.rows):
-            bare, ours = compete(log, receiver, options.repeat)
-            rates = (f"{bare.rate:,.0f}", f"{ours.rate:,.0f}", f"{ours.rate / bare.rate:.2f}")
-            table.add_row(log.title, f"{ours.rows:,}", *rates, f"{bare.megabytes:.0f}", f"{ours.megabytes:.0f}")
+        lines = [line(log, *compete(log, receiver, options.repeat)) for log in make_logs(server, options.rows)]
         lags, megabytes = steady(server, receiver, options.seconds)
-    console = Console(width=120)
-    console.print(table)
     median, late = (1000 * lags[int(len(lags) * share)] for share in (0.5, 0.99))
-    console.print(f"{_RATE:,} rows a second: lag {median:.0f} ms (median), {late:.0f} ms (99 %), {megabytes:.0f} MB")
+    load = f"{_RATE:,} rows a second for {options.seconds} seconds, each a transaction"
+    steady_line = f"{load}: a lag of {median:.0f} ms (median) and {late:.0f} ms (99 %), {megabytes:.0f} MB at most"
+    named = versions(mysql_replication="mysql-replication")
+    sizes = rounds(options.repeat)
+    publish(options, HEADING, machine(sizes, named), markdown(HEADER, lines), [steady_line])
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Cold import time of the function beside a bare one that only knows its framework. Run: `make bench`.
+"""Cold import time of the function and of a bare one that only knows its framework. Run: `python -m benchmarks.cold_start`.
 
 Each sample is a new process; the two alternate, so that a busy machine slows both. What the first message costs
 (clients and credentials are made then) is shown in a line of its own.
@@ -6,12 +6,17 @@ Each sample is a new process; the two alternate, so that a busy machine slows bo
 
 from __future__ import annotations
 
-import statistics
+import argparse
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
+from benchmarks.report import add_options, machine, markdown, publish, ratio, spread, versions
+
+HEADING = "Cold start"
+HEADER = ("", "ms", "ratio to a bare function")
 FUNCTIONS = Path(__file__).resolve().parents[1] / "functions"
 SAMPLES = 9
 
@@ -27,7 +32,10 @@ def seconds(code: str) -> float:
     return time.perf_counter() - started
 
 
-def main() -> None:
+def main(argv: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description="Cold import time of the function and of a bare one.")
+    add_options(parser)
+    options = parser.parse_args(argv)
     programs = {
         "bare function": BARE,
         "refresh_view": OURS,
@@ -40,10 +48,14 @@ def main() -> None:
     for sample in range(SAMPLES):
         for name, code in programs.items():
             samples[name][sample] = seconds(code)
-    bare = statistics.median(samples["bare function"])
-    for name, times in samples.items():
-        median = statistics.median(times)
-        print(f"{name:32} {median * 1000:6.0f} ms   {median / bare:.2f} of a bare function")
+    bare = samples["bare function"]
+    lines = [
+        (name, spread([1000 * seconds for seconds in times]).text(0), ratio(times, bare).text() if times is not bare else "")
+        for name, times in samples.items()
+    ]
+    sizes = f"new processes, {SAMPLES} of each, after one that fills the disk's cache"
+    named = versions(google_cloud_bigquery="google-cloud-bigquery", functions_framework="functions-framework")
+    publish(options, HEADING, machine(sizes, named), markdown(HEADER, lines))
 
 
 if __name__ == "__main__":

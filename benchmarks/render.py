@@ -1,26 +1,28 @@
-"""How long the view's text takes, and how large each form is. Run: `make bench`.
+"""How long the view's text takes, and how large each form is. Run: `python -m benchmarks.render`.
 
 Versions x columns in {10, 100, 1000} x {30, 300}; two columns change their type once, and every tenth version brings a
-new column. The time is the best of five, the growth the exponent between neighbouring rows (1.0 is linear in the columns
-of all versions together). The last two columns are the characters of a form; in two levels, the
-leaves together have about those of the compact one.
+new column. The time is the best of five: it is one computation in one process, which others can only make slower. The growth
+is the exponent between neighbouring rows (1.0 is linear in the columns of all versions together). The last two columns are
+the characters of a form; in two levels, the leaves together have about those of the compact one.
 """
 
 from __future__ import annotations
 
+import argparse
 import math
 import time
-
-from rich.console import Console
-from rich.table import Table
+from collections.abc import Sequence
 
 import onefold.view as view_module
+from benchmarks.report import add_options, machine, markdown, publish
 from onefold.names import TableId
 from onefold.rules import Rules
 from onefold.types import parse_type
 from onefold.versions import Column, Version, fold
 from onefold.view import UnifiedView, build_view
 
+HEADING = "Rendering"
+HEADER = ("versions", "columns", "form", "ms", "µs per column", "growth", "spelled, characters", "compact, characters")
 BASE = TableId("a-project", "shop", "customer")
 VIEW = TableId("a-project", "shop", "customer_unified")
 
@@ -63,19 +65,27 @@ def sizes(versions: list[Version]) -> dict[str, int]:
     return {"spelled": len(spelled), "compact": len(writer.compact(versions))}
 
 
-def main() -> None:
-    table = Table("versions", "columns", "form", "ms", "us per column", "growth", "spelled", "compact")
+def lines() -> list[tuple[str, ...]]:
+    written = []
     for columns in (30, 300):
         before: tuple[int, float] | None = None
         for count in (10, 100, 1000):
-            versions = history(count, columns)
-            seconds, view = best_of_five(versions)
-            work = sum(len(version.columns) for version in versions)
+            found = history(count, columns)
+            seconds, view = best_of_five(found)
+            work = sum(len(version.columns) for version in found)
             growth = f"{math.log(seconds / before[1]) / math.log(work / before[0]):.2f}" if before else ""
             before = (work, seconds)
             figures = (f"{seconds * 1000:.1f}", f"{seconds / work * 1e6:.2f}", growth)
-            table.add_row(str(count), str(columns), view.form, *figures, *(f"{size:,}" for size in sizes(versions).values()))
-    Console(width=120).print(table)
+            written.append(
+                (f"{count:,}", str(columns), view.form, *figures, *(f"{size:,}" for size in sizes(found).values()))
+            )
+    return written
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description="How long the view's text takes, and how large each form is.")
+    add_options(parser)
+    publish(parser.parse_args(argv), HEADING, machine("the best of five", {}), markdown(HEADER, lines()))
 
 
 if __name__ == "__main__":

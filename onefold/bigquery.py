@@ -32,6 +32,9 @@ _RETRY = DEFAULT_RETRY.with_timeout(_TIMEOUT)
 _QUERY_RETRY = DEFAULT_JOB_RETRY.with_timeout(2 * _TIMEOUT)
 _PAGE = 1_000
 """Tables listed in one call; the default is 50."""
+_VERSIONS_PAGE = 250
+"""Versions read in one call. BigQuery would answer with up to 10 MB, and several copies of an answer are in memory while
+it is parsed (REST reference, `jobs.query`, https://cloud.google.com/bigquery/docs/reference/rest/v2/jobs/query, 2025-11)."""
 
 # Besides 5xx, 429, timeouts and broken connections. A 403 right after a grant passes, and so does a quota.
 _PASSING_REASONS = frozenset(
@@ -110,7 +113,7 @@ class BigQueryWarehouse:
 
     def read_versions(self, base: TableId) -> tuple[Version, ...]:
         with translated(f"dataset {base.dataset}", not_found=NothingFound):
-            return versions_from_rows(self._query(_columns_query(base)))
+            return versions_from_rows(self._query(_columns_query(base), _VERSIONS_PAGE))
 
     def has_table(self, id_: TableId) -> bool:
         table = self._get(id_)
@@ -234,10 +237,10 @@ class BigQueryWarehouse:
                 items += page
             return items
 
-    def _query(self, sql: str) -> Iterator[dict[str, Any]]:
+    def _query(self, sql: str, page_size: int | None = None) -> Iterator[dict[str, Any]]:
         self._calls.count += 1
         rows = self._client.query_and_wait(
-            sql, api_timeout=_TIMEOUT, wait_timeout=2 * _TIMEOUT, retry=_RETRY, job_retry=_QUERY_RETRY
+            sql, api_timeout=_TIMEOUT, wait_timeout=2 * _TIMEOUT, retry=_RETRY, job_retry=_QUERY_RETRY, page_size=page_size
         )
         return (dict(row.items()) for row in rows)
 
@@ -247,26 +250,49 @@ class BigQueryWarehouse:
 
 
 def versions_from_rows(rows: Iterable[Mapping[str, Any]]) -> tuple[Version, ...]:
-    """Versions from rows of INFORMATION_SCHEMA.COLUMNS, each with its table's creation time; in the order of the rows.
+    """Return the versions, in the order of the rows; tables that are no versions are left out.
+
+    Columns of one name and type are one object, whatever their version, and a row is let go of before the next is read: a
+    thousand versions of hundreds of columns take little more memory than one of them.
+
+    Args:
+        rows: one for each table: `table_name`, `creation_time`, and `columns` as `columns_text` writes them.
 
     Raises:
         InvalidColumns: all columns of a type that is not known.
     """
-    columns: dict[str, list[Column]] = {}
-    created: dict[str, Any] = {}
-    faults = []
-    for row in sorted(rows, key=lambda row: int(row["ordinal_position"])):
+    known: dict[tuple[str, str], Column] = {}
+    versions, faults = [], []
+    for row in rows:
         split = split_versioned_name(row["table_name"])
         if not split:
             continue
-        try:
-            columns.setdefault(split[1], []).append(Column(row["column_name"], parse_type(row["data_type"])))
-        except InvalidType as error:
-            faults.append(f"table {row['table_name']}, column {row['column_name']}: {error}")
-        created[split[1]] = row["creation_time"]
+        columns = []
+        for name, type_ in json.loads(f"[{row['columns']}]"):
+            try:
+                columns.append(_shared_column(name, type_, known))
+            except InvalidType as error:
+                faults.append(f"table {row['table_name']}, column {name}: {error}")
+        versions.append(Version(split[1], tuple(columns), row["creation_time"]))
     if faults:
         raise InvalidColumns(faults)
-    return tuple(Version(version, tuple(found), created[version]) for version, found in columns.items())
+    return tuple(versions)
+
+
+def columns_text(columns: Iterable[tuple[str, str]]) -> str:
+    """Return names and types in their order as the query of the versions gives them: JSON arrays, separated by commas.
+
+    >>> columns_text([("id", "INT64"), ("name", "STRING")])
+    '["id", "INT64"],["name", "STRING"]'
+    """
+    return ",".join(json.dumps(column, ensure_ascii=False) for column in columns)
+
+
+def _shared_column(name: str, type_: str, known: dict[tuple[str, str], Column]) -> Column:
+    column = known.get((name, type_))
+    if column is None:
+        column = known[name, type_] = Column(name, parse_type(type_))
+    return column
 
 
 def no_table(id_: TableId) -> str:
@@ -275,13 +301,18 @@ def no_table(id_: TableId) -> str:
 
 
 def _columns_query(base: TableId) -> str:
-    """All columns of all versions, in one query. Pseudo-columns have no position; views are no base tables."""
+    """One row per version. Pseudo-columns have no position; views are no base tables.
+
+    The columns are one text: as an array of structs, each of them would be five objects of JSON in the answer.
+    """
     schema = f"{quote(f'{base.project}.{base.dataset}')}.INFORMATION_SCHEMA"
     return (
-        "SELECT t.table_name, t.creation_time, c.column_name, c.ordinal_position, c.data_type\n"
+        "SELECT t.table_name, t.creation_time, "
+        "STRING_AGG(TO_JSON_STRING([c.column_name, c.data_type]), ',' ORDER BY c.ordinal_position) AS columns\n"
         f"FROM {schema}.TABLES AS t JOIN {schema}.COLUMNS AS c ON c.table_name = t.table_name\n"
         f"WHERE t.table_type = 'BASE TABLE' AND REGEXP_CONTAINS(t.table_name, {quote_text(versions_pattern(base.table))})\n"
-        "AND c.ordinal_position IS NOT NULL AND c.is_hidden = 'NO'"
+        "AND c.ordinal_position IS NOT NULL AND c.is_hidden = 'NO'\n"
+        "GROUP BY t.table_name, t.creation_time"
     )
 
 

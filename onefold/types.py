@@ -90,9 +90,9 @@ def render_type(type_: Type) -> str:
             return str(type_)
 
 
-@functools.lru_cache(maxsize=65536)
+@functools.lru_cache(maxsize=4096)
 def parse_type(text: str) -> Type:
-    """Read a type string as INFORMATION_SCHEMA gives it; equal strings give the same object.
+    """Read a type string as INFORMATION_SCHEMA gives it; equal strings give the same object while they are remembered.
 
     Raises:
         InvalidType: names the text and the place where it stops making sense.

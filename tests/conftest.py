@@ -45,7 +45,7 @@ from terraforming import terraform, tested  # noqa: E402, F401
 SLOW = (
     "test_spark_kill", "test_demo", "test_demo_capture", "test_capture_end_to_end", "test_history", "test_capture_history",
     "test_capture_kill", "test_spark_connector", "test_spark_values", "test_package", "test_capture_faults",
-    "test_merge_schema", "test_merge", "test_docs", "test_infra_package", "test_spark_reconcile_faults",
+    "test_merge_schema", "test_merge", "test_docs", "test_infra_package", "test_spark_reconcile_faults", "test_benchmarks",
 )  # fmt: skip
 """Files that take a minute or so: begun last, one of them would keep one processor waiting for the other."""
 

@@ -41,20 +41,16 @@ _TABLES = re.compile(r"/bigquery/v2/projects/[^/]+/datasets/(?P<dataset>[^/]+)/t
 _QUERIES = re.compile(r"/bigquery/v2/projects/[^/]+/queries(?:/(?P<job>[^/]+))?")
 _JOBS = re.compile(r"/bigquery/v2/projects/[^/]+/jobs/(?P<job>[^/]+)")
 _METADATA = re.compile(
-    r"SELECT t\.table_name, t\.creation_time, c\.column_name, c\.ordinal_position, c\.data_type\n"
+    r"SELECT t\.table_name, t\.creation_time, "
+    r"STRING_AGG\(TO_JSON_STRING\(\[c\.column_name, c\.data_type\]\), ',' ORDER BY c\.ordinal_position\) AS columns\n"
     r"FROM `[^.`]+\.(?P<dataset>\w+)`\.INFORMATION_SCHEMA\.TABLES AS t "
     r"JOIN `[^.`]+\.(?P=dataset)`\.INFORMATION_SCHEMA\.COLUMNS AS c ON c\.table_name = t\.table_name\n"
     r"WHERE t\.table_type = 'BASE TABLE' AND REGEXP_CONTAINS\(t\.table_name, '(?P<pattern>[^']*)'\)\n"
-    r"AND c\.ordinal_position IS NOT NULL AND c\.is_hidden = 'NO'"
+    r"AND c\.ordinal_position IS NOT NULL AND c\.is_hidden = 'NO'\n"
+    r"GROUP BY t\.table_name, t\.creation_time"
 )
 _READS = re.compile(r"\bFROM `[^.`]+\.(?P<dataset>[^.`]+)\.(?P<table>[^`]+)`")
-_ROW = (
-    ("table_name", "STRING"),
-    ("creation_time", "TIMESTAMP"),
-    ("column_name", "STRING"),
-    ("ordinal_position", "INTEGER"),
-    ("data_type", "STRING"),
-)
+_ROW = (("table_name", "STRING"), ("creation_time", "TIMESTAMP"), ("columns", "STRING"))
 _REST_NAMES = {"INT64": "INTEGER", "FLOAT64": "FLOAT", "BOOL": "BOOLEAN"}
 _FIRST_CREATION = 1_700_000_000
 
@@ -314,19 +310,19 @@ class FakeBigQuery:
         rows = list(self._metadata_rows(match["dataset"], match["pattern"].replace("\\\\", "\\")))
         job = f"job-{next(self._numbers)}"
         self._results[job] = rows
-        return 200, self._page(job, 0)
+        return 200, self._page(job, 0, call.body.get("maxResults"))
 
     def _query_results(self, call: _Call) -> tuple[int, Any]:
         if call.query.get("maxResults") == ["0"]:
             return 200, {**self._page(call.table, 0), "rows": [], "pageToken": "0"}
-        return 200, self._page(call.table, int(call.query.get("pageToken", ["0"])[0]))
+        return 200, self._page(call.table, *(call.query.get(name, [0])[0] for name in ("pageToken", "maxResults")))
 
     def _job(self, call: _Call) -> tuple[int, Any]:
         return 200, self._described(call.table, {"status": {"state": "DONE"}, "configuration": {"query": {}}})
 
-    def _page(self, job: str, start: int) -> Resource:
-        rows = self._results[job]
-        stop = start + (self.rows_per_page or len(rows))
+    def _page(self, job: str, start: str | int, most: str | int | None = None) -> Resource:
+        rows, start = self._results[job], int(start)
+        stop = start + min(self.rows_per_page or len(rows), int(most or 0) or len(rows))
         more = {"pageToken": str(stop)} if stop < len(rows) else {}
         schema = {"fields": [{"name": name, "type": kind, "mode": "NULLABLE"} for name, kind in _ROW]}
         page = {"jobComplete": True, "schema": schema, "totalRows": str(len(rows)), "rows": rows[start:stop]}
@@ -339,9 +335,9 @@ class FakeBigQuery:
         for name, resource in self._dataset(dataset).items():
             if resource["type"] != "TABLE" or name in self.hidden or not re.search(pattern, name):
                 continue
-            for position, (column, type_) in enumerate(resource["_types"], start=1):
-                cells = (name, str(resource["_created"] * 1_000_000), column, str(position), type_)
-                yield {"f": [{"v": cell} for cell in cells]}
+            columns = ",".join(json.dumps(column, ensure_ascii=False) for column in resource["_types"])
+            cells = (name, str(resource["_created"] * 1_000_000), columns)
+            yield {"f": [{"v": cell} for cell in cells]}
 
 
 def rest_field(name: str, type_: Type) -> Resource:

@@ -13,11 +13,12 @@ from fake_bigquery import PROJECT, Crash, FakeBigQuery, Request, Resource, rest_
 from google.api_core.exceptions import BadRequest
 from google.cloud.bigquery import SchemaField
 from google.cloud.bigquery.retry import DEFAULT_RETRY
+from judge import Judge
 
 import onefold.bigquery
 import onefold.bigquery_jobs
 import onefold.bigquery_schema
-from onefold.bigquery import BigQueryWarehouse, connect, translated, versions_from_rows
+from onefold.bigquery import BigQueryWarehouse, _columns_query, columns_text, connect, translated, versions_from_rows
 from onefold.errors import InvalidColumns, NothingFound, OnefoldError, Rejected, TryAgain, ViewChanged
 from onefold.names import TableId
 from onefold.types import parse_type
@@ -29,6 +30,23 @@ BASE = TableId(PROJECT, "shop", "customer")
 VIEW = BASE.sibling("customer_unified")
 QUERY = f"SELECT * FROM `{PROJECT}.shop.customer_v_abc`"
 OTHER_QUERY = f"SELECT * FROM `{PROJECT}.shop.customer_v_abc` -- again"
+METADATA = {
+    "tables": [("table_name", "STRING"), ("creation_time", "TIMESTAMP"), ("table_type", "STRING")],
+    "columns": [
+        ("table_name", "STRING"), ("column_name", "STRING"), ("ordinal_position", "INT64"), ("data_type", "STRING"),
+        ("is_hidden", "STRING"),
+    ],
+}  # fmt: skip
+METADATA_ROWS = {
+    "tables": "SELECT name AS table_name, TIMESTAMP '2024-01-01 00:00:00+00' AS creation_time, type AS table_type "
+    "FROM UNNEST([STRUCT('customer_v_abc' AS name, 'BASE TABLE' AS type), ('customer_v_view', 'VIEW'), "
+    "('customer', 'BASE TABLE')])",
+    "columns": "SELECT name AS table_name, c AS column_name, n AS ordinal_position, type AS data_type, hidden AS is_hidden "
+    "FROM UNNEST([STRUCT('customer_v_abc' AS name, 'größe \"cm\"' AS c, 2 AS n, 'STRUCT<a INT64>' AS type, 'NO' AS hidden), "
+    "('customer_v_abc', '_PARTITIONTIME', NULL, 'TIMESTAMP', 'NO'), ('customer_v_abc', 'id', 1, 'INT64', 'NO'), "
+    "('customer_v_abc', 'secret', 3, 'INT64', 'YES'), ('customer_v_view', 'id', 1, 'INT64', 'NO'), "
+    "('customer', 'id', 1, 'INT64', 'NO')])",
+}
 TAGS = {"names": ["projects/p/locations/eu/taxonomies/1/policyTags/2"]}
 
 
@@ -84,11 +102,26 @@ def test_versions_are_read_in_one_request(cloud: FakeBigQuery, warehouse: Wareho
 
 def test_versions_are_read_to_the_last_page(cloud: FakeBigQuery, warehouse: Warehouse) -> None:
     cloud.create_table("customer_v_def", *(f"c{number} INT64" for number in range(7)))
-    cloud.rows_per_page = 2
-    assert {version.id: len(version.columns) for version in warehouse.read_versions(BASE)} == {"abc": 2, "def": 7}
+    cloud.create_table("customer_v_fed", "id INT64")
+    cloud.rows_per_page = 1
+    found = {version.id: len(version.columns) for version in warehouse.read_versions(BASE)}
+    assert found == {"abc": 2, "def": 7, "fed": 1}
+
+
+def test_many_versions_are_read_in_pages_whose_size_is_bounded(
+    cloud: FakeBigQuery, warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(onefold.bigquery, "_VERSIONS_PAGE", 2)
+    for number in range(4):
+        cloud.create_table(f"customer_v_{number}", "id INT64")
+    with cloud.counted() as made:
+        assert len(warehouse.read_versions(BASE)) == 5
+    # The client asks once for the job itself; five versions are three pages.
+    assert made == [Request("query"), Request("job", "job"), Request("results", "job"), Request("results", "job")]
 
 
 def test_an_error_on_a_later_page_is_one_of_ours(cloud: FakeBigQuery, warehouse: Warehouse) -> None:
+    cloud.create_table("customer_v_def", "id INT64")
     cloud.rows_per_page = 1
     cloud.fail("results", 503, "backendError", times=3)
     with pytest.raises(TryAgain):
@@ -109,13 +142,42 @@ def test_views_named_like_a_version_are_none(warehouse: Warehouse) -> None:
 
 
 def test_columns_of_unknown_types_are_all_named() -> None:
-    rows = [
-        {"table_name": f"t_v_{n}", "column_name": "c", "data_type": "TENSOR<", "ordinal_position": 1, "creation_time": None}
-        for n in "ab"
-    ]
+    columns = columns_text([("id", "INT64"), ("c", "TENSOR<"), ("d", "VECTOR")])
+    rows = [{"table_name": f"t_v_{n}", "columns": columns, "creation_time": None} for n in "ab"]
     with pytest.raises(InvalidColumns) as caught:
         versions_from_rows(rows)
-    assert [fault.split(":")[0] for fault in caught.value.faults] == ["table t_v_a, column c", "table t_v_b, column c"]
+    named = [f"table t_v_{n}, column {column}" for n in "ab" for column in "cd"]
+    assert [fault.split(":")[0] for fault in caught.value.faults] == named
+
+
+def test_columns_of_one_name_and_type_are_one_object() -> None:
+    texts = ([("id", "INT64"), ("a", "STRING")], [("a", "STRING"), ("id", "STRING")])
+    first, second = versions_from_rows(
+        {"table_name": f"t_v_{n}", "columns": columns_text(columns), "creation_time": None}
+        for n, columns in enumerate(texts)
+    )
+    assert first.columns[1] is second.columns[0]
+    assert first.columns[0] != second.columns[1]
+
+
+@pytest.mark.parametrize("name", ['with "quotes"', "größe", "back\\slash", "comma, and ]", "line\nbreak", "\u2028"])
+def test_columns_of_any_name_are_read(cloud: FakeBigQuery, warehouse: Warehouse, name: str) -> None:
+    cloud.datasets["shop"].clear()
+    cloud.create_table("customer_v_abc", "id INT64")
+    cloud.change("customer_v_abc", lambda resource: resource.update(_types=[(name, "INT64"), ("id", "STRUCT<`a b` INT64>")]))
+    (version,) = warehouse.read_versions(BASE)
+    assert [column.name for column in version.columns] == [name, "id"]
+
+
+def test_the_query_of_the_versions_gives_one_row_each_with_its_columns_in_order(judge: Judge) -> None:
+    """What the fake answers in its place is what GoogleSQL would."""
+    schema = f"`{PROJECT}.shop`.INFORMATION_SCHEMA"
+    query = _columns_query(BASE).replace(f"{schema}.TABLES", "tables").replace(f"{schema}.COLUMNS", "columns")
+    ((name, _, columns),) = judge.rows(query, METADATA, METADATA_ROWS)
+    (version,) = versions_from_rows([{"table_name": name, "creation_time": None, "columns": columns}])
+    assert name == "customer_v_abc"
+    found = [(column.name, str(column.type)) for column in version.columns]
+    assert found == [("id", "INT64"), ('größe "cm"', "STRUCT<a INT64>")]
 
 
 def test_a_view_is_read_with_its_columns_as_types(warehouse: Warehouse) -> None:

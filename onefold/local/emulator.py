@@ -15,7 +15,7 @@ from google.cloud import bigquery
 from google.cloud.bigquery.retry import DEFAULT_RETRY
 
 from onefold.base import absent_columns
-from onefold.bigquery import message_of, versions_from_rows
+from onefold.bigquery import columns_text, message_of, versions_from_rows
 from onefold.bigquery_jobs import BigQueryJobs, columns_of, rest_field
 from onefold.bigquery_schema import type_string
 from onefold.errors import InvalidRecord, Rejected
@@ -62,7 +62,7 @@ class EmulatedWarehouse(BigQueryJobs):
         self._calls.count += 1
         listed = list(self._client.list_tables(f"{base.project}.{base.dataset}"))
         tables = (self._client.get_table(item) for item in listed if _is_version(base, item))
-        return versions_from_rows(row for table in tables for row in _column_rows(table))
+        return versions_from_rows(map(_version_row, tables))
 
     def add_columns(self, id_: TableId, columns: Sequence[Column]) -> None:
         for column in columns:
@@ -123,10 +123,10 @@ class EmulatedWarehouse(BigQueryJobs):
         schema = self._client.query(f"{query} LIMIT 0").result().schema
         return tuple(Column(field.name, parse_type(type_string(field))) for field in schema)
 
-    def _query(self, sql: str) -> Iterator[dict[str, Any]]:
+    def _query(self, sql: str, page_size: int | None = None) -> Iterator[dict[str, Any]]:
         """As a job: `jobs.query` of an emulator that this project did not start gives no rows where it fails."""
         self._calls.count += 1
-        return (dict(row.items()) for row in self._client.query(sql).result())
+        return (dict(row.items()) for row in self._client.query(sql).result(page_size=page_size))
 
 
 class EmulatedLanding:
@@ -180,16 +180,10 @@ def _is_version(base: TableId, item: Any) -> bool:
     return item.table_type == "TABLE" and split is not None and split[0] == base.table
 
 
-def _column_rows(table: bigquery.Table) -> Iterator[dict[str, Any]]:
-    """As INFORMATION_SCHEMA.COLUMNS has them."""
-    for number, field in enumerate(table.schema, 1):
-        yield {
-            "table_name": table.table_id,
-            "creation_time": table.created,
-            "column_name": field.name,
-            "ordinal_position": number,
-            "data_type": type_string(field),
-        }
+def _version_row(table: bigquery.Table) -> dict[str, Any]:
+    """As the query of the versions would give it."""
+    columns = columns_text((field.name, type_string(field)) for field in table.schema)
+    return {"table_name": table.table_id, "creation_time": table.created, "columns": columns}
 
 
 def _kept(friendly_name: str | None) -> dict[str, Any]:

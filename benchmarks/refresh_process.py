@@ -1,0 +1,59 @@
+"""The function `refresh_view` in a process of its own: it refreshes tables together, and prints the most memory as JSON.
+
+Run by `benchmarks.memory`, with a version and the tables that have it. Nothing is imported that the deployed function lacks.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+# Google's clients import what they find; these are not in functions/requirements.txt.
+for absent in ("pyarrow", "numpy"):
+    sys.modules[absent] = None  # type: ignore[assignment]
+sys.path.insert(0, str(ROOT))
+
+import functions_framework  # noqa: E402
+
+import onefold.bigquery  # noqa: E402
+
+
+def main(version: str, tables: list[str]) -> None:
+    from onefold.bigquery_jobs import BigQueryJobs
+    from onefold.local.emulator import emulator_client
+
+    # The adapter that production has; the address of an emulator would choose the emulator's.
+    onefold.bigquery.connect = lambda project: BigQueryJobs(emulator_client(project))
+    source = str(ROOT / "functions" / "main.py")
+    application = functions_framework.create_app(target="refresh_view", source=source)  # type: ignore[no-untyped-call]
+
+    def send(table: str, version: str) -> None:
+        message = {"dataset": "shop", "table": {"name": table, "version": version}}
+        data = base64.b64encode(json.dumps(message).encode()).decode()
+        answer = application.test_client().post("/", json={"message": {"data": data, "messageId": table}})
+        if answer.status_code != 204:
+            raise SystemExit(f"expected the answer 204, got {answer.status_code}: {answer.text}")
+
+    send("small", "abc")
+    before = peak()
+    with ThreadPoolExecutor(len(tables)) as pool:
+        for _ in pool.map(lambda table: send(table, version), tables):
+            pass
+    print(json.dumps({"before": before, "after": peak()}))
+
+
+def peak() -> float:
+    """The most that was resident, in MB of 1,000,000 bytes."""
+    found = re.search(r"VmHWM:\s*(\d+) kB", Path("/proc/self/status").read_text())
+    if found is None:
+        raise SystemExit("expected VmHWM in /proc/self/status, got none: run this on Linux")
+    return int(found[1]) * 1024 / 1e6
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2:])

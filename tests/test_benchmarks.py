@@ -1,0 +1,144 @@
+"""The benchmarks at a small size: they run, their peers agree, each run reads its rows anew, and the page names them all."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from emulator import EmulatedDataset
+
+from benchmarks import bigquery_path, capture, cold_start, fixed_cost, memory, reconcile, render
+from benchmarks.report import markdown, ratio, replaced, spread
+from onefold.local.java import java_hint
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = (ROOT / "docs" / "benchmarks.md").read_text()
+PROGRAMS = (bigquery_path, capture, cold_start, fixed_cost, memory, reconcile, render)
+ROWS, CHANGES = 20_000, 200
+
+
+@pytest.fixture(scope="module")
+def printed() -> str:
+    """What the benchmark of the job prints, with every peer that can be had here."""
+    if hint := java_hint():
+        pytest.skip(hint)
+    command = [sys.executable, "-m", "benchmarks.reconcile", "--rows", str(ROWS), "--shares", str(CHANGES / ROWS)]
+    command += ["--repeat", "1", "--memory", "1g"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-5_000:]
+    return done.stdout
+
+
+def cells(table: str) -> Iterator[list[str]]:
+    """The cells of each line of a table in Markdown, without its header."""
+    lines = [line for line in table.splitlines() if line.startswith("| ")]
+    return ([cell.strip() for cell in line.strip("|").split("|")] for line in lines[1:])
+
+
+def test_the_job_is_compared_with_its_peers_whose_results_are_the_same(printed: str) -> None:
+    found = {line[2]: line for line in cells(printed)}
+    assert {"onefold", "ROW_NUMBER()", "DuckDB"} <= set(found)
+    assert all(line[0] == str(CHANGES) and float(line[3]) >= 0 for line in found.values())
+    assert all(float(line[4]) >= 0 for name, line in found.items() if name != "onefold")
+
+
+def test_whatever_runs_in_spark_reads_base_and_changes_in_a_counted_round(printed: str) -> None:
+    """A fold that an earlier round had cached would be read from memory, where its rows do not count."""
+    in_spark = [line for line in cells(printed) if line[2] not in ("DuckDB", "delta-rs")]
+    assert all(int(line[5].replace(",", "")) >= ROWS + CHANGES for line in in_spark), in_spark
+
+
+def test_what_the_figures_were_measured_with_is_printed(printed: str) -> None:
+    (machine,) = re.findall(r"^Measured on .*$", printed, re.MULTILINE)
+    for text in (f"{os.cpu_count()} cores", "Spark 4.", "DuckDB 1.", f"{ROWS:,} rows", "MB of Parquet", "1g of memory"):
+        assert text in machine
+
+
+def test_every_ratio_below_one_is_named(printed: str) -> None:
+    lost = {line[2] for line in cells(printed) if line[4] and float(line[4]) < 1}
+    assert {line.split("slower than ")[1].split(" at ")[0] for line in printed.splitlines() if line.startswith("- ")} == lost
+
+
+def test_results_that_differ_end_the_benchmark() -> None:
+    contest = reconcile.Contest(None, Path(), None, [], totals={"onefold": (3, 1)})  # type: ignore[arg-type]
+    with pytest.raises(SystemExit, match="the results differ"):
+        contest._compare(argparse.Namespace(name="DuckDB"), (3, 2))
+
+
+def test_a_small_batch_is_measured_with_few_and_with_many_columns(spark: SparkSession, tmp_path: Path) -> None:
+    shapes = {shape: fixed_cost.make_data(spark, tmp_path, shape, 20) for shape in fixed_cost.SHAPES}
+    seconds = fixed_cost.measure(tmp_path, shapes, 1, fixed_cost.in_session(spark))
+    assert {shape: len(found) for shape, found in seconds.items()} == {"narrow": 1, "wide": 1}
+    types = dict(spark.read.parquet(str(shapes["wide"] / "changes")).dtypes)
+    assert {types[name].split("<")[0] for name in fixed_cost.SHAPES["wide"]} == {
+        "double", "decimal(38,9)", "decimal(38,20)", "timestamp", "date", "binary", "struct", "array", "string", "boolean",
+    }  # fmt: skip
+
+
+@pytest.mark.usefixtures("in_parts")
+def test_the_work_for_a_base_in_bigquery_folds_the_changes_of_each_run_anew(
+    spark: SparkSession, dataset: EmulatedDataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bigquery_path, "DATASET", dataset.name)
+    options = argparse.Namespace(changes=30, bases="10,100", repeat=2)
+    runs = bigquery_path.measure(dataset.client, spark, options)
+    assert {
+        rows: [options.changes <= run.shuffled < 2 * options.changes for run in found] for rows, found in runs.items()
+    } == {
+        10: [True, True],
+        100: [True, True],
+    }
+    assert list(dataset.client.list_tables(dataset.name)) == []
+
+
+def test_a_large_refresh_takes_little_memory() -> None:
+    """The aim of docs/benchmarks.md. With a dictionary for each column it took 730 MB, and in one page 20 more than now."""
+    found = memory.measure(memory.Case(1, 900, 300))
+    assert found["form"] == "compact"
+    assert found["after"] < 150
+    assert found["after"] - found["before"] < 22
+
+
+def test_the_function_has_memory_for_as_many_of_the_largest_views_as_it_serves_at_once() -> None:
+    block = (ROOT / "infra" / "functions.tf").read_text().split("refresh_view = {")[1].split("}")[0]
+    size, concurrency = (re.findall(rf"{name} += \"?(\d+)", block)[0] for name in ("memory", "concurrency"))
+    assert int(concurrency) == memory.MOST_AT_ONCE
+    found = memory.measure(memory.Case(memory.MOST_AT_ONCE, 900, 300, converted=True))
+    assert found["form"] == "two-level"
+    assert found["after"] < 0.6 * int(size) * 1.048576
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__.split(".")[-1])
+def test_make_bench_runs_each_benchmark_into_its_section_of_the_page(program: object) -> None:
+    name, heading = getattr(program, "__name__", ""), getattr(program, "HEADING", "")
+    assert f"-m {name} $(FIGURES)" in (ROOT / "Makefile").read_text()
+    assert f"python -m {name}`" in PAGE.split(f"\n## {heading}\n")[1].split("\n## ")[0]
+    assert replaced(PAGE, heading, "Measured anew.").count("Measured anew.") == 1
+
+
+def test_figures_of_one_section_replace_no_others() -> None:
+    page = "# Page\n\n## One\n\nProse.\n\nMeasured long ago.\n\n| a |\n|---|\n\n- lost\n\n## Two\n\nMeasured, too.\n"
+    assert (
+        replaced(page, "One", "Measured.\n\n| b |")
+        == "# Page\n\n## One\n\nProse.\n\nMeasured.\n\n| b |\n\n## Two\n\nMeasured, too.\n"
+    )
+    assert replaced(page, "Two", "Measured.") == page.replace("Measured, too.", "Measured.")
+    with pytest.raises(ValueError, match="expected the heading 'Three'"):
+        replaced(page, "Three", "Measured.")
+
+
+def test_ratios_are_of_medians_and_their_range_is_that_of_the_rounds() -> None:
+    assert ratio([4.0, 6.0, 9.0], [2.0, 2.0, 3.0]).text() == "3.00 (2.00-3.00)"
+    assert spread([1.0, 3.0, 2.0]).text(1) == "2.0 (1.0-3.0)"
+    assert spread([1.5]).text() == "1.50"
+    assert markdown(["a", "b"], [["1", "2"]]) == "| a | b |\n|---|---|\n| 1 | 2 |"
