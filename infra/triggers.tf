@@ -85,15 +85,21 @@ locals {
   datasets_pattern = "(${join("|", var.datasets)})"
 }
 
-# Tables that nobody announced.
+# Tables that nobody announced. An entry about a change comes with the table's schema, or says that this was too long for
+# it; one that says neither is about something else. Writes of rows are entries of another kind, tableDataChange.
 resource "google_logging_project_sink" "tables" {
   name                   = "${var.prefix}onefold-tables"
-  description            = "Versioned tables that were created or deleted, as BigQuery's audit log tells of them."
+  description            = "Versioned tables that were created, altered or deleted, as BigQuery's audit log tells of them."
   destination            = "pubsub.googleapis.com/${google_pubsub_topic.topic["table-created"].id}"
   unique_writer_identity = true
   filter = join(" AND ", [
     "protoPayload.metadata.\"@type\"=\"type.googleapis.com/google.cloud.audit.BigQueryAuditMetadata\"",
-    "(protoPayload.metadata.tableCreation:* OR protoPayload.metadata.tableDeletion:*)",
+    "(${join(" OR ", [
+      "protoPayload.metadata.tableCreation:*",
+      "protoPayload.metadata.tableDeletion:*",
+      "protoPayload.metadata.tableChange.table.schemaJson:*",
+      "protoPayload.metadata.tableChange.table.schemaJsonTruncated=true",
+    ])})",
     "protoPayload.resourceName=~\"^projects/${var.project}/datasets/${local.datasets_pattern}/tables/${local.versioned_pattern}$\"",
   ])
 }

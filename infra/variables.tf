@@ -74,7 +74,7 @@ variable "view_name" {
 }
 
 variable "restore_policy_tags" {
-  description = "Whether people put policy tags on views' columns: refresh_view may then set them again after a change."
+  description = "Whether refresh_view may set policy tags on what is in datasets of views. Without it, a view whose columns have policy tags is not written, and keeps them."
   type        = bool
   default     = false
 }

@@ -7,7 +7,9 @@ import io
 import json
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import google.auth.exceptions
@@ -16,8 +18,32 @@ from google.api_core import exceptions as api
 from google.cloud import bigquery
 from google.cloud.bigquery.retry import DEFAULT_JOB_RETRY, DEFAULT_RETRY
 
-from onefold.bigquery_schema import UNFINISHED, is_annotated, split_notes, type_string, with_annotations, with_notes
-from onefold.errors import InvalidColumns, InvalidType, NothingFound, OnefoldError, Rejected, TryAgain, ViewChanged
+from onefold.bigquery_schema import (
+    UNANNOUNCED,
+    UNFINISHED,
+    Resource,
+    gone_fields,
+    needs_tags,
+    noted_fields,
+    split_notes,
+    tag_conflicts,
+    tagged_columns,
+    type_string,
+    with_annotations,
+    with_notes,
+)
+from onefold.errors import (
+    InvalidColumns,
+    InvalidType,
+    LimitExceeded,
+    NothingFound,
+    OnefoldError,
+    PolicyTagsDenied,
+    Rejected,
+    SchemaConflict,
+    TryAgain,
+    ViewChanged,
+)
 from onefold.names import TableId, quote, quote_text, split_versioned_name, versions_pattern
 from onefold.types import parse_type
 from onefold.versions import Column, Version
@@ -49,7 +75,11 @@ _PASSING_REASONS = frozenset(
         "jobRateLimitExceeded",
     }
 )
+_QUOTA_REASONS = frozenset({"rateLimitExceeded", "quotaExceeded"})
 _REQUEST_TIMEOUT = 408
+SET_TAGS = "bigquery.tables.setCategory"
+GET_TAXONOMY = "datacatalog.taxonomies.get"
+"""The two rights that it takes to put a policy tag on a column: on the table, and on the tag's taxonomy."""
 _PASSING = (
     api.ServerError,
     api.TooManyRequests,
@@ -116,10 +146,13 @@ class BigQueryWarehouse:
             return versions_from_rows(self._query(_columns_query(base), _VERSIONS_PAGE))
 
     def has_table(self, id_: TableId) -> bool:
+        return self.table_created(id_) is not None
+
+    def table_created(self, id_: TableId) -> datetime | None:
         table = self._get(id_)
         # A clone is a table here, but none to INFORMATION_SCHEMA: it would be waited for in vain.
         is_table = table is not None and table.table_type == "TABLE" and table.clone_definition is None
-        return table is not None and is_table and bool(table.schema)
+        return table.created if table is not None and is_table and table.schema else None
 
     def read_columns(self, id_: TableId) -> tuple[Column, ...] | None:
         table = self._get(id_)
@@ -171,26 +204,52 @@ class BigQueryWarehouse:
             except api.Conflict as error:
                 raise ViewExists(f"{id_} was created by somebody else") from error
 
+    def check_tags(self, stored: StoredView, draft: ViewDraft) -> StoredView:
+        noted = noted_fields(stored.schema, stored.gone)
+        if draft.query == stored.query or not needs_tags(draft.columns, noted):
+            return replace(stored, tags_checked=True)
+        _check_carried(stored.id, noted, draft)
+        with translated(str(stored.id), not_found=_missing_on_write):
+            allowed = self._call(self._client.test_iam_permissions, str(stored.id), [SET_TAGS])
+            if SET_TAGS not in allowed.get("permissions", ()):
+                raise self._denied(stored, noted, f"it lacks {SET_TAGS}")
+            etag = self._prove_tags(stored, noted)
+        return replace(stored, etag=etag, tags_checked=True)
+
+    def _prove_tags(self, stored: StoredView, noted: Sequence[Resource]) -> str | None:
+        """Write the columns as they are, tags included: this takes the rights on their taxonomies, and changes nothing.
+
+        What `tables.testIamPermissions` answers is no proof: it knows nothing of taxonomies, and may "fail open".
+        """
+        table = _table_to_update(stored, ViewDraft(stored.query))
+        table.schema = list(stored.schema)
+        with self._tags_denied(stored, noted):
+            etag: str | None = self._call(self._client.update_table, table, ["schema"]).etag
+            return etag
+
     def update_view(self, stored: StoredView, draft: ViewDraft) -> None:
+        checked = stored if stored.tags_checked else self.check_tags(stored, draft)
         with translated(str(stored.id), not_found=_missing_on_write):
             if draft.query == stored.query:
-                self._update_around_query(stored, draft)
+                self._update_around_query(checked, draft)
             else:
-                self._update_query(stored, draft)
+                self._update_query(checked, draft)
 
     def _update_around_query(self, stored: StoredView, draft: ViewDraft) -> None:
         table = _table_to_update(stored, draft)
-        fields = ["description", "labels"]
-        if stored.unfinished:
-            table.schema = list(stored.schema)
-            fields.append("schema")
-        self._call(self._client.update_table, table, fields)
+        if not stored.unfinished:
+            self._call(self._client.update_table, table, ["description", "labels"])
+            return
+        table.schema = list(stored.schema)
+        noted = noted_fields(stored.schema, ())
+        with self._tags_denied(stored, noted):
+            self._call(self._client.update_table, table, ["description", "labels", "schema"])
 
     def _update_query(self, stored: StoredView, draft: ViewDraft) -> None:
         table = _table_to_update(stored, draft)
-        noted = [field for field in stored.schema if is_annotated(field)]
+        noted = noted_fields(stored.schema, stored.gone)
+        table.view_query = with_notes(draft.query, noted, draft.unannounced) or draft.query
         if noted:
-            table.view_query = with_notes(draft.query, noted)
             table.labels = {**table.labels, UNFINISHED: "yes"}
         written = self._call(self._client.update_table, table, ["view_query", "description", "labels"])
         if noted:
@@ -198,16 +257,39 @@ class BigQueryWarehouse:
             written.labels = {UNFINISHED: None}
             self._call(self._client.update_table, written, ["schema", "labels"])
 
+    @contextlib.contextmanager
+    def _tags_denied(self, stored: StoredView, noted: Sequence[Resource]) -> Iterator[None]:
+        """Say what to grant where a write of columns with policy tags is denied: no later delivery would fare better."""
+        try:
+            yield
+        except api.Forbidden as error:
+            if not tagged_columns(noted) or _reasons(error) & _QUOTA_REASONS:
+                raise
+            raise self._denied(stored, noted, f"BigQuery answers: {message_of(error)}") from error
+
+    def _denied(self, stored: StoredView, noted: Sequence[Resource], reason: str) -> PolicyTagsDenied:
+        view, columns = stored.id, tagged_columns(noted)
+        state = "Until then, people read these columns without them." if stored.unfinished else "Nothing was written."
+        taxonomies = sorted({tag.partition("/policyTags/")[0] for tags in columns.values() for tag in tags})
+        account = getattr(self._client._credentials, "service_account_email", None) or "the account of this process"
+        return PolicyTagsDenied(
+            f"{view}: {account} may not set the policy tags of the columns {', '.join(columns)}, which a change of the view "
+            f"drops ({reason}). {state} Grant it {SET_TAGS} on the dataset {view.project}.{view.dataset} (Terraform: "
+            f"restore_policy_tags = true) and {GET_TAXONOMY} on {', '.join(taxonomies)}, then send the message again"
+        )
+
     def delete_view(self, id_: TableId) -> None:
         with translated(str(id_)):
             self._call(self._client.delete_table, str(id_), not_found_ok=True)
 
     def _stored(self, id_: TableId, table: bigquery.Table) -> StoredView:
-        labels = {key: value for key, value in table.labels.items() if key != UNFINISHED}
+        labels = {key: value for key, value in table.labels.items() if key not in (UNFINISHED, UNANNOUNCED)}
         is_view = table.table_type == "VIEW"
-        query, notes = split_notes(table.view_query or "")
+        query, notes, unannounced = split_notes(table.view_query or "")
         unfinished = UNFINISHED in table.labels
         schema = with_annotations(table.schema, notes) if unfinished else table.schema
+        if UNANNOUNCED not in table.labels:
+            unannounced = ()  # published since: the text is not written again for that
         return StoredView(
             id=id_,
             is_view=is_view,
@@ -218,6 +300,8 @@ class BigQueryWarehouse:
             etag=table.etag,
             unfinished=unfinished,
             schema=tuple(schema),
+            gone=gone_fields(table.schema, notes),
+            unannounced=unannounced or (("{}",) if UNANNOUNCED in table.labels else ()),
         )
 
     def _get(self, id_: TableId) -> bigquery.Table | None:
@@ -324,20 +408,32 @@ def _missing_on_write(message: str) -> OnefoldError:
     return Rejected(f"{message}; create the dataset for views, in the location of the tables, or set ONEFOLD_VIEW_DATASET")
 
 
+def _check_carried(view: TableId, noted: Sequence[Resource], draft: ViewDraft) -> None:
+    """Check without a call that the new columns, and meanwhile the view's text, can carry the policy tags."""
+    if conflicts := tag_conflicts(draft.columns or (), noted):
+        raise SchemaConflict([f"{view}: {conflict}" for conflict in conflicts])
+    if with_notes(draft.query, noted) is None:
+        raise LimitExceeded(
+            f"{view}: its text leaves no room for the policy tags of the columns {', '.join(tagged_columns(noted))}, which "
+            "have to be noted in it while it is written: set `retire` for old versions in onefold.yaml"
+        )
+
+
 def _table_to_update(stored: StoredView, draft: ViewDraft) -> bigquery.Table:
     """The client sends If-Match with the etag of the object that it is given. A label set to None is removed."""
     reference = {"projectId": stored.id.project, "datasetId": stored.id.dataset, "tableId": stored.id.table}
     table = bigquery.Table.from_api_repr({"tableReference": reference, "etag": stored.etag})
     _fill(table, draft)
-    former = [*stored.labels, UNFINISHED] if stored.unfinished else [*stored.labels]
-    table.labels = {**dict.fromkeys(former), **draft.labels}
+    former = [*stored.labels, *([UNFINISHED] if stored.unfinished else []), *([UNANNOUNCED] if stored.unannounced else [])]
+    table.labels = {**dict.fromkeys(former), **table.labels}
     return table
 
 
 def _fill(table: bigquery.Table, draft: ViewDraft) -> None:
-    table.view_query = draft.query
+    table.view_query = with_notes(draft.query, (), draft.unannounced) or draft.query
     table.description = draft.description or None
-    table.labels = dict(draft.labels)
+    waiting = {UNANNOUNCED: str(len(draft.unannounced))} if draft.unannounced else {}
+    table.labels = {**draft.labels, **waiting}
 
 
 @contextlib.contextmanager

@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from google.cloud.bigquery import SchemaField
 
 from onefold.names import fold_case, quote
+from onefold.types import Array, Struct, Type
+from onefold.versions import Column
 from onefold.view import MAX_TEXT
 
 # Only a second call can put back what a change of a view's query drops. Between the two the view's text holds it in a last
 # line, and a label says so: whoever reads the view next can finish the write.
 UNFINISHED = "onefold_unfinished"
+UNANNOUNCED = "onefold_unannounced"
+"""How many announcements of schema changes the topic has refused."""
 _NOTES = "\n-- onefold keeps: "
+_UNANNOUNCED = "\n-- onefold has to announce: "
+_GONE = "gone"
+"""Marks a field of the notes that the view has no more. It is never sent to BigQuery."""
+
+Resource = Mapping[str, Any]
+"""A field of a schema as the REST API has it."""
 
 
 def type_string(field: SchemaField) -> str:
@@ -28,37 +39,177 @@ def type_string(field: SchemaField) -> str:
     return f"ARRAY<{type_}>" if field.mode == "REPEATED" else type_
 
 
-def is_annotated(field: SchemaField) -> bool:
-    tags = field.policy_tags.names if field.policy_tags else ()
-    return bool(field.description or tags) or any(is_annotated(part) for part in field.fields)
+def tagged_columns(noted: Iterable[Resource]) -> dict[str, list[str]]:
+    """Return the policy tags on and below each column that has any."""
+    return {field["name"]: tags for field in noted if (tags := _tags_in(field))}
 
 
-def with_annotations(schema: Iterable[SchemaField], annotated: Iterable[SchemaField]) -> list[SchemaField]:
-    """The schema with what people had put on columns of the same name, nested ones too."""
-    known = {fold_case(field.name): field for field in annotated}
-    result = []
-    for field in schema:
-        old = known.get(fold_case(field.name))
-        resource = field.to_api_repr()
-        if old:
-            kept = {key: value for key, value in old.to_api_repr().items() if key in ("description", "policyTags") and value}
-            resource = {**resource, **kept}
-            if field.fields:
-                resource["fields"] = [part.to_api_repr() for part in with_annotations(field.fields, old.fields)]
-        result.append(SchemaField.from_api_repr(resource))
-    return result
+def noted_fields(schema: Iterable[SchemaField], gone: Iterable[Resource]) -> list[dict[str, Any]]:
+    """Return what is to be put back after a write: what people put on columns, and the policy tags of former ones."""
+    return _merged([field.to_api_repr() for field in schema], gone)
 
 
-def with_notes(query: str, noted: Iterable[SchemaField]) -> str:
-    """Where there is no room for them, a write that breaks off loses them: a text that fits comes first."""
-    text = f"{query}{_NOTES}{json.dumps([field.to_api_repr() for field in noted])}"
-    return text if len(text) <= MAX_TEXT else query
+def gone_fields(schema: Iterable[SchemaField], noted: Iterable[Resource]) -> tuple[dict[str, Any], ...]:
+    """Return the noted columns and fields with policy tags that the schema does not have, with nothing but their tags.
+
+    A column whose type has changed since is not among them: what was below it is part of its value now.
+    """
+    return tuple(_gone([field.to_api_repr() for field in schema], noted))
 
 
-def split_notes(text: str) -> tuple[str, list[SchemaField]]:
-    """A view's text without the notes, and the notes. With anything behind them, people changed it: then all is text."""
-    query, _, notes = text.partition(_NOTES)
+def with_annotations(schema: Iterable[SchemaField], noted: Iterable[Resource]) -> list[SchemaField]:
+    """Return the schema with what people had put on columns and fields of the same name.
+
+    A tag stays with the values that it protects: where a STRUCT has become JSON or STRING, a tag of its fields moves to the
+    column; where that is undone, a tag of the column moves to every field.
+    """
+    known = _by_name(noted)
+    fields = (field.to_api_repr() for field in schema)
+    return [SchemaField.from_api_repr(_annotated(field, known.get(fold_case(field["name"])))) for field in fields]
+
+
+def tag_conflicts(columns: Iterable[Column], noted: Iterable[Resource]) -> list[str]:
+    """Return one sentence for each column or field that would have to carry several policy tags.
+
+    BigQuery, "REST Resource: tables", policyTags: at most one policy tag for a field.
+    """
+    known = _by_name(noted)
+    return [
+        conflict
+        for column in columns
+        if (old := known.get(fold_case(column.name)))
+        for conflict in _conflicts(column.name, column.type, old)
+    ]
+
+
+def needs_tags(columns: Iterable[Column] | None, noted: Iterable[Resource]) -> bool:
+    """Return whether a view of these columns (None: nobody knows them) is to have a policy tag again."""
+    names = None if columns is None else {fold_case(column.name) for column in columns}
+    return any(_tags_in(field) and (names is None or fold_case(field["name"]) in names) for field in noted)
+
+
+def with_notes(query: str, noted: Sequence[Resource], unannounced: Sequence[str] = ()) -> str | None:
+    """Return the query with as many notes as there is room for; None where there is none for the policy tags.
+
+    Descriptions go first: without the note, they are lost only where a process dies between the two calls. Announcements
+    go next: the label tells how many they were, and the log has them in full. The text itself always comes whole.
+    """
+    tags = _tags_only(noted)
+    for kept, announced in ((noted, unannounced), (tags, unannounced), (noted, ()), (tags, ())):
+        text = query
+        text += f"{_UNANNOUNCED}{json.dumps(list(announced))}" if announced else ""
+        text += f"{_NOTES}{json.dumps(list(kept))}" if kept else ""
+        if len(text) <= MAX_TEXT:
+            return text
+    return None if tags else query
+
+
+def split_notes(text: str) -> tuple[str, list[Resource], tuple[str, ...]]:
+    """Return a view's query, what is noted of its columns, and the announcements that it keeps.
+
+    With anything behind the notes, people changed it: then all is query.
+    """
+    head, _, notes = text.partition(_NOTES)
+    query, _, announcements = head.partition(_UNANNOUNCED)
     try:
-        return query, [SchemaField.from_api_repr(resource) for resource in json.loads(notes or "[]")]
-    except (ValueError, TypeError, KeyError, AttributeError):
-        return text, []
+        noted, unannounced = json.loads(notes or "[]"), json.loads(announcements or "[]")
+    except ValueError:
+        return text, [], ()
+    if not _are_fields(noted) or not isinstance(unannounced, list) or not all(isinstance(one, str) for one in unannounced):
+        return text, [], ()
+    return query, noted, tuple(unannounced)
+
+
+def _are_fields(noted: object) -> bool:
+    """Return whether parsed notes are fields of a schema, so that no later step stumbles over what people wrote there."""
+    return isinstance(noted, list) and all(_is_field(field) for field in noted)
+
+
+def _is_field(field: object) -> bool:
+    return isinstance(field, dict) and isinstance(field.get("name"), str) and _are_fields(field.get("fields", []))
+
+
+def _by_name(fields: Iterable[Resource]) -> dict[str, Resource]:
+    return {fold_case(field["name"]): field for field in fields}
+
+
+def _own_tags(field: Resource) -> list[str]:
+    return list((field.get("policyTags") or {}).get("names") or ())
+
+
+def _tags_in(field: Resource) -> list[str]:
+    """Return the distinct policy tags on and below a field: those of fields that are gone only where there are no others."""
+    found = list(_each_tag(field, False))
+    return sorted({tag for tag, gone in found if not gone} or {tag for tag, _ in found})
+
+
+def _each_tag(field: Resource, gone: bool) -> Iterator[tuple[str, bool]]:
+    gone = gone or _GONE in field
+    yield from ((tag, gone) for tag in _own_tags(field))
+    for part in field.get("fields", ()):
+        yield from _each_tag(part, gone)
+
+
+def _is_annotated(field: Resource) -> bool:
+    return bool(field.get("description") or _own_tags(field)) or any(map(_is_annotated, field.get("fields", ())))
+
+
+def _tags_only(fields: Iterable[Resource]) -> list[dict[str, Any]]:
+    """Return the fields that have policy tags, with nothing but these."""
+    return [_tag_only(field) for field in fields if _tags_in(field)]
+
+
+def _tag_only(field: Resource) -> dict[str, Any]:
+    kept = {key: field[key] for key in ("name", "type", "policyTags", _GONE) if field.get(key)}
+    inner = _tags_only(field.get("fields", ()))
+    return {**kept, "fields": inner} if inner else kept
+
+
+def _merged(live: Iterable[Resource], gone: Iterable[Resource]) -> list[dict[str, Any]]:
+    former = _by_name(gone)
+    merged = []
+    for field in live:
+        inner = _merged(field.get("fields", ()), former.pop(fold_case(field["name"]), {}).get("fields", ()))
+        whole = {**field, "fields": inner} if inner else dict(field)
+        if _is_annotated(whole):
+            merged.append(whole)
+    return [*merged, *(dict(field) for field in former.values())]
+
+
+def _gone(live: Iterable[Resource], noted: Iterable[Resource]) -> Iterator[dict[str, Any]]:
+    present = _by_name(live)
+    for field in noted:
+        now = present.get(fold_case(field["name"]))
+        if now is None and _tags_in(field):
+            yield {**_tag_only(field), _GONE: True}
+        elif now and now.get("fields") and (inner := list(_gone(now["fields"], field.get("fields", ())))):
+            yield {"name": field["name"], "type": "RECORD", "fields": inner}
+
+
+def _annotated(new: Resource, old: Resource | None) -> dict[str, Any]:
+    if old is None:
+        return dict(new)
+    result = {**new, **({"description": old["description"]} if old.get("description") else {})}
+    tags = _own_tags(old) if new.get("fields") else _tags_in(old)
+    if new.get("fields"):
+        # A tag on a value that was not a STRUCT goes to each of the fields: BigQuery is known to take tags there.
+        whole = {"policyTags": old.get("policyTags")} if not old.get("fields") else None
+        inner = _by_name(old.get("fields", ()))
+        result["fields"] = [_annotated(part, whole or inner.get(fold_case(part["name"]))) for part in new["fields"]]
+        tags = [] if whole else tags
+    # `tag_conflicts` refused the write where there are several; one of them still protects more than none.
+    return {**result, "policyTags": {"names": tags[:1]}} if tags else result
+
+
+def _conflicts(path: str, type_: Type, old: Resource) -> Iterator[str]:
+    element = type_.element if isinstance(type_, Array) else type_
+    if isinstance(element, Struct):
+        inner = _by_name(old.get("fields", ()))
+        for part in element.fields:
+            if below := inner.get(fold_case(part.name)):
+                yield from _conflicts(f"{path}.{part.name}", part.type, below)
+    elif len(tags := _tags_in(old)) > 1:
+        yield (
+            f"column {path} becomes {type_}, and its fields have {len(tags)} policy tags ({', '.join(tags)}), of which "
+            "it can carry one: put one and the same tag on all of its fields, or keep its type by `types` in onefold.yaml"
+        )

@@ -4,22 +4,29 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from onefold.changes import highest
-from onefold.errors import InvalidMessage
+from onefold.changes import Severity, highest
+from onefold.errors import InvalidMessage, OnefoldError, Rejected, TopicRefused
 from onefold.events import DatasetHint, Delivery, OtherTable, TableHint, parse_event, table_message
 from onefold.names import TableId
 from onefold.pubsub import Message, Publisher
 from onefold.receiving import Told, receive
 from onefold.refresh import Plan, refresh
 from onefold.settings import Settings
+from onefold.versions import Column
 from onefold.view import limit_warnings
 from onefold.warehouse import Warehouse
 
 # Cloud Logging takes 256 KB an entry; all changes are on the topic for them, and `changes_severity` is that of all.
 MAX_LOGGED_CHANGES = 200
+MAX_KEPT = 20_000
+"""Characters of an announcement that a view keeps in its text, which has 256K; a longer one is kept without its changes."""
+
+Refused = Callable[[Mapping[str, Any], OnefoldError], None]
+"""Called with the content of an announcement that the topic refused, and the reason."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +78,17 @@ class Receiver:
 
     def _refresh(self, event: TableHint, told: Told) -> None:
         base = TableId(self.warehouse.project, event.dataset, event.table)
-        plan = refresh(self.warehouse, base, self.settings, version=event.version, announce=self._announce)
+
+        def refused(content: Mapping[str, Any], error: OnefoldError) -> None:
+            _log_refused(told, content, error)
+
+        plan = refresh(
+            self.warehouse,
+            base,
+            self.settings,
+            version=event.version,
+            announce=lambda made: announce(self.publisher, self.settings, made, refused),
+        )
         told.log(
             "NOTICE" if plan.action != "none" else "INFO",
             f"{base.dataset}.{base.table}: {_done(plan)}",
@@ -84,36 +101,105 @@ class Receiver:
             changes_count=len(plan.changes),
             changes_severity=highest(plan.changes).name if plan.changes else None,
             warnings=[*limit_warnings(plan.view), *plan.warnings] if plan.view else None,
+            unannounced=len(plan.unannounced) or None,
         )
 
-    def _announce(self, plan: Plan) -> None:
-        announce(self.publisher, self.settings, plan)
+
+def announce(publisher: Publisher, settings: Settings, plan: Plan, refused: Refused) -> tuple[str, ...]:
+    """Publish the changes of a view's schema, after the announcements that the view keeps, where a topic for them is set.
+
+    Returns what the view has to keep, since the topic is missing or refuses: the next refresh publishes it.
+
+    Raises:
+        TryAgain: trouble of the topic that may pass by itself.
+    """
+    topic, kept = settings.topic_schema_changes, plan.unannounced
+    if not topic:
+        return kept if plan.action != "remove" else ()
+    content = schema_change(plan) if plan.changes else None
+    contents = [*(_kept_content(plan, text) for text in kept), *([content] if content else [])]
+    try:
+        publisher.publish(topic, [_message(one) for one in contents])
+    except (Rejected, TopicRefused) as error:
+        refused(content or {}, error)
+        return (*kept, *([_fitting(content)] if content else []))
+    return ()
 
 
-def announce(publisher: Publisher, settings: Settings, plan: Plan) -> None:
-    """Publish the changes of a view's schema to the topic for them, where one is set."""
-    if settings.topic_schema_changes:
-        publisher.publish(settings.topic_schema_changes, [schema_change_message(plan)])
+def schema_change(plan: Plan) -> dict[str, Any]:
+    """Return the announcement of a plan's changes.
 
-
-def schema_change_message(plan: Plan) -> Message:
-    """The changes as JSON. `id` is the same for the same change of the same state, however often it is announced."""
-    severity = highest(plan.changes).name
-    query = plan.view.query if plan.view else ""
-    view = plan.view.id if plan.view else plan.stored.id if plan.stored else plan.base
-    before = f"{plan.stored.etag}\n{plan.stored.query}" if plan.stored else ""
-    body: dict[str, Any] = {
-        "id": hashlib.sha256(f"{view}\n{before}\n{query}".encode()).hexdigest()[:32],
-        "dataset": plan.base.dataset,
-        "table": plan.base.table,
-        "view": str(view),
-        "severity": severity,
+    Its `id` is a digest of the view and its columns before and after: so it is the same for the same change, whatever
+    else happens to the view between two attempts.
+    """
+    before = plan.stored.columns if plan.stored else None
+    after = plan.view.columns if plan.view else None
+    digest = hashlib.sha256(json.dumps([_view_of(plan), _as_text(before), _as_text(after)]).encode())
+    return {
+        "id": digest.hexdigest()[:32],
+        **_place(plan),
+        "severity": highest(plan.changes).name,
         "versions": list(plan.view.versions) if plan.view else [],
         "changes": [change.as_dict() for change in plan.changes],
     }
-    return Message(
-        json.dumps(body).encode(), {"severity": severity, "dataset": plan.base.dataset or "", "table": plan.base.table}
-    )
+
+
+def _place(plan: Plan) -> dict[str, Any]:
+    return {"dataset": plan.base.dataset, "table": plan.base.table, "view": _view_of(plan)}
+
+
+def _view_of(plan: Plan) -> str:
+    return str(plan.view.id if plan.view else plan.stored.id if plan.stored else plan.base)
+
+
+def _as_text(columns: tuple[Column, ...] | None) -> list[tuple[str, str]] | None:
+    return None if columns is None else [(column.name, str(column.type)) for column in columns]
+
+
+def _message(content: Mapping[str, Any]) -> Message:
+    attributes = {name: content[name] or "" for name in ("severity", "dataset", "table")}
+    return Message(json.dumps(content).encode(), attributes)
+
+
+def _fitting(content: Mapping[str, Any]) -> str:
+    """Return what a view keeps of an announcement: without its changes where it is long, since the log has them in full."""
+    text = json.dumps(content)
+    if len(text) <= MAX_KEPT:
+        return text
+    return json.dumps({**content, "versions": [], "changes": [], "changes_left_out": len(content["changes"])})
+
+
+def _kept_content(plan: Plan, text: str) -> dict[str, Any]:
+    """Return an announcement that a view kept. Where its text had no room, all that is known is that there was one."""
+    unknown = hashlib.sha256(f"{_view_of(plan)}\nunknown".encode()).hexdigest()[:32]
+    default = {"id": unknown, **_place(plan), "severity": Severity.CRITICAL.name, "versions": [], "changes": []}
+    try:
+        kept = json.loads(text)
+    except ValueError:
+        kept = None
+    # People may edit the text in which it was kept: it must neither break the message's form nor name another table.
+    if isinstance(kept, dict) and all(isinstance(kept.get(name), type(value)) for name, value in default.items()):
+        return {**kept, **_place(plan)}
+    return {**default, "changes_left_out": None}
+
+
+def _log_refused(told: Told, content: Mapping[str, Any], error: OnefoldError) -> None:
+    """Log an announcement in full, in as many lines as Cloud Logging wants; of those kept before, only that they wait."""
+    if not content:
+        told.log("WARNING", f"still not announced: {error}", "unannounced", reason=str(error))
+        return
+    changes = content["changes"]
+    starts = range(0, max(len(changes), 1), MAX_LOGGED_CHANGES)
+    for number, start in enumerate(starts, 1):
+        part = {**content, "changes": changes[start : start + MAX_LOGGED_CHANGES]}
+        told.log(
+            "ERROR",
+            f"the view {content['view']} changes unannounced: {error}",
+            "unannounced",
+            reason=str(error),
+            part=f"{number}/{len(starts)}",
+            announcement=part,
+        )
 
 
 def _done(plan: Plan) -> str:

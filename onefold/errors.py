@@ -13,8 +13,10 @@ OnefoldError
  +- NothingFound        no version, no dataset: final
  +- ViewNotOurs         the name of the view is taken by something else
  +- Rejected            the warehouse refused for good
+ |   +- PolicyTagsDenied    a write would drop policy tags that the account may not set again
  +- TryAgain            trouble that may pass: the message should be delivered again
      +- ViewChanged         somebody else wrote the view between our read and our write
+     +- TopicRefused        a topic takes no message until somebody changes a grant or the topic
 """
 
 from __future__ import annotations
@@ -78,9 +80,17 @@ class Rejected(OnefoldError):
     pass
 
 
+class PolicyTagsDenied(Rejected):
+    pass
+
+
 class TryAgain(OnefoldError):
     pass
 
 
 class ViewChanged(TryAgain):
+    pass
+
+
+class TopicRefused(TryAgain):
     pass

@@ -94,7 +94,7 @@ def parse_event(data: bytes) -> Event:
     """What a message says.
 
     The published form is `{"dataset": "shop", "table": {"name": "customer", "version": "abc"}}`; `version` may be
-    absent, and so may `table`. BigQuery's audit log entries for created and deleted tables are understood too.
+    absent, and so may `table`. BigQuery's audit log entries for created, changed and deleted tables are understood too.
 
     Raises:
         InvalidMessage: every fault of it.
@@ -190,8 +190,8 @@ def _name_faults(kind: str, name: object) -> list[str]:
 def _audit_entry(payload: Any) -> Event:
     """BigQueryAuditMetadata: `metadata` says what happened, `resourceName` to which table."""
     metadata = payload.get("metadata") if isinstance(payload, dict) else None
-    if not isinstance(metadata, dict) or not metadata.keys() & {"tableCreation", "tableDeletion"}:
-        raise InvalidMessage("the audit log entry is about neither a created nor a deleted table")
+    if not isinstance(metadata, dict) or not metadata.keys() & {"tableCreation", "tableChange", "tableDeletion"}:
+        raise InvalidMessage("the audit log entry is not about a table that was created, changed or deleted")
     resource = payload.get("resourceName")
     match = _RESOURCE.fullmatch(resource) if isinstance(resource, str) else None
     if not match:
@@ -204,13 +204,14 @@ def _audit_entry(payload: Any) -> Event:
     faults = [fault for kind, name in named for fault in faults_of_name(kind, name)]
     if faults:
         raise InvalidMessage(faults)
+    # A version is named only where a view that covers it is up to date: not after ALTER TABLE, nor after DROP TABLE.
     return TableHint(match["dataset"], base, version if "tableCreation" in metadata else None, match["project"])
 
 
 def _is_view(metadata: Mapping[str, Any]) -> bool:
-    """Only the creation says so, by its query; a deletion costs a look at the versions that are left."""
-    creation = metadata.get("tableCreation")
-    table = creation.get("table") if isinstance(creation, dict) else None
+    """A creation and a change say so, by the view's query; a deletion costs a look at the versions that are left."""
+    written = metadata.get("tableCreation", metadata.get("tableChange"))
+    table = written.get("table") if isinstance(written, dict) else None
     return isinstance(table, dict) and bool(table.get("view") or table.get("materializedView"))
 
 

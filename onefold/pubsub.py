@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from onefold.errors import Rejected, TryAgain
+from onefold.errors import Rejected, TopicRefused, TryAgain
 
 _TIMEOUT = 30.0
 
@@ -23,7 +23,7 @@ class Publisher(Protocol):
         """Publish and wait until all are confirmed; returns their identifiers.
 
         Raises:
-            TryAgain: trouble that may pass.
+            TryAgain: trouble that may pass; as TopicRefused where somebody has to grant or change something first.
             Rejected: the topic does not exist, or does not take such a message.
         """
 
@@ -83,8 +83,10 @@ def _told(path: str, error: Exception) -> Exception:
         return Rejected(f"topic {path}: {error}")
     if isinstance(error, api.DeadlineExceeded | api.RetryError | TimeoutError):
         return TryAgain(f"topic {path}: {_no_answer(type(error).__name__)}")
+    if isinstance(error, api.Forbidden | api.FailedPrecondition):
+        # This passes as well, right after a grant, or once the topic's key is enabled again.
+        return TopicRefused(f"topic {path}: {error}")
     if isinstance(error, api.GoogleAPICallError | auth.GoogleAuthError):
-        # A denied permission, too, passes: right after a grant.
         return TryAgain(f"topic {path}: {str(error) or type(error).__name__}")
     return error
 

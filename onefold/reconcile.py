@@ -136,7 +136,7 @@ def refresh_current(
     else:
         query, base = current_query(source, columns, named), None
     id_, owner = current_view(table), _owner(table)
-    action = until_unchanged(id_, lambda: _write(warehouse, id_, query, owner), sleep)
+    action = until_unchanged(id_, lambda: _write(warehouse, id_, query, columns, owner), sleep)
     return CurrentView(id_, source, query, action, base)
 
 
@@ -198,7 +198,7 @@ def _is_ours(stored: StoredView, owner: str) -> bool:
     return stored.is_view and stored.labels.get(TABLE_LABEL) == owner
 
 
-def _write(warehouse: BaseWarehouse, id_: TableId, query: str, owner: str) -> Action:
+def _write(warehouse: BaseWarehouse, id_: TableId, query: str, columns: tuple[Column, ...], owner: str) -> Action:
     stored = warehouse.get_view(id_)
     if stored is None:
         warehouse.create_view(id_, ViewDraft(query, labels={TABLE_LABEL: owner}))
@@ -207,5 +207,5 @@ def _write(warehouse: BaseWarehouse, id_: TableId, query: str, owner: str) -> Ac
         raise ViewNotOurs(f"{id_} was not written by `onefold current` for this table: rename it")
     if stored.query == query and not stored.unfinished:
         return "none"
-    warehouse.update_view(stored, ViewDraft(query, stored.description, stored.labels))
+    warehouse.update_view(stored, ViewDraft(query, stored.description, stored.labels, columns))
     return "update"

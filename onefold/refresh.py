@@ -14,13 +14,14 @@ import contextlib
 import hashlib
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 from typing import Literal
 
 from onefold.changes import Change, compare, view_created, view_removed
 from onefold.descriptions import describe
-from onefold.errors import LimitExceeded, NothingFound, TryAgain, ViewChanged, ViewNotOurs
+from onefold.errors import LimitExceeded, NothingFound, Rejected, TryAgain, ViewChanged, ViewNotOurs
 from onefold.names import TableId, versioned_name, versions_pattern
 from onefold.retries import until_unchanged
 from onefold.settings import Settings
@@ -34,6 +35,9 @@ TABLE_LABEL = "onefold_table"
 """A digest of the table that a view belongs to: with some templates two tables could claim one view."""
 LEAVES_LABEL = "onefold_leaves"
 """Says that there may be leaves to remove, also after the view itself reads none any more."""
+
+CREATED_LABEL = "onefold_created"
+"""When the newest of the versions was created that the view reads, in milliseconds since 1970."""
 
 Action = Literal["none", "create", "update", "remove"]
 
@@ -56,6 +60,12 @@ class Plan:
     """Whether the view was not even computed, because it already covers the version that was asked for."""
     warnings: tuple[str, ...] = ()
     """Settings that have no effect."""
+    unannounced: tuple[str, ...] = ()
+    """Announcements that are still to be published: those that the view keeps; after a refresh, those that it keeps now."""
+
+
+Announce = Callable[[Plan], tuple[str, ...]]
+"""Publishes what a plan still has to announce, and the changes that it makes; returns, as JSON, what the topic refused."""
 
 
 def plan_refresh(
@@ -64,8 +74,8 @@ def plan_refresh(
     """Read everything and compute the view; write nothing.
 
     Args:
-        version: the version that a message named: if the view covers it under the same rules, that is all there is to
-            know, at the price of one call.
+        version: the version that a message named: if the view covers it under the same rules, and was written after the
+            table was created, that is all there is to know, at the price of two calls that cost nothing.
         prune: plan to remove the view where no version is left.
 
     Raises:
@@ -78,17 +88,20 @@ def plan_refresh(
     stored = warehouse.get_view(id_)
     if stored:
         _check_ours(stored, base)
+    created = None
     if stored and version and _covers(stored, base, version, fingerprint):
-        return Plan(base, "none", None, stored, None, (), shortcut=True)
+        created = warehouse.table_created(base.sibling(versioned_name(base.table, version)))
+        if created and _milliseconds(created) <= _newest_read(stored):
+            return Plan(base, "none", None, stored, None, (), shortcut=True, unannounced=stored.unannounced)
     found = warehouse.read_versions(base)
-    _wait_for(warehouse, base, version, found)
+    _wait_for(warehouse, base, version, found, created)
     versions = in_order(found, settings.rules_for(base))
     if not versions:
         return _plan_removal(base, stored, prune, len(found))
     view = build_view(id_, base, versions, settings.rules_for(base))
     if faults := limit_faults(view):
         raise LimitExceeded(faults)
-    plan = _plan_write(warehouse, base, view, stored, fingerprint)
+    plan = _plan_write(warehouse, base, view, stored, _labels(view, stored, fingerprint, versions))
     return replace(plan, warnings=tuple(unused_rules(found, settings.rules_for(base))))
 
 
@@ -99,25 +112,31 @@ def refresh(
     *,
     version: str | None = None,
     prune: bool = False,
-    announce: Callable[[Plan], None] = lambda _: None,
+    announce: Announce | None = None,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Plan:
     """Bring the view up to date and return what was done; the same twice is the same once.
 
     Args:
-        announce: told of a plan that changes the view's schema, before it is written: so a change is announced at
-            least once, even where the process dies in between.
+        announce: called before the view is written, where the plan changes its schema or the view keeps announcements: so
+            a change is announced at least once, even where the process dies in between. What the topic refuses is kept
+            with the view, and handed to the next refresh. Without it nothing is announced.
 
     Raises:
-        As `plan_refresh`, and TryAgain where others kept writing the view through all tries.
+        As `plan_refresh` and `Warehouse.check_tags`; TryAgain where others kept writing the view through all tries; Rejected
+        where the view is to be removed and the topic refuses the announcement, since nothing is left that could keep it.
     """
     asked = version
 
     def once() -> Plan:
         nonlocal asked
         plan = plan_refresh(warehouse, base, settings, asked, prune)
-        if plan.changes:
-            announce(plan)
+        if plan.action == "update" and plan.stored and plan.draft:
+            plan = replace(plan, stored=warehouse.check_tags(plan.stored, plan.draft))
+        if announce and (plan.changes or plan.unannounced):
+            plan = replace(plan, unannounced=announce(plan))
+        elif plan.action == "remove":
+            plan = replace(plan, unannounced=())
         try:
             _apply(warehouse, plan, settings)
         except _LeafRemoved:
@@ -155,17 +174,34 @@ def _covers(stored: StoredView, base: TableId, version: str, fingerprint: str) -
     return same_rules and version in covered_versions(stored.query, base.table)
 
 
-def _wait_for(warehouse: Warehouse, base: TableId, version: str | None, found: tuple[Version, ...]) -> None:
+def _newest_read(stored: StoredView) -> int:
+    """Return when the newest version was created that the view reads; -1 where it does not say, or people changed it."""
+    label = stored.labels.get(CREATED_LABEL, "")
+    return int(label) if re.fullmatch("[0-9]+", label) else -1
+
+
+def _milliseconds(time: datetime) -> int:
+    """Return the whole milliseconds since 1970, the unit in which `tables.get` tells a table's creation."""
+    return (time - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1)
+
+
+def _wait_for(
+    warehouse: Warehouse, base: TableId, version: str | None, found: tuple[Version, ...], created: datetime | None
+) -> None:
     """A table that exists but does not show in the metadata yet will; one that does not exist was dropped again."""
-    if version and all(version != known.id for known in found):
-        table = base.sibling(versioned_name(base.table, version))
-        if warehouse.has_table(table):
-            raise TryAgain(f"{table} exists, but the dataset's metadata do not show it yet")
+    if not version:
+        return
+    table = base.sibling(versioned_name(base.table, version))
+    shown = next((known for known in found if known.id == version), None)
+    if shown is None and (created or warehouse.has_table(table)):
+        raise TryAgain(f"{table} exists, but the dataset's metadata do not show it yet")
+    if shown and shown.created and created and _milliseconds(shown.created) < _milliseconds(created):
+        raise TryAgain(f"{table} was created again, but the dataset's metadata still show the former table")
 
 
 def _plan_removal(base: TableId, stored: StoredView | None, prune: bool, retired: int) -> Plan:
     if stored and prune:
-        return Plan(base, "remove", None, stored, None, (view_removed(),))
+        return Plan(base, "remove", None, stored, None, (view_removed(),), unannounced=stored.unannounced)
     if prune:
         return Plan(base, "none", None, None, None, ())
     hint = f"all {retired} of them are retired" if retired else "there is none"
@@ -177,21 +213,26 @@ def _plan_removal(base: TableId, stored: StoredView | None, prune: bool, retired
     )
 
 
-def _plan_write(warehouse: Warehouse, base: TableId, view: UnifiedView, stored: StoredView | None, fingerprint: str) -> Plan:
+def _plan_write(
+    warehouse: Warehouse, base: TableId, view: UnifiedView, stored: StoredView | None, labels: dict[str, str]
+) -> Plan:
     description = describe(stored.description if stored else "", view.casts)
-    labels = {**_labels(view, stored, fingerprint), TABLE_LABEL: owner_digest(str(base))}
-    draft = ViewDraft(view.query, description, labels)
+    draft = ViewDraft(view.query, description, {**labels, TABLE_LABEL: owner_digest(str(base))}, view.columns)
     if stored is None:
         return Plan(base, "create", view, None, draft, (view_created(),))
     changes = compare(stored.columns, view.columns) if stored.query != view.query else ()
     done = _is_as_drafted(stored, draft) and _has_its_leaves(warehouse, view)
-    return Plan(base, "none" if done else "update", view, stored, draft, changes)
+    return Plan(base, "none" if done else "update", view, stored, draft, changes, unannounced=stored.unannounced)
 
 
-def _labels(view: UnifiedView, stored: StoredView | None, fingerprint: str) -> dict[str, str]:
+def _labels(view: UnifiedView, stored: StoredView | None, fingerprint: str, versions: Sequence[Version]) -> dict[str, str]:
     """What people set, and ours."""
     labels = {**(stored.labels if stored else {}), LABEL: fingerprint}
     labels.pop(LEAVES_LABEL, None)
+    labels.pop(CREATED_LABEL, None)
+    created = [version.created for version in versions if version.created]
+    if len(created) == len(versions):
+        labels[CREATED_LABEL] = str(_milliseconds(max(created)))
     if view.leaves or (stored and _leaves_read(view.id, stored.query)):
         labels[LEAVES_LABEL] = "yes"
     return labels
@@ -227,12 +268,21 @@ def _may_have_leaves(stored: StoredView | None) -> bool:
 
 def _apply(warehouse: Warehouse, plan: Plan, settings: Settings) -> None:
     if plan.action == "remove" and plan.stored:
+        if plan.unannounced:
+            raise Rejected(
+                f"{plan.stored.id} was not removed: the topic for schema changes refuses the announcement, and nothing "
+                "would be left to keep it. Make the topic accept messages, or unset ONEFOLD_TOPIC_SCHEMA_CHANGES"
+            )
         _remove(warehouse, plan.stored)
         # A deletion cannot be made conditional, so a version that came meanwhile is looked for afterwards.
         if in_order(warehouse.read_versions(plan.base), settings.rules_for(plan.base)):
             raise ViewChanged(f"{plan.stored.id} was removed while a version of it was created")
     elif plan.action in ("create", "update") and plan.view and plan.draft:
-        _write(warehouse, plan.view, plan.stored, plan.draft)
+        _write(warehouse, plan.view, plan.stored, replace(plan.draft, unannounced=plan.unannounced))
+    elif plan.stored and plan.unannounced != plan.stored.unannounced:
+        stored = plan.stored
+        draft = ViewDraft(stored.query, stored.description, stored.labels, unannounced=plan.unannounced)
+        warehouse.update_view(stored, draft)
 
 
 def _remove(warehouse: Warehouse, stored: StoredView) -> None:

@@ -31,6 +31,12 @@ class StoredView:
     """Whether a write broke off halfway: it has to be written again, even where its text is right."""
     schema: tuple[Any, ...] = field(default=(), repr=False)
     """The columns in the adapter's own form, with the descriptions and policy tags that people put on them."""
+    gone: tuple[Any, ...] = field(default=(), repr=False)
+    """Columns and fields with policy tags that the view had once and has no more, in the adapter's own form."""
+    unannounced: tuple[str, ...] = ()
+    """Announcements of schema changes that were not published yet, each as JSON; `{}` where only their number is known."""
+    tags_checked: bool = False
+    """Whether `Warehouse.check_tags` has let the next write pass."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +46,10 @@ class ViewDraft:
     query: str
     description: str = ""
     labels: Mapping[str, str] = field(default_factory=dict)
+    columns: tuple[Column, ...] | None = None
+    """The columns that the query will have, where they are known before it is written."""
+    unannounced: tuple[str, ...] = ()
+    """As of `StoredView`: they are kept with the view, as far as its text has room for them."""
 
 
 class Warehouse(Protocol):
@@ -62,6 +72,9 @@ class Warehouse(Protocol):
     def has_table(self, id_: TableId) -> bool:
         """Whether there is a table (not a view) of that name, and it has columns."""
 
+    def table_created(self, id_: TableId) -> datetime | None:
+        """When a table as of `has_table` was created; None without one."""
+
     def list_bases(self, dataset: str) -> tuple[str, ...]:
         """The base names that have versioned tables; one call per page."""
 
@@ -71,10 +84,23 @@ class Warehouse(Protocol):
     def create_view(self, id_: TableId, draft: ViewDraft) -> None:
         """Raises ViewExists where the name is taken, ViewChanged where something that it reads is not there."""
 
+    def check_tags(self, stored: StoredView, draft: ViewDraft) -> StoredView:
+        """Prove that `update_view` will keep the policy tags of the view's columns, before anything is written.
+
+        No call where there are no policy tags or the text stays, else up to two. Returns the view as it is afterwards.
+
+        Raises:
+            PolicyTagsDenied: the account may not set them.
+            SchemaConflict: a new column would have to carry several.
+            LimitExceeded: there is no room to note them while the view is written.
+            ViewChanged: somebody else wrote the view.
+        """
+
     def update_view(self, stored: StoredView, draft: ViewDraft) -> None:
         """Only if unchanged since it was read and all that it reads is there, else raises ViewChanged.
 
-        One call, and one more where the text changes and people put descriptions or policy tags on columns.
+        One call, and one more where the text changes and people put descriptions or policy tags on columns. Checks policy
+        tags as `check_tags` does, where that was not done before.
         """
 
     def delete_view(self, id_: TableId) -> None:

@@ -8,11 +8,15 @@ It honours:
 - a view that reads a missing table is refused, when it is written, with 404;
 - a view's schema cannot be given together with its query; every patch of the query drops the descriptions and policy
   tags of the columns; a patch of the schema may change these and nothing else;
+- a patch of the schema that sets or removes a policy tag, or leaves one as it is, takes both rights: on the table
+  (`bigquery.tables.setCategory`) and on the taxonomy (`datacatalog.taxonomies.get`); `lacks` names those that the account
+  does not have, and 403 (`accessDenied`) is the answer without them. A change of the query takes neither;
+- tables.testIamPermissions knows rights on tables, and with `fails_open` says yes to each;
 - jobs.query for the one query of INFORMATION_SCHEMA that the library sends, in pages where `rows_per_page` says so;
 - tables that the metadata do not show yet (`hidden`), faults to answer with (`fail`), and a hook around each request.
 
 It does not: check SQL, evaluate a query, know a view's real types (unless `schema_of` tells them, a view has the columns
-of all that it reads, each with the type first found), enforce quotas or permissions, or know of anything but tables.
+of all that it reads, each with the type first found), enforce quotas or other permissions, or know of anything but tables.
 Requests are atomic, one after the other.
 """
 
@@ -37,6 +41,9 @@ from onefold.types import Array, Range, Scalar, Struct, Type, parse_type
 
 PROJECT = "my-project"
 
+_PERMISSIONS = re.compile(
+    r"/bigquery/v2/projects/[^/]+/datasets/(?P<dataset>[^/]+)/tables/(?P<table>[^/:]+):testIamPermissions"
+)
 _TABLES = re.compile(r"/bigquery/v2/projects/[^/]+/datasets/(?P<dataset>[^/]+)/tables(?:/(?P<table>[^/]+))?")
 _QUERIES = re.compile(r"/bigquery/v2/projects/[^/]+/queries(?:/(?P<job>[^/]+))?")
 _JOBS = re.compile(r"/bigquery/v2/projects/[^/]+/jobs/(?P<job>[^/]+)")
@@ -95,6 +102,8 @@ class FakeBigQuery:
     rows_per_page: int | None = None
     tables_per_page: int = 1_000
     hidden: set[str] = field(default_factory=set)
+    lacks: set[str] = field(default_factory=set)
+    fails_open: bool = False
     log: list[Request] = field(default_factory=list)
     before: Callable[[Request], None] = lambda _: None
     after: Callable[[Request], None] = lambda _: None
@@ -192,6 +201,9 @@ class FakeBigQuery:
         self, method: str, path: str, query: Mapping[str, list[str]], data: str | None, headers: Mapping[str, str]
     ) -> tuple[Request, Callable[[_Call], tuple[int, Any]], _Call]:
         body = json.loads(data) if data else {}
+        if match := _PERMISSIONS.fullmatch(path):
+            call = _Call(match["dataset"], match["table"], body, query, None)
+            return Request("permissions", match["table"]), self._permissions, call
         if match := _TABLES.fullmatch(path):
             name = match["table"] or body.get("tableReference", {}).get("tableId", "")
             call = _Call(match["dataset"], name, body, query, headers.get("If-Match"))
@@ -256,6 +268,8 @@ class FakeBigQuery:
         if "schema" in call.body:
             if _bare(call.body["schema"]["fields"]) != _bare(resource["schema"]["fields"]):
                 raise _Error(400, "invalid", "Provided Schema does not match Table")
+            if _tags(resource["schema"]["fields"]) or _tags(call.body["schema"]["fields"]):
+                self._check_tags(call)
             changed["schema"] = call.body["schema"]
         if "description" in call.body:
             changed["description"] = call.body["description"]
@@ -264,6 +278,17 @@ class FakeBigQuery:
         self._touch(changed)
         self.datasets[call.dataset][call.table] = changed
         return 200, _public(changed)
+
+    def _permissions(self, call: _Call) -> tuple[int, Any]:
+        granted = [one for one in call.body["permissions"] if self.fails_open or one not in self.lacks]
+        return 200, {"permissions": granted} if granted else {}
+
+    def _check_tags(self, call: _Call) -> None:
+        if "bigquery.tables.setCategory" in self.lacks:
+            what = f"Table {PROJECT}:{call.dataset}.{call.table}: User does not have bigquery.tables.setCategory permission"
+            raise _Error(403, "accessDenied", f"Access Denied: {what}")
+        if "datacatalog.taxonomies.get" in self.lacks:
+            raise _Error(403, "accessDenied", "Access Denied: User does not have permission to get taxonomy 1.")
 
     def _delete(self, call: _Call) -> tuple[int, Any]:
         self._find(call.dataset, call.table)
@@ -294,7 +319,9 @@ class FakeBigQuery:
     def _new(self, dataset: str, name: str, kind: str, content: Resource) -> Resource:
         reference = {"projectId": PROJECT, "datasetId": dataset, "tableId": name}
         number = next(self._numbers)
-        resource = {**content, "tableReference": reference, "type": kind, "_created": _FIRST_CREATION + number}
+        created = _FIRST_CREATION + number
+        content = {**content, "creationTime": str(created * 1_000)}
+        resource = {**content, "tableReference": reference, "type": kind, "_created": created}
         self._touch(resource)
         return resource
 
@@ -367,6 +394,12 @@ def _bare(fields: list[Resource]) -> list[Resource]:
     """A schema without what people put on it."""
     kept = [{key: value for key, value in one.items() if key not in ("description", "policyTags")} for one in fields]
     return [{**one, "fields": _bare(one["fields"])} if "fields" in one else one for one in kept]
+
+
+def _tags(fields: list[Resource]) -> list[str]:
+    """All policy tags of a schema, nested ones too."""
+    own = [name for one in fields for name in (one.get("policyTags") or {}).get("names", ())]
+    return own + [name for one in fields for name in _tags(one.get("fields", []))]
 
 
 def _public(resource: Resource) -> Resource:

@@ -95,7 +95,7 @@ class Fuzzer:
 
     def audit(self) -> bytes:
         table, project = self.random.choice([*HOSTILE, "customer_v_abc"]), self.random.choice([*HOSTILE, "my-project"])
-        kind = self.random.choice(["tableCreation", "tableDeletion", "jobChange"])
+        kind = self.random.choice(["tableCreation", "tableChange", "tableDeletion", "jobChange"])
         return audit_entry(f"{table}_v_abc" if self.random.random() < 0.5 else table, kind, project=project)
 
     def truncated(self) -> bytes:

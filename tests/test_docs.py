@@ -146,7 +146,7 @@ def test_every_event_of_the_log_is_described() -> None:
     page = (ROOT / "docs" / "messages.md").read_text()
     modules = [ROOT / "onefold" / f"{name}.py" for name in ("receiving", "deliveries", "launching")]
     found = set().union(*(events(path) for path in (*modules, *(ROOT / "functions").glob("*.py"))))
-    assert len(found) == 10
+    assert len(found) == 11
     for event in found:
         assert f"| `{event}` |" in page, f"describe the event {event} in docs/messages.md"
 

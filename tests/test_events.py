@@ -95,6 +95,9 @@ def test_what_is_written_is_what_is_read(version: str | None) -> None:
         (audit_entry("customer_v_abc"), TableHint("shop", "customer", "abc", "my-project")),
         (audit_entry("customer_v_abc", project="other"), TableHint("shop", "customer", "abc", "other")),
         (audit_entry("customer_v_abc", "tableDeletion"), TableHint("shop", "customer", None, "my-project")),
+        (audit_entry("customer_v_abc", "tableChange"), TableHint("shop", "customer", None, "my-project")),
+        (audit_entry("customer_v_abc", "tableChange", view=True), OtherTable("customer_v_abc")),
+        (audit_entry("customer_unified", "tableChange"), OtherTable("customer_unified")),
         (audit_entry("customer_vip_v_abc"), TableHint("shop", "customer_vip", "abc", "my-project")),
         (audit_entry("customer_v_abc", view=True), OtherTable("customer_v_abc")),
         (audit_entry("customer_unified"), OtherTable("customer_unified")),
@@ -137,10 +140,10 @@ NO_VERSION = "is not a valid name: use letters and digits"
             b'{"table": {"version": []}}',
             ["the message names no `dataset`", "`table` has no `name`", "the version is not a text"],
         ),
-        (b'{"protoPayload": null}', ["the audit log entry is about neither a created nor a deleted table"]),
+        (b'{"protoPayload": null}', ["the audit log entry is not about a table that was created, changed or deleted"]),
         (
             b'{"protoPayload": {"metadata": {"jobChange": {}}}}',
-            ["the audit log entry is about neither a created nor a deleted table"],
+            ["the audit log entry is not about a table that was created, changed or deleted"],
         ),
         (
             b'{"protoPayload": {"metadata": {"tableCreation": {}}}}',

@@ -14,12 +14,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from recorders import audit_entry
 from terraforming import ROOT, Outcome, Plan, Terraform
 
 from onefold.batch_settings import DEFAULT_CONFIG, PASSED_ON, BatchSettings
 from onefold.batches import ARCHIVE, plan_batch
 from onefold.changes import Severity
-from onefold.events import DatasetHint, parse_batch_request, parse_event
+from onefold.events import DatasetHint, TableHint, parse_batch_request, parse_event
 from onefold.names import TableId, split_versioned_name
 from onefold.places import AllowedPlaces
 from onefold.settings import VARIABLES, Settings, load_settings
@@ -234,6 +235,19 @@ TABLES = (
 def test_the_sink_tells_of_versioned_tables_and_of_no_others(plan: Plan, table: str) -> None:
     told = sink_pattern(plan).search(f"projects/my-project/datasets/shop/tables/{table}")
     assert bool(told) == bool(split_versioned_name(table))
+
+
+def test_the_sink_sends_what_the_function_understands_and_no_writes_of_rows(plan: Plan) -> None:
+    (sink,) = plan.of("google_logging_project_sink").values()
+    (kinds,) = re.findall(r" AND \((protoPayload\.metadata\.[^)]+)\) AND ", sink["filter"])
+    assert set(kinds.split(" OR ")) == {
+        "protoPayload.metadata.tableCreation:*",
+        "protoPayload.metadata.tableDeletion:*",
+        "protoPayload.metadata.tableChange.table.schemaJson:*",
+        "protoPayload.metadata.tableChange.table.schemaJsonTruncated=true",
+    }
+    for kind in set(re.findall(r"metadata\.(table\w+)", kinds)):
+        assert isinstance(parse_event(audit_entry("customer_v_abc", kind)), TableHint)
 
 
 @pytest.mark.usefixtures("small_texts")

@@ -59,12 +59,12 @@ def test_a_new_version_costs_three_requests_the_etag_first_then_the_metadata_the
     assert covered(cloud) == {"abc", "def", "ghi"}
 
 
-def test_a_redelivered_message_costs_one_request(cloud: FakeBigQuery) -> None:
+def test_a_redelivered_message_costs_two_requests_that_are_free(cloud: FakeBigQuery) -> None:
     run(cloud, "def")
     for version in ("abc", "def"):
         with cloud.counted() as made:
             plan = run(cloud, version)
-        assert made == [GET]
+        assert made == [GET, Request("get", f"customer_v_{version}")]
         assert plan.shortcut
 
 

@@ -95,7 +95,7 @@ def crash_at(cloud: FakeBigQuery, index: int, moment: str) -> None:
 def state(cloud: FakeBigQuery) -> dict[str, Resource]:
     """All views, but for what differs from run to run."""
     return {
-        name: {key: value for key, value in cloud.resource(name).items() if key not in ("etag", "_created")}
+        name: {key: value for key, value in cloud.resource(name).items() if key not in ("etag", "_created", "creationTime")}
         for name in cloud.names("VIEW")
     }
 

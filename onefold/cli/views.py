@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import click
@@ -10,7 +11,7 @@ from rich.console import Console
 
 from onefold.cli.common import CHANGES, ERROR, OK, Failure, as_json, each, given, open_warehouse, project, read_settings, say
 from onefold.columns_file import read_columns
-from onefold.errors import NothingFound
+from onefold.errors import NothingFound, OnefoldError
 from onefold.names import TableId, check_names
 from onefold.settings import Settings
 from onefold.versions import in_order
@@ -113,7 +114,13 @@ def refresh(
     publisher = pubsub.PubSub(warehouse.project)
 
     def work(base: TableId) -> Any:
-        announce = lambda made: deliveries.announce(publisher, settings, made)  # noqa: E731
+        def refused(content: Mapping[str, Any], error: OnefoldError) -> None:
+            # The next refresh announces it again: this is for whoever looks at this one.
+            click.echo(f"not announced: {error}\n{json.dumps(content)}" if content else f"not announced: {error}", err=True)
+
+        def announce(made: Any) -> tuple[str, ...]:
+            return deliveries.announce(publisher, settings, made, refused)
+
         return refresh_view(warehouse, base, settings, prune=prune, announce=announce)
 
     results = each(warehouse, dataset, table, work, progress=all_ and not as_json)

@@ -88,7 +88,7 @@ class EmulatedWarehouse(BigQueryJobs):
     def _keep(self, id_: TableId, draft: ViewDraft, found: Sequence[Column]) -> None:
         columns = [(column.name, str(column.type)) for column in found]
         table = bigquery.Table(str(id_))
-        table.friendly_name = json.dumps({"query": draft.query, "columns": columns})
+        table.friendly_name = json.dumps({"query": draft.query, "columns": columns, "unannounced": draft.unannounced})
         self._client.update_table(table, ["friendly_name"])
 
     def _stored(self, id_: TableId, table: bigquery.Table) -> StoredView:
@@ -97,7 +97,8 @@ class EmulatedWarehouse(BigQueryJobs):
             return stored
         kept = _kept(table.friendly_name)
         columns = tuple(Column(name, parse_type(type_)) for name, type_ in kept.get("columns", ()))
-        return replace(stored, query=kept.get("query", ""), columns=columns or self._columns(id_))
+        unannounced = tuple(kept.get("unannounced", ())) if stored.unannounced else ()
+        return replace(stored, query=kept.get("query", ""), columns=columns or self._columns(id_), unannounced=unannounced)
 
     def _columns(self, id_: TableId) -> tuple[Column, ...]:
         """The columns of a view; none where a table that it reads was dropped, since then it cannot be asked."""

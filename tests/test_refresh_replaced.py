@@ -1,0 +1,152 @@
+"""A versioned table that was dropped and created again, or altered in place: no shortcut may hide its new columns."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from fake_bigquery import FakeBigQuery, Request
+from recorders import MemoryPublisher, audit_entry, push_body
+from refreshing import BASE, GET, PATCH, QUERY, VIEW, before_next, covered, run, with_rules
+
+from onefold.bigquery import BigQueryWarehouse
+from onefold.deliveries import Receiver
+from onefold.errors import TryAgain
+from onefold.refresh import CREATED_LABEL
+from onefold.settings import Settings
+
+ABC = Request("get", "customer_v_abc")
+
+
+def replace_table(cloud: FakeBigQuery) -> None:
+    cloud.drop("customer_v_abc")
+    cloud.create_table("customer_v_abc", "id INT64", "phone STRING")
+
+
+def columns(cloud: FakeBigQuery) -> list[str]:
+    return [one["name"] for one in cloud.resource(VIEW)["schema"]["fields"]]
+
+
+@pytest.mark.parametrize("version", ["abc", "def"])
+def test_a_replaced_table_is_not_hidden_by_the_view_that_covers_its_version(cloud: FakeBigQuery, version: str) -> None:
+    """Whether it was the newest of all versions or not."""
+    run(cloud)
+    cloud.drop(f"customer_v_{version}")
+    cloud.create_table(f"customer_v_{version}", "id INT64", "phone STRING")
+    with cloud.counted() as made:
+        plan = run(cloud, version)
+    assert made == [GET, Request("get", f"customer_v_{version}"), QUERY, PATCH]
+    assert "added phone STRING" in map(str, plan.changes)
+    assert "phone" in columns(cloud)
+    assert run(cloud, version).shortcut
+
+
+def test_a_table_replaced_between_the_read_of_the_view_and_that_of_the_table_is_seen(cloud: FakeBigQuery) -> None:
+    run(cloud)
+    before_next(cloud, ABC, lambda: replace_table(cloud))
+    assert not run(cloud, "abc").shortcut
+    assert "phone" in columns(cloud)
+
+
+def test_a_table_replaced_while_the_view_is_written_is_seen_by_the_next_message(cloud: FakeBigQuery) -> None:
+    run(cloud)
+    cloud.create_table("customer_v_ghi", "id INT64")
+    before_next(cloud, PATCH, lambda: replace_table(cloud))
+    run(cloud, "ghi")
+    assert not run(cloud, "abc").shortcut
+    assert "phone" in columns(cloud)
+
+
+def test_a_table_with_the_same_columns_is_written_into_the_label_alone(cloud: FakeBigQuery) -> None:
+    run(cloud)
+    text = cloud.resource(VIEW)["view"]["query"]
+    cloud.drop("customer_v_def")
+    cloud.create_table("customer_v_def", "id INT64", "email STRING")
+    assert run(cloud, "def").changes == ()
+    assert cloud.resource(VIEW)["view"]["query"] == text
+    assert run(cloud, "def").shortcut
+
+
+def test_a_table_that_is_gone_is_not_covered(cloud: FakeBigQuery) -> None:
+    run(cloud)
+    cloud.drop("customer_v_abc")
+    assert not run(cloud, "abc").shortcut
+    assert covered(cloud) == {"def"}
+
+
+def test_a_clone_of_that_name_is_not_covered(cloud: FakeBigQuery) -> None:
+    run(cloud)
+    replace_table(cloud)
+    cloud.change("customer_v_abc", lambda table: table.update(cloneDefinition={"cloneTime": "2024-01-01T00:00:00.000Z"}))
+    cloud.hidden.add("customer_v_abc")
+    assert not run(cloud, "abc").shortcut
+    assert covered(cloud) == {"def"}
+
+
+def test_metadata_that_still_show_the_former_table_are_waited_for(
+    cloud: FakeBigQuery, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run(cloud)
+    warehouse = BigQueryWarehouse(cloud.client())
+    former = warehouse.read_versions(BASE)
+    replace_table(cloud)
+    monkeypatch.setattr(BigQueryWarehouse, "read_versions", lambda *_: former)
+    with pytest.raises(TryAgain, match="still show the former table"):
+        run(cloud, "abc")
+    monkeypatch.undo()
+    run(cloud, "abc")
+    assert "phone" in columns(cloud)
+
+
+@pytest.mark.parametrize("label", [None, "", "soon", "-1", "²"])
+def test_a_view_that_does_not_say_when_its_versions_were_created_is_computed(cloud: FakeBigQuery, label: str | None) -> None:
+    """A view of an older release, or one whose label people changed."""
+    run(cloud)
+    cloud.change(VIEW, lambda resource: resource["labels"].update({CREATED_LABEL: label}))
+    if label is None:
+        cloud.change(VIEW, lambda resource: resource["labels"].pop(CREATED_LABEL))
+    assert not run(cloud, "abc").shortcut
+    assert run(cloud, "abc").shortcut
+
+
+def test_the_label_is_that_of_the_newest_version_that_the_view_reads(cloud: FakeBigQuery) -> None:
+    run(cloud, settings=with_rules(retired=frozenset({"def"})))
+    created = int(cloud.resource("customer_v_abc")["creationTime"])
+    assert cloud.resource(VIEW)["labels"][CREATED_LABEL] == str(created)
+    run(cloud)
+    assert cloud.resource(VIEW)["labels"][CREATED_LABEL] == str(int(cloud.resource("customer_v_def")["creationTime"]))
+
+
+def test_without_the_time_of_each_version_the_view_says_none(cloud: FakeBigQuery, monkeypatch: pytest.MonkeyPatch) -> None:
+    run(cloud)
+    abc, other = BigQueryWarehouse(cloud.client()).read_versions(BASE)
+    monkeypatch.setattr(BigQueryWarehouse, "read_versions", lambda *_: (replace(abc, created=None), other))
+    run(cloud)
+    assert CREATED_LABEL not in cloud.resource(VIEW)["labels"]
+    assert not run(cloud, "abc").shortcut
+
+
+def test_creation_times_are_compared_in_whole_milliseconds(cloud: FakeBigQuery, monkeypatch: pytest.MonkeyPatch) -> None:
+    """INFORMATION_SCHEMA may give microseconds, tables.get gives milliseconds."""
+    run(cloud)
+    at = datetime.fromtimestamp(int(cloud.resource(VIEW)["labels"][CREATED_LABEL]) / 1_000, UTC)
+    monkeypatch.setattr(BigQueryWarehouse, "table_created", lambda *_: at + timedelta(microseconds=999))
+    assert run(cloud, "def").shortcut
+    monkeypatch.setattr(BigQueryWarehouse, "table_created", lambda *_: at + timedelta(milliseconds=1))
+    with pytest.raises(TryAgain):
+        run(cloud, "def")
+
+
+@pytest.mark.parametrize("kind", ["tableChange", "tableCreation"])
+def test_an_audit_entry_of_an_altered_or_replaced_table_brings_its_columns(cloud: FakeBigQuery, kind: str) -> None:
+    receiver = Receiver(Settings(), BigQueryWarehouse(cloud.client()), MemoryPublisher())
+    receiver.receive(push_body(audit_entry("customer_v_abc")))
+    if kind == "tableCreation":
+        replace_table(cloud)
+    else:
+        types = [("id", "INT64"), ("phone", "STRING")]
+        fields = [{"name": "id", "type": "INTEGER"}, {"name": "phone", "type": "STRING"}]
+        cloud.change("customer_v_abc", lambda table: table.update(_types=types, schema={"fields": fields}))
+    receiver.receive(push_body(audit_entry("customer_v_abc", kind)))
+    assert "phone" in columns(cloud)
