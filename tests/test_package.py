@@ -19,7 +19,6 @@ from typing import Any
 
 import pytest
 from packaging.requirements import Requirement
-from spark_oracle import Typed, live, texts
 
 from infra.package import package, package_spark
 from onefold.local.java import java_hint
@@ -206,6 +205,8 @@ def test_the_environment_has_the_pinned_spark_and_nothing_of_ours(dataproc: Data
 
 def test_the_jobs_run_there_with_the_archive_alone(dataproc: Dataproc) -> None:
     """The base is the truth of the workload: by its rows, and by the other job's word."""
+    from spark_oracle import Typed, live, texts  # needs Spark, which the fixture has looked for
+
     truth, typed = dataproc.workload.truth, Typed(dataproc.workload.types)
     report = dataproc.submit("reconcile", "--changes=work/changes", "--keys=id", "--output=base")
     assert texts(live(typed.read(dataproc.folder / "base"))) == texts(map(typed.held, truth))
