@@ -158,7 +158,7 @@ def run_bare(log: Log) -> Run:
 
 
 def run_capture(log: Log, environ: dict[str, str]) -> Run:
-    """`rows` are told by the receiver."""
+    """Return a run without its rows, which the receiver counts."""
     os.environ.update(environ)
     with tempfile.TemporaryDirectory() as folder:
         start = ["--start", f"{log.start.file}:{log.start.offset}", "--once"]
@@ -254,7 +254,7 @@ def steady(server: DatabaseServer, receiver: RemoteReceiver, seconds: int) -> tu
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description="Capture beside the bare reader of mysql-replication.")
+    parser = argparse.ArgumentParser(description="Capture and the bare reader of mysql-replication.")
     parser.add_argument("--rows", type=int, default=200_000)
     parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--seconds", type=int, default=20)

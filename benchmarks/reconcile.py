@@ -113,10 +113,8 @@ def compete(options: argparse.Namespace, folder: Path, jars: list[Path]) -> tupl
 
 def sizes(folder: Path, options: argparse.Namespace) -> str:
     megabytes = sum(file.stat().st_size for file in folder.glob("*.parquet")) / 1e6
-    rounds = f"{rounds(options.repeat)}"
-    return (
-        f"a base of {options.rows:,} rows ({megabytes:,.0f} MB of Parquet), Spark with {options.memory} of memory, {rounds}"
-    )
+    base = f"a base of {options.rows:,} rows ({megabytes:,.0f} MB of Parquet)"
+    return f"{base}, Spark with {options.memory} of memory, {rounds(options.repeat)}"
 
 
 def main(argv: Sequence[str] | None = None) -> None:

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from changelogs import METADATA_TYPE, change, oracle, position_of
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from judge import Judge, literals
+from oracle import digest_of, is_deletion, latest, source_row
+from typed_logs import EVALUATED, columns_of, logs
+from typed_values import literal
 
 from onefold.base import Base, base_of
 from onefold.changelog import DELETIONS, LANDED_AT, METADATA
 from onefold.current import current_query, current_query_over_base
 from onefold.merges import LOG_COLUMNS
 from onefold.names import TableId
-from onefold.types import Scalar, parse_type
+from onefold.types import Scalar, Type, parse_type, render_type
 from onefold.versions import Column
 
 GOLDEN = Path(__file__).parent / "golden" / "base" / "current.sql"
@@ -53,6 +57,59 @@ def test_what_was_merged_and_what_was_not_are_one_table(
     again = data.draw(st.lists(st.sampled_from(log))) if log else []
     pending = [row for row in log if row not in merged] + again
     assert view(judge, merged, pending) == by_key(oracle(log, ["id"]))
+
+
+@settings(max_examples=8, suppress_health_check=list(HealthCheck))
+@given(st.data())
+def test_columns_of_every_type_are_one_table_too(judge: Judge, data: st.DataObject) -> None:
+    typed = TypedView(judge, data.draw(columns_of(EVALUATED, most=6)))
+    log = typed.apart(data.draw(logs(typed.columns, keys=(None, 1, 2))))
+    merged = data.draw(st.lists(st.sampled_from(log), unique_by=id))
+    again = data.draw(st.lists(st.sampled_from(log), max_size=2))
+    assert typed.view(merged, [row for row in log if row not in merged] + again) == typed.expected(log)
+
+
+class TypedView:
+    """The current view over a base, with an id and these columns."""
+
+    def __init__(self, judge: Judge, columns: dict[str, Type]) -> None:
+        self.columns = columns
+        self._judge = judge
+        self._source = {"id": Scalar("INT64"), **columns}
+        self._types = {name: render_type(type_) for name, type_ in self._source.items()}
+        own = {METADATA: parse_type(METADATA_TYPE), LANDED_AT: Scalar("TIMESTAMP")}
+        self._landed = [Column(name, type_) for name, type_ in {**self._source, **own}.items()]
+        self._base = base_of(TABLE, self._landed, ["id"])
+
+    def apart(self, log: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Of two contents of one place a view may show either; the identifier makes them two places."""
+        for row in log:
+            row[METADATA]["uuid"] = digest_of(source_row(row), self._types)
+        return log
+
+    def view(self, merged: list[dict[str, Any]], pending: list[dict[str, Any]]) -> list[str]:
+        known = tables(self._base)
+        known[str(TABLE)] = [(column.name, render_type(column.type)) for column in self._landed]
+        known[str(self._base.id)] = [(column.name, render_type(column.type)) for column in self._base.stored]
+        metadata = parse_type(METADATA_TYPE)
+        cells = {
+            str(TABLE): [[*self._cells(row), literal(row[METADATA], metadata), "NULL"] for row in pending],
+            str(self._base.id): [self._stored(row) for row in latest(merged, ["id"], self._types)],
+        }
+        content = {table: literals(known[table], rows) for table, rows in cells.items() if rows}
+        query = current_query_over_base(self._base, self._base.stored, TABLE, self._landed, SINCE)
+        return sorted(map(repr, self._judge.rows(query, known, content)))
+
+    def expected(self, log: list[dict[str, Any]]) -> list[str]:
+        shown = [self._cells(row) for row in oracle(log, ["id"], self._types)]
+        return sorted(map(repr, self._judge.rows(literals(list(self._types.items()), shown)))) if shown else []
+
+    def _cells(self, row: Mapping[str, Any]) -> list[str]:
+        return [literal(row[name], type_) for name, type_ in self._source.items()]
+
+    def _stored(self, row: Mapping[str, Any]) -> list[str]:
+        kept = {**dict.fromkeys(self._source), "id": row["id"]} if is_deletion(row) else row
+        return [*self._cells(kept), _cell(position_of(row)), str(is_deletion(row))]
 
 
 def test_what_landed_before_the_window_is_not_read_and_what_says_nothing_is(judge: Judge) -> None:

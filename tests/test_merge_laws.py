@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from judge import Judge, literals
 from oracle import is_deletion, latest, order_of, source_row
-from typed_logs import Row, columns_of, logs
+from typed_logs import EVALUATED, Row, columns_of, logs
 from typed_values import literal
 
 from onefold.base import Base, base_of, winners
@@ -20,13 +20,10 @@ from onefold.rules import Rules
 from onefold.types import Scalar, Type, parse_type, render_type
 from onefold.versions import Column, Version
 from onefold.workload import METADATA, METADATA_TYPE, Options, make_workload
-from onefold.workload_values import TYPES
 
 Cells = tuple[Any, ...]
 
 TABLE = TableId("my-project", "shop", "customer")
-# The evaluator has no functions of GEOGRAPHY.
-EVALUATED = {name: type_ for name, type_ in TYPES.items() if "GEOGRAPHY" not in type_}
 
 
 class Fold:

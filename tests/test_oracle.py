@@ -10,6 +10,7 @@ import pytest
 from changelogs import change
 from judge import Judge
 from oracle import digest_of, order_of, sequence_order, text_of
+from typed_logs import EVALUATED
 from typed_values import literal
 
 from onefold.conversions import convert
@@ -18,10 +19,7 @@ from onefold.names import quote
 from onefold.types import STRING, Array, parse_type
 from onefold.versions import Column
 from onefold.workload import Options, make_workload
-from onefold.workload_values import EXTREMES, TYPES
-
-# The evaluator has no functions of GEOGRAPHY.
-EVALUATED = {name: type_ for name, type_ in TYPES.items() if "GEOGRAPHY" not in type_}
+from onefold.workload_values import EXTREMES
 
 
 @pytest.mark.parametrize("name", [name for name in EXTREMES if name != "GEOGRAPHY"])

@@ -22,7 +22,6 @@ from packaging.requirements import Requirement
 
 from infra.package import package, package_spark
 from onefold.local.java import java_hint
-from onefold.row_files import read_rows
 from onefold.workload import Options, Workload, make_workload
 from onefold.workload_files import write_workload
 
@@ -169,14 +168,14 @@ def dataproc(tmp_path_factory: pytest.TempPathFactory) -> Dataproc:
         pytest.skip(hint)
     folder = tmp_path_factory.mktemp("dataproc")
     venv.create(folder / "venv")
-    options = Options(operations=300, key_changes=0.2, duplicates=0.2, shuffle=True, versions=2)
+    options = Options(operations=100, key_changes=0.2, duplicates=0.2, shuffle=True, versions=2)
     made = Dataproc(folder, make_workload(options))
     for target, path in set(lent_files()):
         (made.site / target).parent.mkdir(parents=True, exist_ok=True)
         (made.site / target).symlink_to(path)
     shutil.copytree(ROOT / "spark_jobs", folder / "code", ignore=shutil.ignore_patterns("__pycache__"))
     package_spark(folder / "code" / "spark.zip")
-    write_workload(made.workload, folder / "work")
+    write_workload(made.workload, folder / "work", "parquet")
     return made
 
 
@@ -206,10 +205,11 @@ def test_the_environment_has_the_pinned_spark_and_nothing_of_ours(dataproc: Data
 
 def test_the_jobs_run_there_with_the_archive_alone(dataproc: Dataproc) -> None:
     """The base is the truth of the workload: by its rows, and by the other job's word."""
-    truth = dataproc.workload.truth
+    from spark_oracle import Typed, live, texts  # needs Spark, which the fixture has looked for
+
+    truth, typed = dataproc.workload.truth, Typed(dataproc.workload.types)
     report = dataproc.submit("reconcile", "--changes=work/changes", "--keys=id", "--output=base")
-    rows = [row for row in read_rows(dataproc.folder / "base") if not row["_deleted"]]
-    assert sorted(({name: row[name] for name in truth[0]} for row in rows), key=lambda row: row["id"]) == truth
+    assert texts(live(typed.read(dataproc.folder / "base"))) == texts(map(typed.held, truth))
     assert (report["live"], report["changes"]) == (len(truth), sum(map(len, dataproc.workload.changes.values())))
-    compared = dataproc.submit("compare", "--left=base", "--right=work/truth.jsonl", "--keys=id")
+    compared = dataproc.submit("compare", "--left=base", "--right=work/truth.parquet", "--keys=id")
     assert (compared["same"], compared["rows"]) == (True, {"left": len(truth), "right": len(truth)})
