@@ -180,7 +180,8 @@ def _counted(winners: Folded, plan: Plan) -> dict[str, Any]:
         "keys": winners.count,
         "disputed": winners.disputed,
         "without_sequence": winners.unplaced,
-        "ordered_by_text": winners.by_text,
+        # Positions of periodic pulls have a time or a text in place of a sequence.
+        "ordered_by_text": 0 if plan.arguments.position else winners.by_text,
         "unavailable_values": winners.unavailable,
         "unknown_values": winners.unknown,
         "columns": {column.name: str(column.type) for column in plan.columns},

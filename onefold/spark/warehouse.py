@@ -115,7 +115,9 @@ class BigQueryTables:
         staged = self._tables.stage(winners.rows, ready.base.id, ready.base.stored)
         if plan.arguments.mode == "rebuild":
             ready = rebuild_from(self._warehouse, ready, staged.query)
-        counts = Counts(changes=winners.changes, keys=winners.count, disputed=winners.disputed)
+        counts = Counts(
+            changes=winners.changes, keys=winners.count, disputed=winners.disputed, ordered_by_text=winners.by_text
+        )
         versions = ready.versions if plan.arguments.whole else ()
         done = merge_rows(self._warehouse, ready, staged.query, versions, counts)
         keep_current(self._warehouse, ready.base.table, self._settings, ready.base.keys)
