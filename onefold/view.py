@@ -1,11 +1,14 @@
 """The unified view as SQL, in the first of three forms that fits BigQuery's limit on a view's text.
 
 1. spelled: every branch lists every column;
-2. compact: branches are united by name, and only what has to be converted is spelled out;
+2. compact: every branch lists the columns of its version, and the branches are united by name;
 3. two-level: leaf views over groups of versions, and the view over the leaves.
 
 Each value is converted from the type in which it landed to the view's type in one step, in the leaves too, so that the
 three forms give equal rows.
+
+Every form names each column of a table, and each field of a struct. So a view goes on reading, and gives the same columns and
+rows, when a table gains columns or fields in place, until the refresh that includes them.
 """
 
 from __future__ import annotations
@@ -24,7 +27,7 @@ from onefold.rules import Rules
 from onefold.types import Array, Struct, Type
 from onefold.versions import Cast, Column, Version, casts, fold
 
-RENDERER = 1
+RENDERER = 2
 """Rises with every change of the text that this module writes, so that views are written again."""
 
 # BigQuery, "Quotas and limits": 256K characters of a view's own text, taken in its narrower sense; 12 MB resolved;
@@ -239,19 +242,18 @@ class _Writer:
         known = self._items.get((column.name, column.type))
         if known is None:
             target = self._targets[fold_case(column.name)]
-            expression = convert(f"v.{quote(column.name)}", column.type, target.type, self._rules.time_zone)
+            expression = convert(f"v.{quote(column.name)}", column.type, target.type, self._rules.time_zone, pinned=True)
             plain = expression == f"v.{quote(column.name)}" and column.name == target.name
             known = expression if plain else f"{expression} AS {quote(target.name)}"
             self._items[column.name, column.type] = known
         return known
 
     def _compact_branch(self, version: Version) -> str:
-        replaced = [
-            self._item(column) for column in version.columns if column.type != self._targets[fold_case(column.name)].type
-        ]
-        replace = f" REPLACE ({', '.join(replaced)})" if replaced else ""
-        first = f"{self._version_item(version)}, " if self._rules.version_column else ""
-        return f"  SELECT {first}*{replace} FROM {self._table(version)}{' AS v' if replaced else ''}"
+        # The columns are named, and no `*` is used: a column that the table gains later would get into the union, where
+        # its type clashes with that of a column of the same name.
+        first = [self._version_item(version)] if self._rules.version_column else []
+        items = [*first, *(self._item(column) for column in version.columns)]
+        return f"  SELECT {', '.join(items)} FROM {self._table(version)} AS v"
 
     def _table(self, version: Version) -> str:
         return self._base.sibling(versioned_name(self._base.table, version.id)).quoted
