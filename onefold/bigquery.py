@@ -18,8 +18,9 @@ from google.cloud.bigquery.retry import DEFAULT_JOB_RETRY, DEFAULT_RETRY
 
 from onefold.bigquery_schema import UNFINISHED, is_annotated, split_notes, type_string, with_annotations, with_notes
 from onefold.errors import InvalidColumns, InvalidType, NothingFound, OnefoldError, Rejected, TryAgain, ViewChanged
-from onefold.names import TableId, quote, quote_text, split_versioned_name, versions_pattern
+from onefold.names import TableId, quote, quote_text
 from onefold.types import parse_type
+from onefold.versioned_names import DEFAULT_NAMES, VersionedNames
 from onefold.versions import Column, Version
 from onefold.warehouse import StoredView, ViewDraft, ViewExists
 
@@ -108,9 +109,9 @@ class BigQueryWarehouse:
         table = self._get(id_)
         return self._stored(id_, table) if table else None
 
-    def read_versions(self, base: TableId) -> tuple[Version, ...]:
+    def read_versions(self, base: TableId, names: VersionedNames = DEFAULT_NAMES) -> tuple[Version, ...]:
         with translated(f"dataset {base.dataset}", not_found=NothingFound):
-            return versions_from_rows(self._query(_columns_query(base)))
+            return versions_from_rows(self._query(_columns_query(base, names)), base, names)
 
     def has_table(self, id_: TableId) -> bool:
         table = self._get(id_)
@@ -152,9 +153,12 @@ class BigQueryWarehouse:
             file = io.BytesIO(lines.encode())
             self._client.load_table_from_file(file, str(id_), job_config=config, timeout=_TIMEOUT).result()
 
-    def list_bases(self, dataset: str) -> tuple[str, ...]:
-        names = (split_versioned_name(item.table_id) for item in self._list(dataset) if item.table_type == "TABLE")
-        return tuple(dict.fromkeys(name[0] for name in names if name))
+    def list_bases(self, dataset: str, names: VersionedNames = DEFAULT_NAMES) -> tuple[str, ...]:
+        found = (names.split(table) for table in self.list_tables(dataset))
+        return tuple(dict.fromkeys(split[0] for split in found if split))
+
+    def list_tables(self, dataset: str) -> tuple[str, ...]:
+        return tuple(item.table_id for item in self._list(dataset) if item.table_type == "TABLE")
 
     def list_views(self, dataset: str) -> tuple[str, ...]:
         return tuple(item.table_id for item in self._list(dataset) if item.table_type == "VIEW")
@@ -246,8 +250,12 @@ class BigQueryWarehouse:
         return method(*arguments, retry=_RETRY, timeout=_TIMEOUT, **options)
 
 
-def versions_from_rows(rows: Iterable[Mapping[str, Any]]) -> tuple[Version, ...]:
+def versions_from_rows(
+    rows: Iterable[Mapping[str, Any]], base: TableId, names: VersionedNames = DEFAULT_NAMES
+) -> tuple[Version, ...]:
     """Versions from rows of INFORMATION_SCHEMA.COLUMNS, each with its table's creation time; in the order of the rows.
+
+    Rows of other tables than versions of `base` are passed over: the query's pattern may catch some.
 
     Raises:
         InvalidColumns: all columns of a type that is not known.
@@ -256,14 +264,14 @@ def versions_from_rows(rows: Iterable[Mapping[str, Any]]) -> tuple[Version, ...]
     created: dict[str, Any] = {}
     faults = []
     for row in sorted(rows, key=lambda row: int(row["ordinal_position"])):
-        split = split_versioned_name(row["table_name"])
-        if not split:
+        version = names.version_of(base.table, row["table_name"])
+        if version is None:
             continue
         try:
-            columns.setdefault(split[1], []).append(Column(row["column_name"], parse_type(row["data_type"])))
+            columns.setdefault(version, []).append(Column(row["column_name"], parse_type(row["data_type"])))
         except InvalidType as error:
             faults.append(f"table {row['table_name']}, column {row['column_name']}: {error}")
-        created[split[1]] = row["creation_time"]
+        created[version] = row["creation_time"]
     if faults:
         raise InvalidColumns(faults)
     return tuple(Version(version, tuple(found), created[version]) for version, found in columns.items())
@@ -274,13 +282,14 @@ def no_table(id_: TableId) -> str:
     return f"there is no table or view {id_}; of a versioned table, name the unified or the current view"
 
 
-def _columns_query(base: TableId) -> str:
+def _columns_query(base: TableId, names: VersionedNames) -> str:
     """All columns of all versions, in one query. Pseudo-columns have no position; views are no base tables."""
     schema = f"{quote(f'{base.project}.{base.dataset}')}.INFORMATION_SCHEMA"
     return (
         "SELECT t.table_name, t.creation_time, c.column_name, c.ordinal_position, c.data_type\n"
         f"FROM {schema}.TABLES AS t JOIN {schema}.COLUMNS AS c ON c.table_name = t.table_name\n"
-        f"WHERE t.table_type = 'BASE TABLE' AND REGEXP_CONTAINS(t.table_name, {quote_text(versions_pattern(base.table))})\n"
+        "WHERE t.table_type = 'BASE TABLE' "
+        f"AND REGEXP_CONTAINS(t.table_name, {quote_text(names.versions_pattern(base.table))})\n"
         "AND c.ordinal_position IS NOT NULL AND c.is_hidden = 'NO'"
     )
 

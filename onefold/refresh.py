@@ -21,9 +21,10 @@ from typing import Literal
 from onefold.changes import Change, compare, view_created, view_removed
 from onefold.descriptions import describe
 from onefold.errors import LimitExceeded, NothingFound, TryAgain, ViewChanged, ViewNotOurs
-from onefold.names import TableId, versioned_name, versions_pattern
+from onefold.names import TableId
 from onefold.retries import until_unchanged
 from onefold.settings import Settings
+from onefold.versioned_names import VersionedNames
 from onefold.versions import Version, in_order, unused_rules
 from onefold.view import UnifiedView, build_view, covered_versions, leaf_pattern, limit_faults
 from onefold.warehouse import StoredView, ViewDraft, ViewExists, Warehouse
@@ -75,16 +76,17 @@ def plan_refresh(
         TryAgain: trouble that may pass.
     """
     id_, fingerprint = settings.view_of(base), settings.fingerprint(base)
+    names = settings.names_in(base.dataset)
     stored = warehouse.get_view(id_)
     if stored:
-        _check_ours(stored, base)
-    if stored and version and _covers(stored, base, version, fingerprint):
+        _check_ours(stored, base, names)
+    if stored and version and _covers(stored, base, version, fingerprint, names):
         return Plan(base, "none", None, stored, None, (), shortcut=True)
-    found = warehouse.read_versions(base)
-    _wait_for(warehouse, base, version, found)
+    found = warehouse.read_versions(base, names)
+    _wait_for(warehouse, base, version, found, names)
     versions = in_order(found, settings.rules_for(base))
     if not versions:
-        return _plan_removal(base, stored, prune, len(found))
+        return _plan_removal(base, stored, prune, len(found), names)
     view = build_view(id_, base, versions, settings.rules_for(base))
     if faults := limit_faults(view):
         raise LimitExceeded(faults)
@@ -128,7 +130,7 @@ def refresh(
     return until_unchanged(settings.view_of(base), once, sleep)
 
 
-def _check_ours(stored: StoredView, base: TableId) -> None:
+def _check_ours(stored: StoredView, base: TableId, names: VersionedNames) -> None:
     """A view without our labels is taken over only where it reads versions of the table, as the predecessor's does."""
     if not stored.is_view:
         raise ViewNotOurs(f"{stored.id} is a table, not a view: rename it, or set ONEFOLD_VIEW_NAME")
@@ -138,7 +140,7 @@ def _check_ours(stored: StoredView, base: TableId) -> None:
             f"{stored.id} is the view of another table than {base}: set ONEFOLD_VIEW_DATASET or ONEFOLD_VIEW_NAME so that "
             "each table has a view of its own"
         )
-    reads_versions = re.search(rf"\b{re.escape(base.table)}_v_[A-Za-z0-9]+\b", stored.query)
+    reads_versions = re.search(rf"\b{names.search_pattern(base.table)}\b", stored.query)
     if not owner and LABEL not in stored.labels and stored.query and not reads_versions:
         raise ViewNotOurs(
             f"{stored.id} was not written by Onefold and reads no version of {base}: rename it, or set ONEFOLD_VIEW_NAME"
@@ -150,20 +152,22 @@ def owner_digest(owner: str) -> str:
     return hashlib.sha256(owner.encode()).hexdigest()[:16]
 
 
-def _covers(stored: StoredView, base: TableId, version: str, fingerprint: str) -> bool:
+def _covers(stored: StoredView, base: TableId, version: str, fingerprint: str, names: VersionedNames) -> bool:
     same_rules = not stored.unfinished and stored.labels.get(LABEL) == fingerprint
-    return same_rules and version in covered_versions(stored.query, base.table)
+    return same_rules and version in covered_versions(stored.query, base.table, names)
 
 
-def _wait_for(warehouse: Warehouse, base: TableId, version: str | None, found: tuple[Version, ...]) -> None:
+def _wait_for(
+    warehouse: Warehouse, base: TableId, version: str | None, found: tuple[Version, ...], names: VersionedNames
+) -> None:
     """A table that exists but does not show in the metadata yet will; one that does not exist was dropped again."""
     if version and all(version != known.id for known in found):
-        table = base.sibling(versioned_name(base.table, version))
+        table = base.sibling(names.name(base.table, version))
         if warehouse.has_table(table):
             raise TryAgain(f"{table} exists, but the dataset's metadata do not show it yet")
 
 
-def _plan_removal(base: TableId, stored: StoredView | None, prune: bool, retired: int) -> Plan:
+def _plan_removal(base: TableId, stored: StoredView | None, prune: bool, retired: int, names: VersionedNames) -> Plan:
     if stored and prune:
         return Plan(base, "remove", None, stored, None, (view_removed(),))
     if prune:
@@ -173,7 +177,7 @@ def _plan_removal(base: TableId, stored: StoredView | None, prune: bool, retired
     advice = f"; remove the view that is left with `{command}`" if stored else ""
     raise NothingFound(
         f"no versioned table to unify in dataset {base.project}.{base.dataset}: tables matching "
-        f"{versions_pattern(base.table)} were searched, and {hint}{advice}"
+        f"{names.versions_pattern(base.table)} were searched, and {hint}{advice}"
     )
 
 
@@ -229,7 +233,7 @@ def _apply(warehouse: Warehouse, plan: Plan, settings: Settings) -> None:
     if plan.action == "remove" and plan.stored:
         _remove(warehouse, plan.stored)
         # A deletion cannot be made conditional, so a version that came meanwhile is looked for afterwards.
-        if in_order(warehouse.read_versions(plan.base), settings.rules_for(plan.base)):
+        if in_order(warehouse.read_versions(plan.base, settings.names_in(plan.base.dataset)), settings.rules_for(plan.base)):
             raise ViewChanged(f"{plan.stored.id} was removed while a version of it was created")
     elif plan.action in ("create", "update") and plan.view and plan.draft:
         _write(warehouse, plan.view, plan.stored, plan.draft)

@@ -122,7 +122,7 @@ def reasons(plan: Plan) -> list[str]:
     """Why a view that is there already would be written again, besides the changes of its schema."""
     if plan.action != "update" or not plan.stored or not plan.view:
         return []
-    before, now = covered_versions(plan.stored.query, plan.base.table), plan.view.versions
+    before, now = covered_versions(plan.stored.query, plan.base.table, plan.view.names), plan.view.versions
     new = [version for version in now if version not in before]
     gone = sorted(before.difference(now))
     if not new and not gone:

@@ -7,8 +7,8 @@
 Each value is converted from the type in which it landed to the view's type in one step, in the leaves too, so that the
 three forms give equal rows.
 
-Every form names each column of a table, and each field of a struct. So a view goes on reading, and gives the same columns and
-rows, when a table gains columns or fields in place, until the refresh that includes them.
+Every form names each column of a table, and each field of a struct. So a view goes on reading, and gives the same columns
+and rows, when a table gains columns or fields in place, until the refresh that includes them.
 """
 
 from __future__ import annotations
@@ -22,9 +22,10 @@ from typing import Literal
 from onefold.conversions import convert, null
 from onefold.descriptions import describe
 from onefold.errors import LimitExceeded
-from onefold.names import TableId, fold_case, quote, quote_text, versioned_name
+from onefold.names import TableId, fold_case, quote, quote_text
 from onefold.rules import Rules
 from onefold.types import Array, Struct, Type
+from onefold.versioned_names import DEFAULT_NAMES, VersionedNames
 from onefold.versions import Cast, Column, Version, casts, fold
 
 RENDERER = 2
@@ -62,6 +63,7 @@ class UnifiedView:
     form: Form
     query: str
     leaves: tuple[Leaf, ...] = ()
+    names: VersionedNames = DEFAULT_NAMES
 
     @property
     def tables(self) -> int:
@@ -91,7 +93,7 @@ def build_view(id_: TableId, base: TableId, versions: Sequence[Version], rules: 
     columns = fold(versions, rules)
     query, form, leaves = _fitting_form(id_, _Writer(base, columns, rules), versions)
     ids = tuple(version.id for version in versions)
-    return UnifiedView(id_, columns, ids, casts(versions, columns, rules), form, query, leaves)
+    return UnifiedView(id_, columns, ids, casts(versions, columns, rules), form, query, leaves, rules.names)
 
 
 def limit_faults(view: UnifiedView) -> list[str]:
@@ -117,10 +119,11 @@ def limit_warnings(view: UnifiedView) -> list[str]:
     return [f"{view.id}: {view.tables} of the {MAX_TABLES} tables that BigQuery allows in a query; consider `retire`"]
 
 
-def covered_versions(query: str, base: str) -> frozenset[str]:
-    """The versions that a view's text reads, itself or through its leaves."""
+def covered_versions(query: str, base: str, names: VersionedNames = DEFAULT_NAMES) -> frozenset[str]:
+    """Return the versions of `base` that a view's text reads, itself or through its leaves."""
     # After FROM only: a column, too, may be named like a table.
-    tables = re.findall(rf"\bFROM `(?:[^`]*\.)?{re.escape(base)}_v_([A-Za-z0-9]+)`", query)
+    read = re.findall(r"\bFROM `(?:[^`]*\.)?([^`.]+)`", query)
+    tables = [version for table in read if (version := names.version_of(base, table))]
     noted = [version for line in query.splitlines() if line.startswith(_COVERS) for version in line[len(_COVERS) :].split()]
     return frozenset([*tables, *noted])
 
@@ -256,4 +259,4 @@ class _Writer:
         return f"  SELECT {', '.join(items)} FROM {self._table(version)} AS v"
 
     def _table(self, version: Version) -> str:
-        return self._base.sibling(versioned_name(self._base.table, version.id)).quoted
+        return self._base.sibling(self._rules.names.name(self._base.table, version.id)).quoted

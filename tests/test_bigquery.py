@@ -111,7 +111,7 @@ def test_columns_of_unknown_types_are_all_named() -> None:
         for n in "ab"
     ]
     with pytest.raises(InvalidColumns) as caught:
-        versions_from_rows(rows)
+        versions_from_rows(rows, BASE.sibling("t"))
     assert [fault.split(":")[0] for fault in caught.value.faults] == ["table t_v_a, column c", "table t_v_b, column c"]
 
 

@@ -20,11 +20,12 @@ from onefold.batch_settings import DEFAULT_CONFIG, PASSED_ON, BatchSettings
 from onefold.batches import ARCHIVE, plan_batch
 from onefold.changes import Severity
 from onefold.events import DatasetHint, parse_batch_request, parse_event
-from onefold.names import TableId, split_versioned_name
+from onefold.names import TableId
 from onefold.places import AllowedPlaces
 from onefold.settings import VARIABLES, Settings, load_settings
 from onefold.sinking import check_sink_settings
 from onefold.types import parse_type
+from onefold.versioned_names import DEFAULT_NAMES
 from onefold.versions import Column, Version
 from onefold.view import build_view, leaf_pattern
 
@@ -233,7 +234,7 @@ TABLES = (
 @pytest.mark.parametrize("table", TABLES)
 def test_the_sink_tells_of_versioned_tables_and_of_no_others(plan: Plan, table: str) -> None:
     told = sink_pattern(plan).search(f"projects/my-project/datasets/shop/tables/{table}")
-    assert bool(told) == bool(split_versioned_name(table))
+    assert bool(told) == bool(DEFAULT_NAMES.split(table))
 
 
 @pytest.mark.usefixtures("small_texts")

@@ -177,7 +177,7 @@ def base(dataset: EmulatedDataset) -> TableId:
     return TableId(DEFAULT_PROJECT, dataset.name, "customer")
 
 
-# The emulator has no FULL OUTER UNION ALL BY NAME: so a leaf reads one version here, and only the judge reads the compact form.
+# The emulator has no FULL OUTER UNION ALL BY NAME: a leaf reads one version here, and only the judge reads the compact form.
 @pytest.mark.parametrize("form", ["spelled", "two-level"])
 @pytest.mark.parametrize("column", ["phone STRING", "email STRING", "email INT64", "seen STRING"])
 def test_an_emulated_view_goes_on_reading_and_the_next_refresh_includes_the_column(

@@ -83,7 +83,7 @@ def plan(context: click.Context, dataset: str, table: str | None, prune: bool, p
                 click.echo()
         return made
 
-    results = each(warehouse, dataset, table, work, progress=False)
+    results = each(warehouse, dataset, table, settings.names_in(dataset), work, progress=False)
     if as_json:
         _echo_json(results)
     changed = any(not isinstance(one, Failure) and one.action != "none" for one in results)
@@ -116,7 +116,7 @@ def refresh(
         announce = lambda made: deliveries.announce(publisher, settings, made)  # noqa: E731
         return refresh_view(warehouse, base, settings, prune=prune, announce=announce)
 
-    results = each(warehouse, dataset, table, work, progress=all_ and not as_json)
+    results = each(warehouse, dataset, table, settings.names_in(dataset), work, progress=all_ and not as_json)
     if as_json:
         _echo_json(results)
     else:
@@ -170,9 +170,9 @@ def publish(
 
 def _built(columns: Any, base: TableId, settings: Settings) -> UnifiedView:
     rules = settings.rules_for(base)
-    found = read_columns(_text(columns), base.table)
+    found = read_columns(_text(columns), base.table, rules.names)
     if not found:
-        raise NothingFound(f"{_name(columns)}: no rows of a table named {base.table}_v_<letters and digits>")
+        raise NothingFound(f"{_name(columns)}: no rows of a table named {rules.names.versions_pattern(base.table)}")
     versions = in_order(found, rules)
     if not versions:
         raise NothingFound(f"{_name(columns)}: no version of {base.table} to unify: all {len(found)} of them are retired")
