@@ -185,7 +185,8 @@ def regex_faults(text: str) -> list[str]:
     if re.search(r"\)\{", _without_classes(text)) and _repetitions(text) > _MOST_REPETITIONS:
         faults.append(f"nested repetitions come to more than {_MOST_REPETITIONS}, which is the most that RE2 allows")
     try:
-        re.compile(text, re.ASCII)
+        if not faults:  # a class that was refused would make Python warn
+            re.compile(text, re.ASCII)
     except (re.error, OverflowError) as error:
         faults.append(f"it is no regular expression: {error}")
     return faults

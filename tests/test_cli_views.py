@@ -54,10 +54,10 @@ def test_plan_for_programs_is_json_alone(run: Run, shop: EmulatedDataset) -> Non
 
 def test_plan_says_why(run: Run, shop: EmulatedDataset) -> None:
     assert run("refresh", shop.name, "customer").code == 0
-    shop.land("customer_v_ghi", {**DEF, "phone": "STRING"})
+    shop.land("customer_v_fed", {**DEF, "phone": "STRING"})
     outcome = run("plan", shop.name, "customer")
     assert outcome.code == 2
-    for words in ("would be updated", "new versions: 1 (ghi)", "added", "phone"):
+    for words in ("would be updated", "new versions: 1 (fed)", "added", "phone"):
         assert words in outcome.out
 
 

@@ -118,8 +118,8 @@ TEMPLATE = "a template may hold {dataset} and {table} and nothing else in braces
         ),
         (
             "ONEFOLD_VIEW_NAME",
-            "{table}_v_all",
-            "ONEFOLD_VIEW_NAME '{table}_v_all': a view must not be named like a versioned table",
+            "{table}_v_a11",
+            "ONEFOLD_VIEW_NAME '{table}_v_a11': a view must not be named like a versioned table",
         ),
         (
             "ONEFOLD_VIEW_NAME",

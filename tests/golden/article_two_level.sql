@@ -12,7 +12,7 @@ FROM (
   SELECT v.`id`, v.`first_name`, v.`last_name`, v.`email` FROM `my-project.shop.customer_v_def` AS v
 );
 
-CREATE OR REPLACE VIEW `my-project.shop.customer_unified_leaf_feb6169506ea` AS
+CREATE OR REPLACE VIEW `my-project.shop.customer_unified_leaf_331ab66792d2` AS
 SELECT
   `id`,
   CAST(NULL AS STRING) AS `first_name`,
@@ -21,11 +21,11 @@ SELECT
   CAST(NULL AS STRING) AS `email`,
   `phone`
 FROM (
-  SELECT CAST(v.`id` AS STRING) AS `id`, v.`phone` FROM `my-project.shop.customer_v_ghi` AS v
+  SELECT CAST(v.`id` AS STRING) AS `id`, v.`phone` FROM `my-project.shop.customer_v_fed` AS v
 );
 
 CREATE OR REPLACE VIEW `my-project.shop.customer_unified` AS
--- versions: abc def ghi
+-- versions: abc def fed
 SELECT * FROM `my-project.shop.customer_unified_leaf_a4fc91b1078b`
 UNION ALL
-SELECT * FROM `my-project.shop.customer_unified_leaf_feb6169506ea`;
+SELECT * FROM `my-project.shop.customer_unified_leaf_331ab66792d2`;
