@@ -330,11 +330,12 @@ def test_a_change_there_and_back_has_two_identifiers(stage: Stage) -> None:
 def test_a_line_stays_within_what_cloud_logging_takes(stage: Stage) -> None:
     stage.receive(MESSAGE)
     stage.lines()
-    stage.warehouse.land("shop", "customer_v_a1de", {f"{'column' * 40}_{n}": "STRING" for n in range(1_000)})
+    stage.warehouse.land("shop", "customer_v_a1de", {f"{'column' * 17}_{n}": "STRING" for n in range(1_000)})
     stage.receive(push_body(table_message("shop", "customer", "a1de")))
     line = stage.line()
     assert (line["changes_count"], line["changes_severity"]) == (1_000, "INFO")
     assert len(json.dumps(line)) < 256_000
+    assert len(line["changes"]) == MAX_LOGGED_CHANGES
     assert len(changes(stage)[1]["changes"]) == 1_000
 
 

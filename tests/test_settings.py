@@ -16,6 +16,7 @@ from onefold.rules import Rules
 from onefold.settings import VARIABLES, Settings, load_settings
 from onefold.types import parse_type
 from onefold.versioned_names import VersionedNames
+from onefold.view import RENDERER
 
 CUSTOMER = TableId("my-project", "shop", "customer")
 
@@ -200,7 +201,7 @@ def test_the_file_is_found_by_its_name_by_the_variable_or_by_the_caller() -> Non
     assert load_settings({"ONEFOLD_CONFIG": "named.yaml"}, Path("given.yaml")).rules.version_column == "c"
 
 
-TOP = "conversions, overlap_minutes, tables, time_zone, version_column"
+TOP = "conversions, datasets, exclude, include, overlap_minutes, tables, time_zone, version_column, version_pattern"
 BELOW = "conversions, keys, overlap_minutes, retire, time_zone, types, version_column"
 ZONE = "is unknown; write a tz database name, as Europe/Berlin, or '+01:00' in quotes"
 QUOTES = "is not a text; put it in quotes"
@@ -364,7 +365,7 @@ def test_the_fingerprint_is_of_one_table_and_of_what_writes_the_text(monkeypatch
     others = [replace(CUSTOMER, table="order"), replace(CUSTOMER, dataset="crm"), replace(CUSTOMER, project="other")]
     assert len({before, *map(Settings().fingerprint, others)}) == 4
     assert Settings().fingerprint(replace(CUSTOMER)) == before
-    monkeypatch.setattr(onefold.settings, "RENDERER", onefold.settings.RENDERER + 1)
+    monkeypatch.setattr(onefold.settings, "RENDERER", RENDERER + 1)
     assert Settings().fingerprint(CUSTOMER) != before
 
 

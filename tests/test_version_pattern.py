@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
-from changelogs import change
+from changelogs import change, land_changes
 from command_line import Run
 from emulator import EmulatedDataset
-from merging import CUSTOMER, LONG_AGO, land_changes
+from merging import CUSTOMER, LONG_AGO
 from recorders import MemoryPublisher, push_body
 
 from onefold.changelog import LANDED_AT
