@@ -78,11 +78,22 @@ resource "google_pubsub_subscription_iam_member" "dead_letter" {
 }
 
 locals {
-  # The names of versioned tables, as onefold.names has them; views have other names, so that a refresh's own writes
-  # call nobody.
-  versioned_pattern = "[^/]+_v_[A-Za-z0-9]+"
-  # Without datasets none is named: then nothing can be refreshed, and nothing is to be told.
-  datasets_pattern = "(${join("|", var.datasets)})"
+  # The names of versioned tables in each dataset: the variable's, else those of the tables' settings that are deployed, else
+  # what onefold.versioned_names has. Views have other names, so that a refresh's own writes call nobody.
+  tables_settings = try(yamldecode(file("${path.module}/../onefold.yaml")), {})
+  version_patterns = {
+    for name in var.datasets : name => trimsuffix(trimprefix(coalesce(
+      lookup(var.version_patterns, name, null),
+      try(local.tables_settings.datasets[name].version_pattern, null),
+      try(local.tables_settings.version_pattern, null),
+      "(?P<base>.+)_v_(?P<version>[0-9a-f]{1,64})",
+    ), "^"), "$")
+  }
+  # Without datasets none is named: then nothing can be refreshed, and nothing is to be told. A name of a group may be given
+  # once in an expression, so the groups lose theirs.
+  versioned_tables = join("|", [
+    for name, pattern in local.version_patterns : "${name}/tables/${replace(pattern, "/\\(\\?P<\\w+>/", "(")}"
+  ])
 }
 
 # Tables that nobody announced. An entry about a change comes with the table's schema, or says that this was too long for
@@ -100,7 +111,7 @@ resource "google_logging_project_sink" "tables" {
       "protoPayload.metadata.tableChange.table.schemaJson:*",
       "protoPayload.metadata.tableChange.table.schemaJsonTruncated=true",
     ])})",
-    "protoPayload.resourceName=~\"^projects/${var.project}/datasets/${local.datasets_pattern}/tables/${local.versioned_pattern}$\"",
+    "protoPayload.resourceName=~\"^projects/${var.project}/datasets/(${replace(replace(local.versioned_tables, "\\", "\\\\"), "\"", "\\\"")})$\"",
   ])
 }
 

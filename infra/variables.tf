@@ -44,6 +44,27 @@ variable "datasets" {
   }
 }
 
+variable "version_patterns" {
+  description = "How versioned tables are named in single datasets: a regular expression with the groups base and version, by dataset; default: version_pattern of onefold.yaml."
+  type        = map(string)
+  default     = {}
+
+  validation {
+    condition     = alltrue([for pattern in values(var.version_patterns) : can(regexall(pattern, ""))])
+    error_message = "version_patterns must hold regular expressions (RE2)."
+  }
+  validation {
+    condition = alltrue([
+      for pattern in values(var.version_patterns) : strcontains(pattern, "(?P<base>") && strcontains(pattern, "(?P<version>") && !strcontains(pattern, "/")
+    ])
+    error_message = "version_patterns must hold the groups (?P<base>...) and (?P<version>...), and no slash."
+  }
+  validation {
+    condition     = alltrue([for name in keys(var.version_patterns) : contains(var.datasets, name)])
+    error_message = "version_patterns names a dataset that is not among `datasets`."
+  }
+}
+
 variable "view_dataset" {
   description = "The dataset in which views live; may hold {dataset}. It must exist."
   type        = string

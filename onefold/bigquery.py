@@ -44,8 +44,9 @@ from onefold.errors import (
     TryAgain,
     ViewChanged,
 )
-from onefold.names import TableId, quote, quote_text, split_versioned_name, versions_pattern
+from onefold.names import TableId, quote, quote_text
 from onefold.types import parse_type
+from onefold.versioned_names import DEFAULT_NAMES, VersionedNames
 from onefold.versions import Column, Version
 from onefold.warehouse import StoredView, ViewDraft, ViewExists
 
@@ -141,9 +142,9 @@ class BigQueryWarehouse:
         table = self._get(id_)
         return self._stored(id_, table) if table else None
 
-    def read_versions(self, base: TableId) -> tuple[Version, ...]:
+    def read_versions(self, base: TableId, names: VersionedNames = DEFAULT_NAMES) -> tuple[Version, ...]:
         with translated(f"dataset {base.dataset}", not_found=NothingFound):
-            return versions_from_rows(self._query(_columns_query(base), _VERSIONS_PAGE))
+            return versions_from_rows(self._query(_columns_query(base, names), _VERSIONS_PAGE), base, names)
 
     def has_table(self, id_: TableId) -> bool:
         return self.table_created(id_) is not None
@@ -188,9 +189,12 @@ class BigQueryWarehouse:
             file = io.BytesIO(lines.encode())
             self._client.load_table_from_file(file, str(id_), job_config=config, timeout=_TIMEOUT).result()
 
-    def list_bases(self, dataset: str) -> tuple[str, ...]:
-        names = (split_versioned_name(item.table_id) for item in self._list(dataset) if item.table_type == "TABLE")
-        return tuple(dict.fromkeys(name[0] for name in names if name))
+    def list_bases(self, dataset: str, names: VersionedNames = DEFAULT_NAMES) -> tuple[str, ...]:
+        found = (names.split(table) for table in self.list_tables(dataset))
+        return tuple(dict.fromkeys(split[0] for split in found if split))
+
+    def list_tables(self, dataset: str) -> tuple[str, ...]:
+        return tuple(item.table_id for item in self._list(dataset) if item.table_type == "TABLE")
 
     def list_views(self, dataset: str) -> tuple[str, ...]:
         return tuple(item.table_id for item in self._list(dataset) if item.table_type == "VIEW")
@@ -333,23 +337,24 @@ class BigQueryWarehouse:
         return method(*arguments, retry=_RETRY, timeout=_TIMEOUT, **options)
 
 
-def versions_from_rows(rows: Iterable[Mapping[str, Any]]) -> tuple[Version, ...]:
-    """Return the versions, in the order of the rows; tables that are no versions are left out.
+def versions_from_rows(
+    rows: Iterable[Mapping[str, Any]], base: TableId, names: VersionedNames = DEFAULT_NAMES
+) -> tuple[Version, ...]:
+    """Return the versions of `base`, in the order of the rows; other tables that the query caught are left out.
 
     Columns of one name and type are one object, whatever their version, and a row is let go of before the next is read: a
     thousand versions of hundreds of columns take little more memory than one of them.
 
     Args:
         rows: one for each table: `table_name`, `creation_time`, and `columns` as `columns_text` writes them.
-
     Raises:
         InvalidColumns: all columns of a type that is not known.
     """
     known: dict[tuple[str, str], Column] = {}
     versions, faults = [], []
     for row in rows:
-        split = split_versioned_name(row["table_name"])
-        if not split:
+        version = names.version_of(base.table, row["table_name"])
+        if version is None:
             continue
         columns = []
         for name, type_ in json.loads(f"[{row['columns']}]"):
@@ -357,7 +362,7 @@ def versions_from_rows(rows: Iterable[Mapping[str, Any]]) -> tuple[Version, ...]
                 columns.append(_shared_column(name, type_, known))
             except InvalidType as error:
                 faults.append(f"table {row['table_name']}, column {name}: {error}")
-        versions.append(Version(split[1], tuple(columns), row["creation_time"]))
+        versions.append(Version(version, tuple(columns), row["creation_time"]))
     if faults:
         raise InvalidColumns(faults)
     return tuple(versions)
@@ -384,7 +389,7 @@ def no_table(id_: TableId) -> str:
     return f"there is no table or view {id_}; of a versioned table, name the unified or the current view"
 
 
-def _columns_query(base: TableId) -> str:
+def _columns_query(base: TableId, names: VersionedNames) -> str:
     """One row per version. Pseudo-columns have no position; views are no base tables.
 
     The columns are one text: as an array of structs, each of them would be five objects of JSON in the answer.
@@ -394,7 +399,8 @@ def _columns_query(base: TableId) -> str:
         "SELECT t.table_name, t.creation_time, "
         "STRING_AGG(TO_JSON_STRING([c.column_name, c.data_type]), ',' ORDER BY c.ordinal_position) AS columns\n"
         f"FROM {schema}.TABLES AS t JOIN {schema}.COLUMNS AS c ON c.table_name = t.table_name\n"
-        f"WHERE t.table_type = 'BASE TABLE' AND REGEXP_CONTAINS(t.table_name, {quote_text(versions_pattern(base.table))})\n"
+        "WHERE t.table_type = 'BASE TABLE' "
+        f"AND REGEXP_CONTAINS(t.table_name, {quote_text(names.versions_pattern(base.table))})\n"
         "AND c.ordinal_position IS NOT NULL AND c.is_hidden = 'NO'\n"
         "GROUP BY t.table_name, t.creation_time"
     )

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import unquote
 
 from onefold.errors import InvalidMessage
 from onefold.events import json_object, table_faults
-from onefold.names import versioned_name
+from onefold.versioned_names import DEFAULT_NAMES, NamesIn, VersionedNames, default_names
 
 _KEYS = frozenset({"dataset", "table", "records", "records_at"})
 _MAX_ADDRESS = 1_100
@@ -32,13 +32,14 @@ class ChangeMessage:
     version: str
     records: tuple[Any, ...] = ()
     records_at: str | None = None
+    names: VersionedNames = field(default=DEFAULT_NAMES, repr=False)
 
     @property
     def versioned_table(self) -> str:
-        return versioned_name(self.table, self.version)
+        return self.names.name(self.table, self.version)
 
 
-def parse_change_message(data: bytes) -> ChangeMessage:
+def parse_change_message(data: bytes, names_in: NamesIn = default_names) -> ChangeMessage:
     """What a message says; nothing in it but the records may still be wrong.
 
     Raises:
@@ -48,9 +49,11 @@ def parse_change_message(data: bytes) -> ChangeMessage:
     faults = [*_table_faults(content), *_records_faults(content)]
     if faults:
         raise InvalidMessage(faults)
-    table = content["table"]
+    table, names = content["table"], names_in(content["dataset"])
+    if faults := names.faults(table["name"], table["version"]):
+        raise InvalidMessage(faults)
     records = tuple(content.get("records", ()))
-    return ChangeMessage(content["dataset"], table["name"], table["version"], records, content.get("records_at"))
+    return ChangeMessage(content["dataset"], table["name"], table["version"], records, content.get("records_at"), names)
 
 
 def parse_stored_message(data: bytes, message: ChangeMessage) -> ChangeMessage:
@@ -59,7 +62,7 @@ def parse_stored_message(data: bytes, message: ChangeMessage) -> ChangeMessage:
     Raises:
         InvalidMessage: it is no message of records of the same table.
     """
-    stored = parse_change_message(data)
+    stored = parse_change_message(data, lambda _: message.names)
     same = (stored.dataset, stored.table, stored.version) == (message.dataset, message.table, message.version)
     if stored.records_at or not same:
         raise InvalidMessage(f"{message.records_at} does not hold records of {message.dataset}.{message.versioned_table}")

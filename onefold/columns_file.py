@@ -11,8 +11,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from onefold.errors import InvalidColumns, InvalidType
-from onefold.names import fold_case, split_versioned_name
+from onefold.names import fold_case
 from onefold.types import parse_type
+from onefold.versioned_names import DEFAULT_NAMES, VersionedNames
 from onefold.versions import Column, Version
 
 _REQUIRED = ("table_name", "column_name", "ordinal_position", "data_type")
@@ -29,14 +30,14 @@ class _Row:
     created: datetime | None
 
 
-def read_columns(text: str, base: str) -> tuple[Version, ...]:
+def read_columns(text: str, base: str, names: VersionedNames = DEFAULT_NAMES) -> tuple[Version, ...]:
     """The versions of `base` in the file, in the order of the file; rows of other tables are passed over.
 
     Raises:
         InvalidColumns: every fault, with the number of its row (the first twenty are shown).
     """
     faults: list[str] = []
-    rows = [row for number, raw in enumerate(_rows(text), 1) if (row := _read(raw, number, base, faults))]
+    rows = [row for number, raw in enumerate(_rows(text), 1) if (row := _read(raw, number, base, names, faults))]
     found: dict[str, list[_Row]] = {}
     for row in rows:
         found.setdefault(row.version, []).append(row)
@@ -70,7 +71,7 @@ def _rows(text: str) -> Iterator[Any]:
                 raise InvalidColumns(f"line {number} is not JSON: {error}") from error
 
 
-def _read(raw: Any, number: int, base: str, faults: list[str]) -> _Row | None:
+def _read(raw: Any, number: int, base: str, names: VersionedNames, faults: list[str]) -> _Row | None:
     if not isinstance(raw, Mapping):
         faults.append(f"row {number} is not a JSON object")
         return None
@@ -80,8 +81,8 @@ def _read(raw: Any, number: int, base: str, faults: list[str]) -> _Row | None:
     if not isinstance(raw["table_name"], str):
         faults.append(f"row {number}: table_name is {_json(raw['table_name'])}: give the name of a table")
         return None
-    split = split_versioned_name(raw["table_name"])
-    if not split or split[0] != base or not _counts(raw):
+    version = names.version_of(base, raw["table_name"])
+    if version is None or not _counts(raw):
         return None
     try:
         name = _name(raw["column_name"])
@@ -90,7 +91,7 @@ def _read(raw: Any, number: int, base: str, faults: list[str]) -> _Row | None:
         return None
     try:
         column = Column(name, parse_type(_type(raw["data_type"])))
-        return _Row(split[1], column, _position(raw["ordinal_position"]), _time(raw.get("creation_time")))
+        return _Row(version, column, _position(raw["ordinal_position"]), _time(raw.get("creation_time")))
     except (InvalidType, ValueError) as error:
         faults.append(f"row {number}, column {name} of {raw['table_name']}: {error}")
         return None

@@ -50,19 +50,24 @@ _NUMBERS = frozenset({"BOOL", "INT64", "NUMERIC", "BIGNUMERIC", "FLOAT64"})
 _TIMES_OF_DATETIME = frozenset({"DATE", "TIME"})
 
 
-def convert(x: str, source: Type, target: Type, zone: str = UTC, depth: int = 1) -> str:
-    """An expression of type `target` for the expression `x` of type `source`.
+def convert(x: str, source: Type, target: Type, zone: str = UTC, depth: int = 1, *, pinned: bool = False) -> str:
+    """Return an expression of type `target` for the expression `x` of type `source`.
 
     Only where `conversion_faults` finds nothing.
+
+    Args:
+        depth: how many arrays the expression is in, which gives each element a name of its own.
+        pinned: name every field of every struct, even where nothing is converted. The expression then keeps its type when
+            a struct of the table gains a field.
     """
-    if source == target:
+    if source == target and not (pinned and _holds_struct(source)):
         return x
     if isinstance(target, Array):
-        return _to_array(x, source, target, zone, depth)
+        return _to_array(x, source, target, zone, depth, pinned)
     if isinstance(target, Struct) and isinstance(source, Struct):
-        return _to_struct(x, source, target, zone, depth)
+        return _to_struct(x, source, target, zone, depth, pinned)
     if isinstance(source, Struct | Array):
-        return _to_json(x, target)
+        return _to_json(x, target, convert(x, source, source, zone, depth, pinned=pinned))
     return _to_scalar(x, source, target, zone)
 
 
@@ -118,6 +123,10 @@ def _scalar_losses(source: Type, target: Type, zone: str) -> Iterator[str]:
         yield f"{source} read in {zone}: gaps of local time, and NULL out of range"
 
 
+def _holds_struct(type_: Type) -> bool:
+    return isinstance(type_, Struct) or (isinstance(type_, Array) and _holds_struct(type_.element))
+
+
 def _holds_json(type_: Type) -> bool:
     match type_:
         case Array(element):
@@ -135,13 +144,13 @@ def _common(source: Struct, target: Struct) -> Iterator[tuple[Field, Field]]:
             yield landed[fold_case(field.name)], field
 
 
-def _to_array(x: str, source: Type, target: Array, zone: str, depth: int) -> str:
+def _to_array(x: str, source: Type, target: Array, zone: str, depth: int, pinned: bool) -> str:
     if not isinstance(source, Array):
-        element = convert(x, source, target.element, zone, depth)
+        element = convert(x, source, target.element, zone, depth, pinned=pinned)
         tested = element if _may_give_null(source, target.element, zone) else x
         return f"IF({tested} IS NULL, CAST([] AS {render_type(target)}), [{element}])"
     e, o = free_name("e", depth, source.element), free_name("o", depth, source.element)
-    element = convert(e, source.element, target.element, zone, depth + 1)
+    element = convert(e, source.element, target.element, zone, depth + 1, pinned=pinned)
     # A NULL element cannot be stored, so a landed array has none; one that a conversion makes is left out.
     where = f" WHERE {element} IS NOT NULL" if _may_give_null(source.element, target.element, zone) else ""
     return f"ARRAY(SELECT {element} FROM UNNEST({x}) AS {e} WITH OFFSET AS {o}{where} ORDER BY {o})"
@@ -163,12 +172,13 @@ def _may_give_null(source: Type, target: Type, zone: str) -> bool:
     return not is_at_or_below(source, target) or (zone != UTC and target == Scalar("TIMESTAMP"))
 
 
-def _to_struct(x: str, source: Struct, target: Struct, zone: str, depth: int) -> str:
+def _to_struct(x: str, source: Struct, target: Struct, zone: str, depth: int, pinned: bool) -> str:
     landed = {fold_case(field.name): field for field in source.fields}
     parts = []
     for field in target.fields:
         old = landed.get(fold_case(field.name))
-        value = convert(f"{x}.{quote(old.name)}", old.type, field.type, zone, depth) if old else null(field.type)
+        path = f"{x}.{quote(old.name)}" if old else ""
+        value = convert(path, old.type, field.type, zone, depth, pinned=pinned) if old else null(field.type)
         parts.append(f"{value} AS {quote(field.name)}")
     return f"IF({x} IS NULL, NULL, STRUCT({', '.join(parts)}))"
 
@@ -178,9 +188,9 @@ def null(type_: Type) -> str:
     return f"CAST(NULL AS {render_type(type_)})"
 
 
-def _to_json(x: str, target: Type) -> str:
+def _to_json(x: str, target: Type, value: str | None = None) -> str:
     # Both functions turn NULL into JSON null. Without the option, wide numbers would be rounded.
-    json = f"TO_JSON({x}, stringify_wide_numbers => TRUE)"
+    json = f"TO_JSON({value or x}, stringify_wide_numbers => TRUE)"
     return f"IF({x} IS NULL, NULL, {json if target == JSON else f'TO_JSON_STRING({json})'})"
 
 

@@ -46,7 +46,7 @@ class Receiver:
         receive(body, self._handle, self.warehouse, self.publisher, self.settings.topic_dead_letter)
 
     def _handle(self, delivery: Delivery, told: Told) -> None:
-        event = parse_event(delivery.data)
+        event = parse_event(delivery.data, self.settings.names_in)
         if isinstance(event, OtherTable):
             told.log("DEBUG", f"{event.resource} is not a versioned table", "ignored", table=event.resource)
             return
@@ -72,7 +72,7 @@ class Receiver:
         topic = self.settings.topic_table_created
         if not topic:
             raise InvalidMessage("a message for a whole dataset needs ONEFOLD_TOPIC_TABLE_CREATED to be set")
-        bases = self.warehouse.list_bases(dataset)
+        bases = self.warehouse.list_bases(dataset, self.settings.names_in(dataset))
         self.publisher.publish(topic, [Message(table_message(dataset, base)) for base in bases])
         told.log("INFO", f"{len(bases)} tables of {dataset} are to be checked", "fan_out", tables=len(bases))
 

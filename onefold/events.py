@@ -16,7 +16,8 @@ from typing import Any
 
 from onefold.errors import InvalidInput, InvalidMessage
 from onefold.jobs import PARSERS, command_line
-from onefold.names import faults_of_name, split_versioned_name
+from onefold.names import faults_of_name
+from onefold.versioned_names import NamesIn, VersionedNames, default_names
 
 _RESOURCE = re.compile(r"projects/(?P<project>[^/]+)/datasets/(?P<dataset>[^/]+)/tables/(?P<table>[^/]{1,1024})")
 MESSAGE_ID = re.compile(r"[A-Za-z0-9_-]{1,200}")
@@ -90,8 +91,11 @@ def read_delivery(body: bytes) -> Delivery:
     return Delivery(_base64(data), identifier if known else None)
 
 
-def parse_event(data: bytes) -> Event:
+def parse_event(data: bytes, names_in: NamesIn = default_names) -> Event:
     """What a message says.
+
+    Args:
+        names_in: how versioned tables are named in a dataset. What its `include` and `exclude` leave out is another table.
 
     The published form is `{"dataset": "shop", "table": {"name": "customer", "version": "abc"}}`; `version` may be
     absent, and so may `table`. BigQuery's audit log entries for created, changed and deleted tables are understood too.
@@ -101,13 +105,13 @@ def parse_event(data: bytes) -> Event:
     """
     content = json_object(data, "the message")
     if "protoPayload" in content:
-        return _audit_entry(content["protoPayload"])
+        return _audit_entry(content["protoPayload"], names_in)
     faults = list(table_faults(content))
     if faults:
         raise InvalidMessage(faults)
     if "table" not in content:
         return DatasetHint(content["dataset"])
-    return TableHint(content["dataset"], content["table"]["name"], content["table"].get("version"))
+    return _table_hint(content["dataset"], content["table"], names_in(content["dataset"]))
 
 
 def parse_batch_request(data: bytes) -> BatchRequest:
@@ -187,7 +191,16 @@ def _name_faults(kind: str, name: object) -> list[str]:
     return faults_of_name(kind, name) if isinstance(name, str) else [f"the {kind} is not a text"]
 
 
-def _audit_entry(payload: Any) -> Event:
+def _table_hint(dataset: str, table: Mapping[str, str], names: VersionedNames) -> Event:
+    base, version = table["name"], table.get("version")
+    if version is not None and (faults := names.faults(base, version)):
+        raise InvalidMessage(faults)
+    named = names.name(base, version) if version is not None else None
+    left_out = names.why_left_out(base, named)
+    return OtherTable(named or base) if left_out else TableHint(dataset, base, version)
+
+
+def _audit_entry(payload: Any, names_in: NamesIn) -> Event:
     """BigQueryAuditMetadata: `metadata` says what happened, `resourceName` to which table."""
     metadata = payload.get("metadata") if isinstance(payload, dict) else None
     if not isinstance(metadata, dict) or not metadata.keys() & {"tableCreation", "tableChange", "tableDeletion"}:
@@ -196,7 +209,7 @@ def _audit_entry(payload: Any) -> Event:
     match = _RESOURCE.fullmatch(resource) if isinstance(resource, str) else None
     if not match:
         raise InvalidMessage("the audit log entry's resourceName is not projects/P/datasets/D/tables/T")
-    split = split_versioned_name(match["table"])
+    split = names_in(match["dataset"]).split(match["table"])
     if not split or _is_view(metadata):
         return OtherTable(match["table"])
     base, version = split

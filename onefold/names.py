@@ -1,4 +1,4 @@
-"""Names: what may be one, what a versioned table's name says, and how a name is quoted. Nothing else quotes."""
+"""Names: what may be one, and how a name is quoted. Nothing else quotes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ _PROJECT = re.compile(r"(?:[a-z0-9.-]{1,100}:)?[a-z][a-z0-9-]{0,62}")
 _DATASET = re.compile(r"[A-Za-z0-9_]{1,1024}")
 _TABLE = re.compile(r"[\w-]{1,1024}")
 _VERSION = re.compile(r"[A-Za-z0-9]{1,300}")
-_VERSIONED = re.compile(r"(?P<base>[\w-]+)_v_(?P<version>[A-Za-z0-9]+)")
 
 _LOWER = {ord(letter): letter.lower() for letter in string.ascii_uppercase}
 
@@ -43,18 +42,8 @@ class TableId:
 
 
 def versioned_name(base: str, version: str) -> str:
+    """Return the name that capture gives to a version. A dataset's own naming is in `versioned_names`."""
     return f"{base}_v_{version}"
-
-
-def split_versioned_name(table: str) -> tuple[str, str] | None:
-    """`customer_v_5b6ffe5fb` is (`customer`, `5b6ffe5fb`); any other name is None."""
-    match = _VERSIONED.fullmatch(table)
-    return (match["base"], match["version"]) if match else None
-
-
-def versions_pattern(base: str) -> str:
-    """The anchored pattern (RE2; in Python with fullmatch) of the versioned tables of one base name."""
-    return f"^{re.escape(base)}_v_[A-Za-z0-9]+$"
 
 
 def quote(name: str) -> str:

@@ -96,7 +96,7 @@ def plan_merge(warehouse: BaseWarehouse, table: TableId, settings: Settings, key
     if not is_base(stored) if stored else _is_view(warehouse, base_table(table)):
         raise SchemaConflict(f"{base_table(table)} was not written by `onefold merge`: rename it")
     state = read_log(warehouse, table, stored)
-    found = _find_changes(warehouse, table)
+    found = _find_changes(warehouse, table, rules)
     sources = _in_use(table, found, rules)
     windows = _windows(sources, state, rules)
     named = keys or rules.keys or captured_keys(warehouse, table, windows, state.keys if stored else ())
@@ -159,20 +159,23 @@ def log(
     warehouse.execute(row)
 
 
-def _find_changes(warehouse: BaseWarehouse, table: TableId) -> list[Changes]:
+def _find_changes(warehouse: BaseWarehouse, table: TableId, rules: Rules) -> list[Changes]:
     """The change table of that name; else all versions of it, retired ones too."""
     single = warehouse.read_table(table)
     if single is not None:
         return [Changes(table, Version("", single.columns, single.created))]
-    versions = warehouse.read_versions(table)
+    names = rules.names
+    versions = warehouse.read_versions(table, names)
     if not versions:
-        raise NothingFound(f"there is neither a change table {table} nor a version of it, {table.table}_v_<hash>")
-    return [Changes(table.sibling(f"{table.table}_v_{version.id}"), version) for version in versions]
+        raise NothingFound(
+            f"there is neither a change table {table} nor a version of it, {names.versions_pattern(table.table)}"
+        )
+    return [Changes(table.sibling(names.name(table.table, version.id)), version) for version in versions]
 
 
 def changes_in_use(warehouse: BaseWarehouse, table: TableId, rules: Rules) -> list[Changes]:
     """The change table of that name, or all versions of it that are not retired, in their order."""
-    return _in_use(table, _find_changes(warehouse, table), rules)
+    return _in_use(table, _find_changes(warehouse, table, rules), rules)
 
 
 def _in_use(table: TableId, found: Sequence[Changes], rules: Rules) -> list[Changes]:

@@ -22,9 +22,10 @@ from typing import Literal
 from onefold.changes import Change, compare, view_created, view_removed
 from onefold.descriptions import describe
 from onefold.errors import LimitExceeded, NothingFound, Rejected, TryAgain, ViewChanged, ViewNotOurs
-from onefold.names import TableId, versioned_name, versions_pattern
+from onefold.names import TableId
 from onefold.retries import until_unchanged
 from onefold.settings import Settings
+from onefold.versioned_names import VersionedNames
 from onefold.versions import Version, in_order, unused_rules
 from onefold.view import UnifiedView, build_view, covered_versions, leaf_pattern, limit_faults
 from onefold.warehouse import StoredView, ViewDraft, ViewExists, Warehouse
@@ -85,19 +86,21 @@ def plan_refresh(
         TryAgain: trouble that may pass.
     """
     id_, fingerprint = settings.view_of(base), settings.fingerprint(base)
+    names = settings.names_in(base.dataset)
     stored = warehouse.get_view(id_)
     if stored:
-        _check_ours(stored, base)
+        _check_ours(stored, base, names)
     created = None
-    if stored and version and _covers(stored, base, version, fingerprint):
-        created = warehouse.table_created(base.sibling(versioned_name(base.table, version)))
+    if stored and version and _covers(stored, base, version, fingerprint, names):
+        created = warehouse.table_created(base.sibling(names.name(base.table, version)))
         if created and _milliseconds(created) <= _newest_read(stored):
             return Plan(base, "none", None, stored, None, (), shortcut=True, unannounced=stored.unannounced)
-    found = warehouse.read_versions(base)
-    _wait_for(warehouse, base, version, found, created)
+    found = warehouse.read_versions(base, names)
+    if version:
+        _wait_for(warehouse, base.sibling(names.name(base.table, version)), version, found, created)
     versions = in_order(found, settings.rules_for(base))
     if not versions:
-        return _plan_removal(base, stored, prune, len(found))
+        return _plan_removal(base, stored, prune, len(found), names)
     view = build_view(id_, base, versions, settings.rules_for(base))
     if faults := limit_faults(view):
         raise LimitExceeded(faults)
@@ -147,7 +150,7 @@ def refresh(
     return until_unchanged(settings.view_of(base), once, sleep)
 
 
-def _check_ours(stored: StoredView, base: TableId) -> None:
+def _check_ours(stored: StoredView, base: TableId, names: VersionedNames) -> None:
     """A view without our labels is taken over only where it reads versions of the table, as the predecessor's does."""
     if not stored.is_view:
         raise ViewNotOurs(f"{stored.id} is a table, not a view: rename it, or set ONEFOLD_VIEW_NAME")
@@ -157,7 +160,7 @@ def _check_ours(stored: StoredView, base: TableId) -> None:
             f"{stored.id} is the view of another table than {base}: set ONEFOLD_VIEW_DATASET or ONEFOLD_VIEW_NAME so that "
             "each table has a view of its own"
         )
-    reads_versions = re.search(rf"\b{re.escape(base.table)}_v_[A-Za-z0-9]+\b", stored.query)
+    reads_versions = re.search(rf"\b{names.search_pattern(base.table)}\b", stored.query)
     if not owner and LABEL not in stored.labels and stored.query and not reads_versions:
         raise ViewNotOurs(
             f"{stored.id} was not written by Onefold and reads no version of {base}: rename it, or set ONEFOLD_VIEW_NAME"
@@ -169,9 +172,9 @@ def owner_digest(owner: str) -> str:
     return hashlib.sha256(owner.encode()).hexdigest()[:16]
 
 
-def _covers(stored: StoredView, base: TableId, version: str, fingerprint: str) -> bool:
+def _covers(stored: StoredView, base: TableId, version: str, fingerprint: str, names: VersionedNames) -> bool:
     same_rules = not stored.unfinished and stored.labels.get(LABEL) == fingerprint
-    return same_rules and version in covered_versions(stored.query, base.table)
+    return same_rules and version in covered_versions(stored.query, base.table, names)
 
 
 def _newest_read(stored: StoredView) -> int:
@@ -186,12 +189,9 @@ def _milliseconds(time: datetime) -> int:
 
 
 def _wait_for(
-    warehouse: Warehouse, base: TableId, version: str | None, found: tuple[Version, ...], created: datetime | None
+    warehouse: Warehouse, table: TableId, version: str, found: tuple[Version, ...], created: datetime | None
 ) -> None:
     """A table that exists but does not show in the metadata yet will; one that does not exist was dropped again."""
-    if not version:
-        return
-    table = base.sibling(versioned_name(base.table, version))
     shown = next((known for known in found if known.id == version), None)
     if shown is None and (created or warehouse.has_table(table)):
         raise TryAgain(f"{table} exists, but the dataset's metadata do not show it yet")
@@ -199,7 +199,7 @@ def _wait_for(
         raise TryAgain(f"{table} was created again, but the dataset's metadata still show the former table")
 
 
-def _plan_removal(base: TableId, stored: StoredView | None, prune: bool, retired: int) -> Plan:
+def _plan_removal(base: TableId, stored: StoredView | None, prune: bool, retired: int, names: VersionedNames) -> Plan:
     if stored and prune:
         return Plan(base, "remove", None, stored, None, (view_removed(),), unannounced=stored.unannounced)
     if prune:
@@ -209,7 +209,7 @@ def _plan_removal(base: TableId, stored: StoredView | None, prune: bool, retired
     advice = f"; remove the view that is left with `{command}`" if stored else ""
     raise NothingFound(
         f"no versioned table to unify in dataset {base.project}.{base.dataset}: tables matching "
-        f"{versions_pattern(base.table)} were searched, and {hint}{advice}"
+        f"{names.versions_pattern(base.table)} were searched, and {hint}{advice}"
     )
 
 
@@ -275,7 +275,7 @@ def _apply(warehouse: Warehouse, plan: Plan, settings: Settings) -> None:
             )
         _remove(warehouse, plan.stored)
         # A deletion cannot be made conditional, so a version that came meanwhile is looked for afterwards.
-        if in_order(warehouse.read_versions(plan.base), settings.rules_for(plan.base)):
+        if in_order(warehouse.read_versions(plan.base, settings.names_in(plan.base.dataset)), settings.rules_for(plan.base)):
             raise ViewChanged(f"{plan.stored.id} was removed while a version of it was created")
     elif plan.action in ("create", "update") and plan.view and plan.draft:
         _write(warehouse, plan.view, plan.stored, replace(plan.draft, unannounced=plan.unannounced))

@@ -7,6 +7,7 @@ from typing import Literal
 
 from onefold.conversions import UTC
 from onefold.types import Type
+from onefold.versioned_names import DEFAULT_NAMES, VersionedNames
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,7 @@ class Rules:
     keys: the columns whose values identify a row of the source.
     overlap_minutes: how much of what an earlier merge may have read is read again: more than a row needs from the time of
         its landing until it can be read.
+    names: how the versioned tables of its dataset are named.
     """
 
     conversions: Literal["lossless", "classic"] = "lossless"
@@ -30,3 +32,4 @@ class Rules:
     retired: frozenset[str] = field(default_factory=frozenset)
     keys: tuple[str, ...] = ()
     overlap_minutes: int = 60
+    names: VersionedNames = DEFAULT_NAMES

@@ -12,9 +12,10 @@ from pathlib import Path
 from onefold import batch_settings
 from onefold.batch_settings import DEFAULT_CONFIG, FOLDER, BatchSettings, read_batch_settings
 from onefold.errors import InvalidSettings
-from onefold.names import TableId, faults_of_name, split_versioned_name
+from onefold.names import TableId, faults_of_name
 from onefold.rules import Rules
 from onefold.tables_file import read_tables_file
+from onefold.versioned_names import DEFAULT_NAMES, VersionedNames
 from onefold.view import RENDERER
 
 CONFIG = "ONEFOLD_CONFIG"
@@ -53,9 +54,17 @@ class Settings:
     rules: Rules = field(default_factory=Rules)
     tables: Mapping[str, Rules] = field(default_factory=dict)
     """Rules by `table` or `dataset.table`; the longer name wins."""
+    names: VersionedNames = DEFAULT_NAMES
+    dataset_names: Mapping[str, VersionedNames] = field(default_factory=dict)
+    """How versioned tables are named in single datasets."""
 
     def rules_for(self, base: TableId) -> Rules:
-        return self.tables.get(f"{base.dataset}.{base.table}") or self.tables.get(base.table) or self.rules
+        rules = self.tables.get(f"{base.dataset}.{base.table}") or self.tables.get(base.table) or self.rules
+        return replace(rules, names=self.names_in(base.dataset))
+
+    def names_in(self, dataset: str | None) -> VersionedNames:
+        """Return how versioned tables are named in a dataset."""
+        return self.dataset_names.get(dataset or "", self.names)
 
     def view_of(self, base: TableId) -> TableId:
         """The unified view of a base name; a name without a dataset stays without."""
@@ -74,6 +83,7 @@ class Settings:
             rules.version_column,
             rules.types,
             sorted(rules.retired),
+            rules.names,
         )
         return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
 
@@ -88,8 +98,12 @@ def load_settings(environ: Mapping[str, str], config: Path | None = None) -> Set
     settings = _from_environment(environ, faults)
     path = config or _config_path(environ, faults)
     if path:
-        rules, tables = read_tables_file(path, faults)
-        settings = replace(settings, rules=rules, tables=tables, batch=replace(settings.batch, config=True))
+        file = read_tables_file(path, faults)
+        batch = replace(settings.batch, config=True)
+        settings = replace(
+            settings, rules=file.rules, tables=file.tables, names=file.names, dataset_names=file.datasets, batch=batch
+        )
+    faults += _view_name_faults(settings)
     if faults:
         raise InvalidSettings(faults)
     return settings
@@ -137,9 +151,15 @@ def _template_faults(settings: Settings) -> Iterator[str]:
     for variable, template, kind in templates:
         name = template.format(dataset="dataset", table="table")
         yield from (f"{variable}: {fault}" for fault in faults_of_name(kind, name))
-        if kind == "table" and split_versioned_name(name):
-            yield f"{variable} {template!r}: a view must not be named like a versioned table"
     yield from _shared_view_faults(settings)
+
+
+def _view_name_faults(settings: Settings) -> Iterator[str]:
+    if not _is_template(settings.view_name):
+        return
+    name = settings.view_name.format(dataset="dataset", table="table")
+    if any(names.split(name) for names in (settings.names, *settings.dataset_names.values())):
+        yield f"ONEFOLD_VIEW_NAME {settings.view_name!r}: a view must not be named like a versioned table"
 
 
 def _shared_view_faults(settings: Settings) -> Iterator[str]:

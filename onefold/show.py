@@ -13,6 +13,7 @@ from rich.table import Table
 
 from onefold.changes import Change, Severity
 from onefold.refresh import Plan
+from onefold.versioned_names import LeftOut
 from onefold.versions import Cast
 from onefold.view import MAX_COLUMNS, MAX_TABLES, MAX_TEXT, UnifiedView, covered_versions, limit_faults, limit_warnings
 from onefold.wording import counted
@@ -122,7 +123,7 @@ def reasons(plan: Plan) -> list[str]:
     """Why a view that is there already would be written again, besides the changes of its schema."""
     if plan.action != "update" or not plan.stored or not plan.view:
         return []
-    before, now = covered_versions(plan.stored.query, plan.base.table), plan.view.versions
+    before, now = covered_versions(plan.stored.query, plan.base.table, plan.view.names), plan.view.versions
     new = [version for version in now if version not in before]
     gone = sorted(before.difference(now))
     if not new and not gone:
@@ -134,6 +135,17 @@ def reasons(plan: Plan) -> list[str]:
 def size_warnings(view: UnifiedView) -> list[str]:
     """Limits that are near; one that is passed is a fault, and needs no warning beside it."""
     return [] if view.tables > MAX_TABLES else limit_warnings(view)
+
+
+def show_left_out(console: Console, dataset: str, left_out: Sequence[LeftOut]) -> None:
+    """Print the tables that look like versions and are not used, and why."""
+    table = _table(f"left out in {escape(dataset)}", "table", "why")
+    for left in left_out[:_MOST_ROWS]:
+        table.add_row(escape(left.table), escape(left.reason))
+    if table.row_count:
+        console.print(table)
+    if len(left_out) > _MOST_ROWS:
+        console.print(f"  and {counted(len(left_out) - _MOST_ROWS, 'more table')}: see --json")
 
 
 def plan_as_dict(plan: Plan) -> dict[str, Any]:

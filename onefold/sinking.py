@@ -80,7 +80,7 @@ class Sink:
         receive(body, self._handle, self.landing, _Insisting(self.publisher), self.settings.topic_dead_letter)
 
     def _handle(self, delivery: Delivery, told: Told) -> None:
-        message = parse_change_message(delivery.data)
+        message = parse_change_message(delivery.data, self.settings.names_in)
         told.fields |= {"dataset": message.dataset, "table": message.table, "version": message.version}
         self._check_allowed(message)
         if message.records_at:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import zoneinfo
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -15,33 +16,50 @@ from onefold.errors import InvalidType
 from onefold.names import faults_of_name, fold_case
 from onefold.rules import Rules
 from onefold.types import Type, parse_type
+from onefold.versioned_names import DEFAULT_NAMES, VersionedNames, pattern_faults, regex_faults, without_anchors
 
 # In the tz database, but what they mean depends on the machine.
 _NO_PLACE = frozenset({"localtime", "Factory"})
 _TABLE_KEYS = frozenset({"conversions", "time_zone", "version_column", "types", "retire", "keys", "overlap_minutes"})
-_DEFAULT_KEYS = frozenset({"conversions", "time_zone", "version_column", "overlap_minutes", "tables"})
+_NAME_KEYS = frozenset({"version_pattern", "include", "exclude"})
+_DEFAULT_KEYS = _NAME_KEYS | {"conversions", "time_zone", "version_column", "overlap_minutes", "datasets", "tables"}
 _COLUMN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,299}")
 _RESERVED_PREFIXES = ("_TABLE_", "_FILE_", "_PARTITION", "_ROW_TIMESTAMP", "__ROOT__", "_COLIDENTIFIER", "_CHANGE_")
+_OWN_TABLES = ("customer_base", "customer_merges", "customer_current", "customer_unified")
 _ZONE = re.compile(r"[A-Za-z_]+(/[A-Za-z0-9_+-]+){0,2}|[+-](0[0-9]|1[0-3]):[0-5][0-9]|[+-]14:00")
 
 
-def read_tables_file(path: Path, faults: list[str]) -> tuple[Rules, Mapping[str, Rules]]:
-    """The rules for all tables, and those of single ones by `table` or `dataset.table`; what is wrong goes to `faults`."""
+@dataclass(frozen=True)
+class TablesFile:
+    """What the file says.
+
+    rules: for all tables.
+    tables: for single ones, by `table` or `dataset.table`.
+    names: how versioned tables are named, in all datasets.
+    datasets: the same for single datasets.
+    """
+
+    rules: Rules = field(default_factory=Rules)
+    tables: Mapping[str, Rules] = field(default_factory=dict)
+    names: VersionedNames = DEFAULT_NAMES
+    datasets: Mapping[str, VersionedNames] = field(default_factory=dict)
+
+
+def read_tables_file(path: Path, faults: list[str]) -> TablesFile:
+    """Return what the file says; what is wrong goes to `faults`."""
     try:
         content = _given(yaml.load(path.read_text(encoding="utf-8"), _Loader), {})  # noqa: S506 a SafeLoader
     except (OSError, ValueError, TypeError, RecursionError, yaml.YAMLError) as error:
         faults.append(f"{path}: cannot be read: {error}")
-        return Rules(), {}
+        return TablesFile()
     reader = _Reader(str(path), faults)
     if not reader.is_mapping(content, "the file"):
-        return Rules(), {}
+        return TablesFile()
     defaults = reader.rules(content, Rules(), "", _DEFAULT_KEYS)
-    tables = _given(content.get("tables"), {})
-    if not reader.is_mapping(tables, "tables"):
-        return defaults, {}
-    return defaults, {
-        name: reader.table(name, body, defaults) for name, body in tables.items() if reader.is_text(name, "tables: ")
-    }
+    names = reader.names(content, DEFAULT_NAMES, "")
+    tables = {name: reader.table(name, body, defaults) for name, body in reader.entries(content, "tables")}
+    datasets = {name: reader.dataset(name, body, names) for name, body in reader.entries(content, "datasets")}
+    return TablesFile(defaults, tables, names, datasets)
 
 
 def _given(value: Any, default: Any) -> Any:
@@ -80,6 +98,54 @@ class _Reader:
         if not isinstance(value, str):
             self._fault(f"{where}{value!r} is not a text; put it in quotes")
         return isinstance(value, str)
+
+    def entries(self, content: dict[str, Any], key: str) -> Iterator[tuple[str, Any]]:
+        """Return the entries of a mapping of names, those aside whose name is no text."""
+        found = _given(content.get(key), {})
+        if self.is_mapping(found, key):
+            yield from ((name, body) for name, body in found.items() if self.is_text(name, f"{key}: "))
+
+    def dataset(self, name: str, body: Any, defaults: VersionedNames) -> VersionedNames:
+        for fault in faults_of_name("dataset", name):
+            self._fault(f"datasets: {fault}")
+        body = _given(body, {})
+        if not self.is_mapping(body, f"datasets.{name}"):
+            return defaults
+        for key in sorted(set(body) - _NAME_KEYS):
+            self._fault(f"datasets.{name}.{key} is not a setting; known are {', '.join(sorted(_NAME_KEYS))}")
+        return self.names(body, defaults, f"datasets.{name}.")
+
+    def names(self, body: dict[str, Any], defaults: VersionedNames, where: str) -> VersionedNames:
+        """Return how versioned tables are named; what the body does not say is as in `defaults`."""
+        pattern = self._version_pattern(body["version_pattern"], where) if "version_pattern" in body else None
+        lists = {
+            key: tuple(self._patterns(_given(body[key], []), f"{where}{key}")) if key in body else getattr(defaults, key)
+            for key in ("include", "exclude")
+        }
+        return VersionedNames(pattern or defaults.pattern, **lists)
+
+    def _version_pattern(self, value: Any, where: str) -> str | None:
+        """Return the pattern without anchors; None where it is wrong."""
+        if not self.is_text(value, f"{where}version_pattern: "):
+            return None
+        pattern = without_anchors(value)
+        faults = pattern_faults(pattern) or list(_caught(pattern))
+        for fault in faults:
+            self._fault(f"{where}version_pattern {value!r}: {fault}")
+        return None if faults else pattern
+
+    def _patterns(self, value: Any, where: str) -> Iterator[str]:
+        if not isinstance(value, list):
+            self._fault(f"{where} must be a list of regular expressions")
+            return
+        for text in value:
+            if not self.is_text(text, f"{where}: the pattern "):
+                continue
+            faults = regex_faults(without_anchors(text))
+            for fault in faults:
+                self._fault(f"{where} {text!r}: {fault}")
+            if not faults:
+                yield without_anchors(text)
 
     def table(self, name: str, body: Any, defaults: Rules) -> Rules:
         dataset, _, table = name.rpartition(".")
@@ -179,6 +245,13 @@ class _Reader:
 
     def _fault(self, what: str) -> None:
         self._faults.append(f"{self._path}: {what}")
+
+
+def _caught(pattern: str) -> Iterator[str]:
+    """Return what keeps a pattern from telling versions from the tables that Onefold itself writes."""
+    own = [name for name in _OWN_TABLES if VersionedNames(pattern).split(name)]
+    if own:
+        yield f"it also matches {' and '.join(own)}, which Onefold writes: expected a stricter group `version`"
 
 
 def _advice(key: object, where: str) -> str:

@@ -1,11 +1,14 @@
 """The unified view as SQL, in the first of three forms that fits BigQuery's limit on a view's text.
 
 1. spelled: every branch lists every column;
-2. compact: branches are united by name, and only what has to be converted is spelled out;
+2. compact: every branch lists the columns of its version, and the branches are united by name;
 3. two-level: leaf views over groups of versions, and the view over the leaves.
 
 Each value is converted from the type in which it landed to the view's type in one step, in the leaves too, so that the
 three forms give equal rows.
+
+Every form names each column of a table, and each field of a struct. So a view goes on reading, and gives the same columns
+and rows, when a table gains columns or fields in place, until the refresh that includes them.
 """
 
 from __future__ import annotations
@@ -19,12 +22,13 @@ from typing import Literal
 from onefold.conversions import convert, null
 from onefold.descriptions import describe
 from onefold.errors import LimitExceeded
-from onefold.names import TableId, fold_case, quote, quote_text, versioned_name
+from onefold.names import TableId, fold_case, quote, quote_text
 from onefold.rules import Rules
 from onefold.types import Array, Struct, Type
+from onefold.versioned_names import DEFAULT_NAMES, VersionedNames
 from onefold.versions import Cast, Column, Version, casts, fold
 
-RENDERER = 1
+RENDERER = 2
 """Rises with every change of the text that this module writes, so that views are written again."""
 
 # BigQuery, "Quotas and limits": 256K characters of a view's own text, taken in its narrower sense; 12 MB resolved;
@@ -59,6 +63,7 @@ class UnifiedView:
     form: Form
     query: str
     leaves: tuple[Leaf, ...] = ()
+    names: VersionedNames = DEFAULT_NAMES
 
     @property
     def tables(self) -> int:
@@ -88,7 +93,7 @@ def build_view(id_: TableId, base: TableId, versions: Sequence[Version], rules: 
     columns = fold(versions, rules)
     query, form, leaves = _fitting_form(id_, _Writer(base, columns, rules), versions)
     ids = tuple(version.id for version in versions)
-    return UnifiedView(id_, columns, ids, casts(versions, columns, rules), form, query, leaves)
+    return UnifiedView(id_, columns, ids, casts(versions, columns, rules), form, query, leaves, rules.names)
 
 
 def limit_faults(view: UnifiedView) -> list[str]:
@@ -114,10 +119,11 @@ def limit_warnings(view: UnifiedView) -> list[str]:
     return [f"{view.id}: {view.tables} of the {MAX_TABLES} tables that BigQuery allows in a query; consider `retire`"]
 
 
-def covered_versions(query: str, base: str) -> frozenset[str]:
-    """The versions that a view's text reads, itself or through its leaves."""
+def covered_versions(query: str, base: str, names: VersionedNames = DEFAULT_NAMES) -> frozenset[str]:
+    """Return the versions of `base` that a view's text reads, itself or through its leaves."""
     # After FROM only: a column, too, may be named like a table.
-    tables = re.findall(rf"\bFROM `(?:[^`]*\.)?{re.escape(base)}_v_([A-Za-z0-9]+)`", query)
+    read = re.findall(r"\bFROM `(?:[^`]*\.)?([^`.]+)`", query)
+    tables = [version for table in read if (version := names.version_of(base, table))]
     noted = [version for line in query.splitlines() if line.startswith(_COVERS) for version in line[len(_COVERS) :].split()]
     return frozenset([*tables, *noted])
 
@@ -239,19 +245,18 @@ class _Writer:
         known = self._items.get((column.name, column.type))
         if known is None:
             target = self._targets[fold_case(column.name)]
-            expression = convert(f"v.{quote(column.name)}", column.type, target.type, self._rules.time_zone)
+            expression = convert(f"v.{quote(column.name)}", column.type, target.type, self._rules.time_zone, pinned=True)
             plain = expression == f"v.{quote(column.name)}" and column.name == target.name
             known = expression if plain else f"{expression} AS {quote(target.name)}"
             self._items[column.name, column.type] = known
         return known
 
     def _compact_branch(self, version: Version) -> str:
-        replaced = [
-            self._item(column) for column in version.columns if column.type != self._targets[fold_case(column.name)].type
-        ]
-        replace = f" REPLACE ({', '.join(replaced)})" if replaced else ""
-        first = f"{self._version_item(version)}, " if self._rules.version_column else ""
-        return f"  SELECT {first}*{replace} FROM {self._table(version)}{' AS v' if replaced else ''}"
+        # The columns are named, and no `*` is used: a column that the table gains later would get into the union, where
+        # its type clashes with that of a column of the same name.
+        first = [self._version_item(version)] if self._rules.version_column else []
+        items = [*first, *(self._item(column) for column in version.columns)]
+        return f"  SELECT {', '.join(items)} FROM {self._table(version)} AS v"
 
     def _table(self, version: Version) -> str:
-        return self._base.sibling(versioned_name(self._base.table, version.id)).quoted
+        return self._base.sibling(self._rules.names.name(self._base.table, version.id)).quoted

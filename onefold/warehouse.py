@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from onefold.errors import ViewChanged
 from onefold.names import TableId
+from onefold.versioned_names import DEFAULT_NAMES, VersionedNames
 from onefold.versions import Column, Version
 
 
@@ -63,7 +64,7 @@ class Warehouse(Protocol):
 
     def get_view(self, id_: TableId) -> StoredView | None: ...
 
-    def read_versions(self, base: TableId) -> tuple[Version, ...]:
+    def read_versions(self, base: TableId, names: VersionedNames = DEFAULT_NAMES) -> tuple[Version, ...]:
         """All versioned tables of a base name, in no particular order. Raises NothingFound without the dataset."""
 
     def read_columns(self, id_: TableId) -> tuple[Column, ...] | None:
@@ -75,8 +76,11 @@ class Warehouse(Protocol):
     def table_created(self, id_: TableId) -> datetime | None:
         """When a table as of `has_table` was created; None without one."""
 
-    def list_bases(self, dataset: str) -> tuple[str, ...]:
+    def list_bases(self, dataset: str, names: VersionedNames = DEFAULT_NAMES) -> tuple[str, ...]:
         """The base names that have versioned tables; one call per page."""
+
+    def list_tables(self, dataset: str) -> tuple[str, ...]:
+        """All tables that are no views; one call per page."""
 
     def list_views(self, dataset: str) -> tuple[str, ...]:
         """One call per page."""

@@ -124,7 +124,7 @@ def _delivered(changes: list[tuple[str, Row]], options: Options) -> dict[str, li
 
 
 def _version(number: int) -> str:
-    return f"w{number:03}"
+    return f"a{number:03}"
 
 
 class _Source:

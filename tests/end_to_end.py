@@ -48,6 +48,7 @@ from onefold.reconcile import refresh_current
 from onefold.settings import Settings
 from onefold.sinking import Sink
 from onefold.values import text_of
+from onefold.versioned_names import DEFAULT_NAMES, VersionedNames
 from onefold.versions import Version
 
 SOURCE = "shop-db"
@@ -102,9 +103,9 @@ class LandedByThen(EmulatedWarehouse):
         super().__init__(warehouse.client)
         self._courier = courier
 
-    def read_versions(self, base: TableId) -> tuple[Version, ...]:
+    def read_versions(self, base: TableId, names: VersionedNames = DEFAULT_NAMES) -> tuple[Version, ...]:
         self._courier.deliver()
-        return super().read_versions(base)
+        return super().read_versions(base, names)
 
 
 @dataclass

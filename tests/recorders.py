@@ -10,10 +10,11 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from onefold.errors import NothingFound, ViewChanged
-from onefold.names import TableId, split_versioned_name
+from onefold.names import TableId
 from onefold.pubsub import Message
 from onefold.rules import Rules
 from onefold.types import parse_type
+from onefold.versioned_names import DEFAULT_NAMES, VersionedNames
 from onefold.versions import Column, Version, fold, in_order
 from onefold.warehouse import StoredView, ViewDraft
 
@@ -27,9 +28,10 @@ DEF = {"id": "STRING", "first_name": "STRING", "last_name": "STRING", "email": "
 class MemoryWarehouse:
     """`onefold.warehouse.Warehouse` in memory: etags are honoured, calls are counted, names that meet SQL are kept."""
 
-    def __init__(self, project: str = PROJECT) -> None:
+    def __init__(self, project: str = PROJECT, names: VersionedNames = DEFAULT_NAMES) -> None:
         self.project = project
         self.calls = 0
+        self.names = names
         self.tables: dict[TableId, Version] = {}
         self.unseen: set[TableId] = set()
         self.views: dict[TableId, StoredView] = {}
@@ -39,7 +41,7 @@ class MemoryWarehouse:
 
     def land(self, dataset: str, name: str, columns: Mapping[str, str]) -> None:
         """A new table; one whose name is not a versioned one may land as well."""
-        split = split_versioned_name(name)
+        split = self.names.split(name)
         created = FIRST_DAY + timedelta(days=len(self.tables))
         fields = tuple(Column(column, parse_type(type_)) for column, type_ in columns.items())
         self.tables[TableId(self.project, dataset, name)] = Version(split[1] if split else "", fields, created)
@@ -50,14 +52,14 @@ class MemoryWarehouse:
             return StoredView(id_, is_view=False)
         return self.views.get(id_)
 
-    def read_versions(self, base: TableId) -> tuple[Version, ...]:
+    def read_versions(self, base: TableId, names: VersionedNames = DEFAULT_NAMES) -> tuple[Version, ...]:
         self._call()
         self.queried.append(base)
         self._check_dataset(base.dataset)
         return tuple(
             version
             for id_, version in self.tables.items()
-            if id_.dataset == base.dataset and id_ not in self.unseen and _base_of(id_.table) == base.table
+            if id_.dataset == base.dataset and id_ not in self.unseen and names.version_of(base.table, id_.table) is not None
         )
 
     def read_columns(self, id_: TableId) -> tuple[Column, ...] | None:
@@ -74,11 +76,14 @@ class MemoryWarehouse:
         version = self.tables.get(id_)
         return version.created if version else None
 
-    def list_bases(self, dataset: str) -> tuple[str, ...]:
+    def list_bases(self, dataset: str, names: VersionedNames = DEFAULT_NAMES) -> tuple[str, ...]:
+        found = (names.split(table) for table in self.list_tables(dataset))
+        return tuple(dict.fromkeys(split[0] for split in found if split))
+
+    def list_tables(self, dataset: str) -> tuple[str, ...]:
         self._call()
         self._check_dataset(dataset)
-        bases = (_base_of(id_.table) for id_ in self.tables if id_.dataset == dataset)
-        return tuple(dict.fromkeys(base for base in bases if base))
+        return tuple(id_.table for id_ in self.tables if id_.dataset == dataset)
 
     def list_views(self, dataset: str) -> tuple[str, ...]:
         self._call()
@@ -120,11 +125,6 @@ class MemoryWarehouse:
     def _check_dataset(self, dataset: str | None) -> None:
         if all(id_.dataset != dataset for id_ in self.tables):
             raise NothingFound(f"dataset {dataset}: not found")
-
-
-def _base_of(table: str) -> str | None:
-    split = split_versioned_name(table)
-    return split[0] if split else None
 
 
 class MemoryPublisher:

@@ -153,7 +153,7 @@ def is_annotated(cloud: FakeBigQuery) -> bool:
     return wanted == view
 
 
-LEAF_SIZE = 7
+LEAF_SIZE = 6
 """How many of these versions fit a leaf of `small_texts`."""
 
 

@@ -95,7 +95,7 @@ def test_the_analyzer_accepts_every_statement(judge: Judge, statement: str) -> N
 
 
 def test_a_column_may_be_named_as_the_rows_are_here(judge: Judge) -> None:
-    landed = version("ghi", **dict.fromkeys(["id", "b", "c", "r", "v", "w"], "INT64"))
+    landed = version("fed", **dict.fromkeys(["id", "b", "c", "r", "v", "w"], "INT64"))
     base, changes = base_of(TABLE, landed.columns, ["id", "w"]), [Changes(TABLE, landed)]
     schemas = {base.id: (*base.stored, Column("b_", Scalar("STRING"))), base.log: LOG_COLUMNS, TABLE: landed.columns}
     spelled = {str(id_): [(column.name, str(column.type)) for column in columns] for id_, columns in schemas.items()}

@@ -22,6 +22,7 @@ from onefold.bigquery import BigQueryWarehouse, _columns_query, columns_text, co
 from onefold.errors import InvalidColumns, LimitExceeded, NothingFound, OnefoldError, Rejected, TryAgain, ViewChanged
 from onefold.names import TableId
 from onefold.types import parse_type
+from onefold.versioned_names import DEFAULT_NAMES
 from onefold.versions import Column
 from onefold.warehouse import StoredView, ViewDraft, ViewExists, Warehouse
 from onefold.workload_values import TYPES
@@ -149,7 +150,7 @@ def test_columns_of_unknown_types_are_all_named() -> None:
     columns = columns_text([("id", "INT64"), ("c", "TENSOR<"), ("d", "VECTOR")])
     rows = [{"table_name": f"t_v_{n}", "columns": columns, "creation_time": None} for n in "ab"]
     with pytest.raises(InvalidColumns) as caught:
-        versions_from_rows(rows)
+        versions_from_rows(rows, BASE.sibling("t"))
     named = [f"table t_v_{n}, column {column}" for n in "ab" for column in "cd"]
     assert [fault.split(":")[0] for fault in caught.value.faults] == named
 
@@ -157,8 +158,11 @@ def test_columns_of_unknown_types_are_all_named() -> None:
 def test_columns_of_one_name_and_type_are_one_object() -> None:
     texts = ([("id", "INT64"), ("a", "STRING")], [("a", "STRING"), ("id", "STRING")])
     first, second = versions_from_rows(
-        {"table_name": f"t_v_{n}", "columns": columns_text(columns), "creation_time": None}
-        for n, columns in enumerate(texts)
+        (
+            {"table_name": f"t_v_{n}", "columns": columns_text(columns), "creation_time": None}
+            for n, columns in enumerate(texts)
+        ),
+        BASE.sibling("t"),
     )
     assert first.columns[1] is second.columns[0]
     assert first.columns[0] != second.columns[1]
@@ -176,9 +180,9 @@ def test_columns_of_any_name_are_read(cloud: FakeBigQuery, warehouse: Warehouse,
 def test_the_query_of_the_versions_gives_one_row_each_with_its_columns_in_order(judge: Judge) -> None:
     """What the fake answers in its place is what GoogleSQL would."""
     schema = f"`{PROJECT}.shop`.INFORMATION_SCHEMA"
-    query = _columns_query(BASE).replace(f"{schema}.TABLES", "tables").replace(f"{schema}.COLUMNS", "columns")
+    query = _columns_query(BASE, DEFAULT_NAMES).replace(f"{schema}.TABLES", "tables").replace(f"{schema}.COLUMNS", "columns")
     ((name, _, columns),) = judge.rows(query, METADATA, METADATA_ROWS)
-    (version,) = versions_from_rows([{"table_name": name, "creation_time": None, "columns": columns}])
+    (version,) = versions_from_rows([{"table_name": name, "creation_time": None, "columns": columns}], BASE)
     assert name == "customer_v_abc"
     found = [(column.name, str(column.type)) for column in version.columns]
     assert found == [("id", "INT64"), ('größe "cm"', "STRUCT<a INT64>")]

@@ -15,8 +15,10 @@ from test_docs import ROOT, events
 from onefold.capture.checkpoint import Reached
 from onefold.capture.gtids import read_executed
 from onefold.capture.log_events import Place
-from onefold.cli.capturing import address_of, capture, options_from, server_id
-from onefold.errors import InvalidInput
+from onefold.cli.capturing import address_of, capture, check_names_of_capture, options_from, server_id
+from onefold.errors import InvalidInput, InvalidSettings
+from onefold.settings import Settings
+from onefold.versioned_names import VersionedNames
 
 PLACES = ("--source", "shop-db", "--dataset", "shop", "--checkpoint", "state")
 
@@ -141,3 +143,12 @@ def test_every_event_of_its_log_is_described() -> None:
     assert len(found) >= 14
     for event in found:
         assert f"`{event}`" in page, f"describe the event {event} in docs/capture-run.md"
+
+
+def test_capture_refuses_a_dataset_whose_pattern_does_not_match_its_tables() -> None:
+    registry = VersionedNames("(?P<base>.+)_(?P<version>[0-9]+)")
+    settings = Settings(dataset_names={"events": registry, "crm": VersionedNames(exclude=(".*",))})
+    with pytest.raises(InvalidSettings, match=r"customer_v_123abcdef, which version_pattern .* of dataset events"):
+        check_names_of_capture(settings, "events")
+    check_names_of_capture(settings, "shop")
+    check_names_of_capture(settings, "crm")

@@ -73,10 +73,10 @@ def test_workload_writes_the_changes_the_base_and_the_truth(run: Run, tmp_path: 
     )
     assert outcome.code == 0
     lines = {path.relative_to(out).as_posix(): path.read_text().splitlines() for path in out.rglob("*.jsonl")}
-    assert sorted(lines) == ["base.jsonl", "changes/w000.jsonl", "changes/w001.jsonl", "truth.jsonl"]
+    assert sorted(lines) == ["base.jsonl", "changes/a000.jsonl", "changes/a001.jsonl", "truth.jsonl"]
     assert outcome.json["truth"] == len(lines["truth.jsonl"])
     assert sum(outcome.json["changes"].values()) == 50
-    assert set(json.loads(lines["changes/w001.jsonl"][0])) == {"id", "name", "amount", "added_1", "datastream_metadata"}
+    assert set(json.loads(lines["changes/a001.jsonl"][0])) == {"id", "name", "amount", "added_1", "datastream_metadata"}
 
 
 @pytest.mark.parametrize("form", ["jsonl", "parquet"])

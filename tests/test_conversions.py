@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -371,3 +372,31 @@ def test_structs_of_other_spelling_are_converted_by_name(judge: Judge) -> None:
     source, target = parse_type("STRUCT<a INT64, b INT64>"), parse_type("STRUCT<B INT64, A INT64>")
     assert isinstance(source, Struct)
     assert converted(judge, str(source), str(target), ["STRUCT(1 AS a, 2 AS b)"]) == [(2, 1)]
+
+
+ARRAYS = [
+    ("ARRAY<INT64>", "ARRAY<STRING>"),
+    ("ARRAY<STRUCT<a ARRAY<DATE>>>", "ARRAY<STRUCT<a ARRAY<TIMESTAMP>>>"),
+    ("STRUCT<l ARRAY<STRUCT<a INT64>>>", "STRUCT<l ARRAY<STRUCT<a STRING>>>"),
+    ("ARRAY<STRING>", "ARRAY<INT64>"),
+    ("ARRAY<STRUCT<a INT64, l ARRAY<STRUCT<b DATE>>>>", "ARRAY<STRUCT<a INT64, l ARRAY<STRUCT<b DATE>>>>"),
+    ("ARRAY<STRUCT<a INT64>>", "STRING"),
+]
+
+
+@pytest.mark.parametrize(("source", "target"), ARRAYS)
+def test_every_array_that_is_put_together_is_ordered(source: str, target: str) -> None:
+    """The evaluator reads an array in its order anyway: that a text asks for the order, only the text shows."""
+    text = convert("v.x", parse_type(source), parse_type(target), pinned=True)
+    offsets = re.findall(r"WITH OFFSET AS (\w+)", text)
+    assert offsets
+    assert re.findall(r"ORDER BY (\w+)\)", text) == offsets
+    assert text.count("UNNEST(") == len(offsets)
+
+
+@pytest.mark.parametrize("kind", ["INT64", "STRUCT<a INT64, b STRUCT<c DATE>>", "ARRAY<STRUCT<a JSON>>", "ARRAY<DATE>"])
+def test_a_pinned_expression_is_the_same_value(judge: Judge, kind: str) -> None:
+    type_ = parse_type(kind)
+    text = convert("v.x", type_, type_, pinned=True)
+    assert (text == "v.x") == ("STRUCT" not in kind)
+    assert judge.columns(f"SELECT {text} AS x FROM (SELECT CAST(NULL AS {kind}) AS x) AS v") == [("x", kind)]

@@ -21,11 +21,12 @@ from onefold.batch_settings import DEFAULT_CONFIG, PASSED_ON, BatchSettings
 from onefold.batches import ARCHIVE, plan_batch
 from onefold.changes import Severity
 from onefold.events import DatasetHint, TableHint, parse_batch_request, parse_event
-from onefold.names import TableId, split_versioned_name
+from onefold.names import TableId
 from onefold.places import AllowedPlaces
 from onefold.settings import VARIABLES, Settings, load_settings
 from onefold.sinking import check_sink_settings
 from onefold.types import parse_type
+from onefold.versioned_names import DEFAULT_NAMES, VersionedNames
 from onefold.versions import Column, Version
 from onefold.view import build_view, leaf_pattern
 
@@ -221,7 +222,7 @@ def test_without_options_a_job_is_told_what_the_functions_are_told(plain_plan: P
 
 def sink_pattern(plan: Plan) -> re.Pattern[str]:
     (sink,) = plan.of("google_logging_project_sink").values()
-    return re.compile(re.findall(r'protoPayload\.resourceName=~"([^"]+)"', sink["filter"])[0])
+    return re.compile(re.findall(r'protoPayload\.resourceName=~"([^"]+)"', sink["filter"])[0].replace("\\\\", "\\"))
 
 
 TABLES = (
@@ -234,7 +235,16 @@ TABLES = (
 @pytest.mark.parametrize("table", TABLES)
 def test_the_sink_tells_of_versioned_tables_and_of_no_others(plan: Plan, table: str) -> None:
     told = sink_pattern(plan).search(f"projects/my-project/datasets/shop/tables/{table}")
-    assert bool(told) == bool(split_versioned_name(table))
+    assert bool(told) == bool(DEFAULT_NAMES.split(table))
+
+
+@pytest.mark.parametrize(
+    "table", ["ad_click_1", "ad_click_1r0f", "customer_v_abc", "ad_click_copy", "ad_click_unified", "1"]
+)
+def test_the_sink_knows_the_naming_of_each_dataset(plan: Plan, table: str) -> None:
+    names = VersionedNames(r"(?P<base>[a-z\d_]+)_(?P<version>[0-9]+|1r[0-9a-f]+)")
+    told = sink_pattern(plan).search(f"projects/my-project/datasets/crm/tables/{table}")
+    assert bool(told) == bool(names.split(table))
 
 
 def test_the_sink_sends_what_the_function_understands_and_no_writes_of_rows(plan: Plan) -> None:

@@ -13,8 +13,9 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 CORE = (
-    "errors", "names", "types", "joins", "conversions", "rules", "versions", "view", "changes", "descriptions", "events",
-    "columns_file", "position", "digest", "changelog", "current", "workload", "workload_values", "jobs",
+    "errors", "names", "versioned_names", "types", "joins", "conversions", "rules", "versions", "view", "changes",
+    "descriptions", "events", "columns_file", "position", "digest", "changelog", "current", "workload", "workload_values",
+    "jobs",
     "change_messages", "row_values", "landed_rows", "batch_settings", "places", "batches", "base", "merges", "pending",
     "retyping",
 )  # fmt: skip

@@ -21,8 +21,8 @@ CHANGES = [
 
 def test_two_merges_at_once_end_as_one(dataset: EmulatedDataset) -> None:
     shop = another_shop(dataset)
-    shop.create("one", CUSTOMER)
-    shop.land("one", *CHANGES)
+    shop.create("1a", CUSTOMER)
+    shop.land("1a", *CHANGES)
 
     def merge_until_done(_: int) -> int:
         """As a message that is delivered again where it met another one."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -17,61 +15,11 @@ from onefold.names import (
     fold_case,
     quote,
     quote_text,
-    split_versioned_name,
-    versioned_name,
-    versions_pattern,
 )
 
 HOSTILE = (
     "", "'", '"', "`", ".", "/", "..", "\\", ";", "\n", "a\n", "\na", "a b", "a`b", "a'b", "a.b", "../a", "a\x00", "a\u2028",
 )  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("table", "parts"),
-    [
-        ("customer_v_5b6ffe5fb", ("customer", "5b6ffe5fb")),
-        ("customer_v_abc", ("customer", "abc")),
-        ("customer_v_1", ("customer", "1")),
-        ("customer_vip_v_1a2b", ("customer_vip", "1a2b")),
-        ("customer_v_v_1a2b", ("customer_v", "1a2b")),
-        ("a_v_b_v_c", ("a_v_b", "c")),
-        ("żółw_v_1", ("żółw", "1")),
-        ("a-b_v_1", ("a-b", "1")),
-        ("customer_v_backup_old", None),
-        ("customer_v_", None),
-        ("customer_v", None),
-        ("_v_abc", None),
-        ("customer", None),
-        ("customer_unified", None),
-        ("customer_unified_leaf_0123456789ab", None),
-        ("customer_V_abc", None),
-        ("customer_v_abc\n", None),
-        ("customer_v_żółw", None),
-        ("customer_v_abc-old", None),
-        ("customer_v_abc$20200101", None),
-        ("shop.customer_v_abc", None),
-        ("", None),
-    ],
-)
-def test_a_versioned_name_is_told_apart(table: str, parts: tuple[str, str] | None) -> None:
-    assert split_versioned_name(table) == parts
-    if parts:
-        assert versioned_name(*parts) == table
-
-
-@pytest.mark.parametrize(
-    "table", ["customer_vip_v_1a2b", "customer_v_backup_old", "xcustomer_v_abc", "customerXv_abc", "customer"]
-)
-def test_the_pattern_of_customer_catches_no_other(table: str) -> None:
-    assert not re.fullmatch(versions_pattern("customer"), table)
-
-
-@pytest.mark.parametrize("base", ["customer", "a-b", "żółw", "customer_v", "x_v_y"])
-def test_the_pattern_catches_the_versions_of_its_table(base: str) -> None:
-    assert re.fullmatch(versions_pattern(base), versioned_name(base, "1a2B"))
-    assert not re.fullmatch(versions_pattern(base), f"{base}_v_1a2B\n")
-    assert not re.fullmatch(versions_pattern(base), f"{base}_v_")
 
 
 @pytest.mark.parametrize("kind", ["project", "dataset", "table", "version"])

@@ -14,6 +14,6 @@ from refreshing import (
 @pytest.mark.usefixtures("eager_threads")
 def test_50_concurrent_refreshes_while_20_versions_appear_end_with_the_view_of_all_20() -> None:
     cloud = FakeBigQuery()
-    cloud.create_table("customer_v_first", "id INT64")
+    cloud.create_table("customer_v_f1", "id INT64")
     run_threads(fifty_messages(cloud))
-    assert covered(cloud) == {"first", *(f"{number:03}" for number in range(20))}
+    assert covered(cloud) == {"f1", *(f"{number:03}" for number in range(20))}

@@ -8,12 +8,15 @@ from textwrap import dedent
 
 import pytest
 
+import onefold.settings
 from onefold.batch_settings import BatchSettings
 from onefold.errors import InvalidSettings
 from onefold.names import TableId
 from onefold.rules import Rules
 from onefold.settings import VARIABLES, Settings, load_settings
 from onefold.types import parse_type
+from onefold.versioned_names import VersionedNames
+from onefold.view import RENDERER
 
 CUSTOMER = TableId("my-project", "shop", "customer")
 
@@ -118,8 +121,8 @@ TEMPLATE = "a template may hold {dataset} and {table} and nothing else in braces
         ),
         (
             "ONEFOLD_VIEW_NAME",
-            "{table}_v_all",
-            "ONEFOLD_VIEW_NAME '{table}_v_all': a view must not be named like a versioned table",
+            "{table}_v_a11",
+            "ONEFOLD_VIEW_NAME '{table}_v_a11': a view must not be named like a versioned table",
         ),
         (
             "ONEFOLD_VIEW_NAME",
@@ -198,7 +201,7 @@ def test_the_file_is_found_by_its_name_by_the_variable_or_by_the_caller() -> Non
     assert load_settings({"ONEFOLD_CONFIG": "named.yaml"}, Path("given.yaml")).rules.version_column == "c"
 
 
-TOP = "conversions, overlap_minutes, tables, time_zone, version_column"
+TOP = "conversions, datasets, exclude, include, overlap_minutes, tables, time_zone, version_column, version_pattern"
 BELOW = "conversions, keys, overlap_minutes, retire, time_zone, types, version_column"
 ZONE = "is unknown; write a tz database name, as Europe/Berlin, or '+01:00' in quotes"
 QUOTES = "is not a text; put it in quotes"
@@ -341,6 +344,9 @@ def test_all_faults_are_told_at_once_and_each_once() -> None:
         "version_column: v",
         "tables: {customer: {types: {id: STRING}}}",
         "tables: {shop.customer: {retire: [abc]}}",
+        "version_pattern: (?P<base>.+)_(?P<version>[0-9]+)",
+        "datasets: {shop: {exclude: [tmp]}}",
+        "datasets: {shop: {include: [customer]}}",
     ],
 )
 def test_every_rule_of_a_table_changes_its_fingerprint(text: str) -> None:
@@ -348,8 +354,19 @@ def test_every_rule_of_a_table_changes_its_fingerprint(text: str) -> None:
 
 
 def test_the_rules_of_another_table_do_not_change_it() -> None:
-    other = from_yaml("tables: {order: {retire: [abc]}, crm.customer: {conversions: classic}}")
+    text = "tables: {order: {retire: [abc]}, crm.customer: {conversions: classic}}\ndatasets: {crm: {exclude: [tmp]}}"
+    other = from_yaml(text)
     assert other.fingerprint(CUSTOMER) == Settings().fingerprint(CUSTOMER)
+
+
+def test_the_fingerprint_is_of_one_table_and_of_what_writes_the_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two tables with equal settings have views of their own; and another renderer writes every view again."""
+    before = Settings().fingerprint(CUSTOMER)
+    others = [replace(CUSTOMER, table="order"), replace(CUSTOMER, dataset="crm"), replace(CUSTOMER, project="other")]
+    assert len({before, *map(Settings().fingerprint, others)}) == 4
+    assert Settings().fingerprint(replace(CUSTOMER)) == before
+    monkeypatch.setattr(onefold.settings, "RENDERER", RENDERER + 1)
+    assert Settings().fingerprint(CUSTOMER) != before
 
 
 def test_what_a_merge_needs_stands_under_the_table_and_changes_no_view() -> None:
@@ -376,3 +393,64 @@ def test_faults_of_what_a_merge_needs_are_told_at_once() -> None:
             "tables.order.keys must be a list",
         )
     )
+
+
+# How versioned tables are named.
+
+REGISTRY = "(?P<base>.+)_(?P<version>[0-9]+|1r[0-9a-f]+)"
+
+
+def test_versioned_tables_are_named_by_dataset() -> None:
+    settings = from_yaml(
+        f"""
+        exclude: [tmp_.*]
+        datasets:
+          events:
+            version_pattern: '^{REGISTRY}$'
+            include: [com_.*, org_.*]
+          crm:
+            exclude: []
+        """
+    )
+    assert settings.names_in("shop") == VersionedNames(exclude=("tmp_.*",))
+    assert settings.names_in("crm") == VersionedNames()
+    assert settings.names_in("events") == VersionedNames(REGISTRY, ("com_.*", "org_.*"), ("tmp_.*",))
+    assert settings.names_in(None) == settings.names
+    assert settings.rules_for(TableId("p", "events", "com_acme")).names == settings.names_in("events")
+    assert settings.rules_for(CUSTOMER).names == settings.names_in("shop")
+
+
+def test_all_faults_of_names_are_told_at_once() -> None:
+    text = """
+        version_pattern: customer_v_(?P<version>[0-9]+)
+        include: customer
+        exclude: [7, 'a(', '(?=a)']
+        datasets:
+          a-b: {}
+          crm: []
+          shop: {version_pattern: '(?P<base>.+)_(?P<version>(?!a).+)', keys: [id]}
+          events: {version_pattern: '(?P<base>.+)_(?P<version>[a-z]+)'}
+          logs: {version_pattern: 7}
+        """
+    told = faults_of(text)
+    for place, words in (
+        ("version_pattern 'customer_v_", "the group (?P<base>...) is missing"),
+        ("include must be a list of regular expressions", ""),
+        ("exclude: the pattern 7 is not a text", ""),
+        ("exclude 'a('", "it is no regular expression"),
+        ("exclude '(?=a)'", "no look-around"),
+        ("datasets: dataset 'a-b'", "is not a valid name"),
+        ("datasets.crm must be a mapping", ""),
+        ("datasets.shop.keys is not a setting", "known are exclude, include, version_pattern"),
+        ("datasets.shop.version_pattern", "no look-around"),
+        ("datasets.events.version_pattern", "also matches customer_base and customer_merges and customer_current and cust"),
+        ("datasets.logs.version_pattern: 7 is not a text", ""),
+    ):
+        assert [fault for fault in told if fault.startswith(place) and words in fault], (place, told)
+    assert len(told) == 11
+
+
+def test_a_view_is_not_named_like_a_version_of_any_dataset() -> None:
+    text = "datasets: {events: {version_pattern: '(?P<base>.+)_(?P<version>all)'}}"
+    [fault] = faults_of(text, ONEFOLD_VIEW_NAME="{table}_all")
+    assert "a view must not be named like a versioned table" in fault

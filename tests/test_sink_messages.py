@@ -96,12 +96,12 @@ def test_rows_wait_for_a_table_that_is_not_there_yet(
     shop: Shop,  # noqa: F811
     lines: Callable[[], list[dict[str, Any]]],  # noqa: F811
 ) -> None:
-    data = message(record({"id": 1}, table_version="new"), version="new")
+    data = message(record({"id": 1}, table_version="ea1"), version="ea1")
     assert post(client, data) == 500
     assert (lines()[0]["event"], lines()) == ("try_again", [])
-    shop.create("customer_v_new", COLUMNS)
+    shop.create("customer_v_ea1", COLUMNS)
     assert post(client, data) == 204
-    assert [row["id"] for row in shop.api.rows["shop.customer_v_new"]] == [1]
+    assert [row["id"] for row in shop.api.rows["shop.customer_v_ea1"]] == [1]
     assert shop.letters == []
 
 

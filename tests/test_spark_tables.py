@@ -14,8 +14,9 @@ from judge import Judge
 
 from onefold.errors import NothingFound, TryAgain
 from onefold.local.emulator import DEFAULT_PROJECT
-from onefold.names import TableId, split_versioned_name
+from onefold.names import TableId
 from onefold.types import parse_type
+from onefold.versioned_names import DEFAULT_NAMES
 from onefold.versions import Column
 
 pytest.importorskip("pyspark", reason="Spark is not installed: pip install 'onefold[spark]'")
@@ -226,7 +227,7 @@ def test_an_attempt_that_is_made_twice_writes_nothing_over(spark: SparkSession, 
 def test_a_staging_table_is_no_version_of_its_table(tables: Tables, dataset: EmulatedDataset) -> None:
     dataset.land("customer", {"id": "INT64"})
     rows = tables.read(table_of(dataset), columns(id="INT64"))
-    assert split_versioned_name(tables.stage(rows.frame, table_of(dataset), rows.columns).id.table) is None
+    assert DEFAULT_NAMES.split(tables.stage(rows.frame, table_of(dataset), rows.columns).id.table) is None
 
 
 def test_a_table_that_is_not_there(tables: Tables, dataset: EmulatedDataset) -> None:

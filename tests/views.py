@@ -36,15 +36,15 @@ def version(id_: str, *columns: str) -> Version:
 
 
 @contextmanager
-def forced(form: Form) -> Iterator[None]:
-    """Build views in one form, however small they are; in two levels, with two versions to a leaf."""
+def forced(form: Form, per_leaf: int = 2) -> Iterator[None]:
+    """Build views in one form, however small they are; in two levels, with so many versions to a leaf."""
 
     def fitting(id_: TableId, writer: Any, versions: Sequence[Version]) -> tuple[str, Form, tuple[onefold.view.Leaf, ...]]:
         if form == "spelled":
             return writer.spelled(versions), form, ()
         if form == "compact":
             return writer.compact(versions), form, ()
-        groups = [versions[at : at + 2] for at in range(0, len(versions), 2)]
+        groups = [versions[at : at + per_leaf] for at in range(0, len(versions), per_leaf)]
         leaves = tuple(onefold.view._leaf(id_, writer.compact(group)) for group in groups)
         return writer.top(leaves, versions), form, leaves
 

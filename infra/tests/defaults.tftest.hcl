@@ -48,7 +48,7 @@ run "no_optional_input_is_needed" {
     error_message = "What others may use by then is not disabled."
   }
   assert {
-    condition     = strcontains(google_logging_project_sink.tables.filter, "/datasets/()/")
+    condition     = strcontains(google_logging_project_sink.tables.filter, "/datasets/()$")
     error_message = "Without datasets the sink tells of no table."
   }
 }

@@ -9,6 +9,7 @@ variables {
   project             = "my-project"
   region              = "europe-west1"
   datasets            = ["shop", "crm"]
+  version_patterns    = { crm = "^(?P<base>[a-z\\d_]+)_(?P<version>[0-9]+|1r[0-9a-f]+)$" }
   view_dataset        = "{dataset}_unified"
   view_name           = "{table}_all"
   restore_policy_tags = true

@@ -53,6 +53,24 @@ run "where_everything_is_again" {
   ]
 }
 
+run "names_of_versions_that_are_no_expression" {
+  command = plan
+  variables { version_patterns = { shop = "(?P<base>.+)_(?P<version>[0-9]+" } }
+  expect_failures = [var.version_patterns]
+}
+
+run "names_of_versions_without_a_version" {
+  command = plan
+  variables { version_patterns = { shop = "(?P<base>.+)_[0-9]+" } }
+  expect_failures = [var.version_patterns]
+}
+
+run "names_of_versions_in_another_dataset" {
+  command = plan
+  variables { version_patterns = { crm = "(?P<base>.+)_(?P<version>[0-9]+)" } }
+  expect_failures = [var.version_patterns]
+}
+
 run "the_first_of_each" {
   command = plan
   variables {

@@ -14,10 +14,12 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
+from onefold.capture.version import LENGTH
 from onefold.cli.common import OK, given, project, read_settings
-from onefold.errors import InvalidInput
-from onefold.names import check_names
+from onefold.errors import InvalidInput, InvalidSettings
+from onefold.names import check_names, versioned_name
 from onefold.settings import Settings
+from onefold.versioned_names import VersionedNames
 
 if TYPE_CHECKING:
     from onefold.capture.running import Capture, Options
@@ -178,6 +180,7 @@ def _process(
     from onefold.capture.streaming import Way
     from onefold.pubsub import PubSub
 
+    check_names_of_capture(settings, wanted.dataset)
     warehouse = connect(options["project"] or settings.project)
     publisher, stop = PubSub(warehouse.project), Stop()
     target = Target(warehouse, publisher, wanted.dataset, settings.topic_table_created or TABLE_CREATED)
@@ -194,6 +197,17 @@ def _process(
         wanted,
         watch,
     )
+
+
+def check_names_of_capture(settings: Settings, dataset: str) -> None:
+    """Raise InvalidSettings where the tables that capture creates would be no versions in their dataset."""
+    pattern, version = settings.names_in(dataset).pattern, "0123abcdef"[-LENGTH:]
+    table = versioned_name("customer", version)
+    if VersionedNames(pattern).split(table) != ("customer", version):
+        raise InvalidSettings(
+            f"capture names tables as {table}, which version_pattern {pattern} of dataset {dataset} does not match: "
+            "set another version_pattern for the dataset in onefold.yaml, or capture into another dataset"
+        )
 
 
 def server_id(source: str) -> int:

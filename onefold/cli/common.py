@@ -15,6 +15,7 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from onefold.errors import NothingFound, OnefoldError
 from onefold.names import TableId, check_names
 from onefold.settings import Settings, load_settings
+from onefold.versioned_names import VersionedNames
 
 OK, ERROR, CHANGES = 0, 1, 2
 
@@ -51,14 +52,21 @@ def given(*named: tuple[str, str | None]) -> list[tuple[str, str]]:
     return [(kind, name) for kind, name in named if name is not None]
 
 
-def each(warehouse: Any, dataset: str, table: str | None, work: Callable[[TableId], Any], progress: bool) -> list[Any]:
+def each(
+    warehouse: Any,
+    dataset: str,
+    table: str | None,
+    names: VersionedNames,
+    work: Callable[[TableId], Any],
+    progress: bool,
+) -> list[Any]:
     """Work on one table, or on all; each failure is told, is a result too, and keeps no other from being done."""
-    tables = [table] if table else list(warehouse.list_bases(dataset))
+    tables = [table] if table else list(warehouse.list_bases(dataset, names))
     if not tables:
-        raise NothingFound(f"dataset {warehouse.project}.{dataset} has no versioned tables (NAME_v_<letters and digits>)")
+        raise NothingFound(f"dataset {warehouse.project}.{dataset} has no versioned tables, named as {names.pattern}")
     with Progress(console=_stderr, disable=not progress) as bar:
-        names = bar.track(tables, description=f"refreshing {dataset}")
-        return [_done(TableId(warehouse.project, dataset, name), work) for name in names]
+        tracked = bar.track(tables, description=f"refreshing {dataset}")
+        return [_done(TableId(warehouse.project, dataset, name), work) for name in tracked]
 
 
 def _done(base: TableId, work: Callable[[TableId], Any]) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import click
@@ -14,6 +14,7 @@ from onefold.columns_file import read_columns
 from onefold.errors import NothingFound, OnefoldError
 from onefold.names import TableId, check_names
 from onefold.settings import Settings
+from onefold.versioned_names import LeftOut, VersionedNames
 from onefold.versions import in_order
 from onefold.view import UnifiedView, build_view, limit_faults
 from onefold.wording import counted
@@ -65,16 +66,20 @@ def render(
 @as_json
 @click.pass_context
 def plan(context: click.Context, dataset: str, table: str | None, prune: bool, project: str | None, as_json: bool) -> int:
-    """Show what a refresh of TABLE, or of all tables of DATASET, would change, and why.
+    """Show what a refresh of TABLE, or of all tables of DATASET, would change, and why, and which tables are left out.
 
     Writes nothing. Exits with 2 where there are changes to make.
     """
     from onefold.refresh import plan_refresh
-    from onefold.show import show_plan
+    from onefold.show import show_left_out, show_plan
 
     if prune and not table:
         raise click.UsageError("--prune removes the view of one TABLE; name it.")
     settings, warehouse = open_warehouse(context, project, dataset, table)
+    names = settings.names_in(dataset)
+    left_out = [left for left in _left_out(warehouse, dataset, names) if table in (None, left.base)]
+    if not as_json:
+        show_left_out(Console(), dataset, left_out)
 
     def work(base: TableId) -> Any:
         made = plan_refresh(warehouse, base, settings, prune=prune)
@@ -84,9 +89,9 @@ def plan(context: click.Context, dataset: str, table: str | None, prune: bool, p
                 click.echo()
         return made
 
-    results = each(warehouse, dataset, table, work, progress=False)
+    results = each(warehouse, dataset, table, names, work, progress=False)
     if as_json:
-        _echo_json(results)
+        click.echo(json.dumps(_plans_as_dicts(warehouse.project, dataset, results, left_out)))
     changed = any(not isinstance(one, Failure) and one.action != "none" for one in results)
     return ERROR if _failed(results) else CHANGES if changed else OK
 
@@ -123,7 +128,7 @@ def refresh(
 
         return refresh_view(warehouse, base, settings, prune=prune, announce=announce)
 
-    results = each(warehouse, dataset, table, work, progress=all_ and not as_json)
+    results = each(warehouse, dataset, table, settings.names_in(dataset), work, progress=all_ and not as_json)
     if as_json:
         _echo_json(results)
     else:
@@ -177,9 +182,9 @@ def publish(
 
 def _built(columns: Any, base: TableId, settings: Settings) -> UnifiedView:
     rules = settings.rules_for(base)
-    found = read_columns(_text(columns), base.table)
+    found = read_columns(_text(columns), base.table, rules.names)
     if not found:
-        raise NothingFound(f"{_name(columns)}: no rows of a table named {base.table}_v_<letters and digits>")
+        raise NothingFound(f"{_name(columns)}: no rows of a table named {rules.names.versions_pattern(base.table)}")
     versions = in_order(found, rules)
     if not versions:
         raise NothingFound(f"{_name(columns)}: no version of {base.table} to unify: all {len(found)} of them are retired")
@@ -193,6 +198,33 @@ def _warn(view: UnifiedView, leaves: bool) -> None:
         say("yellow", f"Warning: {warning}")
     if view.leaves and leaves:
         say("yellow", f"This view reads {counted(len(view.leaves), 'leaf view')}; print them with --ddl or --json.")
+
+
+def _left_out(warehouse: Any, dataset: str, names: VersionedNames) -> tuple[LeftOut, ...]:
+    try:
+        return names.left_out(warehouse.list_tables(dataset))
+    except NothingFound:  # the plan itself says that there is no such dataset
+        return ()
+
+
+def _plans_as_dicts(project: str, dataset: str, results: list[Any], left_out: Sequence[LeftOut]) -> list[dict[str, Any]]:
+    """Return plans and failures for programs, each with the tables of its base name that were left out.
+
+    A base name of which nothing is used has an entry of its own, with the action `none`.
+    """
+    from onefold.show import plan_as_dict
+
+    by_base: dict[str, list[dict[str, str]]] = {}
+    for left in left_out:
+        by_base.setdefault(left.base, []).append(left.as_dict())
+    entries = []
+    for one in results:
+        base, entry = (one.table, one.as_dict()) if isinstance(one, Failure) else (one.base, plan_as_dict(one))
+        entries.append({**entry, "left_out": by_base.pop(base.table, [])})
+    for base_name, tables in by_base.items():
+        unused = {"table": str(TableId(project, dataset, base_name)), "action": "none", "reasons": [], "changes": []}
+        entries.append({**unused, "left_out": tables})
+    return entries
 
 
 def _echo_json(results: list[Any]) -> None:

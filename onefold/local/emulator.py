@@ -19,9 +19,10 @@ from onefold.bigquery import columns_text, message_of, versions_from_rows
 from onefold.bigquery_jobs import BigQueryJobs, columns_of, rest_field
 from onefold.bigquery_schema import type_string
 from onefold.errors import InvalidRecord, Rejected
-from onefold.names import TableId, split_versioned_name
+from onefold.names import TableId
 from onefold.row_values import RowValues
 from onefold.types import Scalar, parse_type
+from onefold.versioned_names import DEFAULT_NAMES, VersionedNames
 from onefold.versions import Column, Version
 from onefold.warehouse import StoredView, ViewDraft
 
@@ -58,11 +59,11 @@ class EmulatedWarehouse(BigQueryJobs):
     asked one by one, and count as the one call that BigQuery needs.
     """
 
-    def read_versions(self, base: TableId) -> tuple[Version, ...]:
+    def read_versions(self, base: TableId, names: VersionedNames = DEFAULT_NAMES) -> tuple[Version, ...]:
         self._calls.count += 1
         listed = list(self._client.list_tables(f"{base.project}.{base.dataset}"))
-        tables = (self._client.get_table(item) for item in listed if _is_version(base, item))
-        return versions_from_rows(map(_version_row, tables))
+        tables = (self._client.get_table(item) for item in listed if _is_version(base, item, names))
+        return versions_from_rows(map(_version_row, tables), base, names)
 
     def add_columns(self, id_: TableId, columns: Sequence[Column]) -> None:
         for column in columns:
@@ -176,9 +177,8 @@ class EmulatedTable:
         return refused
 
 
-def _is_version(base: TableId, item: Any) -> bool:
-    split = split_versioned_name(item.table_id)
-    return item.table_type == "TABLE" and split is not None and split[0] == base.table
+def _is_version(base: TableId, item: Any, names: VersionedNames) -> bool:
+    return item.table_type == "TABLE" and names.version_of(base.table, item.table_id) is not None
 
 
 def _version_row(table: bigquery.Table) -> dict[str, Any]:

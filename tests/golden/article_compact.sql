@@ -6,7 +6,7 @@ SELECT
   `full_name`,
   `email`
 FROM (
-  SELECT * REPLACE (CAST(v.`id` AS STRING) AS `id`) FROM `my-project.shop.customer_v_abc` AS v
+  SELECT CAST(v.`id` AS STRING) AS `id`, v.`first_name`, v.`last_name`, v.`full_name` FROM `my-project.shop.customer_v_abc` AS v
   FULL OUTER UNION ALL BY NAME
-  SELECT * FROM `my-project.shop.customer_v_def`
+  SELECT v.`id`, v.`first_name`, v.`last_name`, v.`email` FROM `my-project.shop.customer_v_def` AS v
 );

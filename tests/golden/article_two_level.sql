@@ -1,4 +1,4 @@
-CREATE OR REPLACE VIEW `my-project.shop.customer_unified_leaf_1410427b06af` AS
+CREATE OR REPLACE VIEW `my-project.shop.customer_unified_leaf_a4fc91b1078b` AS
 SELECT
   `id`,
   `first_name`,
@@ -7,12 +7,12 @@ SELECT
   `email`,
   CAST(NULL AS STRING) AS `phone`
 FROM (
-  SELECT * REPLACE (CAST(v.`id` AS STRING) AS `id`) FROM `my-project.shop.customer_v_abc` AS v
+  SELECT CAST(v.`id` AS STRING) AS `id`, v.`first_name`, v.`last_name`, v.`full_name` FROM `my-project.shop.customer_v_abc` AS v
   FULL OUTER UNION ALL BY NAME
-  SELECT * FROM `my-project.shop.customer_v_def`
+  SELECT v.`id`, v.`first_name`, v.`last_name`, v.`email` FROM `my-project.shop.customer_v_def` AS v
 );
 
-CREATE OR REPLACE VIEW `my-project.shop.customer_unified_leaf_f3f087f751cd` AS
+CREATE OR REPLACE VIEW `my-project.shop.customer_unified_leaf_331ab66792d2` AS
 SELECT
   `id`,
   CAST(NULL AS STRING) AS `first_name`,
@@ -21,11 +21,11 @@ SELECT
   CAST(NULL AS STRING) AS `email`,
   `phone`
 FROM (
-  SELECT * REPLACE (CAST(v.`id` AS STRING) AS `id`) FROM `my-project.shop.customer_v_ghi` AS v
+  SELECT CAST(v.`id` AS STRING) AS `id`, v.`phone` FROM `my-project.shop.customer_v_fed` AS v
 );
 
 CREATE OR REPLACE VIEW `my-project.shop.customer_unified` AS
--- versions: abc def ghi
-SELECT * FROM `my-project.shop.customer_unified_leaf_1410427b06af`
+-- versions: abc def fed
+SELECT * FROM `my-project.shop.customer_unified_leaf_a4fc91b1078b`
 UNION ALL
-SELECT * FROM `my-project.shop.customer_unified_leaf_f3f087f751cd`;
+SELECT * FROM `my-project.shop.customer_unified_leaf_331ab66792d2`;

@@ -6,9 +6,9 @@ SELECT
   `seen`,
   `payload`
 FROM (
-  SELECT * REPLACE (CAST(v.`id` AS NUMERIC) AS `id`, IF(v.`address` IS NULL, NULL, STRUCT(v.`address`.`street` AS `street`, CAST(v.`address`.`zip` AS STRING) AS `zip`, CAST(NULL AS STRING) AS `city`)) AS `address`, ARRAY(SELECT CAST(e1 AS STRING) FROM UNNEST(v.`tags`) AS e1 WITH OFFSET AS o1 ORDER BY o1) AS `tags`, TIMESTAMP(v.`seen`, 'UTC') AS `seen`) FROM `my-project.shop.customer_v_1a` AS v
+  SELECT CAST(v.`id` AS NUMERIC) AS `id`, IF(v.`address` IS NULL, NULL, STRUCT(v.`address`.`street` AS `street`, CAST(v.`address`.`zip` AS STRING) AS `zip`, CAST(NULL AS STRING) AS `city`)) AS `address`, ARRAY(SELECT CAST(e1 AS STRING) FROM UNNEST(v.`tags`) AS e1 WITH OFFSET AS o1 ORDER BY o1) AS `tags`, TIMESTAMP(v.`seen`, 'UTC') AS `seen` FROM `my-project.shop.customer_v_1a` AS v
   FULL OUTER UNION ALL BY NAME
-  SELECT * REPLACE (IF(v.`Address` IS NULL, NULL, STRUCT(v.`Address`.`street` AS `street`, v.`Address`.`zip` AS `zip`, v.`Address`.`city` AS `city`)) AS `address`, IF(v.`tags` IS NULL, CAST([] AS ARRAY<STRING>), [v.`tags`]) AS `tags`) FROM `my-project.shop.customer_v_2b` AS v
+  SELECT IF(v.`Address` IS NULL, NULL, STRUCT(v.`Address`.`street` AS `street`, v.`Address`.`zip` AS `zip`, v.`Address`.`city` AS `city`)) AS `address`, v.`ID` AS `id`, IF(v.`tags` IS NULL, CAST([] AS ARRAY<STRING>), [v.`tags`]) AS `tags`, v.`seen` FROM `my-project.shop.customer_v_2b` AS v
   FULL OUTER UNION ALL BY NAME
-  SELECT * REPLACE (CAST(CAST(v.`id` AS INT64) AS NUMERIC) AS `id`, TIMESTAMP(v.`seen`, 'UTC') AS `seen`) FROM `my-project.shop.customer_v_3c` AS v
+  SELECT CAST(CAST(v.`id` AS INT64) AS NUMERIC) AS `id`, v.`payload`, TIMESTAMP(v.`seen`, 'UTC') AS `seen` FROM `my-project.shop.customer_v_3c` AS v
 );

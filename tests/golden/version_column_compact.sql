@@ -7,7 +7,7 @@ SELECT
   `full_name`,
   `email`
 FROM (
-  SELECT 'abc' AS `_version`, * REPLACE (CAST(v.`id` AS STRING) AS `id`) FROM `my-project.shop.customer_v_abc` AS v
+  SELECT 'abc' AS `_version`, CAST(v.`id` AS STRING) AS `id`, v.`first_name`, v.`last_name`, v.`full_name` FROM `my-project.shop.customer_v_abc` AS v
   FULL OUTER UNION ALL BY NAME
-  SELECT 'def' AS `_version`, * FROM `my-project.shop.customer_v_def`
+  SELECT 'def' AS `_version`, v.`id`, v.`first_name`, v.`last_name`, v.`email` FROM `my-project.shop.customer_v_def` AS v
 );
