@@ -68,7 +68,7 @@ def desk(cloud: FakeBigQuery, capsys: pytest.CaptureFixture[str]) -> Desk:
     made = Desk(cloud, capsys)
     made.deliver()
     made.publisher.topics.clear()
-    cloud.create_table("customer_v_ghi", "id INT64", "phone STRING")
+    cloud.create_table("customer_v_fed", "id INT64", "phone STRING")
     return made
 
 
@@ -79,8 +79,8 @@ def refusing(desk: Desk, request: pytest.FixtureRequest) -> Desk:
 
 
 def test_the_view_is_written_and_labelled_and_the_log_has_the_announcement(refusing: Desk) -> None:
-    refused, refreshed = refusing.deliver("ghi")
-    assert covered(refusing.cloud) == {"abc", "def", "ghi"}
+    refused, refreshed = refusing.deliver("fed")
+    assert covered(refusing.cloud) == {"abc", "def", "fed"}
     assert refusing.waiting == "1"
     assert (refused["severity"], refused["event"], refused["part"]) == ("ERROR", "unannounced", "1/1")
     assert refused["announcement"]["changes"] == [
@@ -88,14 +88,14 @@ def test_the_view_is_written_and_labelled_and_the_log_has_the_announcement(refus
     ]
     assert (refreshed["event"], refreshed["action"], refreshed["unannounced"]) == ("refreshed", "update", 1)
     refusing.refuse(None)
-    refusing.deliver("ghi")
+    refusing.deliver("fed")
     assert refusing.announced == [refused["announcement"]]
 
 
-@pytest.mark.parametrize("version", ["ghi", "abc", None])
+@pytest.mark.parametrize("version", ["fed", "abc", None])
 def test_the_next_refresh_announces_it_and_takes_the_label_off(refusing: Desk, version: str | None) -> None:
     """A redelivery, which takes the shortcut, and the nightly check alike."""
-    refusing.deliver("ghi")
+    refusing.deliver("fed")
     refusing.refuse(None)
     text = refusing.cloud.resource(VIEW)["view"]["query"]
     with refusing.cloud.counted() as made:
@@ -110,9 +110,9 @@ def test_the_next_refresh_announces_it_and_takes_the_label_off(refusing: Desk, v
 
 
 def test_while_the_topic_refuses_nothing_more_is_written(refusing: Desk) -> None:
-    refusing.deliver("ghi")
+    refusing.deliver("fed")
     etag = refusing.cloud.resource(VIEW)["etag"]
-    for version in ("ghi", None):
+    for version in ("fed", None):
         refused, refreshed = refusing.deliver(version)
         assert (refused["severity"], refused["event"]) == ("WARNING", "unannounced")
         assert (refreshed["action"], refreshed["unannounced"]) == ("none", 1)
@@ -120,9 +120,9 @@ def test_while_the_topic_refuses_nothing_more_is_written(refusing: Desk) -> None
 
 
 def test_several_changes_wait_in_their_order(refusing: Desk) -> None:
-    refusing.deliver("ghi")
-    refusing.cloud.create_table("customer_v_jkl", "fax STRING")
-    refusing.deliver("jkl")
+    refusing.deliver("fed")
+    refusing.cloud.create_table("customer_v_fee", "fax STRING")
+    refusing.deliver("fee")
     assert refusing.waiting == "2"
     refusing.cloud.create_table("customer_v_mno", "pager STRING")
     refusing.refuse(None)
@@ -169,16 +169,16 @@ def test_a_crash_at_any_request_loses_no_announcement(
 
 def test_tags_and_announcements_are_kept_side_by_side(refusing: Desk) -> None:
     refusing.cloud.change(VIEW, with_tag("secret", "id"))
-    refusing.deliver("ghi")
+    refusing.deliver("fed")
     assert (refusing.waiting, tags(refusing.cloud)) == ("1", {"id": "secret"})
     crash_at(refusing.cloud, 4, "after")
-    refusing.cloud.create_table("customer_v_jkl", "fax STRING")
+    refusing.cloud.create_table("customer_v_fee", "fax STRING")
     with pytest.raises(Crash):
-        refusing.deliver("jkl")
+        refusing.deliver("fee")
     refusing.cloud.after = lambda _: None
     assert (refusing.waiting, tags(refusing.cloud)) == ("2", {})
     refusing.refuse(None)
-    refusing.deliver("jkl")
+    refusing.deliver("fee")
     assert (refusing.waiting, tags(refusing.cloud)) == (None, {"id": "secret"})
     assert [content["changes"][0]["path"] for content in refusing.announced] == ["phone", "fax"]
 
@@ -202,12 +202,12 @@ def test_without_room_in_the_text_the_next_refresh_says_that_something_changed(
     refusing: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(onefold.bigquery_schema, "MAX_TEXT", 350)
-    refusing.deliver("ghi")
+    refusing.deliver("fed")
     assert refusing.waiting == "1"
     assert "onefold has to announce" not in refusing.cloud.resource(VIEW)["view"]["query"]
-    refusing.deliver("ghi")
+    refusing.deliver("fed")
     refusing.refuse(None)
-    refusing.deliver("ghi")
+    refusing.deliver("fed")
     (content,) = refusing.announced
     assert (content["view"], content["severity"], content["changes"]) == ("my-project.shop.customer_unified", "CRITICAL", [])
     assert refusing.waiting is None
@@ -215,7 +215,7 @@ def test_without_room_in_the_text_the_next_refresh_says_that_something_changed(
 
 @pytest.mark.parametrize("kept", ['["{}"]', '["[]"]', '["no JSON"]', '["{\\"severity\\": 1}"]', "[1]", "{}", '["'])
 def test_what_people_made_of_the_text_breaks_no_announcement(refusing: Desk, kept: str) -> None:
-    refusing.deliver("ghi")
+    refusing.deliver("fed")
     marker = "-- onefold has to announce: "
 
     def edit(resource: dict[str, Any]) -> None:
@@ -224,13 +224,13 @@ def test_what_people_made_of_the_text_breaks_no_announcement(refusing: Desk, kep
 
     refusing.cloud.change(VIEW, edit)
     refusing.refuse(None)
-    refusing.deliver("ghi")
+    refusing.deliver("fed")
     assert [content["table"] for content in refusing.announced] == ["customer"]
     assert refusing.waiting is None
 
 
 def test_an_announcement_that_people_changed_is_still_about_its_own_table(refusing: Desk) -> None:
-    refusing.deliver("ghi")
+    refusing.deliver("fed")
 
     def edit(resource: dict[str, Any]) -> None:
         resource["view"]["query"] = resource["view"]["query"].replace(
@@ -241,22 +241,22 @@ def test_an_announcement_that_people_changed_is_still_about_its_own_table(refusi
     refusing.cloud.change(VIEW, edit)
     assert refusing.cloud.resource(VIEW)["view"]["query"] != text
     refusing.refuse(None)
-    refusing.deliver("ghi")
+    refusing.deliver("fed")
     assert [(content["table"], len(content["changes"])) for content in refusing.announced] == [("customer", 1)]
 
 
 def test_trouble_that_passes_by_itself_is_left_to_the_next_delivery(desk: Desk) -> None:
     desk.refuse(TryAgain("503 unavailable"))
     with pytest.raises(TryAgain):
-        desk.deliver("ghi")
+        desk.deliver("fed")
     assert covered(desk.cloud) == {"abc", "def"}
 
 
 def test_a_refresh_that_announces_nothing_leaves_what_waits(refusing: Desk) -> None:
     """A batch or a laptop, which know of no topic."""
-    refusing.deliver("ghi")
-    refusing.cloud.create_table("customer_v_jkl", "id INT64")
-    run(refusing.cloud, "jkl")
+    refusing.deliver("fed")
+    refusing.cloud.create_table("customer_v_fee", "id INT64")
+    run(refusing.cloud, "fee")
     assert refusing.waiting == "1"
     warehouse, publisher = BigQueryWarehouse(refusing.cloud.client()), refusing.publisher
 
@@ -293,12 +293,12 @@ def test_a_view_whose_removal_cannot_be_announced_is_not_removed(refusing: Desk)
 
 
 def test_without_a_topic_a_view_is_removed_with_what_it_keeps(refusing: Desk) -> None:
-    refusing.deliver("ghi")
+    refusing.deliver("fed")
     assert prune(refusing, replace(SETTINGS, topic_schema_changes=None)).action == "remove"
 
 
 def test_who_announces_nothing_removes_a_view_with_what_it_keeps(refusing: Desk) -> None:
-    refusing.deliver("ghi")
+    refusing.deliver("fed")
     for name in refusing.cloud.names("TABLE"):
         refusing.cloud.drop(name)
     assert run(refusing.cloud, prune=True).action == "remove"
@@ -310,7 +310,7 @@ def test_who_announces_nothing_removes_a_view_with_what_it_keeps(refusing: Desk)
 def ids_after(desk: Desk, *disturbances: Callable[[], None]) -> list[str]:
     for disturb in disturbances:
         before_next(desk.cloud, PATCH, disturb)
-        desk.deliver("ghi")
+        desk.deliver("fed")
     return [content["id"] for content in desk.announced]
 
 
@@ -322,20 +322,20 @@ def test_the_identifier_stays_after_a_412(desk: Desk) -> None:
 
 def test_it_stays_where_another_version_without_new_columns_came_in_between(desk: Desk) -> None:
     def land() -> None:
-        desk.cloud.create_table("customer_v_jkl", "id INT64")
+        desk.cloud.create_table("customer_v_fee", "id INT64")
         touch(desk.cloud)
 
     ids = ids_after(desk, land)
     assert len(ids) == 2
     assert len(set(ids)) == 1
-    assert covered(desk.cloud) == {"abc", "def", "ghi", "jkl"}
+    assert covered(desk.cloud) == {"abc", "def", "fed", "fee"}
 
 
 def test_the_identifiers_of_other_changes_differ(desk: Desk) -> None:
-    desk.deliver("ghi")
-    desk.cloud.create_table("customer_v_jkl", "fax STRING")
-    desk.deliver("jkl")
-    desk.cloud.drop("customer_v_jkl")
+    desk.deliver("fed")
+    desk.cloud.create_table("customer_v_fee", "fax STRING")
+    desk.deliver("fee")
+    desk.cloud.drop("customer_v_fee")
     desk.deliver()
     assert len({content["id"] for content in desk.announced}) == len(desk.announced) == 3
 

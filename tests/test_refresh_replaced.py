@@ -51,9 +51,9 @@ def test_a_table_replaced_between_the_read_of_the_view_and_that_of_the_table_is_
 
 def test_a_table_replaced_while_the_view_is_written_is_seen_by_the_next_message(cloud: FakeBigQuery) -> None:
     run(cloud)
-    cloud.create_table("customer_v_ghi", "id INT64")
+    cloud.create_table("customer_v_fed", "id INT64")
     before_next(cloud, PATCH, lambda: replace_table(cloud))
-    run(cloud, "ghi")
+    run(cloud, "fed")
     assert not run(cloud, "abc").shortcut
     assert "phone" in columns(cloud)
 

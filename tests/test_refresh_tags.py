@@ -36,7 +36,7 @@ def tagged(cloud: FakeBigQuery) -> FakeBigQuery:
     """A view with a policy tag on a column, and a version that it does not cover yet."""
     run(cloud)
     cloud.change(VIEW, with_tag("secret", "id"))
-    cloud.create_table("customer_v_ghi", "id INT64", "phone STRING")
+    cloud.create_table("customer_v_fed", "id INT64", "phone STRING")
     return cloud
 
 
@@ -52,7 +52,7 @@ def denied(tagged: FakeBigQuery, request: pytest.FixtureRequest) -> FakeBigQuery
 
 def test_without_the_right_nothing_is_written(denied: FakeBigQuery) -> None:
     before = denied.resource(VIEW)
-    for version in ("ghi", "ghi", None):
+    for version in ("fed", "fed", None):
         with pytest.raises(PolicyTagsDenied, match="Nothing was written"):
             run(denied, version)
         assert denied.resource(VIEW) == before
@@ -64,7 +64,7 @@ def test_without_the_right_a_crash_at_any_request_leaves_the_tags(denied: FakeBi
         for moment in ("before", "after"):
             crash_at(denied, index, moment)
             with pytest.raises((Crash, PolicyTagsDenied)):
-                run(denied, "ghi")
+                run(denied, "fed")
             denied.before = denied.after = lambda _: None
             assert denied.resource(VIEW) == before
 
@@ -90,7 +90,7 @@ def test_without_the_right_no_change_is_announced(denied: FakeBigQuery) -> None:
         return ()
 
     with pytest.raises(PolicyTagsDenied):
-        run(denied, "ghi", announce=announce)
+        run(denied, "fed", announce=announce)
     assert announced == []
 
 
@@ -100,7 +100,7 @@ def test_the_message_is_dead_lettered_and_says_what_to_grant(
     publisher = MemoryPublisher()
     settings = Settings(topic_dead_letter="dead-letter", topic_schema_changes="schema-changes")
     receiver = Receiver(settings, BigQueryWarehouse(denied.client()), publisher)
-    message = push_body(table_message("shop", "customer", "ghi"))
+    message = push_body(table_message("shop", "customer", "fed"))
     receiver.receive(message)
     (letter,) = publisher.topics["dead-letter"]
     assert letter.attributes["kind"] == "PolicyTagsDenied"
@@ -113,19 +113,19 @@ def test_the_message_is_dead_lettered_and_says_what_to_grant(
         assert part in reason
     denied.lacks = set()
     receiver.receive(push_body(letter.data))
-    assert covered(denied) == {"abc", "def", "ghi"}
+    assert covered(denied) == {"abc", "def", "fed"}
     assert tags(denied) == {"id": "secret"}
 
 
 def test_a_quota_is_no_missing_right(tagged: FakeBigQuery) -> None:
     tagged.fail("patch", 403, "rateLimitExceeded", "too many metadata updates")
     with pytest.raises(TryAgain, match="too many metadata updates"):
-        run(tagged, "ghi")
+        run(tagged, "fed")
     assert tags(tagged) == {"id": "secret"}
 
 
 def test_without_a_change_of_the_text_no_right_is_asked_for(tagged: FakeBigQuery) -> None:
-    tagged.drop("customer_v_ghi")
+    tagged.drop("customer_v_fed")
     tagged.lacks = {SET_TAGS}
     with tagged.counted() as made:
         run(tagged)
@@ -165,16 +165,16 @@ def test_where_the_right_goes_between_the_writes_it_is_tried_again_and_then_said
 
     tagged.after = after
     with pytest.raises(TryAgain, match="permission to get taxonomy"):
-        run(tagged, "ghi")
+        run(tagged, "fed")
     with pytest.raises(PolicyTagsDenied, match="people read these columns without them"):
-        run(tagged, "ghi")
-    tagged.create_table("customer_v_jkl", "id INT64")
+        run(tagged, "fed")
+    tagged.create_table("customer_v_fee", "id INT64")
     with pytest.raises(PolicyTagsDenied, match="people read these columns without them"):
-        run(tagged, "jkl")
+        run(tagged, "fee")
     tagged.after, tagged.lacks = lambda _: None, set()
-    run(tagged, "jkl")
+    run(tagged, "fee")
     assert tags(tagged) == {"id": "secret"}
-    assert covered(tagged) == {"abc", "def", "ghi", "jkl"}
+    assert covered(tagged) == {"abc", "def", "fed", "fee"}
 
 
 # Columns that change
@@ -260,7 +260,7 @@ def test_a_tag_survives_while_its_column_is_not_in_the_view(tagged: FakeBigQuery
     tagged.change(VIEW, with_tag("private", "email"))
     run(tagged, settings=with_rules(retired=frozenset({"def"})))
     assert tags(tagged) == {"id": "secret"}
-    tagged.create_table("customer_v_jkl", "id INT64")
+    tagged.create_table("customer_v_fee", "id INT64")
     run(tagged, settings=with_rules(retired=frozenset({"def"})))
     run(tagged)
     assert tags(tagged) == {"id": "secret", "email": "private"}
@@ -312,9 +312,9 @@ def test_a_former_tag_that_no_column_needs_takes_no_right(tagged: FakeBigQuery) 
     tagged.change(VIEW, with_tag("private", "email"))
     run(tagged, settings=with_rules(retired=frozenset({"def"})))
     tagged.lacks = {SET_TAGS}
-    tagged.create_table("customer_v_jkl", "id INT64")
+    tagged.create_table("customer_v_fee", "id INT64")
     run(tagged, settings=with_rules(retired=frozenset({"def"})))
-    assert covered(tagged) == {"abc", "ghi", "jkl"}
+    assert covered(tagged) == {"abc", "fed", "fee"}
 
 
 # The rules themselves
