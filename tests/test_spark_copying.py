@@ -64,6 +64,20 @@ def test_rows_leave_by_their_number(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert parquet.read_table(tmp_path / tried)["id"].to_pylist() == [number for number in range(100) if number not in gone]
 
 
+@pytest.mark.parametrize(("bytes_", "groups"), [(10**9, [90]), (16 * 8, [16, 16, 16, 16, 16, 10])])
+def test_a_new_file_has_few_row_groups(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bytes_: int, groups: list[int]
+) -> None:
+    """A group ends where its rows take so many bytes in memory, and not with each batch that is read."""
+    monkeypatch.setattr(copying, "_BATCH", 16)
+    monkeypatch.setattr(copying, "_GROUP", bytes_)
+    parquet.write_table(Table.from_pylist([{"id": number} for number in range(100)]), tmp_path / "old", row_group_size=40)
+    copy = copying._Copy(f"{tmp_path.as_uri()}/old", tmp_path.as_uri(), "new", array("q", range(90, 100)))
+    file = parquet.ParquetFile(tmp_path / copying._copy(copy))
+    assert file.read()["id"].to_pylist() == list(range(90))
+    assert [file.metadata.row_group(place).num_rows for place in range(file.num_row_groups)] == groups
+
+
 def test_a_file_that_loses_no_row_is_copied_as_it_is(spark: SparkSession, tmp_path: Path) -> None:
     folder = tmp_path / "a b+é%20"
     for number in range(3):

@@ -25,7 +25,7 @@ from onefold.names import fold_case
 from onefold.spark.filesystem import Folder
 
 if TYPE_CHECKING:
-    from pyarrow import RecordBatch
+    from pyarrow import RecordBatch, Table
     from pyarrow.fs import FileSystem
     from pyarrow.parquet import ParquetFile
 
@@ -35,6 +35,8 @@ FILE, ROW = "_onefold_file", "_onefold_row"
 _HIDDEN = "_metadata"
 """What Spark calls the struct of what it knows of a row's file; a column of that name hides it."""
 _BATCH = 65_536
+_GROUP = 128 * 2**20
+"""Bytes in memory of the rows of one row group of a new file. Small groups cost whoever reads them; a worker holds one."""
 _MANY, _SMALL = 64, 32 * 2**20
 """So many files that are so small on average are better read and written anew, as fewer."""
 
@@ -145,8 +147,8 @@ def _copy_without(system: FileSystem, source: str, target: str, dropped: array[i
     with system.open_input_file(source) as opened, system.open_output_stream(target) as written:
         parquet = ParquetFile(opened)
         with ParquetWriter(written, parquet.schema_arrow, **_written_like(parquet)) as writer:
-            for batch in _kept_batches(parquet, dropped):
-                writer.write_batch(batch)
+            for rows in _groups(_kept_batches(parquet, dropped)):
+                writer.write_table(rows, row_group_size=rows.num_rows)
 
 
 def _written_like(parquet: ParquetFile) -> dict[str, Any]:
@@ -163,6 +165,20 @@ def _written_like(parquet: ParquetFile) -> dict[str, Any]:
         "write_statistics": [column.path_in_schema for column in columns if column.path_in_schema != POSITION],
         "store_schema": False,
     }
+
+
+def _groups(batches: Iterator[RecordBatch]) -> Iterator[Table]:
+    """Put batches together, since each one that is written alone becomes a row group."""
+    import pyarrow as pa
+
+    held: list[RecordBatch] = []
+    for batch in filter(len, batches):  # there is no row group without rows
+        held.append(batch)
+        if sum(one.nbytes for one in held) >= _GROUP:
+            yield pa.Table.from_batches(held)
+            held = []
+    if held:
+        yield pa.Table.from_batches(held)
 
 
 def _kept_batches(parquet: ParquetFile, dropped: array[int]) -> Iterator[RecordBatch]:

@@ -6,11 +6,14 @@ from collections.abc import Sequence
 
 from pyspark.sql import Column as Value
 from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql import types as t
 
 from onefold.digest import LENGTH, label
 from onefold.names import fold_case
-from onefold.spark.conversions import convert
+from onefold.spark.conversions import can_convert, convert
 from onefold.spark.expressions import named
+from onefold.spark.python_texts import handed_type, is_written_by_python, text_writer
+from onefold.spark.types import held
 from onefold.types import STRING, Array, Type
 from onefold.versions import Column
 
@@ -26,6 +29,9 @@ def digest(columns: Sequence[Column]) -> Value:
 
 def text(x: Value, type_: Type) -> Value:
     """A value's text, NULL for NULL and for an array without elements."""
+    if is_written_by_python(type_) and can_convert(type_, STRING if not isinstance(type_, Array) else Array(STRING)):
+        handed = x.cast(held(handed_type(type_)))
+        return F.udf(lambda value: text_writer(type_)(value), t.StringType())(handed)
     if not isinstance(type_, Array):
         return convert(x, type_, STRING)
     texts = F.transform(x, lambda e: F.coalesce(_with_length(convert(e, type_.element, STRING)), F.lit("-")))

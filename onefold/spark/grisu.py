@@ -21,24 +21,24 @@ from pyspark.sql import functions as F  # noqa: N812
 from onefold.spark.expressions import let
 
 _FRACTION_BITS, _BIAS = 52, 1075
-_LEAST_POWER, _GREATEST_POWER, _STEP = -300, 324, 8
+LEAST_POWER, _GREATEST_POWER, STEP = -300, 324, 8
 _LEAST_EXPONENT = -60
 _WORD = 2**32
 _SPARE = 17
 """Digits behind the point that can be needed."""
 
 
-def _leading_bits(power: int) -> int:
+def leading_bits(power: int) -> int:
     """The first 64 bits of a power of ten, rounded."""
-    return round(Fraction(10) ** power / Fraction(2) ** _exponent(power))
+    return round(Fraction(10) ** power / Fraction(2) ** exponent_of(power))
 
 
-def _exponent(power: int) -> int:
+def exponent_of(power: int) -> int:
     """The power of two of the last of those bits."""
     return (power * 217706 >> 16) - 63
 
 
-_POWERS = "".join(f"{_leading_bits(power):016X}" for power in range(_LEAST_POWER, _GREATEST_POWER + 1, _STEP))
+_POWERS = "".join(f"{leading_bits(power):016X}" for power in range(LEAST_POWER, _GREATEST_POWER + 1, STEP))
 
 
 def digits_of(x: Value) -> Value:
@@ -67,10 +67,10 @@ def _with_power(number: Value) -> Value:
     """With the power of ten that leaves an exponent from -60 to -32, as two halves."""
     wanted = F.lit(_LEAST_EXPONENT - 1) - number["exponent"]
     power = (wanted * 78913 / 2**18).cast("int") + F.when(wanted > 0, 1).otherwise(0)
-    place = F.floor((power - _LEAST_POWER + _STEP - 1) / _STEP).cast("int")
+    place = F.floor((power - LEAST_POWER + STEP - 1) / STEP).cast("int")
     return F.struct(
         number.alias("number"),
-        (place * _STEP + _LEAST_POWER).alias("power"),
+        (place * STEP + LEAST_POWER).alias("power"),
         *(
             F.conv(F.substr(F.lit(_POWERS), place * 16 + start, F.lit(8)), 16, 10).cast("bigint").alias(half)
             for half, start in (("high", 1), ("low", 9))
