@@ -124,9 +124,9 @@ def test_several_changes_wait_in_their_order(refusing: Desk) -> None:
     refusing.cloud.create_table("customer_v_fee", "fax STRING")
     refusing.deliver("fee")
     assert refusing.waiting == "2"
-    refusing.cloud.create_table("customer_v_mno", "pager STRING")
+    refusing.cloud.create_table("customer_v_fab", "pager STRING")
     refusing.refuse(None)
-    refusing.deliver("mno")
+    refusing.deliver("fab")
     assert [content["changes"][0]["path"] for content in refusing.announced] == ["phone", "fax", "pager"]
     assert refusing.waiting is None
     assert len({content["id"] for content in refusing.announced}) == 3
@@ -185,13 +185,13 @@ def test_tags_and_announcements_are_kept_side_by_side(refusing: Desk) -> None:
 
 def test_a_long_announcement_is_logged_whole_and_kept_without_its_changes(refusing: Desk) -> None:
     count = 2 * MAX_LOGGED_CHANGES + 1
-    refusing.cloud.create_table("customer_v_wide", *(f"{'column' * 20}_{n} STRING" for n in range(count)))
-    *refused, _ = refusing.deliver("wide")
+    refusing.cloud.create_table("customer_v_b16", *(f"{'column' * 20}_{n} STRING" for n in range(count)))
+    *refused, _ = refusing.deliver("b16")
     assert [line["part"] for line in refused] == ["1/3", "2/3", "3/3"]
     assert sum(len(line["announcement"]["changes"]) for line in refused) == count + 1
     assert all(len(json.dumps(line)) < 256_000 for line in refused)
     refusing.refuse(None)
-    refusing.deliver("wide")
+    refusing.deliver("b16")
     (content,) = refusing.announced
     assert (content["changes"], content["changes_left_out"], content["severity"]) == ([], count + 1, "INFO")
     assert content["id"] == refused[0]["announcement"]["id"]
