@@ -65,6 +65,8 @@ VALUES: Mapping[str, Landed] = {
     "DATETIME": _of("DATETIME", _STAMPS),
     "TIMESTAMP": [(f"{text}+00:00", f"TIMESTAMP '{text}+00'") for text in _STAMPS],
     "TIME": _of("TIME", ("00:00:00", "23:59:59.999999", "12:00:00.5", "12:00:00.500001")),
+    "INTERVAL": [(text, f"CAST('{text}' AS INTERVAL)") for text in _INTERVALS],
+    "STRUCT<i INTERVAL>": [({"i": text}, f"STRUCT(CAST('{text}' AS INTERVAL))") for text in _INTERVALS],
     "JSON": [
         (text, f"PARSE_JSON({_quoted(text)}, wide_number_mode => 'round')")
         for text in (

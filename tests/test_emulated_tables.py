@@ -185,7 +185,7 @@ def test_a_view_that_cannot_be_read_is_refused_before_it_is_written(dataset: Emu
     shop = Shop(dataset)
     view = shop.table.sibling("customer_unified")
     wrong = ViewDraft("SELECT x + 1 AS y FROM (SELECT BIGNUMERIC '1' AS x)")
-    with pytest.raises(Rejected, match="customer_unified: the embedded BigQuery cannot run its SQL .*BIGNUMERIC"):
+    with pytest.raises(Rejected, match=r"customer_unified: the embedded BigQuery cannot run its SQL .*BIGNUMERIC"):
         shop.warehouse.create_view(view, wrong)
     assert shop.warehouse.get_view(view) is None
     shop.warehouse.create_view(view, ViewDraft("SELECT 1 AS y"))

@@ -123,9 +123,13 @@ def _correct_views() -> None:
 def _correct_answers() -> None:
     """A failed `jobs.query` is an error of the request, not an answer without rows. Errors of ours keep their words."""
     from bqemulator.api.routes import jobs
+    from bqemulator.grpc_api import read_servicer
     from bqemulator.jobs import error_mapper
 
-    from onefold.local.emulation.wire import failed, named_error
+    from onefold.local.emulation.wire import failed, named_error, read_session
+
+    session = read_servicer._build_read_session_response
+    _replace(session, functools.partial(read_session, session))
 
     _replace(error_mapper.translate_runtime_error, functools.partial(named_error, error_mapper.translate_runtime_error))
     answer = jobs.query

@@ -8,7 +8,15 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from onefold.local.emulation.bignumeric import FIELD, SCALE, STORED, decode, encode
-from onefold.local.emulation.texts import cast_text, checked_text, exact_text, to_json, to_json_string, zoned_text
+from onefold.local.emulation.texts import (
+    cast_text,
+    checked_text,
+    exact_text,
+    json_scalar,
+    to_json,
+    to_json_string,
+    zoned_text,
+)
 
 if TYPE_CHECKING:
     import duckdb
@@ -27,6 +35,7 @@ _MACROS = (
     "ELSE onefold_zoned_text(CAST(CAST(a AS TIMESTAMPTZ) AS VARCHAR), zone) END",
     "onefold_json(a, wide) AS CAST(onefold_to_json(CAST(to_json(a) AS VARCHAR), typeof(a), wide) AS JSON)",
     "onefold_json_string(a) AS onefold_to_json_string(CAST(to_json(a) AS VARCHAR), typeof(a))",
+    "onefold_json_value(a) AS onefold_json_scalar(CAST(a AS VARCHAR))",
     "onefold_bytes(a BLOB) AS a, (a) AS encode(CAST(a AS VARCHAR))",
     f"onefold_bignumeric(a {STORED}) AS CAST(a AS {STORED}), (a) AS onefold_to_bignumeric(CAST(a AS VARCHAR), typeof(a))",
     f"onefold_safe_bignumeric(a {STORED}) AS CAST(a AS {STORED}), "
@@ -53,6 +62,7 @@ def register(connection: duckdb.DuckDBPyConnection) -> None:
         ("onefold_safe_cast_text", _safe(cast_text), [text, text], text),
         ("onefold_zoned_text", zoned_text, [text, text], text),
         ("onefold_to_json", to_json, [text, text, "BOOLEAN"], text),
+        ("onefold_json_scalar", json_scalar, [text], text),
         ("onefold_to_json_string", to_json_string, [text, text], text),
         ("onefold_checked_text", checked_text, [text, text], text),
         ("onefold_safe_checked_text", _safe(checked_text), [text, text], text),

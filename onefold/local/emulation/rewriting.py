@@ -22,7 +22,7 @@ _FUNCTIONS = {
     _Type.BINARY: ("onefold_bytes", "onefold_bytes"),
     _Type.BIGDECIMAL: ("onefold_bignumeric", "onefold_safe_bignumeric"),
 }
-_CORRECTED = (exp.Cast, exp.ParseBignumeric, exp.JSONFormat, exp.String)
+_CORRECTED = (exp.Cast, exp.ParseBignumeric, exp.JSONFormat, exp.JSONExtractScalar, exp.String)
 _UTC = exp.Literal.string("UTC")
 
 
@@ -47,6 +47,8 @@ def _corrected(node: exp.Expression) -> exp.Expression:
         return _call("onefold_bignumeric", node.this)
     if isinstance(node, exp.JSONFormat):
         return _json(node)
+    if isinstance(node, exp.JSONExtractScalar) and len(node.expression.expressions) == 1:  # no path but the root
+        return _call("onefold_json_value", node.this)
     if isinstance(node, exp.String):
         return _call("onefold_string", node.this, node.args.get("zone") or _UTC)
     return node

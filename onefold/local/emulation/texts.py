@@ -185,6 +185,14 @@ def _exact_number(number: int | Decimal | float) -> str:
     return str(whole) if number == whole and abs(whole) <= _WIDE else json_text(text_of(number))
 
 
+def json_scalar(text: str) -> str | None:
+    """JSON_VALUE(x): the text of a scalar, NULL for an object, an array and JSON null."""
+    value = _read(text)
+    if value is None or isinstance(value, Mapping | list):
+        return None
+    return value if isinstance(value, str) and not isinstance(value, _Number) else json_value(value)
+
+
 def json_value(value: Any) -> str:
     """A value of the type JSON as BigQuery writes it: names in order, nothing between its parts."""
     match value:

@@ -148,3 +148,10 @@ def named_error(usual: Callable[..., Exception], error: Exception, **options: An
         return InvalidQueryError(_NO_ARITHMETIC, location="query")
     ours = _OWN_ERROR.search(text)
     return InvalidQueryError(ours[1], location="query") if ours else usual(error, **options)
+
+
+def read_session(usual: Callable[..., Any], *, arrow_table: pa.Table, **parts: Any) -> Any:
+    """The answer of the Storage Read API to a new session, which would show a BIGNUMERIC as it is stored."""
+    if any(FIELD in str(field.type) for field in arrow_table.schema):
+        raise ValueError("the embedded BigQuery cannot give BIGNUMERIC by the Storage Read API: query the table instead")
+    return usual(arrow_table=arrow_table, **parts)
