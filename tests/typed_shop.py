@@ -9,26 +9,27 @@ from typing import Any
 from google.cloud import bigquery
 from merging import Shop
 from oracle import text_of
-from typed_values import plain
 
 from onefold.bigquery_jobs import rest_field
 from onefold.changelog import LANDED_AT, METADATA
 from onefold.digest import text_sql
 from onefold.local.emulator import DEFAULT_PROJECT
 from onefold.names import quote
-from onefold.types import Scalar, parse_type
+from onefold.types import parse_type
 from onefold.versions import Column
 from onefold.workload import Workload, type_of
 
 Row = dict[str, Any]
 
-SIGNED = "v_float64"
-"""The column whose text does not tell the sign of a zero."""
 
 NOT_HELD: Mapping[str, str] = {
     "v_geography": "the embedded BigQuery writes WKT with other blanks than BigQuery: POINT (0 0)",
     "a_geography": "the embedded BigQuery fails on a row with an ARRAY of GEOGRAPHY",
     "a_interval": "the embedded BigQuery fails on a row with an ARRAY of INTERVAL",
+    **dict.fromkeys(
+        ("v_range_timestamp", "a_range_date", "a_range_datetime", "a_range_timestamp", "a_nested"),
+        "the embedded BigQuery cannot write this column of a base as text",
+    ),
 }
 """Columns that the emulator cannot carry, and why: a test lands each, and fails once the emulator can."""
 
@@ -65,21 +66,17 @@ def land_workload(shop: Shop, workload: Workload) -> None:
 def texts(rows: Iterable[Mapping[str, Any]], types: Mapping[str, str]) -> list[str]:
     """Rows of a workload, to be compared with those that an engine shows: the oracle's text of each value."""
     parsed = {name: parse_type(type_) for name, type_ in types.items()}
-    return sorted(
-        _text({name: text_of(row.get(name), type_) for name, type_ in parsed.items()}, row.get(SIGNED)) for row in rows
-    )
+    return sorted(_text({name: text_of(row.get(name), type_) for name, type_ in parsed.items()}) for row in rows)
 
 
-def _text(row: Mapping[str, str | None], signed: Any) -> str:
-    return f"{json.dumps(row, ensure_ascii=False)} {signed!r}"
+def _text(row: Mapping[str, str | None]) -> str:
+    return json.dumps(row, ensure_ascii=False)
 
 
 def shown(shop: Shop, source: str, types: Mapping[str, str]) -> list[str]:
     """The rows of a table or of a query in parentheses, as texts: a client cannot tell JSON null from NULL."""
-    items = [f"{text_sql(f't.{quote(name)}', parse_type(type_))} AS {quote(name)}" for name, type_ in types.items()]
-    raw = f"t.{SIGNED}" if SIGNED in types else "NULL"
-    rows = [dict(row) for row in shop.warehouse.fetch(f"SELECT {', '.join(items)}, {raw} AS _raw FROM {source} AS t")]
-    return sorted(_text(row, plain(row.pop("_raw"), Scalar("FLOAT64"))) for row in rows)
+    items = (f"{text_sql(f't.{quote(name)}', parse_type(type_))} AS {quote(name)}" for name, type_ in types.items())
+    return sorted(map(_text, shop.warehouse.fetch(f"SELECT {', '.join(items)} FROM {source} AS t")))
 
 
 def people_see(shop: Shop, types: Mapping[str, str]) -> list[str]:
