@@ -13,7 +13,7 @@ from google.cloud.bigquery.retry import DEFAULT_RETRY
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from merging import CUSTOMER, LONG_AGO, Shop, another_shop
-from typed_shop import NOT_HELD, create_any, create_version, held, held_types, people_see, shown, texts, truth
+from typed_shop import NOT_HELD, PARTS, create_any, create_version, held, held_types, people_see, shown, texts, truth
 
 from onefold.changelog import METADATA
 from onefold.errors import InvalidInput, NothingFound, SchemaConflict
@@ -88,10 +88,11 @@ def test_the_article_s_experiment_ends_with_188_rows(dataset: EmulatedDataset) -
     assert len(shop.base()) == 382
 
 
-def test_a_workload_of_several_versions_merged_in_batches_ends_as_its_truth(dataset: EmulatedDataset) -> None:
+@pytest.mark.parametrize("part", PARTS)
+def test_a_workload_of_several_versions_merged_in_batches_ends_as_its_truth(dataset: EmulatedDataset, part: int) -> None:
     """Each version comes when the one before was merged; what is late, twice and out of order comes all the same."""
     options = Options(
-        operations=150,
+        operations=60,
         shuffle=True,
         versions=3,
         key_changes=0.1,
@@ -103,16 +104,16 @@ def test_a_workload_of_several_versions_merged_in_batches_ends_as_its_truth(data
     workload = make_workload(options)
     shop = Shop(dataset)
     for version, rows in workload.changes.items():
-        create_version(shop, version, rows[0])
+        create_version(shop, version, rows[0], part)
         half = len(rows) // 2
-        shop.land(version, *map(held, rows[:half]))
+        shop.land(version, *(held(row, part) for row in rows[:half]))
         shop.merge()
-        shop.land(version, *map(held, rows[half:]))
+        shop.land(version, *(held(row, part) for row in rows[half:]))
     shop.merge()
-    types = held_types(workload)
-    assert people_see(shop, types) == truth(workload)
+    types = held_types(workload, part)
+    assert people_see(shop, types) == truth(workload, part)
     view = refresh_current(shop.warehouse, shop.table, shop.keys, shop.settings)
-    assert shown(shop, view.id.quoted, types) == truth(workload)
+    assert shown(shop, view.id.quoted, types) == truth(workload, part)
 
 
 @pytest.mark.parametrize(
@@ -125,7 +126,12 @@ def test_a_column_that_is_left_out_above_cannot_be_held(dataset: EmulatedDataset
     rows = [{"id": number, column: value} for number, value in enumerate(values)]
     create_any(shop, "a", ["id", column])
     table = f"{DEFAULT_PROJECT}.{dataset.name}.customer_v_a"
-    assert dataset.client.insert_rows_json(table, [change("INSERT", "1", **row) for row in rows], retry=DEFAULT_RETRY.with_timeout(1)) == []
+    assert (
+        dataset.client.insert_rows_json(
+            table, [change("INSERT", "1", **row) for row in rows], retry=DEFAULT_RETRY.with_timeout(1)
+        )
+        == []
+    )
     shop.merge()
     types = {"id": "INT64", column: TYPES[column]}
     assert people_see(shop, types) == texts(rows, types)

@@ -185,16 +185,16 @@ def test_changes_in_tables_make_a_base_in_a_folder(spark: SparkSession, shop: Sh
     [Options(operations=100, key_changes=0.2, duplicates=0.2, shuffle=True, versions=3, backfill=True, same_second=True)],
 )
 def test_a_workload_becomes_its_truth(spark: SparkSession, shop: Shop, options: Options) -> None:
-    workload = make_workload(options)
-    land_workload(shop, workload)
-    types = held_types(workload)
+    workload, part = make_workload(options), 1
+    land_workload(shop, workload, part)
+    types = held_types(workload, part)
     own = {**types, "_position": "STRING", "_deleted": "BOOL"}
     run(spark, shop)
     by_spark = shown(shop, base_name(shop), own)
     shop.dataset.run(f"DROP TABLE {base_name(shop)}")
     shop.merge()
     assert by_spark == shown(shop, base_name(shop), own)
-    assert people_see(shop, types) == truth(workload)
+    assert people_see(shop, types) == truth(workload, part)
 
 
 @pytest.mark.parametrize(

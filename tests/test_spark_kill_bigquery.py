@@ -17,6 +17,9 @@ from typed_shop import base_name, create_version, held, held_types, people_see, 
 from onefold.rules import Rules
 from onefold.workload import Options, make_workload
 
+PART = 2
+"""Of the columns: see `typed_shop.py`."""
+
 
 class Tables:
     """A base that holds half of a workload, and the other half, which has landed."""
@@ -26,9 +29,9 @@ class Tables:
         table = f"bigquery:{dataset.name}.{self.shop.name}"
         self.job = Job(folder, ["--changes", table, "--base", f"{table}_base", "--keys", "id"])
         workload = make_workload(Options(operations=120, key_changes=0.2, duplicates=0.2))
-        self.types, self.truth = held_types(workload), truth(workload)
-        (self.changes,) = ([held(row) for row in rows] for rows in workload.changes.values())
-        create_version(self.shop, "w000", self.changes[0])
+        self.types, self.truth = held_types(workload, PART), truth(workload, PART)
+        (self.changes,) = ([held(row, PART) for row in rows] for rows in workload.changes.values())
+        create_version(self.shop, "w000", self.changes[0], PART)
         half = len(self.changes) // 2
         self.shop.land("w000", *self.changes[:half], at=LONG_AGO)
         self.shop.merge()
