@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 from changelogs import FAULTS, METADATA_TYPE, change, land_changes, position_of
 from emulator import EmulatedDataset
+from google.cloud.bigquery.retry import DEFAULT_RETRY
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from merging import CUSTOMER, LONG_AGO, Shop, another_shop
-from typed_shop import NOT_HELD, create_any, create_version, held, held_types, texts, truth
+from typed_shop import NOT_HELD, PARTS, create_any, create_version, held, held_types, people_see, texts, truth
 
 from onefold.changelog import METADATA
 from onefold.errors import InvalidInput, NothingFound, SchemaConflict
@@ -89,7 +90,7 @@ def test_the_article_s_experiment_ends_with_188_rows(dataset: EmulatedDataset) -
 def test_a_workload_of_several_versions_merged_in_batches_ends_as_its_truth(dataset: EmulatedDataset) -> None:
     """Each version comes when the one before was merged; what is late, twice and out of order comes all the same."""
     options = Options(
-        operations=150,
+        operations=300,
         shuffle=True,
         versions=3,
         key_changes=0.1,
@@ -97,19 +98,35 @@ def test_a_workload_of_several_versions_merged_in_batches_ends_as_its_truth(data
         backfill=True,
         same_second=True,
         duplicates=0.1,
+        every_type=False,
     )
     workload = make_workload(options)
     shop = Shop(dataset)
     for version, rows in workload.changes.items():
-        create_version(shop, version, rows[0])
+        create_version(shop, version, rows[0], 0)
         half = len(rows) // 2
-        shop.land(version, *map(held, rows[:half]))
+        shop.land(version, *rows[:half])
         shop.merge()
-        shop.land(version, *map(held, rows[half:]))
+        shop.land(version, *rows[half:])
     shop.merge()
-    types = held_types(workload)
-    assert texts(shop.people_see(), types) == truth(workload)
-    assert texts(shop.current(), types) == truth(workload)
+    assert shop.people_see() == workload.truth
+    assert shop.current() == workload.truth
+
+
+def test_columns_of_every_type_are_merged_with_deletions_and_changes_of_key(
+    dataset: EmulatedDataset, chance: random.Random
+) -> None:
+    """A merge of a part of the columns takes the emulator ten seconds: each run of the tests draws one part."""
+    part = chance.choice(PARTS)
+    workload = make_workload(Options(operations=60, shuffle=True, key_changes=0.2, duplicates=0.1))
+    (rows,) = workload.changes.values()
+    shop = Shop(dataset)
+    create_version(shop, "w000", rows[0], part)
+    for some in (rows[:40], rows[30:]):
+        shop.land("w000", *(held(row, part) for row in some))
+        shop.merge()
+    types = held_types(workload, part)
+    assert people_see(shop, types) == truth(workload, part), part
 
 
 @pytest.mark.parametrize(
@@ -121,9 +138,16 @@ def test_a_column_that_is_left_out_above_cannot_be_held(dataset: EmulatedDataset
     values = [present_value(chance, parse_type(TYPES[column])) for _ in range(20)]
     rows = [{"id": number, column: value} for number, value in enumerate(values)]
     create_any(shop, "a", ["id", column])
-    shop.land("a", *(change("INSERT", "1", **row) for row in rows))
+    table = f"{DEFAULT_PROJECT}.{dataset.name}.customer_v_a"
+    assert (
+        dataset.client.insert_rows_json(
+            table, [change("INSERT", "1", **row) for row in rows], retry=DEFAULT_RETRY.with_timeout(1)
+        )
+        == []
+    )
     shop.merge()
-    assert texts(shop.people_see(), TYPES) == texts(rows, TYPES)
+    types = {"id": "INT64", column: TYPES[column]}
+    assert people_see(shop, types) == texts(rows, types)
 
 
 kinds = st.sampled_from(["INSERT", "UPDATE-INSERT", "DELETE", "UPDATE-DELETE"])

@@ -12,10 +12,13 @@ from emulator import EmulatedDataset
 from merging import LONG_AGO, Shop
 from spark_oracle import base_of
 from spark_process import KILLS, Job
-from typed_shop import create_version, held, held_types, texts, truth
+from typed_shop import base_name, create_version, held, held_types, people_see, shown, texts, truth
 
 from onefold.rules import Rules
 from onefold.workload import Options, make_workload
+
+PART = 2
+"""Of the columns: see `typed_shop.py`."""
 
 
 class Tables:
@@ -26,9 +29,9 @@ class Tables:
         table = f"bigquery:{dataset.name}.{self.shop.name}"
         self.job = Job(folder, ["--changes", table, "--base", f"{table}_base", "--keys", "id"])
         workload = make_workload(Options(operations=120, key_changes=0.2, duplicates=0.2))
-        self.types, self.truth = held_types(workload), truth(workload)
-        (self.changes,) = ([held(row) for row in rows] for rows in workload.changes.values())
-        create_version(self.shop, "w000", self.changes[0])
+        self.types, self.truth = held_types(workload, PART), truth(workload, PART)
+        (self.changes,) = ([held(row, PART) for row in rows] for rows in workload.changes.values())
+        create_version(self.shop, "w000", self.changes[0], PART)
         half = len(self.changes) // 2
         self.shop.land("w000", *self.changes[:half], at=LONG_AGO)
         self.shop.merge()
@@ -36,14 +39,13 @@ class Tables:
         self.shop.land("w000", *self.changes[half:])
 
     def people_see(self) -> list[str]:
-        return texts(self.shop.people_see(), self.types)
+        return people_see(self.shop, self.types)
 
     def base(self) -> list[str]:
-        rows = ({name: value for name, value in row.items() if name != "_position"} for row in self.shop.base())
-        return texts(rows, self.types)
+        return shown(self.shop, base_name(self.shop), {**self.types, "_deleted": "BOOL"})
 
     def expected_base(self) -> list[str]:
-        return texts(base_of(self.changes, ["id"], (), self.types), self.types)
+        return texts(base_of(self.changes, ["id"], (), self.types), {**self.types, "_deleted": "BOOL"})
 
     def staged(self) -> set[str]:
         """The staging tables of all runs so far; those that a killed one has left expire after a day."""
@@ -63,8 +65,8 @@ def test_a_job_that_is_killed_while_it_stages_or_merges_runs_again(
     tables = Tables(dataset, tmp_path)
     assert tables.before != tables.truth
     killed = 0
-    for shown, longest in [(set, 12.0), (tables.staged, 0.2), (tables.staged, 1.5)] * KILLS:
-        killed += tables.kill(shown, chance.uniform(0, longest))
+    for stage, longest in [(set, 12.0), (tables.staged, 0.2), (tables.staged, 1.5)] * KILLS:
+        killed += tables.kill(stage, chance.uniform(0, longest))
         assert tables.people_see() in (tables.before, tables.truth)
     assert killed
     left = tables.staged()

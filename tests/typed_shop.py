@@ -2,38 +2,56 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from google.cloud import bigquery
 from merging import Shop
-from typed_values import comparable, plain_row
+from oracle import text_of
 
 from onefold.bigquery_jobs import rest_field
 from onefold.changelog import LANDED_AT, METADATA
+from onefold.digest import text_sql
 from onefold.local.emulator import DEFAULT_PROJECT
+from onefold.names import quote
 from onefold.types import parse_type
 from onefold.versions import Column
 from onefold.workload import Workload, type_of
+from onefold.workload_values import TYPES
 
 Row = dict[str, Any]
 
-NOT_HELD: Mapping[str, str] = {}
+
+NOT_HELD: Mapping[str, str] = {
+    "v_geography": "the embedded BigQuery writes WKT with other blanks than BigQuery: POINT (0 0)",
+    "a_geography": "the embedded BigQuery fails on a row with an ARRAY of GEOGRAPHY",
+    "a_interval": "the embedded BigQuery fails on a row with an ARRAY of INTERVAL",
+    **dict.fromkeys(
+        ("v_range_timestamp", "a_range_date", "a_range_datetime", "a_range_timestamp", "a_nested"),
+        "the embedded BigQuery cannot write this column of a base as text",
+    ),
+}
 """Columns that the emulator cannot carry, and why: a test lands each, and fails once the emulator can."""
 
 
-def held(row: Mapping[str, Any]) -> Row:
-    """The row, or the change, without what the emulator cannot hold."""
-    return {name: value for name, value in row.items() if name not in NOT_HELD}
+PARTS = range(9)
+"""The emulator takes minutes to translate a MERGE of many nested columns, so a test takes a part of them."""
+_PART = {name: number % len(PARTS) for number, name in enumerate(name for name in TYPES if name not in NOT_HELD)}
 
 
-def held_types(workload: Workload) -> dict[str, str]:
-    return held(workload.types)
+def held(row: Mapping[str, Any], part: int) -> Row:
+    """The row, or the change, with a part of the columns that the emulator holds."""
+    return {name: value for name, value in row.items() if name not in TYPES or _PART.get(name) == part}
 
 
-def create_version(shop: Shop, version: str, names: Iterable[str]) -> None:
-    """An empty versioned table of the columns that the emulator holds."""
-    create_any(shop, version, [name for name in names if name not in NOT_HELD])
+def held_types(workload: Workload, part: int) -> dict[str, str]:
+    return held(workload.types, part)
+
+
+def create_version(shop: Shop, version: str, row: Mapping[str, Any], part: int) -> None:
+    """An empty versioned table of a part of the row's columns."""
+    create_any(shop, version, [name for name in held(row, part) if name != METADATA])
 
 
 def create_any(shop: Shop, version: str, names: Iterable[str]) -> None:
@@ -44,18 +62,37 @@ def create_any(shop: Shop, version: str, names: Iterable[str]) -> None:
     shop.warehouse.client.create_table(bigquery.Table(table, fields))
 
 
-def land_workload(shop: Shop, workload: Workload) -> None:
+def land_workload(shop: Shop, workload: Workload, part: int) -> None:
     """Every version at once."""
     for version, rows in workload.changes.items():
-        create_version(shop, version, rows[0])
-        shop.land(version, *map(held, rows))
+        create_version(shop, version, rows[0], part)
+        shop.land(version, *(held(row, part) for row in rows))
 
 
 def texts(rows: Iterable[Mapping[str, Any]], types: Mapping[str, str]) -> list[str]:
-    """Rows that a client gave, or rows of a workload, to be compared: every value exactly, the sign of a zero too."""
+    """Rows of a workload, to be compared with those that an engine shows: the oracle's text of each value."""
     parsed = {name: parse_type(type_) for name, type_ in types.items()}
-    return sorted(comparable(plain_row(row, parsed)) for row in rows)
+    return sorted(_text({name: text_of(row.get(name), type_) for name, type_ in parsed.items()}) for row in rows)
 
 
-def truth(workload: Workload) -> list[str]:
-    return texts(map(held, workload.truth), held_types(workload))
+def _text(row: Mapping[str, str | None]) -> str:
+    return json.dumps(row, ensure_ascii=False)
+
+
+def shown(shop: Shop, source: str, types: Mapping[str, str]) -> list[str]:
+    """The rows of a table or of a query in parentheses, as texts: a client cannot tell JSON null from NULL."""
+    items = (f"{text_sql(f't.{quote(name)}', parse_type(type_))} AS {quote(name)}" for name, type_ in types.items())
+    return sorted(map(_text, shop.warehouse.fetch(f"SELECT {', '.join(items)} FROM {source} AS t")))
+
+
+def people_see(shop: Shop, types: Mapping[str, str]) -> list[str]:
+    """The rows of the base that are not deleted."""
+    return shown(shop, f"(SELECT * FROM {base_name(shop)} WHERE NOT _deleted)", types)
+
+
+def base_name(shop: Shop) -> str:
+    return shop.dataset.quoted(f"{shop.name}_base")
+
+
+def truth(workload: Workload, part: int) -> list[str]:
+    return texts(workload.truth, held_types(workload, part))
