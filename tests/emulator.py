@@ -18,7 +18,7 @@ _numbers = itertools.count(1)
 
 @dataclass(frozen=True)
 class EmulatedDataset:
-    """A dataset of its own. SQL runs as a job: `query_and_wait` hides the emulator's errors."""
+    """A dataset of its own."""
 
     host: str
     client: bigquery.Client

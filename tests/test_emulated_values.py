@@ -104,3 +104,8 @@ def test_bignumerics_have_the_order_of_the_numbers(dataset: EmulatedDataset) -> 
     assert [row[0] for row in dataset.run(f"SELECT x FROM ({rows}) ORDER BY x")] == [Decimal(number) for number in numbers]
     assert dataset.run(f"SELECT MIN(x), MAX(x), COUNT(DISTINCT x) FROM ({rows})") == [(Decimal(-2), Decimal(10), 6)]
     assert dataset.run(f"SELECT x FROM ({rows}) WHERE x = CAST('1e1' AS BIGNUMERIC)") == [(Decimal(10),)]
+
+
+def test_an_interval_keeps_its_signs_on_the_way_to_the_client(engines: BothEngines) -> None:
+    found = engines.emulated("INTERVAL", "t.v")[2][0]
+    assert (found.years, found.months, found.days, found.hours, found.minutes, found.seconds) == (-1, -2, -3, -4, -5, -6)

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from onefold.local.emulation.bignumeric import FIELD, decode, encode
 from onefold.local.emulation.duck_types import read_type
+from onefold.local.emulation.intervals import read_interval, write_interval
 from onefold.types import Array, Range, Scalar, Struct, Type
 
 if TYPE_CHECKING:
@@ -102,6 +103,8 @@ def written_value(usual: Callable[..., Any], value: Any, arrow_type: pa.DataType
     """A value of a result as the REST API writes it."""
     if arrow_type == _BIGNUMERIC:
         return None if value is None or value[FIELD] is None else decode(value[FIELD])
+    if pa.types.is_interval(arrow_type) and value is not None:
+        return write_interval(value.months, value.days, value.nanoseconds)
     if pa.types.is_struct(arrow_type) and value is not None and _is_range(arrow_type):
         return _range_text(value, arrow_type.field(0).type)
     return usual(value, arrow_type, field=field)
@@ -123,6 +126,8 @@ def read_value(usual: Callable[..., Any], value: Any, arrow_type: pa.DataType, *
     """A value of `tabledata.insertAll` as Arrow takes it."""
     if arrow_type == _BIGNUMERIC and value is not None:
         return {FIELD: encode(str(value))}
+    if pa.types.is_interval(arrow_type) and isinstance(value, str) and (parts := read_interval(value)):
+        return parts
     return usual(value, arrow_type, field=field)
 
 
