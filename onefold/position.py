@@ -27,6 +27,7 @@ _H = "[0-9A-Fa-f]+"
 _PLACES = rf"{_H}:{_H}:{_H}| *0[xX]{_H}(?:\.{_H}\.{_H})? *"
 SHORT_HEXADECIMAL = r"^[0-9A-Fa-f]{1,16}(/[0-9A-Fa-f]{1,16}){0,3}$"
 """The most frequent form of a sequence, which needs less work than all that is ordered as numbers, `HEXADECIMAL`."""
+SHORT_SECTIONS = 4
 HEXADECIMAL = rf"^(?:{_H}(?:/{_H})*|{_PLACES})$"
 KEY_HEXADECIMAL = rf"^(?:{_H}(?:/{_H})+|{_PLACES})$"
 """A sort key of one section alone is a number, or a word."""
@@ -38,6 +39,8 @@ LONG = "X"
 """How a section begins that has more significant digits: above every digit. Their number follows."""
 LONG_WIDTH = 10
 NUMBER = r"^-?[0-9]+(\.[0-9]+)?$"
+SMALL_NUMBER = r"^[0-9]{1,40}$"
+"""The most frequent form of a sort key, of at most WIDTH digits."""
 PIECES = r"[0-9]+|[^0-9]+"
 LOW = r"[\x00-\x20]"
 WIDTH = 40

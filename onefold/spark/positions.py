@@ -22,6 +22,8 @@ from onefold.position import (
     PIECES,
     SECTION,
     SHORT_HEXADECIMAL,
+    SHORT_SECTIONS,
+    SMALL_NUMBER,
     STORED_AS_TEXT,
     TEXT_PREFIX,
     WIDTH,
@@ -32,10 +34,9 @@ _TIME = 19
 
 def position(sequence: Value, timestamp: Value, sort_keys: Value, deleted: Value, tie_break: Value) -> Value:
     """Text from a string, a bigint, an array of strings, a boolean and a string; all but the last two may be NULL."""
-    keys = F.coalesce(F.array_join(F.transform(sort_keys, lambda key: F.concat(_key(key), F.lit(" "))), ""), F.lit(""))
     kind = F.when(deleted, "0").otherwise("1")
     blank = F.lit(" ")
-    return F.concat(_sequence(sequence), blank, _timestamp(timestamp), blank, keys, blank, kind, blank, tie_break)
+    return F.concat(_sequence(sequence), blank, _timestamp(timestamp), blank, _keys(sort_keys), blank, kind, blank, tie_break)
 
 
 def ordered_by_text(position: Value) -> Value:
@@ -50,12 +51,28 @@ def stored_as_text(position: Value) -> Value:
 
 
 def _sequence(x: Value) -> Value:
-    padded = F.array_join(F.transform(F.split(x, "/"), lambda section: F.lpad(F.upper(section), SECTION, "0")), "/")
     return (
         F.when(x.isNull(), "0")
-        .when(_matches(x, SHORT_HEXADECIMAL), F.concat(F.lit("2"), padded))
+        .when(_matches(x, SHORT_HEXADECIMAL), F.concat(F.lit("2"), _padded_sections(x)))
         .when(_matches(x, HEXADECIMAL), F.concat(F.lit("2"), _sections(x)))
         .otherwise(F.concat(F.lit(TEXT_PREFIX), _natural(x)))
+    )
+
+
+def _padded_sections(x: Value) -> Value:
+    """Pad one to four sections. Spark interprets the body of a lambda, once per element; these calls it compiles."""
+    sections = F.split(F.upper(x), "/")
+    padded = (F.lpad(F.get(sections, F.lit(place)), SECTION, "0") for place in range(SHORT_SECTIONS))
+    return F.concat_ws("/", *padded)  # which leaves out the NULL of a section that is not there
+
+
+def _keys(x: Value) -> Value:
+    """Write the sort keys. There is one as a rule, and then no lambda is needed, which Spark would interpret."""
+    first = F.get(x, F.lit(0))
+    plain = (F.size(x) == 1) & F.coalesce(_matches(first, SMALL_NUMBER), F.lit(False))
+    several = F.array_join(F.transform(x, lambda key: F.concat(_key(key), F.lit(" "))), "")
+    return F.when(plain, F.concat(F.lit("2"), F.lpad(first, WIDTH, "0"), F.lit(". "))).otherwise(
+        F.coalesce(several, F.lit(""))
     )
 
 
