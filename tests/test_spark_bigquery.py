@@ -185,7 +185,7 @@ def test_changes_in_tables_make_a_base_in_a_folder(spark: SparkSession, shop: Sh
     [Options(operations=100, key_changes=0.2, duplicates=0.2, shuffle=True, versions=3, backfill=True, same_second=True)],
 )
 def test_a_workload_becomes_its_truth(spark: SparkSession, shop: Shop, options: Options) -> None:
-    workload, part = make_workload(options), 1
+    workload, part = make_workload(options), 7
     land_workload(shop, workload, part)
     types = held_types(workload, part)
     own = {**types, "_position": "STRING", "_deleted": "BOOL"}

@@ -17,7 +17,7 @@ from typed_shop import base_name, create_version, held, held_types, people_see, 
 from onefold.rules import Rules
 from onefold.workload import Options, make_workload
 
-PART = 2
+PART = 7
 """Of the columns: see `typed_shop.py`."""
 
 
