@@ -159,7 +159,7 @@ def test_a_comparison_reads_the_folders_of_both_sides(spark: SparkSession, tmp_p
 
 
 def test_rows_of_one_folder_have_no_columns_of_others(spark: SparkSession, tmp_path: Path) -> None:
-    """A version without partitions, read with one that has them: its rows have NULL, as for any column that a version lacks."""
+    """A version without partitions, read with one that has them: as for any column that it lacks, NULL."""
     one = write_lines(tmp_path / "plain" / "a.jsonl", [change("INSERT", "1", id=1)]).parent
     write(tmp_path / "parted" / "p=7" / "a.jsonl", change("INSERT", "1", id=2))
     run_job(spark, [one, tmp_path / "parted"], tmp_path / "out")
