@@ -67,7 +67,7 @@ def test_columns_come_in_the_order_of_the_folders() -> None:
     assert [(one.name, str(one.type)) for one in found] == [("b", "INT64"), ("a", "STRING")]
 
 
-def test_every_fault_is_told_at_once() -> None:
+def test_every_error_is_reported_at_once() -> None:
     paths = {
         "day=1/0.parquet": [("day", "1")],
         "1.parquet": [],

@@ -164,7 +164,7 @@ def test_a_summary_is_the_last_cause_of_java() -> None:
     assert len(summary(ValueError("x" * 10_000))) < 500
 
 
-def test_an_error_without_a_readable_text_is_told_all_the_same() -> None:
+def test_an_error_without_a_readable_text_is_reported_all_the_same() -> None:
     class Unreadable(Exception):
         def __str__(self) -> str:
             raise OSError("Java is gone")

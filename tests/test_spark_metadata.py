@@ -105,7 +105,7 @@ WRONG: dict[str, tuple[list[Row], str]] = {
 
 
 @pytest.mark.parametrize(("rows", "words"), WRONG.values(), ids=WRONG.keys())
-def test_what_is_wrong_is_told_with_the_file(spark: SparkSession, tmp_path: Path, rows: list[Row], words: str) -> None:
+def test_what_is_wrong_is_reported_with_the_file(spark: SparkSession, tmp_path: Path, rows: list[Row], words: str) -> None:
     path = write_lines(tmp_path / "changes.jsonl", rows)
     with pytest.raises(InvalidInput) as caught:
         run_job(spark, path, tmp_path / "out")
@@ -114,7 +114,7 @@ def test_what_is_wrong_is_told_with_the_file(spark: SparkSession, tmp_path: Path
     assert not (tmp_path / "out" / "_SUCCESS").exists()
 
 
-def test_everything_that_is_wrong_is_told_at_once(spark: SparkSession, tmp_path: Path) -> None:
+def test_everything_that_is_wrong_is_reported_at_once(spark: SparkSession, tmp_path: Path) -> None:
     one = write_lines(tmp_path / "1.jsonl", [{"id": 1, METADATA: {"uuid": 1, "source_timestamp": True, "kind": "DELETE"}}])
     other = write_lines(tmp_path / "2.jsonl", [with_(INSERTED, change_type=False)])
     with pytest.raises(InvalidInput) as caught:

@@ -105,15 +105,15 @@ def test_a_file_that_says_something_else_is_refused(spark: SparkSession, tmp_pat
         run_job(spark, tmp_path / "changes", tmp_path / "out")
 
 
-def test_folders_that_make_no_columns_are_refused_with_every_fault(spark: SparkSession, tmp_path: Path) -> None:
+def test_folders_that_make_no_columns_are_refused_with_every_error(spark: SparkSession, tmp_path: Path) -> None:
     write(tmp_path / "a" / "p=1" / "a.parquet", {"id": 1, "p": [1]})
     write(tmp_path / "b" / "p=1" / "a.parquet", {"id": 1})
     write(tmp_path / "b" / "a.parquet", {"id": 1})
     with pytest.raises(InvalidInput) as caught:
         run_job(spark, [tmp_path / "a", tmp_path / "b"], tmp_path / "out")
-    told = str(caught.value)
-    assert "expected the column p in the names of folders or in the files, got both, and in the files it is array" in told
-    assert "expected every file in a folder p=..., as other files are, got a.parquet" in told
+    said = str(caught.value)
+    assert "expected the column p in the names of folders or in the files, got both, and in the files it is array" in said
+    assert "expected every file in a folder p=..., as other files are, got a.parquet" in said
 
 
 def test_changes_and_a_base_in_partition_folders_are_merged(spark: SparkSession, tmp_path: Path) -> None:
@@ -159,7 +159,7 @@ def test_a_comparison_reads_the_folders_of_both_sides(spark: SparkSession, tmp_p
 
 
 def test_rows_of_one_folder_have_no_columns_of_others(spark: SparkSession, tmp_path: Path) -> None:
-    """A version without partitions, beside one with them: its rows have NULL, as for any column that a version lacks."""
+    """A version without partitions, read with one that has them: as for any column that it lacks, NULL."""
     one = write_lines(tmp_path / "plain" / "a.jsonl", [change("INSERT", "1", id=1)]).parent
     write(tmp_path / "parted" / "p=7" / "a.jsonl", change("INSERT", "1", id=2))
     run_job(spark, [one, tmp_path / "parted"], tmp_path / "out")

@@ -93,7 +93,7 @@ def test_types_that_would_lose_something_are_refused_with_both_files(
         read_folder(spark, str(write(tmp_path / "rows", *values)))
 
 
-def test_every_column_is_told_and_types_are_compared_among_all_files(spark: SparkSession, tmp_path: Path) -> None:
+def test_every_column_is_reported_and_types_are_compared_among_all_files(spark: SparkSession, tmp_path: Path) -> None:
     """The first file lacks the field in which the others differ."""
     kinds = [pa.struct([("x", pa.int32())]), pa.struct([("a", pa.int64())]), pa.struct([("a", pa.string())])]
     (tmp_path / "rows").mkdir()

@@ -92,8 +92,16 @@ class Folded:
 
 
 def count_winners(winners: DataFrame, keys: Sequence[str]) -> Folded:
-    """Do the work of the fold, once."""
+    """Do the work of the fold, once. Where a row stops it, nothing stays held."""
     held = winners.persist()
+    try:
+        return Folded(held, tuple(keys), *_counts(held, keys))
+    except BaseException:
+        held.unpersist()
+        raise
+
+
+def _counts(held: DataFrame, keys: Sequence[str]) -> tuple[int, ...]:
     key, last = [named(name) for name in keys], named(_LAST)
     sizes = (F.coalesce(F.length(value.cast("string")), F.lit(0)) for value in (*key, named(POSITION)))
     has_null = functools.reduce(Value.__or__, (value.isNull() for value in key))
@@ -106,7 +114,7 @@ def count_winners(winners: DataFrame, keys: Sequence[str]) -> Folded:
         F.count_if(last & has_null),
         _total(F.when(last, functools.reduce(Value.__add__, sizes) + _ENTRY_BYTES)),
     ).collect()
-    return Folded(held, tuple(keys), *row)
+    return tuple(row)
 
 
 def _total(x: Value) -> Value:

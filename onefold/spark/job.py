@@ -19,7 +19,7 @@ INTERRUPTED = 130
 """What a shell says of a process that Ctrl-C ended."""
 
 _CAUSE, _CALLED = "Caused by: ", ": "
-"""How the lines begin in which Py4J tells what went wrong in Java."""
+"""How the lines begin in which Py4J says what went wrong in Java."""
 _MOST = 400
 _NOTHING_KNOWN = "the error has no text"
 
@@ -60,8 +60,8 @@ def summary(error: BaseException) -> str:
     lines = [line for line in text.splitlines() if line.strip()]
     causes = [line.removeprefix(_CAUSE) for line in lines if line.startswith(_CAUSE)]
     called = [line.removeprefix(_CALLED) for line in lines if line.startswith(_CALLED)]
-    told = (causes[-1:] or called[:1] or lines[:1] or [_NOTHING_KNOWN])[0].strip()
-    return f"{type(error).__name__}: {told[:_MOST]}"
+    most = (causes[-1:] or called[:1] or lines[:1] or [_NOTHING_KNOWN])[0].strip()
+    return f"{type(error).__name__}: {most[:_MOST]}"
 
 
 def _logged(name: str, text: str) -> str:

@@ -56,7 +56,7 @@ def read_parquet(spark: SparkSession, uri: str, entries: Sequence[Entry], partit
     else:
         return in_held_form(uri, frame, partitions)
     groups = list(_groups(spark, uri, entries, partitions))
-    faults = list(dict.fromkeys(fault for name in _names(groups) for fault in _faults(uri, name, groups)))
+    faults = list(dict.fromkeys(problem for name in _names(groups) for problem in _faults(uri, name, groups)))
     if faults:
         raise InvalidInput(faults)
     return _united(uri, groups, partitions)

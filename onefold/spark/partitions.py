@@ -57,7 +57,9 @@ class Partitions:
             InvalidInput: a column of the files has the name, and a type of which no folder can spell a value.
         """
         own = {fold_case(field.name): field for field in frame.schema.fields}
-        faults = [fault for partition in self.found for fault in self._faults(partition, own.get(fold_case(partition.name)))]
+        faults = [
+            problem for partition in self.found for problem in self._faults(partition, own.get(fold_case(partition.name)))
+        ]
         if faults:
             raise InvalidInput(faults)
         # The path is another column's name where a file has a column `_metadata`.
@@ -103,10 +105,10 @@ def _root(place: str, entry: Entry, entries: Sequence[Entry]) -> str:
 def _checked(field: t.StructField, text: Value, path: Value) -> Value:
     """Return the value that file and folder agree on; NULL in the file says nothing."""
     own, value = named(field.name), text.try_cast(field.dataType)
-    fault = F.concat(
+    problem = F.concat(
         path, F.lit(f": expected one value of the column {field.name}, got "), F.coalesce(own.cast("string"), F.lit("NULL")),
         F.lit(" in the file and "), F.coalesce(text, F.lit("NULL")), F.lit(" in the name of its folder: rename the folder"),
     )  # fmt: skip
     readable = value.isNotNull() | text.isNull()
     agreed = F.when(readable & own.isNull(), value).when(readable & own.eqNullSafe(value), own)
-    return agreed.otherwise(F.raise_error(fault)).alias(field.name)
+    return agreed.otherwise(F.raise_error(problem)).alias(field.name)
