@@ -104,7 +104,7 @@ def expect_landed(dataset: EmulatedDataset) -> None:
         date(1000, 1, 1),
         datetime(2020, 1, 2, 3, 4, 5, 987_654),
         datetime(2038, 1, 19, 3, 14, 7, 120_000, tzinfo=UTC),
-        "-100:59:59.999999",
+        "0-0 0 -100:59:59.999999",
         '{"a":[1,null,"é"]}',
         "Zoë 日本 😀",
     )
