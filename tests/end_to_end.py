@@ -211,7 +211,7 @@ class Flow:
         assert found.same, list(findings(found, self.keys[table]))
 
     def read(self, view: str) -> tuple[list[str], list[Row]]:
-        """Columns and rows. An INTERVAL comes as text: on the way from the emulator to the client it loses its sign."""
+        """Columns and rows. An INTERVAL comes as text: the client makes relative dates of it."""
         result = self._select("*", view)
         times = [column.name for column in result.schema if column.field_type == "INTERVAL"]
         if times:
@@ -259,9 +259,10 @@ def _landed(type_: str, value: Any) -> Any:
 def _duration(text: str | None) -> timedelta | None:
     if text is None:
         return None
-    hours, minutes, seconds = text.lstrip("-").split(":")
+    clock = text.rpartition(" ")[2]  # no source has months or days in a TIME
+    hours, minutes, seconds = clock.lstrip("-").split(":")
     duration = timedelta(hours=int(hours), minutes=int(minutes), microseconds=int(Decimal(seconds) * 1_000_000))
-    return -duration if text.startswith("-") else duration
+    return -duration if clock.startswith("-") else duration
 
 
 def image_of(row: Mapping[str, Any]) -> Image:
