@@ -35,8 +35,8 @@ _TIME = 19
 def position(sequence: Value, timestamp: Value, sort_keys: Value, deleted: Value, tie_break: Value) -> Value:
     """Text from a string, a bigint, an array of strings, a boolean and a string; all but the last two may be NULL."""
     kind = F.when(deleted, "0").otherwise("1")
-    blank = F.lit(" ")
-    return F.concat(_sequence(sequence), blank, _timestamp(timestamp), blank, _keys(sort_keys), blank, kind, blank, tie_break)
+    parts = (_sequence(sequence), _timestamp(timestamp), _keys(sort_keys), kind, tie_break)
+    return F.concat_ws(" ", *parts)
 
 
 def ordered_by_text(position: Value) -> Value:
