@@ -16,7 +16,7 @@ from onefold.capture.log_events import Decode, Place, RowsChanged, Unread, Voids
 HELD = 16_000_000
 """The most bytes of the log that are held for one transaction. The rows of a larger one are read a second time."""
 _MANY = 100_000
-"""The most savepoints and voids of one transaction. Of a transaction with more of them, the tables are copied."""
+"""The most savepoints and voids of one transaction. Where more of them matter, the tables are copied."""
 
 
 @dataclass(frozen=True)
@@ -26,6 +26,15 @@ class _Held:
     size: int
     """Bytes of the log."""
     decode: Decode
+
+
+@dataclass(frozen=True)
+class _Savepoint:
+    name: str
+    """Folded."""
+    offset: int
+    count: int
+    """Events with rows before it."""
 
 
 @dataclass
@@ -42,8 +51,12 @@ class Transaction:
     _bytes: int = 0
     _skims: bool = False
     """Whether it was larger than the bound: its rows are not held any more."""
-    _savepoints: dict[str, int] = field(default_factory=dict)
-    """Their offsets by folded name, in the order of the log."""
+    _count: int = 0
+    """Events with rows so far, rolled back or not."""
+    _savepoints: list[_Savepoint] = field(default_factory=list)
+    """In the order of the log."""
+    _forgets: bool = False
+    """Whether there were more savepoints than are kept."""
     _voids: list[tuple[int, int]] = field(default_factory=list)
     _unclear: bool = False
     """Whether nobody knows which rows were rolled back."""
@@ -58,6 +71,7 @@ class Transaction:
             decode: reads the event.
         """
         self.tables.add(table)
+        self._count += 1
         self._bytes += size
         if self._bytes > self.bound:
             self._skims = True
@@ -66,20 +80,24 @@ class Transaction:
             self._rows.append(_Held(place.offset, size, decode))
 
     def savepoint(self, name: str, place: Place) -> None:
-        """Note a savepoint. One of the same name replaces the former one, as in the server."""
-        key = folded(name)
-        self._savepoints.pop(key, None)
-        self._savepoints[key] = place.offset
-        self._unclear |= len(self._savepoints) > _MANY
+        """Note a savepoint."""
+        self._savepoints.append(_Savepoint(folded(name), place.offset, self._count))
+        if len(self._savepoints) > _MANY:
+            del self._savepoints[0]
+            self._forgets = True
 
     def rollback_to(self, name: str, place: Place) -> None:
-        """Drop what came after a savepoint; the savepoint itself remains, the later ones are gone."""
-        key = folded(name)
-        if key not in self._savepoints:
-            self._unclear = True  # the server knew it, or it would have logged nothing
+        """Drop what came after a savepoint; the savepoint itself remains, the later ones are gone.
+
+        The server has replaced a savepoint by a later one of its name, unless that one was set within a stored function: the
+        log does not tell. Which of them is meant does not matter where there are no rows between them.
+        """
+        found = [one for one in self._savepoints if one.name == folded(name)]
+        if self._forgets or not found or found[0].count != found[-1].count:
+            self._unclear = True
             return
-        start = self._savepoints[key]
-        self._savepoints = {name: offset for name, offset in self._savepoints.items() if offset <= start}
+        start = found[-1].offset
+        self._savepoints = [one for one in self._savepoints if one.offset <= start]
         while self._rows and self._rows[-1].offset > start:
             self._bytes -= self._rows.pop().size
         while self._voids and self._voids[-1][0] >= start:
