@@ -6,14 +6,19 @@ from collections.abc import Iterator, Sequence
 
 from onefold.capture.sql_words import Word
 
-_HARMLESS = frozenset({
-    "ALGORITHM", "AUTO_INCREMENT", "AVG_ROW_LENGTH", "CHARACTER", "CHARSET", "CHECKSUM", "COLLATE", "COMMENT",
-    "COMPRESSION", "CONNECTION", "DEFAULT", "DELAY_KEY_WRITE", "DISABLE", "ENABLE", "ENCRYPTION", "ENGINE", "FORCE",
-    "INSERT_METHOD", "KEY_BLOCK_SIZE", "LOCK", "MAX_ROWS", "MIN_ROWS", "ORDER", "PACK_KEYS", "PAGE_CHECKSUM",
-    "PAGE_COMPRESSED", "PAGE_COMPRESSION_LEVEL", "ROW_FORMAT", "SECONDARY_ENGINE", "SECONDARY_LOAD",
-    "SECONDARY_UNLOAD", "STATS_AUTO_RECALC", "STATS_PERSISTENT", "STATS_SAMPLE_PAGES", "TRANSACTIONAL", "VALIDATION",
-    "WITHOUT",
+_OPTIONS = frozenset({
+    "AUTO_INCREMENT", "AVG_ROW_LENGTH", "CHARSET", "CHECKSUM", "COLLATE", "COMMENT", "COMPRESSION", "DELAY_KEY_WRITE",
+    "ENCRYPTION", "INSERT_METHOD", "KEY_BLOCK_SIZE", "MAX_ROWS", "MIN_ROWS", "PACK_KEYS", "PAGE_CHECKSUM", "PAGE_COMPRESSED",
+    "PAGE_COMPRESSION_LEVEL", "ROW_FORMAT", "SECONDARY_ENGINE", "STATS_AUTO_RECALC", "STATS_PERSISTENT",
+    "STATS_SAMPLE_PAGES", "TRANSACTIONAL", "ALGORITHM", "LOCK",
 })  # fmt: skip
+"""Each with a value, and perhaps a sign between them."""
+_ENGINES = frozenset({"INNODB", "MYISAM", "ARIA", "ROCKSDB", "MEMORY"})
+"""Those that keep the rows of a table that becomes one of theirs: BLACKHOLE does not, FEDERATED shows others."""
+_PHRASES = (
+    ("FORCE",), ("DISABLE", "KEYS"), ("ENABLE", "KEYS"), ("SECONDARY_LOAD",), ("SECONDARY_UNLOAD",), ("WITH", "VALIDATION"),
+    ("WITHOUT", "VALIDATION"),
+)  # fmt: skip
 _KEYS = ("PRIMARY", "UNIQUE")
 _PLAIN_INDEXES = ("INDEX", "KEY", "FULLTEXT", "SPATIAL", "FOREIGN", "CHECK")
 # With any of these, a new column has values in the rows that are there: TIMESTAMP has a default of its own.
@@ -85,9 +90,6 @@ def _parts(rest: Sequence[Word]) -> Iterator[list[Word]]:
 def _changes(part: Sequence[Word]) -> bool:
     keys = [word.key for word in part]
     first, second = keys[0], keys[1] if len(keys) > 1 else ""
-    if first in _HARMLESS:
-        # Options may stand without a comma between them.
-        return "CONVERT" in keys or "PARTITION" in keys
     if first == "ADD":
         return _add_changes(part[1:], keys[1:])
     if first == "ALTER":
@@ -96,7 +98,30 @@ def _changes(part: Sequence[Word]) -> bool:
         return second not in ("INDEX", "KEY")
     if first == "DROP":
         return second != "CHECK"
-    return True
+    return first != "ORDER" and not _are_options(part)
+
+
+def _are_options(part: Sequence[Word]) -> bool:
+    """Return whether a part consists of options that change no rows. They may come without a comma between them."""
+    at = 0
+    while 0 <= at < len(part):
+        at = _behind_option(part, at)
+    return at >= 0
+
+
+def _behind_option(part: Sequence[Word], at: int) -> int:
+    """Return the place behind one option; -1 where it is another one."""
+    keys = [word.key for word in part]
+    for phrase in _PHRASES:
+        if tuple(keys[at : at + len(phrase)]) == phrase:
+            return at + len(phrase)
+    at += keys[at] == "DEFAULT"
+    character_set = keys[at : at + 2] == ["CHARACTER", "SET"]
+    name = "CHARSET" if character_set else "".join(keys[at : at + 1])
+    at += 2 if character_set else 1
+    at += keys[at : at + 1] == ["="]
+    kept = name == "ENGINE" and part[at : at + 1] and part[at].text.upper() in _ENGINES
+    return at + 1 if kept or (name in _OPTIONS and at < len(part)) else -1
 
 
 def _add_changes(part: Sequence[Word], keys: Sequence[str]) -> bool:

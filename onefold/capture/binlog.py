@@ -6,7 +6,7 @@ reading loses or refuses values (docs/capture.md, "Faults of servers and of the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
@@ -17,9 +17,10 @@ from pymysqlreplication import BinLogStreamReader
 from pymysqlreplication import event as other_events
 
 from onefold.capture.log_decoder import LogDecoder, RawEvent
-from onefold.capture.log_events import LogEvent, Place
+from onefold.capture.log_events import LogEvent, Place, Voids
 from onefold.capture.patterns import Patterns
 from onefold.capture.server import Address, connect, dialect
+from onefold.capture.transactions import HELD
 from onefold.errors import NothingFound, Rejected, TryAgain
 
 _NO_SUCH_PLACE = 1236
@@ -47,12 +48,20 @@ class Gtid:
 
 
 def follow(
-    address: Address, start: Place | Gtid, patterns: Patterns, server_id: int, blocking: bool = True
+    address: Address,
+    start: Place | Gtid,
+    patterns: Patterns,
+    server_id: int,
+    blocking: bool = True,
+    known: Mapping[Place, Voids] | None = None,
+    held: int = HELD,
 ) -> Generator[LogEvent]:
     """What the log holds from a place on; forever, or with `blocking=False` up to its present end.
 
     Args:
         server_id: a number that no other replica of the server has.
+        known: transactions that are known to be committed, by where they begin, with what of them is void.
+        held: the most bytes of the log that are held for one transaction.
 
     Raises:
         NothingFound: the log does not have that place (any more).
@@ -61,7 +70,7 @@ def follow(
     """
     try:
         with connect(address) as connection:
-            decoder = LogDecoder(dialect(connection), patterns, start.epoch)
+            decoder = LogDecoder(dialect(connection), patterns, start.epoch, known, held)
         with closing(_reader(address, start, server_id, blocking, decoder.dialect.mariadb)) as reader:
             for event in reader:
                 yield from decoder.read(_raw(event))

@@ -147,12 +147,16 @@ def _place(body: Mapping[str, Any]) -> Place:
 
 def _prepared_json(one: Prepared) -> dict[str, Any]:
     tables = [[table.database, table.table] for table in sorted(one.tables)]
-    return {"xid": one.xid, "place": _place_json(one.place), "timestamp": one.timestamp, "tables": tables}
+    return {
+        "xid": one.xid, "place": _place_json(one.place), "timestamp": one.timestamp, "tables": tables,
+        "published": one.published,
+    }  # fmt: skip
 
 
 def _prepared(body: Mapping[str, Any]) -> Prepared:
     tables = frozenset(TableName(database, table) for database, table in body["tables"])
-    return Prepared(body["xid"], _place(body["place"]), int(body["timestamp"]), tables)
+    published = bool(body.get("published", True))  # as earlier versions did without saying it
+    return Prepared(body["xid"], _place(body["place"]), int(body["timestamp"]), tables, published)
 
 
 def _patterns(body: Mapping[str, Any]) -> Patterns:

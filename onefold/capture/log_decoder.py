@@ -3,16 +3,30 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-from onefold.capture.log_events import Committed, FileBegun, Idle, LogEvent, Place, RowsChanged, Statement, TwoPhase
+from onefold.capture.log_events import (
+    BrokenOff,
+    Committed,
+    FileBegun,
+    Idle,
+    LogEvent,
+    Place,
+    RowsChanged,
+    Statement,
+    TwoPhase,
+    Voids,
+)  # fmt: skip
 from onefold.capture.logged_text import statement
 from onefold.capture.patterns import Patterns
 from onefold.capture.row_image import read_rows, settled
+from onefold.capture.sql_words import Grammar, words
 from onefold.capture.structure import Structure, is_sequence
 from onefold.capture.table_map import Dialect, names_in, parse_table_map
+from onefold.capture.transactions import HELD, Transaction, decoded, is_void
 from onefold.errors import Rejected
 
 # The server's numbers of events.
@@ -25,12 +39,17 @@ _HEARTBEAT_2 = 41
 _COMPRESSED = (40, *range(165, 172))
 _HARMLESS = (34, 36, 37, 42)
 """Anonymous and tagged GTIDs, and what group replication tells itself."""
+_BEGINNINGS = (_GTID, 34, 42, _MARIADB_GTID)
+"""The first event of a transaction."""
 
 _HEADER = 20
 """A byte that says that all is well, and the header."""
 _CHECKSUM = 4
 _IGNORABLE = 0x80
 _STANDALONE = 1
+_GROUP_COMMIT, _OF_XA = 2, 64 | 128
+_NOT_DONE = 2 | 8
+"""START ALTER and ROLLBACK ALTER (`binlog_alter_two_phase`)."""
 _NO_TABLE = 0xFFFFFF
 _QUERY_HEADER, _LOAD_HEADER = 13, 26
 _FIRST_EVENT = 4
@@ -38,6 +57,7 @@ _FIRST_EVENT = 4
 _WRAP = 1 << 32
 _KNOWN_TABLES, _KNOWN_DESCRIPTIONS = 10_000, 10_000
 """Each transaction describes its tables; and a server with more of them than it holds open numbers them ever anew."""
+_SAVEPOINT = re.compile(r"SAVEPOINT\s|ROLLBACK(\s+WORK)?\s+TO\s", re.IGNORECASE)
 _XA = re.compile(r"XA\s+(START|BEGIN|END|COMMIT|ROLLBACK)\s+(\S+)(\s+ONE\s+PHASE)?", re.IGNORECASE)
 """As a server writes it: `XA COMMIT X'61',X'62',1`."""
 
@@ -58,10 +78,24 @@ class RawEvent:
 
 
 class LogDecoder:
-    """Reads one event after the other. Tables that the patterns leave out cost no more than a look at their names."""
+    """Reads one event after the other. Tables that the patterns leave out cost no more than a look at their names.
 
-    def __init__(self, dialect: Dialect, patterns: Patterns, epoch: int) -> None:
+    The rows of a transaction come when its commit was read.
+    """
+
+    def __init__(
+        self, dialect: Dialect, patterns: Patterns, epoch: int, known: Mapping[Place, Voids] | None = None, held: int = HELD
+    ) -> None:
+        """
+        Args:
+            known: transactions that are known to be committed, by where they begin, with what of them is void: their rows
+                are not held.
+            held: the most bytes of the log that are held for one transaction.
+        """
         self.dialect = dialect
+        self._known = known or {}
+        self._held = held
+        self._transaction = Transaction(bound=held)
         self._patterns = patterns
         self._epoch = epoch
         self._file = ""
@@ -69,6 +103,8 @@ class LogDecoder:
         self._checksum = 0
         self._gtid: str | None = None
         self._in_transaction = False
+        self._done = True
+        """Whether the statement that follows is through: MariaDB may log an ALTER when it begins, too."""
         self._tables: dict[int, tuple[str, Structure] | None] = {}
         self._descriptions: dict[bytes, tuple[str, Structure]] = {}
         self._structures: dict[Structure, Structure] = {}
@@ -83,7 +119,7 @@ class LogDecoder:
         """
         kind = event.type
         if kind == _ROTATE:
-            self._rotate(event)
+            yield from self._rotate(event)
             return
         place = self._advance(event)
         if kind == _TABLE_MAP:
@@ -95,7 +131,7 @@ class LogDecoder:
         elif kind == _EXECUTE_LOAD:
             yield self._load(event, place)
         elif kind in (_XID, _XA_PREPARE):
-            yield self._committed(event, _prepared(event.parsed) if kind == _XA_PREPARE else None)
+            yield from self._committed(event, _prepared(event.parsed) if kind == _XA_PREPARE else None)
         elif kind in (_HEARTBEAT, _HEARTBEAT_2):
             yield Idle(self._place(self._end) if event.end and not self._in_transaction else None)
         elif kind == _FORMAT:
@@ -105,16 +141,27 @@ class LogDecoder:
             self._gtid = event.parsed.gtid
             # MariaDB writes no BEGIN; MySQL does.
             self._in_transaction = kind == _MARIADB_GTID and not event.parsed.flags & _STANDALONE
+            self._done = kind != _MARIADB_GTID or not _alter_flags(self._body(event)) & _NOT_DONE
         else:
             self._refuse(event, place)
 
-    def _rotate(self, event: RawEvent) -> None:
-        """A new file. After a restart the server numbers tables anew."""
+    def _rotate(self, event: RawEvent) -> Iterator[BrokenOff]:
+        """A new file. After a restart the server numbers tables anew; a transaction does not go on in another file."""
         self._file, self._end = event.parsed.next_binlog, event.parsed.position
         self._tables.clear()
+        left, self._transaction = self._transaction, Transaction(bound=self._held)
+        self._in_transaction = False
+        if left.tables:
+            yield BrokenOff(self._place(self._end), frozenset(left.tables))
 
     def _advance(self, event: RawEvent) -> Place:
         """Where an event begins. A large transaction makes a file longer than the 32 bits that tell the place can count."""
+        place = self._place_of(event)
+        if event.type in _BEGINNINGS:
+            self._transaction.begin = place
+        return place
+
+    def _place_of(self, event: RawEvent) -> Place:
         if not event.end:
             return self._place(self._end)
         end = self._end - self._end % _WRAP + event.end
@@ -153,8 +200,19 @@ class LogDecoder:
         if table_id not in self._tables:
             raise Rejected(f"{self._at(place)}: rows of a table that the log has not described; start at a transaction")
         table = self._tables[table_id]
-        if table:
-            yield self._changed(event, place, *table, body)
+        if not table:
+            return
+        decode = partial(self._changed, event, place, *table, body)
+        voids = self._known.get(self._begin(place))
+        if voids is None:
+            self._transaction.add(place, (table[0], table[1].table), event.size, decode)
+        elif not is_void(place.offset, voids):
+            yield decode()
+
+    def _begin(self, place: Place) -> Place:
+        """Return where the transaction begins, which is `place` where nothing has told it."""
+        self._transaction.begin = self._transaction.begin or place
+        return self._transaction.begin
 
     def _changed(self, event: RawEvent, place: Place, database: str, structure: Structure, body: bytes) -> RowsChanged:
         at = 8 + (int.from_bytes(body[8:10], "little") if event.type in _NEW_FORMS else 0)
@@ -182,32 +240,49 @@ class LogDecoder:
         return at
 
     def _query(self, event: RawEvent, place: Place) -> Iterator[LogEvent]:
-        database, text = statement(self._body(event), _QUERY_HEADER, self.dialect.charsets)
-        word = text[:9].upper()
-        xa = _XA.fullmatch(text)
+        said = self._statement(event, place, _QUERY_HEADER)
+        word = said.text[:9].upper()
+        xa = _XA.fullmatch(said.text)
         if xa:
-            yield from self._xa(event, *xa.groups())
+            yield from self._xa(event, place, *xa.groups())
         elif word == "BEGIN":
             self._in_transaction = True
+            self._begin(place)
         elif word in ("COMMIT", "ROLLBACK"):
-            yield self._committed(event)
+            yield from self._committed(event, rolled_back=word == "ROLLBACK")
         else:
-            yield Statement(place, event.timestamp, database, text)
+            self._savepoint(said)
+            if self._done:
+                yield said
             if not self._in_transaction:
-                yield self._committed(event)
+                yield from self._committed(event)
 
-    def _xa(self, event: RawEvent, verb: str, xid: str, one_phase: str | None) -> Iterator[Committed]:
+    def _savepoint(self, said: Statement) -> None:
+        """As servers write it: SAVEPOINT `a`, ROLLBACK TO `a`; the quotes are the session's."""
+        if _SAVEPOINT.match(said.text):
+            first, *_, name = words(said.text, said.grammar)
+            if first.key == "SAVEPOINT":
+                self._transaction.savepoint(name.text, said.place)
+            else:
+                self._transaction.rollback_to(name.text, said.place)
+
+    def _xa(self, event: RawEvent, place: Place, verb: str, xid: str, one_phase: str | None) -> Iterator[LogEvent]:
         """MariaDB writes no XA START: it says so where it tells the GTID."""
         verb = verb.upper()
         if verb in ("START", "BEGIN"):
             self._in_transaction = True
+            self._begin(place)
         elif verb != "END":
             ended = TwoPhase(xid, "committed" if verb == "COMMIT" else "rolled back")
-            yield self._committed(event, None if one_phase else ended)
+            yield from self._committed(event, None if one_phase else ended)
 
     def _load(self, event: RawEvent, place: Place) -> Statement:
         """As a query, with the place of the file within it before the session's settings."""
-        return Statement(place, event.timestamp, *statement(self._body(event), _LOAD_HEADER, self.dialect.charsets))
+        return self._statement(event, place, _LOAD_HEADER)
+
+    def _statement(self, event: RawEvent, place: Place, header: int) -> Statement:
+        database, text, sql_mode = statement(self._body(event), header, self.dialect.charsets)
+        return Statement(place, event.timestamp, database, text, Grammar(sql_mode, self.dialect.lower_names))
 
     def _begun(self, event: RawEvent) -> FileBegun:
         """The header keeps the time and the server, and the body the server's version, wherever reading starts."""
@@ -215,11 +290,20 @@ class LogDecoder:
         version = self._body(event)[2:52].rstrip(b"\0").decode(errors="replace")
         return FileBegun(self._place(_FIRST_EVENT), f"{event.timestamp}/{server}/{version}")
 
-    def _committed(self, event: RawEvent, two_phase: TwoPhase | None = None) -> Committed:
+    def _committed(
+        self, event: RawEvent, two_phase: TwoPhase | None = None, rolled_back: bool = False
+    ) -> Iterator[RowsChanged | Committed]:
+        """End the transaction: its rows come first, unless nobody knows yet whether they count, or they do not."""
+        ended, self._transaction = self._transaction, Transaction(bound=self._held)
         self._in_transaction = False
+        unread = ended.unread
+        is_prepared = two_phase is not None and two_phase.step == "prepared"
+        keeps = is_prepared or (unread.rows is None and not rolled_back)
+        if not keeps and not rolled_back:
+            yield from decoded(unread.rows or ())
         if len(self._tables) > _KNOWN_TABLES:
             self._tables.clear()
-        return Committed(self._place(self._end), event.timestamp, self._gtid, two_phase)
+        yield Committed(self._place(self._end), event.timestamp, self._gtid, two_phase, unread if keeps else None)
 
     def _refuse(self, event: RawEvent, place: Place) -> None:
         if event.type in _COMPRESSED:
@@ -247,3 +331,14 @@ def _prepared(event: Any) -> TwoPhase | None:
     if event.one_phase:
         return None
     return TwoPhase(f"X'{event.xid_gtrid.hex()}',X'{event.xid_bqual.hex()}',{event.xid_format_id}", "prepared")
+
+
+def _alter_flags(body: bytes) -> int:
+    """Return the extra flags of MariaDB's GTID event, which come after what its flags say is there."""
+    flags, at = body[12:13], 13
+    if not flags:
+        return 0
+    at += 8 if flags[0] & _GROUP_COMMIT else 0
+    if flags[0] & _OF_XA:
+        at += 6 + sum(body[at + 4 : at + 6])
+    return body[at] if at < len(body) else 0

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
 from onefold.capture.row_image import Row
+from onefold.capture.sql_words import PLAIN, Grammar
 from onefold.capture.structure import Structure
 from onefold.errors import InvalidInput
 
@@ -66,6 +68,14 @@ class Statement:
     timestamp: int
     database: str
     text: str
+    grammar: Grammar = PLAIN
+    """How the session's settings make the text to be read."""
+
+
+Decode = Callable[[], RowsChanged]
+"""Reads the rows of an event whose bytes are held."""
+Voids = tuple[tuple[int, int], ...]
+"""What was rolled back to a savepoint: offsets of the savepoint and of the rollback, in order."""
 
 
 @dataclass(frozen=True)
@@ -77,14 +87,43 @@ class TwoPhase:
 
 
 @dataclass(frozen=True)
+class Unread:
+    """The rows of a transaction that its end did not hand over."""
+
+    begin: Place | None
+    """Where the transaction begins: reading may start there."""
+    tables: frozenset[tuple[str, str]]
+    """By database and table."""
+    rows: tuple[Decode, ...] | None
+    """None where they have to be read from the log a second time."""
+    voids: Voids | None
+    """None where it is unknown which rows were rolled back: only copies of the tables tell."""
+    size: int = 0
+    """Bytes of the log that `rows` hold."""
+
+
+@dataclass(frozen=True)
 class Committed:
-    """A transaction has ended, or is prepared: reading may start again behind it."""
+    """A transaction has ended, or is prepared: reading may start again behind it.
+
+    Its rows came before it, unless it was rolled back.
+    """
 
     place: Place
     """Behind it."""
     timestamp: int
     gtid: str | None = None
     two_phase: TwoPhase | None = None
+    unread: Unread | None = None
+    """Of one that is prepared, and of a committed one that is too large to be held."""
+
+
+@dataclass(frozen=True)
+class BrokenOff:
+    """A transaction without an end: the server crashed while it wrote the log. Its rows are not handed over."""
+
+    place: Place
+    tables: frozenset[tuple[str, str]]
 
 
 @dataclass(frozen=True)
@@ -105,4 +144,4 @@ class Idle:
     """Its end, where the server told it."""
 
 
-LogEvent = RowsChanged | Statement | Committed | FileBegun | Idle
+LogEvent = RowsChanged | Statement | Committed | BrokenOff | FileBegun | Idle

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 
 from onefold.capture.charsets import SUPPORTED, decoder
 
-_CHARSET, _CATALOG = 4, 6
-_SIZES = {0: 4, 1: 8, 3: 4}
-"""Of what may stand before the character set: flags, the SQL mode, steps of AUTO_INCREMENT."""
+_SQL_MODE, _CHARSET, _CATALOG = 1, 4, 6
+_SIZES = {0: 4, _SQL_MODE: 8, 3: 4, _CHARSET: 6}
+"""Bytes of flags, the SQL mode, steps of AUTO_INCREMENT and the character set."""
 
 
-def statement(body: bytes, header: int, charsets: Mapping[int, str]) -> tuple[str, str]:
-    """Database and text of a statement.
+def statement(body: bytes, header: int, charsets: Mapping[int, str]) -> tuple[str, str, int]:
+    """Database, text and SQL mode of a statement.
 
     Args:
         header: how many bytes there are before the session's settings.
@@ -20,7 +20,9 @@ def statement(body: bytes, header: int, charsets: Mapping[int, str]) -> tuple[st
     """
     names = header + int.from_bytes(body[11:13], "little")
     text = names + body[8] + 1
-    return body[names : text - 1].decode(), _decoded(body[text:], _client(body[header:names]), charsets)
+    settings = _settings(body[header:names])
+    found = _decoded(body[text:], settings.get(_CHARSET, 0) & 0xFFFF, charsets)
+    return body[names : text - 1].decode(), found, settings.get(_SQL_MODE, 0)
 
 
 def _decoded(text: bytes, client: int, charsets: Mapping[int, str]) -> str:
@@ -33,14 +35,14 @@ def _decoded(text: bytes, client: int, charsets: Mapping[int, str]) -> str:
         return found if isinstance(found, str) else found.value or ""
 
 
-def _client(settings: bytes) -> int:
-    """The client's collation, among what else a session was set to; servers write it before what only some of them know."""
+def _settings(data: bytes) -> dict[int, int]:
+    """What a session was set to, by the server's numbers, as little-endian numbers; the client's collation is the first half
+    of the character sets. Servers write these before what only some of them know, where reading ends."""
+    found: dict[int, int] = {}
     at = 0
-    while at < len(settings):
-        key, at = settings[at], at + 1
-        if key == _CHARSET:
-            return int.from_bytes(settings[at : at + 2], "little")
-        if key not in (*_SIZES, _CATALOG):
-            break
-        at += _SIZES.get(key) or 1 + settings[at]
-    return 0
+    while at < len(data) and data[at] in (*_SIZES, _CATALOG):
+        key, at = data[at], at + 1
+        size = _SIZES.get(key) or 1 + data[at]
+        found[key] = int.from_bytes(data[at : at + size], "little")
+        at += size
+    return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 
@@ -12,14 +12,26 @@ from onefold.capture.checkpoint import Reached
 from onefold.capture.gtids import Executed
 from onefold.capture.information_schema import TableName
 from onefold.capture.ledger import Ledger, lowest
-from onefold.capture.log_events import Committed, FileBegun, Idle, Place, RowsChanged, Statement, TwoPhase
-from onefold.capture.prepared import Prepared, find, plus, tables_of, without
+from onefold.capture.log_events import (
+    BrokenOff,
+    Committed,
+    FileBegun,
+    Idle,
+    Place,
+    RowsChanged,
+    Statement,
+    TwoPhase,
+    Unread,
+    Voids,
+)  # fmt: skip
+from onefold.capture.prepared import Kept, Prepared, find, merged, plus, without
 from onefold.capture.source import LogLost, Source
 from onefold.capture.source_events import Befell, source_event
 from onefold.capture.statements import Effect, effects
 from onefold.capture.stopping import Stop
 from onefold.capture.streaming import Stream
 from onefold.capture.sweep import RETENTION_SECONDS
+from onefold.capture.transactions import decoded
 from onefold.log import log
 from onefold.pubsub import Message
 
@@ -55,7 +67,14 @@ class Reader:
     _executed: Executed = field(default_factory=Executed)
     _prepared: tuple[Prepared, ...] = ()
     _changed: set[tuple[str, str]] = field(default_factory=set)
-    """The captured tables that the transaction has changed so far."""
+    """The tables of which the transaction has asked for copies so far."""
+    _known: dict[Place, Voids] = field(default_factory=dict)
+    """Committed transactions behind `at` that are too large to be held, by where they begin, with what of them is void."""
+    _kept: Kept = field(default_factory=Kept)
+    _ending: tuple[Prepared, Committed] | None = None
+    """An XA transaction that is committed, whose rows have to be read a second time."""
+    _published: set[Place] = field(default_factory=set)
+    """The ends behind `at` of XA transactions whose rows were read a second time."""
 
     def read(self, blocking: bool) -> None:
         """Read until the log's end, or for ever.
@@ -67,66 +86,148 @@ class Reader:
             Stopped.
         """
         while self._read(blocking):
-            pass
+            if self._ending:
+                self._read_prepared(*self._ending)
+                self._ending = None
 
     def _read(self, blocking: bool) -> bool:
-        """Whether to read on with other tables watched: which ones are is fixed when reading starts."""
+        """Whether to read on from `at`: with other tables watched, which is fixed when reading starts; or because rows have
+        to be read a second time."""
         self._cascades, self._altered = self.source.cascades(), False
         self._executed, self._prepared = self.at.executed, self.at.prepared
         self._changed.clear()
         first = True
-        with closing(self.source.follow(self.at, self.ledger.epoch, self._cascades, blocking)) as events:
+        with closing(self.source.follow(self.at, self.ledger.epoch, self._cascades, blocking, self._known)) as events:
             for event in events:
                 self.stop.check()
                 if isinstance(event, RowsChanged):
-                    self._rows(event)
+                    self._rows(event, event.place)
                 elif isinstance(event, Committed):
-                    self._committed(event)
-                    if self._altered and not self._same_cascades():
+                    if not self._committed(event) or (self._altered and not self._same_cascades()):
                         return True
                 else:
                     self._other(event, first)
                     first = first and not isinstance(event, FileBegun)
         return False
 
-    def _other(self, event: Statement | FileBegun | Idle, first: bool) -> None:
+    def _other(self, event: Statement | BrokenOff | FileBegun | Idle, first: bool) -> None:
         if isinstance(event, Statement):
             self._statement(event)
+        elif isinstance(event, BrokenOff):
+            # Transactional tables do not have its rows, and others do.
+            self._want(self._affected(event.tables), event.place, "a transaction without its end")
         elif isinstance(event, FileBegun):
             self._file(event, first)
         elif event.place:
             self._reach(event.place, self.at.fingerprint)
 
-    def _rows(self, event: RowsChanged) -> None:
+    def _rows(self, event: RowsChanged, since: Place) -> None:
+        """Publish rows.
+
+        Args:
+            event: the rows, of a transaction that is committed.
+            since: from behind there on, tables show them.
+        """
         if self._cascades.links:
             hit = self._cascades.changed_by(event)
-            self._want([table for table in hit if self._is_captured(table)], behind(event.place), "a cascading foreign key")
+            self._want([table for table in hit if self._is_captured(table)], behind(since), "a cascading foreign key")
             if not self._is_captured(TableName(event.database, event.structure.table)):
                 return  # only watched
-        self._changed.add((event.database, event.structure.table))
         self.stream.changes(event, self.ledger.log)
 
-    def _committed(self, event: Committed) -> None:
+    def _committed(self, event: Committed) -> bool:
+        """End a transaction. False where its rows have to be read from the log a second time: then it has not ended yet."""
+        if event.two_phase:
+            if not self._take_step(event, event.two_phase):
+                return False
+        elif event.unread and event.unread.begin and event.unread.voids is not None:
+            self._known[event.unread.begin] = event.unread.voids
+            return False
+        elif event.unread:
+            self._want(self._affected(event.unread.tables), event.place, "ROLLBACK TO SAVEPOINT")
         if event.gtid:
             self._executed = self._executed.plus(event.gtid)
         self.timestamp = event.timestamp
-        if event.two_phase:
-            self._take_step(event, event.two_phase)
         self._changed.clear()
         self._reach(event.place, self.at.fingerprint, event.place)
+        if self.at.place == event.place:
+            self._known, self._published = {}, set()
+        return True
 
-    def _take_step(self, event: Committed, step: TwoPhase) -> None:
-        """Rows that were published when they were prepared count now, or never did."""
+    def _affected(self, tables: Iterable[tuple[str, str]]) -> frozenset[TableName]:
+        """The captured tables that a change of these tables may change."""
+        names = [TableName(*table) for table in tables]
+        all_ = {*names, *(follower for name in names for follower in self._cascades.followers(name))}
+        return frozenset(table for table in all_ if self._is_captured(table))
+
+    def _take_step(self, event: Committed, step: TwoPhase) -> bool:
+        """Rows of an XA transaction are published when it is committed. False where they have to be read for that."""
         before = self._prepared
-        self._prepared = without(before, step.xid)
         if step.step == "prepared":
-            place = self.at.place or lowest(self.ledger.epoch)
-            tables = frozenset(TableName(*name) for name in self._changed)
-            self._prepared = plus(before, Prepared(step.xid, place, event.timestamp, tables))
-        elif step.step == "rolled back":
-            self._want(tables_of(before, step.xid), event.place, "XA ROLLBACK")
-        else:
-            self._want(self._lacking(event, find(before, step.xid)), event.place, "XA COMMIT")
+            self._prepare(event, step.xid, event.unread)
+            return True
+        one = find(before, step.xid)
+        if step.step == "committed":
+            if one and not self._publish(one, event):
+                self._ending = one, event
+                return False
+            lacking = self._lacking(event, one)
+            self._want(lacking if one else {*lacking, *merged(before)}, event.place, "XA COMMIT")
+        elif one and one.published:
+            self._want(one.tables, event.place, "XA ROLLBACK")
+        self._prepared = without(before, step.xid)
+        self._kept.forget(step.xid)
+        return True
+
+    def _prepare(self, event: Committed, xid: str, unread: Unread | None) -> None:
+        """Note a transaction, with its rows where they fit into memory."""
+        place = (unread and unread.begin) or self.at.place or lowest(self.ledger.epoch)
+        tables = self._affected(unread.tables if unread else ()) | {TableName(*name) for name in self._changed}
+        self._prepared = plus(self._prepared, Prepared(xid, place, event.timestamp, tables))
+        if unread and unread.rows is not None:
+            self._kept.keep(xid, place, unread.rows, unread.size)
+
+    def _publish(self, one: Prepared, event: Committed) -> bool:
+        """Publish the rows of a prepared transaction; False where they have to be read from the log before."""
+        rows = self._kept.find(one)
+        if rows is not None:
+            for changed in decoded(rows):
+                self._rows(changed, event.place)
+        return rows is not None or one.published or not one.tables or event.place in self._published
+
+    def _read_prepared(self, one: Prepared, event: Committed) -> None:
+        """Read the rows of a committed XA transaction a second time, and publish them while reading.
+
+        Where the log does not have them any more, or does not tell which ones count, the tables are copied.
+        """
+        prepared = TwoPhase(one.xid, "prepared")
+        known: dict[Place, Voids] = {}
+        try:
+            ended = self._read_once(one.place, event.place, known) if one.place.epoch == self.ledger.epoch else None
+            unread = ended.unread if ended and ended.two_phase == prepared else None
+            if unread and unread.rows is not None:
+                for changed in decoded(unread.rows):
+                    self._rows(changed, event.place)
+            elif unread and unread.begin and unread.voids is not None:
+                known[unread.begin] = unread.voids
+                self._read_once(one.place, event.place, known)
+            else:
+                self._want(one.tables, event.place, "XA COMMIT")
+        except LogLost:
+            self._want(one.tables, event.place, "XA COMMIT")
+        self._published.add(event.place)
+
+    def _read_once(self, begin: Place, since: Place, known: Mapping[Place, Voids]) -> Committed | None:
+        """Read one transaction, and publish those of its rows that come before its end, which is returned."""
+        start = Reached(begin)
+        with closing(self.source.follow(start, self.ledger.epoch, self._cascades, False, known)) as events:
+            for event in events:
+                self.stop.check()
+                if isinstance(event, RowsChanged):
+                    self._rows(event, since)
+                elif isinstance(event, Committed):
+                    return event
+        return None
 
     def _lacking(self, event: Committed, one: Prepared | None) -> Iterable[TableName]:
         """The tables of a transaction of which a copy stands above its rows, and does not show them.
@@ -155,7 +256,7 @@ class Reader:
             self.ledger.reach(self.at, last)
 
     def _statement(self, event: Statement) -> None:
-        for effect in effects(event.text, event.database):
+        for effect in effects(event.text, event.database, event.grammar):
             self._effect(effect, event)
         if "VERSIONING" in event.text.upper():
             self.source.check()  # rows that are history would count as rows

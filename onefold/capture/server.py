@@ -97,7 +97,8 @@ def dialect(connection: pymysql.Connection) -> Dialect:
     # table has them all. MySQL's of the same name has no numbers.
     source = "COLLATION_CHARACTER_SET_APPLICABILITY" if mariadb and _has_numbers(connection) else "COLLATIONS"
     rows = query(connection, f"SELECT ID, CHARACTER_SET_NAME FROM information_schema.{source} WHERE ID IS NOT NULL")
-    return Dialect(mariadb, dict(rows))
+    ((case,),) = query(connection, "SELECT @@lower_case_table_names")
+    return Dialect(mariadb, dict(rows), lower_names=case == 1)
 
 
 def _has_numbers(connection: pymysql.Connection) -> bool:

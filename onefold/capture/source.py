@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 
@@ -14,11 +14,12 @@ from onefold.capture.checkpoint import Reached
 from onefold.capture.columns import versioned_table
 from onefold.capture.gtids import Executed, read_executed
 from onefold.capture.information_schema import TableName, structure_of, structures
-from onefold.capture.log_events import Committed, LogEvent, Place
+from onefold.capture.log_events import Committed, LogEvent, Place, Voids
 from onefold.capture.patterns import SYSTEM, Patterns
 from onefold.capture.server import Address, connect, is_mariadb, log_status, previous_gtids, query
 from onefold.capture.server_checks import check_server
 from onefold.capture.structure import Structure
+from onefold.capture.transactions import HELD
 from onefold.capture.vantage import end_of_what_shows
 from onefold.errors import NothingFound, Rejected, SchemaConflict, TryAgain
 
@@ -42,6 +43,8 @@ class Source:
     address: Address
     patterns: Patterns
     server_id: int
+    held: int = HELD
+    """The most bytes of the log that are held for one transaction."""
 
     def check(self) -> None:
         """
@@ -61,12 +64,18 @@ class Source:
         if faults:
             raise SchemaConflict(faults)
 
-    def follow(self, start: Reached, epoch: int, cascades: Cascades, blocking: bool) -> Generator[LogEvent]:
-        """The log from a place on, or from behind what has been executed. Raises LogLost without it."""
+    def follow(
+        self, start: Reached, epoch: int, cascades: Cascades, blocking: bool, known: Mapping[Place, Voids] | None = None
+    ) -> Generator[LogEvent]:
+        """The log from a place on, or from behind what has been executed. Raises LogLost without it.
+
+        Args:
+            known: transactions that are known to be committed, by where they begin, with what of them is void.
+        """
         watched = Watched(self.patterns.include, self.patterns.exclude, cascades.watched)
         at = start.place or Gtid(epoch, str(start.executed))
         try:
-            yield from follow(self.address, at, watched, self.server_id, blocking)
+            yield from follow(self.address, at, watched, self.server_id, blocking, known, self.held)
         except NothingFound as error:
             raise LogLost(str(error)) from error
 

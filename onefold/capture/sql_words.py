@@ -5,25 +5,37 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 
-# What stands in `/*! ... */` and MariaDB's `/*M! ... */` is executed: only its marks are passed over. Whether a server of
-# another version would have executed it is not asked: in doubt it did.
-_TOKEN = re.compile(
-    r"""
-      (?P<space> \s+ | /\*M?!\d* | \*/ | /\*.*?(?:\*/|\Z) | \#[^\n]* | --(?=\s|\Z)[^\n]* )
-    | (?P<quoted> `(?:[^`]|``)*` )
-    | (?P<text> '(?:[^'\\]|''|\\.)*' | "(?:[^"\\]|""|\\.)*" )
-    | (?P<word> [\w$]+ )
-    | (?P<sign> . )
-    """,
-    re.VERBOSE | re.DOTALL,
-)
+ANSI_QUOTES, NO_BACKSLASH_ESCAPES = 1 << 2, 1 << 20
+"""Bits of `sql_mode`, the same in MySQL and MariaDB."""
+
+
+@dataclass(frozen=True)
+class Grammar:
+    """What the reading of a statement depends on besides its text."""
+
+    sql_mode: int = 0
+    """The session's, as the log tells it."""
+    lower_names: bool = False
+    """Whether the server stores names of databases and tables in lower case (`lower_case_table_names = 1`)."""
+
+    @property
+    def ansi_quotes(self) -> bool:
+        return bool(self.sql_mode & ANSI_QUOTES)
+
+    @property
+    def backslashes(self) -> bool:
+        return not self.sql_mode & NO_BACKSLASH_ESCAPES
+
+
+PLAIN = Grammar()
 
 
 @dataclass(frozen=True)
 class Word:
     text: str
-    """Of a name in backticks, the name; of a bare word, as it was written."""
+    """Of a quoted name, the name; of a bare word, as it was written."""
     kind: str
 
     @property
@@ -33,16 +45,62 @@ class Word:
 
     @property
     def is_name(self) -> bool:
-        """With ANSI_QUOTES a name may stand in double quotes."""
+        """An unquoted word, or a quoted name. With ANSI_QUOTES a name may be in double quotes: they count as such always."""
         return self.kind in ("word", "quoted", "text")
 
 
-def words(statement: str) -> Iterator[Word]:
-    for match in _TOKEN.finditer(statement):
-        kind, text = match.lastgroup or "", match[0]
-        if kind == "quoted":
-            yield Word(text[1:-1].replace("``", "`"), kind)
+def words(statement: str, grammar: Grammar = PLAIN, ignored: frozenset[str] = frozenset()) -> Iterator[Word]:
+    """Split a statement.
+
+    Args:
+        ignored: the marks of executable comments that the server does not execute; it does all others.
+    """
+    pattern, at = _tokens(grammar.ansi_quotes, grammar.backslashes), 0
+    while match := pattern.match(statement, at):
+        kind, text, at = match.lastgroup or "", match[0], match.end()
+        if kind == "mark" and text in ignored:
+            end = statement.find("*/", at)
+            at = end + 2 if end >= 0 else len(statement)
+        elif kind == "quoted":
+            yield Word(text[1:-1].replace(2 * text[0], text[0]), kind)
         elif kind == "text":
             yield Word(text[1:-1], kind)
-        elif kind != "space":
+        elif kind in ("word", "sign"):
             yield Word(text, kind)
+
+
+def conditional_marks(statement: str) -> frozenset[str]:
+    """Return the marks of executable comments that some servers execute and others do not: `/*!80000`, `/*M!`."""
+    return frozenset(mark[0] for mark in _MARK.finditer(statement) if mark[1] or int(mark[2] or 0) >= _ALWAYS)
+
+
+_MARK = re.compile(r"/\*(M?)!(\d{5,6})?")
+_ALWAYS = 50_700
+"""Every supported server executes what is meant for earlier versions. MariaDB passes over 50700 to 99999, which mean MySQL's
+(https://mariadb.com/kb/en/comment-syntax/)."""
+
+
+@cache
+def _tokens(ansi_quotes: bool, backslashes: bool) -> re.Pattern[str]:
+    """Return the pattern of one token."""
+    names = "" if not ansi_quotes else '| "(?:[^"]|"")*"'
+    texts = _text("'", backslashes) if ansi_quotes else f"""{_text("'", backslashes)} | {_text('"', backslashes)}"""
+    return re.compile(
+        rf"""
+          (?P<mark> /\*M?!(?:\d{{5,6}})? )
+        | (?P<space> \s+ | \*/ | /\*.*?(?:\*/|\Z) | \#[^\n]* | --(?=\s|\Z)[^\n]* )
+        | (?P<quoted> `(?:[^`]|``)*` {names} )
+        | (?P<text> {texts} )
+        | (?P<word> [\w$]+ )
+        | (?P<sign> . )
+        """,
+        re.VERBOSE | re.DOTALL,
+    )
+
+
+def _text(quote: str, backslashes: bool) -> str:
+    return (
+        rf"{quote}(?:[^{quote}\\]|{quote}{quote}|\\.)*{quote}"
+        if backslashes
+        else f"{quote}(?:[^{quote}]|{quote}{quote})*{quote}"
+    )

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Literal
 
 from onefold.capture.alterations import changes_rows, exchanged, new_name
-from onefold.capture.sql_words import Word, words
+from onefold.capture.sql_words import PLAIN, Grammar, Word, conditional_marks, words
 
 _LONGEST = 1_000_000
 """Characters that are looked at: what follows is values as a rule."""
@@ -30,29 +31,76 @@ class Effect:
     table: str | None = None
 
 
-def effects(text: str, database: str) -> tuple[Effect, ...]:
-    """What a statement did, in the session's database where it names no other.
+def effects(text: str, database: str, grammar: Grammar = PLAIN) -> tuple[Effect, ...]:
+    """Return what a statement did.
 
-    None for what leaves stored rows alone: `ADD COLUMN` of a column that may be NULL and has no default, indexes that are
-    not unique, comments, views, users ...
+    That is nothing only where a statement is proven to leave stored rows alone: `ADD COLUMN` of a column that may be NULL
+    and has no default, indexes that are not unique, comments, views, users ... Any other one may have changed every table
+    of the session's database, and of those that it names.
+
+    Args:
+        text: the statement, as the log has it.
+        database: the session's, for names without one.
+        grammar: how the server read the text.
     """
-    found = list(words(text[:_LONGEST]))
-    if not found:
-        return ()
-    read = _READERS.get(found[0].key)
-    if read:
-        return tuple(dict.fromkeys(read(found, database)))
-    return () if found[0].key in _HARMLESS else (Effect("rows", database),)
+    text = text[:_LONGEST]
+    marks = sorted(conditional_marks(text))
+    if len(marks) > _CONDITIONS:
+        return (Effect("rows", ""),)
+    found: list[Effect] = []
+    for count in range(len(marks) + 1):
+        for ignored in combinations(marks, count):
+            found += _effects(list(words(text, grammar, frozenset(ignored))), database)
+    return tuple(dict.fromkeys(_lower(one) if grammar.lower_names else one for one in found))
 
+
+def _lower(effect: Effect) -> Effect:
+    return Effect(effect.kind, effect.database.lower(), effect.table and effect.table.lower())
+
+
+_CONDITIONS = 3
+"""The most different marks of executable comments whose every combination is looked at."""
 
 Effects = Iterator[Effect]
 
-# What a server logs besides, and what changes no stored row. MariaDB logs `# Dum` in place of an event that is none.
+
+def _effects(found: Sequence[Word], database: str) -> Effects:
+    if found:
+        read = _READERS.get(found[0].key)
+        if read:
+            yield from read(found, database)
+        elif not _is_harmless(found):
+            yield from _all(found, 0, None, database)
+
+
+# Statements no form of which changes a stored row of a table. MariaDB logs `# Dum` in place of an event that is none.
 _HARMLESS = frozenset({
-    "ANALYZE", "BEGIN", "BINLOG", "CACHE", "CHANGE", "CHECK", "CHECKSUM", "COMMIT", "FLUSH", "GRANT", "INSTALL",
-    "KILL", "LOCK", "OPTIMIZE", "PREPARE", "RELEASE", "RESET", "REVOKE", "ROLLBACK", "SAVEPOINT", "SET", "SHOW",
-    "START", "STOP", "UNINSTALL", "UNLOCK", "USE", "XA",
+    "CACHE", "CHANGE", "CHECK", "CHECKSUM", "COMMIT", "FLUSH", "GRANT", "INSTALL", "KILL", "LOCK", "OPTIMIZE",
+    "RELEASE", "RESET", "REVOKE", "ROLLBACK", "SAVEPOINT", "SHUTDOWN", "START", "STOP", "UNINSTALL", "UNLOCK", "USE", "XA",
 })  # fmt: skip
+
+
+def _is_harmless(found: Sequence[Word]) -> bool:
+    first, second = found[0].key, _key(found, 1)
+    if first == "BEGIN":  # not MariaDB's BEGIN NOT ATOMIC
+        return len(found) == 1 or (len(found) == 2 and second == "WORK")
+    return first in _HARMLESS
+
+
+def _set(found: Sequence[Word], database: str) -> Effects:
+    """MariaDB's SET STATEMENT executes another statement; and a variable may get what a function gives that changes rows."""
+    if _key(found, 1) == "STATEMENT":
+        yield from _effects(found[_behind(found, "FOR") :] or found[1:], database)
+    elif any(word.key == "(" for word in found):
+        yield from _all(found, 0, None, database)
+
+
+def _analyze(found: Sequence[Word], database: str) -> Effects:
+    """`ANALYZE TABLE` reads rows. MariaDB's `ANALYZE [FORMAT = JSON] UPDATE ...` executes the statement."""
+    if _key(found, _after(found, 1, "LOCAL", "NO_WRITE_TO_BINLOG")) in ("TABLE", "TABLES"):
+        return
+    at = 1 + 3 * (_key(found, 1) == "FORMAT" and _key(found, 2) == "=")
+    yield from _effects(found[at:] or found[:0], database)
 
 
 def _names(found: Sequence[Word], at: int, database: str) -> tuple[list[tuple[str, str]], int]:
@@ -101,6 +149,9 @@ def _of(kind: Kind, names: Sequence[tuple[str, str]], database: str) -> Effects:
 def _alter(found: Sequence[Word], database: str) -> Effects:
     at = _after(found, 1, "ONLINE", "OFFLINE", "IGNORE")
     if _key(found, at) != "TABLE":
+        # MariaDB's ALTER DATABASE ... UPGRADE DATA DIRECTORY NAME renames the database.
+        if not _is_of(found, 1, _OTHER_OBJECTS) or any(word.key == "UPGRADE" for word in found):
+            yield Effect("rows", "")
         return
     name, at = _name(found, _after(found, at + 1, "IF", "EXISTS"), database)
     if name is None:
@@ -128,8 +179,42 @@ def _create(found: Sequence[Word], database: str) -> Effects:
         yield Effect("dropped", found[at + 1].text if len(found) > at + 1 else "")
     elif kind == "TABLE":
         name, at = _name(found, _after(found, at + 1, "IF", "NOT", "EXISTS"), database)
-        rows = replaced or any(word.key in ("SELECT", "TABLE", "ROW") for word in found[at:])
+        rows = replaced or _has_rows(found[at:])
         yield from _of("rows" if rows else "created", [name] if name else [], database)
+    elif kind != "TEMPORARY" and not _is_of(found, at, _OTHER_OBJECTS):
+        yield from _all(found, 0, None, database)
+
+
+def _has_rows(rest: Sequence[Word]) -> bool:
+    """Of a new table: it is filled by a query, or shows the rows of others (`UNION = (a, b)` of MERGE)."""
+    depth = 0
+    for word in rest:
+        depth += {"(": 1, ")": -1}.get(word.key, 0)
+        if word.key in ("SELECT", "TABLE", "ROW") or (depth == 0 and word.key in ("VALUES", "UNION")):
+            return True
+    return False
+
+
+def _is_of(found: Sequence[Word], at: int, kinds: frozenset[str]) -> bool:
+    """Return whether what is created, altered or dropped is of one of these kinds, behind what may come before its kind."""
+    while _key(found, at) in (*_BEFORE_KINDS, "DEFINER", "ALGORITHM"):
+        assigns = _key(found, at) in ("DEFINER", "ALGORITHM")
+        at += 3 if assigns else 1  # the name, the sign, the value
+        if assigns and _key(found, at) == "@":
+            at += 2
+        at = _after(found, at, "(", ")")  # CURRENT_USER()
+    return _key(found, at) in kinds
+
+
+_BEFORE_KINDS = (
+    "OR", "REPLACE", "SQL", "SECURITY", "INVOKER", "AGGREGATE", "FULLTEXT", "SPATIAL", "UNDO", "JSON", "RELATIONAL",
+    "DUALITY",
+)  # fmt: skip
+_OTHER_OBJECTS = frozenset({
+    "VIEW", "TRIGGER", "PROCEDURE", "FUNCTION", "PACKAGE", "EVENT", "USER", "ROLE", "SERVER", "SEQUENCE", "DATABASE",
+    "SCHEMA", "INDEX", "TABLESPACE", "LOGFILE", "RESOURCE", "INSTANCE", "REFERENCE", "LIBRARY", "PREPARE", "TEMPORARY",
+})  # fmt: skip
+"""What holds no stored rows that are captured."""
 
 
 def _drop(found: Sequence[Word], database: str) -> Effects:
@@ -141,10 +226,15 @@ def _drop(found: Sequence[Word], database: str) -> Effects:
         yield Effect("dropped", found[at].text if at < len(found) else "")
     elif kind == "INDEX":  # it may have been the key of the rows
         yield from _of("rows", _names(found, _behind(found, "ON"), database)[0], database)
+    elif not _is_of(found, 1, _OTHER_OBJECTS):
+        yield from _all(found, 0, None, database)
 
 
 def _rename(found: Sequence[Word], database: str) -> Effects:
+    if _key(found, 1) == "USER":
+        return
     if _key(found, 1) not in ("TABLE", "TABLES"):
+        yield from _all(found, 0, None, database)
         return
     at = _after(found, 2, "IF", "EXISTS")
     pairs: list[tuple[tuple[str, str], tuple[str, str]]] = []
@@ -202,7 +292,9 @@ def _all(found: Sequence[Word], at: int, name: tuple[str, str] | None, database:
 
 
 def _load(found: Sequence[Word], database: str) -> Effects:
-    """`LOAD DATA INFILE '...' INTO TABLE t`."""
+    """`LOAD DATA INFILE '...' INTO TABLE t`. Not `LOAD INDEX INTO CACHE t`."""
+    if _key(found, 1) == "INDEX":
+        return
     name, _ = _name(found, _behind(found, "TABLE"), database)
     yield from _of("rows", [name] if name else [], database)
 
@@ -212,6 +304,8 @@ def _behind(found: Sequence[Word], key: str) -> int:
 
 
 _READERS = {
+    "SET": _set,
+    "ANALYZE": _analyze,
     "ALTER": _alter,
     "CREATE": _create,
     "DROP": _drop,

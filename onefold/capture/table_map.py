@@ -22,6 +22,8 @@ class Dialect:
     mariadb: bool
     charsets: Mapping[int, str]
     """The character set of each collation, by the server's numbers."""
+    lower_names: bool = False
+    """Whether the server stores names of databases and tables in lower case (`lower_case_table_names = 1`)."""
 
 
 BINARY = "binary"
