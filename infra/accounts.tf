@@ -60,20 +60,20 @@ resource "google_project_iam_member" "read_sessions" {
 }
 
 # What Dataproc's own machinery needs of a workload's account. The role holds rights on all buckets of the project, too,
-# which the condition takes back but for our two.
+# which the condition takes back but for the staging bucket. The code of batches is read by a right of its own (buckets.tf).
 resource "google_project_iam_member" "worker" {
   project = var.project
   role    = "roles/dataproc.worker"
   member  = "serviceAccount:${local.accounts["batch"]}"
 
   condition {
-    title       = "buckets of Onefold only"
-    description = "Everything but Cloud Storage, and of that our buckets."
-    expression = join(" || ", concat(
-      ["(resource.type != \"storage.googleapis.com/Bucket\" && resource.type != \"storage.googleapis.com/Object\")"],
-      [for bucket in [google_storage_bucket.artifacts.name, google_storage_bucket.staging.name] :
-      "resource.name == \"projects/_/buckets/${bucket}\" || resource.name.startsWith(\"projects/_/buckets/${bucket}/\")"],
-    ))
+    title       = "staging bucket only"
+    description = "Everything but Cloud Storage, and of that the staging bucket."
+    expression = join(" || ", [
+      "(resource.type != \"storage.googleapis.com/Bucket\" && resource.type != \"storage.googleapis.com/Object\")",
+      "resource.name == \"projects/_/buckets/${google_storage_bucket.staging.name}\"",
+      "resource.name.startsWith(\"projects/_/buckets/${google_storage_bucket.staging.name}/\")",
+    ])
   }
 }
 

@@ -19,12 +19,12 @@ from typing import Literal
 from onefold.conversions import convert, null
 from onefold.descriptions import describe
 from onefold.errors import LimitExceeded
-from onefold.names import TableId, fold_case, quote, quote_text, versioned_name
+from onefold.names import LEAF_PREFIX, TableId, fold_case, quote, quote_text, versioned_name
 from onefold.rules import Rules
 from onefold.types import Array, Struct, Type
 from onefold.versions import Cast, Column, Version, casts, fold
 
-RENDERER = 1
+RENDERER = 2
 """Rises with every change of the text that this module writes, so that views are written again."""
 
 # BigQuery, "Quotas and limits": 256K characters of a view's own text, taken in its narrower sense; 12 MB resolved;
@@ -37,7 +37,8 @@ WARN_TABLES = 500
 
 Form = Literal["spelled", "compact", "two-level"]
 
-_LEAF = "_leaf_"
+_OLD_LEAF = "_leaf_"
+_DIGEST = "[0-9a-f]{12}"
 _COVERS = "-- versions: "
 _UNION_BY_NAME = "\n  FULL OUTER UNION ALL BY NAME\n"
 
@@ -123,8 +124,13 @@ def covered_versions(query: str, base: str) -> frozenset[str]:
 
 
 def leaf_pattern(view: str) -> re.Pattern[str]:
-    """Matches (with fullmatch) the names of a view's leaves."""
-    return re.compile(re.escape(view + _LEAF) + r"[0-9a-f]{12}")
+    """Return a pattern that matches (with fullmatch) the names of a view's leaves."""
+    return re.compile(f"{LEAF_PREFIX}{_DIGEST}_{re.escape(view)}")
+
+
+def old_leaf_pattern(view: str) -> re.Pattern[str]:
+    """Return a pattern that matches the names that the renderer 1 gave to a view's leaves: a refresh still removes them."""
+    return re.compile(f"{re.escape(view + _OLD_LEAF)}{_DIGEST}")
 
 
 def _count_columns(columns: Iterable[Column]) -> int:
@@ -157,7 +163,9 @@ def _fitting_form(id_: TableId, writer: _Writer, versions: Sequence[Version]) ->
 
 
 def _leaf(view: TableId, query: str) -> Leaf:
-    return Leaf(view.sibling(f"{view.table}{_LEAF}{hashlib.sha256(query.encode()).hexdigest()[:12]}"), query)
+    """Return a leaf of the view. The view's name comes last: after it a digest could read as the version of a table."""
+    digest = hashlib.sha256(query.encode()).hexdigest()[:12]
+    return Leaf(view.sibling(f"{LEAF_PREFIX}{digest}_{view.table}"), query)
 
 
 class _Writer:

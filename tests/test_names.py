@@ -45,6 +45,8 @@ HOSTILE = (
         ("customer", None),
         ("customer_unified", None),
         ("customer_unified_leaf_0123456789ab", None),
+        ("onefold_leaf_0123456789ab_customer_unified", None),
+        ("onefold_tmp_customer_v_abc_read_0123456789abcdef_1", None),
         ("customer_V_abc", None),
         ("customer_v_abc\n", None),
         ("customer_v_żółw", None),

@@ -1,4 +1,4 @@
-CREATE OR REPLACE VIEW `my-project.shop.customer_unified_leaf_1410427b06af` AS
+CREATE OR REPLACE VIEW `my-project.shop.onefold_leaf_1410427b06af_customer_unified` AS
 SELECT
   `id`,
   `first_name`,
@@ -12,7 +12,7 @@ FROM (
   SELECT * FROM `my-project.shop.customer_v_def`
 );
 
-CREATE OR REPLACE VIEW `my-project.shop.customer_unified_leaf_f3f087f751cd` AS
+CREATE OR REPLACE VIEW `my-project.shop.onefold_leaf_f3f087f751cd_customer_unified` AS
 SELECT
   `id`,
   CAST(NULL AS STRING) AS `first_name`,
@@ -26,6 +26,6 @@ FROM (
 
 CREATE OR REPLACE VIEW `my-project.shop.customer_unified` AS
 -- versions: abc def ghi
-SELECT * FROM `my-project.shop.customer_unified_leaf_1410427b06af`
+SELECT * FROM `my-project.shop.onefold_leaf_1410427b06af_customer_unified`
 UNION ALL
-SELECT * FROM `my-project.shop.customer_unified_leaf_f3f087f751cd`;
+SELECT * FROM `my-project.shop.onefold_leaf_f3f087f751cd_customer_unified`;
