@@ -77,6 +77,10 @@ resource "google_project_iam_member" "worker" {
   }
 }
 
+locals {
+  function_sources = "projects/_/buckets/gcf-v2-sources-${data.google_project.this.number}-${var.region}"
+}
+
 # The build of the functions: in place of the default account, which new projects leave without rights and old ones
 # with the rights of an editor.
 resource "google_project_iam_member" "build" {
@@ -85,7 +89,8 @@ resource "google_project_iam_member" "build" {
     # Cloud Functions copies the source to a bucket of its own, which it makes with the first function.
     source = {
       role = "roles/storage.objectViewer"
-      only = "resource.name.startsWith(\"projects/_/buckets/gcf-v2-sources-${data.google_project.this.number}-${var.region}\")"
+      # In full: europe-west1 begins the names of europe-west10 and europe-west12, too.
+      only = "resource.name == \"${local.function_sources}\" || resource.name.startsWith(\"${local.function_sources}/\")"
     }
   }
 
