@@ -48,7 +48,12 @@ locals {
       ONEFOLD_TOPIC_TABLE_CREATED  = google_pubsub_topic.topic["table-created"].name
       ONEFOLD_TOPIC_SCHEMA_CHANGES = google_pubsub_topic.topic["schema-changes"].name
     })
-    launch_batch = merge(local.view_environment, local.batch_environment)
+    launch_batch = merge(local.view_environment, local.batch_environment, {
+      # The job announces what it changes in a view, and reports differences by a log line: an exit code other than 0 would
+      # be a failed batch.
+      ONEFOLD_TOPIC_SCHEMA_CHANGES = google_pubsub_topic.topic["schema-changes"].name
+      ONEFOLD_DIFFERENCES          = "log"
+    })
     sink_records = {
       ONEFOLD_LARGE_RECORDS = local.large_records
     }

@@ -35,6 +35,13 @@ resource "google_pubsub_topic_iam_member" "capture" {
   member = "serviceAccount:${local.accounts["capture"]}"
 }
 
+# A batch that brings a view up to date announces its changes, as refresh_view does.
+resource "google_pubsub_topic_iam_member" "batch" {
+  topic  = google_pubsub_topic.topic["schema-changes"].id
+  role   = "roles/pubsub.publisher"
+  member = "serviceAccount:${local.accounts["batch"]}"
+}
+
 # What each function may publish to, and nothing else may.
 resource "google_pubsub_topic_iam_member" "publisher" {
   for_each = {

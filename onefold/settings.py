@@ -29,6 +29,7 @@ VARIABLES = {
     "ONEFOLD_TOPIC_CHANGE_RECORDS": "the topic for rows that capture reads; default: change-records",
     "ONEFOLD_SOURCE_PASSWORD": "the password of capture's user at the source; default: --password-file",
     "ONEFOLD_TOPIC_DEAD_LETTER": "the topic for messages that cannot be handled; default: none, they are logged",
+    "ONEFOLD_DIFFERENCES": "`log`: a compare job that finds differences logs them and exits with 0; default: exits with 2",
     "ONEFOLD_LARGE_RECORDS": "the gs:// folder of captured rows that are too large for a message; default: none",
     **batch_settings.VARIABLES,
     CONFIG: f"the file of the tables' settings; default: {DEFAULT_CONFIG} in the working folder, where there is one",
@@ -49,6 +50,7 @@ class Settings:
     topic_change_records: str | None = None
     topic_dead_letter: str | None = None
     large_records: str | None = None
+    differences: str | None = None
     batch: BatchSettings = field(default_factory=BatchSettings)
     rules: Rules = field(default_factory=Rules)
     tables: Mapping[str, Rules] = field(default_factory=dict)
@@ -111,12 +113,15 @@ def _from_environment(environ: Mapping[str, str], faults: list[str]) -> Settings
         topic_schema_changes=environ.get("ONEFOLD_TOPIC_SCHEMA_CHANGES") or None,
         topic_change_records=environ.get("ONEFOLD_TOPIC_CHANGE_RECORDS") or None,
         topic_dead_letter=environ.get("ONEFOLD_TOPIC_DEAD_LETTER") or None,
+        differences=environ.get("ONEFOLD_DIFFERENCES") or None,
         large_records=environ.get("ONEFOLD_LARGE_RECORDS", "").rstrip("/") or None,
         batch=read_batch_settings(environ, faults),
     )
     faults += [f"ONEFOLD_DATASETS: {fault}" for name in sorted(datasets) for fault in faults_of_name("dataset", name)]
     if environ.get("ONEFOLD_DATASETS") and not datasets:
         faults.append("ONEFOLD_DATASETS names no dataset; unset it to allow all of the project")
+    if settings.differences not in (None, "log"):
+        faults.append(f"ONEFOLD_DIFFERENCES {settings.differences!r}: expected log, or no value")
     if settings.project:
         variable = "ONEFOLD_PROJECT" if environ.get("ONEFOLD_PROJECT") else "GOOGLE_CLOUD_PROJECT"
         faults += [f"{variable}: {fault}" for fault in faults_of_name("project", settings.project)]

@@ -103,6 +103,14 @@ FILTERS: Mapping[str, str] = {
     'google_monitoring_alert_policy.log["breaking schema change"]': (
         f'{_REFRESHED} AND jsonPayload.changes_severity="CRITICAL"'
     ),
+    'google_monitoring_alert_policy.log["comparison found differences"]': (
+        'resource.type="cloud_dataproc_batch" AND resource.labels.batch_id=~"^onefold-compare-" AND ('
+        'jsonPayload.event="differences_found" OR jsonPayload.message=~"differences_found"'
+        ' OR textPayload=~"differences_found")'
+    ),
+    'google_monitoring_alert_policy.log["table emptied at the source"]': (
+        'severity=CRITICAL AND (jsonPayload.event="table_truncated" OR jsonPayload.event="table_dropped")'
+    ),
     'google_logging_metric.count["errors"]': _ERRORS,
     'google_logging_metric.count["failed_batches"]': _FAILED,
     'google_logging_metric.count["refreshes"]': _REFRESHED,

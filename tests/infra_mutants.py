@@ -44,6 +44,8 @@ GROUPS: tuple[tuple[Mutant, ...], ...] = (
         mutant("alerts.tf", 'jsonPayload.changes_severity=\\"CRITICAL\\"', 'jsonPayload.changes_severity=\\"WARNING\\"', f'{ALERT}["breaking schema change"]'),
         mutant("alerts.tf", '    "operation.last=true",\n', "", f'{ALERT}["batch failed"]', 'filter google_logging_metric.count["failed_batches"]'),
         mutant("alerts.tf", "severity>=ERROR AND NOT", "severity>=CRITICAL AND NOT", f'{ALERT}["function errors"]', 'filter google_logging_metric.count["errors"]'),
+        mutant("alerts.tf", ' OR jsonPayload.event=\\"table_dropped\\"', "", f'{ALERT}["table emptied at the source"]'),
+        mutant("alerts.tf", " OR textPayload=~", " AND textPayload=~", f'{ALERT}["comparison found differences"]'),
         mutant("alerts.tf", "threshold_value = 3600", "threshold_value = 36000", "threshold waiting_rows"),
         mutant("alerts.tf", "threshold_value = 0", "threshold_value = 100", "threshold dead_letters"),
         mutant("dashboard.tf", " AND jsonPayload.created=true", "", 'filter google_logging_metric.count["batches"]'),

@@ -35,6 +35,7 @@ GRANTS = {
     ("topic schema-changes", "roles/pubsub.publisher", REFRESH),
     ("topic dead-letter", "roles/pubsub.publisher", REFRESH),
     ("topic dead-letter", "roles/pubsub.publisher", LAUNCH),
+    ("topic schema-changes", "roles/pubsub.publisher", BATCH),
     ("topic dead-letter", "roles/pubsub.publisher", SINKING),
     ("topic dead-letter", "roles/pubsub.publisher", AGENT),
     ("topic change-records", "roles/pubsub.publisher", CAPTURE),
@@ -198,7 +199,7 @@ def test_everything_is_there_and_nothing_else(plan: Plan) -> None:
         "google_compute_subnetwork": 1,
         "google_compute_firewall": 1,
         "google_cloud_scheduler_job": 2,
-        "google_monitoring_alert_policy": 5,
+        "google_monitoring_alert_policy": 7,
         "google_monitoring_dashboard": 1,
         "google_logging_metric": 5,
     }

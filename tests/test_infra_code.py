@@ -12,6 +12,7 @@ import re
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from recorders import audit_entry
@@ -19,6 +20,7 @@ from terraforming import ROOT, Outcome, Plan, Terraform
 
 from onefold.batch_settings import DEFAULT_CONFIG, PASSED_ON, BatchSettings
 from onefold.batches import ARCHIVE, plan_batch
+from onefold.capture.source_events import Befell
 from onefold.changes import Severity
 from onefold.events import DatasetHint, TableHint, parse_batch_request, parse_event
 from onefold.names import TableId, split_versioned_name
@@ -153,6 +155,8 @@ def test_the_settings_are_valid_and_say_what_was_asked_for(plan: Plan, function:
         "ONEFOLD_DATASETS": "shop,crm",
         "ONEFOLD_VIEW_DATASET": "{dataset}_unified",
         "ONEFOLD_VIEW_NAME": "{table}_all",
+        "ONEFOLD_TOPIC_SCHEMA_CHANGES": "eu-schema-changes",
+        "ONEFOLD_DIFFERENCES": "log",
     }
     assert settings.batch.kms_key == "projects/keys/locations/europe-west1/keyRings/ring/cryptoKeys/key"
     assert settings.batch.properties == {"spark.executor.cores": "8", "spark.jars": "gs://a/b.jar,gs://a/c.jar"}
@@ -170,6 +174,12 @@ def test_every_topic_that_a_function_publishes_to_exists_and_is_granted_and_no_o
     told = environment(plan, function)
     named = {told[name] for name in read(function) if name.startswith("ONEFOLD_TOPIC_")}
     assert named <= {topic["name"] for topic in plan.of("google_pubsub_topic").values()}
+    if function == "launch_batch":
+        # The job publishes there, by the account of its own.
+        (batch,) = (grant for name, grant in plan.of("google_pubsub_topic_iam_member").items() if name == "batch")
+        assert Path(batch["topic"]).name == "schema-changes"
+        assert batch["member"] == f"serviceAccount:{told['ONEFOLD_BATCH_SERVICE_ACCOUNT']}"
+        named.remove(told["ONEFOLD_TOPIC_SCHEMA_CHANGES"])
     email = next(iter(plan.of("google_cloudfunctions2_function")[f'function["{function}"]']["service_config"]))[
         "service_account_email"
     ]
@@ -292,11 +302,14 @@ def test_metrics_and_alerts_ask_for_fields_and_events_that_the_log_has(plan: Pla
         filters += [found["filter"] for condition in policy["conditions"] for found in condition["condition_matched_log"]]
     text = "\n".join((ROOT / "onefold" / name).read_text() for name in ("deliveries.py", "launching.py", "receiving.py"))
     events = set(re.findall(r'jsonPayload\.event="(\w+)"', "\n".join(filters)))
-    assert events == {"refreshed", "launched"}
+    assert events == {"refreshed", "launched", "differences_found", "table_truncated", "table_dropped"}
+    text += (ROOT / "spark_jobs" / "compare.py").read_text() + (ROOT / "onefold" / "capture" / "reading.py").read_text()
+    text += "".join(f'"{kind.replace(" ", "_")}"' for kind in get_args(Befell))
     for event in events:
         assert f'"{event}"' in text
     assert set(re.findall(r'jsonPayload\.changes_severity="(\w+)"', "\n".join(filters))) == {max(Severity).name}
-    asked = set(re.findall(r"jsonPayload\.(\w+)", json.dumps(plan.changes)))
+    # `message` is where Dataproc puts a line of a driver's output.
+    asked = set(re.findall(r"jsonPayload\.(\w+)", json.dumps(plan.changes))) - {"message"}
     for field in asked:
         assert re.search(rf'\b{field}=|"{field}"', text), field
 

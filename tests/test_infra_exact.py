@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import infra_expected as expected
 import pytest
@@ -17,6 +17,7 @@ from log_filters import matches
 from recorders import audit_entry
 from terraforming import ROOT, Outcome, Plan, Terraform
 
+from onefold.capture.source_events import Befell
 from onefold.names import LEAF_PREFIX, TEMPORARY_PREFIX
 from onefold.view import leaf_pattern
 
@@ -218,6 +219,42 @@ def batch_entry(**changed: Any) -> dict[str, Any]:
 )
 def test_a_failed_batch_alerts(plan: Plan, entry: dict[str, Any], told: bool) -> None:
     assert matches(alert(plan, "batch failed"), entry) is told
+
+
+COMPARE = {"type": "cloud_dataproc_batch", "labels": {"batch_id": "onefold-compare-0123"}}
+LINE = '{"severity": "CRITICAL", "message": "a and b differ", "event": "differences_found"}'
+
+
+@pytest.mark.parametrize(
+    ("entry", "told"),
+    [
+        ({"resource": COMPARE, "jsonPayload": {"event": "differences_found"}}, True),
+        ({"resource": COMPARE, "jsonPayload": {"message": LINE}}, True),
+        ({"resource": COMPARE, "textPayload": LINE}, True),
+        ({"resource": COMPARE, "jsonPayload": {"message": "rows are compared"}}, False),
+        ({"resource": {**COMPARE, "labels": {"batch_id": "of-somebody-else"}}, "textPayload": LINE}, False),
+        ({"resource": FUNCTION, "textPayload": LINE}, False),
+    ],
+)
+def test_differences_alert(plan: Plan, entry: dict[str, Any], told: bool) -> None:
+    assert matches(alert(plan, "comparison found differences"), entry) is told
+
+
+@pytest.mark.parametrize(
+    ("severity", "event", "told"),
+    [
+        ("CRITICAL", "table_truncated", True),
+        ("CRITICAL", "table_dropped", True),
+        ("NOTICE", "table_dropped", False),
+        ("CRITICAL", "copy_wanted", False),
+    ],
+)
+def test_a_table_that_is_emptied_at_the_source_alerts(plan: Plan, severity: str, event: str, told: bool) -> None:
+    assert (
+        matches(alert(plan, "table emptied at the source"), {"severity": severity, "jsonPayload": {"event": event}}) is told
+    )
+    if told:
+        assert event.replace("_", " ") in get_args(Befell)
 
 
 def test_or_binds_closer_than_and_and_what_is_unknown_is_refused() -> None:
