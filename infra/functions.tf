@@ -142,7 +142,9 @@ resource "google_cloudfunctions2_function" "function" {
     vpc_connector                 = var.vpc_connector
     vpc_connector_egress_settings = var.vpc_connector == null ? null : "PRIVATE_RANGES_ONLY"
     environment_variables = {
-      for name, value in merge(local.common_environment, local.environments[each.key]) : name => value if value != ""
+      for name, value in merge(local.common_environment, local.environments[each.key]) : name => value
+      # Empty means no dataset, and unset would mean all of the project.
+      if value != "" || name == "ONEFOLD_DATASETS"
     }
   }
 
