@@ -79,7 +79,9 @@ resource "google_storage_bucket" "capture" {
   location                    = var.region
   uniform_bucket_level_access = true
   public_access_prevention    = "enforced"
-  force_destroy               = true
+  # It outlives the deployment: capture would have to copy every table again without its checkpoint, and rows that have not
+  # landed yet would be lost. `make undeploy` leaves it, and the next deployment takes it over (docs/deploy.md).
+  force_destroy = false
 
   soft_delete_policy {
     retention_duration_seconds = 0
@@ -111,6 +113,17 @@ resource "google_storage_bucket" "capture" {
   }
 
   depends_on = [google_project_service.api, google_kms_crypto_key_iam_member.agent]
+
+  lifecycle {
+    prevent_destroy = true
+  }
+}
+
+# Where a former deployment has left it. A bucket that is in the state already stays as it is.
+import {
+  for_each = toset(var.adopt_capture_bucket ? ["${var.project}-${var.prefix}onefold-capture"] : [])
+  to       = google_storage_bucket.capture
+  id       = each.value
 }
 
 locals {

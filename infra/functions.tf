@@ -107,6 +107,20 @@ resource "google_artifact_registry_repository" "images" {
   depends_on = [google_project_service.api, google_kms_crypto_key_iam_member.agent]
 }
 
+# IAM takes a minute or two until a new account's rights are known everywhere; a build that starts before that fails.
+resource "terraform_data" "build_rights" {
+  triggers_replace = [
+    local.accounts["build"],
+    [for grant in google_project_iam_member.build : grant.id],
+    google_storage_bucket_iam_member.build.id,
+    google_artifact_registry_repository_iam_member.build.id,
+  ]
+
+  provisioner "local-exec" {
+    command = "sleep ${var.build_wait_seconds}"
+  }
+}
+
 resource "google_cloudfunctions2_function" "function" {
   for_each = local.functions
 
@@ -155,5 +169,6 @@ resource "google_cloudfunctions2_function" "function" {
     google_storage_bucket_iam_member.build,
     google_artifact_registry_repository_iam_member.build,
     google_kms_crypto_key_iam_member.agent,
+    terraform_data.build_rights,
   ]
 }

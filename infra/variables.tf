@@ -123,10 +123,27 @@ variable "package_folder" {
   default     = null
 }
 
+variable "adopt_capture_bucket" {
+  description = "Whether the bucket of capture exists, left by a former deployment, and is taken over; `make deploy` finds out."
+  type        = bool
+  default     = false
+}
+
 variable "enable_apis" {
   description = "Whether to enable Google's APIs; false where somebody else does that."
   type        = bool
   default     = true
+}
+
+variable "build_wait_seconds" {
+  description = "How long a deployment waits between new rights of the build account and the first build, in seconds."
+  type        = number
+  default     = 120
+
+  validation {
+    condition     = var.build_wait_seconds >= 0 && var.build_wait_seconds <= 600 && floor(var.build_wait_seconds) == var.build_wait_seconds
+    error_message = "build_wait_seconds must be a whole number from 0 to 600."
+  }
 }
 
 variable "service_accounts" {

@@ -171,6 +171,7 @@ ORDER: Mapping[str, set[str]] = {
         "google_artifact_registry_repository_iam_member.build",
         "google_project_iam_member.build",
         "google_storage_bucket_iam_member.build",
+        "terraform_data.build_rights",
     },
     # Pub/Sub's agent is there with the first subscription.
     "google_service_account_iam_member.push": {"google_pubsub_subscription.push"},
@@ -187,6 +188,7 @@ def differences(plan: Plan, folder: Path) -> set[str]:
         *_unequal("filter", FILTERS, filters(plan)),
         *_unequal("threshold", THRESHOLDS, thresholds(plan)),
         *_unequal("order", ORDER, {name: after for name, body in blocks.items() if (after := depends_on(body))}),
+        *_unequal("region", REGIONS, regions(plan)),
         *_push(plan, blocks["google_pubsub_subscription.push"]),
     ]
     return set(found)
@@ -241,6 +243,18 @@ def thresholds(plan: Plan) -> dict[str, tuple[object, ...]]:
         for name, policy in plan.of("google_monitoring_alert_policy").items()
         for condition in policy["conditions"]
         for one in condition["condition_threshold"]
+    }
+
+
+# Topics with rows keep them in the region of the deployment.
+REGIONS: Mapping[str, list[str]] = {"change-records": ["europe-west1"], "dead-letter": ["europe-west1"]}
+
+
+def regions(plan: Plan) -> dict[str, list[str]]:
+    return {
+        topic["name"]: policy["allowed_persistence_regions"]
+        for topic in plan.of("google_pubsub_topic").values()
+        for policy in topic["message_storage_policy"]
     }
 
 

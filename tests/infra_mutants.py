@@ -50,6 +50,7 @@ GROUPS: tuple[tuple[Mutant, ...], ...] = (
         mutant("alerts.tf", "threshold_value = 0", "threshold_value = 100", "threshold dead_letters"),
         mutant("dashboard.tf", " AND jsonPayload.created=true", "", 'filter google_logging_metric.count["batches"]'),
         mutant("functions.tf", "    google_project_iam_member.build,\n", "", "order google_cloudfunctions2_function.function"),
+        mutant("topics.tf", '["change-records", "dead-letter"]', '["change-records"]', "region dead-letter"),
         mutant("topics.tf", "  depends_on = [google_project_service.api, google_kms_crypto_key_iam_member.agent]\n", "", "order google_pubsub_topic.topic"),
         mutant("datasets.tf", "    google_bigquery_dataset_iam_member.staging,\n", "", "order google_bigquery_dataset_access.views"),
     ),

@@ -202,6 +202,7 @@ def test_everything_is_there_and_nothing_else(plan: Plan) -> None:
         "google_monitoring_alert_policy": 7,
         "google_monitoring_dashboard": 1,
         "google_logging_metric": 5,
+        "terraform_data": 1,
     }
 
 
