@@ -116,7 +116,7 @@ REPLACING = {
     },
 }
 RENEWED = {"type": "google_storage_bucket_object", "address": "x", "change": {"actions": ["delete", "create"]}}
-MOVED = {**REVOKING, "change": {**REVOKING["change"], "actions": ["delete", "create"]}}
+MOVED = {**REVOKING, "change": {"actions": ["delete", "create"]}}
 
 
 def plan_of(*changes: Any) -> str:
