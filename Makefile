@@ -3,7 +3,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test lint format bench package terraform deploy undeploy lock clean
+.PHONY: help install demo test lint format bench package terraform deploy undeploy lock images clean
+IMAGES := python:3.12 python:3.12-slim google/cloud-sdk:slim hashicorp/terraform:1.11
 
 help:  ## what can be made
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -49,6 +50,9 @@ package: install  ## build/functions.zip, the source of the functions
 
 # PROJECT and REGION; DATASETS=a,b, PREFIX=eu- for a second deployment, VARS=file.tfvars for everything else.
 STATE ?= $(PROJECT)-onefold-terraform
+CAPTURE = $(PROJECT)-$(PREFIX)onefold-capture
+# Services whose agents have to be there before they are given rights, or build and push for us.
+AGENTS := artifactregistry cloudbuild cloudfunctions cloudscheduler dataproc pubsub run
 TERRAFORM := terraform -chdir=infra
 comma := ,
 VARIABLES = -var=project=$(PROJECT) -var=region=$(REGION) -var=prefix=$(PREFIX)
@@ -56,20 +60,41 @@ VARIABLES += $(if $(DATASETS),-var='datasets=["$(subst $(comma),"$(comma)",$(DAT
 
 terraform:  ## Terraform ready for PROJECT and REGION, its state in a bucket of the project
 	@test -n "$(PROJECT)" && test -n "$(REGION)" || { echo "say where: make deploy PROJECT=my-project REGION=europe-west1 DATASETS=shop"; exit 1; }
-	gcloud services enable cloudresourcemanager.googleapis.com iam.googleapis.com storage.googleapis.com --project=$(PROJECT)
+	gcloud services enable cloudresourcemanager.googleapis.com iam.googleapis.com storage.googleapis.com $(AGENTS:%=%.googleapis.com) --project=$(PROJECT)
+	@for service in $(AGENTS); do gcloud beta services identity create --service=$$service.googleapis.com --project=$(PROJECT) || exit 1; done
 	gcloud storage buckets describe gs://$(STATE) --project=$(PROJECT) >/dev/null 2>&1 || gcloud storage buckets create gs://$(STATE) --project=$(PROJECT) --location=$(REGION) --uniform-bucket-level-access --public-access-prevention
+	@owner=$$(gcloud storage buckets describe gs://$(STATE) --raw --format='value(projectNumber)') && \
+	number=$$(gcloud projects describe $(PROJECT) --format='value(projectNumber)') && \
+	{ [ -n "$$owner" ] && [ "$$owner" = "$$number" ] || { echo "gs://$(STATE) belongs to project number $$owner, expected $$number of $(PROJECT): name a bucket of your own with STATE=..."; exit 1; }; }
 	gcloud storage buckets update gs://$(STATE) --project=$(PROJECT) --versioning
 	$(TERRAFORM) init -reconfigure -input=false -backend-config=bucket=$(STATE) -backend-config=prefix=$(PREFIX)onefold
 
 deploy: package terraform  ## everything into Google Cloud: PROJECT=... REGION=... [DATASETS=a,b]
-	$(TERRAFORM) apply $(VARIABLES)
+	@mkdir -p build
+	adopt=$$(gcloud storage buckets describe gs://$(CAPTURE) --project=$(PROJECT) >/dev/null 2>&1 && echo true || echo false); \
+	$(TERRAFORM) plan -input=false -out=onefold.tfplan $(VARIABLES) -var=adopt_capture_bucket=$$adopt
+	$(TERRAFORM) show -json onefold.tfplan > build/plan.json
+	@$(BIN)/python -m infra.review build/plan.json --ask
+	@printf "Apply this plan to $(PROJECT)? Only 'yes' goes on: "; read answer; [ "$$answer" = yes ] || { echo "nothing was applied"; exit 1; }
+	$(TERRAFORM) apply -input=false onefold.tfplan
 
-undeploy: package terraform  ## everything out of it again, but for the datasets
+# The bucket of capture holds its checkpoint and rows that have not landed; a key's rights may be those of another deployment.
+KEPT := ^google_storage_bucket\.capture$$|^google_kms_crypto_key_iam_member\.agent
+undeploy: package terraform  ## everything out of it again, but for the datasets and the bucket of capture
+	@for kept in $$($(TERRAFORM) state list | grep -E '$(KEPT)'); do $(TERRAFORM) state rm "$$kept" || exit 1; done
 	$(TERRAFORM) destroy $(VARIABLES)
+	@echo "left: gs://$(CAPTURE), with capture's checkpoint and rows that have not landed. The next make deploy takes it over; gcloud storage rm --recursive gs://$(CAPTURE) deletes it."
 
 lock:  ## the lock files again, from pyproject.toml (needs uv)
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header --extra dev pyproject.toml -o requirements.lock
-	uv pip compile --quiet --universal --python-version 3.11 --no-emit-index-url --no-annotate --no-header --constraint requirements.lock pyproject.toml -o functions/requirements.txt
+	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header --constraint requirements.lock pyproject.toml -o functions/requirements.txt
+	uv pip compile --quiet --universal --python-version 3.12 --generate-hashes --no-emit-index-url --no-annotate --no-header --constraint requirements.lock --extra image pyproject.toml -o capture.requirements.txt
+
+images:  ## the images of Cloud Build and of capture by their digests of today (needs docker)
+	@for image in $(IMAGES); do \
+	  digest=$$(docker buildx imagetools inspect "$$image" --format '{{.Manifest.Digest}}') || exit 1; \
+	  sed -i.old -E "s#$$image(@sha256:[0-9a-f]+)?\$$#$$image@$$digest#" cloudbuild.yaml cloudbuild.deploy.yaml capture.Dockerfile; done
+	@rm -f cloudbuild.yaml.old cloudbuild.deploy.yaml.old capture.Dockerfile.old
 
 clean:  ## the virtual environment and caches
 	rm -rf $(VENV) build .pytest_cache .mypy_cache .ruff_cache

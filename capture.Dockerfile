@@ -2,11 +2,11 @@
 FROM python:3.12-slim
 
 WORKDIR /source
-COPY pyproject.toml requirements.lock README.md LICENSE ./
+COPY pyproject.toml capture.requirements.txt README.md LICENSE ./
 COPY onefold onefold
-# The versions that were tested, without their hashes: a constraint cannot have any.
-RUN grep -oE '^[a-z0-9._-]+==[^ ;]+' requirements.lock > constraints.txt \
- && pip install --no-cache-dir --constraint constraints.txt '.[capture,cli]' \
+# The versions that were tested, by their hashes; the package itself is made of what they bring.
+RUN pip install --no-cache-dir --require-hashes -r capture.requirements.txt \
+ && pip install --no-cache-dir --no-deps --no-build-isolation . \
  && useradd --no-create-home capture
 
 USER capture

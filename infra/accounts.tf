@@ -60,21 +60,25 @@ resource "google_project_iam_member" "read_sessions" {
 }
 
 # What Dataproc's own machinery needs of a workload's account. The role holds rights on all buckets of the project, too,
-# which the condition takes back but for our two.
+# which the condition takes back but for the staging bucket. The code of batches is read by a right of its own (buckets.tf).
 resource "google_project_iam_member" "worker" {
   project = var.project
   role    = "roles/dataproc.worker"
   member  = "serviceAccount:${local.accounts["batch"]}"
 
   condition {
-    title       = "buckets of Onefold only"
-    description = "Everything but Cloud Storage, and of that our buckets."
-    expression = join(" || ", concat(
-      ["(resource.type != \"storage.googleapis.com/Bucket\" && resource.type != \"storage.googleapis.com/Object\")"],
-      [for bucket in [google_storage_bucket.artifacts.name, google_storage_bucket.staging.name] :
-      "resource.name == \"projects/_/buckets/${bucket}\" || resource.name.startsWith(\"projects/_/buckets/${bucket}/\")"],
-    ))
+    title       = "staging bucket only"
+    description = "Everything but Cloud Storage, and of that the staging bucket."
+    expression = join(" || ", [
+      "(resource.type != \"storage.googleapis.com/Bucket\" && resource.type != \"storage.googleapis.com/Object\")",
+      "resource.name == \"projects/_/buckets/${google_storage_bucket.staging.name}\"",
+      "resource.name.startsWith(\"projects/_/buckets/${google_storage_bucket.staging.name}/\")",
+    ])
   }
+}
+
+locals {
+  function_sources = "projects/_/buckets/gcf-v2-sources-${data.google_project.this.number}-${var.region}"
 }
 
 # The build of the functions: in place of the default account, which new projects leave without rights and old ones
@@ -85,7 +89,8 @@ resource "google_project_iam_member" "build" {
     # Cloud Functions copies the source to a bucket of its own, which it makes with the first function.
     source = {
       role = "roles/storage.objectViewer"
-      only = "resource.name.startsWith(\"projects/_/buckets/gcf-v2-sources-${data.google_project.this.number}-${var.region}\")"
+      # In full: europe-west1 begins the names of europe-west10 and europe-west12, too.
+      only = "resource.name == \"${local.function_sources}\" || resource.name.startsWith(\"${local.function_sources}/\")"
     }
   }
 

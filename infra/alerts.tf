@@ -30,6 +30,18 @@ locals {
       labels = { batch = "EXTRACT(protoPayload.resourceName)" }
       tell   = "A Spark batch failed. Its log says why; the same message again, or the next schedule, does it over without harm."
     }
+    # A line of a driver's output comes as text in some versions of the runtime, as fields in others.
+    "comparison found differences" = {
+      filter = "resource.type=\"cloud_dataproc_batch\" AND resource.labels.batch_id=~\"^onefold-compare-\" AND (jsonPayload.event=\"differences_found\" OR jsonPayload.message=~\"differences_found\" OR textPayload=~\"differences_found\")"
+      labels = { batch = "EXTRACT(resource.labels.batch_id)" }
+      tell   = "A comparison found rows that differ. Its log has the counts, and the output that was asked for has the rows."
+    }
+    # Capture may run anywhere: its lines are found by their events alone.
+    "table emptied at the source" = {
+      filter = "severity=CRITICAL AND (jsonPayload.event=\"table_truncated\" OR jsonPayload.event=\"table_dropped\")"
+      labels = { event = "EXTRACT(jsonPayload.event)", database = "EXTRACT(jsonPayload.database)", table = "EXTRACT(jsonPayload.table)" }
+      tell   = "A table was truncated or dropped at the source. Nothing that has landed is removed: the current view still shows its rows."
+    }
     "breaking schema change" = {
       filter = "${local.services["refresh_view"]} AND jsonPayload.event=\"refreshed\" AND jsonPayload.changes_severity=\"CRITICAL\""
       labels = { dataset = "EXTRACT(jsonPayload.dataset)", table = "EXTRACT(jsonPayload.table)" }

@@ -79,7 +79,9 @@ resource "google_storage_bucket" "capture" {
   location                    = var.region
   uniform_bucket_level_access = true
   public_access_prevention    = "enforced"
-  force_destroy               = true
+  # It outlives the deployment: capture would have to copy every table again without its checkpoint, and rows that have not
+  # landed yet would be lost. `make undeploy` leaves it, and the next deployment takes it over (docs/deploy.md).
+  force_destroy = false
 
   soft_delete_policy {
     retention_duration_seconds = 0
@@ -111,6 +113,17 @@ resource "google_storage_bucket" "capture" {
   }
 
   depends_on = [google_project_service.api, google_kms_crypto_key_iam_member.agent]
+
+  lifecycle {
+    prevent_destroy = true
+  }
+}
+
+# Where a former deployment has left it. A bucket that is in the state already stays as it is.
+import {
+  for_each = toset(var.adopt_capture_bucket ? ["${var.project}-${var.prefix}onefold-capture"] : [])
+  to       = google_storage_bucket.capture
+  id       = each.value
 }
 
 locals {
@@ -142,10 +155,17 @@ resource "google_storage_bucket_iam_member" "build" {
   member = "serviceAccount:${local.accounts["build"]}"
 }
 
+# Jobs and their archive. The functions' code lies in the same bucket, and is nothing that a batch reads.
 resource "google_storage_bucket_iam_member" "batch_code" {
   bucket = google_storage_bucket.artifacts.name
   role   = "roles/storage.objectViewer"
   member = "serviceAccount:${local.accounts["batch"]}"
+
+  condition {
+    title       = "code of batches only"
+    description = "Not the functions' code."
+    expression  = "resource.name.startsWith(\"projects/_/buckets/${google_storage_bucket.artifacts.name}/objects/spark/\")"
+  }
 }
 
 resource "google_storage_bucket_iam_member" "batch_staging" {
@@ -154,11 +174,38 @@ resource "google_storage_bucket_iam_member" "batch_staging" {
   member = "serviceAccount:${local.accounts["batch"]}"
 }
 
-# The buckets of the folders that the user names; they exist, and are only referred to.
-resource "google_storage_bucket_iam_member" "batch_folders" {
-  for_each = toset([for folder in var.batch_folders : split("/", folder)[2]])
+# Folders that the user names, in buckets that exist and are only referred to: a right on the folder, not on its bucket.
+# Listing is a right on the bucket, for which IAM knows the prefix that is asked for. The Cloud Storage connector looks
+# whether a parent of the folder is a file, so that the parents' own names are admitted, and nothing below them.
+# https://cloud.google.com/iam/docs/conditions-attribute-reference (api attributes), read 2026.
+locals {
+  batch_folders = {
+    for folder in distinct([for name in var.batch_folders : trimsuffix(name, "/")]) : folder => {
+      bucket = split("/", folder)[2]
+      parts  = slice(split("/", folder), 3, length(split("/", folder)))
+    }
+  }
+}
 
-  bucket = each.value
+resource "google_storage_bucket_iam_member" "batch_folders" {
+  for_each = local.batch_folders
+
+  bucket = each.value.bucket
   role   = "roles/storage.objectUser"
   member = "serviceAccount:${local.accounts["batch"]}"
+
+  # A folder without a path is the bucket.
+  dynamic "condition" {
+    for_each = length(each.value.parts) == 0 ? [] : [join("/", each.value.parts)]
+    content {
+      title       = "folder ${substr(sha256(each.key), 0, 12)} only"
+      description = substr("Objects of ${each.key}", 0, 256)
+      expression = join(" || ", concat(
+        ["resource.name.startsWith(\"projects/_/buckets/${each.value.bucket}/objects/${condition.value}/\")"],
+        ["api.getAttribute(\"storage.googleapis.com/objectListPrefix\", \"\").startsWith(\"${condition.value}/\")"],
+        [for depth in range(1, length(each.value.parts) + 1) :
+        "resource.name == \"projects/_/buckets/${each.value.bucket}/objects/${join("/", slice(each.value.parts, 0, depth))}\""],
+      ))
+    }
+  }
 }

@@ -42,13 +42,13 @@ resource "google_project_iam_custom_role" "source" {
   permissions = concat(local.metadata_permissions, ["bigquery.tables.getData"])
 }
 
-# Views are deleted where a two-level view drops a leaf. BigQuery has no rights for views alone.
+# BigQuery has no rights for views alone. Leaves of two-level views are deleted by the role `drop` below.
 resource "google_project_iam_custom_role" "views" {
   role_id = "${local.role_prefix}_views"
   title   = "Onefold: writes views"
   permissions = concat(
     local.metadata_permissions,
-    ["bigquery.tables.getData", "bigquery.tables.create", "bigquery.tables.update", "bigquery.tables.delete"],
+    ["bigquery.tables.getData", "bigquery.tables.create", "bigquery.tables.update"],
     var.restore_policy_tags ? ["bigquery.tables.setCategory"] : [],
   )
 }
@@ -111,7 +111,7 @@ resource "google_bigquery_dataset_iam_member" "batch" {
 }
 
 # After a merge the job brings the views up to date, as refresh_view would. In a dataset of views alone it has the same
-# role for that. Where tables land the role above has to do: this one may delete, and would be a right on the tables, too.
+# role for that; where tables land the role above includes what it needs.
 resource "google_bigquery_dataset_iam_member" "batch_views" {
   for_each = setsubtract(local.all_datasets, var.datasets)
 
@@ -120,27 +120,49 @@ resource "google_bigquery_dataset_iam_member" "batch_views" {
   member     = "serviceAccount:${local.accounts["batch"]}"
 }
 
-# A batch drops what it staged, and the leaves of a view that it has brought up to date. BigQuery's rights know no owner, so
-# the names have to tell: nothing that has landed, no base and no view that people read can be deleted by it.
+# A batch drops the tables that it made on its way, and both it and refresh_view drop leaves of two-level views. BigQuery's
+# rights know no owner, so the fixed prefixes of these names (onefold/names.py) have to tell: no table that has landed, no
+# base and no view that people read can be deleted.
 resource "google_project_iam_custom_role" "staging" {
   role_id     = "${local.role_prefix}_staging"
-  title       = "Onefold: drops staged tables"
+  title       = "Onefold: drops temporary tables and leaf views"
   permissions = ["bigquery.tables.delete"]
 }
 
+locals {
+  tables_of = { for name in local.all_datasets : name => "projects/${var.project}/datasets/${name}/tables" }
+  is_leaf   = { for name, tables in local.tables_of : name => "resource.name.startsWith(\"${tables}/onefold_leaf_\")" }
+  is_temporary = {
+    for name, tables in local.tables_of : name => "resource.name.startsWith(\"${tables}/onefold_tmp_\")"
+  }
+  is_table = "resource.type == \"bigquery.googleapis.com/Table\""
+}
+
 resource "google_bigquery_dataset_iam_member" "staging" {
-  for_each = toset(var.datasets)
+  for_each = local.all_datasets
 
   dataset_id = data.google_bigquery_dataset.named[each.value].dataset_id
   role       = google_project_iam_custom_role.staging.name
   member     = "serviceAccount:${local.accounts["batch"]}"
 
   condition {
-    title       = "staged tables only"
-    description = "Tables that a batch makes for itself, as customer_staged_…, and leaves of views: customer_unified_leaf_…"
-    expression = format("resource.type == \"bigquery.googleapis.com/Table\" && (%s)", join(" || ", [
-      for what in ["staged", "read", "compared", "leaf"] : "resource.name.extract(\"/tables/{table}_${what}_\") != \"\""
-    ]))
+    title       = "temporary tables and leaves only"
+    description = "Tables that a batch makes for itself, onefold_tmp_…, and leaves of views, onefold_leaf_…"
+    expression  = "${local.is_table} && (${local.is_temporary[each.value]} || ${local.is_leaf[each.value]})"
+  }
+}
+
+resource "google_bigquery_dataset_iam_member" "leaves" {
+  for_each = toset(values(local.view_datasets))
+
+  dataset_id = data.google_bigquery_dataset.named[each.value].dataset_id
+  role       = google_project_iam_custom_role.staging.name
+  member     = "serviceAccount:${local.accounts["refresh_view"]}"
+
+  condition {
+    title       = "leaves only"
+    description = "Leaves of views, onefold_leaf_…"
+    expression  = "${local.is_table} && ${local.is_leaf[each.value]}"
   }
 }
 
@@ -163,6 +185,7 @@ resource "google_bigquery_dataset_access" "views" {
     google_bigquery_dataset_iam_member.refresh_view,
     google_bigquery_dataset_iam_member.batch,
     google_bigquery_dataset_iam_member.staging,
+    google_bigquery_dataset_iam_member.leaves,
     google_bigquery_dataset_iam_member.sink_records,
     google_bigquery_dataset_iam_member.capture,
   ]

@@ -48,7 +48,12 @@ locals {
       ONEFOLD_TOPIC_TABLE_CREATED  = google_pubsub_topic.topic["table-created"].name
       ONEFOLD_TOPIC_SCHEMA_CHANGES = google_pubsub_topic.topic["schema-changes"].name
     })
-    launch_batch = merge(local.view_environment, local.batch_environment)
+    launch_batch = merge(local.view_environment, local.batch_environment, {
+      # The job announces what it changes in a view, and reports differences by a log line: an exit code other than 0 would
+      # be a failed batch.
+      ONEFOLD_TOPIC_SCHEMA_CHANGES = google_pubsub_topic.topic["schema-changes"].name
+      ONEFOLD_DIFFERENCES          = "log"
+    })
     sink_records = {
       ONEFOLD_LARGE_RECORDS = local.large_records
     }
@@ -102,6 +107,20 @@ resource "google_artifact_registry_repository" "images" {
   depends_on = [google_project_service.api, google_kms_crypto_key_iam_member.agent]
 }
 
+# IAM takes a minute or two until a new account's rights are known everywhere; a build that starts before that fails.
+resource "terraform_data" "build_rights" {
+  triggers_replace = [
+    local.accounts["build"],
+    [for grant in google_project_iam_member.build : grant.id],
+    google_storage_bucket_iam_member.build.id,
+    google_artifact_registry_repository_iam_member.build.id,
+  ]
+
+  provisioner "local-exec" {
+    command = "sleep ${var.build_wait_seconds}"
+  }
+}
+
 resource "google_cloudfunctions2_function" "function" {
   for_each = local.functions
 
@@ -137,7 +156,9 @@ resource "google_cloudfunctions2_function" "function" {
     vpc_connector                 = var.vpc_connector
     vpc_connector_egress_settings = var.vpc_connector == null ? null : "PRIVATE_RANGES_ONLY"
     environment_variables = {
-      for name, value in merge(local.common_environment, local.environments[each.key]) : name => value if value != ""
+      for name, value in merge(local.common_environment, local.environments[each.key]) : name => value
+      # Empty means no dataset, and unset would mean all of the project.
+      if value != "" || name == "ONEFOLD_DATASETS"
     }
   }
 
@@ -148,5 +169,6 @@ resource "google_cloudfunctions2_function" "function" {
     google_storage_bucket_iam_member.build,
     google_artifact_registry_repository_iam_member.build,
     google_kms_crypto_key_iam_member.agent,
+    terraform_data.build_rights,
   ]
 }

@@ -11,6 +11,14 @@ resource "google_pubsub_topic" "topic" {
   # Who subscribes later can seek back: nothing else keeps what is announced before anybody listens.
   message_retention_duration = each.value == "schema-changes" ? local.week : null
 
+  # Topics with rows keep them where the deployment is.
+  dynamic "message_storage_policy" {
+    for_each = contains(["change-records", "dead-letter"], each.value) ? [var.region] : []
+    content {
+      allowed_persistence_regions = [message_storage_policy.value]
+    }
+  }
+
   depends_on = [google_project_service.api, google_kms_crypto_key_iam_member.agent]
 }
 
@@ -33,6 +41,13 @@ resource "google_pubsub_topic_iam_member" "capture" {
   topic  = google_pubsub_topic.topic[each.value].id
   role   = "roles/pubsub.publisher"
   member = "serviceAccount:${local.accounts["capture"]}"
+}
+
+# A batch that brings a view up to date announces its changes, as refresh_view does.
+resource "google_pubsub_topic_iam_member" "batch" {
+  topic  = google_pubsub_topic.topic["schema-changes"].id
+  role   = "roles/pubsub.publisher"
+  member = "serviceAccount:${local.accounts["batch"]}"
 }
 
 # What each function may publish to, and nothing else may.

@@ -71,7 +71,7 @@ variable "view_dataset" {
   default     = "{dataset}"
 
   validation {
-    condition     = can(regex("^[A-Za-z0-9_]+$", replace(var.view_dataset, "{dataset}", "dataset")))
+    condition     = can(regex("^[A-Za-z0-9_]{1,1000}$", replace(var.view_dataset, "{dataset}", "dataset")))
     error_message = "view_dataset must be a dataset's name, in which {dataset} may stand for that of the table."
   }
 }
@@ -84,9 +84,13 @@ variable "view_name" {
   validation {
     condition = (
       strcontains(var.view_name, "{table}") && var.view_name != "{table}" &&
-      can(regex("^[A-Za-z0-9_-]+$", replace(replace(var.view_name, "{table}", "table"), "{dataset}", "dataset")))
+      can(regex("^[A-Za-z0-9_-]{1,1000}$", replace(replace(var.view_name, "{table}", "table"), "{dataset}", "dataset")))
     )
     error_message = "view_name must hold {table} and more than that, as {table}_unified; {dataset} is the only other one in braces."
+  }
+  validation {
+    condition     = !can(regex("[A-Za-z0-9_-]_v_[A-Za-z0-9]+$", replace(replace(var.view_name, "{table}", "table"), "{dataset}", "dataset")))
+    error_message = "view_name must not be named like a versioned table, as {table}_v_1: end it in another way."
   }
   validation {
     condition     = length(var.datasets) == 1 || strcontains("${var.view_dataset}${var.view_name}", "{dataset}")
@@ -109,6 +113,10 @@ variable "prefix" {
     # A service account's id has 30 characters at most, and the longest of ours takes 25.
     condition     = can(regex("^([a-z][a-z0-9]{0,3}-)?$", var.prefix))
     error_message = "prefix must be empty, or up to four letters and digits and a hyphen, as eu-."
+  }
+  validation {
+    condition     = !startswith(var.prefix, "goog")
+    error_message = "prefix must not be goog-: Pub/Sub keeps names of topics that begin with goog to itself."
   }
 }
 
@@ -136,10 +144,27 @@ variable "package_folder" {
   default     = null
 }
 
+variable "adopt_capture_bucket" {
+  description = "Whether the bucket of capture exists, left by a former deployment, and is taken over; `make deploy` finds out."
+  type        = bool
+  default     = false
+}
+
 variable "enable_apis" {
   description = "Whether to enable Google's APIs; false where somebody else does that."
   type        = bool
   default     = true
+}
+
+variable "build_wait_seconds" {
+  description = "How long a deployment waits between new rights of the build account and the first build, in seconds."
+  type        = number
+  default     = 120
+
+  validation {
+    condition     = var.build_wait_seconds >= 0 && var.build_wait_seconds <= 600 && floor(var.build_wait_seconds) == var.build_wait_seconds
+    error_message = "build_wait_seconds must be a whole number from 0 to 600."
+  }
 }
 
 variable "service_accounts" {
@@ -170,7 +195,7 @@ variable "kms_key" {
   default     = null
 
   validation {
-    condition     = var.kms_key == null || can(regex("^projects/[^/]+/locations/${var.region}/keyRings/[^/]+/cryptoKeys/[^/]+$", var.kms_key))
+    condition     = var.kms_key == null || can(regex("^projects/[a-z0-9.:-]+/locations/${var.region}/keyRings/[A-Za-z0-9_-]{1,63}/cryptoKeys/[A-Za-z0-9_-]{1,63}$", var.kms_key))
     error_message = "kms_key must be projects/P/locations/REGION/keyRings/R/cryptoKeys/K, in the region of this deployment."
   }
 }
@@ -181,7 +206,7 @@ variable "vpc_connector" {
   default     = null
 
   validation {
-    condition     = var.vpc_connector == null || can(regex("^projects/[^/]+/locations/[^/]+/connectors/[^/]+$", var.vpc_connector))
+    condition     = var.vpc_connector == null || can(regex("^projects/[a-z0-9.:-]+/locations/[a-z0-9-]+/connectors/[a-z][a-z0-9-]*$", var.vpc_connector))
     error_message = "vpc_connector must be projects/P/locations/REGION/connectors/C."
   }
 }
@@ -192,7 +217,7 @@ variable "subnetwork" {
   default     = null
 
   validation {
-    condition     = var.subnetwork == null || can(regex("^projects/[^/]+/regions/${var.region}/subnetworks/[^/]+$", var.subnetwork))
+    condition     = var.subnetwork == null || can(regex("^projects/[a-z0-9.:-]+/regions/${var.region}/subnetworks/[a-z][a-z0-9-]*$", var.subnetwork))
     error_message = "subnetwork must be projects/P/regions/REGION/subnetworks/S, in the region of this deployment."
   }
 }
@@ -228,6 +253,15 @@ variable "batch_ttl" {
     condition     = can(regex("^[1-9][0-9]{0,3}[mhd]$", var.batch_ttl))
     error_message = "batch_ttl must be a time as 90m, 4h or 2d."
   }
+  validation {
+    condition = try(
+      alltrue([for number in [tonumber(trim(var.batch_ttl, "mhd"))] :
+        10 <= number * local.minutes_of[substr(var.batch_ttl, -1, 1)] && number * local.minutes_of[substr(var.batch_ttl, -1, 1)] <= 14 * 24 * 60
+      ]),
+      false,
+    )
+    error_message = "batch_ttl must be between 10m and 14d, as Dataproc takes it."
+  }
 }
 
 variable "batch_properties" {
@@ -239,6 +273,10 @@ variable "batch_properties" {
     condition     = alltrue([for name in keys(var.batch_properties) : can(regex("^(spark|dataproc)\\.[A-Za-z0-9_.-]+$", name))])
     error_message = "batch_properties must be named spark.… or dataproc.…"
   }
+  validation {
+    condition     = alltrue([for value in values(var.batch_properties) : can(regex("^[\\p{L}\\p{M}\\p{N}\\p{P}\\p{S} ]*$", value))])
+    error_message = "batch_properties: each value must be one line of text, without control characters."
+  }
 }
 
 variable "batch_folders" {
@@ -247,8 +285,13 @@ variable "batch_folders" {
   default     = []
 
   validation {
-    condition     = alltrue([for name in var.batch_folders : can(regex("^gs://[a-z0-9][a-z0-9._-]+[a-z0-9](/[A-Za-z0-9_.=+@~-]+)*/?$", name))])
-    error_message = "batch_folders must be folders as gs://bucket/folder."
+    condition     = alltrue([for name in var.batch_folders : can(regex("^gs://[a-z0-9][a-z0-9._-]{1,220}[a-z0-9](/[A-Za-z0-9_.=+@~-]+)*/?$", name)) && !strcontains(name, "..")])
+    error_message = "batch_folders must be folders as gs://bucket/folder, without `..`."
+  }
+  validation {
+    # A condition of IAM takes twelve operators, and each level is one.
+    condition     = alltrue([for name in var.batch_folders : length(split("/", trimsuffix(name, "/"))) <= 13])
+    error_message = "batch_folders must be ten levels deep at most: a right on a folder names each level."
   }
 }
 
@@ -292,8 +335,8 @@ variable "refresh_schedule" {
   default     = "17 3 * * *"
 
   validation {
-    condition     = var.refresh_schedule == null || can(regex("^(\\S+ +){4}\\S+$", var.refresh_schedule))
-    error_message = "refresh_schedule must have the five fields of cron, as in 17 3 * * *."
+    condition     = var.refresh_schedule == null || can(regex(local.cron, var.refresh_schedule))
+    error_message = "refresh_schedule must have the five fields of cron with possible values, as in 17 3 * * *."
   }
 }
 
@@ -309,8 +352,8 @@ variable "reconcile_schedules" {
   default = []
 
   validation {
-    condition     = alltrue([for request in var.reconcile_schedules : can(regex("^(\\S+ +){4}\\S+$", request.schedule))])
-    error_message = "reconcile_schedules: each schedule must have the five fields of cron, as in 30 4 * * *."
+    condition     = alltrue([for request in var.reconcile_schedules : can(regex(local.cron, request.schedule))])
+    error_message = "reconcile_schedules: each schedule must have the five fields of cron with possible values, as in 30 4 * * *."
   }
   validation {
     condition     = alltrue([for request in var.reconcile_schedules : contains(var.datasets, request.dataset)])
@@ -339,4 +382,21 @@ variable "alert_email" {
     condition     = var.alert_email == null || can(regex("^[^@\\s]+@[^@\\s]+\\.[^@\\s]+$", var.alert_email))
     error_message = "alert_email must be an e-mail address."
   }
+}
+
+# What validations look at.
+locals {
+  # `*`, a value or a range, each with a step; several by commas. Cloud Scheduler would refuse the job after all else is made.
+  cron_values = {
+    minute  = "[0-5]?[0-9]"
+    hour    = "(?:[01]?[0-9]|2[0-3])"
+    day     = "(?:0?[1-9]|[12][0-9]|3[01])"
+    month   = "(?:0?[1-9]|1[0-2]|(?i:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec))"
+    weekday = "(?:[0-7]|(?i:mon|tue|wed|thu|fri|sat|sun))"
+  }
+  cron_fields = { for name, value in local.cron_values : name => "(?:\\*|${value}(?:-${value})?)(?:/[1-9][0-9]?)?" }
+  cron_lists  = { for name, field in local.cron_fields : name => "${field}(?:,${field})*" }
+  cron        = "^${join(" +", [for name in ["minute", "hour", "day", "month", "weekday"] : local.cron_lists[name]])}$"
+
+  minutes_of = { m = 1, h = 60, d = 1440 }
 }

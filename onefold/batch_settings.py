@@ -28,8 +28,16 @@ VARIABLES = {
 DEFAULT_CONFIG = "onefold.yaml"
 """The file of the tables' settings, in the working folder of whoever reads it."""
 
-PASSED_ON = ("ONEFOLD_PROJECT", "ONEFOLD_DATASETS", "ONEFOLD_VIEW_DATASET", "ONEFOLD_VIEW_NAME")
-"""Settings that a job reads too: a merge keeps the views up to date, and has to find them where the functions put them."""
+PASSED_ON = (
+    "ONEFOLD_PROJECT",
+    "ONEFOLD_DATASETS",
+    "ONEFOLD_VIEW_DATASET",
+    "ONEFOLD_VIEW_NAME",
+    "ONEFOLD_TOPIC_SCHEMA_CHANGES",
+    "ONEFOLD_DIFFERENCES",
+)
+"""Settings that a job reads too: a merge keeps the views up to date, has to find them where the functions put them, and
+announces their changes; a comparison has to know how to report differences."""
 
 _UNITS = {"m": "minutes", "h": "hours", "d": "days"}
 _TTL = re.compile(r"([0-9]{1,5})([mhd])")

@@ -59,7 +59,7 @@ class Receiver:
 
     def _check_allowed(self, event: TableHint | DatasetHint) -> None:
         faults = []
-        if self.settings.datasets and event.dataset not in self.settings.datasets:
+        if self.settings.datasets is not None and event.dataset not in self.settings.datasets:
             faults.append(f"dataset {event.dataset} is not among ONEFOLD_DATASETS")
         project = event.project if isinstance(event, TableHint) else None
         if project and project != self.warehouse.project:

@@ -16,6 +16,11 @@ _DATASET = re.compile(r"[A-Za-z0-9_]{1,1024}")
 _TABLE = re.compile(r"[\w-]{1,1024}")
 _VERSION = re.compile(r"[A-Za-z0-9]{1,300}")
 
+TEMPORARY_PREFIX = "onefold_tmp_"
+"""Begins the name of every table that a job makes for itself, and drops."""
+LEAF_PREFIX = "onefold_leaf_"
+"""Begins the name of every leaf view. The rights to delete are given by these two prefixes (infra/datasets.tf)."""
+
 _LOWER = {ord(letter): letter.lower() for letter in string.ascii_uppercase}
 
 _SHOWN = 60

@@ -12,15 +12,15 @@ from onefold.names import TableId
 @dataclass(frozen=True)
 class AllowedPlaces:
     project: str
-    datasets: frozenset[str]
-    """None named: all of the project."""
+    datasets: frozenset[str] | None
+    """None is all of the project."""
     settings: BatchSettings
 
     def faults_of(self, uri: Uri, written: bool) -> list[str]:
         return self._faults_of_table(uri.table) if uri.table else self._faults_of_folder(uri.text, written)
 
     def faults_of_dataset(self, dataset: str | None) -> list[str]:
-        if not self.datasets or dataset in self.datasets:
+        if self.datasets is None or dataset in self.datasets:
             return []
         return [f"dataset {dataset} is not among ONEFOLD_DATASETS"]
 

@@ -19,7 +19,7 @@ from onefold.names import TableId, fold_case
 from onefold.pending import changes_query, in_statements
 from onefold.planning import BroughtUp, Plan, is_base, keys_of, plan_merge, read_log
 from onefold.positions_check import check_floor, check_positions
-from onefold.refresh import TABLE_LABEL, owner_digest, refresh
+from onefold.refresh import TABLE_LABEL, Announce, owner_digest, refresh
 from onefold.retries import until_unchanged
 from onefold.settings import Settings
 from onefold.types import Scalar
@@ -111,6 +111,7 @@ def refresh_current(
     keys: Sequence[str],
     settings: Settings,
     *,
+    announce: Announce | None = None,
     sleep: Callable[[float], None] = time.sleep,
 ) -> CurrentView:
     """Bring `<table>_current` up to date; the same twice is the same once.
@@ -118,6 +119,7 @@ def refresh_current(
     Args:
         table: a change table; or the base name of versioned ones, whose unified view is refreshed first.
         keys: as for `plan_merge`.
+        announce: as for `refresh`, of the unified view.
 
     Raises:
         NothingFound: there is neither.
@@ -130,7 +132,7 @@ def refresh_current(
     base = base_table(table) if stored and is_base(stored) else None
     state = read_log(warehouse, table, stored)
     named = keys_of(warehouse, table, settings, state, keys, has_base=base is not None)
-    source, columns = _source(warehouse, table, settings)
+    source, columns = _source(warehouse, table, settings, announce)
     if base and state.now:
         query = _query_over_base(warehouse, plan_merge(warehouse, table, settings, named), source, columns)
     else:
@@ -140,12 +142,14 @@ def refresh_current(
     return CurrentView(id_, source, query, action, base)
 
 
-def keep_current(warehouse: BaseWarehouse, table: TableId, settings: Settings, keys: Sequence[str]) -> CurrentView | None:
+def keep_current(
+    warehouse: BaseWarehouse, table: TableId, settings: Settings, keys: Sequence[str], announce: Announce | None = None
+) -> CurrentView | None:
     """Bring the view up to date where there is one and it is ours, after a merge by these keys."""
     stored = warehouse.get_view(current_view(table))
     if stored is None or not _is_ours(stored, _owner(table)):
         return None
-    return refresh_current(warehouse, table, keys, settings)
+    return refresh_current(warehouse, table, keys, settings, announce=announce)
 
 
 def current_view(table: TableId) -> TableId:
@@ -177,12 +181,14 @@ def _since(plan: Plan, columns: Sequence[Column]) -> datetime | None:
     return min(known) - timedelta(minutes=plan.rules.overlap_minutes)
 
 
-def _source(warehouse: BaseWarehouse, table: TableId, settings: Settings) -> tuple[TableId, tuple[Column, ...]]:
+def _source(
+    warehouse: BaseWarehouse, table: TableId, settings: Settings, announce: Announce | None
+) -> tuple[TableId, tuple[Column, ...]]:
     columns = warehouse.read_columns(table)
     if columns is not None:
         return table, columns
     try:
-        plan = refresh(warehouse, table, settings)
+        plan = refresh(warehouse, table, settings, announce=announce)
     except NothingFound as error:
         raise NothingFound(f"there is no change table {table}, and {error}") from error
     if plan.view is None:

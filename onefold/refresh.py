@@ -27,7 +27,7 @@ from onefold.retries import until_unchanged
 from onefold.settings import Settings
 from onefold.versioned_names import VersionedNames
 from onefold.versions import Version, in_order, unused_rules
-from onefold.view import UnifiedView, build_view, covered_versions, leaf_pattern, limit_faults
+from onefold.view import UnifiedView, build_view, covered_versions, leaf_pattern, limit_faults, old_leaf_pattern
 from onefold.warehouse import StoredView, ViewDraft, ViewExists, Warehouse
 
 LABEL = "onefold_rules"
@@ -60,7 +60,7 @@ class Plan:
     shortcut: bool = False
     """Whether the view was not even computed, because it already covers the version that was asked for."""
     warnings: tuple[str, ...] = ()
-    """Settings that have no effect."""
+    """Settings that have no effect, and leaves of an earlier release that could not be removed."""
     unannounced: tuple[str, ...] = ()
     """Announcements that are still to be published: those that the view keeps; after a refresh, those that it keeps now."""
 
@@ -141,7 +141,7 @@ def refresh(
         elif plan.action == "remove":
             plan = replace(plan, unannounced=())
         try:
-            _apply(warehouse, plan, settings)
+            plan = replace(plan, warnings=(*plan.warnings, *_apply(warehouse, plan, settings)))
         except _LeafRemoved:
             asked = None
             raise
@@ -254,19 +254,28 @@ def _leaves_of(view: UnifiedView) -> frozenset[str]:
 
 
 def _leaves_read(view: TableId, query: str) -> frozenset[str]:
-    return frozenset(leaf_pattern(view.table).findall(query))
+    return frozenset([*leaf_pattern(view.table).findall(query), *old_leaf_pattern(view.table).findall(query)])
 
 
 def _present_leaves(warehouse: Warehouse, view: TableId) -> frozenset[str]:
-    pattern = leaf_pattern(view.table)
-    return frozenset(name for name in warehouse.list_views(view.dataset or "") if pattern.fullmatch(name))
+    return _matching(warehouse, view, leaf_pattern(view.table))
+
+
+def _matching(warehouse: Warehouse, view: TableId, *patterns: re.Pattern[str]) -> frozenset[str]:
+    names = warehouse.list_views(view.dataset or "")
+    return frozenset(name for name in names if any(pattern.fullmatch(name) for pattern in patterns))
+
+
+def _present_leaves_of_any_name(warehouse: Warehouse, view: TableId) -> frozenset[str]:
+    return _matching(warehouse, view, leaf_pattern(view.table), old_leaf_pattern(view.table))
 
 
 def _may_have_leaves(stored: StoredView | None) -> bool:
     return stored is not None and (LEAVES_LABEL in stored.labels or bool(_leaves_read(stored.id, stored.query)))
 
 
-def _apply(warehouse: Warehouse, plan: Plan, settings: Settings) -> None:
+def _apply(warehouse: Warehouse, plan: Plan, settings: Settings) -> tuple[str, ...]:
+    """Carry the plan out and return warnings."""
     if plan.action == "remove" and plan.stored:
         if plan.unannounced:
             raise Rejected(
@@ -278,23 +287,27 @@ def _apply(warehouse: Warehouse, plan: Plan, settings: Settings) -> None:
         if in_order(warehouse.read_versions(plan.base, settings.names_in(plan.base.dataset)), settings.rules_for(plan.base)):
             raise ViewChanged(f"{plan.stored.id} was removed while a version of it was created")
     elif plan.action in ("create", "update") and plan.view and plan.draft:
-        _write(warehouse, plan.view, plan.stored, replace(plan.draft, unannounced=plan.unannounced))
+        return _write(warehouse, plan.view, plan.stored, replace(plan.draft, unannounced=plan.unannounced))
     elif plan.stored and plan.unannounced != plan.stored.unannounced:
         stored = plan.stored
         draft = ViewDraft(stored.query, stored.description, stored.labels, unannounced=plan.unannounced)
         warehouse.update_view(stored, draft)
+    return ()
 
 
 def _remove(warehouse: Warehouse, stored: StoredView) -> None:
     """The view goes last: while it is there, a removal that broke off is known and can be finished."""
     if _may_have_leaves(stored):
-        for name in sorted(_present_leaves(warehouse, stored.id)):
+        for name in sorted(_present_leaves_of_any_name(warehouse, stored.id)):
             warehouse.delete_view(stored.id.sibling(name))
     warehouse.delete_view(stored.id)
 
 
-def _write(warehouse: Warehouse, view: UnifiedView, stored: StoredView | None, draft: ViewDraft) -> None:
-    """Leaves first, then the view over them, then away with the leaves that it no longer reads."""
+def _write(warehouse: Warehouse, view: UnifiedView, stored: StoredView | None, draft: ViewDraft) -> tuple[str, ...]:
+    """Write leaves first, then the view over them, then remove the leaves that it no longer reads.
+
+    Returns warnings about leaves that remain.
+    """
     for leaf in view.leaves:
         # One that is there already is the same: its name is a digest of its text.
         with contextlib.suppress(ViewExists):
@@ -304,20 +317,34 @@ def _write(warehouse: Warehouse, view: UnifiedView, stored: StoredView | None, d
     else:
         warehouse.update_view(stored, draft)
     if view.leaves or _may_have_leaves(stored):
-        _remove_leaves(warehouse, view.id, keep=_leaves_of(view))
+        return _remove_leaves(warehouse, view.id, keep=_leaves_of(view))
+    return ()
 
 
-def _remove_leaves(warehouse: Warehouse, view: TableId, keep: frozenset[str]) -> None:
-    spare = _present_leaves(warehouse, view) - keep
+def _remove_leaves(warehouse: Warehouse, view: TableId, keep: frozenset[str]) -> tuple[str, ...]:
+    spare = _present_leaves_of_any_name(warehouse, view) - keep
     if not spare:
-        return
+        return ()
     # Another refresh may have written the view since, and read some of them again,
     removed = spare - _leaves_read_now(warehouse, view)
-    for name in sorted(removed):
-        warehouse.delete_view(view.sibling(name))
+    warnings = [warning for name in sorted(removed) for warning in _remove_leaf(warehouse, view, name)]
     # and may even have done so between our look and our removal: then they are written again.
     if removed & _leaves_read_now(warehouse, view):
         raise _LeafRemoved(f"{view} reads a leaf that was just removed")
+    return tuple(warnings)
+
+
+def _remove_leaf(warehouse: Warehouse, view: TableId, name: str) -> tuple[str, ...]:
+    """Remove a leaf. One with a name of the renderer 1 may remain, with a warning: IAM lets the deployed accounts delete
+    names with the fixed prefix alone, and nothing reads the old leaf any more."""
+    try:
+        warehouse.delete_view(view.sibling(name))
+    except Rejected as error:
+        if leaf_pattern(view.table).fullmatch(name):
+            raise
+        remains = f"{view.sibling(name)}, a leaf view of an earlier release that nothing reads, remains ({error})"
+        return (f"{remains}: run `bq rm {view.dataset}.{name}` as somebody who may delete it",)
+    return ()
 
 
 def _leaves_read_now(warehouse: Warehouse, view: TableId) -> frozenset[str]:

@@ -22,7 +22,7 @@ CONFIG = "ONEFOLD_CONFIG"
 
 VARIABLES = {
     "ONEFOLD_PROJECT": "the project of datasets and topics; default: GOOGLE_CLOUD_PROJECT",
-    "ONEFOLD_DATASETS": "the datasets that messages may name, separated by commas; default: all of the project",
+    "ONEFOLD_DATASETS": "the datasets that messages may name, separated by commas; empty: none; default: all of the project",
     "ONEFOLD_VIEW_DATASET": "where views live; default: {dataset}",
     "ONEFOLD_VIEW_NAME": "what a view is called; default: {table}_unified",
     "ONEFOLD_TOPIC_TABLE_CREATED": "the topic that says a versioned table is new; a check of a whole dataset fans out on it",
@@ -30,6 +30,7 @@ VARIABLES = {
     "ONEFOLD_TOPIC_CHANGE_RECORDS": "the topic for rows that capture reads; default: change-records",
     "ONEFOLD_SOURCE_PASSWORD": "the password of capture's user at the source; default: --password-file",
     "ONEFOLD_TOPIC_DEAD_LETTER": "the topic for messages that cannot be handled; default: none, they are logged",
+    "ONEFOLD_DIFFERENCES": "`log`: a compare job that finds differences logs them and exits with 0; default: exits with 2",
     "ONEFOLD_LARGE_RECORDS": "the gs:// folder of captured rows that are too large for a message; default: none",
     **batch_settings.VARIABLES,
     CONFIG: f"the file of the tables' settings; default: {DEFAULT_CONFIG} in the working folder, where there is one",
@@ -42,7 +43,8 @@ _FIELDS = ("dataset", "table")
 @dataclass(frozen=True)
 class Settings:
     project: str | None = None
-    datasets: frozenset[str] = frozenset()
+    datasets: frozenset[str] | None = None
+    """Those that messages may name; None is all of the project."""
     view_dataset: str = "{dataset}"
     view_name: str = "{table}_unified"
     topic_table_created: str | None = None
@@ -50,6 +52,7 @@ class Settings:
     topic_change_records: str | None = None
     topic_dead_letter: str | None = None
     large_records: str | None = None
+    differences: str | None = None
     batch: BatchSettings = field(default_factory=BatchSettings)
     rules: Rules = field(default_factory=Rules)
     tables: Mapping[str, Rules] = field(default_factory=dict)
@@ -115,7 +118,8 @@ def _from_environment(environ: Mapping[str, str], faults: list[str]) -> Settings
         for name in sorted(environ)
         if name.startswith("ONEFOLD_") and name not in VARIABLES
     ]
-    datasets = frozenset(name.strip() for name in environ.get("ONEFOLD_DATASETS", "").split(",") if name.strip())
+    named = environ.get("ONEFOLD_DATASETS")
+    datasets = None if named is None else frozenset(name.strip() for name in named.split(",") if name.strip())
     settings = Settings(
         project=environ.get("ONEFOLD_PROJECT") or environ.get("GOOGLE_CLOUD_PROJECT") or None,
         datasets=datasets,
@@ -125,12 +129,17 @@ def _from_environment(environ: Mapping[str, str], faults: list[str]) -> Settings
         topic_schema_changes=environ.get("ONEFOLD_TOPIC_SCHEMA_CHANGES") or None,
         topic_change_records=environ.get("ONEFOLD_TOPIC_CHANGE_RECORDS") or None,
         topic_dead_letter=environ.get("ONEFOLD_TOPIC_DEAD_LETTER") or None,
+        differences=environ.get("ONEFOLD_DIFFERENCES") or None,
         large_records=environ.get("ONEFOLD_LARGE_RECORDS", "").rstrip("/") or None,
         batch=read_batch_settings(environ, faults),
     )
-    faults += [f"ONEFOLD_DATASETS: {fault}" for name in sorted(datasets) for fault in faults_of_name("dataset", name)]
-    if environ.get("ONEFOLD_DATASETS") and not datasets:
-        faults.append("ONEFOLD_DATASETS names no dataset; unset it to allow all of the project")
+    faults += [f"ONEFOLD_DATASETS: {fault}" for name in sorted(datasets or ()) for fault in faults_of_name("dataset", name)]
+    if named and not datasets:
+        faults.append(
+            "ONEFOLD_DATASETS names no dataset; make it empty to allow none, or unset it to allow all of the project"
+        )
+    if settings.differences not in (None, "log"):
+        faults.append(f"ONEFOLD_DIFFERENCES {settings.differences!r}: expected log, or no value")
     if settings.project:
         variable = "ONEFOLD_PROJECT" if environ.get("ONEFOLD_PROJECT") else "GOOGLE_CLOUD_PROJECT"
         faults += [f"{variable}: {fault}" for fault in faults_of_name("project", settings.project)]
@@ -167,7 +176,7 @@ def _shared_view_faults(settings: Settings) -> Iterator[str]:
         yield f"ONEFOLD_VIEW_NAME {settings.view_name!r} must hold {{table}}, or all tables would share one view"
     if settings.view_name == "{table}":
         yield "ONEFOLD_VIEW_NAME must not be the table's own name; add a suffix, as in {table}_unified"
-    if len(settings.datasets) != 1 and "{dataset}" not in settings.view_dataset + settings.view_name:
+    if len(settings.datasets or ()) != 1 and "{dataset}" not in settings.view_dataset + settings.view_name:
         yield "ONEFOLD_VIEW_DATASET or ONEFOLD_VIEW_NAME must hold {dataset}, or tables of two datasets would share one view"
 
 

@@ -95,7 +95,7 @@ class Sink:
 
     def _check_allowed(self, message: ChangeMessage) -> None:
         faults = []
-        if self.settings.datasets and message.dataset not in self.settings.datasets:
+        if self.settings.datasets is not None and message.dataset not in self.settings.datasets:
             faults.append(f"dataset {message.dataset} is not among ONEFOLD_DATASETS")
         folder = self.settings.large_records
         if message.records_at and not (folder and message.records_at.startswith(f"{folder}/")):

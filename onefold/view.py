@@ -22,7 +22,7 @@ from typing import Literal
 from onefold.conversions import convert, null
 from onefold.descriptions import describe
 from onefold.errors import LimitExceeded
-from onefold.names import TableId, fold_case, quote, quote_text
+from onefold.names import LEAF_PREFIX, TableId, fold_case, quote, quote_text
 from onefold.rules import Rules
 from onefold.types import Array, Struct, Type
 from onefold.versioned_names import DEFAULT_NAMES, VersionedNames
@@ -41,7 +41,8 @@ WARN_TABLES = 500
 
 Form = Literal["spelled", "compact", "two-level"]
 
-_LEAF = "_leaf_"
+_OLD_LEAF = "_leaf_"
+_DIGEST = "[0-9a-f]{12}"
 _COVERS = "-- versions: "
 _UNION_BY_NAME = "\n  FULL OUTER UNION ALL BY NAME\n"
 
@@ -129,8 +130,13 @@ def covered_versions(query: str, base: str, names: VersionedNames = DEFAULT_NAME
 
 
 def leaf_pattern(view: str) -> re.Pattern[str]:
-    """Matches (with fullmatch) the names of a view's leaves."""
-    return re.compile(re.escape(view + _LEAF) + r"[0-9a-f]{12}")
+    """Return a pattern that matches (with fullmatch) the names of a view's leaves."""
+    return re.compile(f"{LEAF_PREFIX}{_DIGEST}_{re.escape(view)}")
+
+
+def old_leaf_pattern(view: str) -> re.Pattern[str]:
+    """Return a pattern that matches the names that the renderer 1 gave to a view's leaves: a refresh still removes them."""
+    return re.compile(f"{re.escape(view + _OLD_LEAF)}{_DIGEST}")
 
 
 def _count_columns(columns: Iterable[Column]) -> int:
@@ -163,7 +169,9 @@ def _fitting_form(id_: TableId, writer: _Writer, versions: Sequence[Version]) ->
 
 
 def _leaf(view: TableId, query: str) -> Leaf:
-    return Leaf(view.sibling(f"{view.table}{_LEAF}{hashlib.sha256(query.encode()).hexdigest()[:12]}"), query)
+    """Return a leaf of the view. The view's name comes last: after it a digest could read as the version of a table."""
+    digest = hashlib.sha256(query.encode()).hexdigest()[:12]
+    return Leaf(view.sibling(f"{LEAF_PREFIX}{digest}_{view.table}"), query)
 
 
 class _Writer:

@@ -1,6 +1,7 @@
 """The batch that compares two sets of rows, row by row. See docs/compare.md.
 
-Exit codes: 0 the same; 1 an error, wrong usage included; 2 different.
+Exit codes: 0 the same; 1 an error, wrong usage included; 2 different. With ONEFOLD_DIFFERENCES=log differences
+end with 0, since Dataproc calls every other code a failure: a CRITICAL line with the event `differences_found` reports them.
 """
 
 from __future__ import annotations
@@ -11,8 +12,10 @@ import sys
 from collections.abc import Sequence
 
 from onefold.bigquery import connect
-from onefold.jobs import parse_compare
-from onefold.settings import load_settings
+from onefold.compare import Summary
+from onefold.jobs import CompareArguments, parse_compare
+from onefold.log import log
+from onefold.settings import Settings, load_settings
 from onefold.spark.compare_job import compare
 from onefold.spark.job import run_job
 from onefold.spark.session import open_session
@@ -24,9 +27,27 @@ def main(argv: Sequence[str]) -> int:
 
 def run(argv: Sequence[str]) -> int:
     arguments = parse_compare(argv)
-    summary = compare(open_session("onefold compare"), arguments, lambda: connect(load_settings(os.environ).project))
+    settings = load_settings(os.environ)
+    summary = compare(open_session("onefold compare"), arguments, lambda: connect(settings.project))
     sys.stdout.write(f"{json.dumps(summary.as_dict(), ensure_ascii=False)}\n")
-    return 0 if summary.same else 2
+    return ended(summary, arguments, settings)
+
+
+def ended(summary: Summary, arguments: CompareArguments, settings: Settings) -> int:
+    """Return the exit code of a comparison, and log differences where the settings ask for that."""
+    if summary.same:
+        return 0
+    if settings.differences != "log":
+        return 2
+    sides = {"left": str(arguments.left), "right": str(arguments.right)}
+    log(
+        "CRITICAL",
+        f"{sides['left']} and {sides['right']} differ",
+        event="differences_found",
+        **sides,
+        summary=summary.as_dict(),
+    )
+    return 0
 
 
 if __name__ == "__main__":

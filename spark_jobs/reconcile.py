@@ -33,13 +33,16 @@ def run(arguments: ReconcileArguments) -> Report:
         return reconcile(spark, arguments)
     # Not needed by a job on files, which may run where there is no Google Cloud.
     from onefold.bigquery import connect
+    from onefold.spark.announcing import announcing
     from onefold.spark.tables import Tables
     from onefold.spark.warehouse import BigQueryTables
 
     settings = load_settings(os.environ)
     warehouse = connect(settings.project)
     with Tables(spark, warehouse.client) as tables:
-        return reconcile(spark, arguments, BigQueryTables(warehouse, tables, settings))
+        return reconcile(
+            spark, arguments, BigQueryTables(warehouse, tables, settings, announcing(warehouse.project, settings))
+        )
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ from onefold.view import covered_versions
 
 BASE = TableId(PROJECT, "shop", "customer")
 VIEW = "customer_unified"
-LEAF = re.compile(r"customer_unified_leaf_[0-9a-f]{12}")
+LEAF = re.compile(r"onefold_leaf_[0-9a-f]{12}_customer_unified")
 PLAIN = Settings()
 
 # Delivered this often, a message would be long past anybody's patience.

@@ -102,6 +102,8 @@ def found_terraform(folder: Path, override: str = "") -> Terraform:
     if override:
         (terraform.folder / "override.tf").write_text(override)
     ready = terraform.run("init", f"-backend={'true' if override else 'false'}", "-input=false", "-no-color")
+    # An error of the configuration is a failure, which a skipped test would hide.
+    assert not ready.returncode or "provider" in ready.stderr, ready.stderr
     if ready.returncode:
         pytest.skip(f"Google's provider is not here, .ci/terraform makes it ready: {ready.stderr[-300:]}")
     return terraform

@@ -209,7 +209,7 @@ def test_all_faults_are_told_at_once_and_each_once() -> None:
 
 
 def test_without_datasets_in_the_settings_all_of_our_project_are_allowed_and_no_other() -> None:
-    anything = replace(PLACES, datasets=frozenset())
+    anything = replace(PLACES, datasets=None)
     plan("--keys=id", "--changes=bigquery:crm.customer", places=anything)
     assert "project other is not my-project" in faults_of("--keys=id", "--changes=bigquery:other.crm.t", places=anything)[0]
 

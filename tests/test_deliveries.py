@@ -121,7 +121,7 @@ def test_what_needs_nothing_more_is_acknowledged_and_not_put_aside(stage: Stage,
 
 
 def test_a_dataset_that_is_not_there_is_final(stage: Stage) -> None:
-    stage.settings = replace(SETTINGS, datasets=frozenset())
+    stage.settings = replace(SETTINGS, datasets=None)
     stage.receive(push_body(table_message("nowhere", "customer", "abc")))
     assert stage.line()["event"] == "nothing_found"
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
 from collections.abc import Callable
 
 import pytest
@@ -24,7 +26,10 @@ from refreshing import (
     with_rules,
 )
 
+import onefold.settings
+import onefold.view
 from onefold.bigquery import BigQueryWarehouse
+from onefold.errors import Rejected
 from onefold.names import TableId
 from onefold.view import covered_versions
 from onefold.warehouse import ViewDraft
@@ -121,7 +126,7 @@ def test_leaves_that_a_crash_left_over_go_at_the_next_change() -> None:
 def test_views_that_are_named_alike_are_no_leaves() -> None:
     cloud = shop(20)
     run(cloud)
-    other = TableId(PROJECT, "shop", "customer_unified_leaf_by_hand")
+    other = TableId(PROJECT, "shop", "onefold_leaf_by_hand_customer_unified")
     BigQueryWarehouse(cloud.client()).create_view(other, ViewDraft("SELECT 1"))
     add(cloud, 20)
     run(cloud)
@@ -189,6 +194,82 @@ def test_concurrent_refreshes_in_two_levels_end_with_all_versions_and_all_leaves
     assert covered(cloud) == {"f1", *numbered(20)}
     run(cloud)
     assert leaves(cloud) == set(LEAF.findall(cloud.resource(VIEW)["view"]["query"]))
+
+
+def with_old_leaves(cloud: FakeBigQuery, monkeypatch: pytest.MonkeyPatch) -> set[str]:
+    """A view as the release before the fixed prefix wrote it, and the names of its leaves."""
+
+    def old_leaf(view: TableId, query: str) -> onefold.view.Leaf:
+        digest = hashlib.sha256(query.encode()).hexdigest()[:12]
+        return onefold.view.Leaf(view.sibling(f"{view.table}_leaf_{digest}"), query)
+
+    with monkeypatch.context() as before:
+        before.setattr(onefold.view, "_leaf", old_leaf)
+        before.setattr(onefold.settings, "RENDERER", 1)
+        run(cloud)
+    old = {name for name in cloud.names("VIEW") if name != VIEW}
+    assert old
+    assert all(re.fullmatch(r"customer_unified_leaf_[0-9a-f]{12}", name) for name in old)
+    return old
+
+
+@pytest.mark.usefixtures("small_texts")
+def test_leaves_of_an_earlier_release_are_removed_once_after_the_new_view_is_written(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    cloud = shop(20)
+    old = with_old_leaves(cloud, monkeypatch)
+    with cloud.counted() as made:
+        run(cloud)
+    assert {request.name for request in made if request.kind == "delete"} == old
+    assert "delete" not in [request.kind for request in made][: made.index(PATCH)]
+    assert leaves(cloud) == set(cloud.names("VIEW")) - {VIEW}
+    assert covered(cloud) == numbered(20)
+    with cloud.counted() as made:
+        assert run(cloud).action == "none"
+    assert [request.kind for request in made] == ["get", "query", "list"]
+
+
+@pytest.mark.usefixtures("small_texts")
+def test_an_old_leaf_that_may_not_be_deleted_remains_and_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    cloud = shop(20)
+    old = with_old_leaves(cloud, monkeypatch)
+    refuse_to_delete(monkeypatch, old)
+    plan = run(cloud)
+    assert old <= set(cloud.names("VIEW"))
+    assert len(plan.warnings) == len(old)
+    assert all(any(name in warning for warning in plan.warnings) for name in old)
+    assert run(cloud).action == "none"
+
+
+@pytest.mark.usefixtures("small_texts")
+def test_a_leaf_of_this_release_that_may_not_be_deleted_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    cloud = shop(20)
+    run(cloud)
+    refuse_to_delete(monkeypatch, leaves(cloud))
+    add(cloud, 20)
+    with pytest.raises(Rejected, match="onefold_leaf_"):
+        run(cloud, "020")
+
+
+@pytest.mark.usefixtures("small_texts")
+def test_prune_removes_leaves_of_an_earlier_release_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    cloud = shop(20)
+    with_old_leaves(cloud, monkeypatch)
+    run(cloud, settings=with_rules(retired=frozenset(numbered(20))), prune=True)
+    assert cloud.names("VIEW") == []
+
+
+def refuse_to_delete(monkeypatch: pytest.MonkeyPatch, names: set[str]) -> None:
+    """As BigQuery answers an account whose condition does not admit the name."""
+    delete = BigQueryWarehouse.delete_view
+
+    def delete_view(warehouse: BigQueryWarehouse, id_: TableId) -> None:
+        if id_.table in names:
+            raise Rejected(f"{id_}: Access Denied: bigquery.tables.delete")
+        delete(warehouse, id_)
+
+    monkeypatch.setattr(BigQueryWarehouse, "delete_view", delete_view)
 
 
 def crash() -> None:

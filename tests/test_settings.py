@@ -54,7 +54,8 @@ def test_without_any_setting_there_are_defaults() -> None:
         ({"ONEFOLD_PROJECT": "my-project", "GOOGLE_CLOUD_PROJECT": "other"}, {"project": "my-project"}),
         ({"ONEFOLD_PROJECT": "example.com:my-project"}, {"project": "example.com:my-project"}),
         ({"ONEFOLD_DATASETS": "shop, crm,"}, {"datasets": frozenset({"shop", "crm"})}),
-        ({"ONEFOLD_DATASETS": ""}, {}),
+        ({"ONEFOLD_DATASETS": ""}, {"datasets": frozenset()}),
+        ({}, {"datasets": None}),
         ({"ONEFOLD_VIEW_DATASET": "{dataset}_unified"}, {"view_dataset": "{dataset}_unified"}),
         ({"ONEFOLD_VIEW_NAME": "all_{table}"}, {"view_name": "all_{table}"}),
         ({"ONEFOLD_TOPIC_TABLE_CREATED": "table-created"}, {"topic_table_created": "table-created"}),
@@ -100,7 +101,11 @@ TEMPLATE = "a template may hold {dataset} and {table} and nothing else in braces
             "shop,c-m",
             "ONEFOLD_DATASETS: dataset 'c-m' is not a valid name: use letters, digits and underscores",
         ),
-        ("ONEFOLD_DATASETS", " , ", "ONEFOLD_DATASETS names no dataset; unset it to allow all of the project"),
+        (
+            "ONEFOLD_DATASETS",
+            " , ",
+            "ONEFOLD_DATASETS names no dataset; make it empty to allow none, or unset it to allow all of the project",
+        ),
         ("ONEFOLD_VIEW_DATASET", "{table.x}", f"ONEFOLD_VIEW_DATASET '{{table.x}}': {TEMPLATE}"),
         (
             "ONEFOLD_VIEW_DATASET",

@@ -19,6 +19,8 @@ from onefold.errors import InvalidInput, NothingFound, SchemaConflict, TryAgain
 from onefold.jobs import parse_reconcile
 from onefold.merging import purge
 from onefold.planning import plan_merge
+from onefold.reconcile import refresh_current
+from onefold.refresh import Plan
 from onefold.rules import Rules
 from onefold.settings import Settings
 from onefold.spark.reconciling import reconcile
@@ -259,3 +261,25 @@ def land_two_versions(shop: Shop) -> None:
     shop.create("2b", WITH_MAIL)
     shop.land("1a", *FIRST)
     shop.land("2b", *SECOND)
+
+
+def test_a_change_of_the_unified_view_is_announced(spark: SparkSession, shop: Shop) -> None:
+    """A job after whose merge the views are brought up to date says so, as the function does."""
+    shop.create("1a", CUSTOMER)
+    shop.land("1a", *FIRST)
+    refresh_current(shop.warehouse, shop.table, shop.keys, shop.settings)
+    shop.create("2b", WITH_MAIL)
+    shop.land("2b", *SECOND)
+    announced: list[Plan] = []
+
+    def announce(plan: Plan) -> tuple[str, ...]:
+        announced.append(plan)
+        return ()
+
+    table = f"bigquery:{shop.dataset.name}.{shop.name}"
+    words = ["--changes", table, f"--keys={','.join(shop.keys)}", f"--base={table}_base"]
+    with Tables(spark, shop.warehouse.client) as tables:
+        reconcile(spark, parse_reconcile(words), BigQueryTables(shop.warehouse, tables, shop.settings, announce))
+    (plan,) = announced
+    assert plan.changes
+    assert plan.base == shop.table

@@ -20,12 +20,13 @@ from pyarrow import Table, parquet
 from pyspark.sql import SparkSession
 
 from onefold.bigquery import connect
-from onefold.compare import compare_sources, findings
+from onefold.compare import KINDS, Summary, compare_sources, findings
 from onefold.errors import InvalidInput, NothingFound, Rejected
 from onefold.jobs import parse_compare
 from onefold.row_files import open_rows
+from onefold.settings import Settings
 from onefold.spark.compare_job import compare
-from spark_jobs.compare import main
+from spark_jobs.compare import ended, main
 
 Rows = list[dict[str, Any]]
 
@@ -381,3 +382,20 @@ def test_the_job_ends_with_2_where_sides_differ_and_prints_one_line_of_json(
     assert printed["counts"] == {"only left": 1, "only right": 1, "repeated left": 0, "repeated right": 0, "different": 0}
     assert main(["--left", str(left), "--right", str(right)]) == 1
     assert "--keys" in capsys.readouterr().err
+
+
+FILES = ("--left=left.jsonl", "--right=right.jsonl", "--keys=id")
+
+
+@pytest.mark.parametrize(
+    ("differences", "same", "code", "lines"), [(None, False, 2, 0), ("log", False, 0, 1), ("log", True, 0, 0)]
+)
+def test_where_it_is_asked_for_differences_are_a_line_of_the_log_and_no_failure(
+    capsys: pytest.CaptureFixture[str], differences: str | None, same: bool, code: int, lines: int
+) -> None:
+    summary = Summary((1, 1), ((), ()), dict.fromkeys(KINDS, 0 if same else 1))
+    assert ended(summary, parse_compare(FILES), Settings(differences=differences)) == code
+    said = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [(line["severity"], line["event"], line["left"]) for line in said] == [
+        ("CRITICAL", "differences_found", "left.jsonl")
+    ] * lines

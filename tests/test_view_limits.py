@@ -99,7 +99,8 @@ def test_a_leaf_is_named_by_its_text_and_keeps_its_name_while_that_stays() -> No
     assert view.leaves[-1].id != again.leaves[-1].id
     assert all(leaf_pattern("customer_unified").fullmatch(leaf.id.table) for leaf in view.leaves)
     assert not leaf_pattern("customer").fullmatch(view.leaves[0].id.table)
-    assert not leaf_pattern("customer_unified").fullmatch("customer_unified_leaf_0123456789ab_copy")
+    assert not leaf_pattern("customer_unified").fullmatch("onefold_leaf_0123456789ab_customer_unified_copy")
+    assert not leaf_pattern("customer_unified").fullmatch("onefold_leaf_0123456789ab_vip_customer_unified")
 
 
 def test_a_leaf_is_filled_to_the_limit_and_never_beyond() -> None:

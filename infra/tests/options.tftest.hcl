@@ -75,8 +75,8 @@ run "all_options" {
     error_message = "With a subnetwork that is given, none is made."
   }
   assert {
-    condition     = toset(keys(google_storage_bucket_iam_member.batch_folders)) == toset(["exports", "archive"])
-    error_message = "Each bucket of a folder is granted once."
+    condition     = toset(keys(google_storage_bucket_iam_member.batch_folders)) == toset(["gs://exports/shop", "gs://exports/crm", "gs://archive/base"])
+    error_message = "Each folder is granted, and no bucket."
   }
   assert {
     condition     = length(google_kms_crypto_key_iam_member.agent) == 7 && alltrue([for topic in google_pubsub_topic.topic : topic.kms_key_name == var.kms_key])
@@ -127,7 +127,7 @@ run "views_beside_their_tables" {
   }
   assert {
     condition     = length(google_bigquery_dataset_iam_member.batch_views) == 0
-    error_message = "Beside the tables, batches get no right to delete."
+    error_message = "Where tables are, the role that merges includes what views need."
   }
   assert {
     condition     = !contains(google_project_iam_custom_role.views.permissions, "bigquery.tables.setCategory")

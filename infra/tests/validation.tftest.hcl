@@ -110,6 +110,8 @@ run "the_first_of_each" {
     reconcile_schedules = [{ dataset = "shop", table = "customer", schedule = "daily" }]
     # An email is an address.
     alert_email = "nobody"
+    # A wait is not negative.
+    build_wait_seconds = -1
   }
   expect_failures = [
     var.view_name,
@@ -130,6 +132,7 @@ run "the_first_of_each" {
     var.refresh_schedule,
     var.reconcile_schedules,
     var.alert_email,
+    var.build_wait_seconds,
   ]
 }
 

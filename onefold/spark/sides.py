@@ -12,7 +12,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from onefold.bigquery import BigQueryWarehouse, no_table, translated
 from onefold.compare import FINDING_COLUMNS
 from onefold.errors import InvalidInput, NothingFound
-from onefold.names import TableId
+from onefold.names import TEMPORARY_PREFIX, TableId
 from onefold.row_files import CSV, TEXT_FORMATS, format_of
 from onefold.spark.base import find_base
 from onefold.spark.comparing import Side
@@ -123,7 +123,7 @@ class TablesOfBigQuery:
 
     def _copied(self, view: TableId) -> TableId:
         """A view's rows as a table, since Spark reads tables only."""
-        id_ = view.sibling(f"{view.table}_compared_{uuid.uuid4().hex[:16]}")
+        id_ = view.sibling(f"{TEMPORARY_PREFIX}{view.table}_compared_{uuid.uuid4().hex[:16]}")
         hours = int(EXPIRES.total_seconds() // 3600)
         expires = f"TIMESTAMP_ADD(CURRENT_TIMESTAMP(), INTERVAL {hours} HOUR)"
         self._run(

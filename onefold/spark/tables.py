@@ -30,7 +30,7 @@ from onefold.bigquery_schema import type_string
 from onefold.conversions import UTC as UTC_ZONE
 from onefold.conversions import convert
 from onefold.errors import NothingFound, TryAgain
-from onefold.names import TableId, fold_case, quote
+from onefold.names import TEMPORARY_PREFIX, TableId, fold_case, quote
 from onefold.spark import connector
 from onefold.spark.conversions import can_convert
 from onefold.spark.staging import as_text, rest_field, staged_type, unstage_sql
@@ -198,7 +198,7 @@ class Tables:
 
     def _create(self, beside: TableId, what: str, columns: Sequence[Column]) -> TableId:
         """A new table that goes by itself. Its name is this attempt's alone, so nothing is ever written over."""
-        name = f"{beside.table}_{what}_{self._attempt}_{len(self._made) + 1}"
+        name = f"{TEMPORARY_PREFIX}{beside.table}_{what}_{self._attempt}_{len(self._made) + 1}"
         id_ = TableId(beside.project or self._client.project, beside.dataset, name)
         table = bigquery.Table(str(id_), [rest_field(column.name, column.type) for column in columns])
         table.expires = datetime.now(UTC) + self._expires

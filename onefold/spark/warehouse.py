@@ -18,6 +18,7 @@ from onefold.pending import Changes, changes_query, window_sql
 from onefold.planning import Plan as MergePlan
 from onefold.planning import changes_in_use, keys_of, plan_merge
 from onefold.reconcile import keep_current
+from onefold.refresh import Announce
 from onefold.rules import Rules
 from onefold.settings import Settings
 from onefold.spark.changes import Landed
@@ -74,9 +75,16 @@ class TableLog:
 
 
 class BigQueryTables:
-    """`onefold.spark.reconciling.Warehouse` over BigQuery. Nothing is written before the winners are known."""
+    """`onefold.spark.reconciling.Warehouse` over BigQuery. Nothing is written before the winners are known.
 
-    def __init__(self, warehouse: BaseWarehouse, tables: Tables, settings: Settings) -> None:
+    Args:
+        announce: as for `onefold.refresh.refresh`, of the unified view that a merge brings up to date.
+    """
+
+    def __init__(
+        self, warehouse: BaseWarehouse, tables: Tables, settings: Settings, announce: Announce | None = None
+    ) -> None:
+        self._announce = announce
         self._warehouse = warehouse
         self._tables = tables
         self._settings = settings
@@ -120,7 +128,7 @@ class BigQueryTables:
         )
         versions = ready.versions if plan.arguments.whole else ()
         done = merge_rows(self._warehouse, ready, staged.query, versions, counts)
-        keep_current(self._warehouse, ready.base.table, self._settings, ready.base.keys)
+        keep_current(self._warehouse, ready.base.table, self._settings, ready.base.keys, self._announce)
         return replace(_report(done, winners, plan), brought_up=ready.brought_up)
 
     def _make_plan(self, table: TableId, base: TableId, arguments: ReconcileArguments) -> MergePlan:

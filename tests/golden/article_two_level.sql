@@ -1,4 +1,4 @@
-CREATE OR REPLACE VIEW `my-project.shop.customer_unified_leaf_a4fc91b1078b` AS
+CREATE OR REPLACE VIEW `my-project.shop.onefold_leaf_a4fc91b1078b_customer_unified` AS
 SELECT
   `id`,
   `first_name`,
@@ -12,7 +12,7 @@ FROM (
   SELECT v.`id`, v.`first_name`, v.`last_name`, v.`email` FROM `my-project.shop.customer_v_def` AS v
 );
 
-CREATE OR REPLACE VIEW `my-project.shop.customer_unified_leaf_331ab66792d2` AS
+CREATE OR REPLACE VIEW `my-project.shop.onefold_leaf_331ab66792d2_customer_unified` AS
 SELECT
   `id`,
   CAST(NULL AS STRING) AS `first_name`,
@@ -26,6 +26,6 @@ FROM (
 
 CREATE OR REPLACE VIEW `my-project.shop.customer_unified` AS
 -- versions: abc def fed
-SELECT * FROM `my-project.shop.customer_unified_leaf_a4fc91b1078b`
+SELECT * FROM `my-project.shop.onefold_leaf_a4fc91b1078b_customer_unified`
 UNION ALL
-SELECT * FROM `my-project.shop.customer_unified_leaf_331ab66792d2`;
+SELECT * FROM `my-project.shop.onefold_leaf_331ab66792d2_customer_unified`;
