@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from decimal import Decimal
 from typing import Any
 
 from rich.console import Console
@@ -112,6 +113,10 @@ def _text(value: object) -> str:
     if isinstance(value, datetime):
         # The short form of UTC leaves a column of times narrow enough to break at the space, not within the zone.
         return str(value).replace("+00:00", "+00")
+    if isinstance(value, Decimal):
+        # BigQuery writes no zeros at the end of a NUMERIC, whatever the scale in which a client reads it.
+        text = f"{value:f}"
+        return text.rstrip("0").rstrip(".") if "." in text else text
     return str(value).translate(_CONTROLS)
 
 

@@ -54,7 +54,7 @@ def demo_table() -> Table:
 MIXED = {
     "table": "mixed",
     "versions": [
-        {"version": f"v{n}", "columns": [{"name": "key", "type": "INT64"}, *columns]}
+        {"version": f"a{n}", "columns": [{"name": "key", "type": "INT64"}, *columns]}
         for n, columns in enumerate(
             (
                 [{"name": "a", "type": "BOOL"}, {"name": "b", "type": "DATE"}, {"name": "c", "type": "FLOAT64"}],

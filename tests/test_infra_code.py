@@ -274,7 +274,7 @@ def test_the_sink_sends_what_the_function_understands_and_no_writes_of_rows(plan
 def test_the_sink_tells_of_no_view_that_a_refresh_writes(plan: Plan) -> None:
     settings = load_settings(environment(plan, "refresh_view"))
     base = TableId("my-project", "shop", "customer")
-    versions = tuple(Version(f"v{number}", (Column("id", parse_type("STRING")),)) for number in range(20))
+    versions = tuple(Version(f"a{number}", (Column("id", parse_type("STRING")),)) for number in range(20))
     view = build_view(settings.view_of(base), base, versions, settings.rules_for(base))
     assert view.leaves
     for id_ in (view.id, *(leaf.id for leaf in view.leaves)):
