@@ -83,7 +83,7 @@ def test_the_log_tells_of_both_steps_by_the_same_name(source: SourceDatabase, xa
 
 @on(MariaDb, MySql)
 @pytest.mark.parametrize("restart", [False, True], ids=["at once", "with a start between"])
-def test_what_is_rolled_back_is_mended_by_a_copy(bench: Bench, source: SourceDatabase, xa: Xa, restart: bool) -> None:
+def test_of_what_is_rolled_back_nothing_is_published(bench: Bench, source: SourceDatabase, xa: Xa, restart: bool) -> None:
     start = begin(source)
     source.run(CREATE, "CREATE TABLE u (id INT PRIMARY KEY)", "INSERT INTO t VALUES (1, 'a')")
     xa.prepare("UPDATE t SET name = 'never' WHERE id = 1", "INSERT INTO t VALUES (2, 'never')")
@@ -93,8 +93,8 @@ def test_what_is_rolled_back_is_mended_by_a_copy(bench: Bench, source: SourceDat
         assert one["tables"] == [[source.name, "t"]]
     xa.end("ROLLBACK")
     records = bench.once(start=start)
-    assert latest(copies(records)) == shown(source, "t")
-    assert [one["copy"]["table"] for one in bench.checkpoint()["sweeps"]] == ["t"]
+    assert latest(records) == shown(source, "t")
+    assert len(records) == 1
     assert bench.checkpoint()["prepared"] == []
 
 
