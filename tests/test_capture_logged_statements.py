@@ -91,26 +91,26 @@ HARMLESS = [
 def test_a_change_without_rows_in_the_log_is_seen(source: SourceDatabase, some: tuple[str, ...]) -> None:
     source.run(CREATE, ROWS)
     begun = end_of_log(source.connection)
-    if run(source, *some):
-        assert logged_rows(source) != source_rows(source)
-        assert told(source, begun)
-    else:
-        assert logged_rows(source) == source_rows(source)
+    ran = run(source, *some)
+    differs = logged_rows(source) != source_rows(source)
+    assert differs == ran or "BLACKHOLE" in some[-1]  # which a server may lack, and keeps its own engine then
+    assert told(source, begun) or not differs
 
 
 @on(MariaDb, MySql)
 def test_what_leaves_stored_rows_alone_is_passed_over(source: SourceDatabase) -> None:
     source.run(CREATE, ROWS)
-    run_ = [statement for statement in HARMLESS if run_and_look(source, statement)]
-    assert len(run_) > 50
-
-
-def run_and_look(source: SourceDatabase, statement: str) -> bool:
     begun = end_of_log(source.connection)
-    ran = not failing(source, statement)
-    assert not told(source, begun), statement
+    ran = [statement for statement in HARMLESS if not failing(source, statement)]
+    events = [event for event in source.log() if isinstance(event, Statement) and event.place.order >= begun.order]
+    assert [event.text for event in events if wrong(event)] == []
     assert logged_rows(source) == source_rows(source)
-    return ran
+    assert len(ran) > 50
+    assert len(events) > 30
+
+
+def wrong(event: Statement) -> bool:
+    return any(one.kind != "created" for one in effects(event.text, event.database, event.grammar))
 
 
 def failing(source: SourceDatabase, statement: str) -> bool:
@@ -160,21 +160,20 @@ def named(names: Sequence[str], row: Sequence[Any]) -> Any:
 
 def test_a_server_that_stores_names_in_lower_case_is_read_right(tmp_path: Path) -> None:
     """Statements have the names as the session wrote them."""
-    with new_server(MariaDb, "--lower-case-table-names=1") as server:
-        with connect(server.address) as connection:
-            query(connection, "CREATE DATABASE Upper")
-            connection.select_db("UPPER")
-            start = end_of_log(connection)
-            for statement in (CREATE.replace(" t ", " T "), ROWS, "CREATE TABLE Gone (id INT PRIMARY KEY, n INT)"):
-                query(connection, statement)
-            bench = Bench(server, tmp_path, Patterns(("upper",)))
-            bench.once(start=Reached(start))
-            for statement in ("ALTER TABLE UPPER.T ADD d INT NOT NULL DEFAULT 5", "DROP TABLE GONE"):
-                query(connection, statement)
-            records = bench.once()
-            assert latest(records)[("upper", "t", 1)] == {"id": 1, "n": 1, "d": 5}
-            (body,) = bench.publisher.bodies("schema-changes")
-            assert (body["table"], body["database"], body["changes"][0]["kind"]) == ("gone", "upper", "table dropped")
-            query(connection, "CREATE TABLE gone (id INT PRIMARY KEY, n INT)")
-            bench.once()
-            assert "gone" in [one["copy"]["table"] for one in bench.checkpoint()["sweeps"]]
+    with new_server(MariaDb, "--lower-case-table-names=1") as server, connect(server.address) as connection:
+        query(connection, "CREATE DATABASE Upper")
+        connection.select_db("UPPER")
+        start = end_of_log(connection)
+        for statement in (CREATE.replace(" t ", " T "), ROWS, "CREATE TABLE Gone (id INT PRIMARY KEY, n INT)"):
+            query(connection, statement)
+        bench = Bench(server, tmp_path, Patterns(("upper",)))
+        bench.once(start=Reached(start))
+        for statement in ("ALTER TABLE UPPER.T ADD d INT NOT NULL DEFAULT 5", "DROP TABLE GONE"):
+            query(connection, statement)
+        records = bench.once()
+        assert latest(records)[("upper", "t", 1)] == {"id": 1, "n": 1, "d": 5}
+        (body,) = bench.publisher.bodies("schema-changes")
+        assert (body["table"], body["database"], body["changes"][0]["kind"]) == ("gone", "upper", "table dropped")
+        query(connection, "CREATE TABLE gone (id INT PRIMARY KEY, n INT)")
+        bench.once()
+        assert "gone" in [one["copy"]["table"] for one in bench.checkpoint()["sweeps"]]
