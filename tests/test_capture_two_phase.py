@@ -17,9 +17,9 @@ from test_capture_running import CREATE, begin, shown
 from onefold.capture.checkpoint import Checkpoint, Reached
 from onefold.capture.information_schema import TableName
 from onefold.capture.ledger import Ledger, lowest
-from onefold.capture.log_events import Committed, Place
+from onefold.capture.log_events import Committed, Place, RowsChanged
 from onefold.capture.patterns import Patterns
-from onefold.capture.prepared import Prepared, plus, tables_of, without
+from onefold.capture.prepared import Kept, Prepared, plus, tables_of, without
 from onefold.capture.server import connect, query
 from onefold.capture.snapshot import Standing, TableSnapshot
 
@@ -282,3 +282,20 @@ def test_of_a_first_copy_that_was_finished_long_ago_nothing_is_known() -> None:
     ledger = Ledger(Checkpoint("shop-db", "shop", copied=True))
     assert ledger.may_lack(TABLE, place(500), None)
     assert not ledger.may_lack(TABLE, place(500), place(300))
+
+
+def nothing() -> RowsChanged:
+    raise AssertionError("nobody reads it")
+
+
+def test_rows_of_prepared_transactions_are_kept_within_a_bound() -> None:
+    kept = Kept(bound=100)
+    for offset, xid in enumerate("abc"):
+        kept.keep(xid, place(offset), (nothing,), 40)
+    assert [kept.find(prepared(xid, offset)) is None for offset, xid in enumerate("abc")] == [True, False, False]
+    assert kept.find(prepared("b", 7)) is None  # the same name, another transaction
+    kept.keep("d", place(3), (nothing,), 101)
+    assert kept.find(prepared("d", 3)) is None
+    kept.keep("e", place(4), (nothing,), 100)
+    kept.forget("e")
+    assert kept.find(prepared("e", 4)) is None
