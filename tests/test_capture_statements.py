@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from onefold.capture.sql_words import words
+from onefold.capture.sql_words import ANSI_QUOTES, NO_BACKSLASH_ESCAPES, PLAIN, Grammar, words
 from onefold.capture.statements import Effect, effects
 
 
-def told(text: str) -> list[str]:
+def told(text: str, grammar: Grammar = PLAIN) -> list[str]:
     """`rows shop.t`, by effect; all of a database as `shop.*`."""
-    return [f"{effect.kind} {effect.database}.{effect.table or '*'}" for effect in effects(text, "shop")]
+    return [f"{effect.kind} {effect.database}.{effect.table or '*'}" for effect in effects(text, "shop", grammar)]
 
 
 @pytest.mark.parametrize(
@@ -33,6 +33,8 @@ def told(text: str) -> list[str]:
         "ENGINE=InnoDB ROW_FORMAT=DYNAMIC",
         "DEFAULT CHARSET = utf8mb4",
         "DISABLE KEYS",
+        "ENGINE = MyISAM COMMENT 'x' DEFAULT CHARACTER SET = utf8mb4 COLLATE utf8mb4_bin FORCE",
+        "ORDER BY a",
         "DROP CHECK c",
         "FORCE, ALGORITHM=INPLACE, LOCK=NONE",
     ],
@@ -73,6 +75,14 @@ def test_an_alter_that_leaves_rows_alone(part: str) -> None:
         "COALESCE PARTITION 2",
         "DISCARD TABLESPACE",
         "SOMETHING NEW",
+        "ENGINE=BLACKHOLE",
+        "COMMENT='x' ENGINE = FEDERATED",
+        "CONNECTION='mysql://other/t'",
+        "COMMENT 'x' FILE_NAME='y'",
+        "COMMENT 'C:\\\\', ADD COLUMN d INT NOT NULL",
+        "AUTO_INCREMENT = 7 PARTITION BY HASH (a)",
+        "DEFAULT",
+        "COMMENT",
     ],
 )
 def test_an_alter_that_may_change_rows_or_their_key(part: str) -> None:
@@ -152,3 +162,105 @@ def test_without_a_database_a_statement_that_nobody_understands_is_about_all() -
 def test_quoted_text_is_no_keyword_and_never_ends_early() -> None:
     found = [(word.text, word.key) for word in words("a 'it''s \\' /* x' \"b\" `TABLE` ;")]
     assert found == [("a", "A"), ("it''s \\' /* x", ""), ("b", ""), ("TABLE", ""), (";", ";")]
+
+
+SEVERAL = [
+    ("SET STATEMENT lock_wait_timeout=5 FOR ALTER TABLE t ADD d INT NOT NULL DEFAULT 5", ["rows shop.t"]),
+    ("SET STATEMENT a=1, b='FOR x' FOR TRUNCATE x.t", ["truncated x.t"]),
+    ("set statement a=1 for set statement b=2 for alter table t rename column a to b", ["rows shop.t"]),
+    ("SET STATEMENT a=1 FOR ANALYZE TABLE t", []),
+    ("SET STATEMENT a=1", ["rows shop.*"]),
+    ("SET STATEMENT a=1 FOR", ["rows shop.*"]),
+    ("SET PASSWORD FOR 'a'@'%'='*1'", []),
+    ("SET @a = f(1)", ["rows shop.*"]),
+    ("ANALYZE UPDATE t SET n=3", ["rows shop.t"]),
+    ("ANALYZE FORMAT=JSON DELETE FROM x.t", ["rows x.t"]),
+    ("ANALYZE INSERT INTO t VALUES (1)", ["rows shop.t"]),
+    ("ANALYZE NO_WRITE_TO_BINLOG TABLE t", []),
+    ("ANALYZE LOCAL TABLES t", []),
+    ("EXPLAIN UPDATE t SET n=3", ["rows shop.*"]),
+    ("BEGIN", []),
+    ("BEGIN WORK", []),
+    ("BEGIN NOT ATOMIC DELETE FROM t; END", ["rows shop.*"]),
+    ("a: BEGIN NOT ATOMIC DELETE FROM x.t; END", ["rows shop.*", "rows x.*"]),
+    ("WITH a AS (SELECT 1) DELETE FROM x.t", ["rows shop.*", "rows x.*"]),
+    ("(SELECT f(1))", ["rows shop.*"]),
+    ("SELECT `x`.`f`()", ["rows shop.*", "rows x.*"]),
+    ("CALL p()", ["rows shop.*"]),
+    ("DO f()", ["rows shop.*"]),
+    ("VALUES ROW(1)", ["rows shop.*"]),
+    ("EXECUTE IMMEDIATE 'DROP TABLE t'", ["rows shop.*"]),
+    ("BINLOG 'AAAA'", ["rows shop.*"]),
+    ("REPAIR TABLE t", ["rows shop.*"]),
+    ("IMPORT TABLE FROM 'x.sdi'", ["rows shop.*"]),
+    ("HANDLER t OPEN", ["rows shop.*"]),
+    ("LOAD INDEX INTO CACHE t", []),
+    ("LOAD XML INFILE 'x' INTO TABLE t", ["rows shop.t"]),
+    ("OPTIMIZE TABLE t", []),
+    ("CHECK TABLE t", []),
+    ("USE x", []),
+    ("XA RECOVER", []),
+    ("CREATE SOMETHING t", ["rows shop.*"]),
+    ("CREATE TABLE t (a INT) VALUES (1)", ["rows shop.t"]),
+    ("CREATE TABLE t (a INT) ENGINE=MERGE UNION=(u)", ["rows shop.t"]),
+    ("CREATE OR REPLACE DEFINER=CURRENT_USER() SQL SECURITY INVOKER VIEW v AS SELECT 1", []),
+    ("CREATE ALGORITHM=MERGE DEFINER=a@b VIEW v AS SELECT 1", []),
+    ("CREATE OR REPLACE AGGREGATE FUNCTION f() RETURNS INT RETURN 1", []),
+    ("CREATE DEFINER=r PACKAGE BODY p AS END", []),
+    ("CREATE SPATIAL INDEX i ON t (a)", []),
+    ("CREATE SPATIAL REFERENCE SYSTEM 1 NAME 'x' DEFINITION 'y'", []),
+    ("CREATE JSON RELATIONAL DUALITY VIEW v AS SELECT 1", []),
+    ("CREATE UNDO TABLESPACE a ADD DATAFILE 'x'", []),
+    ("CREATE SEQUENCE s", []),
+    ("CREATE USER a", []),
+    ("CREATE ROLE a", []),
+    ("CREATE SERVER s FOREIGN DATA WRAPPER mysql OPTIONS (HOST 'x')", []),
+    ("CREATE EVENT e ON SCHEDULE EVERY 1 DAY DO DELETE FROM t", []),
+    ("DROP SOMETHING t", ["rows shop.*"]),
+    ("DROP PROCEDURE p", []),
+    ("DROP SEQUENCE IF EXISTS s", []),
+    ("ALTER SOMETHING t", ["rows .*"]),
+    ("ALTER DATABASE `#mysql50#a-b` UPGRADE DATA DIRECTORY NAME", ["rows .*"]),
+    ("ALTER DEFINER=a@b EVENT e DISABLE", []),
+    ("ALTER ALGORITHM=MERGE VIEW v AS SELECT 1", []),
+    ("ALTER SEQUENCE s RESTART", []),
+    ("RENAME SOMETHING a TO b", ["rows shop.*"]),
+    # What some servers execute, and others do not.
+    ("/*!50000 UPDATE t SET n=4*/", ["rows shop.t"]),
+    ("/*! UPDATE t SET n=4*/", ["rows shop.t"]),
+    ("/*M!100000 ALTER TABLE t DROP c */", ["rows shop.t"]),
+    ("/*!99999 SET @a=1, */ DELETE FROM t", ["rows shop.t"]),
+    ("ALTER TABLE t ADD d INT /*!80000 NOT NULL */", ["rows shop.t"]),
+    ("ALTER TABLE t /*!80000 COMMENT 'x' */", []),
+    ("ALTER TABLE t /*!999999 it's */ DROP c", ["rows shop.t"]),
+    ("/*!80000 a*//*!80001 b*//*!80002 c*//*!80003 d*/ USE x", ["rows .*"]),
+]
+
+
+@pytest.mark.parametrize(("text", "found"), SEVERAL)
+def test_only_what_is_proven_harmless_is_passed_over(text: str, found: list[str]) -> None:
+    assert told(text) == found
+
+
+TEXT = "ALTER TABLE t COMMENT 'C:\\', ADD COLUMN d INT NOT NULL DEFAULT 3"
+
+
+def test_the_session_s_sql_mode_says_where_a_text_ends() -> None:
+    assert told(TEXT) == ["rows shop.t"]  # in doubt: the text does not end
+    quiet = TEXT.replace("ADD COLUMN d INT NOT NULL DEFAULT 3", "COMMENT 'x'")
+    assert told(quiet, Grammar(NO_BACKSLASH_ESCAPES)) == []
+    assert told(TEXT, Grammar(NO_BACKSLASH_ESCAPES)) == ["rows shop.t"]
+    escaped = "ALTER TABLE t COMMENT 'x\\', DROP c, COMMENT '"
+    assert told(escaped) == []
+    assert told(escaped, Grammar(NO_BACKSLASH_ESCAPES)) == ["rows shop.t"]
+
+
+def test_with_ansi_quotes_a_name_is_in_double_quotes() -> None:
+    assert told('DROP TABLE "a""b\\", "c"', Grammar(ANSI_QUOTES)) == ['dropped shop.a"b\\', "dropped shop.c"]
+    assert told('ALTER TABLE "t" ADD "not" INT', Grammar(ANSI_QUOTES)) == []
+
+
+def test_a_server_that_stores_names_in_lower_case_is_asked_for_them_so() -> None:
+    lower = Grammar(lower_names=True)
+    assert told("RENAME TABLE T TO X.U", lower) == ["dropped shop.t", "rows x.u"]
+    assert told("DROP DATABASE Crm", lower) == ["dropped crm.*"]

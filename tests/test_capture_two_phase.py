@@ -17,9 +17,9 @@ from test_capture_running import CREATE, begin, shown
 from onefold.capture.checkpoint import Checkpoint, Reached
 from onefold.capture.information_schema import TableName
 from onefold.capture.ledger import Ledger, lowest
-from onefold.capture.log_events import Committed, Place
+from onefold.capture.log_events import Committed, Place, RowsChanged
 from onefold.capture.patterns import Patterns
-from onefold.capture.prepared import Prepared, plus, tables_of, without
+from onefold.capture.prepared import Kept, Prepared, plus, tables_of, without
 from onefold.capture.server import connect, query
 from onefold.capture.snapshot import Standing, TableSnapshot
 
@@ -83,7 +83,7 @@ def test_the_log_tells_of_both_steps_by_the_same_name(source: SourceDatabase, xa
 
 @on(MariaDb, MySql)
 @pytest.mark.parametrize("restart", [False, True], ids=["at once", "with a start between"])
-def test_what_is_rolled_back_is_mended_by_a_copy(bench: Bench, source: SourceDatabase, xa: Xa, restart: bool) -> None:
+def test_of_what_is_rolled_back_nothing_is_published(bench: Bench, source: SourceDatabase, xa: Xa, restart: bool) -> None:
     start = begin(source)
     source.run(CREATE, "CREATE TABLE u (id INT PRIMARY KEY)", "INSERT INTO t VALUES (1, 'a')")
     xa.prepare("UPDATE t SET name = 'never' WHERE id = 1", "INSERT INTO t VALUES (2, 'never')")
@@ -93,8 +93,8 @@ def test_what_is_rolled_back_is_mended_by_a_copy(bench: Bench, source: SourceDat
         assert one["tables"] == [[source.name, "t"]]
     xa.end("ROLLBACK")
     records = bench.once(start=start)
-    assert latest(copies(records)) == shown(source, "t")
-    assert [one["copy"]["table"] for one in bench.checkpoint()["sweeps"]] == ["t"]
+    assert latest(records) == shown(source, "t")
+    assert len(records) == 1
     assert bench.checkpoint()["prepared"] == []
 
 
@@ -282,3 +282,20 @@ def test_of_a_first_copy_that_was_finished_long_ago_nothing_is_known() -> None:
     ledger = Ledger(Checkpoint("shop-db", "shop", copied=True))
     assert ledger.may_lack(TABLE, place(500), None)
     assert not ledger.may_lack(TABLE, place(500), place(300))
+
+
+def nothing() -> RowsChanged:
+    raise AssertionError("nobody reads it")
+
+
+def test_rows_of_prepared_transactions_are_kept_within_a_bound() -> None:
+    kept = Kept(bound=100)
+    for offset, xid in enumerate("abc"):
+        kept.keep(xid, place(offset), (nothing,), 40)
+    assert [kept.find(prepared(xid, offset)) is None for offset, xid in enumerate("abc")] == [True, False, False]
+    assert kept.find(prepared("b", 7)) is None  # the same name, another transaction
+    kept.keep("d", place(3), (nothing,), 101)
+    assert kept.find(prepared("d", 3)) is None
+    kept.keep("e", place(4), (nothing,), 100)
+    kept.forget("e")
+    assert kept.find(prepared("e", 4)) is None

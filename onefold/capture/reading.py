@@ -101,7 +101,7 @@ class Reader:
             for event in events:
                 self.stop.check()
                 if isinstance(event, RowsChanged):
-                    self._rows(event, event.place)
+                    self._rows(event, behind(event.place))
                 elif isinstance(event, Committed):
                     if not self._committed(event) or (self._altered and not self._same_cascades()):
                         return True
@@ -126,11 +126,11 @@ class Reader:
 
         Args:
             event: the rows, of a transaction that is committed.
-            since: from behind there on, tables show them.
+            since: from there on, tables show them.
         """
         if self._cascades.links:
             hit = self._cascades.changed_by(event)
-            self._want([table for table in hit if self._is_captured(table)], behind(since), "a cascading foreign key")
+            self._want([table for table in hit if self._is_captured(table)], since, "a cascading foreign key")
             if not self._is_captured(TableName(event.database, event.structure.table)):
                 return  # only watched
         self.stream.changes(event, self.ledger.log)

@@ -198,7 +198,7 @@ def _has_rows(rest: Sequence[Word]) -> bool:
 def _is_of(found: Sequence[Word], at: int, kinds: frozenset[str]) -> bool:
     """Return whether what is created, altered or dropped is of one of these kinds, behind what may come before its kind."""
     while _key(found, at) in (*_BEFORE_KINDS, "DEFINER", "ALGORITHM"):
-        assigns = _key(found, at) in ("DEFINER", "ALGORITHM")
+        assigns = _key(found, at + 1) == "="  # not SQL SECURITY DEFINER
         at += 3 if assigns else 1  # the name, the sign, the value
         if assigns and _key(found, at) == "@":
             at += 2
