@@ -53,6 +53,10 @@ class Cascades:
         hit = (link.child for link in links if (event.before and not event.after and link.on_delete) or _moves(link, event))
         return frozenset(self._and_below(hit))
 
+    def below(self, table: TableName) -> frozenset[TableName]:
+        """All tables that follow this one, whatever changes in it."""
+        return frozenset(self._and_below(link.child for link in self.links.get(table, ())))
+
     def _and_below(self, children: Iterable[TableName]) -> set[TableName]:
         """With the tables that follow them in turn."""
         found: set[TableName] = set()

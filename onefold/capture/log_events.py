@@ -59,6 +59,20 @@ class RowsChanged:
 
 
 @dataclass(frozen=True)
+class RowsUnreadable:
+    """Rows of a table that cannot be read from the log. Events of other tables can."""
+
+    place: Place
+    timestamp: int
+    """Seconds."""
+    database: str
+    table: str
+    kind: Literal["structure", "rows"]
+    """Whether the description of the table cannot be read, or these rows only."""
+    reason: str
+
+
+@dataclass(frozen=True)
 class Statement:
     """A statement that is in the log as text: DDL, TRUNCATE; and whatever a session wrote that logs no rows."""
 
@@ -105,4 +119,4 @@ class Idle:
     """Its end, where the server told it."""
 
 
-LogEvent = RowsChanged | Statement | Committed | FileBegun | Idle
+LogEvent = RowsChanged | RowsUnreadable | Statement | Committed | FileBegun | Idle

@@ -11,8 +11,9 @@ from onefold.capture.cascades import Cascades, may_change_cascades
 from onefold.capture.checkpoint import Reached
 from onefold.capture.gtids import Executed
 from onefold.capture.information_schema import TableName
+from onefold.capture.isolation import Isolation
 from onefold.capture.ledger import Ledger, lowest
-from onefold.capture.log_events import Committed, FileBegun, Idle, Place, RowsChanged, Statement, TwoPhase
+from onefold.capture.log_events import Committed, FileBegun, Idle, Place, RowsChanged, RowsUnreadable, Statement, TwoPhase
 from onefold.capture.prepared import Prepared, find, plus, tables_of, without
 from onefold.capture.source import LogLost, Source
 from onefold.capture.source_events import Befell, source_event
@@ -46,6 +47,7 @@ class Reader:
     stop: Stop
     at: Reached
     """Between two transactions: reading goes on here, while what lies before it may still be on its way."""
+    isolation: Isolation
     timestamp: int = 0
     """Of the last transaction, in seconds."""
     begun: bool = False
@@ -63,7 +65,6 @@ class Reader:
         Raises:
             LogLost: the log does not have the place (any more).
             TryAgain: the connection was lost.
-            InvalidSettings: a table has been altered into one that cannot be captured.
             Stopped.
         """
         while self._read(blocking):
@@ -80,6 +81,8 @@ class Reader:
                 self.stop.check()
                 if isinstance(event, RowsChanged):
                     self._rows(event)
+                elif isinstance(event, RowsUnreadable):
+                    self._unreadable(event)
                 elif isinstance(event, Committed):
                     self._committed(event)
                     if self._altered and not self._same_cascades():
@@ -103,8 +106,17 @@ class Reader:
             self._want([table for table in hit if self._is_captured(table)], behind(event.place), "a cascading foreign key")
             if not self._is_captured(TableName(event.database, event.structure.table)):
                 return  # only watched
-        self._changed.add((event.database, event.structure.table))
-        self.stream.changes(event, self.ledger.log)
+        if self.isolation.passes(event):
+            self._changed.add((event.database, event.structure.table))
+            self.stream.changes(event, self.ledger.log)
+
+    def _unreadable(self, event: RowsUnreadable) -> None:
+        """Tables that follow this one may have changed with it, in whatever rows."""
+        table = TableName(event.database, event.table)
+        hit = self._cascades.below(table)
+        self._want([child for child in hit if self._is_captured(child)], behind(event.place), "a cascading foreign key")
+        if self._is_captured(table):
+            self.isolation.unreadable(event)
 
     def _committed(self, event: Committed) -> None:
         if event.gtid:
@@ -155,10 +167,9 @@ class Reader:
             self.ledger.reach(self.at, last)
 
     def _statement(self, event: Statement) -> None:
+        self.isolation.statement(event)
         for effect in effects(event.text, event.database):
             self._effect(effect, event)
-        if "VERSIONING" in event.text.upper():
-            self.source.check()  # rows that are history would count as rows
         self._altered |= may_change_cascades(event.text)
 
     def _effect(self, effect: Effect, event: Statement) -> None:
