@@ -112,7 +112,7 @@ class Isolation:
         is_grant = "grant" in text
         for one in isolated.quarantined():
             kind = one.problem.kind
-            if kind == "name" or (kind == "grant" and is_grant) or _names(text, event.database, one.table):
+            if kind == "name" or (kind in ("grant", "copy") and is_grant) or _names(text, event.database, one.table):
                 self._try(one)
 
     def _versioned(self, event: Statement) -> None:
@@ -121,7 +121,7 @@ class Isolation:
             table = TableName(effect.database, effect.table or "")
             captured = effect.table and self.source.patterns.match(table.database, table.table)
             adds = " DROP SYSTEM " not in " ".join(event.text.upper().split())
-            if captured and adds and not self.ledger.isolated.is_quarantined(table):
+            if captured and adds and not self.ledger.isolated.held(table, event.place):
                 reason = f"{table} is a system-versioned table, whose log holds its history as rows"
                 remedy = f"leave the table out ({exclusion(table)})"
                 self._found(Problem(table, "structure", reason, remedy), event.place)
@@ -182,7 +182,7 @@ class Isolation:
     def refused(self, table: TableName, error: TableRefused | SchemaConflict) -> None:
         """A copy, or its sweep, was refused, though the checks had found nothing."""
         found = self.source.inspect(table).problem
-        self._hold(found or _refusal(table, error, "rows" if isinstance(error, TableRefused) else "structure"), self._now())
+        self._hold(found or _refusal(table, error, "copy"), self._now())
 
     # Into quarantine, and out of it.
 
@@ -214,20 +214,20 @@ class Isolation:
     def _try(self, one: Quarantined) -> None:
         """Let a table leave where it is in order now."""
         problem = self._present_problem(one.table)
-        if problem:
-            if problem != one.problem:
-                self._hold(problem, self._now())
-        else:
+        if problem is None:
             self._release(one, "it is in order again")
+        elif problem != one.problem:
+            self._hold(problem, self._now())
 
     def _release(self, one: Quarantined, reason: str) -> None:
         """What the log holds up to its present end is passed over: the copy shows it."""
         end = self.source.log_end(self.ledger.epoch).place or self._now()
         self.ledger.release(one, end)
         self._incomplete.pop(one.table, None)
+        self._seen.pop((one.table.database, one.table.table), None)
         self._checked.add(one.table)
         log(
-            "NOTICE", f"{one.table} is to be copied, and is out of quarantine: {reason}", event="quarantine_left",
+            "NOTICE", f"{one.table} leaves quarantine, and is copied where it is still there: {reason}", event="quarantine_left",
             database=one.table.database, table=one.table.table, reason=reason, position=end.sequence(),
         )  # fmt: skip
 
@@ -270,7 +270,7 @@ class Isolation:
 def _refusal(table: TableName, error: TableRefused | SchemaConflict, kind: Kind) -> Problem:
     if isinstance(error, TableRefused):
         return Problem(table, kind, f"{table}: {error.reason}", error.remedy)
-    return Problem(table, kind, f"{table}: {'; '.join(error.faults)}", f"or leave the table out ({exclusion(table)})")
+    return Problem(table, kind, f"{table}: {'; '.join(error.faults)}", f"leave the table out ({exclusion(table)})")
 
 
 def _remedy(event: RowsUnreadable) -> str:

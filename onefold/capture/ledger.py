@@ -107,8 +107,8 @@ class Ledger:
         with self._lock:
             new = []
             for table in tables:
-                if self.isolated.is_quarantined(table):
-                    continue  # it is copied when it leaves
+                if self.isolated.held(table, since):
+                    continue  # it is copied when it leaves, or that copy is asked for already
                 if table not in self._wanted:
                     new.append(table)
                 self._wanted[table] = max(since, self._wanted.get(table, since), key=_order)
@@ -120,7 +120,7 @@ class Ledger:
         with self._lock:
             self.isolated.hold(one)
             for kept in (self._wanted, self._copies, self._sweeps):
-                kept.pop(one.table, None)  # type: ignore[attr-defined]
+                kept.pop(one.table, None)
 
     def release(self, one: Quarantined, until: Place) -> None:
         """A table leaves quarantine: a copy as of a place, or later, stands for all rows of the log before that place."""

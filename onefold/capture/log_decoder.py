@@ -223,7 +223,7 @@ class LogDecoder:
         for _ in range(images):
             if int.from_bytes(body[at : at + size], "little") & (1 << count) - 1 != (1 << count) - 1:
                 raise InvalidInput(
-                    f"{table}: the log does not hold whole rows, which a session wrote with another binlog_row_image than FULL"
+                    f"{table}: the log does not hold whole rows: a session wrote with another binlog_row_image than FULL"
                 )
             at += size
         return at

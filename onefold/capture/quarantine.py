@@ -1,4 +1,4 @@
-"""Tables in quarantine, as values: why a table cannot be captured now, what remedies it, and since which place of the log."""
+"""Tables in quarantine, as values: why a table cannot be captured now, its remedy, and since which place of the log."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from onefold.capture.log_events import Place
 from onefold.capture.structure import Structure
 from onefold.capture.version import canonical_text
 
-Kind = Literal["structure", "rows", "grant", "name", "warehouse"]
-"""What is wrong: the table's structure, rows in the log, a right of the user, its name, or the warehouse refuses it."""
+Kind = Literal["structure", "rows", "grant", "name", "warehouse", "copy"]
+"""What is wrong: its structure, rows in the log, a right of the user, its name; or the warehouse or a copy refuses it."""
 
 
 @dataclass(frozen=True)
@@ -35,8 +35,8 @@ class Problem:
 class Quarantined:
     """A table whose rows are not published.
 
-    While `until` is None it is in quarantine. With a place, it has left, and a copy from there on stands for all rows before:
-    rows of the log before that place are still passed over.
+    While `until` is None it is in quarantine. With a place, it has left, and a copy from there on shows what all rows before
+    did: rows of the log before that place are still passed over.
     """
 
     problem: Problem

@@ -11,6 +11,9 @@ from onefold.capture.server import query, variables
 _DENIED_TABLE = (1044, 1142, 1143)
 _LOCKED = (1205, 3572)
 _GONE = (1049, 1146)
+_FIRST_OF_SERVER = 1000
+_OF_CLIENT = range(2000, 3000)
+_SHUTDOWN = (1040, 1053, 1077, 1152, 1158, 1159, 1160, 1161, 1927)
 _GLOBAL = """
 SELECT COUNT(*) FROM information_schema.USER_PRIVILEGES WHERE PRIVILEGE_TYPE = 'SELECT' AND GRANTEE = %s
 """
@@ -40,6 +43,12 @@ def reads_everything(connection: pymysql.Connection) -> bool:
         return False
     ((found,),) = query(connection, _GLOBAL, (grantee(connection),))
     return bool(found)
+
+
+def is_of_connection(error: pymysql.err.MySQLError) -> bool:
+    """Whether the connection is at fault, and not the statement: the client's own errors, and a server that shuts down."""
+    code = error.args[0] if error.args else 0
+    return not isinstance(code, int) or code < _FIRST_OF_SERVER or code in _SHUTDOWN or code in _OF_CLIENT
 
 
 def missing_select(connection: pymysql.Connection, name: TableName, visible: bool = True) -> str | None:

@@ -16,7 +16,7 @@ from onefold.capture.columns import free_names, versioned_table
 from onefold.capture.information_schema import TableName, structure_of, structures
 from onefold.capture.patterns import SYSTEM, Patterns
 from onefold.capture.quarantine import Problem
-from onefold.capture.rights import grant, missing_select, reads_everything, table_sql
+from onefold.capture.rights import grant, is_of_connection, missing_select, reads_everything, table_sql
 from onefold.capture.selecting import quoted
 from onefold.capture.server import query
 from onefold.capture.structure import Structure
@@ -90,8 +90,8 @@ def inspect_table(connection: pymysql.Connection, name: TableName) -> Inspected:
     if denied or name not in types:
         return Inspected(problem=denied)
     structure = structure_of(connection, name)
-    problem = next(iter(structure_problems(facts)), None) or (structure and clash_problem(name, structure))
-    return Inspected(structure, problem)
+    problem = next(iter(structure_problems(facts)), None)
+    return Inspected(structure, problem or (clash_problem(name, structure) if structure else None))
 
 
 def _facts(
@@ -112,7 +112,12 @@ def _named(patterns: Patterns) -> Iterator[TableName]:
 
 
 def _grant_problem(connection: pymysql.Connection, name: TableName, visible: bool) -> Problem | None:
-    words = missing_select(connection, name, visible)
+    try:
+        words = missing_select(connection, name, visible)
+    except pymysql.err.MySQLError as error:
+        if not connection.open or is_of_connection(error):
+            raise
+        return Problem(name, "copy", f"{name} cannot be read: {error}", "repair the table, then start capture again")
     if words is None:
         return None
     reason = f"{name}: the user of capture may not read the table, or not all of its columns ({words})"
