@@ -170,9 +170,43 @@ def test_compressed_events_are_refused_with_what_mends_it(kind: int) -> None:
         list(started().read(event(kind, end=500)))
 
 
-def test_parts_of_json_are_refused_with_what_mends_it() -> None:
-    with pytest.raises(Rejected, match="SET GLOBAL binlog_row_value_options = ''"):
-        list(started().read(event(39, end=500)))
+def unreadable(decoder: LogDecoder, kind: int, body: bytes) -> RowsUnreadable:
+    (found,) = decoder.read(event(kind, end=500, body=body))
+    assert isinstance(found, RowsUnreadable)
+    assert (found.database, found.table) == ("shop", "t")
+    return found
+
+
+def test_parts_of_json_are_a_matter_of_their_table() -> None:
+    decoder = started()
+    list(decoder.read(event(19, end=200, body=SIMPLE)))
+    found = unreadable(decoder, 39, insert(1))
+    assert (found.kind, "PARTIAL_JSON" in found.reason) == ("rows", True)
+    assert isinstance(next(iter(decoder.read(event(30, end=600, body=insert(1))))), RowsChanged)
+
+
+@pytest.mark.parametrize(
+    ("description", "reason"),
+    [
+        (table_map(b"\x8c", b"\0\0", b""), "is COMPRESSED"),
+        (table_map(b"\x03", b"", field(1, b"\x00")), "SET GLOBAL binlog_row_metadata = 'FULL'"),
+        (table_map(b"\x0f", b"\x28\x00", field(2, b"\xfc\x0f\x27") + field(4, b"\x01a")), "not understood (KeyError"),
+        (table_map(b"\x03", b"", field(1, b"\x00") + field(4, b"\x01\xff")), "not understood (UnicodeDecodeError"),
+    ],
+)
+def test_a_description_that_cannot_be_read_is_a_matter_of_its_table(description: bytes, reason: str) -> None:
+    decoder = started()
+    assert list(decoder.read(event(19, end=200, body=description))) == []
+    found = unreadable(decoder, 30, insert(1))
+    assert (found.kind, reason in found.reason) == ("structure", True)
+    list(decoder.read(event(19, end=700, body=SIMPLE)))
+    assert isinstance(next(iter(decoder.read(event(30, end=800, body=insert(1))))), RowsChanged)
+
+
+def test_rows_of_bytes_that_are_not_understood_are_a_matter_of_their_table() -> None:
+    decoder = started()
+    list(decoder.read(event(19, end=200, body=SIMPLE)))
+    assert unreadable(decoder, 30, insert(1)[:-2]).kind == "rows"
 
 
 def test_an_event_of_an_unknown_kind_is_refused_unless_it_says_that_it_may_be_left_out() -> None:

@@ -53,6 +53,8 @@ class Isolation:
     """The structure that the log last had of a table, where all is in order with it; or of one in quarantine."""
     _checked: set[TableName] = field(default_factory=set, repr=False)
     """Tables of which a check has found no problem since the start."""
+    _passed_over: set[TableName] = field(default_factory=set, repr=False)
+    """Tables that were copied because the log could not be read, though the table was in order: once in a process."""
     _incomplete: dict[TableName, int] = field(default_factory=dict, repr=False)
     """When the log last had rows of a table that could not be read, in seconds."""
 
@@ -189,9 +191,10 @@ class Isolation:
     def _found(self, problem: Problem, place: Place) -> None:
         """A problem in the log, which may be behind: where the table is in order by now, a copy is enough."""
         now = self._present_problem(problem.table)
-        if now is None and problem.kind != "rows":
-            reason = f"{problem.reason}; it is in order by now"
-            self._release(Quarantined(problem, place), reason)
+        # A log that goes on to be unreadable behind such a copy is no matter of being behind.
+        if now is None and problem.kind != "rows" and problem.table not in self._passed_over:
+            self._passed_over.add(problem.table)
+            self._release(Quarantined(problem, place), f"{problem.reason}; it is in order by now")
         else:
             self._hold(now or problem, place)
 
@@ -214,6 +217,8 @@ class Isolation:
     def _try(self, one: Quarantined) -> None:
         """Let a table leave where it is in order now."""
         problem = self._present_problem(one.table)
+        if problem is None and one.problem.kind == "copy" and not self.source.may_lock(one.table):
+            return  # a right that only a copy needs
         if problem is None:
             self._release(one, "it is in order again")
         elif problem != one.problem:
@@ -227,8 +232,8 @@ class Isolation:
         self._seen.pop((one.table.database, one.table.table), None)
         self._checked.add(one.table)
         log(
-            "NOTICE", f"{one.table} leaves quarantine, and is copied where it is still there: {reason}", event="quarantine_left",
-            database=one.table.database, table=one.table.table, reason=reason, position=end.sequence(),
+            "NOTICE", f"{one.table} leaves quarantine, and is copied where it is still there: {reason}",
+            event="quarantine_left", database=one.table.database, table=one.table.table, reason=reason, position=end.sequence(),
         )  # fmt: skip
 
     def _now(self) -> Place:

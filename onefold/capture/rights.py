@@ -45,6 +45,19 @@ def reads_everything(connection: pymysql.Connection) -> bool:
     return bool(found)
 
 
+def may_lock(connection: pymysql.Connection, name: TableName) -> bool:
+    """Whether the user may lock a table, as copies of some tables have to. One that is locked by others counts as lockable."""
+    query(connection, f"SET SESSION lock_wait_timeout = {_LOCK_SECONDS}")
+    try:
+        query(connection, f"LOCK TABLES {table_sql(name)} READ")
+    except pymysql.err.MySQLError as error:
+        if is_of_connection(error):
+            raise
+        return error.args[0] not in _DENIED_TABLE
+    query(connection, "UNLOCK TABLES")
+    return True
+
+
 def is_of_connection(error: pymysql.err.MySQLError) -> bool:
     """Whether the connection is at fault, and not the statement: the client's own errors, and a server that shuts down."""
     code = error.args[0] if error.args else 0

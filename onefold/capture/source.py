@@ -15,6 +15,7 @@ from onefold.capture.gtids import Executed, read_executed
 from onefold.capture.information_schema import TableName, structure_of
 from onefold.capture.log_events import Committed, LogEvent, Place
 from onefold.capture.patterns import SYSTEM, Patterns
+from onefold.capture.rights import may_lock
 from onefold.capture.server import Address, connect, is_mariadb, log_status, previous_gtids, query
 from onefold.capture.server_checks import check_server
 from onefold.capture.structure import Structure
@@ -57,6 +58,11 @@ class Source:
         """One table as it is now, with what keeps it from being captured."""
         with self._asked() as connection:
             return inspect_table(connection, name)
+
+    def may_lock(self, name: TableName) -> bool:
+        """Whether a copy may lock a table."""
+        with self._asked() as connection:
+            return may_lock(connection, name)
 
     def follow(self, start: Reached, epoch: int, cascades: Cascades, blocking: bool) -> Generator[LogEvent]:
         """The log from a place on, or from behind what has been executed. Raises LogLost without it."""
