@@ -10,7 +10,17 @@ import pytest
 
 from onefold.capture import log_decoder
 from onefold.capture.log_decoder import LogDecoder, RawEvent
-from onefold.capture.log_events import Committed, FileBegun, Idle, Place, RowsChanged, Statement, TwoPhase, file_number
+from onefold.capture.log_events import (
+    Committed,
+    FileBegun,
+    Idle,
+    Place,
+    RowsChanged,
+    RowsUnreadable,
+    Statement,
+    TwoPhase,
+    file_number,
+)
 from onefold.capture.patterns import Patterns
 from onefold.capture.structure import SourceColumn, SourceType, Structure
 from onefold.capture.table_map import Dialect, parse_table_map

@@ -417,7 +417,8 @@ def test_a_history_between_two_statements_never_lands(scene: Scene) -> None:
     scene.once(snapshot=True)
     scene.source.run(
         "CREATE TABLE bad (id INT PRIMARY KEY, a INT)", "ALTER TABLE bad ADD SYSTEM VERSIONING",
-        "INSERT INTO bad VALUES (1, 1)", "UPDATE bad SET a = 2", "ALTER TABLE bad DROP SYSTEM VERSIONING", "UPDATE bad SET a = 3",
+        "INSERT INTO bad VALUES (1, 1)", "UPDATE bad SET a = 2", "ALTER TABLE bad DROP SYSTEM VERSIONING",
+        "UPDATE bad SET a = 3",
     )  # fmt: skip
     scene.once()
     assert scene.landed("bad") == {1: {"id": 1, "a": 3}}

@@ -233,7 +233,8 @@ class Isolation:
         self._checked.add(one.table)
         log(
             "NOTICE", f"{one.table} leaves quarantine, and is copied where it is still there: {reason}",
-            event="quarantine_left", database=one.table.database, table=one.table.table, reason=reason, position=end.sequence(),
+            event="quarantine_left", database=one.table.database, table=one.table.table, reason=reason,
+            position=end.sequence(),
         )  # fmt: skip
 
     def _now(self) -> Place:

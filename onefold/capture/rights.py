@@ -46,7 +46,7 @@ def reads_everything(connection: pymysql.Connection) -> bool:
 
 
 def may_lock(connection: pymysql.Connection, name: TableName) -> bool:
-    """Whether the user may lock a table, as copies of some tables have to. One that is locked by others counts as lockable."""
+    """Whether the user may lock a table, as copies of some tables have to. Others that have locked it do not matter."""
     query(connection, f"SET SESSION lock_wait_timeout = {_LOCK_SECONDS}")
     try:
         query(connection, f"LOCK TABLES {table_sql(name)} READ")
