@@ -423,3 +423,49 @@ def test_a_history_between_two_statements_never_lands(scene: Scene) -> None:
     scene.once()
     assert scene.landed("bad") == {1: {"id": 1, "a": 3}}
     assert "row_start" not in str(scene.bench.publisher.records())
+
+
+@on(MariaDb)
+def test_a_table_in_quarantine_stays_there_in_a_new_epoch(scene: Scene) -> None:
+    scene.source.run("CREATE TABLE bad (id INT PRIMARY KEY, a TEXT COMPRESSED)", "INSERT INTO bad VALUES (1, 'x')")
+    scene.once(snapshot=True)
+    scene.touch("good", "other")
+    lines = scene.once(epoch=2)
+    assert (critical(lines), scene.quarantine(), scene.bench.checkpoint()["epoch"]) == ([], [("bad", "structure")], 2)
+    scene.check_others()
+    (statement,) = statements(scene.messages()[0]["remedy"])
+    scene.source.run(statement)
+    check_left(scene, scene.once(), "bad")
+    assert scene.landed("bad") == scene.rows("bad", "id", "a")
+
+
+@on(MariaDb)
+def test_a_log_that_stays_unreadable_behind_a_copy_is_told(scene: Scene) -> None:
+    """The table is in order, and the server no longer names its columns in the log."""
+    scene.source.run("CREATE TABLE bad (id INT PRIMARY KEY, n INT)", "INSERT INTO bad VALUES (1, 1)")
+    with scene.bench.running(snapshot=True):
+        eventually(lambda: scene.landed("bad"))
+        scene.source.run("SET GLOBAL binlog_row_metadata = NO_LOG")
+        try:
+            for number in range(2, 6):
+                scene.source.run("FLUSH TABLES", f"INSERT INTO bad VALUES ({number}, 1)")
+                eventually(lambda: scene.messages() or len(scene.landed("bad")) == number)  # noqa: B023
+        finally:
+            scene.source.run("SET GLOBAL binlog_row_metadata = FULL")
+        (message,) = scene.messages()
+        assert "binlog_row_metadata" in message["reason"]
+        scene.source.run("FLUSH TABLES", "INSERT INTO bad VALUES (9, 9)")
+        eventually(lambda: scene.landed("bad") == scene.rows("bad", "id", "n"))
+
+
+@on(MariaDb, MySql)
+def test_children_of_a_parent_whose_rows_cannot_be_read_are_copied(scene: Scene) -> None:
+    scene.source.run(
+        "CREATE TABLE bad (id INT PRIMARY KEY, n INT)", "INSERT INTO bad VALUES (1, 1)",
+        "CREATE TABLE child (id INT PRIMARY KEY, p INT, FOREIGN KEY (p) REFERENCES bad (id) ON DELETE SET NULL)",
+        "INSERT INTO child VALUES (1, 1)",
+    )  # fmt: skip
+    scene.once(snapshot=True)
+    scene.source.run("SET SESSION binlog_row_image = 'MINIMAL'", "DELETE FROM bad", "SET SESSION binlog_row_image = 'FULL'")
+    scene.once()
+    assert scene.landed("child") == {1: {"id": 1, "p": None}}

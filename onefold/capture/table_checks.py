@@ -176,7 +176,7 @@ def clash_problem(name: TableName, structure: Structure) -> Problem | None:
         renames = ", ".join(f"RENAME COLUMN {quoted(old)} TO {quoted(new)}" for old, new in renamed)
         leave = f"leave the table out ({exclusion(name)})"
         remedy = f"run: ALTER TABLE {table_sql(name)} {renames}; or {leave}" if renames else leave
-        return Problem(name, "structure", f"{name.database}: {'; '.join(error.faults)}", remedy)
+        return Problem(name, "structure", "; ".join(f"{name.database}.{fault}" for fault in error.faults), remedy)
     return None
 
 
