@@ -123,7 +123,8 @@ def own(source: SourceDatabase, *exclude: str) -> Source:
 
 def test_what_a_laptop_cannot_take_is_left_out_with_a_reason(source: SourceDatabase) -> None:
     source.run(
-        "CREATE TABLE small (a INT PRIMARY KEY)", "CREATE TABLE bad (a TEXT COMPRESSED)", "INSERT INTO small VALUES (1), (2)",
+        "CREATE TABLE small (a INT PRIMARY KEY)", "CREATE TABLE bad (a TEXT COMPRESSED)",
+        "INSERT INTO small VALUES (1), (2)",
         "CREATE TABLE long_ (a INT PRIMARY KEY) SELECT seq AS a FROM seq_1_to_10001",
     )  # fmt: skip
     chosen = choose(own(source), [TableName(source.name, "bad")])

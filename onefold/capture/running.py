@@ -37,6 +37,8 @@ _SAVE_SHARE = 10
 _STATUS_SECONDS = 60.0
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0
 _END_SECONDS = 5.0
+_MOST_NAMED = 100
+"""Tables in quarantine that the line of each minute names; their number is always there."""
 
 
 @dataclass(frozen=True)
@@ -283,13 +285,13 @@ class Capture:
         lag = max(0, int(time.time()) - self._reader.timestamp) if self._reader.timestamp else None
         losses = self._stream.losses + self._copies.losses
         names = [str(one.table) for one in self._ledger.isolated.quarantined()]
-        isolated = f"; in quarantine: {', '.join(names)}" if names else ""
+        isolated = f"; in quarantine: {', '.join(names[:_MOST_NAMED])}" if names else ""
         log(
             severity, f"{self.options.source}: confirmed up to {place and f'{place.file}, {place.offset}'}{isolated}",
             event="captured", source=self.options.source, position=place and place.sequence(),
             rows=self._stream.rows, copied_rows=self._copies.rows, seconds_since_last_change=lag,
             tables_waiting=waiting, tables_copying=copying, losses=dict(losses) or None,
-            tables_in_quarantine=len(names), quarantine=names or None,
+            tables_in_quarantine=len(names), quarantine=names[:_MOST_NAMED] or None,
         )  # fmt: skip
 
 
