@@ -109,7 +109,7 @@ class Isolation:
             return
         isolated = self.ledger.isolated
         isolated.forget_structures(table for table in isolated.known() if _names(text, event.database, table))
-        if "versioning" in text:
+        if "system versioning" in " ".join(text.split()):
             self._versioned(event)
         is_grant = "grant" in text
         for one in isolated.quarantined():
