@@ -468,4 +468,9 @@ def test_children_of_a_parent_whose_rows_cannot_be_read_are_copied(scene: Scene)
     scene.once(snapshot=True)
     scene.source.run("SET SESSION binlog_row_image = 'MINIMAL'", "DELETE FROM bad", "SET SESSION binlog_row_image = 'FULL'")
     scene.once()
+    if (
+        not scene.source.on_mariadb
+    ):  # it logs what follows, with rows that lack columns, too: the next start brings both back
+        assert scene.quarantine() == [("bad", "rows"), ("child", "rows")]
+        scene.once()
     assert scene.landed("child") == {1: {"id": 1, "p": None}}
