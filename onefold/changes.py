@@ -20,8 +20,10 @@ class Severity(IntEnum):
     CRITICAL = 3
 
 
-Kind = Literal["view created", "view removed", "added", "removed", "retyped", "table truncated", "table dropped"]
-"""The last two are of a table at the source."""
+Kind = Literal[
+    "view created", "view removed", "added", "removed", "retyped", "table truncated", "table dropped", "table in quarantine"
+]
+"""The last three are of a table at the source."""
 
 # Queries go on within a family: numbers compare with numbers, times with times. A BOOL is no number to GoogleSQL.
 _FAMILIES = ({"INT64", "NUMERIC", "BIGNUMERIC", "FLOAT64"}, {"DATE", "DATETIME", "TIMESTAMP"})

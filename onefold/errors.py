@@ -14,6 +14,7 @@ OnefoldError
  +- ViewNotOurs         the name of the view is taken by something else
  +- Rejected            the warehouse refused for good
  |   +- PolicyTagsDenied    a write would drop policy tags that the account may not set again
+ |   +- TableRefused        one table cannot be taken: all others can
  +- TryAgain            trouble that may pass: the message should be delivered again
      +- ViewChanged         somebody else wrote the view between our read and our write
      +- TopicRefused        a topic takes no message until somebody changes a grant or the topic
@@ -82,6 +83,14 @@ class Rejected(OnefoldError):
 
 class PolicyTagsDenied(Rejected):
     pass
+
+
+class TableRefused(Rejected):
+    """One source table cannot be read or landed: why, and what remedies it."""
+
+    def __init__(self, reason: str, remedy: str) -> None:
+        self.reason, self.remedy = reason, remedy
+        super().__init__(f"{reason}; {remedy}")
 
 
 class TryAgain(OnefoldError):

@@ -18,7 +18,7 @@ from source_database import SourceDatabase, end_of_log, on
 from onefold.capture.binlog import Gtid, follow
 from onefold.capture.columns import versioned_table
 from onefold.capture.information_schema import TableName, structure_of, structures
-from onefold.capture.log_events import Committed, FileBegun, LogEvent, Place, RowsChanged, Statement
+from onefold.capture.log_events import Committed, FileBegun, LogEvent, Place, RowsChanged, RowsUnreadable, Statement
 from onefold.capture.patterns import Patterns
 from onefold.capture.records import Origin, Record, change_records
 from onefold.capture.server import Address, connect, query
@@ -308,21 +308,47 @@ def test_a_log_without_checksums_is_read(other: DatabaseServer) -> None:
     ("other", "setting", "value", "statement"),
     [
         (MariaDb, "log_bin_compress", "ON", "SET GLOBAL log_bin_compress = OFF"),
-        (MariaDb, "binlog_row_image", "'MINIMAL'", "SET GLOBAL binlog_row_image = 'FULL'"),
-        (MariaDb, "binlog_row_image", "'NOBLOB'", "SET GLOBAL binlog_row_image = 'FULL'"),
-        (MariaDb, "binlog_row_metadata", "'NO_LOG'", "SET GLOBAL binlog_row_metadata = 'FULL'"),
-        (MariaDb, "binlog_row_metadata", "'MINIMAL'", "SET GLOBAL binlog_row_metadata = 'FULL'"),
         (MySql, "binlog_transaction_compression", "ON", "SET GLOBAL binlog_transaction_compression = OFF"),
-        (MySql, "binlog_row_value_options", "'PARTIAL_JSON'", "SET GLOBAL binlog_row_value_options = ''"),
-        (MySql, "binlog_row_image", "'MINIMAL'", "SET GLOBAL binlog_row_image = 'FULL'"),
-        (MySql, "binlog_row_image", "'NOBLOB'", "SET GLOBAL binlog_row_image = 'FULL'"),
-        (MySql, "binlog_row_metadata", "'MINIMAL'", "SET GLOBAL binlog_row_metadata = 'FULL'"),
     ],
     indirect=["other"],
 )
 def test_a_log_that_cannot_be_read_is_refused_with_what_mends_it(
     other: DatabaseServer, setting: str, value: str, statement: str
 ) -> None:
+    start = written_with(other, setting, value)
+    with pytest.raises((Rejected, InvalidInput), match=statement):
+        list(follow(other.address, start, Patterns(), next(_server_ids), blocking=False))
+
+
+@pytest.mark.parametrize(
+    ("other", "setting", "value", "kind"),
+    [
+        (MariaDb, "binlog_row_image", "'MINIMAL'", "rows"),
+        (MariaDb, "binlog_row_image", "'NOBLOB'", "rows"),
+        (MariaDb, "binlog_row_metadata", "'NO_LOG'", "structure"),
+        (MariaDb, "binlog_row_metadata", "'MINIMAL'", "structure"),
+        (MySql, "binlog_row_value_options", "'PARTIAL_JSON'", "rows"),
+        (MySql, "binlog_row_image", "'MINIMAL'", "rows"),
+        (MySql, "binlog_row_image", "'NOBLOB'", "rows"),
+        (MySql, "binlog_row_metadata", "'MINIMAL'", "structure"),
+    ],
+    indirect=["other"],
+)
+def test_rows_that_a_session_wrote_otherwise_are_named_and_the_log_is_read_on(
+    other: DatabaseServer, setting: str, value: str, kind: str
+) -> None:
+    start = written_with(other, setting, value)
+    with connect(other.address) as connection:
+        query(connection, "INSERT INTO wrong.t VALUES (2, 'a', 'b', '1')")
+    events = follow(other.address, start, Patterns(("wrong",)), next(_server_ids), blocking=False)
+    unreadable, whole = [event for event in events if isinstance(event, RowsUnreadable | RowsChanged)]
+    assert isinstance(unreadable, RowsUnreadable)
+    assert (unreadable.table, unreadable.kind, setting in unreadable.reason) == ("t", kind, True)
+    assert isinstance(whole, RowsChanged)
+
+
+def written_with(other: DatabaseServer, setting: str, value: str) -> Place:
+    """An update by a session of other settings; the place before it."""
     with connect(other.address) as connection:
         query(connection, "DROP DATABASE IF EXISTS wrong")
         query(connection, "CREATE DATABASE wrong")
@@ -336,8 +362,7 @@ def test_a_log_that_cannot_be_read_is_refused_with_what_mends_it(
                 query(late, "UPDATE wrong.t SET name = REPEAT('y', 900), j = JSON_SET(j, '$.b', 2)")
         finally:
             query(connection, f"SET GLOBAL {setting} = %s", (before,))
-    with pytest.raises((Rejected, InvalidInput), match=statement):
-        list(follow(other.address, start, Patterns(), next(_server_ids), blocking=False))
+    return start
 
 
 @on(MariaDb)
@@ -347,8 +372,9 @@ def test_times_in_an_old_form_are_refused(source: SourceDatabase) -> None:
         source.run("CREATE TABLE t (at DATETIME(3))", "INSERT INTO t VALUES ('2020-01-01')")
     finally:
         source.run("SET GLOBAL mysql56_temporal_format = ON")
-    with pytest.raises(InvalidInput, match=r"shop\d+\.t has a column that holds times in the form of MariaDB 5\.3"):
-        source.log()
+    (unreadable,) = [event for event in source.log() if isinstance(event, RowsUnreadable)]
+    assert (unreadable.table, unreadable.kind) == ("t", "structure")
+    assert f"{source.name}.t has a column that holds times in the form of MariaDB 5.3" in unreadable.reason
     assert source.changes(Patterns((), (f"{source.name}.t",))) == []
     source.run("ALTER TABLE t FORCE", "INSERT INTO t VALUES ('2020-01-02')")
 
@@ -358,8 +384,10 @@ def test_a_table_that_cannot_be_read_is_passed_over_where_it_is_left_out(source:
     source.run("CREATE TABLE v (m VECTOR(3))", "INSERT INTO v VALUES (STRING_TO_VECTOR('[1,2,3]'))")
     source.run(CREATE, "INSERT INTO t VALUES (1, 'a')")
     assert [change.after for change in source.changes(Patterns((source.name,), ("*.v",)))] == [((1, "a"),)]
-    with pytest.raises(InvalidInput, match=r"shop\d+\.v has a column that is a VECTOR"):
-        source.log()
+    found = [event for event in source.log() if isinstance(event, RowsUnreadable | RowsChanged)]
+    assert isinstance(found[0], RowsUnreadable)
+    assert f"{source.name}.v has a column that is a VECTOR" in found[0].reason
+    assert isinstance(found[1], RowsChanged)
 
 
 # What the library makes of rows that capture reads: each is a reason for a reader of our own.

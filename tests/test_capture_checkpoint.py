@@ -57,7 +57,7 @@ def test_what_is_no_checkpoint_is_refused(data: bytes) -> None:
 
 def test_a_checkpoint_of_a_later_form_is_not_misread() -> None:
     with pytest.raises(InvalidInput, match="update Onefold"):
-        from_json(to_json(FULL).replace(b'"form":1', b'"form":2'))
+        from_json(to_json(FULL).replace(b'"form":1', b'"form":3'))
 
 
 def test_a_checkpoint_of_another_source_or_dataset_is_refused() -> None:

@@ -8,7 +8,9 @@ from test_layout import imports
 
 FOLDER = Path(__file__).resolve().parents[1] / "onefold" / "capture"
 CLIENTS = {"pymysql", "pymysqlreplication"}
-ADAPTERS = {"server", "binlog", "information_schema", "server_checks", "vantage", "snapshot", "source"}
+ADAPTERS = {
+    "server", "binlog", "information_schema", "server_checks", "table_checks", "rights", "vantage", "snapshot", "source",
+}  # fmt: skip
 
 
 def test_only_the_adapters_import_a_client() -> None:

@@ -10,7 +10,17 @@ import pytest
 
 from onefold.capture import log_decoder
 from onefold.capture.log_decoder import LogDecoder, RawEvent
-from onefold.capture.log_events import Committed, FileBegun, Idle, Place, RowsChanged, Statement, TwoPhase, file_number
+from onefold.capture.log_events import (
+    Committed,
+    FileBegun,
+    Idle,
+    Place,
+    RowsChanged,
+    RowsUnreadable,
+    Statement,
+    TwoPhase,
+    file_number,
+)
 from onefold.capture.patterns import Patterns
 from onefold.capture.structure import SourceColumn, SourceType, Structure
 from onefold.capture.table_map import Dialect, parse_table_map
@@ -175,9 +185,81 @@ def test_compressed_events_are_refused_with_what_mends_it(kind: int) -> None:
         list(started().read(event(kind, end=500)))
 
 
-def test_parts_of_json_are_refused_with_what_mends_it() -> None:
-    with pytest.raises(Rejected, match="SET GLOBAL binlog_row_value_options = ''"):
-        list(started().read(event(39, end=500)))
+def unreadable(decoder: LogDecoder, kind: int, body: bytes) -> RowsUnreadable:
+    """What a transaction gives for an event of rows, at its commit and not before."""
+    assert list(decoder.read(event(kind, end=500, body=body))) == []
+    found, committed = decoder.read(XID)
+    assert isinstance(found, RowsUnreadable)
+    assert isinstance(committed, Committed)
+    assert (found.database, found.table) == ("shop", "t")
+    return found
+
+
+def test_parts_of_json_are_a_matter_of_their_table() -> None:
+    decoder = started()
+    list(decoder.read(event(19, end=200, body=SIMPLE)))
+    found = unreadable(decoder, 39, insert(1))
+    assert (found.kind, "PARTIAL_JSON" in found.reason) == ("rows", True)
+    assert len(rows_of(decoder, event(30, end=600, body=insert(1)))) == 1
+
+
+@pytest.mark.parametrize(
+    ("description", "reason"),
+    [
+        (table_map(b"\x8c", b"\0\0", b""), "is COMPRESSED"),
+        (table_map(b"\x03", b"", field(1, b"\x00")), "SET GLOBAL binlog_row_metadata = 'FULL'"),
+        (table_map(b"\x0f", b"\x28\x00", field(2, b"\xfc\x0f\x27") + field(4, b"\x01a")), "not understood (KeyError"),
+        (table_map(b"\x03", b"", field(1, b"\x00") + field(4, b"\x01\xff")), "not understood (UnicodeDecodeError"),
+    ],
+)
+def test_a_description_that_cannot_be_read_is_a_matter_of_its_table(description: bytes, reason: str) -> None:
+    decoder = started()
+    assert list(decoder.read(event(19, end=200, body=description))) == []
+    found = unreadable(decoder, 30, insert(1))
+    assert (found.kind, reason in found.reason) == ("structure", True)
+    list(decoder.read(event(19, end=700, body=SIMPLE)))
+    assert len(rows_of(decoder, event(30, end=800, body=insert(1)))) == 1
+
+
+def test_rows_of_bytes_that_are_not_understood_are_a_matter_of_their_table() -> None:
+    decoder = started()
+    list(decoder.read(event(19, end=200, body=SIMPLE)))
+    assert unreadable(decoder, 30, insert(1)[:-2]).kind == "rows"
+
+
+UNREADABLE = [
+    pytest.param(table_map(b"\x8c", b"\0\0", b""), "structure", id="structure"),
+    pytest.param(SIMPLE, "rows", id="rows"),
+]
+
+
+@pytest.mark.parametrize(("description", "kind"), UNREADABLE)
+def test_rows_that_cannot_be_read_are_no_matter_where_they_were_rolled_back(description: bytes, kind: str) -> None:
+    decoder = started()
+    list(decoder.read(event(19, end=200, body=description)))
+    assert list(decoder.read(event(39, end=300, body=insert(1)))) == []
+    (ended,) = decoder.read(event(2, end=400, query="ROLLBACK"))
+    assert isinstance(ended, Committed)
+    assert ended.unread is None
+    list(decoder.read(event(2, end=500, query="SAVEPOINT `a`")))
+    list(decoder.read(event(39, end=600, body=insert(1))))
+    list(decoder.read(event(2, end=700, query="ROLLBACK TO `a`")))
+    assert [type(said) for said in decoder.read(XID)] == [Committed]
+    assert unreadable(decoder, 39, insert(1)).kind == kind
+
+
+@pytest.mark.parametrize(("description", "kind"), UNREADABLE)
+def test_rows_that_cannot_be_read_wait_for_the_commit_of_an_xa_transaction(description: bytes, kind: str) -> None:
+    decoder = started()
+    list(decoder.read(event(19, end=200, body=description)))
+    list(decoder.read(event(39, end=300, body=insert(1))))
+    (prepared,) = decoder.read(event(38, end=400))
+    assert isinstance(prepared, Committed)
+    assert prepared.unread
+    assert prepared.unread.rows
+    (found,) = (decode() for decode in prepared.unread.rows)
+    assert isinstance(found, RowsUnreadable)
+    assert (found.kind, prepared.unread.tables) == (kind, frozenset({("shop", "t")}))
 
 
 def test_an_event_of_an_unknown_kind_is_refused_unless_it_says_that_it_may_be_left_out() -> None:

@@ -15,7 +15,7 @@ from onefold.capture.columns import VersionedTable, versioned_table
 from onefold.capture.stopping import Stop
 from onefold.capture.structure import Structure
 from onefold.changelog import LANDED_AT
-from onefold.errors import SchemaConflict, TryAgain
+from onefold.errors import Rejected, SchemaConflict, TableRefused, TryAgain
 from onefold.events import table_message
 from onefold.log import log
 from onefold.names import TableId, fold_case
@@ -24,6 +24,9 @@ from onefold.versions import Column
 from onefold.warehouse import StoredTable
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0
+
+_DENIED = (401, 403)
+"""HTTP's codes where an account has no right: it is the same for all tables."""
 
 Result = TypeVar("Result")
 
@@ -65,6 +68,7 @@ class Announcer:
 
         Raises:
             SchemaConflict: columns with one name, or another table of that name.
+            TableRefused: the warehouse refuses this table.
             NothingFound, Rejected: the dataset or the topic is not there.
             Stopped: the end came first.
         """
@@ -129,10 +133,25 @@ def table_faults(id_: TableId, wanted: Sequence[Column], found: Sequence[Column]
             yield f"{id_}: {column.name} is {type_}, not {column.type}"
 
 
+def _make(warehouse: TableWarehouse, id_: TableId, table: VersionedTable) -> None:
+    """Create a versioned table.
+
+    Raises:
+        TableRefused: the warehouse refuses this table. Where it refuses us, nothing can land: that is `Rejected`.
+    """
+    try:
+        warehouse.create_table(id_, table.columns, table.clustering, LANDED_AT)
+    except Rejected as error:
+        if getattr(error.__cause__, "code", None) in _DENIED:
+            raise
+        remedy = "change the table at the source, or leave it out with --exclude"
+        raise TableRefused(f"the warehouse refuses the table {id_}: {error}", remedy) from error
+
+
 def _create(warehouse: TableWarehouse, id_: TableId, table: VersionedTable) -> None:
     found = warehouse.read_table(id_)
     if found is None:
-        warehouse.create_table(id_, table.columns, table.clustering, LANDED_AT)
+        _make(warehouse, id_, table)
         found = warehouse.read_table(id_)
     if found is None:
         raise TryAgain(f"{id_} was created, but does not show yet")

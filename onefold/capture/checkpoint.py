@@ -6,6 +6,7 @@ It may always be older than the truth, and never newer: what lies before its pla
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
@@ -15,11 +16,14 @@ from onefold.capture.information_schema import TableName
 from onefold.capture.log_events import Place
 from onefold.capture.patterns import Patterns
 from onefold.capture.prepared import Prepared
+from onefold.capture.quarantine import Known, Problem, Quarantined
 from onefold.capture.snapshot import TableSnapshot
 from onefold.errors import InvalidInput
 
-FORM = 1
+FORM = 2
 """Rises when a checkpoint is written that older code would misread."""
+_FORM_WITHOUT_QUARANTINE = 1
+"""Older code reads the checkpoint as long as no table is in quarantine: it would publish rows on top of missing ones."""
 
 
 @dataclass(frozen=True)
@@ -70,13 +74,19 @@ class Checkpoint:
     created again is another table, and is copied, so that the rows of the old one get their tombstones."""
     patterns: Patterns | None = None
     """Which tables were captured; None where nobody knows any more."""
+    quarantine: tuple[Quarantined, ...] = ()
+    """Tables whose rows are not published."""
+    structures: tuple[tuple[TableName, Known], ...] = ()
+    """The last known structure of tables."""
+    owners: tuple[tuple[str, str], ...] = ()
+    """Base names, and the source tables that have them under another name than their own."""
 
 
 def to_json(checkpoint: Checkpoint) -> bytes:
     """The document, in an order that only depends on what it says."""
     reached = checkpoint.reached
     body = {
-        "form": FORM,
+        "form": FORM if checkpoint.quarantine else _FORM_WITHOUT_QUARANTINE,
         "source": checkpoint.source,
         "dataset": checkpoint.dataset,
         "epoch": checkpoint.epoch,
@@ -96,6 +106,9 @@ def to_json(checkpoint: Checkpoint) -> bytes:
         "dropped": [list(name) for name in checkpoint.dropped],
         "prepared": [_prepared_json(one) for one in reached.prepared],
         "patterns": checkpoint.patterns and asdict(checkpoint.patterns),
+        "quarantine": [_quarantined_json(one) for one in checkpoint.quarantine],
+        "structures": _structures_json(checkpoint.structures),
+        "owners": dict(checkpoint.owners),
     }
     return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
 
@@ -107,7 +120,7 @@ def from_json(data: bytes) -> Checkpoint:
     """
     try:
         body = json.loads(data)
-        if body["form"] != FORM:
+        if body["form"] not in (_FORM_WITHOUT_QUARANTINE, FORM):
             raise InvalidInput(f"the checkpoint has the form {body['form']}, this version knows {FORM}: update Onefold")
         return _read(body)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
@@ -159,12 +172,44 @@ def _prepared(body: Mapping[str, Any]) -> Prepared:
     return Prepared(body["xid"], _place(body["place"]), int(body["timestamp"]), tables, published)
 
 
+def _quarantined_json(one: Quarantined) -> dict[str, Any]:
+    problem = one.problem
+    return {
+        "database": problem.table.database, "table": problem.table.table, "kind": problem.kind, "reason": problem.reason,
+        "remedy": problem.remedy, "since": _place_json(one.since), "until": one.until and _place_json(one.until),
+    }  # fmt: skip
+
+
+def _quarantined(body: Mapping[str, Any]) -> Quarantined:
+    table = TableName(body["database"], body["table"])
+    problem = Problem(table, body["kind"], body["reason"], body["remedy"])
+    return Quarantined(problem, _place(body["since"]), body["until"] and _place(body["until"]))
+
+
+def _structures_json(structures: Iterable[tuple[TableName, Known]]) -> list[dict[str, Any]]:
+    """By table and structure: a thousand databases have the same one."""
+    found: defaultdict[tuple[str, str], dict[str, list[Any]]] = defaultdict(dict)
+    for table, known in structures:
+        found[(table.table, known.shape)][table.database] = [known.place.epoch, known.place.file, known.place.offset]
+    return [{"table": table, "shape": shape, "databases": places} for (table, shape), places in sorted(found.items())]
+
+
+def _structures(body: Iterable[Mapping[str, Any]]) -> tuple[tuple[TableName, Known], ...]:
+    return tuple(
+        sorted(
+            (TableName(database, one["table"]), Known(one["shape"], Place(int(epoch), str(file), int(offset))))
+            for one in body
+            for database, (epoch, file, offset) in one["databases"].items()
+        )
+    )
+
+
 def _patterns(body: Mapping[str, Any]) -> Patterns:
     return Patterns(tuple(body["include"]), tuple(body["exclude"]))
 
 
 def _read(body: Mapping[str, Any]) -> Checkpoint:
-    """Older documents have neither `prepared` nor `patterns`."""
+    """Older documents have neither `prepared` nor `patterns`, nor what is known of single tables."""
     reached = Reached(
         _place(body["place"]) if body["place"] else None, read_executed(body["executed"] or ""), body["fingerprint"],
         tuple(_prepared(one) for one in body.get("prepared", ())),
@@ -182,4 +227,7 @@ def _read(body: Mapping[str, Any]) -> Checkpoint:
         ),
         tuple((database, table) for database, table in body["dropped"]),
         _patterns(body["patterns"]) if body.get("patterns") else None,
+        tuple(_quarantined(one) for one in body.get("quarantine", ())),
+        _structures(body.get("structures", ())),
+        tuple(sorted(body.get("owners", {}).items())),
     )

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import count
 
 from onefold.capture.structure import BLOBS, GEOMETRIES, INTEGERS, TEXTS, SourceType, Structure
 from onefold.capture.version import version_of
@@ -40,6 +41,8 @@ ADDED = (
 _RESERVED = ("_table_", "_file_", "_partition", "_row_timestamp", "__root__", "_colidentifier", "_change_")
 _OTHER = re.compile(r"\W")
 _MAX_CLUSTERING = 4
+_MOST_OF_NAME = 60
+"""MySQL's names have 64 characters; a number needs some of them."""
 _CLUSTERS = frozenset({"STRING", "INT64", "NUMERIC", "BIGNUMERIC", "DATE", "DATETIME", "TIMESTAMP"})
 
 
@@ -87,7 +90,7 @@ def versioned_table(structure: Structure) -> VersionedTable:
         SchemaConflict: names all columns that would end up with one name.
     """
     names = {column.name: column_name(column.name) for column in structure.columns}
-    faults = list(_clashes(structure.table, names.items()))
+    faults = [*_unknown_types(structure), *_clashes(structure, names)]
     if faults:
         raise SchemaConflict(faults)
     columns = (Column(names[column.name], bigquery_type(column.type)) for column in structure.columns)
@@ -115,14 +118,44 @@ def column_name(source: str) -> str:
     return f"{name}_" if fold_case(name) in {fold_case(column.name) for column in ADDED} else name
 
 
-def _clashes(table: str, names: Iterable[tuple[str, str]]) -> Iterator[str]:
-    sources: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
-    for source, name in names:
-        sources[fold_case(name)].append((source, name))
-    for pairs in sources.values():
-        if len(pairs) > 1:
-            columns = " and ".join(repr(source) for source, _ in pairs)
-            yield f"{table}: the columns {columns} would both be {pairs[0][1]} in BigQuery; rename one, or exclude the table"
+def _unknown_types(structure: Structure) -> Iterator[str]:
+    for column in structure.columns:
+        if column.type.name not in _KNOWN:
+            what = f"{structure.table}.{column.name} is of the type {column.type}"
+            yield f"{what}, which cannot be read; change its type, or exclude the table"
+
+
+def _clashes(structure: Structure, names: Mapping[str, str]) -> Iterator[str]:
+    sources: defaultdict[str, list[str]] = defaultdict(list)
+    for source, name in names.items():
+        sources[fold_case(name)].append(source)
+    for clashing in sources.values():
+        if len(clashing) > 1:
+            columns = " and ".join(repr(source) for source in clashing)
+            what = f"{structure.table}: the columns {columns} would both be {names[clashing[0]]} in BigQuery"
+            yield f"{what}; rename one, or exclude the table"
+
+
+def free_names(structure: Structure) -> dict[str, str]:
+    """New names for the columns that clash, without which all columns have names of their own in BigQuery.
+
+    >>> from onefold.capture.structure import SourceColumn, SourceType
+    >>> free_names(Structure("t", (SourceColumn("a b", SourceType("int")), SourceColumn("a_b", SourceType("int")))))
+    {'a b': 'a_b_2'}
+    """
+    taken = {fold_case(column_name(column.name)) for column in structure.columns}
+    seen: set[str] = set()
+    found: dict[str, str] = {}
+    # A column whose name can stay as it is keeps it.
+    for column in sorted(structure.columns, key=lambda one: column_name(one.name) != one.name):
+        name = column_name(column.name)
+        if fold_case(name) in seen:
+            tried = (f"{name[:_MOST_OF_NAME]}_{number}" for number in count(2))
+            free = next(one for one in tried if fold_case(one) not in taken)
+            taken.add(fold_case(free))
+            found[column.name] = free
+        seen.add(fold_case(name))
+    return found
 
 
 def bigquery_type(type_: SourceType) -> Scalar:
@@ -158,3 +191,4 @@ _BY_NAME = {
     "time": "INTERVAL",
     "json": "JSON",
 }
+_KNOWN = frozenset({*_BY_NAME, "decimal"})

@@ -9,6 +9,7 @@ from typing import Any
 
 from onefold.capture.checkpoint import Sweep
 from onefold.capture.information_schema import TableName
+from onefold.capture.isolation import Isolation
 from onefold.capture.ledger import Copy, Ledger
 from onefold.capture.publishing import Track
 from onefold.capture.records import Record, snapshot_record
@@ -17,7 +18,7 @@ from onefold.capture.source import Source
 from onefold.capture.stopping import Stop, Stopped
 from onefold.capture.streaming import Stream
 from onefold.capture.sweep import tombstones
-from onefold.errors import TryAgain
+from onefold.errors import SchemaConflict, TableRefused, TryAgain
 from onefold.log import log
 
 _IDLE_SECONDS = 0.2
@@ -39,6 +40,7 @@ class Copier:
     name: str
     """Of the source."""
     stop: Stop
+    isolation: Isolation
     watch: Watch = lambda _, __, ___: None
     _connection: Any = field(default=None, repr=False)
     _current: tuple[Copy, TableSnapshot] | None = field(default=None, repr=False)
@@ -46,7 +48,7 @@ class Copier:
     _through: int = 0
 
     def run(self) -> None:
-        """Until the end. A failure ends the process."""
+        """Until the end. A failure that is not of one table ends the process."""
         pause = _FIRST_PAUSE
         try:
             while True:
@@ -95,6 +97,17 @@ class Copier:
             self._current = None
 
     def _copy(self, copy: Copy, snapshot: TableSnapshot) -> None:
+        """One chunk. A table that cannot be copied goes into quarantine, and its copy with it."""
+        if snapshot.start is None and not self.isolation.may_copy(copy.table):
+            self._current = None
+            return
+        try:
+            self._copy_chunk(copy, snapshot)
+        except (SchemaConflict, TableRefused) as error:
+            self._current = None
+            self.isolation.refused(copy.table, error)
+
+    def _copy_chunk(self, copy: Copy, snapshot: TableSnapshot) -> None:
         # Asked for before the table is read.
         chunk = next_chunk(self._connected(), snapshot, copy.epoch, standing=self.ledger.standing(copy))
         if not self.ledger.is_valid(copy):
@@ -107,6 +120,7 @@ class Copier:
 
     def _send(self, copy: Copy, chunk: Chunk) -> None:
         origin = self.stream.origin(copy.table.database, chunk.structure)
+        self.isolation.copied(copy.table, chunk.structure, chunk.place)
         records = (snapshot_record(origin, row, chunk.place, chunk.timestamp) for row in chunk.rows)
         self.stream.records(records, copy.track)
         self.stream.flush()
@@ -129,9 +143,13 @@ class Copier:
         table = TableName(sweep.copy.database, sweep.copy.table)
         track: Track[bool] = Track(False)
         found = 0
-        for record in self._tombstones(sweep, table):
-            self.stream.records((record,), track)
-            found += 1
+        try:
+            for record in self._tombstones(sweep, table):
+                self.stream.records((record,), track)
+                found += 1
+        except SchemaConflict as error:
+            self.isolation.refused(table, error)
+            return
         self.stream.flush()
         track.mark(True)
         while not track.reached:

@@ -10,8 +10,10 @@ from operator import attrgetter
 
 from onefold.capture.checkpoint import Checkpoint, Reached, Sweep, Wanted
 from onefold.capture.information_schema import TableName
+from onefold.capture.isolated import Isolated
 from onefold.capture.log_events import Place
 from onefold.capture.publishing import Track
+from onefold.capture.quarantine import Quarantined
 from onefold.capture.snapshot import Standing, TableSnapshot
 from onefold.capture.sweep import next_sweep
 
@@ -50,7 +52,9 @@ class Ledger:
             self._base = checkpoint
             self._read, self._last = checkpoint.reached, lowest(checkpoint.epoch)
             self.log: Track[Reached] = Track(checkpoint.reached)
-            self._wanted = {one.table: one.since for one in checkpoint.wanted}
+            self.isolated = Isolated(self._lock, checkpoint)
+            quarantined = self.isolated.is_quarantined
+            self._wanted = {one.table: one.since for one in checkpoint.wanted if not quarantined(one.table)}
             self._copies: dict[TableName, Copy] = {}
             for copy in checkpoint.copies:
                 table = TableName(copy.database, copy.table)
@@ -70,7 +74,7 @@ class Ledger:
             self._settle()
             begun = {table: copy.track.reached for table, copy in self._copies.items() if copy.track.reached.start}
             waiting = {table: copy.since for table, copy in self._copies.items() if table not in begun}
-            return replace(
+            saved = replace(
                 self._base,
                 reached=reached,
                 wanted=tuple(Wanted(table, since) for table, since in sorted({**waiting, **self._wanted}.items())),
@@ -78,6 +82,13 @@ class Ledger:
                 sweeps=tuple(self._sweeps[table] for table in sorted(self._sweeps)),
                 dropped=tuple(self._dropped),
             )
+            return self.isolated.saved(saved)
+
+    @property
+    def read(self) -> Place | None:
+        """The place up to which the log has been read."""
+        with self._lock:
+            return self._read.place
 
     # What the log tells.
 
@@ -96,11 +107,27 @@ class Ledger:
         with self._lock:
             new = []
             for table in tables:
+                if self.isolated.held(table, since):
+                    continue  # it is copied when it leaves, or that copy is asked for already
                 if table not in self._wanted:
                     new.append(table)
                 self._wanted[table] = max(since, self._wanted.get(table, since), key=_order)
                 self._dropped.pop((table.database, table.table), None)
             return new
+
+    def hold(self, one: Quarantined) -> None:
+        """A table goes into quarantine: nothing of it is copied or swept until it leaves."""
+        with self._lock:
+            self.isolated.hold(one)
+            for kept in (self._wanted, self._copies, self._sweeps):
+                kept.pop(one.table, None)
+
+    def release(self, one: Quarantined, until: Place) -> None:
+        """A table leaves quarantine: a copy as of a place, or later, stands for all rows of the log before that place."""
+        with self._lock:
+            self.isolated.hold(replace(one, until=until))
+            self._copies.pop(one.table, None)
+            self.want([one.table], until)
 
     def may_lack(self, table: TableName, committed: Place, prepared: Place | None) -> bool:
         """Whether a copy may stand above the rows of an XA transaction without showing them, or is going to.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -11,23 +12,26 @@ from typing import Any
 from onefold.capture.log_events import (
     BrokenOff,
     Committed,
+    Decode,
     FileBegun,
     Idle,
     LogEvent,
     Place,
+    RowEvent,
     RowsChanged,
+    RowsUnreadable,
     Statement,
     TwoPhase,
     Voids,
-)  # fmt: skip
+)
 from onefold.capture.logged_text import statement
 from onefold.capture.patterns import Patterns
-from onefold.capture.row_image import read_rows, settled
+from onefold.capture.row_image import read_rows, readers_of, settled
 from onefold.capture.sql_words import Grammar, words
 from onefold.capture.structure import Structure, is_sequence
 from onefold.capture.table_map import Dialect, names_in, parse_table_map
 from onefold.capture.transactions import HELD, Transaction, decoded, is_void
-from onefold.errors import Rejected
+from onefold.errors import InvalidInput, Rejected
 
 # The server's numbers of events.
 _QUERY, _ROTATE, _FORMAT, _XID, _EXECUTE_LOAD, _TABLE_MAP, _HEARTBEAT, _GTID, _XA_PREPARE = 2, 4, 15, 16, 18, 19, 27, 33, 38
@@ -77,6 +81,19 @@ class RawEvent:
     """The library's own reading, for what is neither a row nor a statement."""
 
 
+@dataclass(frozen=True)
+class _Unreadable:
+    """A table whose description cannot be read."""
+
+    database: str
+    table: str
+    reason: str
+
+
+# Bytes of another form than the one that is read here. What it is, is a matter of one table.
+_NOT_UNDERSTOOD = (LookupError, ValueError, struct.error)
+
+
 class LogDecoder:
     """Reads one event after the other. Tables that the patterns leave out cost no more than a look at their names.
 
@@ -105,16 +122,15 @@ class LogDecoder:
         self._in_transaction = False
         self._done = True
         """Whether the statement that follows is through: MariaDB may log an ALTER when it begins, too."""
-        self._tables: dict[int, tuple[str, Structure] | None] = {}
+        self._tables: dict[int, tuple[str, Structure] | _Unreadable | None] = {}
         self._descriptions: dict[bytes, tuple[str, Structure]] = {}
         self._structures: dict[Structure, Structure] = {}
         """One for the same table of all databases."""
 
     def read(self, event: RawEvent) -> Iterator[LogEvent]:
-        """What an event says.
+        """What an event says. A table that cannot be read gives `RowsUnreadable`, at the commit like rows.
 
         Raises:
-            InvalidInput: a table cannot be read.
             Rejected: the log is written in a way that cannot be read.
         """
         kind = event.type
@@ -124,7 +140,7 @@ class LogDecoder:
         place = self._advance(event)
         if kind == _TABLE_MAP:
             self._map(event)
-        elif kind in _WRITES or kind in _UPDATES or kind in _DELETES:
+        elif kind in _WRITES or kind in _UPDATES or kind in _DELETES or kind == _PARTIAL_UPDATE:
             yield from self._rows(event, place)
         elif kind == _QUERY:
             yield from self._query(event, place)
@@ -187,12 +203,16 @@ class LogDecoder:
             if len(self._descriptions) >= _KNOWN_DESCRIPTIONS:
                 self._descriptions.clear()
                 self._structures.clear()
-            structure = parse_table_map(body, self.dialect).structure
+            try:
+                structure = parse_table_map(body, self.dialect).structure
+            except (InvalidInput, *_NOT_UNDERSTOOD) as error:
+                self._tables[table_id] = _Unreadable(database, table, _reason(f"{database}.{table}", error))
+                return
             self._descriptions[description] = (database, self._structures.setdefault(structure, structure))
         described = self._descriptions[description]
         self._tables[table_id] = None if is_sequence(described[1]) else described
 
-    def _rows(self, event: RawEvent, place: Place) -> Iterator[RowsChanged]:
+    def _rows(self, event: RawEvent, place: Place) -> Iterator[RowEvent]:
         body = self._body(event)
         table_id = int.from_bytes(body[:6], "little")
         if table_id == _NO_TABLE:
@@ -202,10 +222,10 @@ class LogDecoder:
         table = self._tables[table_id]
         if not table:
             return
-        decode = partial(self._changed, event, place, *table, body)
+        name, decode = self._decoding(event, place, table, body)
         voids = self._known.get(self._begin(place))
         if voids is None:
-            self._transaction.add(place, (table[0], table[1].table), event.size, decode)
+            self._transaction.add(place, name, event.size, decode)
         elif not is_void(place.offset, voids):
             yield decode()
 
@@ -214,7 +234,34 @@ class LogDecoder:
         self._transaction.begin = self._transaction.begin or place
         return self._transaction.begin
 
+    def _decoding(
+        self, event: RawEvent, place: Place, table: tuple[str, Structure] | _Unreadable, body: bytes
+    ) -> tuple[tuple[str, str], Decode]:
+        """Return the database and the table of an event, and what reads its rows once they count."""
+        if isinstance(table, _Unreadable):
+            name = table.database, table.table
+            return name, partial(RowsUnreadable, place, event.timestamp, *name, "structure", table.reason)
+        database, structure = table
+        return (database, structure.table), partial(self._read_rows, event, place, database, structure, body)
+
+    def _read_rows(self, event: RawEvent, place: Place, database: str, structure: Structure, body: bytes) -> RowEvent:
+        try:
+            readers_of(structure)
+        except InvalidInput as error:  # text in a character set that cannot be read
+            reason = f"{database}.{structure.table}: {'; '.join(error.faults)}"
+            return RowsUnreadable(place, event.timestamp, database, structure.table, "structure", reason)
+        try:
+            return self._changed(event, place, database, structure, body)
+        except (InvalidInput, *_NOT_UNDERSTOOD) as error:
+            reason = _reason(f"{database}.{structure.table}", error)
+            return RowsUnreadable(place, event.timestamp, database, structure.table, "rows", reason)
+
     def _changed(self, event: RawEvent, place: Place, database: str, structure: Structure, body: bytes) -> RowsChanged:
+        if event.type == _PARTIAL_UPDATE:
+            raise InvalidInput(
+                f"{database}.{structure.table}: the log holds parts of JSON only, which a session wrote with "
+                "binlog_row_value_options = PARTIAL_JSON"
+            )
         at = 8 + (int.from_bytes(body[8:10], "little") if event.type in _NEW_FORMS else 0)
         images = 2 if event.type in _UPDATES else 1
         at = self._after_bitmaps(f"{database}.{structure.table}", structure, body, at, images)
@@ -232,9 +279,8 @@ class LogDecoder:
         size = (count + 7) // 8
         for _ in range(images):
             if int.from_bytes(body[at : at + size], "little") & (1 << count) - 1 != (1 << count) - 1:
-                raise Rejected(
-                    f"{table}: the log does not hold whole rows; run: SET GLOBAL binlog_row_image = 'FULL', let all "
-                    "sessions connect again, and take a new snapshot of the table"
+                raise InvalidInput(
+                    f"{table}: the log does not hold whole rows: a session wrote with another binlog_row_image than FULL"
                 )
             at += size
         return at
@@ -292,7 +338,7 @@ class LogDecoder:
 
     def _committed(
         self, event: RawEvent, two_phase: TwoPhase | None = None, rolled_back: bool = False
-    ) -> Iterator[RowsChanged | Committed]:
+    ) -> Iterator[RowEvent | Committed]:
         """End the transaction: its rows come first, unless nobody knows yet whether they count, or they do not."""
         ended, self._transaction = self._transaction, Transaction(bound=self._held)
         self._in_transaction = False
@@ -310,11 +356,6 @@ class LogDecoder:
             raise Rejected(
                 f"{self._at(place)}: the log is compressed; run: SET GLOBAL log_bin_compress = OFF (MariaDB), or SET "
                 f"GLOBAL binlog_transaction_compression = OFF (MySQL), {self._anew()}"
-            )
-        if event.type == _PARTIAL_UPDATE:
-            raise Rejected(
-                f"{self._at(place)}: the log holds parts of JSON only; run: SET GLOBAL binlog_row_value_options = '', "
-                f"{self._anew()}"
             )
         if event.type not in _HARMLESS and not event.flags & _IGNORABLE:
             raise Rejected(f"{self._at(place)}: an event of the unknown kind {event.type}, which may hold rows")
@@ -342,3 +383,10 @@ def _alter_flags(body: bytes) -> int:
     if flags[0] & _OF_XA:
         at += 6 + sum(body[at + 4 : at + 6])
     return body[at] if at < len(body) else 0
+
+
+def _reason(table: str, error: Exception) -> str:
+    """What an error says of a table; one of Python's own says no more than that the bytes are of an unknown form."""
+    if isinstance(error, InvalidInput):
+        return "; ".join(error.faults)
+    return f"{table}: the log holds bytes of a form that is not understood ({type(error).__name__}: {error})"

@@ -61,6 +61,20 @@ class RowsChanged:
 
 
 @dataclass(frozen=True)
+class RowsUnreadable:
+    """Rows of a table that cannot be read from the log. Events of other tables can."""
+
+    place: Place
+    timestamp: int
+    """Seconds."""
+    database: str
+    table: str
+    kind: Literal["structure", "rows"]
+    """Whether the description of the table cannot be read, or these rows only."""
+    reason: str
+
+
+@dataclass(frozen=True)
 class Statement:
     """A statement that is in the log as text: DDL, TRUNCATE; and whatever a session wrote that logs no rows."""
 
@@ -72,7 +86,9 @@ class Statement:
     """How the session's settings make the text to be read."""
 
 
-Decode = Callable[[], RowsChanged]
+RowEvent = RowsChanged | RowsUnreadable
+
+Decode = Callable[[], RowEvent]
 """Reads the rows of an event whose bytes are held."""
 Voids = tuple[tuple[int, int], ...]
 """What was rolled back to a savepoint: offsets of the savepoint and of the rollback, in order."""
@@ -144,4 +160,4 @@ class Idle:
     """Its end, where the server told it."""
 
 
-LogEvent = RowsChanged | Statement | Committed | BrokenOff | FileBegun | Idle
+LogEvent = RowEvent | Statement | Committed | BrokenOff | FileBegun | Idle

@@ -11,6 +11,7 @@ from onefold.capture.cascades import Cascades, may_change_cascades
 from onefold.capture.checkpoint import Reached
 from onefold.capture.gtids import Executed
 from onefold.capture.information_schema import TableName
+from onefold.capture.isolation import Isolation
 from onefold.capture.ledger import Ledger, lowest
 from onefold.capture.log_events import (
     BrokenOff,
@@ -18,12 +19,14 @@ from onefold.capture.log_events import (
     FileBegun,
     Idle,
     Place,
+    RowEvent,
     RowsChanged,
+    RowsUnreadable,
     Statement,
     TwoPhase,
     Unread,
     Voids,
-)  # fmt: skip
+)
 from onefold.capture.prepared import Kept, Prepared, find, merged, plus, without
 from onefold.capture.source import LogLost, Source
 from onefold.capture.source_events import Befell, source_event
@@ -58,6 +61,7 @@ class Reader:
     stop: Stop
     at: Reached
     """Between two transactions: reading goes on here, while what lies before it may still be on its way."""
+    isolation: Isolation
     timestamp: int = 0
     """Of the last transaction, in seconds."""
     begun: bool = False
@@ -82,7 +86,6 @@ class Reader:
         Raises:
             LogLost: the log does not have the place (any more).
             TryAgain: the connection was lost.
-            InvalidSettings: a table has been altered into one that cannot be captured.
             Stopped.
         """
         while self._read(blocking):
@@ -100,7 +103,7 @@ class Reader:
         with closing(self.source.follow(self.at, self.ledger.epoch, self._cascades, blocking, self._known)) as events:
             for event in events:
                 self.stop.check()
-                if isinstance(event, RowsChanged):
+                if isinstance(event, RowEvent):
                     self._rows(event, behind(event.place))
                 elif isinstance(event, Committed):
                     if not self._committed(event) or (self._altered and not self._same_cascades()):
@@ -121,19 +124,34 @@ class Reader:
         elif event.place:
             self._reach(event.place, self.at.fingerprint)
 
-    def _rows(self, event: RowsChanged, since: Place) -> None:
-        """Publish rows.
+    def _rows(self, event: RowEvent, since: Place) -> None:
+        """Publish rows, or note that they cannot be read.
 
         Args:
             event: the rows, of a transaction that is committed.
             since: from there on, tables show them.
         """
+        if isinstance(event, RowsUnreadable):
+            self._unreadable(event, since)
+        else:
+            self._readable(event, since)
+
+    def _readable(self, event: RowsChanged, since: Place) -> None:
         if self._cascades.links:
             hit = self._cascades.changed_by(event)
             self._want([table for table in hit if self._is_captured(table)], since, "a cascading foreign key")
             if not self._is_captured(TableName(event.database, event.structure.table)):
                 return  # only watched
-        self.stream.changes(event, self.ledger.log)
+        if self.isolation.passes(event):
+            self.stream.changes(event, self.ledger.log)
+
+    def _unreadable(self, event: RowsUnreadable, since: Place) -> None:
+        """Tables that follow this one may have changed with it, in whatever rows."""
+        table = TableName(event.database, event.table)
+        hit = self._cascades.followers(table)
+        self._want([child for child in hit if self._is_captured(child)], since, "a cascading foreign key")
+        if self._is_captured(table):
+            self.isolation.unreadable(event)
 
     def _committed(self, event: Committed) -> bool:
         """End a transaction. False where its rows have to be read from the log a second time: then it has not ended yet."""
@@ -223,7 +241,7 @@ class Reader:
         with closing(self.source.follow(start, self.ledger.epoch, self._cascades, False, known)) as events:
             for event in events:
                 self.stop.check()
-                if isinstance(event, RowsChanged):
+                if isinstance(event, RowEvent):
                     self._rows(event, since)
                 elif isinstance(event, Committed):
                     return event
@@ -256,10 +274,9 @@ class Reader:
             self.ledger.reach(self.at, last)
 
     def _statement(self, event: Statement) -> None:
+        self.isolation.statement(event)
         for effect in effects(event.text, event.database, event.grammar):
             self._effect(effect, event)
-        if "VERSIONING" in event.text.upper():
-            self.source.check()  # rows that are history would count as rows
         self._altered |= may_change_cascades(event.text)
 
     def _effect(self, effect: Effect, event: Statement) -> None:

@@ -18,6 +18,7 @@ from onefold.capture.checkpoint import Checkpoint, Reached, Wanted, check_owner,
 from onefold.capture.checkpoint_stores import CheckpointStore
 from onefold.capture.copying import Copier, Watch
 from onefold.capture.information_schema import TableName
+from onefold.capture.isolation import QUIET, Isolation
 from onefold.capture.ledger import SWEEP_DELAY, Ledger, lowest
 from onefold.capture.log_events import Place
 from onefold.capture.patterns import Patterns
@@ -36,6 +37,8 @@ _SAVE_SHARE = 10
 _STATUS_SECONDS = 60.0
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0
 _END_SECONDS = 5.0
+_MOST_NAMED = 100
+"""Tables in quarantine that the line of each minute names; their number is always there."""
 
 
 @dataclass(frozen=True)
@@ -78,13 +81,14 @@ class Capture:
         """Until `way.stop` is set, or with `once` until all is through.
 
         Raises:
-            InvalidSettings, SchemaConflict: every fault of the source, before anything is read.
+            InvalidSettings: every fault of the source's settings, before anything is read.
             LogLost: the log does not have the place to start from that was named.
             Rejected, TryAgain: what goes wrong for good, or with `once` at all.
         """
         try:
-            self._asked(self.source.check)
+            checked = self._asked(self.source.check)
             self._begin(self._asked(self._checkpoint))
+            self._asked(lambda: self._isolation.start(checked))
             self._run()
         except Stopped:
             log("NOTICE", "ended before anything was read", event="ended")
@@ -98,9 +102,13 @@ class Capture:
     def _begin(self, checkpoint: Checkpoint) -> None:
         self._ledger = Ledger(checkpoint, 0 if self.options.once else self.options.sweep_delay)
         self._stream, self._copies = Stream(self.way), Stream(self.way)
+        self._isolation = Isolation(
+            self.source, self._ledger, self.way.announcer, self.tell, self.options.source, self.options.dataset,
+            self.way.stop, 0 if self.options.once else QUIET,
+        )  # fmt: skip
         self._reader = Reader(
             self.source, self._ledger, self._stream, self.options.source, self.options.dataset, self.tell, self.way.stop,
-            checkpoint.reached,
+            checkpoint.reached, self._isolation,
         )  # fmt: skip
 
     def _run(self) -> None:
@@ -175,7 +183,7 @@ class Capture:
     def _copier(self) -> Copier:
         return Copier(
             self.source, self._ledger, self._copies, self.warehouse, self.options.dataset, self.options.source,
-            self.way.stop, self.watch,
+            self.way.stop, self._isolation, self.watch,
         )  # fmt: skip
 
     def _read(self) -> None:
@@ -276,11 +284,14 @@ class Capture:
         waiting, copying = self._ledger.counts()
         lag = max(0, int(time.time()) - self._reader.timestamp) if self._reader.timestamp else None
         losses = self._stream.losses + self._copies.losses
+        names = [str(one.table) for one in self._ledger.isolated.quarantined()]
+        isolated = f"; in quarantine: {', '.join(names[:_MOST_NAMED])}" if names else ""
         log(
-            severity, f"{self.options.source}: confirmed up to {place and f'{place.file}, {place.offset}'}",
+            severity, f"{self.options.source}: confirmed up to {place and f'{place.file}, {place.offset}'}{isolated}",
             event="captured", source=self.options.source, position=place and place.sequence(),
             rows=self._stream.rows, copied_rows=self._copies.rows, seconds_since_last_change=lag,
             tables_waiting=waiting, tables_copying=copying, losses=dict(losses) or None,
+            tables_in_quarantine=len(names), quarantine=names[:_MOST_NAMED] or None,
         )  # fmt: skip
 
 

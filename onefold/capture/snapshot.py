@@ -22,17 +22,18 @@ from pymysql.cursors import SSCursor
 from onefold.capture.information_schema import TableName
 from onefold.capture.log_events import Place
 from onefold.capture.paging import beyond, order_by, selected
+from onefold.capture.rights import grant
 from onefold.capture.row_image import Row
 from onefold.capture.selecting import quoted, read_selected, select_list
 from onefold.capture.structure import INTEGERS, Structure
 from onefold.capture.vantage import SourceTable, Vantage, another, begin, describe, end
-from onefold.errors import Rejected, TryAgain
+from onefold.errors import TableRefused, TryAgain
 
 ROWS = 10_000
 _SIZE = 16 * 2**20
 _SMALL = frozenset({*INTEGERS, "float", "double", "bit", "year", "date", "datetime", "timestamp", "time"})
 _GONE = (1049, 1146)
-_DENIED = (1044, 1045, 1142, 1143, 1227)
+_DENIED = (1044, 1142, 1143, 1227)
 
 
 @dataclass(frozen=True)
@@ -103,7 +104,7 @@ def next_chunk(
     Raises:
         TryAgain: the connection was lost, somebody holds a lock, the table was altered just now, or it does not show yet
             what it has to.
-        Rejected: the server refuses to tell.
+        TableRefused: the server refuses this table.
     """
     try:
         table = describe(connection, TableName(snapshot.database, snapshot.table))
@@ -117,7 +118,7 @@ def next_chunk(
     except pymysql.err.MySQLError as error:
         if error.args and error.args[0] in _GONE:
             return None
-        raise _told(snapshot, error) from error
+        raise _told(connection, snapshot, error) from error
 
 
 def _page(
@@ -254,13 +255,13 @@ def _chunk(table: SourceTable, vantage: Vantage, before: TableSnapshot, taken: _
     return Chunk(table.structure, vantage.place, max(began, vantage.timestamp), read.rows, progress, read.losses)
 
 
-def _told(snapshot: TableSnapshot, error: pymysql.err.MySQLError) -> Exception:
+def _told(connection: pymysql.Connection, snapshot: TableSnapshot, error: pymysql.err.MySQLError) -> Exception:
     code, text = (*error.args, "")[:2]
-    what = f"the snapshot of {snapshot.database}.{snapshot.table}"
+    what = f"the copy of {snapshot.database}.{snapshot.table}"
     if code in _DENIED:
-        return Rejected(
-            f"{what}: the source refuses it: {text}; run for the user of capture: GRANT SELECT, LOCK TABLES ON ..."
-        )
+        # Rights on one table are checked before it is copied: what a copy needs besides is the right to lock it.
+        on = f"{quoted(snapshot.database)}.*"
+        return TableRefused(f"{what} is refused by the source: {text}", grant("SELECT, LOCK TABLES", on, connection))
     if isinstance(error, pymysql.err.OperationalError | pymysql.err.InternalError | pymysql.err.InterfaceError):
         return TryAgain(f"{what} cannot be read on: {error}")
-    return Rejected(f"{what} cannot be read: {error}")
+    return TableRefused(f"{what} cannot be read: {error}", "repair the table at the source, or leave it out with --exclude")

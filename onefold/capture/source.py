@@ -11,17 +11,18 @@ import pymysql
 from onefold.capture.binlog import Gtid, follow
 from onefold.capture.cascades import Cascades, Watched, read_cascades
 from onefold.capture.checkpoint import Reached
-from onefold.capture.columns import versioned_table
 from onefold.capture.gtids import Executed, read_executed
-from onefold.capture.information_schema import TableName, structure_of, structures
+from onefold.capture.information_schema import TableName, structure_of
 from onefold.capture.log_events import Committed, LogEvent, Place, Voids
 from onefold.capture.patterns import SYSTEM, Patterns
+from onefold.capture.rights import may_lock
 from onefold.capture.server import Address, connect, is_mariadb, log_status, previous_gtids, query
 from onefold.capture.server_checks import check_server
 from onefold.capture.structure import Structure
+from onefold.capture.table_checks import Checked, Inspected, check_tables, inspect_table
 from onefold.capture.transactions import HELD
 from onefold.capture.vantage import end_of_what_shows
-from onefold.errors import NothingFound, Rejected, SchemaConflict, TryAgain
+from onefold.errors import NothingFound, Rejected, TryAgain
 
 
 class LogLost(NothingFound):
@@ -46,23 +47,25 @@ class Source:
     held: int = HELD
     """The most bytes of the log that are held for one transaction."""
 
-    def check(self) -> None:
-        """
+    def check(self) -> Checked:
+        """Check the server, and each table that is captured.
+
         Raises:
-            InvalidSettings: every fault of the server's settings and tables.
-            SchemaConflict: every table whose columns would end up with one name.
+            InvalidSettings: every fault of the server's settings.
         """
         with self._asked() as connection:
             check_server(connection, self.patterns)
-            found = structures(connection, self.patterns)
-        faults: list[str] = []
-        for structure in dict.fromkeys(found.values()):
-            try:
-                versioned_table(structure)
-            except SchemaConflict as error:
-                faults += error.faults
-        if faults:
-            raise SchemaConflict(faults)
+            return check_tables(connection, self.patterns)
+
+    def inspect(self, name: TableName) -> Inspected:
+        """One table as it is now, with what keeps it from being captured."""
+        with self._asked() as connection:
+            return inspect_table(connection, name)
+
+    def may_lock(self, name: TableName) -> bool:
+        """Whether a copy may lock a table."""
+        with self._asked() as connection:
+            return may_lock(connection, name)
 
     def follow(
         self, start: Reached, epoch: int, cascades: Cascades, blocking: bool, known: Mapping[Place, Voids] | None = None

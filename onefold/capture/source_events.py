@@ -4,22 +4,33 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import Literal
+from typing import Any, Literal
 
 from onefold.capture.columns import table_name
 from onefold.capture.log_events import Place
+from onefold.capture.quarantine import Quarantined
 from onefold.changes import Change, Severity
 from onefold.pubsub import Message
 
-Befell = Literal["table truncated", "table dropped"]
+Befell = Literal["table truncated", "table dropped", "table in quarantine"]
 
 
 def source_event(source: str, dataset: str, database: str, table: str | None, place: Place, kind: Befell) -> Message:
     """A message in the form of a view's changes. `id` is the same however often the log is read; without a table, it is
     about all of the database."""
+    return Message(*_written(_body(source, dataset, database, table, place, kind)))
+
+
+def quarantine_event(source: str, dataset: str, one: Quarantined) -> Message:
+    """A message that says why a table is in quarantine, and what remedies it."""
+    body = _body(source, dataset, one.table.database, one.table.table, one.since, "table in quarantine")
+    return Message(*_written({**body, "reason": one.problem.reason, "remedy": one.problem.remedy}))
+
+
+def _body(source: str, dataset: str, database: str, table: str | None, place: Place, kind: Befell) -> dict[str, Any]:
     change = Change(kind, "", Severity.CRITICAL)
     text = "\n".join((source, place.sequence(), database, table or "", kind))
-    body = {
+    return {
         "id": hashlib.sha256(text.encode()).hexdigest()[:32],
         "dataset": dataset,
         "table": table_name(table) if table else None,
@@ -28,5 +39,8 @@ def source_event(source: str, dataset: str, database: str, table: str | None, pl
         "severity": change.severity.name,
         "changes": [change.as_dict()],
     }
-    attributes = {"severity": change.severity.name, "dataset": dataset}
-    return Message(json.dumps(body).encode(), {**attributes, "table": table_name(table)} if table else attributes)
+
+
+def _written(body: dict[str, Any]) -> tuple[bytes, dict[str, str]]:
+    named = {name: body[name] for name in ("severity", "dataset", "table") if body[name]}
+    return json.dumps(body).encode(), named

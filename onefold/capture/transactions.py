@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import unicodedata
 from bisect import bisect
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from onefold.capture.log_events import Decode, Place, RowsChanged, Unread, Voids
+from onefold.capture.log_events import Decode, Place, RowEvent, Unread, Voids
 
 HELD = 16_000_000
 """The most bytes of the log that are held for one transaction. The rows of a larger one are read a second time."""
@@ -61,7 +61,7 @@ class Transaction:
     _unclear: bool = False
     """Whether nobody knows which rows were rolled back."""
 
-    def add(self, place: Place, table: tuple[str, str], size: int, decode: Callable[[], RowsChanged]) -> None:
+    def add(self, place: Place, table: tuple[str, str], size: int, decode: Decode) -> None:
         """Hold the rows of an event, unless that exceeds the bound.
 
         Args:
@@ -133,6 +133,6 @@ def is_void(offset: int, voids: Voids) -> bool:
     return at >= 0 and offset < voids[at][1]
 
 
-def decoded(rows: Iterable[Decode]) -> Iterable[RowsChanged]:
+def decoded(rows: Iterable[Decode]) -> Iterable[RowEvent]:
     """Return the rows of each event, read one after the other."""
     return (decode() for decode in rows)

@@ -30,6 +30,8 @@ from onefold.settings import Settings
 from onefold.versions import Column
 
 _GONE = (1049, 1146)
+_MOST_SHOWN = 200
+"""Characters of an error that are shown in a table."""
 _INTERVAL = re.compile(r"(?:0-0 0 )?(?P<sign>-?)(?P<hours>\d+):(?P<minutes>\d\d?):(?P<seconds>\d\d?(?:\.\d+)?)")
 
 Row = Mapping[str, Any]
@@ -72,6 +74,8 @@ def beside_source(warehouse: BigQueryJobs, dataset: str, name: str, source: Sour
         current = refresh_current(warehouse, base, (), Settings()).id
     except (SchemaConflict, NothingFound) as error:
         return Beside(table, base, _landed(warehouse, base, tenant), len(rows), why_not=str(error))
+    except Rejected as error:
+        return Beside(table, base, _landed(warehouse, base, tenant), len(rows), why_not=_refusal(error))
     # Its text says `*`: what is kept as its columns is as old as its text, and those of the view below are not.
     unified = warehouse.get_view(Settings().view_of(base))
     shown = {fold_case(column.name): column for column in unified.columns} if unified else {}
@@ -80,10 +84,14 @@ def beside_source(warehouse: BigQueryJobs, dataset: str, name: str, source: Sour
     try:
         landed = warehouse.fetch(f"SELECT {items} FROM {current.quoted} WHERE {tenant}")
     except Rejected as error:
-        why_not = f"the embedded BigQuery cannot run the view: {str(error).splitlines()[0]}"
-        return Beside(table, base, _landed(warehouse, base, tenant), len(rows), why_not=why_not)
+        return Beside(table, base, _landed(warehouse, base, tenant), len(rows), why_not=_refusal(error))
     found = compare_rows(_read_back(common, landed), _without_news(shown, rows), versioned.primary_key)
     return Beside(table, base, _landed(warehouse, base, tenant), len(rows), versioned.primary_key, found)
+
+
+def _refusal(error: Rejected) -> str:
+    """What the embedded BigQuery says, cut short: it lists every function that it has."""
+    return f"the embedded BigQuery cannot run the view: {str(error).splitlines()[0][:_MOST_SHOWN]}"
 
 
 def read_source(source: Source, table: TableName) -> tuple[VersionedTable, list[Row]] | None:

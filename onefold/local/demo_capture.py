@@ -7,7 +7,7 @@ import os
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from onefold.bigquery import connect
 from onefold.bigquery_jobs import BigQueryJobs
 from onefold.capture.columns import table_name
 from onefold.capture.information_schema import TableName
+from onefold.capture.quarantine import Problem
 from onefold.capture.source import Source
 from onefold.changes import compare
 from onefold.errors import TryAgain
@@ -67,14 +68,16 @@ def run_capture_demo(console: Console, source: Source, once: bool) -> bool:
         Whether each table was the same as in the source when it was last compared.
 
     Raises:
-        InvalidSettings, SchemaConflict: every fault of the source.
+        InvalidSettings: every fault of the source's settings.
         NothingFound: there is no table to show.
         Rejected, TryAgain: something did not go as it should.
     """
     console.rule("[bold]Onefold: a database of your own, every version of every table as one")
-    _check(console, source)
-    chosen = choose(source)
+    problems = _check(console, source)
+    chosen = choose(source, {problem.table for problem in problems})
     show_chosen(console, chosen)
+    for problem in problems:
+        console.print(f"[red]In quarantine: {escape(str(problem))}[/]", highlight=False)
     console.print("Starting the embedded BigQuery, and the functions [bold]refresh_view[/] and [bold]sink_records[/] ...")
     with ended_in_order(), tempfile.TemporaryDirectory() as folder, _listeners(folder) as listeners:
         demo = _Demo(console, without(source, chosen.left_out), listeners, Path(folder), connect(DEFAULT_PROJECT))
@@ -87,14 +90,16 @@ def run_capture_demo(console: Console, source: Source, once: bool) -> bool:
     return not demo.different
 
 
-def _check(console: Console, source: Source) -> None:
+def _check(console: Console, source: Source) -> Sequence[Problem]:
+    """Check the server, and give what keeps single tables from being captured."""
     address = source.address
     console.print(f"Asking {address.host}:{address.port} as {address.user} ...", highlight=False, markup=False)
-    source.check()
+    problems = source.check().problems
     version, settings = server_settings(source)
     told = ", ".join(f"{name} {value}" for name, value in settings.items())
     console.print(f"Version {version}: {told}. It can be captured.", highlight=False, markup=False)
     console.print("It is only read: nothing is written to your database.")
+    return problems
 
 
 @contextlib.contextmanager
@@ -252,6 +257,9 @@ class _Demo:
         found = []
         for table in tables:
             name = present.get(landed_name(table), table)
+            if name in self._store.quarantine():
+                self.console.print(f"{name} is in quarantine: it is compared when it has left", markup=False)
+                continue
             beside = beside_source(self.warehouse, DATASET, SOURCE, self.source, name)
             self.different.discard(name)
             if beside is None:

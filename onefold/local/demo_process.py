@@ -7,7 +7,7 @@ import io
 import json
 import queue
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +25,7 @@ from onefold.capture.source import Source
 from onefold.capture.stopping import Stop
 from onefold.capture.streaming import Way
 from onefold.change_messages import parse_change_message, parse_stored_message
+from onefold.errors import TableRefused
 from onefold.events import TableHint, parse_event
 from onefold.local.emulator import DEFAULT_PROJECT
 from onefold.local.topics import Listener, LocalTopics
@@ -88,6 +89,10 @@ class KeptCheckpoint:
     def close(self) -> None:
         """Nothing is held."""
 
+    def quarantine(self) -> frozenset[TableName]:
+        """The tables whose rows are not published."""
+        return frozenset(one.table for one in (self._latest.quarantine if self._latest else ()) if one.until is None)
+
     def is_beyond(self, end: Reached) -> bool:
         """Whether all of the log up to there has landed, with all copies and sweeps that it called for."""
         now = self._latest
@@ -135,15 +140,17 @@ def capturing(
         stack.callback(topics.close)
         worker = stack.enter_context(ThreadPoolExecutor(1, "capture"))
         stack.callback(stop.set)
-        capture = _capture(source, topics, folder, store, stop, once)
+        capture = _capture(source, topics, _Isolating(topics, tidings), folder, store, stop, once)
         capture.watch = lambda text, through, tables: tidings.put(Copying(text, through, tables))
         yield Running(tidings, worker.submit(capture.run))
 
 
-def _capture(source: Source, topics: LocalTopics, folder: Path, store: KeptCheckpoint, stop: Stop, once: bool) -> Capture:
+def _capture(
+    source: Source, topics: LocalTopics, sender: _Isolating, folder: Path, store: KeptCheckpoint, stop: Stop, once: bool
+) -> Capture:
     warehouse = connect(DEFAULT_PROJECT)
     announcer = Announcer(Target(warehouse, topics, DATASET, TABLE_CREATED), stop)
-    way = Way(SOURCE, DATASET, announcer, Outbox(topics, CHANGE_RECORDS, stop), LargeRowsFolder(folder), stop)
+    way = Way(SOURCE, DATASET, announcer, Outbox(sender, CHANGE_RECORDS, stop), LargeRowsFolder(folder), stop)
     # What is confirmed here has landed: so a sweep has nothing to wait for.
     options = Options(SOURCE, DATASET, snapshot=True, once=once, sweep_delay=0)
     return Capture(source, store, way, warehouse, _not_told_twice, options)
@@ -163,6 +170,31 @@ def _taken(topic: str, data: bytes) -> Tiding:
     said = (record["metadata"] for record in message.records)
     kinds = Counter((one["database_name"], one["change_type"]) for one in said)
     return Landed(message.table, versioned_name(message.table, message.version), kinds)
+
+
+class _Isolating:
+    """`Sender`: rows that their function does not take are left out and told, and those of other tables go on."""
+
+    def __init__(self, topics: LocalTopics, tidings: queue.SimpleQueue[Tiding]) -> None:
+        self._topics = topics
+        self._tidings = tidings
+        self._refused: set[tuple[str, str | None]] = set()
+
+    def publish_soon(self, topic: str, message: Message, done: Callable[[Exception | None], None]) -> None:
+        head = parse_change_message(message.data)
+        table = head.table, head.version
+        if table in self._refused:
+            done(None)
+            return
+
+        def outcome(error: Exception | None) -> None:
+            if isinstance(error, TableRefused):
+                self._refused.add(table)
+                text = f"rows of {head.table} are left out from here on: {error.reason}"
+                self._tidings.put(Logged("ERROR", text, "rows_left_out", {"base": head.table}))
+            done(None if isinstance(error, TableRefused) else error)
+
+        self._topics.publish_soon(topic, message, outcome)
 
 
 class _LogLines(io.TextIOBase):

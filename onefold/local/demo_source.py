@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import glob
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
 from urllib.parse import SplitResult, unquote, urlsplit
 
 import pymysql
 
-from onefold.capture.columns import bigquery_type
 from onefold.capture.information_schema import TableName, structures
 from onefold.capture.patterns import Patterns
 from onefold.capture.selecting import quoted
@@ -18,7 +17,6 @@ from onefold.capture.server import query, variables
 from onefold.capture.source import Source
 from onefold.capture.structure import Structure
 from onefold.errors import InvalidInput, NothingFound
-from onefold.types import Scalar
 
 MOST_TABLES = 20
 MOST_ROWS = 10_000
@@ -26,8 +24,6 @@ MOST_BYTES = 50_000_000
 _PORT = 3306
 _SCHEMES = ("mysql", "mariadb")
 _FORM = "mysql://USER@HOST[:PORT][/DATABASE]"
-# What the embedded BigQuery makes no table of.
-_UNKNOWN_THERE = Scalar("BIGNUMERIC")
 SETTINGS = ("log_bin", "binlog_format", "binlog_row_image", "binlog_row_metadata")
 
 
@@ -103,8 +99,11 @@ def server_settings(source: Source) -> tuple[str, Mapping[str, str]]:
     return found.get("version", ""), {name: found.get(name, "") for name in SETTINGS}
 
 
-def choose(source: Source) -> Chosen:
+def choose(source: Source, quarantined: Collection[TableName] = ()) -> Chosen:
     """
+    Args:
+        quarantined: tables that cannot be captured now. They are not left out: capture takes them once they are in order.
+
     Raises:
         NothingFound: no table that is asked for can be taken.
     """
@@ -113,7 +112,9 @@ def choose(source: Source) -> Chosen:
     left_out: dict[TableName, str] = {}
     with closing(source.connect()) as connection:
         for name, structure in sorted(structures(connection, source.patterns).items(), key=lambda item: item[0]):
-            if reason := _why_not(connection, name, structure, len(tables)):
+            if name in quarantined:
+                continue
+            if reason := _why_not(connection, name, len(tables)):
                 left_out[name] = reason
             elif (count := _count(connection, name)) > MOST_ROWS:
                 left_out[name] = f"more than {MOST_ROWS:,} rows"
@@ -132,12 +133,9 @@ def without(source: Source, left_out: Mapping[TableName, str]) -> Source:
     return replace(source, patterns=replace(patterns, exclude=(*patterns.exclude, *names)))
 
 
-def _why_not(connection: pymysql.Connection, name: TableName, structure: Structure, taken: int) -> str | None:
+def _why_not(connection: pymysql.Connection, name: TableName, taken: int) -> str | None:
     if taken >= MOST_TABLES:
         return f"the demo takes {MOST_TABLES} tables; --include names others"
-    wide = [column.name for column in structure.columns if bigquery_type(column.type) == _UNKNOWN_THERE]
-    if wide:
-        return f"BIGNUMERIC, which {', '.join(wide)} would be, is unknown to the embedded BigQuery"
     found = query(
         connection,
         "SELECT DATA_LENGTH FROM information_schema.TABLES WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s",

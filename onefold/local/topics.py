@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import IO
 
 from onefold.capture.stopping import Stop
-from onefold.errors import Rejected, TryAgain
+from onefold.errors import TableRefused, TryAgain
 from onefold.local.events import send_event
 from onefold.local.stack import told_errors
 from onefold.pubsub import Message
@@ -65,7 +65,7 @@ class LocalTopics:
     def _push(self, topic: str, data: bytes) -> str:
         """
         Raises:
-            Rejected: the function does not take it, with what its log says.
+            TableRefused: the function does not take it, with what its log says. Each message is about one table.
             Stopped: the end came first.
         """
         for pause in _PAUSES:
@@ -77,7 +77,8 @@ class LocalTopics:
             return self._deliver(topic, data)
         except TryAgain as error:
             log = told_errors(self._listeners[topic].log)
-            raise Rejected(f"a message on {topic} is not taken: {error}\nThe log of its function:\n{log}") from error
+            reason = f"a message on {topic} is not taken: {error}\nThe log of its function:\n{log}"
+            raise TableRefused(reason, "leave the table out with --exclude") from error
 
     def _deliver(self, topic: str, data: bytes) -> str:
         self._stop.check()
