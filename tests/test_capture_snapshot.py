@@ -217,7 +217,7 @@ def test_a_pass_whose_connection_is_lost_starts_again(source: SourceDatabase) ->
     assert first
     ((number,),) = source.rows("SELECT trx_mysql_thread_id FROM information_schema.INNODB_TRX")
     source.run(f"KILL {number}")
-    with pytest.raises(TryAgain, match=f"the snapshot of {source.name}.t cannot be read on"):
+    with pytest.raises(TryAgain, match=f"the copy of {source.name}.t cannot be read on"):
         next_chunk(source.connection, first.progress, 1, 1000)
     again = next_chunk(source.connection, first.progress, 1, 1000)
     assert again
@@ -291,7 +291,7 @@ def test_a_lost_connection_is_a_reason_to_try_again(source: SourceDatabase) -> N
     source.run("CREATE TABLE t (id INT PRIMARY KEY)")
     with closing(connect(source.server.address)) as connection:
         query(source.connection, f"KILL {connection.thread_id()}")
-        with pytest.raises(TryAgain, match=f"the snapshot of {source.name}.t cannot be read on"):
+        with pytest.raises(TryAgain, match=f"the copy of {source.name}.t cannot be read on"):
             next_chunk(connection, fresh(source), 1)
 
 

@@ -225,7 +225,7 @@ def test_locks_wait_for_what_the_table_does_not_show_yet(
     source.run(f"CREATE TABLE t (id INT {key}, v TEXT)", "INSERT INTO t VALUES (1, 'old')")
     source.run("XA START 'x'", "UPDATE t SET v = 'new'", "XA END 'x'", "XA PREPARE 'x'")
     with closing(connect(source.server.address)) as connection:
-        with pytest.raises(TryAgain, match=f"the snapshot of {source.name}.t cannot be read on"):
+        with pytest.raises(TryAgain, match=f"the copy of {source.name}.t cannot be read on"):
             next_chunk(connection, fresh(source), 1)
         source.run("XA COMMIT 'x'")
         chunk = next_chunk(connection, fresh(source), 1)
