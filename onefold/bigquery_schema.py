@@ -82,10 +82,20 @@ def tag_conflicts(columns: Iterable[Column], noted: Iterable[Resource]) -> list[
     ]
 
 
-def needs_tags(columns: Iterable[Column] | None, noted: Iterable[Resource]) -> bool:
-    """Return whether a view of these columns (None: nobody knows them) is to have a policy tag again."""
-    names = None if columns is None else {fold_case(column.name) for column in columns}
-    return any(_tags_in(field) and (names is None or fold_case(field["name"]) in names) for field in noted)
+def carried_tags(columns: Iterable[Column] | None, noted: Iterable[Resource]) -> set[str]:
+    """Return the policy tags that a view of these columns (None: nobody knows them) is to have after it is written."""
+    if columns is None:
+        return {tag for field in noted for tag, _ in _each_tag(field, False)}
+    known = _by_name(noted)
+    fields = (_annotated(_as_resource(column.name, column.type), known.get(fold_case(column.name))) for column in columns)
+    return {tag for field in fields for tag, _ in _each_tag(field, False)}
+
+
+def _as_resource(name: str, type_: Type) -> dict[str, Any]:
+    """Return the names of a column and of the fields below it, which is all that tags depend on."""
+    element = type_.element if isinstance(type_, Array) else type_
+    inner = [_as_resource(field.name, field.type) for field in element.fields] if isinstance(element, Struct) else []
+    return {"name": name, **({"fields": inner} if inner else {})}
 
 
 def with_notes(query: str, noted: Sequence[Resource], unannounced: Sequence[str] = ()) -> str | None:

@@ -129,6 +129,12 @@ def covered_versions(query: str, base: str, names: VersionedNames = DEFAULT_NAME
     return frozenset([*tables, *noted])
 
 
+def leaf_name(view: TableId, text: str) -> str:
+    """Return the name of a leaf. The view's name comes last: after it a digest could read as the version of a table."""
+    digest = hashlib.sha256(text.encode()).hexdigest()[:12]
+    return f"{LEAF_PREFIX}{digest}_{view.table}"
+
+
 def leaf_pattern(view: str) -> re.Pattern[str]:
     """Return a pattern that matches (with fullmatch) the names of a view's leaves."""
     return re.compile(f"{LEAF_PREFIX}{_DIGEST}_{re.escape(view)}")
@@ -169,9 +175,7 @@ def _fitting_form(id_: TableId, writer: _Writer, versions: Sequence[Version]) ->
 
 
 def _leaf(view: TableId, query: str) -> Leaf:
-    """Return a leaf of the view. The view's name comes last: after it a digest could read as the version of a table."""
-    digest = hashlib.sha256(query.encode()).hexdigest()[:12]
-    return Leaf(view.sibling(f"{LEAF_PREFIX}{digest}_{view.table}"), query)
+    return Leaf(view.sibling(leaf_name(view, query)), query)
 
 
 class _Writer:

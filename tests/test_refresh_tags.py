@@ -10,15 +10,15 @@ import pytest
 from fake_bigquery import Crash, FakeBigQuery, Resource, rest_field
 from google.cloud.bigquery import SchemaField
 from recorders import MemoryPublisher, push_body
-from refreshing import PATCH, PERMISSIONS, VIEW, add, covered, run, shop, tag, tags, with_rules, with_tag
+from refreshing import BASE, PATCH, PERMISSIONS, VIEW, add, covered, run, shop, tag, tags, with_rules, with_tag
 from test_refresh_crashes import crash_at
 
 import onefold.bigquery_schema
 from onefold.bigquery import GET_TAXONOMY, SET_TAGS, BigQueryWarehouse
 from onefold.deliveries import Receiver
-from onefold.errors import PolicyTagsDenied, SchemaConflict, TryAgain
+from onefold.errors import LimitExceeded, PolicyTagsDenied, SchemaConflict, TryAgain
 from onefold.events import table_message
-from onefold.refresh import Plan
+from onefold.refresh import Plan, plan_refresh
 from onefold.settings import Settings
 from onefold.types import parse_type
 from onefold.versions import Column
@@ -315,6 +315,83 @@ def test_a_former_tag_that_no_column_needs_takes_no_right(tagged: FakeBigQuery) 
     tagged.create_table("customer_v_fee", "id INT64")
     run(tagged, settings=with_rules(retired=frozenset({"def"})))
     assert covered(tagged) == {"abc", "fed", "fee"}
+
+
+# Columns that come back
+
+
+@pytest.fixture
+def former(cloud: FakeBigQuery) -> FakeBigQuery:
+    """A view whose only tag is of a column that it does not have, since the version of the column is retired."""
+    run(cloud)
+    cloud.change(VIEW, with_tag("private", "email"))
+    run(cloud, settings=with_rules(retired=frozenset({"def"})))
+    return cloud
+
+
+@pytest.mark.parametrize("lacking", LACKING)
+def test_without_the_right_a_column_does_not_come_back_in_clear(former: FakeBigQuery, lacking: str) -> None:
+    former.lacks, former.fails_open = LACKING[lacking]
+    before = former.resource(VIEW)
+    for _ in range(2):
+        with pytest.raises(PolicyTagsDenied, match="Nothing was written"):
+            run(former)
+        assert former.resource(VIEW) == before
+        assert former.names("VIEW") == [VIEW]
+    former.lacks = set()
+    run(former)
+    assert tags(former) == {"email": "private"}
+    assert former.names("VIEW") == [VIEW]
+
+
+def test_the_taxonomies_of_present_and_of_returning_columns_are_all_proved(former: FakeBigQuery) -> None:
+    other = "projects/p/locations/eu/taxonomies/2"
+    former.change(
+        VIEW, lambda view: view.update(view=json.loads(json.dumps(view["view"]).replace("taxonomies/1", other[-12:])))
+    )
+    former.change(VIEW, with_tag("secret", "id"))
+    former.closed = {other}
+    before = former.resource(VIEW)
+    with pytest.raises(PolicyTagsDenied, match="Nothing was written"):
+        run(former)
+    assert former.resource(VIEW)["schema"] == before["schema"]
+    former.closed = set()
+    run(former)
+    assert tags(former) == {"id": "secret", "email": "private"}
+
+
+@pytest.mark.parametrize("moment", ["before", "after"])
+def test_a_crash_during_the_proof_leaves_nothing_behind_for_long(former: FakeBigQuery, moment: str) -> None:
+    for index in range(3, 6):
+        crash_at(former, index, moment)
+        with pytest.raises(Crash):
+            run(former)
+        former.before = former.after = lambda _: None
+        assert tags(former) == {}
+    run(former)
+    assert tags(former) == {"email": "private"}
+    assert former.names("VIEW") == [VIEW]
+
+
+def test_a_present_tag_alone_takes_no_scratch_view(tagged: FakeBigQuery) -> None:
+    with tagged.counted() as made:
+        run(tagged, "fed")
+    assert {request.name for request in made if request.kind in ("insert", "delete")} == set()
+
+
+def test_the_tag_of_a_column_that_leaves_is_not_dropped_for_want_of_room(
+    cloud: FakeBigQuery, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run(cloud)
+    cloud.change(VIEW, with_tag("private", "email"))
+    retired = with_rules(retired=frozenset({"def"}))
+    plan = plan_refresh(BigQueryWarehouse(cloud.client()), BASE, retired)
+    assert plan.draft
+    monkeypatch.setattr(onefold.bigquery_schema, "MAX_TEXT", len(plan.draft.query) + 20)
+    before = cloud.resource(VIEW)
+    with pytest.raises(LimitExceeded, match="no room for the policy tags of the columns email"):
+        run(cloud, settings=retired)
+    assert cloud.resource(VIEW) == before
 
 
 # The rules themselves
