@@ -6,6 +6,7 @@ import contextlib
 import io
 import json
 import os
+import re
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -79,6 +80,7 @@ _PASSING_REASONS = frozenset(
 )
 _QUOTA_REASONS = frozenset({"rateLimitExceeded", "quotaExceeded"})
 _REQUEST_TIMEOUT = 408
+_NOT_FOUND = re.compile(r"Not found: (\w+)")
 SET_TAGS = "bigquery.tables.setCategory"
 GET_TAXONOMY = "datacatalog.taxonomies.get"
 """The two rights that it takes to put a policy tag on a column: on the table, and on the tag's taxonomy."""
@@ -437,11 +439,23 @@ def _columns_query(base: TableId, names: VersionedNames) -> str:
 
 
 def _missing_on_write(message: str) -> OnefoldError:
-    """A dataset for views that is not there is a wrong setting; a table or leaf that has gone is a change like any other."""
+    """Return the error for what a write did not find.
+
+    A dataset for views that is not there is a wrong setting, and a policy tag or anything else is for people to look at. A
+    table or leaf that has gone is a change like any other, and so is what BigQuery does not name.
+    """
     # Not any "dataset": the client puts the address, which has `/datasets/` in it, before BigQuery's own words.
-    if "Not found: Dataset" not in message:
+    found = _NOT_FOUND.search(message)
+    if found is None or found[1] in ("Table", "View"):
         return ViewChanged(message)
-    return Rejected(f"{message}; create the dataset for views, in the location of the tables, or set ONEFOLD_VIEW_DATASET")
+    if found[1] == "Dataset":
+        advice = "create the dataset for views, in the location of the tables, or set ONEFOLD_VIEW_DATASET"
+    else:
+        advice = (
+            "restore it; if it is a policy tag that was deleted, take it off the column, or out of the last line of the "
+            "view's text, where Onefold keeps the tags of former columns and of a write that broke off"
+        )
+    return Rejected(f"{message}; {advice}")
 
 
 def _check_carried(view: TableId, noted: Sequence[Resource], draft: ViewDraft) -> None:

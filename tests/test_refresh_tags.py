@@ -16,7 +16,7 @@ from test_refresh_crashes import crash_at
 import onefold.bigquery_schema
 from onefold.bigquery import GET_TAXONOMY, SET_TAGS, BigQueryWarehouse
 from onefold.deliveries import Receiver
-from onefold.errors import LimitExceeded, PolicyTagsDenied, SchemaConflict, TryAgain
+from onefold.errors import LimitExceeded, PolicyTagsDenied, Rejected, SchemaConflict, TryAgain
 from onefold.events import table_message
 from onefold.refresh import Plan, plan_refresh
 from onefold.settings import Settings
@@ -392,6 +392,36 @@ def test_the_tag_of_a_column_that_leaves_is_not_dropped_for_want_of_room(
     with pytest.raises(LimitExceeded, match="no room for the policy tags of the columns email"):
         run(cloud, settings=retired)
     assert cloud.resource(VIEW) == before
+
+
+# Policy tags that are not there
+
+
+def test_a_policy_tag_that_was_deleted_is_named(tagged: FakeBigQuery) -> None:
+    tagged.fail("patch", 404, "notFound", f"Not found: Policy tag {tag('secret')}")
+    before = tagged.resource(VIEW)
+    with pytest.raises(Rejected, match=rf"Not found: Policy tag {tag('secret')}; restore it; .*take it off the column"):
+        run(tagged, "fed")
+    assert tagged.resource(VIEW) == before
+
+
+def test_a_policy_tag_that_is_deleted_between_the_writes_is_named(tagged: FakeBigQuery) -> None:
+    def after(_: object) -> None:
+        if "onefold_unfinished" in tagged.resource(VIEW)["labels"]:
+            tagged.after = lambda _: None
+            tagged.fail("patch", 404, "notFound", f"Not found: Policy tag {tag('secret')}")
+
+    tagged.after = after
+    with pytest.raises(Rejected, match="Not found: Policy tag"):
+        run(tagged, "fed")
+    run(tagged, "fed")
+    assert tags(tagged) == {"id": "secret"}
+
+
+def test_what_bigquery_does_not_name_is_repeated_to_the_letter(tagged: FakeBigQuery) -> None:
+    tagged.fail("permissions", 404, "notFound", "Nothing of the kind", times=10)
+    with pytest.raises(TryAgain, match=r"10 tries, or it needs what is missing .*Nothing of the kind"):
+        run(tagged, "fed")
 
 
 # The rules themselves
