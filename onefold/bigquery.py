@@ -26,6 +26,7 @@ from onefold.bigquery_schema import (
     carried_tags,
     gone_fields,
     noted_fields,
+    notes_size,
     split_notes,
     tag_conflicts,
     tagged_columns,
@@ -324,6 +325,7 @@ class BigQueryWarehouse:
         query, notes, unannounced = split_notes(table.view_query or "")
         unfinished = UNFINISHED in table.labels
         schema = with_annotations(table.schema, notes) if unfinished else table.schema
+        gone = gone_fields(table.schema, notes)
         if UNANNOUNCED not in table.labels:
             unannounced = ()  # published since: the text is not written again for that
         return StoredView(
@@ -336,7 +338,8 @@ class BigQueryWarehouse:
             etag=table.etag,
             unfinished=unfinished,
             schema=tuple(schema),
-            gone=gone_fields(table.schema, notes),
+            gone=gone,
+            reserved=notes_size(noted_fields(schema, gone)),
             unannounced=unannounced or (("{}",) if UNANNOUNCED in table.labels else ()),
         )
 

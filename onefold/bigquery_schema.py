@@ -114,6 +114,12 @@ def with_notes(query: str, noted: Sequence[Resource], unannounced: Sequence[str]
     return None if tags else query
 
 
+def notes_size(noted: Iterable[Resource]) -> int:
+    """Return how many characters of a view's text the notes of policy tags take."""
+    tags = _tags_only(noted)
+    return len(_NOTES) + len(json.dumps(tags)) if tags else 0
+
+
 def split_notes(text: str) -> tuple[str, list[Resource], tuple[str, ...]]:
     """Return a view's query, what is noted of its columns, and the announcements that it keeps.
 

@@ -101,7 +101,7 @@ def plan_refresh(
     versions = in_order(found, settings.rules_for(base))
     if not versions:
         return _plan_removal(base, stored, prune, len(found), names)
-    view = build_view(id_, base, versions, settings.rules_for(base))
+    view = build_view(id_, base, versions, settings.rules_for(base), stored.reserved if stored else 0)
     if faults := limit_faults(view):
         raise LimitExceeded(faults)
     plan = _plan_write(warehouse, base, view, stored, _labels(view, stored, fingerprint, versions))

@@ -84,15 +84,19 @@ class UnifiedView:
         return f"\nOPTIONS (description = {quote_text(description)})" if description else ""
 
 
-def build_view(id_: TableId, base: TableId, versions: Sequence[Version], rules: Rules) -> UnifiedView:
-    """The view `id_` over the versioned tables of `base`; `versions` in order, at least one.
+def build_view(id_: TableId, base: TableId, versions: Sequence[Version], rules: Rules, reserved: int = 0) -> UnifiedView:
+    """Return the view `id_` over the versioned tables of `base`.
+
+    Args:
+        versions: in order, at least one.
+        reserved: characters of the view's own text that have to stay free, for notes at its end.
 
     Raises:
         SchemaConflict: the versions cannot be one view.
         LimitExceeded: no form fits.
     """
     columns = fold(versions, rules)
-    query, form, leaves = _fitting_form(id_, _Writer(base, columns, rules), versions)
+    query, form, leaves = _fitting_form(id_, _Writer(base, columns, rules), versions, reserved)
     ids = tuple(version.id for version in versions)
     return UnifiedView(id_, columns, ids, casts(versions, columns, rules), form, query, leaves, rules.names)
 
@@ -160,15 +164,19 @@ def _count_fields(type_: Type) -> int:
             return 1
 
 
-def _fitting_form(id_: TableId, writer: _Writer, versions: Sequence[Version]) -> tuple[str, Form, tuple[Leaf, ...]]:
-    spelled = writer.spelled(versions)
+def _fitting_form(
+    id_: TableId, writer: _Writer, versions: Sequence[Version], reserved: int
+) -> tuple[str, Form, tuple[Leaf, ...]]:
+    room = MAX_TEXT - reserved
+    spelled = writer.spelled(versions, room)
     if spelled is not None:
         return spelled, "spelled", ()
     compact = writer.compact(versions)
-    if len(compact) <= MAX_TEXT:
+    if len(compact) <= room:
         return compact, "compact", ()
     leaves = tuple(_leaf(id_, writer.compact(group)) for group in writer.groups(id_, versions))
     top = writer.top(leaves, versions)
+    # Where there is no room for what is reserved, whoever writes the notes says so.
     if len(top) > MAX_TEXT:
         raise LimitExceeded(f"{id_}: the view over {len(leaves)} leaf views takes {len(top)} of {MAX_TEXT} characters")
     return top, "two-level", leaves
@@ -189,14 +197,14 @@ class _Writer:
         self._items: dict[tuple[str, object], str] = {}
         self._nulls = {key: f"{null(column.type)} AS {quote(column.name)}" for key, column in self._targets.items()}
 
-    def spelled(self, versions: Sequence[Version]) -> str | None:
-        """The first form, or None as soon as it is too long."""
+    def spelled(self, versions: Sequence[Version], room: int = MAX_TEXT) -> str | None:
+        """Return the first form, or None as soon as it is longer than `room` characters."""
         branches: list[str] = []
         size = 0
         for version in versions:
             branches.append(self._spelled_branch(version))
             size += len(branches[-1]) + len("\nUNION ALL\n")
-            if size > MAX_TEXT:
+            if size > room:
                 return None
         return "\nUNION ALL\n".join(branches)
 

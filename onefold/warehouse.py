@@ -36,6 +36,8 @@ class StoredView:
     """Columns and fields with policy tags that the view had once and has no more, in the adapter's own form."""
     unannounced: tuple[str, ...] = ()
     """Announcements of schema changes that were not published yet, each as JSON; `{}` where only their number is known."""
+    reserved: int = 0
+    """Characters that the text of the next write has to leave free, for the notes of policy tags."""
     tags_checked: bool = False
     """Whether `Warehouse.check_tags` has let the next write pass."""
 

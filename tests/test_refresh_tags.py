@@ -14,6 +14,7 @@ from refreshing import BASE, PATCH, PERMISSIONS, VIEW, add, covered, run, shop, 
 from test_refresh_crashes import crash_at
 
 import onefold.bigquery_schema
+import onefold.view
 from onefold.bigquery import GET_TAXONOMY, SET_TAGS, BigQueryWarehouse
 from onefold.deliveries import Receiver
 from onefold.errors import LimitExceeded, PolicyTagsDenied, Rejected, SchemaConflict, TryAgain
@@ -392,6 +393,25 @@ def test_the_tag_of_a_column_that_leaves_is_not_dropped_for_want_of_room(
     with pytest.raises(LimitExceeded, match="no room for the policy tags of the columns email"):
         run(cloud, settings=retired)
     assert cloud.resource(VIEW) == before
+
+
+def test_a_form_is_taken_that_leaves_room_for_the_tags(monkeypatch: pytest.MonkeyPatch) -> None:
+    cloud = FakeBigQuery()
+    for version in range(8):
+        cloud.create_table(f"customer_v_{version}", "id INT64", f"a{version} STRING", f"b{version} STRING")
+    run(cloud)
+    cloud.change(VIEW, with_tag("secret", "id"))
+    cloud.create_table("customer_v_8", "id INT64")
+    forms = []
+    for room in range(6_000, 1_200, -50):
+        monkeypatch.setattr(onefold.view, "MAX_TEXT", room)
+        monkeypatch.setattr(onefold.bigquery_schema, "MAX_TEXT", room)
+        plan = plan_refresh(BigQueryWarehouse(cloud.client()), BASE, Settings())
+        assert plan.view
+        forms.append(plan.view.form)
+        run(cloud)
+        assert tags(cloud) == {"id": "secret"}
+    assert list(dict.fromkeys(forms)) == ["spelled", "compact", "two-level"]
 
 
 # Policy tags that are not there
