@@ -30,6 +30,7 @@ from onefold.bigquery_schema import (
     split_notes,
     tag_conflicts,
     tagged_columns,
+    tags_only,
     type_string,
     with_annotations,
     with_notes,
@@ -314,6 +315,18 @@ class BigQueryWarehouse:
             f"drops ({reason}). {state} Grant it {SET_TAGS} on the dataset {view.project}.{view.dataset} (Terraform: "
             f"restore_policy_tags = true) and {GET_TAXONOMY} on {', '.join(taxonomies)}, then send the message again"
         )
+
+    def copy_tags(self, stored: StoredView, leaf: TableId) -> None:
+        noted = tags_only(noted_fields(stored.schema, stored.gone))
+        if not noted:
+            return
+        with translated(str(leaf), not_found=_missing_on_write):
+            table = self._call(self._client.get_table, str(leaf))
+            schema = with_annotations(table.schema, noted)
+            if schema != table.schema:
+                table.schema = schema
+                with self._tags_denied(stored, noted):
+                    self._call(self._client.update_table, table, ["schema"])
 
     def delete_view(self, id_: TableId) -> None:
         with translated(str(id_)):

@@ -104,7 +104,7 @@ def with_notes(query: str, noted: Sequence[Resource], unannounced: Sequence[str]
     Descriptions go first: without the note, they are lost only where a process dies between the two calls. Announcements
     go next: the label tells how many they were, and the log has them in full. The text itself always comes whole.
     """
-    tags = _tags_only(noted)
+    tags = tags_only(noted)
     for kept, announced in ((noted, unannounced), (tags, unannounced), (noted, ()), (tags, ())):
         text = query
         text += f"{_UNANNOUNCED}{json.dumps(list(announced))}" if announced else ""
@@ -116,7 +116,7 @@ def with_notes(query: str, noted: Sequence[Resource], unannounced: Sequence[str]
 
 def notes_size(noted: Iterable[Resource]) -> int:
     """Return how many characters of a view's text the notes of policy tags take."""
-    tags = _tags_only(noted)
+    tags = tags_only(noted)
     return len(_NOTES) + len(json.dumps(tags)) if tags else 0
 
 
@@ -170,14 +170,14 @@ def _is_annotated(field: Resource) -> bool:
     return bool(field.get("description") or _own_tags(field)) or any(map(_is_annotated, field.get("fields", ())))
 
 
-def _tags_only(fields: Iterable[Resource]) -> list[dict[str, Any]]:
+def tags_only(fields: Iterable[Resource]) -> list[dict[str, Any]]:
     """Return the fields that have policy tags, with nothing but these."""
     return [_tag_only(field) for field in fields if _tags_in(field)]
 
 
 def _tag_only(field: Resource) -> dict[str, Any]:
     kept = {key: field[key] for key in ("name", "type", "policyTags", _GONE) if field.get(key)}
-    inner = _tags_only(field.get("fields", ()))
+    inner = tags_only(field.get("fields", ()))
     return {**kept, "fields": inner} if inner else kept
 
 

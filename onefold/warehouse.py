@@ -109,6 +109,12 @@ class Warehouse(Protocol):
         tags as `check_tags` does, where that was not done before.
         """
 
+    def copy_tags(self, stored: StoredView, leaf: TableId) -> None:
+        """Put the policy tags of a view, as it is before its write, on the same columns of a leaf view of it.
+
+        No call where the view has none, else up to two. Raises PolicyTagsDenied and ViewChanged as `check_tags`.
+        """
+
     def delete_view(self, id_: TableId) -> None:
         """One that is already gone is no error."""
 

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from fake_bigquery import Crash, FakeBigQuery, Resource, rest_field
+from fake_bigquery import Crash, FakeBigQuery, Request, Resource, rest_field
 from google.cloud.bigquery import SchemaField
 from recorders import MemoryPublisher, push_body
-from refreshing import BASE, PATCH, PERMISSIONS, VIEW, add, covered, run, shop, tag, tags, with_rules, with_tag
+from refreshing import BASE, LEAF, PATCH, PERMISSIONS, VIEW, add, covered, leaves, run, shop, tag, tags, with_rules, with_tag
 from test_refresh_crashes import crash_at
 
 import onefold.bigquery_schema
@@ -176,6 +176,60 @@ def test_where_the_right_goes_between_the_writes_it_is_tried_again_and_then_said
     run(tagged, "fee")
     assert tags(tagged) == {"id": "secret"}
     assert covered(tagged) == {"abc", "def", "fed", "fee"}
+
+
+# Leaf views
+
+
+def grown_to_two_levels() -> FakeBigQuery:
+    """A view with a policy tag, of more versions than fit one level."""
+    cloud = shop(3)
+    run(cloud)
+    cloud.change(VIEW, with_tag("secret", "id"))
+    for number in range(3, 20):
+        add(cloud, number)
+    return cloud
+
+
+@pytest.mark.usefixtures("small_texts")
+def test_leaves_carry_the_tags_of_the_view_before_the_view_reads_them() -> None:
+    cloud = grown_to_two_levels()
+    read: list[dict[str, str]] = []
+
+    def after(request: Request) -> None:
+        if request == PATCH and (found := LEAF.findall(cloud.resource(VIEW)["view"]["query"])):
+            read.extend(tags(cloud, leaf) for leaf in found)
+
+    cloud.after = after
+    run(cloud)
+    assert read
+    assert all(found == {"id": "secret"} for found in read)
+    assert tags(cloud) == {"id": "secret"}
+
+
+@pytest.mark.usefixtures("small_texts")
+def test_a_leaf_that_cannot_be_tagged_is_removed_again() -> None:
+    cloud = grown_to_two_levels()
+
+    def after(request: Request) -> None:
+        if request.kind == "insert":
+            cloud.lacks = {GET_TAXONOMY}
+
+    cloud.after = after
+    with pytest.raises((TryAgain, PolicyTagsDenied)):
+        run(cloud)
+    assert cloud.names("VIEW") == [VIEW]
+    assert tags(cloud) == {"id": "secret"}
+
+
+@pytest.mark.usefixtures("small_texts")
+def test_leaves_that_are_there_get_tags_that_people_put_on_the_view_later() -> None:
+    cloud = shop(20)
+    run(cloud)
+    cloud.change(VIEW, with_tag("secret", "id"))
+    add(cloud, 20)
+    run(cloud)
+    assert all(tags(cloud, leaf) == {"id": "secret"} for leaf in leaves(cloud))
 
 
 # Columns that change
@@ -403,7 +457,7 @@ def test_a_form_is_taken_that_leaves_room_for_the_tags(monkeypatch: pytest.Monke
     cloud.change(VIEW, with_tag("secret", "id"))
     cloud.create_table("customer_v_8", "id INT64")
     forms = []
-    for room in range(6_000, 1_200, -50):
+    for room in range(6_000, 1_000, -50):
         monkeypatch.setattr(onefold.view, "MAX_TEXT", room)
         monkeypatch.setattr(onefold.bigquery_schema, "MAX_TEXT", room)
         plan = plan_refresh(BigQueryWarehouse(cloud.client()), BASE, Settings())
