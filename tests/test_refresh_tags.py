@@ -311,6 +311,22 @@ def test_a_tag_of_a_column_moves_to_the_fields_that_it_comes_apart_into() -> Non
     assert tags(cloud) == {"address.home.street": "secret", "address.zip": "secret"}
 
 
+def test_a_field_that_comes_later_gets_the_tag_that_the_whole_column_had() -> None:
+    cloud = addresses("JSON", "STRUCT<a INT64, b INT64>", "STRUCT<a INT64, b INT64, c INT64, d STRUCT<e INT64>>")
+    cloud.change(VIEW, with_tag("secret", "address"))
+    cloud.create_table("customer_v_1", "address STRUCT<a INT64, b INT64>")
+    cloud.drop("customer_v_0")
+    run(cloud)
+    assert tags(cloud) == {"address.a": "secret", "address.b": "secret"}
+    cloud.change(VIEW, lambda view: view["schema"]["fields"][0]["fields"][1].pop("policyTags"))
+    cloud.create_table("customer_v_1a", "address STRUCT<a INT64>")
+    run(cloud)
+    assert tags(cloud) == {"address.a": "secret"}
+    cloud.create_table("customer_v_2", "address STRUCT<a INT64, b INT64, c INT64, d STRUCT<e INT64>>")
+    run(cloud)
+    assert tags(cloud) == {"address.a": "secret", "address.c": "secret", "address.d.e": "secret"}
+
+
 def test_a_tag_survives_while_its_column_is_not_in_the_view(tagged: FakeBigQuery) -> None:
     tagged.change(VIEW, with_tag("private", "email"))
     run(tagged, settings=with_rules(retired=frozenset({"def"})))
