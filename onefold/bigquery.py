@@ -6,6 +6,7 @@ import contextlib
 import io
 import json
 import os
+import re
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -22,12 +23,14 @@ from onefold.bigquery_schema import (
     UNANNOUNCED,
     UNFINISHED,
     Resource,
+    carried_tags,
     gone_fields,
-    needs_tags,
     noted_fields,
+    notes_size,
     split_notes,
     tag_conflicts,
     tagged_columns,
+    tags_only,
     type_string,
     with_annotations,
     with_notes,
@@ -48,6 +51,7 @@ from onefold.names import TableId, quote, quote_text
 from onefold.types import parse_type
 from onefold.versioned_names import DEFAULT_NAMES, VersionedNames
 from onefold.versions import Column, Version
+from onefold.view import leaf_name
 from onefold.warehouse import StoredView, ViewDraft, ViewExists
 
 if TYPE_CHECKING:
@@ -78,6 +82,7 @@ _PASSING_REASONS = frozenset(
 )
 _QUOTA_REASONS = frozenset({"rateLimitExceeded", "quotaExceeded"})
 _REQUEST_TIMEOUT = 408
+_NOT_FOUND = re.compile(r"Not found: (\w+)")
 SET_TAGS = "bigquery.tables.setCategory"
 GET_TAXONOMY = "datacatalog.taxonomies.get"
 """The two rights that it takes to put a policy tag on a column: on the table, and on the tag's taxonomy."""
@@ -210,26 +215,55 @@ class BigQueryWarehouse:
 
     def check_tags(self, stored: StoredView, draft: ViewDraft) -> StoredView:
         noted = noted_fields(stored.schema, stored.gone)
-        if draft.query == stored.query or not needs_tags(draft.columns, noted):
-            return replace(stored, tags_checked=True)
+        checked = replace(stored, tags_checked=True)
+        if draft.query == stored.query:
+            return checked
         _check_carried(stored.id, noted, draft)
+        if not (tags := carried_tags(draft.columns, noted)):
+            return checked
         with translated(str(stored.id), not_found=_missing_on_write):
             allowed = self._call(self._client.test_iam_permissions, str(stored.id), [SET_TAGS])
             if SET_TAGS not in allowed.get("permissions", ()):
                 raise self._denied(stored, noted, f"it lacks {SET_TAGS}")
-            etag = self._prove_tags(stored, noted)
-        return replace(stored, etag=etag, tags_checked=True)
+            return replace(checked, etag=self._prove_tags(stored, noted, tags))
 
-    def _prove_tags(self, stored: StoredView, noted: Sequence[Resource]) -> str | None:
+    def _prove_tags(self, stored: StoredView, noted: Sequence[Resource], tags: set[str]) -> str | None:
         """Write the columns as they are, tags included: this takes the rights on their taxonomies, and changes nothing.
 
-        What `tables.testIamPermissions` answers is no proof: it knows nothing of taxonomies, and may "fail open".
+        What `tables.testIamPermissions` answers is no proof: it knows nothing of taxonomies, and may "fail open". Tags that
+        come back have no column yet, so a scratch view carries them.
         """
-        table = _table_to_update(stored, ViewDraft(stored.query))
-        table.schema = list(stored.schema)
+        present = carried_tags(None, noted_fields(stored.schema, ()))
         with self._tags_denied(stored, noted):
+            if returning := sorted(tags - present):
+                self._prove_on_scratch_view(stored.id, returning)
+            if not present:
+                return stored.etag
+            table = _table_to_update(stored, ViewDraft(stored.query))
+            table.schema = list(stored.schema)
             etag: str | None = self._call(self._client.update_table, table, ["schema"]).etag
             return etag
+
+    def _prove_on_scratch_view(self, view: TableId, tags: Sequence[str]) -> None:
+        """Put the tags on the columns of a view that reads nothing, and delete the view.
+
+        Its name is that of a leaf view, which the account may delete, and a digest of the tags: what a process that died
+        has left behind is used, and deleted, by the next delivery.
+        """
+        id_ = view.sibling(leaf_name(view, "\n".join(["scratch", *tags])))
+        table = bigquery.Table(str(id_))
+        table.view_query = "SELECT " + ", ".join(f"CAST(NULL AS STRING) AS c{number}" for number in range(len(tags)))
+        with contextlib.suppress(api.Conflict):
+            self._call(self._client.create_table, table)
+        try:
+            table = bigquery.Table(str(id_))
+            table.schema = [
+                bigquery.SchemaField(f"c{number}", "STRING", policy_tags=bigquery.PolicyTagList([tag]))
+                for number, tag in enumerate(tags)
+            ]
+            self._call(self._client.update_table, table, ["schema"])
+        finally:
+            self._call(self._client.delete_table, str(id_), not_found_ok=True)
 
     def update_view(self, stored: StoredView, draft: ViewDraft) -> None:
         checked = stored if stored.tags_checked else self.check_tags(stored, draft)
@@ -252,7 +286,7 @@ class BigQueryWarehouse:
     def _update_query(self, stored: StoredView, draft: ViewDraft) -> None:
         table = _table_to_update(stored, draft)
         noted = noted_fields(stored.schema, stored.gone)
-        table.view_query = with_notes(draft.query, noted, draft.unannounced) or draft.query
+        table.view_query = _with_room(stored.id, draft.query, noted, draft.unannounced)
         if noted:
             table.labels = {**table.labels, UNFINISHED: "yes"}
         written = self._call(self._client.update_table, table, ["view_query", "description", "labels"])
@@ -282,6 +316,18 @@ class BigQueryWarehouse:
             f"restore_policy_tags = true) and {GET_TAXONOMY} on {', '.join(taxonomies)}, then send the message again"
         )
 
+    def copy_tags(self, stored: StoredView, leaf: TableId) -> None:
+        noted = tags_only(noted_fields(stored.schema, stored.gone))
+        if not noted:
+            return
+        with translated(str(leaf), not_found=_missing_on_write):
+            table = self._call(self._client.get_table, str(leaf))
+            schema = with_annotations(table.schema, noted)
+            if schema != table.schema:
+                table.schema = schema
+                with self._tags_denied(stored, noted):
+                    self._call(self._client.update_table, table, ["schema"])
+
     def delete_view(self, id_: TableId) -> None:
         with translated(str(id_)):
             self._call(self._client.delete_table, str(id_), not_found_ok=True)
@@ -292,6 +338,7 @@ class BigQueryWarehouse:
         query, notes, unannounced = split_notes(table.view_query or "")
         unfinished = UNFINISHED in table.labels
         schema = with_annotations(table.schema, notes) if unfinished else table.schema
+        gone = gone_fields(table.schema, notes)
         if UNANNOUNCED not in table.labels:
             unannounced = ()  # published since: the text is not written again for that
         return StoredView(
@@ -304,7 +351,8 @@ class BigQueryWarehouse:
             etag=table.etag,
             unfinished=unfinished,
             schema=tuple(schema),
-            gone=gone_fields(table.schema, notes),
+            gone=gone,
+            reserved=notes_size(noted_fields(schema, gone)),
             unannounced=unannounced or (("{}",) if UNANNOUNCED in table.labels else ()),
         )
 
@@ -407,22 +455,42 @@ def _columns_query(base: TableId, names: VersionedNames) -> str:
 
 
 def _missing_on_write(message: str) -> OnefoldError:
-    """A dataset for views that is not there is a wrong setting; a table or leaf that has gone is a change like any other."""
+    """Return the error for what a write did not find.
+
+    A dataset for views that is not there is a wrong setting, and a policy tag or anything else is for people to look at. A
+    table or leaf that has gone is a change like any other, and so is what BigQuery does not name.
+    """
     # Not any "dataset": the client puts the address, which has `/datasets/` in it, before BigQuery's own words.
-    if "Not found: Dataset" not in message:
+    found = _NOT_FOUND.search(message)
+    if found is None or found[1] in ("Table", "View"):
         return ViewChanged(message)
-    return Rejected(f"{message}; create the dataset for views, in the location of the tables, or set ONEFOLD_VIEW_DATASET")
+    if found[1] == "Dataset":
+        advice = "create the dataset for views, in the location of the tables, or set ONEFOLD_VIEW_DATASET"
+    else:
+        advice = (
+            "restore it; if it is a policy tag that was deleted, take it off the column, or out of the last line of the "
+            "view's text, where Onefold keeps the tags of former columns and of a write that broke off"
+        )
+    return Rejected(f"{message}; {advice}")
 
 
 def _check_carried(view: TableId, noted: Sequence[Resource], draft: ViewDraft) -> None:
     """Check without a call that the new columns, and meanwhile the view's text, can carry the policy tags."""
     if conflicts := tag_conflicts(draft.columns or (), noted):
         raise SchemaConflict([f"{view}: {conflict}" for conflict in conflicts])
-    if with_notes(draft.query, noted) is None:
+    _with_room(view, draft.query, noted, ())
+
+
+def _with_room(view: TableId, query: str, noted: Sequence[Resource], unannounced: Sequence[str]) -> str:
+    """Return the query with its notes. Raises LimitExceeded where there is no room for the policy tags."""
+    text = with_notes(query, noted, unannounced)
+    if text is None:
         raise LimitExceeded(
             f"{view}: its text leaves no room for the policy tags of the columns {', '.join(tagged_columns(noted))}, which "
-            "have to be noted in it while it is written: set `retire` for old versions in onefold.yaml"
+            "have to be noted in it while it is written, or as long as they are not in the view: set `retire` for old "
+            "versions in onefold.yaml"
         )
+    return text
 
 
 def _table_to_update(stored: StoredView, draft: ViewDraft) -> bigquery.Table:

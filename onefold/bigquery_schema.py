@@ -23,6 +23,9 @@ _UNANNOUNCED = "\n-- onefold has to announce: "
 _GONE = "gone"
 """Marks a field of the notes that the view has no more. It is never sent to BigQuery."""
 
+_WHOLE = "whole"
+"""The policy tags that a STRUCT had before it came apart: fields that come later get them. Never sent to BigQuery."""
+
 Resource = Mapping[str, Any]
 """A field of a schema as the REST API has it."""
 
@@ -82,10 +85,20 @@ def tag_conflicts(columns: Iterable[Column], noted: Iterable[Resource]) -> list[
     ]
 
 
-def needs_tags(columns: Iterable[Column] | None, noted: Iterable[Resource]) -> bool:
-    """Return whether a view of these columns (None: nobody knows them) is to have a policy tag again."""
-    names = None if columns is None else {fold_case(column.name) for column in columns}
-    return any(_tags_in(field) and (names is None or fold_case(field["name"]) in names) for field in noted)
+def carried_tags(columns: Iterable[Column] | None, noted: Iterable[Resource]) -> set[str]:
+    """Return the policy tags that a view of these columns (None: nobody knows them) is to have after it is written."""
+    if columns is None:
+        return {tag for field in noted for tag, _ in _each_tag(field, False)}
+    known = _by_name(noted)
+    fields = (_annotated(_as_resource(column.name, column.type), known.get(fold_case(column.name))) for column in columns)
+    return {tag for field in fields for tag, _ in _each_tag(field, False)}
+
+
+def _as_resource(name: str, type_: Type) -> dict[str, Any]:
+    """Return the names of a column and of the fields below it, which is all that tags depend on."""
+    element = type_.element if isinstance(type_, Array) else type_
+    inner = [_as_resource(field.name, field.type) for field in element.fields] if isinstance(element, Struct) else []
+    return {"name": name, **({"fields": inner} if inner else {})}
 
 
 def with_notes(query: str, noted: Sequence[Resource], unannounced: Sequence[str] = ()) -> str | None:
@@ -94,7 +107,7 @@ def with_notes(query: str, noted: Sequence[Resource], unannounced: Sequence[str]
     Descriptions go first: without the note, they are lost only where a process dies between the two calls. Announcements
     go next: the label tells how many they were, and the log has them in full. The text itself always comes whole.
     """
-    tags = _tags_only(noted)
+    tags = tags_only(noted)
     for kept, announced in ((noted, unannounced), (tags, unannounced), (noted, ()), (tags, ())):
         text = query
         text += f"{_UNANNOUNCED}{json.dumps(list(announced))}" if announced else ""
@@ -102,6 +115,12 @@ def with_notes(query: str, noted: Sequence[Resource], unannounced: Sequence[str]
         if len(text) <= MAX_TEXT:
             return text
     return None if tags else query
+
+
+def notes_size(noted: Iterable[Resource]) -> int:
+    """Return how many characters of a view's text the notes of policy tags take."""
+    tags = tags_only(noted)
+    return len(_NOTES) + len(json.dumps(tags)) if tags else 0
 
 
 def split_notes(text: str) -> tuple[str, list[Resource], tuple[str, ...]]:
@@ -146,6 +165,7 @@ def _tags_in(field: Resource) -> list[str]:
 def _each_tag(field: Resource, gone: bool) -> Iterator[tuple[str, bool]]:
     gone = gone or _GONE in field
     yield from ((tag, gone) for tag in _own_tags(field))
+    yield from ((tag, True) for tag in field.get(_WHOLE, {}).get("names", ()))
     for part in field.get("fields", ()):
         yield from _each_tag(part, gone)
 
@@ -154,24 +174,26 @@ def _is_annotated(field: Resource) -> bool:
     return bool(field.get("description") or _own_tags(field)) or any(map(_is_annotated, field.get("fields", ())))
 
 
-def _tags_only(fields: Iterable[Resource]) -> list[dict[str, Any]]:
-    """Return the fields that have policy tags, with nothing but these."""
-    return [_tag_only(field) for field in fields if _tags_in(field)]
+def tags_only(fields: Iterable[Resource], every: bool = False) -> list[dict[str, Any]]:
+    """Return the fields that have policy tags (or `every` one), with nothing but these."""
+    return [_tag_only(field, every) for field in fields if every or _tags_in(field)]
 
 
-def _tag_only(field: Resource) -> dict[str, Any]:
-    kept = {key: field[key] for key in ("name", "type", "policyTags", _GONE) if field.get(key)}
-    inner = _tags_only(field.get("fields", ()))
+def _tag_only(field: Resource, every: bool = False) -> dict[str, Any]:
+    kept = {key: field[key] for key in ("name", "type", "policyTags", _GONE, _WHOLE) if field.get(key)}
+    inner = tags_only(field.get("fields", ()), every or _WHOLE in field)
     return {**kept, "fields": inner} if inner else kept
 
 
-def _merged(live: Iterable[Resource], gone: Iterable[Resource]) -> list[dict[str, Any]]:
+def _merged(live: Iterable[Resource], gone: Iterable[Resource], every: bool = False) -> list[dict[str, Any]]:
+    """Return the annotated live fields (or `every` one: one that is left out would read as new), and those that are gone."""
     former = _by_name(gone)
     merged = []
     for field in live:
-        inner = _merged(field.get("fields", ()), former.pop(fold_case(field["name"]), {}).get("fields", ()))
-        whole = {**field, "fields": inner} if inner else dict(field)
-        if _is_annotated(whole):
+        note = former.pop(fold_case(field["name"]), {})
+        inner = _merged(field.get("fields", ()), note.get("fields", ()), every or _WHOLE in note)
+        whole = {**field, **({"fields": inner} if inner else {}), **({_WHOLE: note[_WHOLE]} if _WHOLE in note else {})}
+        if every or _WHOLE in note or _is_annotated(whole):
             merged.append(whole)
     return [*merged, *(dict(field) for field in former.values())]
 
@@ -182,8 +204,16 @@ def _gone(live: Iterable[Resource], noted: Iterable[Resource]) -> Iterator[dict[
         now = present.get(fold_case(field["name"]))
         if now is None and _tags_in(field):
             yield {**_tag_only(field), _GONE: True}
-        elif now and now.get("fields") and (inner := list(_gone(now["fields"], field.get("fields", ())))):
-            yield {"name": field["name"], "type": "RECORD", "fields": inner}
+        elif now and now.get("fields"):
+            inner = list(_gone(now["fields"], field.get("fields", ())))
+            whole = field.get(_WHOLE) or (field.get("policyTags") if _came_apart(field) else None)
+            if inner or whole:
+                yield {"name": field["name"], "type": "RECORD", "fields": inner, **({_WHOLE: whole} if whole else {})}
+
+
+def _came_apart(noted: Resource) -> bool:
+    """Return whether a noted column, which is a STRUCT now, was none when it was noted."""
+    return not noted.get("fields") and noted.get("type") not in ("RECORD", "STRUCT") and bool(_own_tags(noted))
 
 
 def _annotated(new: Resource, old: Resource | None) -> dict[str, Any]:
@@ -195,10 +225,22 @@ def _annotated(new: Resource, old: Resource | None) -> dict[str, Any]:
         # A tag on a value that was not a STRUCT goes to each of the fields: BigQuery is known to take tags there.
         whole = {"policyTags": old.get("policyTags")} if not old.get("fields") else None
         inner = _by_name(old.get("fields", ()))
-        result["fields"] = [_annotated(part, whole or inner.get(fold_case(part["name"]))) for part in new["fields"]]
+        result["fields"] = [
+            _annotated(part, whole or _inheriting(inner.get(fold_case(part["name"])), old.get(_WHOLE)))
+            for part in new["fields"]
+        ]
         tags = [] if whole else tags
     # `tag_conflicts` refused the write where there are several; one of them still protects more than none.
     return {**result, "policyTags": {"names": tags[:1]}} if tags else result
+
+
+def _inheriting(old: Resource | None, whole: Resource | None) -> Resource | None:
+    """Return what is noted of a field of a STRUCT that came apart: one that is new has the tag of the whole."""
+    if whole is None:
+        return old
+    if old is None:
+        return {"policyTags": whole}
+    return {_WHOLE: whole, **old} if old.get("fields") else old
 
 
 def _conflicts(path: str, type_: Type, old: Resource) -> Iterator[str]:

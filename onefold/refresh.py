@@ -21,13 +21,13 @@ from typing import Literal
 
 from onefold.changes import Change, compare, view_created, view_removed
 from onefold.descriptions import describe
-from onefold.errors import LimitExceeded, NothingFound, Rejected, TryAgain, ViewChanged, ViewNotOurs
+from onefold.errors import LimitExceeded, NothingFound, OnefoldError, Rejected, TryAgain, ViewChanged, ViewNotOurs
 from onefold.names import TableId
 from onefold.retries import until_unchanged
 from onefold.settings import Settings
 from onefold.versioned_names import VersionedNames
 from onefold.versions import Version, in_order, unused_rules
-from onefold.view import UnifiedView, build_view, covered_versions, leaf_pattern, limit_faults, old_leaf_pattern
+from onefold.view import Leaf, UnifiedView, build_view, covered_versions, leaf_pattern, limit_faults, old_leaf_pattern
 from onefold.warehouse import StoredView, ViewDraft, ViewExists, Warehouse
 
 LABEL = "onefold_rules"
@@ -101,7 +101,7 @@ def plan_refresh(
     versions = in_order(found, settings.rules_for(base))
     if not versions:
         return _plan_removal(base, stored, prune, len(found), names)
-    view = build_view(id_, base, versions, settings.rules_for(base))
+    view = build_view(id_, base, versions, settings.rules_for(base), stored.reserved if stored else 0)
     if faults := limit_faults(view):
         raise LimitExceeded(faults)
     plan = _plan_write(warehouse, base, view, stored, _labels(view, stored, fingerprint, versions))
@@ -309,9 +309,7 @@ def _write(warehouse: Warehouse, view: UnifiedView, stored: StoredView | None, d
     Returns warnings about leaves that remain.
     """
     for leaf in view.leaves:
-        # One that is there already is the same: its name is a digest of its text.
-        with contextlib.suppress(ViewExists):
-            warehouse.create_view(leaf.id, ViewDraft(leaf.query))
+        _write_leaf(warehouse, leaf, stored)
     if stored is None:
         warehouse.create_view(view.id, draft)
     else:
@@ -319,6 +317,26 @@ def _write(warehouse: Warehouse, view: UnifiedView, stored: StoredView | None, d
     if view.leaves or _may_have_leaves(stored):
         return _remove_leaves(warehouse, view.id, keep=_leaves_of(view))
     return ()
+
+
+def _write_leaf(warehouse: Warehouse, leaf: Leaf, stored: StoredView | None) -> None:
+    """Create a leaf unless it is there, and give it the policy tags of the view: people may read it by its name.
+
+    One that is there already is the same, since its name is a digest of its text; but it may lack the tags, where people put
+    them on the view later or a process died between the two calls.
+    """
+    created = False
+    with contextlib.suppress(ViewExists):
+        warehouse.create_view(leaf.id, ViewDraft(leaf.query))
+        created = True
+    if stored is None:
+        return
+    try:
+        warehouse.copy_tags(stored, leaf.id)
+    except OnefoldError:
+        if created:  # nothing reads it yet, and without its tags it shows the values to more people than the view does
+            warehouse.delete_view(leaf.id)
+        raise
 
 
 def _remove_leaves(warehouse: Warehouse, view: TableId, keep: frozenset[str]) -> tuple[str, ...]:

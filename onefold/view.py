@@ -84,15 +84,19 @@ class UnifiedView:
         return f"\nOPTIONS (description = {quote_text(description)})" if description else ""
 
 
-def build_view(id_: TableId, base: TableId, versions: Sequence[Version], rules: Rules) -> UnifiedView:
-    """The view `id_` over the versioned tables of `base`; `versions` in order, at least one.
+def build_view(id_: TableId, base: TableId, versions: Sequence[Version], rules: Rules, reserved: int = 0) -> UnifiedView:
+    """Return the view `id_` over the versioned tables of `base`.
+
+    Args:
+        versions: in order, at least one.
+        reserved: characters of the view's own text that have to stay free, for notes at its end.
 
     Raises:
         SchemaConflict: the versions cannot be one view.
         LimitExceeded: no form fits.
     """
     columns = fold(versions, rules)
-    query, form, leaves = _fitting_form(id_, _Writer(base, columns, rules), versions)
+    query, form, leaves = _fitting_form(id_, _Writer(base, columns, rules), versions, reserved)
     ids = tuple(version.id for version in versions)
     return UnifiedView(id_, columns, ids, casts(versions, columns, rules), form, query, leaves, rules.names)
 
@@ -129,6 +133,12 @@ def covered_versions(query: str, base: str, names: VersionedNames = DEFAULT_NAME
     return frozenset([*tables, *noted])
 
 
+def leaf_name(view: TableId, text: str) -> str:
+    """Return the name of a leaf. The view's name comes last: after it a digest could read as the version of a table."""
+    digest = hashlib.sha256(text.encode()).hexdigest()[:12]
+    return f"{LEAF_PREFIX}{digest}_{view.table}"
+
+
 def leaf_pattern(view: str) -> re.Pattern[str]:
     """Return a pattern that matches (with fullmatch) the names of a view's leaves."""
     return re.compile(f"{LEAF_PREFIX}{_DIGEST}_{re.escape(view)}")
@@ -154,24 +164,26 @@ def _count_fields(type_: Type) -> int:
             return 1
 
 
-def _fitting_form(id_: TableId, writer: _Writer, versions: Sequence[Version]) -> tuple[str, Form, tuple[Leaf, ...]]:
-    spelled = writer.spelled(versions)
+def _fitting_form(
+    id_: TableId, writer: _Writer, versions: Sequence[Version], reserved: int
+) -> tuple[str, Form, tuple[Leaf, ...]]:
+    room = MAX_TEXT - reserved
+    spelled = writer.spelled(versions, room)
     if spelled is not None:
         return spelled, "spelled", ()
     compact = writer.compact(versions)
-    if len(compact) <= MAX_TEXT:
+    if len(compact) <= room:
         return compact, "compact", ()
     leaves = tuple(_leaf(id_, writer.compact(group)) for group in writer.groups(id_, versions))
     top = writer.top(leaves, versions)
+    # Where there is no room for what is reserved, whoever writes the notes says so.
     if len(top) > MAX_TEXT:
         raise LimitExceeded(f"{id_}: the view over {len(leaves)} leaf views takes {len(top)} of {MAX_TEXT} characters")
     return top, "two-level", leaves
 
 
 def _leaf(view: TableId, query: str) -> Leaf:
-    """Return a leaf of the view. The view's name comes last: after it a digest could read as the version of a table."""
-    digest = hashlib.sha256(query.encode()).hexdigest()[:12]
-    return Leaf(view.sibling(f"{LEAF_PREFIX}{digest}_{view.table}"), query)
+    return Leaf(view.sibling(leaf_name(view, query)), query)
 
 
 class _Writer:
@@ -185,14 +197,14 @@ class _Writer:
         self._items: dict[tuple[str, object], str] = {}
         self._nulls = {key: f"{null(column.type)} AS {quote(column.name)}" for key, column in self._targets.items()}
 
-    def spelled(self, versions: Sequence[Version]) -> str | None:
-        """The first form, or None as soon as it is too long."""
+    def spelled(self, versions: Sequence[Version], room: int = MAX_TEXT) -> str | None:
+        """Return the first form, or None as soon as it is longer than `room` characters."""
         branches: list[str] = []
         size = 0
         for version in versions:
             branches.append(self._spelled_branch(version))
             size += len(branches[-1]) + len("\nUNION ALL\n")
-            if size > MAX_TEXT:
+            if size > room:
                 return None
         return "\nUNION ALL\n".join(branches)
 

@@ -36,6 +36,8 @@ class StoredView:
     """Columns and fields with policy tags that the view had once and has no more, in the adapter's own form."""
     unannounced: tuple[str, ...] = ()
     """Announcements of schema changes that were not published yet, each as JSON; `{}` where only their number is known."""
+    reserved: int = 0
+    """Characters that the text of the next write has to leave free, for the notes of policy tags."""
     tags_checked: bool = False
     """Whether `Warehouse.check_tags` has let the next write pass."""
 
@@ -105,6 +107,12 @@ class Warehouse(Protocol):
 
         One call, and one more where the text changes and people put descriptions or policy tags on columns. Checks policy
         tags as `check_tags` does, where that was not done before.
+        """
+
+    def copy_tags(self, stored: StoredView, leaf: TableId) -> None:
+        """Put the policy tags of a view, as it is before its write, on the same columns of a leaf view of it.
+
+        No call where the view has none, else up to two. Raises PolicyTagsDenied and ViewChanged as `check_tags`.
         """
 
     def delete_view(self, id_: TableId) -> None:

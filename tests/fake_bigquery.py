@@ -10,10 +10,13 @@ It honours:
   tags of the columns; a patch of the schema may change these and nothing else;
 - a patch of the schema that sets or removes a policy tag, or leaves one as it is, takes both rights: on the table
   (`bigquery.tables.setCategory`) and on the taxonomy (`datacatalog.taxonomies.get`); `lacks` names those that the account
-  does not have, and 403 (`accessDenied`) is the answer without them. A change of the query takes neither;
+  does not have, `closed` the taxonomies that it may not read, and 403 (`accessDenied`) is the answer then. A change of
+  the query takes neither;
 - tables.testIamPermissions knows rights on tables, and with `fails_open` says yes to each;
 - jobs.query for the one query of INFORMATION_SCHEMA that the library sends, in pages where `rows_per_page` says so;
 - tables that the metadata do not show yet (`hidden`), faults to answer with (`fail`), and a hook around each request.
+
+A view that reads nothing has the columns that its text names as `CAST(NULL AS type) AS name`.
 
 It does not: check SQL, evaluate a query, know a view's real types (unless `schema_of` tells them, a view has the columns
 of all that it reads, each with the type first found), enforce quotas or other permissions, or know of anything but tables.
@@ -57,6 +60,7 @@ _METADATA = re.compile(
     r"GROUP BY t\.table_name, t\.creation_time"
 )
 _READS = re.compile(r"\bFROM `[^.`]+\.(?P<dataset>[^.`]+)\.(?P<table>[^`]+)`")
+_NULLS = re.compile(r"\bCAST\(NULL AS (\w+)\) AS (\w+)")
 _ROW = (("table_name", "STRING"), ("creation_time", "TIMESTAMP"), ("columns", "STRING"))
 _REST_NAMES = {"INT64": "INTEGER", "FLOAT64": "FLOAT", "BOOL": "BOOLEAN"}
 _FIRST_CREATION = 1_700_000_000
@@ -103,6 +107,7 @@ class FakeBigQuery:
     tables_per_page: int = 1_000
     hidden: set[str] = field(default_factory=set)
     lacks: set[str] = field(default_factory=set)
+    closed: set[str] = field(default_factory=set)
     fails_open: bool = False
     log: list[Request] = field(default_factory=list)
     before: Callable[[Request], None] = lambda _: None
@@ -289,6 +294,12 @@ class FakeBigQuery:
             raise _Error(403, "accessDenied", f"Access Denied: {what}")
         if "datacatalog.taxonomies.get" in self.lacks:
             raise _Error(403, "accessDenied", "Access Denied: User does not have permission to get taxonomy 1.")
+        for name in _tags(call.body["schema"]["fields"]):
+            taxonomy = name.partition("/policyTags/")[0]
+            if taxonomy in self.closed:
+                raise _Error(
+                    403, "accessDenied", f"Access Denied: User does not have permission to get taxonomy {taxonomy}."
+                )
 
     def _delete(self, call: _Call) -> tuple[int, Any]:
         self._find(call.dataset, call.table)
@@ -308,6 +319,8 @@ class FakeBigQuery:
 
     def _schema(self, query: str) -> list[Resource]:
         read = [self._find(dataset, table) for dataset, table in _read_by(query)]
+        if not read and (named := _NULLS.findall(query)):
+            return [rest_field(name, parse_type(type_)) for type_, name in named]
         if self.schema_of:
             return self.schema_of(query)
         fields: dict[str, Resource] = {}

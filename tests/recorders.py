@@ -98,6 +98,9 @@ class MemoryWarehouse:
     def check_tags(self, stored: StoredView, draft: ViewDraft) -> StoredView:  # noqa: ARG002 nobody puts tags on these
         return stored
 
+    def copy_tags(self, stored: StoredView, leaf: TableId) -> None:
+        """Nobody puts policy tags on these views."""
+
     def update_view(self, stored: StoredView, draft: ViewDraft) -> None:
         self._call()
         if self.views[stored.id].etag != stored.etag:

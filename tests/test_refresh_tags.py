@@ -7,18 +7,19 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from fake_bigquery import Crash, FakeBigQuery, Resource, rest_field
+from fake_bigquery import Crash, FakeBigQuery, Request, Resource, rest_field
 from google.cloud.bigquery import SchemaField
 from recorders import MemoryPublisher, push_body
-from refreshing import PATCH, PERMISSIONS, VIEW, add, covered, run, shop, tag, tags, with_rules, with_tag
+from refreshing import BASE, LEAF, PATCH, PERMISSIONS, VIEW, add, covered, leaves, run, shop, tag, tags, with_rules, with_tag
 from test_refresh_crashes import crash_at
 
 import onefold.bigquery_schema
+import onefold.view
 from onefold.bigquery import GET_TAXONOMY, SET_TAGS, BigQueryWarehouse
 from onefold.deliveries import Receiver
-from onefold.errors import PolicyTagsDenied, SchemaConflict, TryAgain
+from onefold.errors import LimitExceeded, PolicyTagsDenied, Rejected, SchemaConflict, TryAgain
 from onefold.events import table_message
-from onefold.refresh import Plan
+from onefold.refresh import Plan, plan_refresh
 from onefold.settings import Settings
 from onefold.types import parse_type
 from onefold.versions import Column
@@ -177,6 +178,60 @@ def test_where_the_right_goes_between_the_writes_it_is_tried_again_and_then_said
     assert covered(tagged) == {"abc", "def", "fed", "fee"}
 
 
+# Leaf views
+
+
+def grown_to_two_levels() -> FakeBigQuery:
+    """A view with a policy tag, of more versions than fit one level."""
+    cloud = shop(3)
+    run(cloud)
+    cloud.change(VIEW, with_tag("secret", "id"))
+    for number in range(3, 20):
+        add(cloud, number)
+    return cloud
+
+
+@pytest.mark.usefixtures("small_texts")
+def test_leaves_carry_the_tags_of_the_view_before_the_view_reads_them() -> None:
+    cloud = grown_to_two_levels()
+    read: list[dict[str, str]] = []
+
+    def after(request: Request) -> None:
+        if request == PATCH and (found := LEAF.findall(cloud.resource(VIEW)["view"]["query"])):
+            read.extend(tags(cloud, leaf) for leaf in found)
+
+    cloud.after = after
+    run(cloud)
+    assert read
+    assert all(found == {"id": "secret"} for found in read)
+    assert tags(cloud) == {"id": "secret"}
+
+
+@pytest.mark.usefixtures("small_texts")
+def test_a_leaf_that_cannot_be_tagged_is_removed_again() -> None:
+    cloud = grown_to_two_levels()
+
+    def after(request: Request) -> None:
+        if request.kind == "insert":
+            cloud.lacks = {GET_TAXONOMY}
+
+    cloud.after = after
+    with pytest.raises((TryAgain, PolicyTagsDenied)):
+        run(cloud)
+    assert cloud.names("VIEW") == [VIEW]
+    assert tags(cloud) == {"id": "secret"}
+
+
+@pytest.mark.usefixtures("small_texts")
+def test_leaves_that_are_there_get_tags_that_people_put_on_the_view_later() -> None:
+    cloud = shop(20)
+    run(cloud)
+    cloud.change(VIEW, with_tag("secret", "id"))
+    add(cloud, 20)
+    run(cloud)
+    assert all(tags(cloud, leaf) == {"id": "secret"} for leaf in leaves(cloud))
+
+
 # Columns that change
 
 
@@ -256,6 +311,22 @@ def test_a_tag_of_a_column_moves_to_the_fields_that_it_comes_apart_into() -> Non
     assert tags(cloud) == {"address.home.street": "secret", "address.zip": "secret"}
 
 
+def test_a_field_that_comes_later_gets_the_tag_that_the_whole_column_had() -> None:
+    cloud = addresses("JSON", "STRUCT<a INT64, b INT64>", "STRUCT<a INT64, b INT64, c INT64, d STRUCT<e INT64>>")
+    cloud.change(VIEW, with_tag("secret", "address"))
+    cloud.create_table("customer_v_1", "address STRUCT<a INT64, b INT64>")
+    cloud.drop("customer_v_0")
+    run(cloud)
+    assert tags(cloud) == {"address.a": "secret", "address.b": "secret"}
+    cloud.change(VIEW, lambda view: view["schema"]["fields"][0]["fields"][1].pop("policyTags"))
+    cloud.create_table("customer_v_1a", "address STRUCT<a INT64>")
+    run(cloud)
+    assert tags(cloud) == {"address.a": "secret"}
+    cloud.create_table("customer_v_2", "address STRUCT<a INT64, b INT64, c INT64, d STRUCT<e INT64>>")
+    run(cloud)
+    assert tags(cloud) == {"address.a": "secret", "address.c": "secret", "address.d.e": "secret"}
+
+
 def test_a_tag_survives_while_its_column_is_not_in_the_view(tagged: FakeBigQuery) -> None:
     tagged.change(VIEW, with_tag("private", "email"))
     run(tagged, settings=with_rules(retired=frozenset({"def"})))
@@ -315,6 +386,132 @@ def test_a_former_tag_that_no_column_needs_takes_no_right(tagged: FakeBigQuery) 
     tagged.create_table("customer_v_fee", "id INT64")
     run(tagged, settings=with_rules(retired=frozenset({"def"})))
     assert covered(tagged) == {"abc", "fed", "fee"}
+
+
+# Columns that come back
+
+
+@pytest.fixture
+def former(cloud: FakeBigQuery) -> FakeBigQuery:
+    """A view whose only tag is of a column that it does not have, since the version of the column is retired."""
+    run(cloud)
+    cloud.change(VIEW, with_tag("private", "email"))
+    run(cloud, settings=with_rules(retired=frozenset({"def"})))
+    return cloud
+
+
+@pytest.mark.parametrize("lacking", LACKING)
+def test_without_the_right_a_column_does_not_come_back_in_clear(former: FakeBigQuery, lacking: str) -> None:
+    former.lacks, former.fails_open = LACKING[lacking]
+    before = former.resource(VIEW)
+    for _ in range(2):
+        with pytest.raises(PolicyTagsDenied, match="Nothing was written"):
+            run(former)
+        assert former.resource(VIEW) == before
+        assert former.names("VIEW") == [VIEW]
+    former.lacks = set()
+    run(former)
+    assert tags(former) == {"email": "private"}
+    assert former.names("VIEW") == [VIEW]
+
+
+def test_the_taxonomies_of_present_and_of_returning_columns_are_all_proved(former: FakeBigQuery) -> None:
+    other = "projects/p/locations/eu/taxonomies/2"
+    former.change(
+        VIEW, lambda view: view.update(view=json.loads(json.dumps(view["view"]).replace("taxonomies/1", other[-12:])))
+    )
+    former.change(VIEW, with_tag("secret", "id"))
+    former.closed = {other}
+    before = former.resource(VIEW)
+    with pytest.raises(PolicyTagsDenied, match="Nothing was written"):
+        run(former)
+    assert former.resource(VIEW)["schema"] == before["schema"]
+    former.closed = set()
+    run(former)
+    assert tags(former) == {"id": "secret", "email": "private"}
+
+
+@pytest.mark.parametrize("moment", ["before", "after"])
+def test_a_crash_during_the_proof_leaves_nothing_behind_for_long(former: FakeBigQuery, moment: str) -> None:
+    for index in range(3, 6):
+        crash_at(former, index, moment)
+        with pytest.raises(Crash):
+            run(former)
+        former.before = former.after = lambda _: None
+        assert tags(former) == {}
+    run(former)
+    assert tags(former) == {"email": "private"}
+    assert former.names("VIEW") == [VIEW]
+
+
+def test_a_present_tag_alone_takes_no_scratch_view(tagged: FakeBigQuery) -> None:
+    with tagged.counted() as made:
+        run(tagged, "fed")
+    assert {request.name for request in made if request.kind in ("insert", "delete")} == set()
+
+
+def test_the_tag_of_a_column_that_leaves_is_not_dropped_for_want_of_room(
+    cloud: FakeBigQuery, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run(cloud)
+    cloud.change(VIEW, with_tag("private", "email"))
+    retired = with_rules(retired=frozenset({"def"}))
+    plan = plan_refresh(BigQueryWarehouse(cloud.client()), BASE, retired)
+    assert plan.draft
+    monkeypatch.setattr(onefold.bigquery_schema, "MAX_TEXT", len(plan.draft.query) + 20)
+    before = cloud.resource(VIEW)
+    with pytest.raises(LimitExceeded, match="no room for the policy tags of the columns email"):
+        run(cloud, settings=retired)
+    assert cloud.resource(VIEW) == before
+
+
+def test_a_form_is_taken_that_leaves_room_for_the_tags(monkeypatch: pytest.MonkeyPatch) -> None:
+    cloud = FakeBigQuery()
+    for version in range(8):
+        cloud.create_table(f"customer_v_{version}", "id INT64", f"a{version} STRING", f"b{version} STRING")
+    run(cloud)
+    cloud.change(VIEW, with_tag("secret", "id"))
+    cloud.create_table("customer_v_8", "id INT64")
+    forms = []
+    for room in range(6_000, 1_000, -50):
+        monkeypatch.setattr(onefold.view, "MAX_TEXT", room)
+        monkeypatch.setattr(onefold.bigquery_schema, "MAX_TEXT", room)
+        plan = plan_refresh(BigQueryWarehouse(cloud.client()), BASE, Settings())
+        assert plan.view
+        forms.append(plan.view.form)
+        run(cloud)
+        assert tags(cloud) == {"id": "secret"}
+    assert list(dict.fromkeys(forms)) == ["spelled", "compact", "two-level"]
+
+
+# Policy tags that are not there
+
+
+def test_a_policy_tag_that_was_deleted_is_named(tagged: FakeBigQuery) -> None:
+    tagged.fail("patch", 404, "notFound", f"Not found: Policy tag {tag('secret')}")
+    before = tagged.resource(VIEW)
+    with pytest.raises(Rejected, match=rf"Not found: Policy tag {tag('secret')}; restore it; .*take it off the column"):
+        run(tagged, "fed")
+    assert tagged.resource(VIEW) == before
+
+
+def test_a_policy_tag_that_is_deleted_between_the_writes_is_named(tagged: FakeBigQuery) -> None:
+    def after(_: object) -> None:
+        if "onefold_unfinished" in tagged.resource(VIEW)["labels"]:
+            tagged.after = lambda _: None
+            tagged.fail("patch", 404, "notFound", f"Not found: Policy tag {tag('secret')}")
+
+    tagged.after = after
+    with pytest.raises(Rejected, match="Not found: Policy tag"):
+        run(tagged, "fed")
+    run(tagged, "fed")
+    assert tags(tagged) == {"id": "secret"}
+
+
+def test_what_bigquery_does_not_name_is_repeated_to_the_letter(tagged: FakeBigQuery) -> None:
+    tagged.fail("permissions", 404, "notFound", "Nothing of the kind", times=10)
+    with pytest.raises(TryAgain, match=r"10 tries, or it needs what is missing .*Nothing of the kind"):
+        run(tagged, "fed")
 
 
 # The rules themselves

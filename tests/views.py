@@ -39,9 +39,11 @@ def version(id_: str, *columns: str) -> Version:
 def forced(form: Form, per_leaf: int = 2) -> Iterator[None]:
     """Build views in one form, however small they are; in two levels, with so many versions to a leaf."""
 
-    def fitting(id_: TableId, writer: Any, versions: Sequence[Version]) -> tuple[str, Form, tuple[onefold.view.Leaf, ...]]:
+    def fitting(
+        id_: TableId, writer: Any, versions: Sequence[Version], reserved: int
+    ) -> tuple[str, Form, tuple[onefold.view.Leaf, ...]]:
         if form == "spelled":
-            return writer.spelled(versions), form, ()
+            return writer.spelled(versions, onefold.view.MAX_TEXT - reserved), form, ()
         if form == "compact":
             return writer.compact(versions), form, ()
         groups = [versions[at : at + per_leaf] for at in range(0, len(versions), per_leaf)]
