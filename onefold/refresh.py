@@ -14,12 +14,12 @@ import contextlib
 import hashlib
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Literal
 
-from onefold.changes import Change, compare, view_created, view_removed
+from onefold.changes import Change, compare, identify, view_created, view_removed
 from onefold.creations import creations_label, milliseconds, still_holds, was_read
 from onefold.descriptions import describe
 from onefold.errors import LimitExceeded, NothingFound, Rejected, TryAgain, ViewChanged, ViewNotOurs
@@ -40,6 +40,9 @@ LEAVES_LABEL = "onefold_leaves"
 
 CREATED_LABEL = "onefold_created"
 """When the versions were created that the view reads, as far as a label has room: see `creations`."""
+
+CHANGE_LABEL = "onefold_change"
+"""The identifier of the last change of the view's schema, from which that of the next one follows."""
 
 Action = Literal["none", "create", "update", "remove"]
 
@@ -68,6 +71,8 @@ class Plan:
     """Settings that have no effect, and leaves of an earlier release that could not be removed."""
     unannounced: tuple[str, ...] = ()
     """Announcements that are still to be published: those that the view keeps; after a refresh, those that it keeps now."""
+    change_id: str = ""
+    """The identifier of `changes`, where there are any: the same after a write that failed, and of no other change."""
 
 
 Announce = Callable[[Plan], tuple[str, ...]]
@@ -116,7 +121,8 @@ def plan_refresh(
     if faults := limit_faults(view):
         raise LimitExceeded(faults)
     plan = _plan_write(warehouse, base, view, stored, _labels(view, stored, fingerprint, creations_label(versions, read_at)))
-    return replace(plan, warnings=tuple(unused_rules(found, settings.rules_for(base))))
+    warnings = tuple(unused_rules(found, settings.rules_for(base)))
+    return _identified(replace(plan, warnings=warnings), id_, _first_created(versions))
 
 
 def refresh(
@@ -202,7 +208,8 @@ def _wait_for(
 
 def _plan_removal(base: TableId, stored: StoredView | None, prune: bool, retired: int, names: VersionedNames) -> Plan:
     if stored and prune:
-        return Plan(base, "remove", None, stored, None, (view_removed(),), unannounced=stored.unannounced)
+        plan = Plan(base, "remove", None, stored, None, (view_removed(),), unannounced=stored.unannounced)
+        return _identified(plan, stored.id)
     if prune:
         return Plan(base, "none", None, None, None, ())
     hint = f"all {retired} of them are retired" if retired else "there is none"
@@ -224,6 +231,23 @@ def _plan_write(
     changes = compare(stored.columns, view.columns) if stored.query != view.query else ()
     done = _is_as_drafted(stored, draft) and _has_its_leaves(warehouse, view)
     return Plan(base, "none" if done else "update", view, stored, draft, changes, unannounced=stored.unannounced)
+
+
+def _identified(plan: Plan, id_: TableId, first_created: str = "") -> Plan:
+    """Name the plan's changes, if any, in the label that is written with them."""
+    if not plan.changes:
+        return plan
+    before = plan.stored.columns if plan.stored else None
+    after = plan.view.columns if plan.view else None
+    former = plan.stored.labels.get(CHANGE_LABEL, "") if plan.stored else first_created
+    named = identify(str(id_), before, after, former)
+    draft = plan.draft and replace(plan.draft, labels={**plan.draft.labels, CHANGE_LABEL: named})
+    return replace(plan, draft=draft, change_id=named)
+
+
+def _first_created(versions: Sequence[Version]) -> str:
+    """Return when the first version was created: a view that was removed with all of its versions comes back with others."""
+    return str(min((version.created for version in versions if version.created), default=""))
 
 
 def _labels(view: UnifiedView, stored: StoredView | None, fingerprint: str, created: str | None) -> dict[str, str]:
