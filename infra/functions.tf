@@ -5,9 +5,9 @@ locals {
     # A refresh waits for BigQuery nearly all of its time, so one CPU serves as many as its server has threads, four.
     # Ten instances make forty at once: a dataset takes five metadata updates in ten seconds, so that more of them
     # would only wait, while a nightly check of thousands of tables, which writes little, is done in minutes.
-    # The clients take 90 MB. A refresh of 900 versions of 300 columns takes 15 MB more, and 35 where every column changed its
-    # type: four of these at once peak at 235 MB (docs/benchmarks.md), and the server's own process takes some 40. So memory
-    # for twice that is left to larger views. A test holds memory and concurrency to what is measured.
+    # The clients take 90 MB. A refresh of 900 versions of 300 columns takes 20 MB more, and 40 where every column changed its
+    # type: four of these at once peak at 254 MB (docs/benchmarks.md), and the server's own process takes some 40. So more
+    # than 200 MB are left to larger views. A test holds memory and concurrency to what is measured.
     # Ten tries with pauses of up to eight seconds, each call bounded by 30 s, end well within five minutes.
     refresh_view = {
       listens     = "table-created"

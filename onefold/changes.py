@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
@@ -64,6 +66,21 @@ def view_removed() -> Change:
 def compare(old: Sequence[Column], new: Sequence[Column]) -> tuple[Change, ...]:
     """Changes from one schema to another: retyped and removed ones in the old order, then added ones in the new."""
     return tuple(_compare(_fields(old), _fields(new), ""))
+
+
+def identify(view: str, old: Sequence[Column] | None, new: Sequence[Column] | None, former: str) -> str:
+    """Return the identifier of a view's change: the same for each attempt at it, another one for each later change.
+
+    Args:
+        old, new: the columns before and after; None without a view.
+        former: the identifier of the change before it; where there is no view yet, what tells its tables from earlier ones.
+    """
+    digest = hashlib.sha256(json.dumps([view, _as_text(old), _as_text(new), former]).encode())
+    return digest.hexdigest()[:32]
+
+
+def _as_text(columns: Sequence[Column] | None) -> list[tuple[str, str]] | None:
+    return None if columns is None else [(column.name, str(column.type)) for column in columns]
 
 
 def highest(changes: Iterable[Change]) -> Severity:

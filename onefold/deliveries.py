@@ -14,9 +14,8 @@ from onefold.events import DatasetHint, Delivery, OtherTable, TableHint, parse_e
 from onefold.names import TableId
 from onefold.pubsub import Message, Publisher
 from onefold.receiving import Told, receive
-from onefold.refresh import Plan, refresh
+from onefold.refresh import CHANGE_LABEL, Plan, refresh
 from onefold.settings import Settings
-from onefold.versions import Column
 from onefold.view import limit_warnings
 from onefold.warehouse import Warehouse
 
@@ -117,7 +116,7 @@ def announce(publisher: Publisher, settings: Settings, plan: Plan, refused: Refu
     if not topic:
         return kept if plan.action != "remove" else ()
     content = schema_change(plan) if plan.changes else None
-    contents = [*(_kept_content(plan, text) for text in kept), *([content] if content else [])]
+    contents = [*(_kept_content(plan, number, text) for number, text in enumerate(kept)), *([content] if content else [])]
     try:
         publisher.publish(topic, [_message(one) for one in contents])
     except (Rejected, TopicRefused) as error:
@@ -127,16 +126,9 @@ def announce(publisher: Publisher, settings: Settings, plan: Plan, refused: Refu
 
 
 def schema_change(plan: Plan) -> dict[str, Any]:
-    """Return the announcement of a plan's changes.
-
-    Its `id` is a digest of the view and its columns before and after: so it is the same for the same change, whatever
-    else happens to the view between two attempts.
-    """
-    before = plan.stored.columns if plan.stored else None
-    after = plan.view.columns if plan.view else None
-    digest = hashlib.sha256(json.dumps([_view_of(plan), _as_text(before), _as_text(after)]).encode())
+    """Return the announcement of a plan's changes."""
     return {
-        "id": digest.hexdigest()[:32],
+        "id": plan.change_id,
         **_place(plan),
         "severity": highest(plan.changes).name,
         "versions": list(plan.view.versions) if plan.view else [],
@@ -152,10 +144,6 @@ def _view_of(plan: Plan) -> str:
     return str(plan.view.id if plan.view else plan.stored.id if plan.stored else plan.base)
 
 
-def _as_text(columns: tuple[Column, ...] | None) -> list[tuple[str, str]] | None:
-    return None if columns is None else [(column.name, str(column.type)) for column in columns]
-
-
 def _message(content: Mapping[str, Any]) -> Message:
     attributes = {name: content[name] or "" for name in ("severity", "dataset", "table")}
     return Message(json.dumps(content).encode(), attributes)
@@ -169,9 +157,10 @@ def _fitting(content: Mapping[str, Any]) -> str:
     return json.dumps({**content, "versions": [], "changes": [], "changes_left_out": len(content["changes"])})
 
 
-def _kept_content(plan: Plan, text: str) -> dict[str, Any]:
+def _kept_content(plan: Plan, number: int, text: str) -> dict[str, Any]:
     """Return an announcement that a view kept. Where its text had no room, all that is known is that there was one."""
-    unknown = hashlib.sha256(f"{_view_of(plan)}\nunknown".encode()).hexdigest()[:32]
+    last = plan.stored.labels.get(CHANGE_LABEL, "") if plan.stored else ""
+    unknown = hashlib.sha256(f"{_view_of(plan)}\nunknown\n{last}\n{number}".encode()).hexdigest()[:32]
     default = {"id": unknown, **_place(plan), "severity": Severity.CRITICAL.name, "versions": [], "changes": []}
     try:
         kept = json.loads(text)

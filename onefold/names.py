@@ -14,7 +14,7 @@ from onefold.errors import InvalidName
 _PROJECT = re.compile(r"(?:[a-z0-9.-]{1,100}:)?[a-z][a-z0-9-]{0,62}")
 _DATASET = re.compile(r"[A-Za-z0-9_]{1,1024}")
 _TABLE = re.compile(r"[\w-]{1,1024}")
-_VERSION = re.compile(r"[A-Za-z0-9]{1,300}")
+_VERSION = re.compile(r"[A-Za-z0-9_-]{1,300}")
 
 TEMPORARY_PREFIX = "onefold_tmp_"
 """Begins the name of every table that a job makes for itself, and drops."""
@@ -87,5 +87,5 @@ _RULES = {
     "project": (_PROJECT, "lower-case letters, digits and hyphens"),
     "dataset": (_DATASET, "letters, digits and underscores"),
     "table": (_TABLE, "letters, digits, underscores and hyphens"),
-    "version": (_VERSION, "letters and digits"),
+    "version": (_VERSION, "letters, digits, underscores and hyphens"),
 }

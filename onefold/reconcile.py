@@ -63,6 +63,7 @@ def reconcile(
     at: str | None = None,
     purge_after_days: int | None = None,
     rebuild: bool = False,
+    announce: Announce | None = None,
 ) -> Merged:
     """Bring `<table>_base` up to date, and the text of `<table>_current` where that is ours.
 
@@ -71,6 +72,7 @@ def reconcile(
         snapshot, at: a copy of the source that is merged first, and the source's sequence when it was made.
         purge_after_days: delete the tombstones that are older by the source's clock.
         rebuild: write the base anew from the whole history first.
+        announce: as for `refresh`, of the unified view that `<table>_current` reads.
 
     Raises:
         As `plan_merge`, `prepare` and `merge_snapshot`; TryAgain for trouble that may pass: run it again.
@@ -82,7 +84,7 @@ def reconcile(
         keys = first.base.keys
     plan, counts = merge(warehouse, table, settings, keys, rebuild=rebuild and not snapshot)
     purged = None if purge_after_days is None else purge(warehouse, plan, purge_after_days)
-    view = keep_current(warehouse, table, settings, plan.base.keys)
+    view = keep_current(warehouse, table, settings, plan.base.keys, announce)
     return Merged(plan, counts, brought_up or plan.brought_up, copied, purged, view)
 
 

@@ -16,10 +16,11 @@ import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Literal
 
-from onefold.changes import Change, compare, view_created, view_removed
+from onefold.changes import Change, compare, identify, view_created, view_removed
+from onefold.creations import creations_label, milliseconds, still_holds, was_read
 from onefold.descriptions import describe
 from onefold.errors import LimitExceeded, NothingFound, OnefoldError, Rejected, TryAgain, ViewChanged, ViewNotOurs
 from onefold.names import TableId
@@ -38,13 +39,20 @@ LEAVES_LABEL = "onefold_leaves"
 """Says that there may be leaves to remove, also after the view itself reads none any more."""
 
 CREATED_LABEL = "onefold_created"
-"""When the newest of the versions was created that the view reads, in milliseconds since 1970."""
+"""When the versions were created that the view reads, as far as a label has room: see `creations`."""
+
+CHANGE_LABEL = "onefold_change"
+"""The identifier of the last change of the view's schema, from which that of the next one follows."""
 
 Action = Literal["none", "create", "update", "remove"]
 
 
 class _LeafRemoved(ViewChanged):
     """The view reads a leaf that is gone: no shortcut may hide that."""
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
 
 
 @dataclass(frozen=True)
@@ -63,6 +71,8 @@ class Plan:
     """Settings that have no effect, and leaves of an earlier release that could not be removed."""
     unannounced: tuple[str, ...] = ()
     """Announcements that are still to be published: those that the view keeps; after a refresh, those that it keeps now."""
+    change_id: str = ""
+    """The identifier of `changes`, where there are any: the same after a write that failed, and of no other change."""
 
 
 Announce = Callable[[Plan], tuple[str, ...]]
@@ -70,7 +80,12 @@ Announce = Callable[[Plan], tuple[str, ...]]
 
 
 def plan_refresh(
-    warehouse: Warehouse, base: TableId, settings: Settings, version: str | None = None, prune: bool = False
+    warehouse: Warehouse,
+    base: TableId,
+    settings: Settings,
+    version: str | None = None,
+    prune: bool = False,
+    now: Callable[[], datetime] = _now,
 ) -> Plan:
     """Read everything and compute the view; write nothing.
 
@@ -93,8 +108,9 @@ def plan_refresh(
     created = None
     if stored and version and _covers(stored, base, version, fingerprint, names):
         created = warehouse.table_created(base.sibling(names.name(base.table, version)))
-        if created and _milliseconds(created) <= _newest_read(stored):
+        if created and was_read(stored.labels.get(CREATED_LABEL, ""), created):
             return Plan(base, "none", None, stored, None, (), shortcut=True, unannounced=stored.unannounced)
+    read_at = now()
     found = warehouse.read_versions(base, names)
     if version:
         _wait_for(warehouse, base.sibling(names.name(base.table, version)), version, found, created)
@@ -104,8 +120,9 @@ def plan_refresh(
     view = build_view(id_, base, versions, settings.rules_for(base), stored.reserved if stored else 0)
     if faults := limit_faults(view):
         raise LimitExceeded(faults)
-    plan = _plan_write(warehouse, base, view, stored, _labels(view, stored, fingerprint, versions))
-    return replace(plan, warnings=tuple(unused_rules(found, settings.rules_for(base))))
+    plan = _plan_write(warehouse, base, view, stored, _labels(view, stored, fingerprint, creations_label(versions, read_at)))
+    warnings = tuple(unused_rules(found, settings.rules_for(base)))
+    return _identified(replace(plan, warnings=warnings), id_, _first_created(versions))
 
 
 def refresh(
@@ -117,6 +134,7 @@ def refresh(
     prune: bool = False,
     announce: Announce | None = None,
     sleep: Callable[[float], None] = time.sleep,
+    now: Callable[[], datetime] = _now,
 ) -> Plan:
     """Bring the view up to date and return what was done; the same twice is the same once.
 
@@ -133,7 +151,7 @@ def refresh(
 
     def once() -> Plan:
         nonlocal asked
-        plan = plan_refresh(warehouse, base, settings, asked, prune)
+        plan = plan_refresh(warehouse, base, settings, asked, prune, now)
         if plan.action == "update" and plan.stored and plan.draft:
             plan = replace(plan, stored=warehouse.check_tags(plan.stored, plan.draft))
         if announce and (plan.changes or plan.unannounced):
@@ -177,17 +195,6 @@ def _covers(stored: StoredView, base: TableId, version: str, fingerprint: str, n
     return same_rules and version in covered_versions(stored.query, base.table, names)
 
 
-def _newest_read(stored: StoredView) -> int:
-    """Return when the newest version was created that the view reads; -1 where it does not say, or people changed it."""
-    label = stored.labels.get(CREATED_LABEL, "")
-    return int(label) if re.fullmatch("[0-9]+", label) else -1
-
-
-def _milliseconds(time: datetime) -> int:
-    """Return the whole milliseconds since 1970, the unit in which `tables.get` tells a table's creation."""
-    return (time - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1)
-
-
 def _wait_for(
     warehouse: Warehouse, table: TableId, version: str, found: tuple[Version, ...], created: datetime | None
 ) -> None:
@@ -195,13 +202,14 @@ def _wait_for(
     shown = next((known for known in found if known.id == version), None)
     if shown is None and (created or warehouse.has_table(table)):
         raise TryAgain(f"{table} exists, but the dataset's metadata do not show it yet")
-    if shown and shown.created and created and _milliseconds(shown.created) < _milliseconds(created):
+    if shown and shown.created and created and milliseconds(shown.created) < milliseconds(created):
         raise TryAgain(f"{table} was created again, but the dataset's metadata still show the former table")
 
 
 def _plan_removal(base: TableId, stored: StoredView | None, prune: bool, retired: int, names: VersionedNames) -> Plan:
     if stored and prune:
-        return Plan(base, "remove", None, stored, None, (view_removed(),), unannounced=stored.unannounced)
+        plan = Plan(base, "remove", None, stored, None, (view_removed(),), unannounced=stored.unannounced)
+        return _identified(plan, stored.id)
     if prune:
         return Plan(base, "none", None, None, None, ())
     hint = f"all {retired} of them are retired" if retired else "there is none"
@@ -225,14 +233,30 @@ def _plan_write(
     return Plan(base, "none" if done else "update", view, stored, draft, changes, unannounced=stored.unannounced)
 
 
-def _labels(view: UnifiedView, stored: StoredView | None, fingerprint: str, versions: Sequence[Version]) -> dict[str, str]:
+def _identified(plan: Plan, id_: TableId, first_created: str = "") -> Plan:
+    """Name the plan's changes, if any, in the label that is written with them."""
+    if not plan.changes:
+        return plan
+    before = plan.stored.columns if plan.stored else None
+    after = plan.view.columns if plan.view else None
+    former = plan.stored.labels.get(CHANGE_LABEL, "") if plan.stored else first_created
+    named = identify(str(id_), before, after, former)
+    draft = plan.draft and replace(plan.draft, labels={**plan.draft.labels, CHANGE_LABEL: named})
+    return replace(plan, draft=draft, change_id=named)
+
+
+def _first_created(versions: Sequence[Version]) -> str:
+    """Return when the first version was created: a view that was removed with all of its versions comes back with others."""
+    return str(min((version.created for version in versions if version.created), default=""))
+
+
+def _labels(view: UnifiedView, stored: StoredView | None, fingerprint: str, created: str | None) -> dict[str, str]:
     """What people set, and ours."""
     labels = {**(stored.labels if stored else {}), LABEL: fingerprint}
     labels.pop(LEAVES_LABEL, None)
     labels.pop(CREATED_LABEL, None)
-    created = [version.created for version in versions if version.created]
-    if len(created) == len(versions):
-        labels[CREATED_LABEL] = str(_milliseconds(max(created)))
+    if created:
+        labels[CREATED_LABEL] = created
     if view.leaves or (stored and _leaves_read(view.id, stored.query)):
         labels[LEAVES_LABEL] = "yes"
     return labels
@@ -241,7 +265,9 @@ def _labels(view: UnifiedView, stored: StoredView | None, fingerprint: str, vers
 def _is_as_drafted(stored: StoredView, draft: ViewDraft) -> bool:
     if stored.unfinished:
         return False
-    return (stored.query, stored.description, dict(stored.labels)) == (draft.query, draft.description, dict(draft.labels))
+    old, new = stored.labels.get(CREATED_LABEL, ""), draft.labels.get(CREATED_LABEL, "")
+    labels = {**stored.labels, CREATED_LABEL: new} if still_holds(old, new) else dict(stored.labels)
+    return (stored.query, stored.description, labels) == (draft.query, draft.description, dict(draft.labels))
 
 
 def _has_its_leaves(warehouse: Warehouse, view: UnifiedView) -> bool:

@@ -120,14 +120,30 @@ class VersionedNames:
         if found := self._match(table):
             reason = self.why_left_out(found[0], table)
             return LeftOut(table, found[0], reason) if reason else None
-        loose = _compiled_loosely(self.pattern).fullmatch(table)
-        if not loose:
+        base, version = self._known_base(table, known) or self._loose_base(table) or ("", "")
+        return LeftOut(table, base, f"{version} is no version by version_pattern {self.pattern}") if base else None
+
+    def _known_base(self, table: str, known: set[str]) -> tuple[str, str] | None:
+        """Return the longest base name that has versions and that a table is named after, and the rest of its name."""
+        before, first, between, _, after = _in_five(self.pattern)
+        inner = table.removeprefix(before).removesuffix(after)
+        if not between or before + inner + after != table:
             return None
-        # Where no letter sets the version apart from the base name, half of all names look like versions.
+        splits = (
+            (inner[: found.start()], inner[found.end() :]) for found in re.finditer(f"(?={re.escape(between)})", inner)
+        )
+        pairs = ((left, right[len(between) :]) for left, right in splits)
+        named = [pair if first == "base" else pair[::-1] for pair in pairs]
+        return max((pair for pair in named if pair[0] in known and pair[1]), key=lambda pair: len(pair[0]), default=None)
+
+    def _loose_base(self, table: str) -> tuple[str, str] | None:
+        """Return what would be the base name and the version, where letters set the version apart.
+
+        Without them, half of all names look like versions.
+        """
         is_telling = any(re.search(r"[^\W_]", part) for part in _parse(self.pattern) if isinstance(part, str))
-        if not is_telling and loose["base"] not in known:
-            return None
-        return LeftOut(table, loose["base"], f"{loose['version']} is no version by version_pattern {self.pattern}")
+        loose = _compiled_loosely(self.pattern).fullmatch(table) if is_telling else None
+        return (loose["base"], loose["version"]) if loose else None
 
     def _match(self, table: str) -> tuple[str, str] | None:
         match = _compiled(self.pattern).fullmatch(table)
@@ -184,6 +200,10 @@ def regex_faults(text: str) -> list[str]:
     ]
     if re.search(r"\)\{", _without_classes(text)) and _repetitions(text) > _MOST_REPETITIONS:
         faults.append(f"nested repetitions come to more than {_MOST_REPETITIONS}, which is the most that RE2 allows")
+    if _repeats_ambiguously(text):
+        faults.append(
+            "a repeated group holds a repetition or a choice, which may take Python for ever: repeat a class, as in [a-z_]+"
+        )
     try:
         if not faults:  # a class that was refused would make Python warn
             re.compile(text, re.ASCII)
@@ -218,6 +238,16 @@ def _parse(pattern: str) -> tuple[str | _Group, ...]:
 
 
 @lru_cache(maxsize=256)
+def _in_five(pattern: str) -> tuple[str, str, str, str, str]:
+    """Return a pattern's plain text, first group's name, plain text, second group's name, plain text."""
+    five = [""]
+    for part in _parse(pattern):
+        five[-1:] = [five[-1] + part] if isinstance(part, str) else [five[-1], part.name, ""]
+    before, first, between, second, after = five
+    return before, first, between, second, after
+
+
+@lru_cache(maxsize=256)
 def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.ASCII)
 
@@ -236,6 +266,25 @@ def _without_classes(text: str) -> str:
 def _repetitions(text: str) -> int:
     """Return the product of all numbers in braces: an upper bound, since some of them may not be nested."""
     return math.prod(int(number) for number in re.findall(r"([0-9]+)\}", _without_classes(text)))
+
+
+def _repeats_ambiguously(text: str) -> bool:
+    """Return whether a group with a repetition or a choice in it is itself repeated: Python tries all ways to divide a text.
+
+    Not each of them is slow, but to tell which takes more than it is worth.
+    """
+    plain, groups = _without_classes(text), [False]
+    for place, sign in enumerate(plain):
+        if sign == "(":
+            groups.append(False)
+        elif sign == ")" and len(groups) > 1:
+            ambiguous = groups.pop()
+            if ambiguous and plain[place + 1 : place + 2] in ("*", "+", "{"):
+                return True
+            groups[-1] = groups[-1] or ambiguous
+        elif sign in "*+?{|" and plain[place - 1 : place + 2] != "(?:":
+            groups[-1] = True
+    return False
 
 
 def _token_faults(text: str) -> Iterator[str]:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 from changelogs import change, land_changes
 from command_line import Run
 from emulator import EmulatedDataset
+from recorders import MemoryPublisher
+
+from onefold.errors import Rejected
 
 CUSTOMER = {"id": "INT64", "name": "STRING"}
 OLD = 1_600_000_000_000
@@ -99,3 +103,32 @@ def test_a_view_with_the_name_of_the_base_is_left_alone(run: Run, dataset: Emula
     assert outcome.code == 1
     assert "customer_base was not written by `onefold merge`: rename it" in outcome.err
     assert {item.table_id for item in dataset.client.list_tables(dataset.name)} == {"customer", "customer_base"}
+
+
+def test_what_refreshes_the_unified_view_announces_its_changes(
+    run: Run, dataset: EmulatedDataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`current`, and `merge` where there is a current view: once the view is written, nobody else sees a change."""
+    monkeypatch.setenv("ONEFOLD_TOPIC_SCHEMA_CHANGES", "schema-changes")
+    publisher = MemoryPublisher()
+    monkeypatch.setattr("onefold.pubsub.PubSub", lambda _: publisher)
+    for version, command in (("a", "current"), ("b", "current"), ("c", "merge")):
+        columns = {**CUSTOMER, f"new_{version}": "STRING"}
+        land_changes(dataset, f"customer_v_{version}", columns, [change("INSERT", "1", id=1, name="a")])
+        assert run(command, dataset.name, "customer", "--keys", "id").code == 0
+    announced = [json.loads(message.data)["changes"] for message in publisher.topics["schema-changes"]]
+    assert [[one["path"] for one in changes] for changes in announced] == [[""], ["new_b"], ["new_c"]]
+
+
+def test_a_refused_announcement_is_said_and_kept(
+    run: Run, dataset: EmulatedDataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ONEFOLD_TOPIC_SCHEMA_CHANGES", "schema-changes")
+    publisher = MemoryPublisher()
+    publisher.trouble["schema-changes"] = Rejected("there is no such topic")
+    monkeypatch.setattr("onefold.pubsub.PubSub", lambda _: publisher)
+    land_changes(dataset, "customer_v_a", CUSTOMER, [change("INSERT", "1", id=1, name="a")])
+    outcome = run("current", dataset.name, "customer", "--keys", "id")
+    assert (outcome.code, "not announced: there is no such topic" in outcome.err) == (0, True)
+    unified = dataset.client.get_table(f"{dataset.name}.customer_unified")
+    assert unified.labels["onefold_unannounced"] == "1"

@@ -111,7 +111,7 @@ def test_audit_log_entries_are_understood(entry: bytes, event: Event) -> None:
 
 NO_NAME = "is not a valid name: use letters, digits and underscores"
 NO_TABLE_NAME = "is not a valid name: use letters, digits, underscores and hyphens"
-NO_VERSION = "is not a valid name: use letters and digits"
+NO_VERSION = "is not a valid name: use letters, digits, underscores and hyphens"
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ NO_VERSION = "is not a valid name: use letters and digits"
         (b'{"dataset": "shop", "table": {"name": NaN}}', ["the table is not a text"]),
         (b'{"dataset": "shop", "table": {"name": "a", "version": 123}}', ["the version is not a text"]),
         (b'{"dataset": "shop", "table": {"name": "a", "version": ""}}', [f"version '' {NO_VERSION}"]),
-        (b'{"dataset": "shop", "table": {"name": "a", "version": "a_b"}}', [f"version 'a_b' {NO_VERSION}"]),
+        (b'{"dataset": "shop", "table": {"name": "a", "version": "a.b"}}', [f"version 'a.b' {NO_VERSION}"]),
         (b'{"dataset": "shop", "table": {"name": "a", "version": "a\\n"}}', [rf"version 'a\n' {NO_VERSION}"]),
         (
             b'{"dataset": "../shop", "table": {"name": "a`; DROP TABLE b", "version": "\'"}}',

@@ -17,7 +17,7 @@ CORE = (
     "descriptions", "events", "columns_file", "position", "digest", "changelog", "current", "workload", "workload_values",
     "jobs",
     "change_messages", "row_values", "landed_rows", "batch_settings", "places", "batches", "base", "merges", "pending",
-    "retyping",
+    "retyping", "creations",
 )  # fmt: skip
 USE_CASES = (
     "refresh", "receiving", "deliveries", "launching", "sinking", "warehouse", "settings", "captured_keys", "planning",

@@ -44,6 +44,7 @@ def test_a_hostile_name_is_refused(kind: str, name: object) -> None:
         ("table", "t" * 1_024),
         ("version", "5b6ffe5fb"),
         ("version", "ABC"),
+        ("version", "1_0-2"),
     ],
 )
 def test_a_good_name_has_no_fault(kind: str, name: str) -> None:
@@ -52,7 +53,7 @@ def test_a_good_name_has_no_fault(kind: str, name: str) -> None:
 
 @pytest.mark.parametrize(
     ("kind", "name"),
-    [("project", "My-Project"), ("dataset", "a-b"), ("version", "a_b"), ("version", "v1-2"), ("version", "é")],
+    [("project", "My-Project"), ("dataset", "a-b"), ("version", "a.b"), ("version", "v1 2"), ("version", "é")],
 )
 def test_a_name_of_another_kind_is_refused(kind: str, name: str) -> None:
     assert faults_of_name(kind, name)

@@ -340,6 +340,65 @@ def test_the_identifiers_of_other_changes_differ(desk: Desk) -> None:
     assert len({content["id"] for content in desk.announced}) == len(desk.announced) == 3
 
 
+def test_a_change_that_is_undone_and_made_again_is_another_one(desk: Desk) -> None:
+    for _ in range(2):
+        desk.deliver("fed")
+        desk.cloud.drop("customer_v_fed")
+        desk.deliver()
+        desk.cloud.create_table("customer_v_fed", "id INT64", "phone STRING")
+    kinds = [content["changes"][0]["kind"] for content in desk.announced]
+    assert kinds == ["added", "removed", "added", "removed"]
+    assert len({content["id"] for content in desk.announced}) == 4
+
+
+def test_a_view_that_is_removed_and_comes_back_is_another_one(desk: Desk) -> None:
+    for _ in range(2):
+        prune(desk)
+        desk.cloud.create_table("customer_v_abc", "id INT64")
+        desk.deliver()
+    kinds = [content["changes"][0]["kind"] for content in desk.announced]
+    assert kinds == ["view removed", "view created"] * 2
+    assert len({content["id"] for content in desk.announced}) == 4
+
+
+def test_the_identifier_stays_where_the_view_could_not_be_created(
+    cloud: FakeBigQuery, capsys: pytest.CaptureFixture[str]
+) -> None:
+    desk = Desk(cloud, capsys)
+    crash_at(cloud, 2, "before")
+    with pytest.raises(Crash):
+        desk.deliver()
+    cloud.before = lambda _: None
+    desk.deliver()
+    assert len(desk.announced) == 2
+    assert len({content["id"] for content in desk.announced}) == 1
+
+
+def test_announcements_without_room_have_identifiers_of_their_own(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(onefold.bigquery_schema, "MAX_TEXT", 350)
+    for version in ("fed", "fee"):
+        desk.cloud.create_table(f"customer_v_{version}", f"{version} STRING")
+        desk.refuse(REFUSALS["missing"])
+        desk.deliver(version)
+        desk.refuse(None)
+        desk.deliver(version)
+    assert [content["changes_left_out"] for content in desk.announced] == [None, None]
+    assert len({content["id"] for content in desk.announced}) == 2
+
+
+def test_announcements_that_people_changed_have_identifiers_of_their_own(refusing: Desk) -> None:
+    refusing.deliver("fed")
+    marker = "-- onefold has to announce: "
+
+    def edit(resource: dict[str, Any]) -> None:
+        resource["view"]["query"] = resource["view"]["query"].partition(marker)[0] + marker + '["a", "b"]'
+
+    refusing.cloud.change(VIEW, edit)
+    refusing.refuse(None)
+    refusing.deliver("fed")
+    assert len({content["id"] for content in refusing.announced}) == 2
+
+
 # The adapter of Pub/Sub: what is refused, and what passes
 
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from fake_bigquery import FakeBigQuery, Request
+from fake_bigquery import FakeBigQuery, Request, Resource
 from recorders import MemoryPublisher, audit_entry, push_body
 from refreshing import BASE, GET, PATCH, QUERY, VIEW, before_next, covered, run, with_rules
 
 from onefold.bigquery import BigQueryWarehouse
+from onefold.creations import LAG
 from onefold.deliveries import Receiver
 from onefold.errors import TryAgain
 from onefold.refresh import CREATED_LABEL
@@ -99,7 +101,66 @@ def test_metadata_that_still_show_the_former_table_are_waited_for(
     assert "phone" in columns(cloud)
 
 
-@pytest.mark.parametrize("label", [None, "", "soon", "-1", "²"])
+def lag(cloud: FakeBigQuery, name: str, former: Resource) -> None:
+    """Let the next query of the metadata still show the former table."""
+    now = cloud.datasets["shop"][name]
+
+    def show(table: Resource) -> Callable[[Request], None]:
+        def act(made: Request) -> None:
+            if made == QUERY:
+                cloud.datasets["shop"][name] = table
+
+        return act
+
+    cloud.before, cloud.after = show(former), show(now)
+
+
+@pytest.mark.parametrize("seconds", [0, 3_599])
+def test_a_table_whose_metadata_lagged_while_a_newer_one_was_read_is_seen(cloud: FakeBigQuery, seconds: int) -> None:
+    """It is older than the newest table that the view reads, and yet was not read."""
+    run(cloud)
+    former = cloud.datasets["shop"]["customer_v_abc"]
+    replace_table(cloud)
+    replaced = datetime.fromtimestamp(int(cloud.resource("customer_v_abc")["creationTime"]) / 1_000, UTC)
+    cloud.create_table("customer_v_fed", "id INT64")
+    lag(cloud, "customer_v_abc", former)
+    run(cloud, "fed", now=lambda: replaced + timedelta(seconds=seconds))
+    cloud.before = cloud.after = lambda _: None
+    assert "phone" not in cloud.resource(VIEW)["view"]["query"]
+    assert not run(cloud, "abc").shortcut
+    assert "phone" in cloud.resource(VIEW)["view"]["query"]
+
+
+def test_of_tables_that_are_new_the_newest_takes_the_shortcut_and_the_settled_ones(cloud: FakeBigQuery) -> None:
+    cloud.create_table("customer_v_fed", "id INT64")
+    times = {name: int(cloud.resource(f"customer_v_{name}")["creationTime"]) for name in ("abc", "def", "fed")}
+    read_at = datetime.fromtimestamp(times["abc"] / 1_000, UTC) + LAG
+    run(cloud, now=lambda: read_at)
+    assert cloud.resource(VIEW)["labels"][CREATED_LABEL] == f"{times['abc']}-{times['fed']}"
+    taken = {name: run(cloud, name, now=lambda: read_at).shortcut for name in times}
+    assert taken == {"abc": True, "def": False, "fed": True}
+
+
+def test_what_has_settled_since_is_no_change_of_its_own(cloud: FakeBigQuery) -> None:
+    """Else `onefold plan` would find a change an hour after each refresh."""
+    created = datetime.fromtimestamp(int(cloud.resource("customer_v_def")["creationTime"]) / 1_000, UTC)
+    run(cloud, now=lambda: created)
+    label = cloud.resource(VIEW)["labels"][CREATED_LABEL]
+    assert run(cloud).action == "none"
+    assert cloud.resource(VIEW)["labels"][CREATED_LABEL] == label
+    cloud.create_table("customer_v_fed", "id INT64")
+    assert run(cloud).action == "update"
+    assert "-" not in cloud.resource(VIEW)["labels"][CREATED_LABEL]
+
+
+def test_a_label_that_says_more_than_is_known_is_written_again(cloud: FakeBigQuery) -> None:
+    created = datetime.fromtimestamp(int(cloud.resource("customer_v_def")["creationTime"]) / 1_000, UTC)
+    run(cloud)
+    run(cloud, now=lambda: created)
+    assert cloud.resource(VIEW)["labels"][CREATED_LABEL].startswith("0-")
+
+
+@pytest.mark.parametrize("label", [None, "", "soon", "-1", "²", "1-", "1-2-3"])
 def test_a_view_that_does_not_say_when_its_versions_were_created_is_computed(cloud: FakeBigQuery, label: str | None) -> None:
     """A view of an older release, or one whose label people changed."""
     run(cloud)

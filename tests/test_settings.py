@@ -252,8 +252,8 @@ QUOTES = "is not a text; put it in quotes"
         ),
         ("tables: {customer: {retire: abc}}", ["tables.customer.retire must be a list of versions"]),
         (
-            "tables: {customer: {retire: [a_b]}}",
-            ["tables.customer.retire: version 'a_b' is not a valid name: use letters and digits"],
+            "tables: {customer: {retire: [a.b]}}",
+            ["tables.customer.retire: version 'a.b' is not a valid name: use letters, digits, underscores and hyphens"],
         ),
     ],
 )
@@ -323,7 +323,7 @@ def test_all_faults_are_told_at_once_and_each_once() -> None:
         conversions: lossy
         extra: 1
         tables:
-          customer: {time_zone: Mars, retire: [1, a_b]}
+          customer: {time_zone: Mars, retire: [1, a.b]}
           order: {types: {id: INTEGR}}
     """
     assert faults_of(text, ONEFOLD_DATASETS="a-b", ONEFOLD_X="1") == [
@@ -333,7 +333,7 @@ def test_all_faults_are_told_at_once_and_each_once() -> None:
         "conversions must be lossless or classic, not 'lossy'",
         f"tables.customer.time_zone 'Mars' {ZONE}",
         f"tables.customer.retire: the version 1 {QUOTES}",
-        "tables.customer.retire: version 'a_b' is not a valid name: use letters and digits",
+        "tables.customer.retire: version 'a.b' is not a valid name: use letters, digits, underscores and hyphens",
         "tables.order.types.id: type 'INTEGR': 'INTEGR' is not a BigQuery type",
     ]
 

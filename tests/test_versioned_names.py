@@ -20,6 +20,7 @@ from onefold.versioned_names import (
 )
 
 REGISTRY = VersionedNames("(?P<base>.+)_(?P<version>[0-9]+|1r[0-9a-f]+)")
+THREE_NUMBERS = VersionedNames("(?P<base>.+)_(?P<version>[0-9]+[_-][0-9]+[_-][0-9]+)")
 BEFORE = VersionedNames("v(?P<version>[0-9]+)__(?P<base>[a-z_]+)-t")
 
 
@@ -77,6 +78,9 @@ def test_a_version_is_recognized_by_default(table: str, parts: tuple[str, str] |
         (REGISTRY, "1", None),
         (BEFORE, "v12__ad_click-t", ("ad_click", "12")),
         (BEFORE, "v12__ad_click", None),
+        (THREE_NUMBERS, "ad_click_1_0_12", ("ad_click", "1_0_12")),
+        (THREE_NUMBERS, "ad_click_1-0-12", ("ad_click", "1-0-12")),
+        (THREE_NUMBERS, "ad_click_1-0", None),
     ],
 )
 def test_a_version_is_recognized_by_a_pattern_of_its_own(
@@ -143,6 +147,7 @@ GOOD = (
     r"(?P<base>[\w-]+?)_(?P<version>\d{1,9})",
     r"(?P<base>(?:com|org)_[^0-9)(]+)-(?P<version>(1|2)r[0-9]*)",
     r"(?P<base>[]a(]+)_(?P<version>[a-f\]]+)",
+    r"(?P<base>(?:ab_)+[a+|]+(?:_[a-z]+|x*)?)_(?P<version>(?:[0-9*]\+){2}1)",
 )
 
 
@@ -179,6 +184,12 @@ def test_a_good_pattern_has_no_fault(pattern: str) -> None:
         ("(?P<base>.+)_(?P<version>[[:alpha:]]+)", ["is a class that Python and RE2 may read differently"]),
         ("(?P<base>.+)_(?P<version>[a-z)", ["is no regular expression", "is missing"]),
         ("(?P<base>.+)_(?P<version>" + "a" * 301 + ")", ["301 characters are too many"]),
+        (r"(?P<base>(?:\w+)+)_(?P<version>1)", ["a repeated group holds"]),
+        (r"(?P<base>(?:(\w+)_)*)_(?P<version>1)", ["a repeated group holds"]),
+        (r"(?P<base>(?:\w?){40})_(?P<version>1)", ["a repeated group holds"]),
+        (r"(?P<base>(a|a)*)_(?P<version>1)", ["a repeated group holds"]),
+        (r"(?P<base>((\w|a))+)_(?P<version>1)", ["a repeated group holds"]),
+        (r"(?P<base>(\w{1,9})+)_(?P<version>1)", ["a repeated group holds"]),
         ("(?P<base>.*)(?P<version>[0-9]*)", ["matches an empty name"]),
     ],
 )
@@ -215,6 +226,23 @@ def test_what_is_excluded_or_not_included_is_no_version_and_says_why() -> None:
 def test_without_a_telling_separator_only_tables_of_a_known_base_name_look_like_versions() -> None:
     listed = ["ad_click_1", "ad_click_copy", "atomic_events"]
     assert [left.table for left in REGISTRY.left_out(listed)] == ["ad_click_copy"]
+
+
+@pytest.mark.parametrize("pattern", ["(?P<base>.+)_(?P<version>[0-9]+)", "(?P<base>.+)_v_(?P<version>[0-9]+)"])
+def test_a_copy_of_a_version_is_left_out_of_its_own_base_name(pattern: str) -> None:
+    names = VersionedNames(pattern)
+    first, second = names.name("ad_click", "1"), names.name("ad_click_1", "1")
+    copy = names.name("ad_click", "1") + "_backup"
+    of_first = [(left.table, left.base) for left in names.left_out([first, copy, "other_backup", "ad_click_"])]
+    assert of_first == [(copy, "ad_click")]
+    expected = "ad_click_1" if "_v_" not in pattern else "ad_click"
+    assert [left.base for left in names.left_out([first, second, copy])] == [expected]
+
+
+def test_a_copy_is_known_by_what_follows_the_version_too() -> None:
+    assert [(left.table, left.base) for left in BEFORE.left_out(["v1__ad-t", "v1_old__ad-t", "v1_old__ad"])] == [
+        ("v1_old__ad-t", "ad")
+    ]
 
 
 @settings(derandomize=True, deadline=None, max_examples=300)

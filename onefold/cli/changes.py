@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from onefold.cli.common import OK, as_json, open_warehouse, project, tell
+from onefold.cli.common import OK, announcing, as_json, open_warehouse, project, tell
 from onefold.cli.merging import key_names, key_option
 from onefold.errors import InvalidInput
 from onefold.names import TableId
@@ -35,7 +35,9 @@ def current(context: click.Context, dataset: str, table: str, keys: str | None, 
     from onefold.reconcile import refresh_current
 
     settings, warehouse = open_warehouse(context, project, dataset, table)
-    made = refresh_current(warehouse, TableId(warehouse.project, dataset, table), key_names(keys), settings)
+    announce = announcing(warehouse.project, settings)
+    target = TableId(warehouse.project, dataset, table)
+    made = refresh_current(warehouse, target, key_names(keys), settings, announce=announce)
     if as_json:
         view = {"view": str(made.id), "source": str(made.source), "base": str(made.base) if made.base else None}
         click.echo(json.dumps({**view, "action": made.action, "query": made.query}))

@@ -1,12 +1,13 @@
-"""What the commands share: options, settings, the warehouse, and how errors are said."""
+"""What the commands share: options, settings, the warehouse, announcements, and how errors are said."""
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
@@ -16,6 +17,9 @@ from onefold.errors import NothingFound, OnefoldError
 from onefold.names import TableId, check_names
 from onefold.settings import Settings, load_settings
 from onefold.versioned_names import VersionedNames
+
+if TYPE_CHECKING:
+    from onefold.refresh import Announce
 
 OK, ERROR, CHANGES = 0, 1, 2
 
@@ -46,6 +50,19 @@ def open_warehouse(context: click.Context, project: str | None, dataset: str, ta
     check_names([("dataset", dataset), *given(("table", table), ("project", project))])
     settings = read_settings(context)
     return settings, connect(project or settings.project)
+
+
+def announcing(project: str, settings: Settings) -> Announce:
+    """Return what publishes the changes of a view's schema, and says what the topic refused."""
+    from onefold import deliveries, pubsub
+
+    publisher = pubsub.PubSub(project)
+
+    def refused(content: Mapping[str, Any], error: OnefoldError) -> None:
+        # The next refresh announces it again: this is for whoever looks at this one.
+        click.echo(f"not announced: {error}\n{json.dumps(content)}" if content else f"not announced: {error}", err=True)
+
+    return lambda plan: deliveries.announce(publisher, settings, plan, refused)
 
 
 def given(*named: tuple[str, str | None]) -> list[tuple[str, str]]:

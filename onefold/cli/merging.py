@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from onefold.cli.common import OK, as_json, open_warehouse, project, tell
+from onefold.cli.common import OK, announcing, as_json, open_warehouse, project, tell
 from onefold.errors import InvalidInput
 from onefold.merges import Counts
 from onefold.names import TableId, check_names
@@ -82,6 +82,7 @@ def merge(
         at=at,
         purge_after_days=purge_after_days,
         rebuild=rebuild,
+        announce=announcing(warehouse.project, settings),
     )
     if as_json:
         click.echo(json.dumps(_as_dict(done)))

@@ -3,15 +3,28 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import click
 from rich.console import Console
 
-from onefold.cli.common import CHANGES, ERROR, OK, Failure, as_json, each, given, open_warehouse, project, read_settings, say
+from onefold.cli.common import (
+    CHANGES,
+    ERROR,
+    OK,
+    Failure,
+    announcing,
+    as_json,
+    each,
+    given,
+    open_warehouse,
+    project,
+    read_settings,
+    say,
+)
 from onefold.columns_file import read_columns
-from onefold.errors import NothingFound, OnefoldError
+from onefold.errors import NothingFound
 from onefold.names import TableId, check_names
 from onefold.settings import Settings
 from onefold.versioned_names import LeftOut, VersionedNames
@@ -108,7 +121,6 @@ def refresh(
     context: click.Context, dataset: str, table: str | None, all_: bool, prune: bool, project: str | None, as_json: bool
 ) -> int:
     """Bring the view of TABLE, or of --all tables of DATASET, up to date."""
-    from onefold import deliveries, pubsub
     from onefold.refresh import refresh as refresh_view
 
     if all_ == bool(table):
@@ -116,16 +128,9 @@ def refresh(
     if prune and all_:
         raise click.UsageError("--prune removes the view of one TABLE; name it.")
     settings, warehouse = open_warehouse(context, project, dataset, table)
-    publisher = pubsub.PubSub(warehouse.project)
+    announce = announcing(warehouse.project, settings)
 
     def work(base: TableId) -> Any:
-        def refused(content: Mapping[str, Any], error: OnefoldError) -> None:
-            # The next refresh announces it again: this is for whoever looks at this one.
-            click.echo(f"not announced: {error}\n{json.dumps(content)}" if content else f"not announced: {error}", err=True)
-
-        def announce(made: Any) -> tuple[str, ...]:
-            return deliveries.announce(publisher, settings, made, refused)
-
         return refresh_view(warehouse, base, settings, prune=prune, announce=announce)
 
     results = each(warehouse, dataset, table, settings.names_in(dataset), work, progress=all_ and not as_json)
