@@ -121,9 +121,9 @@ def test_columns_of_every_type_are_merged_with_deletions_and_changes_of_key(
     workload = make_workload(Options(operations=60, shuffle=True, key_changes=0.2, duplicates=0.1))
     (rows,) = workload.changes.values()
     shop = Shop(dataset)
-    create_version(shop, "w000", rows[0], part)
+    create_version(shop, "a000", rows[0], part)
     for some in (rows[:40], rows[30:]):
-        shop.land("w000", *(held(row, part) for row in some))
+        shop.land("a000", *(held(row, part) for row in some))
         shop.merge()
     types = held_types(workload, part)
     assert people_see(shop, types) == truth(workload, part), part

@@ -31,12 +31,12 @@ class Tables:
         workload = make_workload(Options(operations=120, key_changes=0.2, duplicates=0.2))
         self.types, self.truth = held_types(workload, PART), truth(workload, PART)
         (self.changes,) = ([held(row, PART) for row in rows] for rows in workload.changes.values())
-        create_version(self.shop, "w000", self.changes[0], PART)
+        create_version(self.shop, "a000", self.changes[0], PART)
         half = len(self.changes) // 2
-        self.shop.land("w000", *self.changes[:half], at=LONG_AGO)
+        self.shop.land("a000", *self.changes[:half], at=LONG_AGO)
         self.shop.merge()
         self.before = self.people_see()
-        self.shop.land("w000", *self.changes[half:])
+        self.shop.land("a000", *self.changes[half:])
 
     def people_see(self) -> list[str]:
         return people_see(self.shop, self.types)
