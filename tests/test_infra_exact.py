@@ -51,7 +51,7 @@ def condition(plan: Plan, address: str) -> str:
 
 @pytest.mark.parametrize("grant", ["staging", "leaves"])
 @pytest.mark.parametrize("table", KEPT)
-def test_no_table_that_is_not_ours_can_be_deleted(plan: Plan, grant: str, table: str) -> None:
+def test_no_table_of_a_user_can_be_deleted(plan: Plan, grant: str, table: str) -> None:
     assert not admits(condition(plan, f'google_bigquery_dataset_iam_member.{grant}["shop"]'), TABLE, TABLES + table)
 
 
