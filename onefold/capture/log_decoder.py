@@ -202,7 +202,8 @@ class LogDecoder:
         table = self._tables[table_id]
         if not table:
             return
-        decode = partial(self._changed, event, place, *table, body)
+        # Not the event: it keeps its bytes several times.
+        decode = partial(_changed, event.type, event.timestamp, place, *table, body)
         voids = self._known.get(self._begin(place))
         if voids is None:
             self._transaction.add(place, (table[0], table[1].table), event.size, decode)
@@ -213,31 +214,6 @@ class LogDecoder:
         """Return where the transaction begins, which is `place` where nothing has told it."""
         self._transaction.begin = self._transaction.begin or place
         return self._transaction.begin
-
-    def _changed(self, event: RawEvent, place: Place, database: str, structure: Structure, body: bytes) -> RowsChanged:
-        at = 8 + (int.from_bytes(body[8:10], "little") if event.type in _NEW_FORMS else 0)
-        images = 2 if event.type in _UPDATES else 1
-        at = self._after_bitmaps(f"{database}.{structure.table}", structure, body, at, images)
-        rows = read_rows(structure, body, at)
-        before = rows[::2] if images == 2 else rows if event.type in _DELETES else []
-        after = rows[1::2] if images == 2 else [] if event.type in _DELETES else rows
-        old, new = settled(structure, before), settled(structure, after)
-        losses = old.losses if event.type in _DELETES else new.losses
-        return RowsChanged(place, event.timestamp, database, structure, old.rows, new.rows, losses)
-
-    def _after_bitmaps(self, table: str, structure: Structure, body: bytes, at: int, images: int) -> int:
-        """Each image has a bit for each column that it holds: all of them, or the log is not what it has to be."""
-        count = len(structure.columns)
-        at += 1 if body[at] < 251 else 3  # a table has at most 4096 columns
-        size = (count + 7) // 8
-        for _ in range(images):
-            if int.from_bytes(body[at : at + size], "little") & (1 << count) - 1 != (1 << count) - 1:
-                raise Rejected(
-                    f"{table}: the log does not hold whole rows; run: SET GLOBAL binlog_row_image = 'FULL', let all "
-                    "sessions connect again, and take a new snapshot of the table"
-                )
-            at += size
-        return at
 
     def _query(self, event: RawEvent, place: Place) -> Iterator[LogEvent]:
         said = self._statement(event, place, _QUERY_HEADER)
@@ -342,3 +318,30 @@ def _alter_flags(body: bytes) -> int:
     if flags[0] & _OF_XA:
         at += 6 + sum(body[at + 4 : at + 6])
     return body[at] if at < len(body) else 0
+
+
+def _changed(kind: int, timestamp: int, place: Place, database: str, structure: Structure, body: bytes) -> RowsChanged:
+    at = 8 + (int.from_bytes(body[8:10], "little") if kind in _NEW_FORMS else 0)
+    images = 2 if kind in _UPDATES else 1
+    at = _after_bitmaps(f"{database}.{structure.table}", structure, body, at, images)
+    rows = read_rows(structure, body, at)
+    before = rows[::2] if images == 2 else rows if kind in _DELETES else []
+    after = rows[1::2] if images == 2 else [] if kind in _DELETES else rows
+    old, new = settled(structure, before), settled(structure, after)
+    losses = old.losses if kind in _DELETES else new.losses
+    return RowsChanged(place, timestamp, database, structure, old.rows, new.rows, losses)
+
+
+def _after_bitmaps(table: str, structure: Structure, body: bytes, at: int, images: int) -> int:
+    """Each image has a bit for each column that it holds: all of them, or the log is not what it has to be."""
+    count = len(structure.columns)
+    at += 1 if body[at] < 251 else 3  # a table has at most 4096 columns
+    size = (count + 7) // 8
+    for _ in range(images):
+        if int.from_bytes(body[at : at + size], "little") & (1 << count) - 1 != (1 << count) - 1:
+            raise Rejected(
+                f"{table}: the log does not hold whole rows; run: SET GLOBAL binlog_row_image = 'FULL', let all "
+                "sessions connect again, and take a new snapshot of the table"
+            )
+        at += size
+    return at
