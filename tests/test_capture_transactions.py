@@ -123,7 +123,7 @@ def run(source: SourceDatabase, statements: Sequence[str]) -> None:
 
 
 @on(MariaDb, MySql)
-@pytest.mark.parametrize("held", [16_000_000, 60], ids=["held", "read twice"])
+@pytest.mark.parametrize("held", [8_000_000, 60], ids=["held", "read twice"])
 @pytest.mark.parametrize("case", ROLLED_BACK)
 def test_what_is_rolled_back_is_not_published(bench: Bench, source: SourceDatabase, case: str, held: int) -> None:
     source.run(TABLES[3])
@@ -137,7 +137,7 @@ def test_what_is_rolled_back_is_not_published(bench: Bench, source: SourceDataba
     assert len(records) == len({record["metadata"]["change_sequence_number"] for record in records})
 
 
-def once(bench: Bench, held: int = 16_000_000, **options: Any) -> list[dict[str, Any]]:
+def once(bench: Bench, held: int = 8_000_000, **options: Any) -> list[dict[str, Any]]:
     """Read up to the log's end, with another bound of what is held; all that was published from the beginning on."""
     capture = bench.capture(once=True, **options)
     capture.source = replace(capture.source, held=held)
@@ -150,7 +150,7 @@ def statements(source: SourceDatabase) -> list[Statement]:
 
 
 @on(MariaDb, MySql)
-@pytest.mark.parametrize("held", [16_000_000, 500], ids=["held", "read twice"])
+@pytest.mark.parametrize("held", [8_000_000, 500], ids=["held", "read twice"])
 def test_random_transactions_give_the_source_s_tables(bench: Bench, source: SourceDatabase, held: int) -> None:
     """Over all engines, with savepoints, rollbacks, failing statements and procedures; capture looks after each."""
     source.run(TABLES[3], HANDLER, "SET GLOBAL log_bin_trust_function_creators = 1", FUNCTION)
@@ -244,7 +244,7 @@ def skimmed(source: SourceDatabase, held: int) -> Iterator[tuple[Place, set[str]
 @on(MariaDb, MySql)
 @pytest.mark.parametrize("how", ["COMMIT", "ROLLBACK"])
 @pytest.mark.parametrize("restart", [False, True], ids=["at once", "with a start between"])
-@pytest.mark.parametrize("held", [16_000_000, 60], ids=["held", "read twice"])
+@pytest.mark.parametrize("held", [8_000_000, 60], ids=["held", "read twice"])
 def test_an_xa_transaction_is_published_when_it_is_committed(
     bench: Bench, source: SourceDatabase, xa: Xa, how: str, restart: bool, held: int
 ) -> None:

@@ -242,48 +242,10 @@ class LogDecoder:
             name = table.database, table.table
             return name, partial(RowsUnreadable, place, event.timestamp, *name, "structure", table.reason)
         database, structure = table
-        return (database, structure.table), partial(self._read_rows, event, place, database, structure, body)
-
-    def _read_rows(self, event: RawEvent, place: Place, database: str, structure: Structure, body: bytes) -> RowEvent:
-        try:
-            readers_of(structure)
-        except InvalidInput as error:  # text in a character set that cannot be read
-            reason = f"{database}.{structure.table}: {'; '.join(error.faults)}"
-            return RowsUnreadable(place, event.timestamp, database, structure.table, "structure", reason)
-        try:
-            return self._changed(event, place, database, structure, body)
-        except (InvalidInput, *_NOT_UNDERSTOOD) as error:
-            reason = _reason(f"{database}.{structure.table}", error)
-            return RowsUnreadable(place, event.timestamp, database, structure.table, "rows", reason)
-
-    def _changed(self, event: RawEvent, place: Place, database: str, structure: Structure, body: bytes) -> RowsChanged:
-        if event.type == _PARTIAL_UPDATE:
-            raise InvalidInput(
-                f"{database}.{structure.table}: the log holds parts of JSON only, which a session wrote with "
-                "binlog_row_value_options = PARTIAL_JSON"
-            )
-        at = 8 + (int.from_bytes(body[8:10], "little") if event.type in _NEW_FORMS else 0)
-        images = 2 if event.type in _UPDATES else 1
-        at = self._after_bitmaps(f"{database}.{structure.table}", structure, body, at, images)
-        rows = read_rows(structure, body, at)
-        before = rows[::2] if images == 2 else rows if event.type in _DELETES else []
-        after = rows[1::2] if images == 2 else [] if event.type in _DELETES else rows
-        old, new = settled(structure, before), settled(structure, after)
-        losses = old.losses if event.type in _DELETES else new.losses
-        return RowsChanged(place, event.timestamp, database, structure, old.rows, new.rows, losses)
-
-    def _after_bitmaps(self, table: str, structure: Structure, body: bytes, at: int, images: int) -> int:
-        """Each image has a bit for each column that it holds: all of them, or the log is not what it has to be."""
-        count = len(structure.columns)
-        at += 1 if body[at] < 251 else 3  # a table has at most 4096 columns
-        size = (count + 7) // 8
-        for _ in range(images):
-            if int.from_bytes(body[at : at + size], "little") & (1 << count) - 1 != (1 << count) - 1:
-                raise InvalidInput(
-                    f"{table}: the log does not hold whole rows: a session wrote with another binlog_row_image than FULL"
-                )
-            at += size
-        return at
+        # Not the event: it keeps its bytes several times.
+        return (database, structure.table), partial(
+            _read_rows, event.type, event.timestamp, place, database, structure, body
+        )
 
     def _query(self, event: RawEvent, place: Place) -> Iterator[LogEvent]:
         said = self._statement(event, place, _QUERY_HEADER)
@@ -383,6 +345,50 @@ def _alter_flags(body: bytes) -> int:
     if flags[0] & _OF_XA:
         at += 6 + sum(body[at + 4 : at + 6])
     return body[at] if at < len(body) else 0
+
+
+def _read_rows(kind: int, timestamp: int, place: Place, database: str, structure: Structure, body: bytes) -> RowEvent:
+    try:
+        readers_of(structure)
+    except InvalidInput as error:  # text in a character set that cannot be read
+        reason = f"{database}.{structure.table}: {'; '.join(error.faults)}"
+        return RowsUnreadable(place, timestamp, database, structure.table, "structure", reason)
+    try:
+        return _changed(kind, timestamp, place, database, structure, body)
+    except (InvalidInput, *_NOT_UNDERSTOOD) as error:
+        reason = _reason(f"{database}.{structure.table}", error)
+        return RowsUnreadable(place, timestamp, database, structure.table, "rows", reason)
+
+
+def _changed(kind: int, timestamp: int, place: Place, database: str, structure: Structure, body: bytes) -> RowsChanged:
+    if kind == _PARTIAL_UPDATE:
+        raise InvalidInput(
+            f"{database}.{structure.table}: the log holds parts of JSON only, which a session wrote with "
+            "binlog_row_value_options = PARTIAL_JSON"
+        )
+    at = 8 + (int.from_bytes(body[8:10], "little") if kind in _NEW_FORMS else 0)
+    images = 2 if kind in _UPDATES else 1
+    at = _after_bitmaps(f"{database}.{structure.table}", structure, body, at, images)
+    rows = read_rows(structure, body, at)
+    before = rows[::2] if images == 2 else rows if kind in _DELETES else []
+    after = rows[1::2] if images == 2 else [] if kind in _DELETES else rows
+    old, new = settled(structure, before), settled(structure, after)
+    losses = old.losses if kind in _DELETES else new.losses
+    return RowsChanged(place, timestamp, database, structure, old.rows, new.rows, losses)
+
+
+def _after_bitmaps(table: str, structure: Structure, body: bytes, at: int, images: int) -> int:
+    """Each image has a bit for each column that it holds: all of them, or the log is not what it has to be."""
+    count = len(structure.columns)
+    at += 1 if body[at] < 251 else 3  # a table has at most 4096 columns
+    size = (count + 7) // 8
+    for _ in range(images):
+        if int.from_bytes(body[at : at + size], "little") & (1 << count) - 1 != (1 << count) - 1:
+            raise InvalidInput(
+                f"{table}: the log does not hold whole rows: a session wrote with another binlog_row_image than FULL"
+            )
+        at += size
+    return at
 
 
 def _reason(table: str, error: Exception) -> str:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from onefold.capture.log_events import Decode, Place, RowEvent, Unread, Voids
 
-HELD = 16_000_000
+HELD = 8_000_000
 """The most bytes of the log that are held for one transaction. The rows of a larger one are read a second time."""
 _MANY = 100_000
 """The most savepoints and voids of one transaction. Where more of them matter, the tables are copied."""
