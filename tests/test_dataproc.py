@@ -27,7 +27,7 @@ from onefold.launching import BatchExists, launch
 from onefold.local.dataproc import LocalDataproc, Refused, dataproc_emulator
 from onefold.places import AllowedPlaces
 
-PLACES = AllowedPlaces("my-project", frozenset(), BATCH_SETTINGS)
+PLACES = AllowedPlaces("my-project", frozenset({"shop"}), BATCH_SETTINGS)
 BATCH = plan_batch(REQUEST, "1", BATCH_SETTINGS, PLACES)
 PARENT = "projects/my-project/locations/europe-west1"
 
