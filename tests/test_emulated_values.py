@@ -109,3 +109,12 @@ def test_bignumerics_have_the_order_of_the_numbers(dataset: EmulatedDataset) -> 
 def test_an_interval_keeps_its_signs_on_the_way_to_the_client(engines: BothEngines) -> None:
     found = engines.emulated("INTERVAL", "t.v")[2][0]
     assert (found.years, found.months, found.days, found.hours, found.minutes, found.seconds) == (-1, -2, -3, -4, -5, -6)
+
+
+@pytest.mark.parametrize("type_", ["INT64", "BIGNUMERIC"])
+def test_a_field_named_like_an_offset_is_no_offset(judge: Judge, dataset: EmulatedDataset, type_: str) -> None:
+    values = ", ".join(f"STRUCT(CAST({number} AS {type_}) AS o)" for number in (5, 7))
+    array = "ARRAY(SELECT STRUCT(e.o AS field, o AS place) FROM UNNEST(t.v) AS e WITH OFFSET AS o ORDER BY o DESC)"
+    text = text_sql(array, parse_type(f"ARRAY<STRUCT<field {type_}, place INT64>>"))
+    sql = f"SELECT {text} FROM (SELECT [{values}] AS v) AS t"
+    assert dataset.run(sql) == judge.rows(sql)

@@ -84,13 +84,13 @@ def _correct_functions() -> None:
 
 
 def _correct_translation() -> None:
-    """Casts and JSON functions become functions of ours, as soon as views are put into the statement.
+    """Casts and JSON functions become functions of ours, as soon as views are put into the statement; offsets count from 0.
 
     Later there are VALUES of INFORMATION_SCHEMA in it, which are no BigQuery SQL any more.
     """
-    from bqemulator.sql.rewriter import row_access_filter
+    from bqemulator.sql.rewriter import row_access_filter, unnest_offset
 
-    from onefold.local.emulation.rewriting import rewrite
+    from onefold.local.emulation.rewriting import rebase_offsets, rewrite
 
     with_views = row_access_filter.rewrite_for_row_access
 
@@ -98,6 +98,7 @@ def _correct_translation() -> None:
         return rewrite(with_views(bq_sql, **options))
 
     _replace(with_views, rewritten)
+    _replace(unnest_offset._rebase_offset_columns, rebase_offsets)
 
 
 def _correct_views() -> None:

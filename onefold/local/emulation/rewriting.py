@@ -79,5 +79,16 @@ def _json(node: exp.JSONFormat) -> exp.Expression:
     return _call("onefold_json", node.this, exp.true() if wide else exp.false())
 
 
+def rebase_offsets(tree: exp.Expression, names: set[str]) -> bool:
+    """Count places from 0, as `WITH OFFSET` does, and not from 1, as DuckDB does; return whether there were any.
+
+    A column with a table before its name is none of them: an offset has no table, and a field may have its name.
+    """
+    offsets = [column for column in tree.find_all(exp.Column) if column.name in names and not column.table]
+    for column in offsets:
+        column.replace(exp.paren(exp.Sub(this=column.copy(), expression=exp.Literal.number(1))))
+    return bool(offsets)
+
+
 def _call(function: str, *arguments: exp.Expression) -> exp.Expression:
     return exp.Anonymous(this=function, expressions=list(arguments))
