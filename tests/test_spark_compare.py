@@ -340,7 +340,7 @@ def test_tables_and_views_of_bigquery_are_compared_and_findings_become_a_table(
 ) -> None:
     columns = {"id": "INT64", "name": "STRING", "price": "BIGNUMERIC", "seen": "TIMESTAMP", "note": "JSON"}
     at = "TIMESTAMP '2024-01-01 12:00:00+00'"
-    dataset.land("base", columns, f"1, 'Zoë', 1.10, {at}, JSON '{{}}'", "2, NULL, NULL, NULL, NULL")
+    dataset.land("base", columns, f"1, 'Zoë', BIGNUMERIC '1.10', {at}, JSON '{{}}'", "2, NULL, NULL, NULL, NULL")
     dataset.run(f"CREATE VIEW {dataset.quoted('people')} AS SELECT id, name, price, seen FROM {dataset.quoted('base')}")
     rows: Rows = [
         {"id": 1, "name": "Zoe", "price": Decimal("1.1"), "seen": NOON.replace(microsecond=0, tzinfo=UTC)},
