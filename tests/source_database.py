@@ -6,7 +6,9 @@ A test has it on MariaDB; with `@on(MariaDb, MySql)` it runs on each of these. A
 from __future__ import annotations
 
 import itertools
+import time
 from collections.abc import Iterator
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +24,7 @@ from onefold.capture.server import connect, log_status, query
 on = pytest.mark.on.with_args
 _numbers = itertools.count(1)
 _server_ids = itertools.count(1000)
+_WAIT_SECONDS = 60
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,24 @@ class SourceDatabase:
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         return query(self.connection, sql)
+
+    def prepare(self, xid: str, *statements: str) -> None:
+        """Leave a prepared transaction, named as in XA statements, by a session that is over.
+
+        Until the server has noticed that, the transaction belongs to the session: `XA COMMIT` of another one finds none.
+        """
+        connection = connect(self.server.address)
+        connection.select_db(self.name)
+        for statement in (f"XA START {xid}", *statements, f"XA END {xid}", f"XA PREPARE {xid}"):
+            query(connection, statement)
+        connection.close()
+        self._wait_for_end(connection.thread_id())
+
+    def _wait_for_end(self, session: int) -> None:
+        limit = time.monotonic() + _WAIT_SECONDS
+        while any(number == session for number, *_ in self.rows("SHOW PROCESSLIST")):
+            assert time.monotonic() < limit, f"the server still has session {session}, which was closed"
+            time.sleep(0.01)
 
     @property
     def on_mariadb(self) -> bool:
@@ -66,6 +87,18 @@ def numbers(first: int, last: int, name: str = "n") -> str:
 def end_of_log(connection: pymysql.Connection) -> Place:
     file, offset, *_ = log_status(connection)
     return Place(1, file, offset)
+
+
+def roll_back_prepared(server: DatabaseServer) -> None:
+    """End the transactions that a test has left prepared: they hold locks, and the next test shares the server."""
+    limit = time.monotonic() + _WAIT_SECONDS
+    with closing(connect(server.address)) as connection:
+        while left := query(connection, "XA RECOVER"):
+            assert time.monotonic() < limit, f"these transactions cannot be rolled back: {left}"
+            for form, length, _, name in left:
+                xid = name if isinstance(name, bytes) else name.encode()
+                with suppress(pymysql.err.OperationalError):  # XAER_NOTA: its session, which was closed, is not over yet
+                    query(connection, f"XA ROLLBACK X'{xid[:length].hex()}', X'{xid[length:].hex()}', {form}")
 
 
 @pytest.fixture(scope="session")
@@ -97,6 +130,7 @@ def source(server: DatabaseServer) -> Iterator[SourceDatabase]:
     connection.select_db(name)
     yield SourceDatabase(server, connection, name, end_of_log(connection))
     connection.close()
+    roll_back_prepared(server)
 
 
 def choose_servers(metafunc: pytest.Metafunc) -> None:

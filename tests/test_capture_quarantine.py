@@ -502,7 +502,7 @@ def test_only_the_commit_of_an_xa_transaction_puts_a_table_into_quarantine(
     scene.source.run("CREATE TABLE bad (id INT PRIMARY KEY, n INT, c INT DEFAULT 7)", "INSERT INTO bad VALUES (1, 1, 1)")
     scene.once(snapshot=True)
     xid = f"'{scene.source.name}'"
-    prepare(scene, xid, "SET SESSION binlog_row_image = 'MINIMAL'", "UPDATE bad SET n = 2")
+    scene.source.prepare(xid, "SET SESSION binlog_row_image = 'MINIMAL'", "UPDATE bad SET n = 2")
     if read_between:
         scene.once()
         assert scene.quarantine() == []
@@ -521,7 +521,7 @@ def test_a_copy_behind_quarantine_does_not_hide_what_was_prepared_before(scene: 
     scene.source.run("SET SESSION binlog_row_image = 'MINIMAL'", "UPDATE bad SET n = 3 WHERE id = 2")
     scene.source.run("SET SESSION binlog_row_image = 'FULL'")
     xid = f"'{scene.source.name}'"
-    prepare(scene, xid, "SET SESSION binlog_row_image = 'FULL'", "UPDATE bad SET n = 4 WHERE id = 1")
+    scene.source.prepare(xid, "SET SESSION binlog_row_image = 'FULL'", "UPDATE bad SET n = 4 WHERE id = 1")
     scene.once()
     assert scene.quarantine() == [("bad", "rows")]
     scene.once()
@@ -529,11 +529,3 @@ def test_a_copy_behind_quarantine_does_not_hide_what_was_prepared_before(scene: 
     scene.source.run(f"XA COMMIT {xid}")
     scene.once()
     assert scene.landed("bad") == scene.rows("bad", "id", "n") == {1: {"id": 1, "n": 4}, 2: {"id": 2, "n": 3}}
-
-
-def prepare(scene: Scene, xid: str, setting: str, statement: str) -> None:
-    """By a session that ends then."""
-    with closing(connect(scene.source.server.address)) as connection:
-        connection.select_db(scene.source.name)
-        for text in (setting, f"XA START {xid}", statement, f"XA END {xid}", f"XA PREPARE {xid}"):
-            query(connection, text)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -25,28 +24,17 @@ from onefold.capture.snapshot import Standing, TableSnapshot
 
 
 class Xa:
-    """Sessions of their own for XA transactions of one test, none of which outlives it."""
+    """XA transactions of one test, whose sessions are over."""
 
     def __init__(self, source: SourceDatabase) -> None:
         self._source = source
-        self._open: set[str] = set()
 
     def prepare(self, *statements: str, xid: str = "x") -> None:
-        name = self._name(xid)
-        with closing(connect(self._source.server.address)) as connection:
-            connection.select_db(self._source.name)
-            for statement in (f"XA START {name}", *statements, f"XA END {name}", f"XA PREPARE {name}"):
-                query(connection, statement)
-        self._open.add(xid)
+        self._source.prepare(self._name(xid), *statements)
 
     def end(self, how: str, xid: str = "x") -> None:
         with closing(connect(self._source.server.address)) as connection:
             query(connection, f"XA {how} {self._name(xid)}")
-        self._open.discard(xid)
-
-    def close(self) -> None:
-        for xid in list(self._open):
-            self.end("ROLLBACK", xid)
 
     def _name(self, xid: str) -> str:
         return f"'{self._source.name}', '{xid}', 7"
@@ -58,10 +46,8 @@ def bench(source: SourceDatabase, tmp_path: Path) -> Bench:
 
 
 @pytest.fixture
-def xa(source: SourceDatabase) -> Iterator[Xa]:
-    sessions = Xa(source)
-    yield sessions
-    sessions.close()
+def xa(source: SourceDatabase) -> Xa:
+    return Xa(source)
 
 
 def copies(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
