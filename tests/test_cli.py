@@ -48,7 +48,12 @@ def test_it_tells_its_version(run: Run) -> None:
         (["refresh", "shop", "--all", "--prune"], "--prune removes the view of one TABLE"),
         (["plan", "shop", "--prune"], "--prune removes the view of one TABLE"),
         (["publish", "shop", "customer"], "Missing argument 'VERSION'"),
-        (["publish", "shop", "customer", "a_b"], "version 'a_b' is not a valid name"),
+        (["publish", "shop", "customer", "a.b"], "version 'a.b' is not a valid name"),
+        (["publish", "shop", "customer", "a_b"], "customer_v_a_b is no version a_b of customer: expected a table named as "),
+        (
+            ["publish", "shop", "customer", "a_b", "--to", "http://localhost:9"],
+            "customer_v_a_b is no version a_b of customer",
+        ),
         (["publish", "shop", "customer", "abc"], "Say --project, or set ONEFOLD_PROJECT"),
         (["--config", "nowhere.yaml", "plan", "shop"], "'nowhere.yaml' does not exist"),
     ],

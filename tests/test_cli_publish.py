@@ -8,6 +8,7 @@ import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -69,6 +70,28 @@ def test_publish_fails_where_the_function_does_not_take_it(
     outcome = run("publish", "shop", "customer", "abc", "--to", function.url)
     assert (outcome.code, outcome.out) == (1, "")
     assert told in outcome.err
+
+
+def test_publish_names_every_fault_at_once(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    for variable in ("ONEFOLD_PROJECT", "GOOGLE_CLOUD_PROJECT"):
+        monkeypatch.delenv(variable, raising=False)
+    outcome = run("publish", "sh-op", "cust.omer", "a.b")
+    assert (outcome.code, outcome.out) == (1, "")
+    assert [line.partition(" is not")[0] for line in outcome.err.splitlines()] == [
+        "Error: dataset 'sh-op'",
+        "Error: table 'cust.omer'",
+        "Error: version 'a.b'",
+        "Error: Say --project, or set ONEFOLD_PROJECT",
+    ]
+
+
+def test_publish_takes_the_versions_that_the_dataset_has(run: Run, function: LocalFunction) -> None:
+    pattern = "(?P<base>.+)_(?P<version>[0-9]+r[0-9]+)"
+    Path("onefold.yaml").write_text(f"datasets:\n  crm:\n    version_pattern: {pattern}\n")
+    assert run("publish", "crm", "ad_click", "1r2", "--to", function.url).code == 0
+    outcome = run("publish", "crm", "ad_click", "abc", "--to", function.url)
+    assert (outcome.code, len(function.requests)) == (1, 1)
+    assert f"ad_click_abc is no version abc of ad_click: expected a table named as {pattern}" in outcome.err
 
 
 @pytest.mark.parametrize(

@@ -24,8 +24,8 @@ from onefold.cli.common import (
     say,
 )
 from onefold.columns_file import read_columns
-from onefold.errors import NothingFound
-from onefold.names import TableId, check_names
+from onefold.errors import InvalidInput, NothingFound
+from onefold.names import TableId, check_names, faults_of_name
 from onefold.settings import Settings
 from onefold.versioned_names import LeftOut, VersionedNames
 from onefold.versions import in_order
@@ -167,15 +167,18 @@ def publish(
     from onefold.local.events import send_event
     from onefold.pubsub import Message, PubSub
 
-    check_names([("dataset", dataset), ("table", table), ("version", version), *given(("project", project))])
+    settings = read_settings(context)
+    name = project or settings.project or ""
+    faults = _version_faults(settings, dataset, table, version)
+    faults += [fault for kind, text in given(("project", project)) for fault in faults_of_name(kind, text)]
+    if not to and not name:
+        faults.append("Say --project, or set ONEFOLD_PROJECT")
+    if faults:
+        raise InvalidInput(faults)
     data = table_message(dataset, table, version)
     if to:
         identifier = send_event(to, data)
     else:
-        settings = read_settings(context)
-        name = project or settings.project
-        if not name:
-            raise click.UsageError("Say --project, or set ONEFOLD_PROJECT.")
         topic = topic or settings.topic_table_created or "table-created"
         identifier = PubSub(name).publish(topic, [Message(data)])[0]
     if as_json:
@@ -183,6 +186,13 @@ def publish(
     else:
         click.echo(f"sent to {to or topic} as {identifier}: {data.decode()}")
     return OK
+
+
+def _version_faults(settings: Settings, dataset: str, table: str, version: str) -> list[str]:
+    """Return what keeps the functions from taking a message about a version of a table."""
+    named = (("dataset", dataset), ("table", table), ("version", version))
+    faults = [fault for kind, text in named for fault in faults_of_name(kind, text)]
+    return faults or settings.names_in(dataset).faults(table, version)
 
 
 def _built(columns: Any, base: TableId, settings: Settings) -> UnifiedView:
