@@ -299,10 +299,8 @@ def test_what_was_published_when_it_was_prepared_is_copied_when_it_is_rolled_bac
 
 
 @pytest.fixture
-def xa(source: SourceDatabase) -> Iterator[Xa]:
-    sessions = Xa(source)
-    yield sessions
-    sessions.close()
+def xa(source: SourceDatabase) -> Xa:
+    return Xa(source)
 
 
 def test_a_log_that_breaks_off_within_a_transaction_publishes_nothing_of_it(tmp_path: Path) -> None:
