@@ -141,3 +141,20 @@ def test_the_first_failure_is_the_one_that_is_kept() -> None:
     assert str(stop.failure) == "first"
     with pytest.raises(Stopped):
         stop.pause(60)
+
+
+def test_an_error_of_a_thread_is_kept_and_ends_all_of_them() -> None:
+    stop = Stop()
+    with stop.thread():
+        raise Rejected("no")
+    assert str(stop.failure) == "no"
+    with pytest.raises(Stopped):
+        stop.check()
+
+
+def test_the_end_of_a_thread_that_was_asked_for_is_no_failure() -> None:
+    stop = Stop()
+    with stop.thread():
+        raise Stopped
+    assert not stop.is_set()
+    assert stop.failure is None

@@ -15,7 +15,7 @@ from onefold.capture.publishing import Track
 from onefold.capture.records import Record, snapshot_record
 from onefold.capture.snapshot import Chunk, TableSnapshot, next_chunk
 from onefold.capture.source import Source
-from onefold.capture.stopping import Stop, Stopped
+from onefold.capture.stopping import Stop
 from onefold.capture.streaming import Stream
 from onefold.capture.sweep import tombstones
 from onefold.errors import SchemaConflict, TableRefused, TryAgain
@@ -49,28 +49,29 @@ class Copier:
 
     def run(self) -> None:
         """Until the end. A failure that is not of one table ends the process."""
-        pause = _FIRST_PAUSE
         try:
-            while True:
-                self.stop.check()
-                try:
-                    busy = self.step()
-                    pause = _FIRST_PAUSE
-                except TryAgain as error:
-                    log("WARNING", f"copying goes on later: {error}", event="copy_again", reason=str(error))
-                    self._postpone()
-                    self._disconnect()
-                    self.stop.pause(pause)
-                    pause = min(2 * pause, _LONGEST_PAUSE)
-                else:
-                    if not busy:
-                        self.stop.pause(_IDLE_SECONDS)
-        except Stopped:
-            pass  # the thread's end
-        except BaseException as error:  # noqa: BLE001 whatever it is, it is raised where the process ends
-            self.stop.set(error)
+            with self.stop.thread():
+                self._go_on()
         finally:
             self._disconnect()
+
+    def _go_on(self) -> None:
+        """One step after the other, with a pause where there is nothing to do. Raises Stopped."""
+        pause = _FIRST_PAUSE
+        while True:
+            self.stop.check()
+            try:
+                busy = self.step()
+                pause = _FIRST_PAUSE
+            except TryAgain as error:
+                log("WARNING", f"copying goes on later: {error}", event="copy_again", reason=str(error))
+                self._postpone()
+                self._disconnect()
+                self.stop.pause(pause)
+                pause = min(2 * pause, _LONGEST_PAUSE)
+            else:
+                if not busy:
+                    self.stop.pause(_IDLE_SECONDS)
 
     def step(self) -> bool:
         """One chunk, or one sweep; whether there was anything to do."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from typing import Any
@@ -115,13 +116,12 @@ class Capture:
         stop = self.way.stop
         threads = [threading.Thread(target=work, daemon=True) for work in (self._tick, self._copier().run)]
         try:
-            for thread in threads:
-                thread.start()
-            self._read()
-            if self.options.once:
-                self._finish()
-        except Stopped:
-            pass  # the end, as asked for, or as another thread has told why: `_end` raises it
+            with suppress(Stopped):  # it only says that the end has come: `_end` raises the failure that led to it, if any
+                for thread in threads:
+                    thread.start()
+                self._read()
+                if self.options.once:
+                    self._finish()
         except BaseException as error:
             stop.set(error)
             raise
@@ -244,7 +244,7 @@ class Capture:
         """Messages do not wait for long to be full, and the checkpoint follows."""
         saved = told = self.clock()
         pause = 0.0
-        try:
+        with self.way.stop.thread():
             while True:
                 self.way.stop.pause(_TICK_SECONDS)
                 self._stream.flush()
@@ -256,10 +256,6 @@ class Capture:
                 if began >= told + _STATUS_SECONDS:
                     told = began
                     self._tell_status("INFO")
-        except Stopped:
-            pass  # the thread's end
-        except BaseException as error:  # noqa: BLE001 whatever it is, it is raised where the process ends
-            self.way.stop.set(error)
 
     def _save(self) -> None:
         with self._saving:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 
 
 class Stopped(Exception):
@@ -35,3 +37,12 @@ class Stop:
         """Wait, but not beyond the end. Raises Stopped."""
         if self._event.wait(seconds):
             raise Stopped
+
+    @contextmanager
+    def thread(self) -> Iterator[None]:
+        """Hold the work of a thread. An error of it ends all threads, and is kept for whoever ends the process."""
+        try:
+            with suppress(Stopped):  # by which the thread learns of the end: the failure that led to it, if any, is kept
+                yield
+        except BaseException as error:  # noqa: BLE001 a thread has nobody to raise it to
+            self.set(error)
