@@ -171,9 +171,8 @@ def _fitting_form(
     spelled = writer.spelled(versions, room)
     if spelled is not None:
         return spelled, "spelled", ()
-    compact = writer.compact(versions)
-    if len(compact) <= room:
-        return compact, "compact", ()
+    if writer.compact_fits(versions, room):
+        return writer.compact(versions), "compact", ()
     leaves = tuple(_leaf(id_, writer.compact(group)) for group in writer.groups(id_, versions))
     top = writer.top(leaves, versions)
     # Where there is no room for what is reserved, whoever writes the notes says so.
@@ -208,12 +207,23 @@ class _Writer:
                 return None
         return "\nUNION ALL\n".join(branches)
 
+    def compact_fits(self, versions: Sequence[Version], room: int) -> bool:
+        """Return whether the second form takes at most `room` characters. All of a long one is never held in memory."""
+        size = len(self._compact(versions, "")) - len(_UNION_BY_NAME)
+        for version in versions:
+            size += len(self._compact_branch(version)) + len(_UNION_BY_NAME)
+            if size > room:
+                return False
+        return True
+
     def compact(self, versions: Sequence[Version]) -> str:
+        return self._compact(versions, _UNION_BY_NAME.join(self._compact_branch(version) for version in versions))
+
+    def _compact(self, versions: Sequence[Version], branches: str) -> str:
         present = {fold_case(column.name) for version in versions for column in version.columns}
         if self._rules.version_column:
             present.add(fold_case(self._rules.version_column))
         outer = (quote(column.name) if key in present else self._nulls[key] for key, column in self._targets.items())
-        branches = _UNION_BY_NAME.join(self._compact_branch(version) for version in versions)
         return f"SELECT\n  {f',{chr(10)}  '.join(outer)}\nFROM (\n{branches}\n)"
 
     def groups(self, view: TableId, versions: Sequence[Version]) -> Iterator[list[Version]]:

@@ -102,11 +102,14 @@ def test_the_work_for_a_base_in_bigquery_folds_the_changes_of_each_run_anew(
 
 
 def test_a_large_refresh_takes_little_memory() -> None:
-    """The aim of docs/benchmarks.md. With a dictionary for each column it took 730 MB, and in one page 20 more than now."""
+    """The aim of docs/benchmarks.md, and what the refresh adds to it: 13.4 MB, of which 5.0 are the text of the leaves.
+
+    The bound is below what holding that text twice would take. A dictionary for each column once took 730 MB.
+    """
     found = memory.measure(memory.Case(1, 900, 300))
     assert found["form"] == "two-level"
     assert found["after"] < 150
-    assert found["after"] - found["before"] < 28
+    assert found["after"] - found["before"] < 17
 
 
 def test_the_function_has_memory_for_as_many_of_the_largest_views_as_it_serves_at_once() -> None:

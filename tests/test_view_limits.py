@@ -8,10 +8,12 @@ import pytest
 from judge import Judge
 from views import (
     ARTICLE,
+    BASE,
     FORMS,
     MIXED,
     NESTED,
     PLAIN,
+    VIEW,
     accept,
     build,
     version,
@@ -65,6 +67,13 @@ def test_600_versions_of_few_columns_fit_one_text() -> None:
     view = build(grown(600, 10, every=60))
     assert (view.form, view.leaves) == ("compact", ())
     assert view.query.count("FULL OUTER UNION ALL BY NAME") == 599
+
+
+def test_one_text_is_filled_to_its_last_character() -> None:
+    versions = grown(30, 10, every=1)
+    room = MAX_TEXT - len(build(versions, form="compact").query)
+    forms = [build_view(VIEW, BASE, versions, PLAIN, reserved).form for reserved in (room, room + 1)]
+    assert forms == ["compact", "two-level"]
 
 
 def test_the_analyzer_takes_a_thousand_branches(judge: Judge) -> None:
