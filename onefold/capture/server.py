@@ -8,6 +8,7 @@ from typing import Any
 
 import pymysql
 
+from onefold.capture.gtids import Executed, lost
 from onefold.capture.table_map import Dialect
 from onefold.errors import Rejected
 
@@ -83,6 +84,13 @@ def previous_gtids(connection: pymysql.Connection, file: str) -> str:
             raise
         return ""
     return next((str(text) for _, _, kind, _, _, text in events if kind == "Previous_gtids"), "").replace("\n", "")
+
+
+def lost_on(connection: pymysql.Connection, executed: Executed) -> Executed:
+    """Return the executed transactions that the server does not have."""
+    names = ("gtid_binlog_state", "gtid_slave_pos") if is_mariadb(connection) else ("gtid_executed",)
+    (texts,) = query(connection, f"SELECT {', '.join(f'@@GLOBAL.{name}' for name in names)}")
+    return lost(executed, *texts)
 
 
 def is_mariadb(connection: pymysql.Connection) -> bool:

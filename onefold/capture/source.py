@@ -16,7 +16,7 @@ from onefold.capture.information_schema import TableName, structure_of
 from onefold.capture.log_events import Committed, LogEvent, Place, Voids
 from onefold.capture.patterns import SYSTEM, Patterns
 from onefold.capture.rights import may_lock
-from onefold.capture.server import Address, connect, is_mariadb, log_status, previous_gtids, query
+from onefold.capture.server import Address, connect, is_mariadb, log_status, lost_on, previous_gtids, query
 from onefold.capture.server_checks import check_server
 from onefold.capture.structure import Structure
 from onefold.capture.table_checks import Checked, Inspected, check_tables, inspect_table
@@ -27,6 +27,10 @@ from onefold.errors import NothingFound, Rejected, TryAgain
 
 class LogLost(NothingFound):
     """The log does not have the place where reading was to go on, or it is another log."""
+
+
+class GtidsLost(LogLost):
+    """The log cannot be read on behind what has been executed."""
 
 
 _FIRST_OFFSET = 4
@@ -70,17 +74,22 @@ class Source:
     def follow(
         self, start: Reached, epoch: int, cascades: Cascades, blocking: bool, known: Mapping[Place, Voids] | None = None
     ) -> Generator[LogEvent]:
-        """The log from a place on, or from behind what has been executed. Raises LogLost without it.
+        """The log from a place on, or from behind what has been executed. Raises LogLost or GtidsLost without it.
 
         Args:
             known: transactions that are known to be committed, by where they begin, with what of them is void.
         """
         watched = Watched(self.patterns.include, self.patterns.exclude, cascades.watched)
-        at = start.place or Gtid(epoch, str(start.executed))
+        at = start.place or Gtid(epoch, start.executed)
         try:
             yield from follow(self.address, at, watched, self.server_id, blocking, known, self.held)
         except NothingFound as error:
-            raise LogLost(str(error)) from error
+            raise (LogLost if start.place else GtidsLost)(str(error)) from error
+
+    def lost(self, executed: Executed) -> Executed:
+        """Return the executed transactions that the server does not have."""
+        with self._asked() as connection:
+            return lost_on(connection, executed)
 
     def log_end(self, epoch: int) -> Reached:
         """Where the log ends now, as far as copies of tables show it."""
