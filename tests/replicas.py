@@ -84,9 +84,7 @@ def new_pair(servers: tuple[DatabaseServer, DatabaseServer], name: str) -> Itera
         _run(second, servers[1], "follow", servers[0].port)
         query(first, f"CREATE DATABASE {name}")
         first.select_db(name)
-        pair = Pair(
-            *(_database(server, connection, name) for server, connection in zip(servers, (first, second), strict=True))
-        )
+        pair = Pair(_database(servers[0], first, name), _database(servers[1], second, name))
         pair.catch_up()
         second.select_db(name)
         yield replace(pair, primary=replace(pair.primary, start=end_of_log(first)))

@@ -156,15 +156,18 @@ def test_a_start_behind_transactions_that_the_server_never_had_is_refused(pair: 
 def test_a_hole_in_the_log_of_a_former_primary_is_copied_over(
     pair: Pair, bench: Bench, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The first server came back without what was lost, and wrote more: its last number is greater than the lost ones."""
+    """The first server came back without what was lost, and wrote more: its last number is greater than the lost ones.
+
+    The server notices when it comes to that number, and has sent transactions of another domain by then.
+    """
     lose(pair, bench, *LOST, others=OTHERS)
     before = bench.publisher.count()
     number = int(pair.primary.executed().rpartition("-")[2])
-    pair.replica.run(
-        "SET SESSION server_id = 1", f"SET SESSION gtid_seq_no = {number + 9}", "INSERT INTO t VALUES (6, 'back')"
-    )
+    pair.replica.run("SET SESSION gtid_domain_id = 1", "INSERT INTO t VALUES (6, 'domain 1')")
+    pair.replica.run("SET SESSION gtid_domain_id = 0, server_id = 1", f"SET SESSION gtid_seq_no = {number + 9}")
+    pair.replica.run("INSERT INTO t VALUES (7, 'back')")
     records = bench.once(follow_gtids=True)[before:]
-    assert {record["metadata"]["ingestion_method"] for record in records} == {"SNAPSHOT"}
+    assert [record["metadata"]["ingestion_method"] for record in records] == ["BINLOG", *["SNAPSHOT"] * 6]
     assert latest(records) == shown(pair.replica)
     assert [line["by_gtid"] for line in raised(capsys.readouterr().out)] == [True, False]
 
