@@ -152,6 +152,31 @@ def test_a_start_behind_transactions_that_the_server_never_had_is_refused(pair: 
     assert not (bench.folder / "checkpoint" / "checkpoint.json").exists()
 
 
+@on(MySql)
+@pytest.mark.parametrize("lagging", [True, False])
+def test_tagged_transactions_are_looked_for_like_all_others(
+    pair: Pair, bench: Bench, capsys: pytest.CaptureFixture[str], lagging: bool
+) -> None:
+    start = Reached(pair.primary.start)
+    pair.primary.run(CREATE, "INSERT INTO t VALUES (1, 'a')", "SET gtid_next = 'AUTOMATIC:tag'", "UPDATE t SET name = 'b'")
+    if lagging:
+        pair.lag()
+    pair.primary.run("UPDATE t SET name = 'lost'", "INSERT INTO t VALUES (2, 'lost')", "SET gtid_next = 'AUTOMATIC'")
+    bench.once(start=start)
+    if not lagging:
+        pair.catch_up()
+    pair.promote()
+    pair.replica.run("INSERT INTO t VALUES (3, 'new')")
+    bench.server = pair.replica.server
+    before = bench.publisher.count()
+    records = bench.once(follow_gtids=True)[before:]
+    (line,) = raised(capsys.readouterr().out)
+    assert line["by_gtid"] is not lagging
+    assert line.get("lost_gtids", "") == lost_of(pair)
+    assert (":tag:2-3" in lost_of(pair)) is lagging
+    assert [record["data"]["id"] for record in records] == ([1, 3] if lagging else [3])
+
+
 @on(MariaDb)
 def test_a_hole_in_the_log_of_a_former_primary_is_copied_over(
     pair: Pair, bench: Bench, capsys: pytest.CaptureFixture[str]
