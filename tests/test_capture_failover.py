@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from capturing import Bench, bench_of, latest
+from capturing import Bench, bench_of, eventually, latest
 from database_servers import DatabaseServer, MariaDb, MySql
 from emulator import EmulatedDataset
 from end_to_end import Flow
 from replicas import Pair, new_pair, new_servers
-from source_database import SourceDatabase, on
+from source_database import SourceDatabase, end_of_log, on
 
 from onefold.capture.checkpoint import Reached
 from onefold.capture.gtids import read_executed
@@ -77,6 +77,12 @@ def lose(pair: Pair, bench: Bench, *lost: str, others: tuple[str, ...] = ()) -> 
 def raised(output: str) -> list[dict[str, Any]]:
     """What the log has told of new epochs."""
     return [line for line in map(json.loads, output.splitlines()) if line.get("event") == "epoch_raised"]
+
+
+def is_purged(source: SourceDatabase) -> bool:
+    """Whether only the last file of its log is left: MariaDB is done with the others a while later."""
+    source.run(f"PURGE BINARY LOGS TO '{end_of_log(source.connection).file}'")
+    return len(source.rows("SHOW BINARY LOGS")) == 1
 
 
 def shown(source: SourceDatabase) -> dict[tuple[object, ...], dict[str, object]]:
@@ -150,6 +156,17 @@ def test_a_start_behind_transactions_that_the_server_never_had_is_refused(pair: 
         bench.once(start=Reached(executed=read_executed(pair.primary.executed())))
     assert str(refused.value).endswith(lost_of(pair))
     assert not (bench.folder / "checkpoint" / "checkpoint.json").exists()
+
+
+def test_a_new_primary_whose_log_was_purged_is_copied(pair: Pair, bench: Bench, capsys: pytest.CaptureFixture[str]) -> None:
+    lose(pair, bench, others=(OTHERS[0], "FLUSH LOGS", OTHERS[1], "FLUSH LOGS"))
+    eventually(lambda: is_purged(pair.replica))
+    pair.replica.run(OTHERS[2])
+    before = bench.publisher.count()
+    records = bench.once(follow_gtids=True)[before:]
+    assert {record["metadata"]["ingestion_method"] for record in records} == {"SNAPSHOT"}
+    assert latest(records) == shown(pair.replica)
+    assert [line["by_gtid"] for line in raised(capsys.readouterr().out)] == [True, False]
 
 
 @on(MySql)

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -16,9 +20,10 @@ from onefold.capture.binlog import Gtid, follow
 from onefold.capture.checkpoint import Reached
 from onefold.capture.gtid_encoding import encode_executed, tagged_gtid
 from onefold.capture.gtids import Executed, lost, read_executed
-from onefold.capture.log_events import Committed, RowsChanged
+from onefold.capture.log_events import Committed, Place, RowsChanged
 from onefold.capture.patterns import Patterns
-from onefold.capture.server import lost_on, query
+from onefold.capture.server import connect, lost_on, query
+from onefold.capture.source import Source
 from onefold.errors import InvalidInput
 
 CREATE = "CREATE TABLE t (id INT PRIMARY KEY)"
@@ -212,6 +217,52 @@ def test_the_checkpoint_has_all_that_was_executed(source: SourceDatabase, tmp_pa
     for bench in benches:
         bench.once()
         check_executed(bench, source)
+
+
+@on(MariaDb, MySql)
+def test_the_log_s_end_has_what_was_executed_before_it_and_no_more(source: SourceDatabase) -> None:
+    source.run(CREATE)
+    asked = Source(source.server.address, Patterns(), next(_server_ids))
+    with written_meanwhile(source):
+        ends = [asked.log_end(1) for _ in range(20)]
+    quiet = asked.log_end(1)
+    assert len({end.place for end in ends}) > 1
+    for end in (*ends, quiet):
+        assert end.place
+        assert end.executed == before(source, end.place)
+
+
+def before(source: SourceDatabase, place: Place) -> Executed:
+    """What was executed before a place, as the server itself shows its log."""
+    if source.on_mariadb:
+        return read_executed(source.rows(f"SELECT BINLOG_GTID_POS('{place.file}', {place.offset})")[0][0])
+    executed = Executed()
+    for _, offset, kind, _, _, text in source.rows(f"SHOW BINLOG EVENTS IN '{place.file}'"):
+        if kind == "Previous_gtids":
+            executed = read_executed(text)
+        elif kind.startswith("Gtid") and offset < place.offset:
+            executed = executed.plus(text.split("'")[1])
+    return executed
+
+
+@contextmanager
+def written_meanwhile(source: SourceDatabase) -> Iterator[None]:
+    """Transactions by four sessions, one after the other in each."""
+    numbers, stop = itertools.count(1), threading.Event()
+
+    def write() -> None:
+        with closing(connect(source.server.address)) as connection:
+            while not stop.is_set():
+                query(connection, f"INSERT INTO {source.name}.t VALUES ({next(numbers)})")
+
+    with ThreadPoolExecutor(4) as workers:
+        writers = [workers.submit(write) for _ in range(4)]
+        try:
+            yield
+        finally:
+            stop.set()
+        for writer in writers:
+            writer.result()
 
 
 def tag(source: SourceDatabase, *statements: str) -> None:

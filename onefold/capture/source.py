@@ -16,7 +16,7 @@ from onefold.capture.information_schema import TableName, structure_of
 from onefold.capture.log_events import Committed, LogEvent, Place, Voids
 from onefold.capture.patterns import SYSTEM, Patterns
 from onefold.capture.rights import may_lock
-from onefold.capture.server import Address, connect, is_mariadb, log_status, lost_on, previous_gtids, query
+from onefold.capture.server import Address, connect, executed_now, is_mariadb, lost_on, previous_gtids, query
 from onefold.capture.server_checks import check_server
 from onefold.capture.structure import Structure
 from onefold.capture.table_checks import Checked, Inspected, check_tables, inspect_table
@@ -33,6 +33,8 @@ class GtidsLost(LogLost):
     """The log cannot be read on behind what has been executed."""
 
 
+_QUIET_MOMENTS = 10
+"""How often a moment without transactions is looked for, before a file of the log is read for what it holds."""
 _FIRST_OFFSET = 4
 """Of every file of a log."""
 _NO_TABLES = Patterns((), ("*",))
@@ -91,16 +93,23 @@ class Source:
         with self._asked() as connection:
             return lost_on(connection, executed)
 
-    def log_end(self, epoch: int) -> Reached:
+    def end_place(self, epoch: int) -> Place:
         """Where the log ends now, as far as copies of tables show it."""
         with self._asked() as connection:
-            _, _, *rest = log_status(connection)
-            place = end_of_what_shows(connection, epoch)
-            if is_mariadb(connection):
-                executed = _mariadb_gtids(connection, place.file, place.offset)
-            else:
-                executed = str(rest[2] if len(rest) > 2 else "")
-        return Reached(place, read_executed(executed))
+            return end_of_what_shows(connection, epoch)
+
+    def log_end(self, epoch: int) -> Reached:
+        """Where the log ends now, as far as copies of tables show it, and exactly what was executed before that place.
+
+        A transaction too few in that set would be read again after a failover, and stand above what came after it.
+        """
+        with self._asked() as connection:
+            for _ in range(1 if is_mariadb(connection) else _QUIET_MOMENTS):
+                before = executed_now(connection)
+                place = end_of_what_shows(connection, epoch)
+                if before is not None and before == executed_now(connection):
+                    return Reached(place, read_executed(before))
+        return self.with_executed(Reached(place))
 
     def with_executed(self, start: Reached) -> Reached:
         """A start with what has been executed before its place: from the place on, the log tells only what comes after."""
