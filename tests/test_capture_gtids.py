@@ -22,7 +22,7 @@ from onefold.capture.gtid_encoding import encode_executed, tagged_gtid
 from onefold.capture.gtids import Executed, lost, read_executed
 from onefold.capture.log_events import Committed, Place, RowsChanged
 from onefold.capture.patterns import Patterns
-from onefold.capture.server import connect, lost_on, query
+from onefold.capture.server import Address, connect, lost_on, query
 from onefold.capture.source import Source
 from onefold.errors import InvalidInput
 
@@ -112,6 +112,19 @@ def test_sets_are_read_and_subtracted_as_the_server_does_it(source: SourceDataba
     )
     assert read_executed(executed) == read_executed(whole)
     assert lost(read_executed(executed), logged) == read_executed(left)
+
+
+@on(MariaDb, MySql)
+def test_the_user_of_capture_may_ask_what_the_server_has(source: SourceDatabase) -> None:
+    source.run(
+        f"CREATE USER {source.name}@'127.0.0.1' IDENTIFIED BY 'x'",
+        f"GRANT SELECT, REPLICATION SLAVE, REPLICATION CLIENT ON *.* TO {source.name}@'127.0.0.1'",
+        CREATE,
+    )
+    asked = Source(Address("127.0.0.1", source.server.port, source.name, "x"), Patterns(), next(_server_ids))
+    executed = read_executed(source.executed())
+    assert (asked.log_end(1).executed, asked.lost(executed)) == (executed, Executed())
+    assert str(asked.lost(read_executed("7-7-7"))) == "7-7-7"
 
 
 # Bytes.
