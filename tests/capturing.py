@@ -117,6 +117,8 @@ class Bench:
     patterns: Patterns
     publisher: RecordingPublisher = field(default_factory=RecordingPublisher)
     warehouse: MemoryTables = field(default_factory=MemoryTables)
+    now: Callable[[], float] = lambda: 0.0
+    """Seconds since 1970. By default the clock stands still, so that epochs are counted from 1."""
 
     def capture(self, stop: Stop | None = None, limit: int = 400_000, **options: Any) -> Capture:
         stop = stop or Stop()
@@ -131,6 +133,7 @@ class Bench:
             self.warehouse,
             lambda message: self.publisher.publish("schema-changes", [message]),
             Options(SOURCE, DATASET, **options),
+            now=self.now,
         )
 
     def once(self, **options: Any) -> list[dict[str, Any]]:

@@ -162,7 +162,7 @@ class Flow:
         self.present[(database, table)] = rows
         self.keys[table] = (SOURCE_NAME, DATABASE_NAME, *(name for name, _, _, key, *_ in columns if key == "PRI"))
 
-    def capture(self, start: Reached | None = None, snapshot: bool = False) -> None:
+    def capture(self, start: Reached | None = None, snapshot: bool = False, follow_gtids: bool = False) -> None:
         """One process up to the log's end, with all copies and sweeps through, and all messages handed over."""
         stop = Stop()
         announcer = Announcer(Target(self.warehouse, self._courier, self.dataset.name, TABLE_CREATED), stop)
@@ -177,7 +177,7 @@ class Flow:
             Way(SOURCE, self.dataset.name, announcer, outbox, self._large, stop, self.limit),
             LandedByThen(self.warehouse, self._courier),
             lambda message: self.publisher.publish(SCHEMA_CHANGES, [message]),
-            Options(SOURCE, self.dataset.name, start, snapshot, once=True),
+            Options(SOURCE, self.dataset.name, start, snapshot, once=True, follow_gtids=follow_gtids),
         ).run()
         self._courier.deliver()
         assert DEAD_LETTER not in self.publisher.topics

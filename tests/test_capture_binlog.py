@@ -17,6 +17,7 @@ from source_database import SourceDatabase, end_of_log, on
 
 from onefold.capture.binlog import Gtid, follow
 from onefold.capture.columns import versioned_table
+from onefold.capture.gtids import read_executed
 from onefold.capture.information_schema import TableName, structure_of, structures
 from onefold.capture.log_events import Committed, FileBegun, LogEvent, Place, RowsChanged, RowsUnreadable, Statement
 from onefold.capture.patterns import Patterns
@@ -200,9 +201,9 @@ def test_reading_may_start_again_behind_every_transaction(source: SourceDatabase
 
 def test_reading_may_start_at_a_gtid(source: SourceDatabase) -> None:
     source.run(CREATE, "INSERT INTO t VALUES (1, 'a')")
-    executed = source.executed()
+    at = Gtid(1, read_executed(source.executed()))
     source.run("INSERT INTO t VALUES (2, 'b')")
-    events = follow(source.server.address, Gtid(1, executed), Patterns((source.name,)), next(_server_ids), blocking=False)
+    events = follow(source.server.address, at, Patterns((source.name,)), next(_server_ids), blocking=False)
     (change,) = [event for event in events if isinstance(event, RowsChanged)]
     assert change.after == ((2, "b"),)
     assert change == source.changes()[-1]

@@ -69,7 +69,7 @@ def test_a_checkpoint_of_another_source_or_dataset_is_refused() -> None:
 
 def test_a_raised_epoch_copies_everything_and_forgets_what_was_under_way() -> None:
     end = Reached(Place(4, "mysql-bin.000001", 330), Executed(), None)
-    new = raised(FULL, end, [TableName("shop", "a")])
+    new = raised(FULL, 4, end, [TableName("shop", "a")])
     assert (new.epoch, new.reached, new.copies, new.sweeps) == (4, end, (), ())
     assert new.wanted == (Wanted(TableName("shop", "a"), end.place or PLACE),)
     assert new.dropped == FULL.dropped
@@ -249,7 +249,7 @@ def test_a_new_process_goes_on_with_the_copies_of_the_last_one() -> None:
     resumed = ledger.next_copy()
     assert resumed
     assert (resumed.track.reached, ledger.is_valid(resumed)) == (COPY, True)
-    ledger.begin(raised(FULL, Reached(PLACE), []))
+    ledger.begin(raised(FULL, 4, Reached(PLACE), []))
     assert not ledger.is_valid(resumed)
 
 

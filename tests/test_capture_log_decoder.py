@@ -142,6 +142,22 @@ def test_a_transaction_of_mysql_ends_with_its_commit() -> None:
     assert found[3] == Committed(Place(3, "bin.000007", 300), 1_700_000_000, "u:8")
 
 
+def test_a_transaction_has_no_gtid_but_its_own() -> None:
+    decoder = started()
+    tagged = bytes.fromhex("02 40 00 00 00 02" + "02" * 16 + "04 0c 06 06 746167")
+    events = [
+        event(33, end=100, gtid="u:7"), event(16, end=200), event(34, end=300), event(16, end=400),
+        event(42, end=500, body=tagged), event(16, end=600), event(34, end=700), event(2, end=800, query="DROP TABLE t"),
+    ]  # fmt: skip
+    found = [said.gtid for one in events for said in decoder.read(one) if isinstance(said, Committed)]
+    assert found == ["u:7", None, "01010101-0101-0101-0101-010101010101:tag:3", None]
+
+
+def test_a_tagged_gtid_of_an_unknown_form_is_refused_with_its_place() -> None:
+    with pytest.raises(Rejected, match=r"bin\.000007, 450: .* has the form 2, expected 1: update Onefold"):
+        list(started().read(event(42, end=500, body=b"\4")))
+
+
 NAME = "X'6162',X'ff',1"
 
 

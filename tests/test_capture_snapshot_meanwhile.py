@@ -189,10 +189,9 @@ def test_what_the_log_has_and_the_table_does_not_show_yet_is_not_lost(source: So
     with in_the_log_only(source, f"UPDATE {source.name}.t SET v = 'new'"):
         naive = end_of_log(source.connection)
         assert source.rows("SELECT v FROM t") == [("old",)]
-        start = Source(source.server.address, Patterns(), 1).log_end(1).place
+        start = Source(source.server.address, Patterns(), 1).end_place(1)
         read = list(chunks(source, 9))
     (_, change) = source.changes()
-    assert start
     assert start.offset <= change.place.offset, "reading begins before what no copy shows"
     assert read[0].rows == ((1, "old"),)
     assert change.place.offset < naive.offset, "at that place the old row would hide the change"

@@ -20,11 +20,14 @@ from command_line import Run
 from source_database import SourceDatabase, end_of_log
 from test_demo import COMMAND, children, environ, is_there, until
 
+from onefold.capture.checkpoint import Checkpoint, Reached
 from onefold.capture.information_schema import TableName
+from onefold.capture.log_events import Place
 from onefold.capture.patterns import Patterns
 from onefold.capture.source import Source
 from onefold.capture.stopping import Stop, Stopped
 from onefold.errors import InvalidInput, NothingFound, Rejected
+from onefold.local.demo_process import KeptCheckpoint
 from onefold.local.demo_source import MOST_TABLES, SourceUrl, choose, parse_source, patterns_of, without
 from onefold.local.emulator import emulator_client
 from onefold.local.topics import Listener, LocalTopics
@@ -331,3 +334,13 @@ def test_changes_are_followed_and_compared_until_it_is_interrupted(
         shows("Done: nothing was written to your database")
         assert (process.wait(SECONDS), len(started) >= 3) == (2, True)
         assert until(lambda: not any(is_there(pid) for pid in started))
+
+
+def test_a_checkpoint_is_beyond_a_place_by_the_log_and_not_by_its_epoch() -> None:
+    """An epoch is of the size of a time."""
+    store = KeptCheckpoint()
+    end = Place(1, "bin.000002", 500)
+    assert not store.is_beyond(end)
+    for file, offset, beyond in (("bin.000001", 900, False), ("bin.000002", 499, False), ("bin.000002", 500, True)):
+        store.save(Checkpoint("demo", "shop", 1_700_000_000, Reached(Place(1_700_000_000, file, offset))))
+        assert store.is_beyond(end) is beyond

@@ -22,6 +22,8 @@ DIGEST = "d" * 32
 SNAPSHOT = f"0   1  {DIGEST}"
 SHORT = f"2000000000000002D/0000000000000AC0/0000000000000015 10000000000000000005  1  {DIGEST}"
 FOUR = f"20000000000000001/00000000000000FF/0000000000001000/0000000000000000 10000000000000000005  1  {DIGEST}"
+# What capture wrote while it counted epochs from 1.
+COUNTED = f"20000000000000007/0000000000FFFFFF/00000000FFFFFFFF/00000000000000FF 10000000000000000005  1  {DIGEST}"
 LOG_FILE = (
     "1mysql-bin.0000000000000000000000000000000000000003/0000000000000000000000000000000000000009 10000000000000000005  1  "
     f"{DIGEST}"
@@ -99,6 +101,25 @@ def test_rows_from_elsewhere_are_refused_as_well(dataset: EmulatedDataset) -> No
     with pytest.raises(SchemaConflict, match="--rebuild"):
         merge_rows(shop.warehouse, plan, changes_query(plan.changes, plan.base, plan.rules), plan.versions)
     assert names(shop) == {1: "base"}
+
+
+def test_epochs_in_seconds_are_above_those_that_were_counted(dataset: EmulatedDataset) -> None:
+    shop = an_old_shop(dataset, COUNTED, COUNTED, COUNTED)
+    shop.merge()
+    places = {1: "6553F100/1/4/0", 2: "6553F100/1/4", 3: "7/FFFFFF/FFFFFFFF/FE"}
+    shop.land("a", *(change("INSERT", place, timestamp=None, id=id_, name="first") for id_, place in places.items()))
+    check_view_and_merge(shop, {1: "first", 2: "first", 3: "base"})
+    places = {1: "6553F101/1/4/0", 2: "8/FFFFFF/FFFFFFFF/FF", 3: "8/1/4/0"}
+    shop.land("a", *(change("INSERT", place, timestamp=None, id=id_, name="second") for id_, place in places.items()))
+    check_view_and_merge(shop, {1: "second", 2: "first", 3: "second"})
+
+
+def check_view_and_merge(shop: Shop, expected: dict[int, str]) -> None:
+    """The view folds what has landed, the MERGE writes it into the base, and the view reads it there."""
+    assert {row["id"]: row["name"] for row in shop.current()} == expected
+    shop.merge()
+    assert names(shop) == expected
+    assert {row["id"]: row["name"] for row in shop.current()} == expected
 
 
 def test_a_floor_that_was_ordered_as_text_is_refused(dataset: EmulatedDataset) -> None:

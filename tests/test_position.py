@@ -66,6 +66,11 @@ DOCUMENTED = [
     (" 0x00000f.00012345.0010 ", " 0x000010.00000001.0001 "),
     (" 0x000a.00012345.0010 ", " 0x000a.00012345.001a "),
     ("999999999999", "1000000000000"),
+    # Of our own capture: epochs were counted from 1, before they became seconds since 1970.
+    ("1/FF/1000/0", "6553F100/1/4"),
+    ("7/FFFFFF/FFFFFFFF/FF", "6553F100/1/4/0"),
+    ("6553F100/FFFFFF/FFFFFFFF/FF", "6553F101/1/4"),
+    ("FFFFFFFF/1/4/0", "100000000/1/4"),
 ]
 UNDOCUMENTED = [
     "",

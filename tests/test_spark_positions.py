@@ -18,7 +18,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 from spark_oracle import read_base, run_job, write_lines
 from strategies import EXTREMES
-from test_merge_positions import FOUR, SHORT, SNAPSHOT, SPLIT, SPLIT_KEY
+from test_merge_positions import COUNTED, FOUR, SHORT, SNAPSHOT, SPLIT, SPLIT_KEY
 from test_merge_positions import LOG_FILE as LOG_FILE_PLACE
 from test_position import (
     DOCUMENTED,
@@ -116,6 +116,16 @@ def test_changes_are_compared_with_the_positions_of_an_earlier_release(spark: Sp
     run_job(spark, tmp_path / "changes", tmp_path / "out", base=tmp_path / "base")
     names = {row["id"]: row["name"] for row in read_base(spark, tmp_path / "out")}
     assert names == {1: "new", 2: "base", 3: "new", 4: "base"}
+
+
+def test_epochs_in_seconds_are_above_those_that_were_counted(spark: SparkSession, tmp_path: Path) -> None:
+    old = [(place, "base", COUNTED, False) for place in (1, 2, 3)]
+    spark.createDataFrame(old, OLD_BASE).coalesce(1).write.parquet(str(tmp_path / "base"))
+    places = [(1, "6553F100/1/4/0"), (2, "6553F100/1/4"), (3, "7/FFFFFF/FFFFFFFF/FE"), (1, "8/FFFFFF/FFFFFFFF/FF")]
+    write_lines(tmp_path / "changes/a.jsonl", [change("INSERT", text, id=id_, name=text) for id_, text in places])
+    run_job(spark, tmp_path / "changes", tmp_path / "out", base=tmp_path / "base")
+    names = {row["id"]: row["name"] for row in read_base(spark, tmp_path / "out")}
+    assert names == {1: "6553F100/1/4/0", 2: "6553F100/1/4", 3: "base"}
 
 
 @pytest.mark.parametrize("split", [SPLIT, SPLIT_KEY])

@@ -6,7 +6,8 @@ reading loses or refuses values (docs/capture.md, "Faults of servers and of the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping
+import struct
+from collections.abc import Generator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
@@ -16,10 +17,12 @@ from pymysql.protocol import MysqlPacket
 from pymysqlreplication import BinLogStreamReader
 from pymysqlreplication import event as other_events
 
+from onefold.capture.gtid_encoding import dump_by_gtids
+from onefold.capture.gtids import Executed
 from onefold.capture.log_decoder import LogDecoder, RawEvent
 from onefold.capture.log_events import LogEvent, Place, Voids
 from onefold.capture.patterns import Patterns
-from onefold.capture.server import Address, connect, dialect
+from onefold.capture.server import Address, connect, dialect, lost_on
 from onefold.capture.transactions import HELD
 from onefold.errors import NothingFound, Rejected, TryAgain
 
@@ -30,6 +33,9 @@ _CONNECTIONS = 2
 """What one reader opens: for the log, and for questions."""
 _READ_HERE = frozenset({2, 18, 19, 23, 24, 25, 30, 31, 32, 39})
 """Statements, table maps and rows, by the server's numbers of events: all that the library would take apart by itself."""
+_DUMP = struct.pack("<IB", 11, 0x12)
+"""How the library asks for a file without a name: the packet's length, and COM_BINLOG_DUMP."""
+_FIRST_OFFSET = 4
 _VEIL, _HEADER, _KIND = 64, 20, 5
 """Added to such a number, the byte _KIND of an event's header: what the library does not know, it hands on as it is."""
 _EVENTS = (
@@ -41,10 +47,10 @@ _EVENTS = (
 
 @dataclass(frozen=True)
 class Gtid:
-    """A place in the log by what has been executed, in the server's own form."""
+    """A place in the log by what has been executed."""
 
     epoch: int
-    executed: str
+    executed: Executed
 
 
 def follow(
@@ -64,7 +70,7 @@ def follow(
         held: the most bytes of the log that are held for one transaction.
 
     Raises:
-        NothingFound: the log does not have that place (any more).
+        NothingFound: the log does not have that place (any more); or the server does not have all that has been executed.
         TryAgain: the connection was lost; whoever starts again has to look at the server first.
         InvalidInput, Rejected: an event cannot be read.
     """
@@ -88,14 +94,16 @@ def _reader(address: Address, start: Place | Gtid, server_id: int, blocking: boo
         only_events=_EVENTS,
         filter_non_implemented_events=False,
         slave_heartbeat=_HEARTBEAT_SECONDS,
-        pymysql_wrapper=_limited(_Veiled),
+        pymysql_wrapper=_Connections(start, server_id, blocking, mariadb),
         enable_logging=False,
     )
 
 
 def _from(start: Place | Gtid, mariadb: bool) -> dict[str, Any]:
+    if isinstance(start, Gtid) and mariadb:
+        return {"auto_position": str(start.executed), "is_mariadb": True}
     if isinstance(start, Gtid):
-        return {"auto_position": start.executed, "is_mariadb": mariadb}
+        return {"log_file": "", "log_pos": _FIRST_OFFSET}  # `_Veiled.dump` is what is sent instead
     # Told that it is MariaDB's, the library leaves out file and position, and reads the log from its very beginning.
     return {"log_file": start.file, "log_pos": start.offset}
 
@@ -103,6 +111,12 @@ def _from(start: Place | Gtid, mariadb: bool) -> dict[str, Any]:
 class _Veiled(pymysql.connections.Connection):  # type: ignore[misc] # it has no types
     """Keeps from the library what it would take apart in vain, keep, and give up on: a column or a setting that it does not
     know ends its reading of the whole log."""
+
+    dump: bytes | None = None
+    """What is sent instead of the library's packet for file and place: it cannot write tagged GTIDs."""
+
+    def _write_bytes(self, data: bytes) -> None:
+        super()._write_bytes(self.dump if self.dump and data.startswith(_DUMP) else data)
 
     def _read_packet(self, packet_type: type[MysqlPacket] = MysqlPacket) -> MysqlPacket:
         packet = super()._read_packet(packet_type)
@@ -114,18 +128,34 @@ class _Veiled(pymysql.connections.Connection):  # type: ignore[misc] # it has no
         return packet_type(veiled, self.encoding)
 
 
-def _limited(connect_: Callable[..., Any]) -> Callable[..., Any]:
-    """The library connects again by itself: to whichever server answers by then, whose log may be another one."""
-    left = _CONNECTIONS
+@dataclass
+class _Connections:
+    """Connect for the library, and once only: it would connect again by itself, to whichever server answers by then."""
 
-    def wrapper(**settings: Any) -> Any:
-        nonlocal left
-        if not left:
+    start: Place | Gtid
+    server_id: int
+    blocking: bool
+    mariadb: bool
+    _made: int = 0
+
+    def __call__(self, **settings: Any) -> _Veiled:
+        if self._made == _CONNECTIONS:
             raise TryAgain("the connection to the source's log was lost")
-        left -= 1
-        return connect_(**settings)
+        connection = _Veiled(**settings)
+        if not self._made and isinstance(self.start, Gtid):
+            self._ask_by(self.start.executed, connection)
+        self._made += 1
+        return connection
 
-    return wrapper
+    def _ask_by(self, executed: Executed, connection: _Veiled) -> None:
+        """Prepare the connection that is to read the log behind what has been executed.
+
+        It is asked itself what its server has: another connection may lead to another server.
+        """
+        if lost := lost_on(connection, executed):
+            raise NothingFound(f"the source does not have transactions behind which its log was to be read: {lost}")
+        if not self.mariadb:
+            connection.dump = dump_by_gtids(executed, self.server_id, self.blocking)
 
 
 def _raw(event: Any) -> RawEvent:

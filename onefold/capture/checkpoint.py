@@ -137,12 +137,27 @@ def check_owner(found: Checkpoint, source: str, dataset: str) -> None:
         raise InvalidInput([*faults, "name another checkpoint, or the same source and dataset as before"])
 
 
-def raised(found: Checkpoint, reached: Reached, tables: Iterable[TableName]) -> Checkpoint:
-    """The next epoch: reading goes on at a place that was read before, and these tables are copied again.
+def next_epoch(last: int, now: float) -> int:
+    """Return an epoch that was never issued before.
+
+    Rows wait for days in topics and dead letters. The time keeps an epoch from being issued twice where the checkpoint was
+    lost; the last epoch does where the clock went backwards, or has not moved.
+
+    Args:
+        last: the epoch of the checkpoint; 0 without one.
+        now: seconds since 1970.
+
+    >>> next_epoch(3, 1_700_000_000.5), next_epoch(1_700_000_000, 1_700_000_000.9), next_epoch(1_700_000_000, 5.0)
+    (1700000000, 1700000001, 1700000001)
+    """
+    return max(last + 1, int(now))
+
+
+def raised(found: Checkpoint, epoch: int, reached: Reached, tables: Iterable[TableName]) -> Checkpoint:
+    """A new epoch: reading goes on at a place that was read before, and these tables are copied again.
 
     Nothing of the last epoch is left to do: whatever it brings forth later ranks below these copies.
     """
-    epoch = found.epoch + 1
     place = reached.place and replace(reached.place, epoch=epoch)
     wanted = tuple(Wanted(table, place) for table in tables) if place else ()
     return replace(

@@ -226,7 +226,7 @@ class Isolation:
 
     def _release(self, one: Quarantined, reason: str) -> None:
         """What the log holds up to its present end is passed over: the copy shows it."""
-        end = self.source.log_end(self.ledger.epoch).place or self._now()
+        end = self.source.end_place(self.ledger.epoch)
         self.ledger.release(one, end)
         self._incomplete.pop(one.table, None)
         self._seen.pop((one.table.database, one.table.table), None)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from onefold.capture.gtid_encoding import tagged_gtid
 from onefold.capture.log_events import (
     BrokenOff,
     Committed,
@@ -35,15 +36,15 @@ from onefold.errors import InvalidInput, Rejected
 
 # The server's numbers of events.
 _QUERY, _ROTATE, _FORMAT, _XID, _EXECUTE_LOAD, _TABLE_MAP, _HEARTBEAT, _GTID, _XA_PREPARE = 2, 4, 15, 16, 18, 19, 27, 33, 38
-_MARIADB_GTID = 162
+_ANONYMOUS_GTID, _TAGGED_GTID, _MARIADB_GTID = 34, 42, 162
 _WRITES, _UPDATES, _DELETES = (23, 30), (24, 31), (25, 32)
 _NEW_FORMS = (30, 31, 32)
 _PARTIAL_UPDATE = 39
 _HEARTBEAT_2 = 41
 _COMPRESSED = (40, *range(165, 172))
-_HARMLESS = (34, 36, 37, 42)
-"""Anonymous and tagged GTIDs, and what group replication tells itself."""
-_BEGINNINGS = (_GTID, 34, 42, _MARIADB_GTID)
+_HARMLESS = (36, 37)
+"""What group replication tells itself."""
+_BEGINNINGS = (_GTID, _ANONYMOUS_GTID, _TAGGED_GTID, _MARIADB_GTID)
 """The first event of a transaction."""
 
 _HEADER = 20
@@ -153,8 +154,8 @@ class LogDecoder:
         elif kind == _FORMAT:
             self._checksum = _CHECKSUM if event.parsed.checksum_algorithm == 1 else 0
             yield self._begun(event)
-        elif kind in (_GTID, _MARIADB_GTID):
-            self._gtid = event.parsed.gtid
+        elif kind in _BEGINNINGS:
+            self._gtid = self._gtid_of(event, place)
             # MariaDB writes no BEGIN; MySQL does.
             self._in_transaction = kind == _MARIADB_GTID and not event.parsed.flags & _STANDALONE
             self._done = kind != _MARIADB_GTID or not _alter_flags(self._body(event)) & _NOT_DONE
@@ -169,6 +170,17 @@ class LogDecoder:
         self._in_transaction = False
         if left.tables:
             yield BrokenOff(self._place(self._end), frozenset(left.tables))
+
+    def _gtid_of(self, event: RawEvent, place: Place) -> str | None:
+        """The identifier of the transaction that begins. The library does not read tagged ones."""
+        if event.type == _ANONYMOUS_GTID:
+            return None
+        if event.type != _TAGGED_GTID:
+            return str(event.parsed.gtid)
+        try:
+            return tagged_gtid(self._body(event))
+        except InvalidInput as error:
+            raise Rejected(f"{self._at(place)}: {error}") from error
 
     def _advance(self, event: RawEvent) -> Place:
         """Where an event begins. A large transaction makes a file longer than the 32 bits that tell the place can count."""

@@ -15,16 +15,17 @@ from operator import attrgetter
 from typing import Any
 
 from onefold.capture.announcing import Result, again_and_again
-from onefold.capture.checkpoint import Checkpoint, Reached, Wanted, check_owner, raised
+from onefold.capture.checkpoint import Checkpoint, Reached, Wanted, check_owner, next_epoch, raised
 from onefold.capture.checkpoint_stores import CheckpointStore
 from onefold.capture.copying import Copier, Watch
+from onefold.capture.gtids import Executed
 from onefold.capture.information_schema import TableName
 from onefold.capture.isolation import QUIET, Isolation
 from onefold.capture.ledger import SWEEP_DELAY, Ledger, lowest
 from onefold.capture.log_events import Place
 from onefold.capture.patterns import Patterns
 from onefold.capture.reading import Reader, Tell, behind
-from onefold.capture.source import LogLost, Source
+from onefold.capture.source import GtidsLost, LogLost, Source
 from onefold.capture.stopping import Stop, Stopped
 from onefold.capture.streaming import Stream, Way
 from onefold.errors import TryAgain
@@ -40,6 +41,8 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0
 _END_SECONDS = 5.0
 _MOST_NAMED = 100
 """Tables in quarantine that the line of each minute names; their number is always there."""
+_SHOWN_GTIDS = 2_000
+"""Characters of a set in a line of the log: one of another server may have a megabyte."""
 
 
 @dataclass(frozen=True)
@@ -73,6 +76,8 @@ class Capture:
     options: Options
     watch: Watch = lambda _, __, ___: None
     clock: Callable[[], float] = time.monotonic
+    now: Callable[[], float] = time.time
+    """Seconds since 1970: they become epochs."""
     _saved: Checkpoint | None = field(default=None, repr=False)
     _fresh: bool = field(default=False, repr=False)
     """Whether there was no checkpoint."""
@@ -134,13 +139,12 @@ class Capture:
     def _checkpoint(self) -> Checkpoint:
         """The one that is there, or a new one, with what the options ask for."""
         found = self.store.load()
-        epoch = self.options.epoch
         if found:
             check_owner(found, self.options.source, self.options.dataset)
-            if found.epoch < epoch:
+            if found.epoch < self.options.epoch:
                 found = self._begun_anew(found)
         else:
-            asked = self.options.start
+            asked, epoch = self.options.start, self._epoch_after(0)
             start = self.source.with_executed(asked) if asked else self.source.log_end(epoch)
             start = replace(start, place=start.place and replace(start.place, epoch=epoch))
             found = Checkpoint(self.options.source, self.options.dataset, epoch, start)
@@ -150,11 +154,14 @@ class Capture:
 
     def _begun_anew(self, found: Checkpoint) -> Checkpoint:
         """The epoch that was asked for, which is saved before anything of it is published."""
-        epoch = self.options.epoch
-        new = raised(replace(found, epoch=epoch - 1), self.source.log_end(epoch), self.source.tables())
+        epoch = self._epoch_after(found.epoch)
+        new = raised(found, epoch, self.source.log_end(epoch), self.source.tables())
         self.store.save(new)
         log("WARNING", f"epoch {epoch} begins, as asked for: {len(new.wanted)} tables are copied again", event="epoch_begun")
         return new
+
+    def _epoch_after(self, last: int) -> int:
+        return max(self.options.epoch, next_epoch(last, self.now()))
 
     def _as_asked(self, found: Checkpoint) -> Checkpoint:
         """With the tables that are to be copied now, and without those that are not captured any more."""
@@ -221,17 +228,21 @@ class Capture:
             self.way.stop.pause(_LOOK_SECONDS)
         with self._saving:
             now = self._ledger.checkpoint()
-            following = self.options.follow_gtids and bool(now.reached.executed) and now.reached.place is not None
-            new = _followed(now) if following else raised(now, self.source.log_end(now.epoch + 1), self.source.tables())
-            then = "the log is read on by GTIDs" if following else f"{len(new.wanted)} tables are copied again"
-            log(
-                "WARNING" if following else "ERROR", f"{error}; epoch {new.epoch} begins, {then}",
-                event="epoch_raised", epoch=new.epoch, reason=str(error), by_gtid=following, tables=len(new.wanted),
-            )  # fmt: skip
+            epoch, by_gtid = self._epoch_after(now.epoch), self._may_follow_gtids(now, error)
+            lost = self.source.lost(now.reached.executed) if by_gtid else Executed()
+            if following := by_gtid and not lost:
+                new = _followed(now, epoch)
+            else:
+                new = raised(now, epoch, self.source.log_end(epoch), self.source.tables())
+            _tell_raised(new, error, following, lost)
             again_and_again(lambda: self.store.save(new), self.way.stop)
             self._saved = new
             self._ledger.begin(new)
         self._reader.at = new.reached
+
+    def _may_follow_gtids(self, now: Checkpoint, error: LogLost) -> bool:
+        """Whether to go on by what has been executed, if the server has it; it was tried where the error says so."""
+        return self.options.follow_gtids and bool(now.reached.executed) and not isinstance(error, GtidsLost)
 
     def _finish(self) -> None:
         """The log is read up to its end: what is being copied comes to its end, too."""
@@ -278,7 +289,7 @@ class Capture:
     def _tell_status(self, severity: Any) -> None:
         place = self._ledger.log.reached.place
         waiting, copying = self._ledger.counts()
-        lag = max(0, int(time.time()) - self._reader.timestamp) if self._reader.timestamp else None
+        lag = max(0, int(self.now()) - self._reader.timestamp) if self._reader.timestamp else None
         losses = self._stream.losses + self._copies.losses
         names = [str(one.table) for one in self._ledger.isolated.quarantined()]
         isolated = f"; in quarantine: {', '.join(names[:_MOST_NAMED])}" if names else ""
@@ -291,9 +302,20 @@ class Capture:
         )  # fmt: skip
 
 
-def _followed(now: Checkpoint) -> Checkpoint:
-    """The next epoch, by what has been executed. Copies on their way begin anew."""
-    epoch = now.epoch + 1
+def _tell_raised(new: Checkpoint, error: LogLost, following: bool, lost: Executed) -> None:
+    """Log that an epoch begins, why, and which captured transactions the server never had."""
+    then = "the log is read on by GTIDs" if following else f"{len(new.wanted)} tables are copied again"
+    shown = str(lost)[:_SHOWN_GTIDS]
+    without = f"; transactions were captured that this server does not have: {shown}" if lost else ""
+    log(
+        "WARNING" if following else "ERROR", f"{error}{without}; epoch {new.epoch} begins, {then}",
+        event="epoch_raised", epoch=new.epoch, reason=str(error), by_gtid=following, tables=len(new.wanted),
+        lost_gtids=shown or None,
+    )  # fmt: skip
+
+
+def _followed(now: Checkpoint, epoch: int) -> Checkpoint:
+    """A new epoch, by what has been executed. Copies on their way begin anew."""
     tables = {*(one.table for one in now.wanted), *(TableName(copy.database, copy.table) for copy in now.copies)}
     wanted = tuple(Wanted(table, lowest(epoch)) for table in sorted(tables))
     reached = Reached(None, now.reached.executed, prepared=now.reached.prepared)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pymysql
 
+from onefold.capture.gtids import Executed, lost
 from onefold.capture.table_map import Dialect
 from onefold.errors import Rejected
 
@@ -74,6 +75,18 @@ def log_status(connection: pymysql.Connection) -> tuple[Any, ...]:
     return rows[0]
 
 
+def executed_now(connection: pymysql.Connection) -> str | None:
+    """What MySQL has executed; None while transactions are on their way, and of MariaDB, which tells it of each place.
+
+    A transaction is in the log before it counts as executed. From before it is in the log until it counts, somebody owns its
+    GTID; owners are asked for first, so that no transaction of the log is missed in between.
+    """
+    if is_mariadb(connection):
+        return None
+    ((owned, executed),) = query(connection, "SELECT @@GLOBAL.gtid_owned, @@GLOBAL.gtid_executed")
+    return None if owned else str(executed)
+
+
 def previous_gtids(connection: pymysql.Connection, file: str) -> str:
     """What MySQL had executed before a file of its log; nothing where the log does not have the file."""
     try:
@@ -83,6 +96,13 @@ def previous_gtids(connection: pymysql.Connection, file: str) -> str:
             raise
         return ""
     return next((str(text) for _, _, kind, _, _, text in events if kind == "Previous_gtids"), "").replace("\n", "")
+
+
+def lost_on(connection: pymysql.Connection, executed: Executed) -> Executed:
+    """Return the executed transactions that the server does not have."""
+    names = ("gtid_binlog_state", "gtid_slave_pos") if is_mariadb(connection) else ("gtid_executed",)
+    (texts,) = query(connection, f"SELECT {', '.join(f'@@GLOBAL.{name}' for name in names)}")
+    return lost(executed, *texts)
 
 
 def is_mariadb(connection: pymysql.Connection) -> bool:

@@ -16,7 +16,7 @@ from onefold.capture.information_schema import TableName, structure_of
 from onefold.capture.log_events import Committed, LogEvent, Place, Voids
 from onefold.capture.patterns import SYSTEM, Patterns
 from onefold.capture.rights import may_lock
-from onefold.capture.server import Address, connect, is_mariadb, log_status, previous_gtids, query
+from onefold.capture.server import Address, connect, executed_now, is_mariadb, lost_on, previous_gtids, query
 from onefold.capture.server_checks import check_server
 from onefold.capture.structure import Structure
 from onefold.capture.table_checks import Checked, Inspected, check_tables, inspect_table
@@ -29,6 +29,12 @@ class LogLost(NothingFound):
     """The log does not have the place where reading was to go on, or it is another log."""
 
 
+class GtidsLost(LogLost):
+    """The log cannot be read on behind what has been executed."""
+
+
+_QUIET_MOMENTS = 10
+"""How often a moment without transactions is looked for, before a file of the log is read for what it holds."""
 _FIRST_OFFSET = 4
 """Of every file of a log."""
 _NO_TABLES = Patterns((), ("*",))
@@ -70,28 +76,40 @@ class Source:
     def follow(
         self, start: Reached, epoch: int, cascades: Cascades, blocking: bool, known: Mapping[Place, Voids] | None = None
     ) -> Generator[LogEvent]:
-        """The log from a place on, or from behind what has been executed. Raises LogLost without it.
+        """The log from a place on, or from behind what has been executed. Raises LogLost or GtidsLost without it.
 
         Args:
             known: transactions that are known to be committed, by where they begin, with what of them is void.
         """
         watched = Watched(self.patterns.include, self.patterns.exclude, cascades.watched)
-        at = start.place or Gtid(epoch, str(start.executed))
+        at = start.place or Gtid(epoch, start.executed)
         try:
             yield from follow(self.address, at, watched, self.server_id, blocking, known, self.held)
         except NothingFound as error:
-            raise LogLost(str(error)) from error
+            raise (LogLost if start.place else GtidsLost)(str(error)) from error
 
-    def log_end(self, epoch: int) -> Reached:
+    def lost(self, executed: Executed) -> Executed:
+        """Return the executed transactions that the server does not have."""
+        with self._asked() as connection:
+            return lost_on(connection, executed)
+
+    def end_place(self, epoch: int) -> Place:
         """Where the log ends now, as far as copies of tables show it."""
         with self._asked() as connection:
-            _, _, *rest = log_status(connection)
-            place = end_of_what_shows(connection, epoch)
-            if is_mariadb(connection):
-                executed = _mariadb_gtids(connection, place.file, place.offset)
-            else:
-                executed = str(rest[2] if len(rest) > 2 else "")
-        return Reached(place, read_executed(executed))
+            return end_of_what_shows(connection, epoch)
+
+    def log_end(self, epoch: int) -> Reached:
+        """Where the log ends now, as far as copies of tables show it, and exactly what was executed before that place.
+
+        A transaction too few in that set would be read again after a failover, and stand above what came after it.
+        """
+        with self._asked() as connection:
+            for _ in range(1 if is_mariadb(connection) else _QUIET_MOMENTS):
+                before = executed_now(connection)
+                place = end_of_what_shows(connection, epoch)
+                if before is not None and before == executed_now(connection):
+                    return Reached(place, read_executed(before))
+        return self.with_executed(Reached(place))
 
     def with_executed(self, start: Reached) -> Reached:
         """A start with what has been executed before its place: from the place on, the log tells only what comes after."""

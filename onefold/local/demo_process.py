@@ -9,16 +9,17 @@ import queue
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from onefold.bigquery import connect
 from onefold.capture.announcing import Announcer, Target
-from onefold.capture.checkpoint import Checkpoint, Reached
+from onefold.capture.checkpoint import Checkpoint
 from onefold.capture.information_schema import TableName
 from onefold.capture.large_rows import LargeRowsFolder
 from onefold.capture.ledger import is_before
+from onefold.capture.log_events import Place
 from onefold.capture.publishing import Outbox
 from onefold.capture.running import Capture, Options
 from onefold.capture.source import Source
@@ -93,13 +94,17 @@ class KeptCheckpoint:
         """The tables whose rows are not published."""
         return frozenset(one.table for one in (self._latest.quarantine if self._latest else ()) if one.until is None)
 
-    def is_beyond(self, end: Reached) -> bool:
-        """Whether all of the log up to there has landed, with all copies and sweeps that it called for."""
+    def is_beyond(self, end: Place) -> bool:
+        """Whether all of the log up to there has landed, with all copies and sweeps that it called for.
+
+        Args:
+            end: a place in the log that the server has now, whatever its epoch.
+        """
         now = self._latest
-        if now is None or now.reached.place is None or end.place is None:
+        if now is None or now.reached.place is None:
             return False
         busy = now.wanted or now.copies or any(sweep.swept_at is None for sweep in now.sweeps)
-        return not busy and not is_before(now.reached.place, end.place)
+        return not busy and not is_before(now.reached.place, replace(end, epoch=now.reached.place.epoch))
 
 
 @dataclass(frozen=True)
