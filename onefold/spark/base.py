@@ -16,12 +16,11 @@ from onefold.names import fold_case
 from onefold.position import Position
 from onefold.retyping import keeps_values
 from onefold.spark.changes import Landed, column_of, converted
-from onefold.spark.copying import places
 from onefold.spark.expressions import named
 from onefold.spark.files import read_folder, rows_in
 from onefold.spark.filesystem import Folder
 from onefold.spark.modify_time import position_of
-from onefold.spark.output import Manifest, read_manifest
+from onefold.spark.output import POSITIONS, Manifest, read_manifest
 from onefold.spark.positions import stored_as_text
 from onefold.types import STRING, Scalar, Type
 from onefold.versions import Column
@@ -40,6 +39,11 @@ class Base:
     def columns(self) -> tuple[Column, ...]:
         """Those of the source."""
         return tuple(column for column in self.landed.columns if column.name not in _OWN)
+
+    @property
+    def has_present_positions(self) -> bool:
+        """Whether this release, or one that writes positions as it does, has written all of its positions."""
+        return self.manifest is not None and self.manifest.positions == POSITIONS
 
     def landed_types(self) -> Mapping[str, tuple[Type, ...]]:
         """By folded name, the types in which the values of a column landed before they came into the base."""
@@ -104,23 +108,22 @@ def _conversion_faults(base: Base, unified: Sequence[Column]) -> Iterator[str]:
             )
 
 
-def base_rows(base: Base, unified: Sequence[Column], orders: str | None = None, *, placed: bool = False) -> DataFrame:
+def base_rows(base: Base, unified: Sequence[Column], orders: str | None = None) -> DataFrame:
     """Its rows in the unified columns. A row without a position has the lowest one.
 
     Args:
         orders: the column that orders periodic pulls, by which rows of a plain copy have their positions too.
-        placed: whether each comes with its file and its number there.
     """
     position, deleted = F.lit(None).cast("string"), F.lit(None).cast("boolean")
     if column_of(base.landed, POSITION):
-        position, deleted = named(POSITION) if orders else _comparable(named(POSITION), base.landed.name), named(DELETED)
+        known = orders or base.has_present_positions
+        position, deleted = named(POSITION) if known else _comparable(named(POSITION), base.landed.name), named(DELETED)
     elif orders and column_of(base.landed, orders):
         position = position_of(base.columns, orders, unified)
     return base.landed.frame.select(
         *converted(base.columns, unified),
         F.coalesce(position, F.lit(str(Position()))).alias(POSITION),
         F.coalesce(deleted, F.lit(False)).alias(DELETED),
-        *(places() if placed else ()),
     )
 
 

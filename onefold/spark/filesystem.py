@@ -121,6 +121,11 @@ class Folder:
         with self._told("removed", name):
             self._system.delete(self._inner(name), True)
 
+    def delete(self) -> None:
+        """Remove the folder with all that is in it."""
+        with self._told("removed"):
+            self._system.delete(self._path, True)
+
     def qualified(self) -> str:
         """One spelling for one place: `file:/a` for `/a`."""
         return str(self._system.makeQualified(self._path).toString())

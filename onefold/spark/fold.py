@@ -6,11 +6,12 @@ Both are the same join, so any order, any repetition and any split of the change
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from pyspark.sql import Column as Value
-from pyspark.sql import DataFrame, Window
+from pyspark.sql import DataFrame, Observation, Window
 from pyspark.sql import functions as F  # noqa: N812
 
 from onefold.base import DELETED, POSITION
@@ -21,35 +22,13 @@ from onefold.spark.positions import ordered_by_text
 BASE_POSITION, BASE_DELETED = "_onefold_base_position", "_onefold_base_deleted"
 """Of a key that the base has: what the base has for it."""
 
-_NUMBER, _DISPUTED, _LAST = "_onefold_number", "_onefold_disputed", "_onefold_last"
-"""Of a change: its number among those of its key, whether the next one is disputed with it, whether it is the last."""
-_UNPLACED, _BY_TEXT = "_onefold_unplaced", "_onefold_by_text"
-"""Of a change: how many of those of its key up to it came without a sequence, and with one that is ordered as text."""
+_NEXT = "_onefold_next"
+"""Of a change: the position of the next one of its key; NULL for the last one."""
 _WINNER = "_onefold_winner"
 
 _WITHOUT_SEQUENCE = "0 "
 _ENTRY_BYTES = 64
 """What a row takes in a table of hashes beyond its own letters."""
-
-
-def fold_changes(changes: DataFrame, keys: Sequence[str]) -> DataFrame:
-    """Keep one row per key, the one with the greatest position. Keys that are NULL are one key.
-
-    The changes of a key are sorted once, in one window: the winner is the last, and knows how many came before it. A row
-    that shares its place with the next one is kept as well, to be counted; such rows are rare.
-    """
-    in_order = Window.partitionBy(*map(named, keys)).orderBy(named(POSITION))
-    so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
-    following = F.lead(named(POSITION)).over(in_order)
-    counted = {_UNPLACED: named(POSITION).startswith(_WITHOUT_SEQUENCE), _BY_TEXT: ordered_by_text(named(POSITION))}
-    marked = changes.select(
-        "*",
-        F.row_number().over(in_order).alias(_NUMBER),
-        *(F.count_if(which).over(so_far).alias(name) for name, which in counted.items()),
-        disputes(named(POSITION), following).alias(_DISPUTED),
-        following.isNull().alias(_LAST),
-    )
-    return marked.where(named(_LAST) | named(_DISPUTED))
 
 
 def disputes(one: Value, other: Value) -> Value:
@@ -60,65 +39,78 @@ def disputes(one: Value, other: Value) -> Value:
 
 @dataclass(frozen=True)
 class Folded:
-    """The winners among the changes, held in memory or on disk until they are released, and what was counted with them.
+    """The winners among the changes, one row per key, and what was counted with them.
 
-    rows: one per key, in the columns of the changes.
-    changes: rows read. disputed: those of them that share their position with another one that has other content (the
-    digest decides between them). unplaced: those without a sequence. by_text: those whose sequence is ordered as text.
+    changes: rows read. count: winners. disputed: changes that share their position with another one that has other content
+    (the digest decides between them). unplaced: those without a sequence. by_text: those whose sequence is ordered as text.
     slim_bytes: about what the winners' keys and positions take in memory.
     unavailable, unknown: values that the winners came without, and those of them that no earlier row has.
     """
 
-    held: DataFrame
+    rows: DataFrame
     keys: tuple[str, ...]
-    count: int
     changes: int
+    count: int
+    deletions: int
     disputed: int
     unplaced: int
     by_text: int
-    deletions: int
     null_keys: int
     slim_bytes: int
     unavailable: int = 0
     unknown: int = 0
 
-    @property
-    def rows(self) -> DataFrame:
-        return self.held.where(named(_LAST)).drop(_NUMBER, _DISPUTED, _LAST, _UNPLACED, _BY_TEXT)
 
-    def release(self) -> None:
-        """Give back what the winners take. To release a frame that is made of the held one would do nothing."""
-        self.held.unpersist()
+def fold(changes: DataFrame, keys: Sequence[str], keep: Callable[[DataFrame], DataFrame]) -> Folded:
+    """Keep one row per key, the one with the greatest position. Keys that are NULL are one key.
+
+    The changes of a key are sorted once, and each learns the position of the next one: the winner has none. All is counted
+    on the way, once, as the winners are kept.
+
+    Args:
+        keep: does the work, once, and returns the winners as they are kept.
+    """
+    in_order = Window.partitionBy(*map(named, keys)).orderBy(named(POSITION))
+    counted = Observation()
+    # In a select of its own, or each use of it would become a window of its own.
+    marked = changes.select("*", F.lead(named(POSITION)).over(in_order).alias(_NEXT)).observe(counted, *_counts(keys))
+    winners = keep(marked.where(named(_NEXT).isNull()).drop(_NEXT))
+    return Folded(winners, tuple(keys), **counted.get)
 
 
-def count_winners(winners: DataFrame, keys: Sequence[str]) -> Folded:
-    """Do the work of the fold, once. Where a row stops it, nothing stays held."""
-    held = winners.persist()
-    try:
-        return Folded(held, tuple(keys), *_counts(held, keys))
-    except BaseException:
-        held.unpersist()
-        raise
-
-
-def _counts(held: DataFrame, keys: Sequence[str]) -> tuple[int, ...]:
-    key, last = [named(name) for name in keys], named(_LAST)
+def _counts(keys: Sequence[str]) -> Iterator[Value]:
+    key, last = [named(name) for name in keys], named(_NEXT).isNull()
     sizes = (F.coalesce(F.length(value.cast("string")), F.lit(0)) for value in (*key, named(POSITION)))
-    has_null = functools.reduce(Value.__or__, (value.isNull() for value in key))
-    (row,) = held.agg(
-        F.count_if(last),
-        _total(F.when(last, named(_NUMBER))),
-        F.count_if(named(_DISPUTED)),
-        *(_total(F.when(last, named(name))) for name in (_UNPLACED, _BY_TEXT)),
-        F.count_if(last & named(DELETED)),
-        F.count_if(last & has_null),
-        _total(F.when(last, functools.reduce(Value.__add__, sizes) + _ENTRY_BYTES)),
-    ).collect()
-    return tuple(row)
+    conditions = {
+        "changes": F.lit(True),
+        "count": last,
+        "deletions": last & named(DELETED),
+        "disputed": disputes(named(POSITION), named(_NEXT)),
+        "unplaced": named(POSITION).startswith(_WITHOUT_SEQUENCE),
+        "by_text": ordered_by_text(named(POSITION)),
+        "null_keys": last & functools.reduce(Value.__or__, (value.isNull() for value in key)),
+    }
+    yield from (F.count_if(condition).alias(name) for name, condition in conditions.items())
+    size = F.when(last, functools.reduce(Value.__add__, sizes) + _ENTRY_BYTES)
+    yield F.coalesce(F.sum(size), F.lit(0)).alias("slim_bytes")
 
 
-def _total(x: Value) -> Value:
-    return F.coalesce(F.sum(x), F.lit(0))
+@contextmanager
+def in_memory() -> Iterator[Callable[[DataFrame], DataFrame]]:
+    """Keep rows in memory, or on disk where there is too little of it, as long as the block lasts."""
+    held: list[DataFrame] = []
+
+    def keep(rows: DataFrame) -> DataFrame:
+        held.append(rows.persist())
+        rows.write.format("noop").mode("overwrite").save()
+        return held[-1]
+
+    try:
+        yield keep
+    finally:
+        # To release a frame that is made of the held one would do nothing.
+        for rows in held:
+            rows.unpersist()
 
 
 @dataclass(frozen=True)
@@ -127,13 +119,11 @@ class Merging:
 
     few: whether the winners' keys are sent to every worker, so that the base stays where it is and no row of it is
     shuffled. Else base and winners are shuffled.
-    where: columns of the base that say where its rows are, and are no part of them.
     """
 
     base: DataFrame
     winners: Folded
     few: bool
-    where: tuple[str, ...] = ()
 
     def met(self) -> DataFrame:
         """Return a row for each row of the base whose key has a winner: key, positions and flags of both.
@@ -141,7 +131,7 @@ class Merging:
         The base is read for its keys, positions and flags alone. A key that the base has twice comes twice.
         """
         keys = [named(key).alias(_of_base(key)) for key in self.winners.keys]
-        place = (named(POSITION).alias(BASE_POSITION), named(DELETED).alias(BASE_DELETED), *map(named, self.where))
+        place = (named(POSITION).alias(BASE_POSITION), named(DELETED).alias(BASE_DELETED))
         number = F.monotonically_increasing_id().alias(_WINNER)
         winners = self.winners.rows.select(*map(named, self.winners.keys), named(POSITION), named(DELETED), number)
         joined = self.base.select(*keys, *place).join(self._sent(winners), self._same_key)
@@ -154,14 +144,10 @@ class Merging:
         older = self._keys(met.where(~is_applied()))
         return self.winners.rows.join(self._sent(older), self._same_key, "left_anti")
 
-    def replaced(self, met: DataFrame) -> DataFrame:
-        """Return where the rows of the base are that newer ones replace."""
-        return met.where(is_applied()).select(*self.where)
-
     def result(self, met: DataFrame, applied: DataFrame) -> DataFrame:
         """Return the new base: the old one without the keys that have a newer row, and those rows."""
         replaced = self._keys(met.where(is_applied()))
-        kept = self.base.drop(*self.where).join(self._sent(replaced), self._same_key, "left_anti")
+        kept = self.base.join(self._sent(replaced), self._same_key, "left_anti")
         return kept.unionByName(applied)
 
     def _keys(self, met: DataFrame) -> DataFrame:

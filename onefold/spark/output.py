@@ -7,22 +7,28 @@ unfinished: no job reads it, and the job that began it removes it and starts ane
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping
+import uuid
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
+from py4j.protocol import Py4JError
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
-from onefold.errors import InvalidInput, TryAgain
-from onefold.spark.copying import Kept, copy_kept
+from onefold.base import POSITION
+from onefold.errors import InvalidInput, OnefoldError, TryAgain
 from onefold.spark.files import rows_in
 from onefold.spark.filesystem import Folder
 from onefold.types import Type, parse_type
 from onefold.versions import Column
 
 MANIFEST, SUCCESS = "_onefold.json", "_SUCCESS"
-_OURS = ("part-", "_temporary", ".", MANIFEST)
+TEMPORARY, STAGED = "_temporary", "winners-"
+POSITIONS = 2
+"""How positions are written. 1: some sequences and sort keys of hexadecimal form as text, which sorts otherwise."""
+_OURS = ("part-", TEMPORARY, ".", MANIFEST)
 """How the names of everything begin that an unfinished job leaves."""
 
 
@@ -32,6 +38,7 @@ class Manifest:
 
     arguments: those of the job. columns: with their types, of which some are held as text in the files.
     landed: for each column the types in which its values landed. files: those that hold the rows.
+    positions: how they are written, see POSITIONS.
     """
 
     arguments: Mapping[str, Any]
@@ -40,6 +47,7 @@ class Manifest:
     landed: Mapping[str, tuple[Type, ...]] | None = None
     files: tuple[str, ...] = ()
     report: Mapping[str, Any] | None = None
+    positions: int = POSITIONS
 
     def to_json(self) -> str:
         landed = self.landed or {}
@@ -53,6 +61,7 @@ class Manifest:
             "columns": columns,
             "files": list(self.files),
             "report": self.report,
+            "positions": self.positions,
         }
         return json.dumps(written, ensure_ascii=False, indent=1) + "\n"
 
@@ -82,7 +91,7 @@ def _parsed(folder: Folder) -> Manifest:
         columns = tuple(Column(column["name"], parse_type(column["type"])) for column in read["columns"])
         landed = {column["name"]: tuple(map(parse_type, column["landed"])) for column in read["columns"]}
         keys, files = tuple(read["keys"]), tuple(read["files"])
-        return Manifest(read["arguments"], keys, columns, landed, files, read["report"])
+        return Manifest(read["arguments"], keys, columns, landed, files, read["report"], read.get("positions", 1))
     except (ValueError, KeyError, TypeError) as error:
         raise InvalidInput(f"{folder.uri}/{MANIFEST} cannot be read: {error}") from error
 
@@ -109,34 +118,121 @@ def _check_unfinished(folder: Folder) -> None:
         raise InvalidInput(f"--output {folder.uri} holds what no job of this kind left there: name a new folder")
 
 
-def write_base(spark: SparkSession, uri: str, rows: DataFrame, begun: Manifest, kept: Kept | None = None) -> tuple[str, ...]:
-    """Empty the folder, write the rows into it, and name their files. It is no base yet: `finish` makes it one.
+class Output:
+    """A folder in which a base is being written. It is no base yet: `finish` makes it one.
 
-    Args:
-        kept: files of an earlier base, whose rows stay beside these.
+    What is staged lies in a folder of its own until all is checked, and then becomes part of the base without being read.
+    """
+
+    def __init__(self, spark: SparkSession, uri: str, begun: Manifest) -> None:
+        """Empty the folder, and say there of what it is to be made.
+
+        Raises:
+            InvalidInput: a job with other arguments has finished here meanwhile. Nothing was removed.
+            TryAgain: another job has written here meanwhile.
+        """
+        self.spark, self.uri, self._begun = spark, uri, begun
+        self._folder = Folder(spark, uri)
+        self._stages: list[str] = []
+        if is_done(self._folder, begun.arguments):
+            raise TryAgain(f"another job has written {uri} meanwhile: run this one again, and it finds its work done")
+        # The manifest goes last and comes first, so that whenever the job is killed the folder is known as ours.
+        self._folder.clear(but=MANIFEST)
+        self._folder.write(MANIFEST, begun.to_json())
+
+    def stage(self, rows: DataFrame) -> Staged:
+        """Write rows, once, to be looked at before they become part of the base."""
+        stage = f"{TEMPORARY}/{STAGED}{uuid.uuid4().hex}"
+        self._stages.append(stage)
+        _write(rows, f"{self.uri}/{stage}")
+        uri = f"{self.uri}/{stage}"
+        files = tuple(entry.path for entry in rows_in(Folder(self.spark, uri)))
+        return Staged(uri, files, self.spark.read.schema(rows.schema).parquet(uri))
+
+    def take(self, staged: Staged) -> None:
+        """Make staged files part of the base."""
+        stage = staged.uri.removeprefix(f"{self.uri}/")
+        for name in staged.files:
+            self._folder.rename(f"{stage}/{name}", name)
+
+    def write(self, rows: DataFrame) -> int:
+        """Write rows into the base, and return how many they were."""
+        counted = Observation()
+        _write(rows.observe(counted, F.count("*").alias("rows")), self.uri)
+        return int(counted.get["rows"])
+
+    def settle(self, rows: int, copied: Collection[str] = ()) -> tuple[str, ...]:
+        """Name the files of the base, which hold so many rows.
+
+        Args:
+            copied: those that come from an earlier base.
+
+        Raises:
+            TryAgain: another job has written here meanwhile.
+        """
+        self._folder.remove(TEMPORARY)
+        files = tuple(entry.path for entry in rows_in(self._folder))
+        read = self.spark.read.schema(f"{POSITION} STRING").option("ignoreMissingFiles", "true")
+        stored = read.parquet(self.uri).count()
+        if stored != rows or not _is_of_one_writer({*files} - {*copied}) or not self._is_ours():
+            raise self._disturbed()
+        return files
+
+    def abandon(self, error: BaseException) -> None:
+        """Remove what was written, since the job cannot be carried out.
+
+        Raises:
+            TryAgain: another job has written here meanwhile, which may be why.
+        """
+        disturbed = not self._is_ours() or not all(self._folder.has(stage) for stage in self._stages)
+        if disturbed and not isinstance(error, OnefoldError):
+            raise self._disturbed() from error
+        if not disturbed:
+            self._folder.delete()
+
+    def _is_ours(self) -> bool:
+        return self._folder.has(MANIFEST) and _parsed(self._folder).arguments == self._begun.arguments
+
+    def _disturbed(self) -> TryAgain:
+        return TryAgain(f"another job writes {self.uri} at the same time: run one of them again")
+
+
+@dataclass(frozen=True)
+class Staged:
+    """Rows that are written, and not part of the base yet: the folder, its files, and their rows in the order of these."""
+
+    uri: str
+    files: tuple[str, ...]
+    rows: DataFrame
+
+
+@contextmanager
+def written(spark: SparkSession, uri: str, begun: Manifest) -> Iterator[Output]:
+    """Give a folder to write a base into. Where a job fails nothing of it stays; one that is killed leaves its manifest."""
+    output = Output(spark, uri, begun)
+    try:
+        yield output
+    except Exception as error:
+        # Where the folder cannot be reached any more, or Java is gone, that it is unfinished shows; the error is the first.
+        with suppress(Py4JError, InvalidInput):
+            output.abandon(error)
+        raise
+
+
+def write_base(spark: SparkSession, uri: str, rows: DataFrame, begun: Manifest) -> tuple[str, ...]:
+    """Write rows, and name their files, for `finish`.
 
     Raises:
-        InvalidInput: a job with other arguments has finished here meanwhile. Nothing was removed.
-        TryAgain: another job has written here meanwhile.
+        InvalidInput, TryAgain: as `Output` does.
     """
-    folder = Folder(spark, uri)
-    if is_done(folder, begun.arguments):
-        raise TryAgain(f"another job has written {uri} meanwhile: run this one again, and it finds its work done")
-    # The manifest goes last and comes first, so that whenever the job is killed the folder is known as ours.
-    folder.clear(but=MANIFEST)
-    folder.write(MANIFEST, begun.to_json())
+    output = Output(spark, uri, begun)
+    return output.settle(output.write(rows))
+
+
+def _write(rows: DataFrame, uri: str) -> None:
     # Our own marker comes after the manifest, so not from Spark.
-    counted = Observation()
-    observed = rows.observe(counted, F.count("*").alias("rows"))
-    unmarked = observed.write.mode("append").option("mapreduce.fileoutputcommitter.marksuccessfuljobs", "false")
+    unmarked = rows.write.mode("append").option("mapreduce.fileoutputcommitter.marksuccessfuljobs", "false")
     unmarked.parquet(uri)
-    copied = copy_kept(spark, kept, uri) if kept else ()
-    files = tuple(entry.path for entry in rows_in(folder))
-    expected = counted.get["rows"] + (kept.rows if kept else 0)
-    stored = spark.read.schema(rows.schema).option("ignoreMissingFiles", "true").parquet(uri).count()
-    if stored != expected or not _is_of_one_writer({*files} - {*copied}) or _parsed(folder).arguments != begun.arguments:
-        raise TryAgain(f"another job writes {uri} at the same time: run one of them again")
-    return files
 
 
 def finish(spark: SparkSession, uri: str, manifest: Manifest) -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, replace
 from datetime import datetime
 from typing import Any, Protocol
@@ -16,11 +16,11 @@ from onefold.jobs import UNAVAILABLE_VALUE, ReconcileArguments
 from onefold.names import fold_case
 from onefold.spark.base import Base, base_rows
 from onefold.spark.changes import Log, rows_of, within_sequences
-from onefold.spark.copying import FILE, ROW, Kept, can_copy, places_by_file
+from onefold.spark.copying import can_copy, copy_without, merge_files
 from onefold.spark.files import reading
 from onefold.spark.filesystem import Folder
-from onefold.spark.fold import Folded, Merging, count_met, count_winners, fold_changes
-from onefold.spark.output import Manifest, finish, is_done, write_base
+from onefold.spark.fold import Folded, Merging, count_met, fold, in_memory
+from onefold.spark.output import Manifest, Output, Staged, finish, is_done, written
 from onefold.spark.planning import FORMATS, Plan, Tables, make_plan
 from onefold.spark.report import BaseWas, Report
 from onefold.spark.unavailable import UNAVAILABLE, completed
@@ -58,32 +58,34 @@ def reconcile(spark: SparkSession, arguments: ReconcileArguments, warehouse: War
 
 
 def _carry_out(spark: SparkSession, plan: Plan, warehouse: Warehouse | None) -> Report:
-    changes = _changes(plan)
-    folded = count_winners(fold_changes(changes, plan.keys), plan.keys)
-    try:
-        with _completed(folded, changes, plan) as winners:
-            return _merged(spark, plan, winners, warehouse)
-    finally:
-        folded.release()
-
-
-def _completed(folded: Folded, changes: DataFrame, plan: Plan) -> AbstractContextManager[Folded]:
-    """Give the winners the values that their format could not tell."""
-    if UNAVAILABLE not in folded.held.columns:
-        return nullcontext(folded)
-    base = base_rows(plan.base, plan.columns, plan.arguments.position) if plan.base else None
-    return completed(folded, changes, base)
-
-
-def _merged(spark: SparkSession, plan: Plan, winners: Folded, warehouse: Warehouse | None) -> Report:
     arguments = plan.arguments
-    into_bigquery = arguments.output is None and warehouse is not None
-    # Where nobody asked for a window there may be nothing new: the next merge reads on from here.
-    if not winners.changes and not (into_bigquery and arguments.whole):
-        raise NothingFound("there is no change in the window: nothing was written")
     if arguments.output is None and warehouse is not None:
-        return warehouse.merge(winners, plan)
-    return _write(spark, plan, winners)
+        # Where nobody asked for a window there may be nothing new: the next merge reads on from here.
+        with _in_memory(plan, may_be_none=arguments.whole) as winners:
+            return warehouse.merge(winners, plan)
+    begun = Manifest(_as_written(arguments), plan.keys)
+    with written(spark, str(arguments.output), begun) as output:
+        return _write(plan, output)
+
+
+@contextmanager
+def _in_memory(plan: Plan, *, may_be_none: bool = False) -> Iterator[Folded]:
+    """Give the winners, with the values that their format could not tell.
+
+    Raises:
+        NothingFound: there is no change.
+    """
+    changes = _changes(plan)
+    with in_memory() as keep:
+        folded = fold(changes, plan.keys, keep)
+        if not folded.changes and not may_be_none:
+            raise NothingFound("there is no change in the window: nothing was written")
+        if UNAVAILABLE not in changes.columns:
+            yield folded
+            return
+        base = base_rows(plan.base, plan.columns, plan.arguments.position) if plan.base else None
+        with completed(folded, changes, base) as winners:
+            yield winners
 
 
 def _changes(plan: Plan) -> DataFrame:
@@ -100,21 +102,59 @@ def _rows(log: Log, plan: Plan) -> Iterator[DataFrame]:
         yield rows_of(part, plan.columns, plan.keys)
 
 
-def _write(spark: SparkSession, plan: Plan, winners: Folded) -> Report:
+def _staged(plan: Plan, output: Output) -> tuple[Folded, Staged]:
+    """The winners in files, which become the new base's where all goes well."""
+    changes = _changes(plan)
+    if UNAVAILABLE in changes.columns:
+        with _in_memory(plan) as winners:
+            staged = output.stage(winners.rows)
+        return replace(winners, rows=staged.rows), staged
+    found: list[Staged] = []
+
+    def keep(rows: DataFrame) -> DataFrame:
+        found.append(output.stage(rows))
+        return found[0].rows
+
+    folded = fold(changes, plan.keys, keep)
+    if not folded.changes:
+        raise NothingFound("there is no change in the window: nothing was written")
+    return folded, found[0]
+
+
+def _write(plan: Plan, output: Output) -> Report:
+    winners, staged = _staged(plan, output)
     if plan.base is None:
-        return _finished(spark, plan, winners.rows, _report_of_first(winners, plan, _base_was(plan.arguments)))
-    few = winners.slim_bytes <= _few_bytes(spark)
-    files = _files_to_copy(spark, plan.base, plan) if few else ()
-    base = base_rows(plan.base, plan.columns, plan.arguments.position, placed=bool(files))
-    merging = Merging(base, winners, few, where=(FILE, ROW) if files else ())
+        output.take(staged)
+        return _finished(plan, output, _report_of_first(winners, plan, _base_was(plan.arguments)))
+    few = winners.slim_bytes <= _few_bytes(output.spark)
+    files = _files_to_copy(output.spark, plan.base, plan) if few else ()
+    if files:
+        return _merge_files(plan, output, winners, staged, files)
+    return _join(plan, output, winners, plan.base, few=few)
+
+
+def _merge_files(plan: Plan, output: Output, winners: Folded, staged: Staged, files: Sequence[str]) -> Report:
+    """Keep the base's files, without the rows that are replaced, beside those of the winners."""
+    copied = merge_files(output.spark, str(plan.arguments.base), files, staged, plan.keys, output.uri)
+    report = _report_of_merge(dict(copied.counts), winners, plan)
+    if any(copied.late):
+        copy_without(output.spark, staged, copied.late, output.uri)
+    else:
+        output.take(staged)
+    return _finished(plan, output, report, copied.files)
+
+
+def _join(plan: Plan, output: Output, winners: Folded, base: Base, *, few: bool) -> Report:
+    """Write every row anew."""
+    merging = Merging(base_rows(base, plan.columns, plan.arguments.position), winners, few)
     met = merging.met().persist()
     try:
-        report = _report_of_merge(met, winners, plan)
-        applied = merging.applied(met, all_are=not report.lost and not report.repeated)
-        if not files:
-            return _finished(spark, plan, merging.result(met, applied), report)
-        kept = Kept(plan.base.landed.name, files, places_by_file(merging.replaced(met)), report.rows - _applied(report))
-        return _finished(spark, plan, applied, report, kept)
+        counts = count_met(met)
+        if counts["rows"] != counts.pop("winners"):
+            raise InvalidInput(f"{plan.arguments.base} has keys that are not unique among those that changed")
+        report = _report_of_merge(counts, winners, plan)
+        output.write(merging.result(met, merging.applied(met, all_are=not report.lost and not report.repeated)))
+        return _finished(plan, output, report)
     finally:
         met.unpersist()
 
@@ -123,13 +163,10 @@ def _files_to_copy(spark: SparkSession, base: Base, plan: Plan) -> tuple[str, ..
     """Those of a base that stays as it is: in the files of the new base its rows would be the same bytes."""
     if base.manifest is None or base.manifest.columns != plan.columns:
         return ()
-    names = [column.name for column in plan.columns]
+    if not (plan.arguments.position or base.has_present_positions):
+        return ()  # each position has to be looked at
     files = base.manifest.files
-    return files if can_copy(spark, base.landed.name, files, names, str(plan.arguments.output)) else ()
-
-
-def _applied(report: Report) -> int:
-    return report.inserted + report.updated + report.deleted + report.tombstones
+    return files if can_copy(spark, base.landed.name, files, str(plan.arguments.output)) else ()
 
 
 def _base_was(arguments: ReconcileArguments) -> BaseWas:
@@ -139,11 +176,11 @@ def _base_was(arguments: ReconcileArguments) -> BaseWas:
     return "ignored" if arguments.mode == "rebuild" else "missing"
 
 
-def _finished(spark: SparkSession, plan: Plan, rows: DataFrame, report: Report, kept: Kept | None = None) -> Report:
-    uri, arguments = str(plan.arguments.output), _as_written(plan.arguments)
-    files = write_base(spark, uri, rows, Manifest(arguments, plan.keys), kept)
+def _finished(plan: Plan, output: Output, report: Report, copied: Collection[str] = ()) -> Report:
+    files = output.settle(report.rows, copied)
     landed = {column.name: plan.landed[fold_case(column.name)] for column in plan.columns}
-    finish(spark, uri, Manifest(arguments, plan.keys, plan.columns, landed, files, asdict(report)))
+    manifest = Manifest(_as_written(plan.arguments), plan.keys, plan.columns, landed, files, asdict(report))
+    finish(output.spark, output.uri, manifest)
     return report
 
 
@@ -160,12 +197,9 @@ def _report_of_first(winners: Folded, plan: Plan, base: BaseWas) -> Report:
     )
 
 
-def _report_of_merge(met: DataFrame, winners: Folded, plan: Plan) -> Report:
-    """Count what the winners do to the base before anything is written."""
-    counts = count_met(met)
+def _report_of_merge(counts: dict[str, int], winners: Folded, plan: Plan) -> Report:
+    """Return what the winners do to the base, from the counts of those whose keys it has."""
     rows_met, live_met = counts.pop("rows"), counts.pop("live")
-    if rows_met != counts.pop("winners"):
-        raise InvalidInput(f"{plan.arguments.base} has keys that are not unique among those that changed")
     counts["inserted"] += winners.count - winners.deletions - live_met
     counts["tombstones"] += winners.deletions - (rows_met - live_met)
     counts["disputed"] += winners.disputed

@@ -98,18 +98,18 @@ def completed(winners: Folded, changes: DataFrame, base: DataFrame | None) -> It
         changes: those that were folded.
         base: in the columns of the winners; None where there is none.
     """
-    plain = replace(winners, held=winners.held.drop(UNAVAILABLE))
+    plain = replace(winners, rows=winners.rows.drop(UNAVAILABLE))
     lacking = winners.rows.where(F.size(named(UNAVAILABLE)) > 0)
     rows = lacking.select(F.explode(named(UNAVAILABLE)).alias("name")).groupBy("name").count().collect()
     if not rows:
         yield plain
         return
-    names = [column for column in winners.held.columns if fold_case(column) in {row["name"] for row in rows}]
+    names = [column for column in winners.rows.columns if fold_case(column) in {row["name"] for row in rows}]
     found = _found(lacking, changes, base, winners.keys, names).persist()
     try:
         lost = found.agg(F.coalesce(F.sum(_LOST), F.lit(0))).collect()[0][0]
-        held_ = _filled(winners.held, found, winners.keys, names)
-        yield replace(plain, held=held_, unavailable=sum(row["count"] for row in rows), unknown=int(lost))
+        filled = _filled(winners.rows, found, winners.keys, names)
+        yield replace(plain, rows=filled, unavailable=sum(row["count"] for row in rows), unknown=int(lost))
     finally:
         found.unpersist()
 
