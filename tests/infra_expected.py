@@ -96,7 +96,7 @@ FILTERS: Mapping[str, str] = {
         f'{_METADATA}."@type"="type.googleapis.com/google.cloud.audit.BigQueryAuditMetadata" AND ('
         f"{_METADATA}.tableCreation:* OR {_METADATA}.tableDeletion:* OR {_METADATA}.tableChange.table.schemaJson:*"
         f" OR {_METADATA}.tableChange.table.schemaJsonTruncated=true) AND "
-        'protoPayload.resourceName=~"^projects/my-project/datasets/(shop|crm)/tables/[^/]+_v_[A-Za-z0-9]+$"'
+        'protoPayload.resourceName=~"^projects/my-project/datasets/(crm/tables/(.+)_v_([0-9a-f]{1,64})|shop/tables/(.+)_v_([0-9a-f]{1,64}))$"'
     ),
     'google_monitoring_alert_policy.log["function errors"]': _ERRORS,
     'google_monitoring_alert_policy.log["batch failed"]': _FAILED,

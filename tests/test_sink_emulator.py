@@ -67,7 +67,7 @@ def test_the_real_function_lands_rows_with_their_metadata(dataset: EmulatedDatas
             for number in (1, 2):
                 body = push_body(message(record({"id": number, "name": f"n{number}"}), dataset=dataset.name))
                 assert session.post(url, data=body, headers=EVENT_HEADERS, timeout=60).status_code == 204
-            body = push_body(message(record({"id": 1}, table_version="new"), dataset=dataset.name, version="new"))
+            body = push_body(message(record({"id": 1}, table_version="0fe"), dataset=dataset.name, version="0fe"))
             assert session.post(url, data=body, headers=EVENT_HEADERS, timeout=60).status_code == 500
         log.seek(0)
         told = [json.loads(line) for line in log if line.startswith(b'{"severity"')]
