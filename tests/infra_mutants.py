@@ -76,7 +76,7 @@ GROUPS: tuple[tuple[Mutant, ...], ...] = (
         mutant("buckets.tf", '.startsWith(\\"${condition.value}/\\")', '.startsWith(\\"\\")', f"condition {expected.DAILY}"),
         mutant("alerts.tf", 'comparison      = "COMPARISON_GT"\n      threshold_value = 0', 'comparison      = "COMPARISON_LT"\n      threshold_value = 0', "threshold dead_letters"),
         mutant("alerts.tf", 'threshold_value = 3600\n      duration        = "300s"', 'threshold_value = 3600\n      duration        = "86400s"', "threshold waiting_rows"),
-        mutant("triggers.tf", "_v_(?P<version>[0-9a-f]{1,64})", "(?P<version>.*)", f"filter {expected.SINK}"),
+        mutant("triggers.tf", "_v_(?P<version>[0-9a-f]{1,64})", "_v_(?P<version>[0-9a-z_]{1,64})", f"filter {expected.SINK}"),
         mutant("triggers.tf", "  depends_on = [google_pubsub_subscription.push]\n", "", "order google_service_account_iam_member.push", "order google_pubsub_topic_iam_member.dead_letter"),
         mutant("alerts.tf", '(protoPayload.resourceName=~\\"/batches/onefold-\\"', '(protoPayload.resourceName=~\\"/batches/\\"', f'{ALERT}["batch failed"]', 'filter google_logging_metric.count["failed_batches"]'),
     ),

@@ -38,6 +38,7 @@ NOT_SET = {
     "ONEFOLD_CONFIG",
     # Capture's, which is no function.
     "ONEFOLD_SOURCE_PASSWORD",
+    "ONEFOLD_HEARTBEAT",
     "ONEFOLD_TOPIC_CHANGE_RECORDS",
 }
 CLASSES = {Settings: "ONEFOLD_", BatchSettings: "ONEFOLD_BATCH_"}
