@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 from iam_conditions import BUCKET, OBJECT, admits
 from infra_expected_captures import pools
 from log_filters import matches
-from terraforming import Outcome, Plan, Terraform
+from terraforming import ROOT, Outcome, Plan, Terraform
 from test_infra_validation import literal
 
 from onefold.capture.checkpoint import Checkpoint, to_json
@@ -281,6 +282,36 @@ def test_what_the_process_writes_lies_where_its_account_may_write_and_the_sink_m
     conditions = expected.conditions(plan)
     assert admits(conditions['google_storage_bucket_iam_member.capture["shop-db"]'], OBJECT, record)
     assert admits(conditions["google_storage_bucket_iam_member.sink_records"], OBJECT, record)
+
+
+# The documentation
+
+
+def test_every_field_of_a_source_is_described() -> None:
+    block = (ROOT / "infra" / "variables.tf").read_text().partition('variable "captures" {')[2].partition("\n}")[0]
+    fields = set(re.findall(r"^    (\w+) +=", block, re.MULTILINE))
+    page = (ROOT / "docs" / "deploy.md").read_text().partition("\n## Capture\n")[2].partition("\n## ")[0]
+    described = {name for row in re.findall(r"^\| (`.+?) \|", page, re.MULTILINE) for name in re.findall(r"`(\w+)`", row)}
+    assert "secret" in fields
+    assert described == fields
+
+
+def test_the_documented_container_has_no_password_in_sight_and_its_arguments_are_taken() -> None:
+    page = (ROOT / "docs" / "capture-run.md").read_text()
+    (block,) = re.findall(r"^    docker run (.*(?:\n      .*)*)", page, re.MULTILINE)
+    words = block.replace("\\\n", " ").split()
+    image = next(place for place, word in enumerate(words) if "@sha256:" in word)
+    assert not any("PASSWORD" in word for word in words)
+    given = [word for word in words[image + 1 :] if not word.startswith("--password-file=")]
+    assert len(given) == len(words) - image - 2
+    assert options_from(parsed(given)).snapshot
+
+
+def test_nothing_tells_to_put_a_password_into_the_metadata_of_an_instance() -> None:
+    for page in (*(ROOT / "docs").glob("*.md"), *ROOT.glob("*.md"), *ROOT.glob("*.yaml"), *(ROOT / "infra").glob("*.tf")):
+        text = page.read_text()
+        assert "create-with-container" not in text, page
+        assert "container-env" not in text, page
 
 
 # Lines of the log
