@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import infra_expected as expected
 import pytest
+from capturing import bench_of, eventually
 from iam_conditions import BUCKET, OBJECT, admits
 from infra_expected_captures import pools
 from log_filters import matches
+from source_database import SourceDatabase
 from terraforming import ROOT, Outcome, Plan, Terraform
 from test_infra_validation import literal
 
@@ -331,6 +335,36 @@ POOL = {"type": "cloud_run_worker_pool", "labels": {"worker_pool_name": "capture
 )
 def test_the_line_of_each_minute_is_counted_and_no_other(plan: Plan, entry: dict[str, Any], counted: bool) -> None:
     assert matches(expected.filters(plan)["google_logging_metric.captured"], entry) is counted
+
+
+def test_the_real_lines_of_a_process_are_counted_and_alert(
+    plan: Plan, source: SourceDatabase, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source.run("CREATE TABLE t (a INT, `b c` INT, `b-c` INT)")
+    entries: list[dict[str, Any]] = []
+
+    def logged(filter_: str) -> list[dict[str, Any]]:
+        """The lines so far that pass, as Cloud Run logs them: the severity is the entry's own."""
+        lines = [json.loads(line) for line in capsys.readouterr().out.splitlines() if line.startswith("{")]
+        entries.extend({"severity": line.pop("severity"), "resource": POOL, "jsonPayload": line} for line in lines)
+        return [entry for entry in entries if matches(filter_, entry)]
+
+    filters = expected.filters(plan)
+    with bench_of(source, tmp_path).running() as process:
+        process.clock = itertools.count(time.monotonic(), 61).__next__  # each look is a minute later
+        counted = eventually(lambda: logged(filters["google_logging_metric.captured"]))
+    assert counted[0]["jsonPayload"]["tables_in_quarantine"] == 1
+    (told,) = logged(filters['google_monitoring_alert_policy.log["table in quarantine"]'])
+    (alert,) = plan.of("google_monitoring_alert_policy")['log["table in quarantine"]']["conditions"]
+    (matched,) = alert["condition_matched_log"]
+    labels = {
+        name: re.fullmatch(r"EXTRACT\(jsonPayload\.(\w+)\)", value) for name, value in matched["label_extractors"].items()
+    }
+    assert {name: told["jsonPayload"][found[1]] for name, found in labels.items() if found} == {
+        "kind": "structure",
+        "database": source.name,
+        "table": "t",
+    }
 
 
 @pytest.mark.parametrize(("severity", "told"), [("CRITICAL", True), ("WARNING", False)])
