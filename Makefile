@@ -3,8 +3,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test lint format bench package terraform deploy undeploy lock images clean
-IMAGES := python:3.12 python:3.12-slim google/cloud-sdk:slim hashicorp/terraform:1.11
+.PHONY: help install demo test lint format bench package terraform image deploy undeploy lock images clean
+IMAGES := python:3.12 python:3.12-slim google/cloud-sdk:slim hashicorp/terraform:1.11 gcr.io/cloud-builders/docker:latest
+PINNED := cloudbuild.yaml cloudbuild.deploy.yaml cloudbuild.image.yaml capture.Dockerfile
 
 help:  ## what can be made
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -78,6 +79,18 @@ deploy: package terraform  ## everything into Google Cloud: PROJECT=... REGION=.
 	@printf "Apply this plan to $(PROJECT)? Only 'yes' goes on: "; read answer; [ "$$answer" = yes ] || { echo "nothing was applied"; exit 1; }
 	$(TERRAFORM) apply -input=false onefold.tfplan
 
+# The digest goes where the next `make deploy` finds it; a file of variables that names another image wins.
+REPOSITORY = $(REGION)-docker.pkg.dev/$(PROJECT)/$(PREFIX)onefold-capture
+TAG ?= $(shell git describe --always --dirty --abbrev=40)
+image:  ## the image of capture, built by Cloud Build: PROJECT=... REGION=...
+	@test -n "$(PROJECT)" && test -n "$(REGION)" || { echo "say where: make image PROJECT=my-project REGION=europe-west1"; exit 1; }
+	gcloud builds submit --project=$(PROJECT) --region=$(REGION) --config=cloudbuild.image.yaml --substitutions=_REGION=$(REGION),_PREFIX=$(PREFIX),_TAG=$(TAG) \
+	  --service-account=projects/$(PROJECT)/serviceAccounts/$(PREFIX)onefold-build@$(PROJECT).iam.gserviceaccount.com \
+	  --gcs-source-staging-dir=gs://$(PROJECT)-$(PREFIX)onefold-artifacts/source .
+	digest=$$(gcloud artifacts docker images describe $(REPOSITORY)/capture:$(TAG) --project=$(PROJECT) --format='value(image_summary.digest)') && \
+	echo "capture_image = \"$(REPOSITORY)/capture@$$digest\"" > infra/capture.auto.tfvars
+	@cat infra/capture.auto.tfvars
+
 # The bucket of capture holds its checkpoint and rows that have not landed; a key's rights may be those of another deployment.
 KEPT := ^google_storage_bucket\.capture$$|^google_kms_crypto_key_iam_member\.agent
 undeploy: package terraform  ## everything out of it again, but for the datasets and the bucket of capture
@@ -93,8 +106,8 @@ lock:  ## the lock files again, from pyproject.toml (needs uv)
 images:  ## the images of Cloud Build and of capture by their digests of today (needs docker)
 	@for image in $(IMAGES); do \
 	  digest=$$(docker buildx imagetools inspect "$$image" --format '{{.Manifest.Digest}}') || exit 1; \
-	  sed -i.old -E "s#$$image(@sha256:[0-9a-f]+)?\$$#$$image@$$digest#" cloudbuild.yaml cloudbuild.deploy.yaml capture.Dockerfile; done
-	@rm -f cloudbuild.yaml.old cloudbuild.deploy.yaml.old capture.Dockerfile.old
+	  sed -i.old -E "s#$$image(@sha256:[0-9a-f]+)?\$$#$$image@$$digest#" $(PINNED); done
+	@rm -f $(PINNED:%=%.old)
 
 clean:  ## the virtual environment and caches
 	rm -rf $(VENV) build .pytest_cache .mypy_cache .ruff_cache

@@ -6,7 +6,6 @@ locals {
     push_launch_batch = "Onefold: pushes messages to launch_batch"
     sink_records      = "Onefold: the function sink_records"
     push_sink_records = "Onefold: pushes messages to sink_records"
-    capture           = "Onefold: capture"
     batch             = "Onefold: Spark batches"
     build             = "Onefold: builds the functions"
   }
@@ -26,7 +25,7 @@ resource "google_service_account" "account" {
 
 # To run a query takes a job, and jobs belong to a project. This gives no right to any data.
 resource "google_project_iam_member" "jobs" {
-  for_each = toset(["refresh_view", "batch", "capture"])
+  for_each = toset(["refresh_view", "batch"])
 
   project = var.project
   role    = "roles/bigquery.jobUser"

@@ -42,6 +42,11 @@ locals {
       labels = { event = "EXTRACT(jsonPayload.event)", database = "EXTRACT(jsonPayload.database)", table = "EXTRACT(jsonPayload.table)" }
       tell   = "A table was truncated or dropped at the source. Nothing that has landed is removed: the current view still shows its rows."
     }
+    "table in quarantine" = {
+      filter = "severity=CRITICAL AND jsonPayload.event=\"quarantined\""
+      labels = { kind = "EXTRACT(jsonPayload.kind)", database = "EXTRACT(jsonPayload.database)", table = "EXTRACT(jsonPayload.table)" }
+      tell   = "A table cannot be captured, and its rows are not published; all others go on. The line says why, and what to do."
+    }
     "breaking schema change" = {
       filter = "${local.services["refresh_view"]} AND jsonPayload.event=\"refreshed\" AND jsonPayload.changes_severity=\"CRITICAL\""
       labels = { dataset = "EXTRACT(jsonPayload.dataset)", table = "EXTRACT(jsonPayload.table)" }

@@ -131,12 +131,6 @@ locals {
   large_records        = "gs://${google_storage_bucket.capture.name}/${local.large_records_folder}"
 }
 
-resource "google_storage_bucket_iam_member" "capture" {
-  bucket = google_storage_bucket.capture.name
-  role   = "roles/storage.objectUser"
-  member = "serviceAccount:${local.accounts["capture"]}"
-}
-
 resource "google_storage_bucket_iam_member" "sink_records" {
   bucket = google_storage_bucket.capture.name
   role   = "roles/storage.objectViewer"

@@ -52,7 +52,7 @@ resource "google_logging_metric" "latency" {
 resource "google_monitoring_dashboard" "onefold" {
   dashboard_json = templatefile("${path.module}/dashboard.json.tftpl", {
     title         = "${var.prefix}Onefold"
-    metrics       = { for name, metric in google_logging_metric.count : name => "logging.googleapis.com/user/${metric.name}" }
+    metrics       = { for name, metric in merge(google_logging_metric.count, { captured = google_logging_metric.captured }) : name => "logging.googleapis.com/user/${metric.name}" }
     latency       = "logging.googleapis.com/user/${google_logging_metric.latency.name}"
     labels        = { for name, metric in local.log_metrics : name => metric.label }
     subscriptions = [for subscription in google_pubsub_subscription.push : subscription.name]

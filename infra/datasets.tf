@@ -77,21 +77,6 @@ resource "google_bigquery_dataset_iam_member" "sink_records" {
   member     = "serviceAccount:${local.accounts["sink_records"]}"
 }
 
-# Capture makes versioned tables, and looks in those that are there for rows that a snapshot no longer found. It writes none.
-resource "google_project_iam_custom_role" "capture" {
-  role_id     = "${local.role_prefix}_capture"
-  title       = "Onefold: makes versioned tables"
-  permissions = concat(local.metadata_permissions, ["bigquery.tables.getData", "bigquery.tables.create"])
-}
-
-resource "google_bigquery_dataset_iam_member" "capture" {
-  for_each = toset(var.datasets)
-
-  dataset_id = data.google_bigquery_dataset.named[each.value].dataset_id
-  role       = google_project_iam_custom_role.capture.name
-  member     = "serviceAccount:${local.accounts["capture"]}"
-}
-
 # Batches stage their rows in a table of the dataset, and MERGE them into the base.
 resource "google_project_iam_custom_role" "batch" {
   role_id = "${local.role_prefix}_batch"

@@ -23,7 +23,7 @@ output "functions" {
 }
 
 output "service_accounts" {
-  description = "Who does what."
+  description = "Who does what; the accounts of sources are in `captures`."
   value       = local.accounts
 }
 

@@ -34,15 +34,6 @@ resource "google_pubsub_subscription" "dead_letter" {
   }
 }
 
-# What capture may publish to: rows, versions that are new, and changes of a table's rows or structure that are to be told.
-resource "google_pubsub_topic_iam_member" "capture" {
-  for_each = toset(["change-records", "table-created", "schema-changes"])
-
-  topic  = google_pubsub_topic.topic[each.value].id
-  role   = "roles/pubsub.publisher"
-  member = "serviceAccount:${local.accounts["capture"]}"
-}
-
 # A batch that brings a view up to date announces its changes, as refresh_view does.
 resource "google_pubsub_topic_iam_member" "batch" {
   topic  = google_pubsub_topic.topic["schema-changes"].id

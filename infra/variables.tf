@@ -144,6 +144,49 @@ variable "package_folder" {
   default     = null
 }
 
+variable "captures" {
+  description = "The databases whose logs are captured, by a short name: each gets an account, its rights, and a worker pool of Cloud Run. docs/deploy.md describes every field."
+  type = map(object({
+    source          = optional(string) # its name in the key of every row, for ever; default: the short name
+    host            = string
+    port            = optional(number, 3306)
+    user            = string
+    secret          = string # the id of a secret of the project, made by a person, whose versions are the password
+    secret_version  = optional(string, "latest")
+    dataset         = string
+    include         = optional(list(string), [])
+    exclude         = optional(list(string), [])
+    snapshot        = optional(bool, true)
+    start           = optional(string)
+    gtid            = optional(string)
+    epoch           = optional(number)
+    gtid_failover   = optional(bool, false)
+    server_id       = optional(number)
+    tls             = optional(map(string), {}) # ids of secrets that hold the files ca, cert and key
+    tls_any_name    = optional(bool, false)
+    network         = optional(string) # with either of the two, private addresses are reached through it
+    subnetwork      = optional(string)
+    egress          = optional(string, "PRIVATE_RANGES_ONLY")
+    cpu             = optional(string, "1")
+    memory          = optional(string, "1Gi")
+    service_account = optional(string)     # the e-mail of an account that exists; default: one is made
+    worker_pool     = optional(bool, true) # false: account and rights alone, for a process that runs elsewhere
+  }))
+  default  = {}
+  nullable = false
+}
+
+variable "capture_image" {
+  description = "The image of capture by its digest, as REGION-docker.pkg.dev/P/onefold-capture/capture@sha256:...; `make image` and Cloud Build set it."
+  type        = string
+  default     = null
+
+  validation {
+    condition     = var.capture_image == null || can(regex("^[a-z0-9.-]+(?::[0-9]+)?(?:/[a-z0-9._-]+)+@sha256:[0-9a-f]{64}$", var.capture_image))
+    error_message = "capture_image must be an image by its digest, as HOST/PATH@sha256: and 64 digits; a tag may be another image tomorrow."
+  }
+}
+
 variable "adopt_capture_bucket" {
   description = "Whether the bucket of capture exists, left by a former deployment, and is taken over; `make deploy` finds out."
   type        = bool
@@ -175,9 +218,9 @@ variable "service_accounts" {
   validation {
     condition = length(setsubtract(keys(var.service_accounts), [
       "refresh_view", "launch_batch", "sink_records", "push_refresh_view", "push_launch_batch", "push_sink_records",
-      "capture", "batch", "build",
+      "batch", "build",
     ])) == 0
-    error_message = "service_accounts knows refresh_view, launch_batch, sink_records, push_ before each of them, capture, batch and build."
+    error_message = "service_accounts knows refresh_view, launch_batch, sink_records, push_ before each of them, batch and build. An account of a source is named in captures."
   }
   validation {
     condition     = alltrue([for email in var.service_accounts : can(regex("^[a-z0-9-]+@${var.project}\\.iam\\.gserviceaccount\\.com$", email))])

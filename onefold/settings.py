@@ -29,6 +29,7 @@ VARIABLES = {
     "ONEFOLD_TOPIC_SCHEMA_CHANGES": "the topic for changes of a view's schema, and for what befalls tables at a source",
     "ONEFOLD_TOPIC_CHANGE_RECORDS": "the topic for rows that capture reads; default: change-records",
     "ONEFOLD_SOURCE_PASSWORD": "the password of capture's user at the source; default: --password-file",
+    "ONEFOLD_HEARTBEAT": "the file that capture touches as long as it comes round; default: none",
     "ONEFOLD_TOPIC_DEAD_LETTER": "the topic for messages that cannot be handled; default: none, they are logged",
     "ONEFOLD_DIFFERENCES": "`log`: a compare job that finds differences logs them and exits with 0; default: exits with 2",
     "ONEFOLD_LARGE_RECORDS": "the gs:// folder of captured rows that are too large for a message; default: none",

@@ -83,6 +83,8 @@ class Scene:
     bigquery: str = ""
     """Where tables are made; by default at the receiver."""
     dataset: str = DATASET
+    environ: dict[str, str] = field(default_factory=dict)
+    """More variables of the environment."""
     _lives: list[CaptureProcess] = field(default_factory=list, repr=False)
 
     @property
@@ -100,6 +102,7 @@ class Scene:
             "BIGQUERY_EMULATOR_HOST": self.bigquery or self.receiver.bigquery_address,
             "no_proxy": "127.0.0.1",
             "NO_PROXY": "127.0.0.1",
+            **self.environ,
         }
         arguments = ["capture", *address, *includes, *places, *options]
         process = _processes.Process(target=capture_child.run, args=(arguments, environ, self.output), daemon=True)

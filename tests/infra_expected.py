@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
+import infra_expected_captures as captures
 from hcl_text import depends_on, expression, resources
+from infra_differences import unequal
 from terraforming import Plan
 
 _SEES = {"bigquery.tables.get", "bigquery.tables.list", "bigquery.routines.get", "bigquery.routines.list"}
@@ -28,6 +29,8 @@ PERMISSIONS: Mapping[str, set[str]] = {
         "bigquery.tables.updateData",
     },
     "staging": {"bigquery.tables.delete"},
+    "capture_objects": {"storage.objects.create", "storage.objects.delete", "storage.objects.get"},
+    "capture_names": {"storage.objects.list"},
 }
 
 _TABLE = 'resource.type == "bigquery.googleapis.com/Table"'
@@ -43,6 +46,8 @@ def _dataset(name: str, prefix: str) -> str:
 
 STAGING_BUCKET = "_/buckets/my-project-onefold-staging"
 SOURCES_BUCKET = "_/buckets/gcf-v2-sources-123456789012-europe-west1"
+CAPTURE_BUCKET = "_/buckets/my-project-onefold-capture"
+SOURCES = ("shop-db", "crm-db", "old-db")
 DAILY = 'google_storage_bucket_iam_member.batch_folders["gs://exports/shop/daily"]'
 CONDITIONS: Mapping[str, str] = {
     **{
@@ -64,6 +69,12 @@ CONDITIONS: Mapping[str, str] = {
     ),
     "google_storage_bucket_iam_member.batch_code": _starts("_/buckets/my-project-onefold-artifacts/objects/spark/"),
     "google_storage_bucket_iam_member.sink_records": _starts("_/buckets/my-project-onefold-capture/objects/records/"),
+    **{
+        f'google_storage_bucket_iam_member.capture["{name}"]': (
+            f"{_starts(f'{CAPTURE_BUCKET}/objects/{name}/')} || {_starts(f'{CAPTURE_BUCKET}/objects/records/{name}/')}"
+        )
+        for name in SOURCES
+    },
     DAILY: " || ".join(
         (
             _starts("_/buckets/exports/objects/shop/daily/"),
@@ -110,6 +121,10 @@ FILTERS: Mapping[str, str] = {
     ),
     'google_monitoring_alert_policy.log["table emptied at the source"]': (
         'severity=CRITICAL AND (jsonPayload.event="table_truncated" OR jsonPayload.event="table_dropped")'
+    ),
+    'google_monitoring_alert_policy.log["table in quarantine"]': 'severity=CRITICAL AND jsonPayload.event="quarantined"',
+    "google_logging_metric.captured": (
+        'resource.type="cloud_run_worker_pool" AND severity=INFO AND jsonPayload.event="captured"'
     ),
     'google_logging_metric.count["errors"]': _ERRORS,
     'google_logging_metric.count["failed_batches"]': _FAILED,
@@ -163,6 +178,18 @@ ORDER: Mapping[str, set[str]] = {
     "google_storage_bucket.staging": {_API, _KEY},
     "google_storage_bucket.capture": {_API, _KEY},
     "google_artifact_registry_repository.images": {_API, _KEY},
+    "google_artifact_registry_repository.capture": {_API, _KEY},
+    "google_service_account.capture": {_API},
+    "google_monitoring_alert_policy.silent_capture": {_API},
+    "google_cloud_run_v2_worker_pool.capture": {
+        _API,
+        _KEY,
+        "google_project_iam_member.capture",
+        "google_pubsub_topic_iam_member.capture",
+        "google_storage_bucket_iam_member.capture_names",
+        "google_artifact_registry_repository_iam_member.capture",
+        "terraform_data.capture_rights",
+    },
     "google_pubsub_topic.topic": {_API, _KEY},
     "google_bigquery_dataset_access.views": {f"google_bigquery_dataset_iam_member.{name}" for name in _GRANTS},
     "google_cloudfunctions2_function.function": {
@@ -183,21 +210,16 @@ def differences(plan: Plan, folder: Path) -> set[str]:
     """The places where the plan, and the text of infra/ in the folder, differ from what is expected."""
     blocks = resources(folder)
     found = [
-        *_unequal("role", PERMISSIONS, permissions(plan)),
-        *_unequal("condition", CONDITIONS, conditions(plan)),
-        *_unequal("filter", FILTERS, filters(plan)),
-        *_unequal("threshold", THRESHOLDS, thresholds(plan)),
-        *_unequal("order", ORDER, {name: after for name, body in blocks.items() if (after := depends_on(body))}),
-        *_unequal("region", REGIONS, regions(plan)),
+        *unequal("role", PERMISSIONS, permissions(plan)),
+        *unequal("condition", CONDITIONS, conditions(plan)),
+        *unequal("filter", FILTERS, filters(plan)),
+        *unequal("threshold", THRESHOLDS, thresholds(plan)),
+        *unequal("order", ORDER, {name: after for name, body in blocks.items() if (after := depends_on(body))}),
+        *unequal("region", REGIONS, regions(plan)),
         *_push(plan, blocks["google_pubsub_subscription.push"]),
+        *captures.differences(plan, blocks),
     ]
     return set(found)
-
-
-def _unequal(kind: str, expected: Mapping[str, Any], found: Mapping[str, Any]) -> Iterator[str]:
-    for name in expected.keys() | found.keys():
-        if expected.get(name) != found.get(name):
-            yield f"{kind} {name}"
 
 
 def permissions(plan: Plan) -> dict[str, set[str]]:

@@ -27,7 +27,7 @@ def account(purpose: str) -> str:
 
 
 REFRESH, LAUNCH, BATCH, BUILD = map(account, ("refresh_view", "launch_batch", "batch", "build"))
-SINKING, CAPTURE = account("sink_records"), account("capture")
+SINKING = account("sink_records")
 
 # Everything that anybody may do after `terraform apply` with two datasets and nothing else, and no more than that.
 GRANTS = {
@@ -38,9 +38,6 @@ GRANTS = {
     ("topic schema-changes", "roles/pubsub.publisher", BATCH),
     ("topic dead-letter", "roles/pubsub.publisher", SINKING),
     ("topic dead-letter", "roles/pubsub.publisher", AGENT),
-    ("topic change-records", "roles/pubsub.publisher", CAPTURE),
-    ("topic table-created", "roles/pubsub.publisher", CAPTURE),
-    ("topic schema-changes", "roles/pubsub.publisher", CAPTURE),
     ("topic table-created", "roles/pubsub.publisher", SINK),
     ("subscription refresh-view", "roles/pubsub.subscriber", AGENT),
     ("subscription launch-batch", "roles/pubsub.subscriber", AGENT),
@@ -62,9 +59,6 @@ GRANTS = {
     ("dataset crm, leaves only", "onefold_staging", REFRESH),
     ("dataset shop", "onefold_sink", SINKING),
     ("dataset crm", "onefold_sink", SINKING),
-    ("dataset shop", "onefold_capture", CAPTURE),
-    ("dataset crm", "onefold_capture", CAPTURE),
-    ("project", "roles/bigquery.jobUser", CAPTURE),
     ("project", "roles/bigquery.jobUser", REFRESH),
     ("project", "roles/bigquery.jobUser", BATCH),
     ("project", "onefold_launch", LAUNCH),
@@ -75,9 +69,9 @@ GRANTS = {
     ("bucket my-project-onefold-artifacts", "roles/storage.objectViewer", BUILD),
     ("bucket my-project-onefold-artifacts, code of batches only", "roles/storage.objectViewer", BATCH),
     ("bucket my-project-onefold-staging", "roles/storage.objectUser", BATCH),
-    ("bucket my-project-onefold-capture", "roles/storage.objectUser", CAPTURE),
     ("bucket my-project-onefold-capture, large records only", "roles/storage.objectViewer", SINKING),
     ("repository onefold", "roles/artifactregistry.writer", BUILD),
+    ("repository onefold-capture", "roles/artifactregistry.writer", BUILD),
 }
 
 # What there is on datasets where views have one of their own, and on a key of one's own.
@@ -92,8 +86,7 @@ ELSEWHERE = {
     ("dataset crm, temporary tables and leaves only", "onefold_staging", BATCH),
     ("dataset shop", "onefold_sink", SINKING),
     ("dataset crm", "onefold_sink", SINKING),
-    ("dataset shop", "onefold_capture", CAPTURE),
-    ("dataset crm", "onefold_capture", CAPTURE),
+    ("dataset shop", "onefold_capture", "serviceAccount:capture-shop-db@my-project.iam.gserviceaccount.com"),
     ("dataset shop_unified, leaves only", "onefold_staging", REFRESH),
     ("dataset crm_unified, leaves only", "onefold_staging", REFRESH),
     ("dataset shop_unified, temporary tables and leaves only", "onefold_staging", BATCH),
@@ -137,6 +130,7 @@ PLACES: dict[str, Callable[[dict[str, Any]], str]] = {
     "google_storage_bucket_iam_member": on("bucket", "bucket"),
     "google_artifact_registry_repository_iam_member": on("repository", "repository"),
     "google_kms_crypto_key_iam_member": on("key", "crypto_key_id"),
+    "google_secret_manager_secret_iam_member": on("secret", "secret_id"),
 }
 
 
@@ -189,19 +183,19 @@ def test_everything_is_there_and_nothing_else(plan: Plan) -> None:
         "google_pubsub_topic": 5,
         "google_pubsub_subscription": 4,
         "google_cloudfunctions2_function": 3,
-        "google_service_account": 9,
-        "google_project_iam_custom_role": 7,
+        "google_service_account": 8,
+        "google_project_iam_custom_role": 9,
         "google_logging_project_sink": 1,
         "google_storage_bucket": 3,
         "google_storage_bucket_object": 2 + len(list((ROOT / "spark_jobs").glob("*.py"))),
-        "google_artifact_registry_repository": 1,
+        "google_artifact_registry_repository": 2,
         "google_compute_network": 1,
         "google_compute_subnetwork": 1,
         "google_compute_firewall": 1,
         "google_cloud_scheduler_job": 2,
-        "google_monitoring_alert_policy": 7,
+        "google_monitoring_alert_policy": 8,
         "google_monitoring_dashboard": 1,
-        "google_logging_metric": 5,
+        "google_logging_metric": 6,
         "terraform_data": 1,
     }
 

@@ -20,7 +20,7 @@ from onefold.pubsub import Message, PubSub
 PROJECT = "my-project"
 NOBODY = "http://127.0.0.1:9/"
 FUNCTIONS = ("refresh_view", "launch_batch", "sink_records")
-PURPOSES = (*FUNCTIONS, *(f"push_{name}" for name in FUNCTIONS), "capture", "batch", "build")
+PURPOSES = (*FUNCTIONS, *(f"push_{name}" for name in FUNCTIONS), "batch", "build")
 ACCOUNTS = {purpose: f"{purpose.replace('_', '-')}@{PROJECT}.iam.gserviceaccount.com" for purpose in PURPOSES}
 VARIABLES = (
     f"-var=project={PROJECT}",

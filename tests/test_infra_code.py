@@ -38,6 +38,7 @@ NOT_SET = {
     "ONEFOLD_CONFIG",
     # Capture's, which is no function.
     "ONEFOLD_SOURCE_PASSWORD",
+    "ONEFOLD_HEARTBEAT",
     "ONEFOLD_TOPIC_CHANGE_RECORDS",
 }
 CLASSES = {Settings: "ONEFOLD_", BatchSettings: "ONEFOLD_BATCH_"}
@@ -312,8 +313,19 @@ def test_metrics_and_alerts_ask_for_fields_and_events_that_the_log_has(plan: Pla
         filters += [found["filter"] for condition in policy["conditions"] for found in condition["condition_matched_log"]]
     text = "\n".join((ROOT / "onefold" / name).read_text() for name in ("deliveries.py", "launching.py", "receiving.py"))
     events = set(re.findall(r'jsonPayload\.event="(\w+)"', "\n".join(filters)))
-    assert events == {"refreshed", "launched", "differences_found", "table_truncated", "table_dropped"}
-    text += (ROOT / "spark_jobs" / "compare.py").read_text() + (ROOT / "onefold" / "capture" / "reading.py").read_text()
+    assert events == {
+        "refreshed",
+        "launched",
+        "differences_found",
+        "table_truncated",
+        "table_dropped",
+        "quarantined",
+        "captured",
+    }
+    text += (ROOT / "spark_jobs" / "compare.py").read_text()
+    text += "".join(
+        (ROOT / "onefold" / "capture" / name).read_text() for name in ("reading.py", "isolation.py", "running.py")
+    )
     text += "".join(f'"{kind.replace(" ", "_")}"' for kind in get_args(Befell))
     for event in events:
         assert f'"{event}"' in text
@@ -336,7 +348,7 @@ def test_the_dashboard_is_one_that_monitoring_can_read(plan: Plan) -> None:
     (dashboard,) = plan.of("google_monitoring_dashboard").values()
     tiles = json.loads(dashboard["dashboard_json"])["mosaicLayout"]["tiles"]
     places = [(tile["xPos"], tile["yPos"]) for tile in tiles]
-    assert len(set(places)) == len(places) == 7
+    assert len(set(places)) == len(places) == 8
     metrics = {f"logging.googleapis.com/user/{metric['name']}" for metric in plan.of("google_logging_metric").values()}
     shown = set(re.findall(r'metric\.type=\\"([^\\]+)\\"', dashboard["dashboard_json"]))
     assert {name for name in shown if "/user/" in name} == metrics

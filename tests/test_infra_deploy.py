@@ -23,6 +23,8 @@ TESTED: dict[str, dict[str, Any]] = {step["id"]: step for step in TESTS["steps"]
 STEPS: dict[str, dict[str, Any]] = {step["id"]: step for step in BUILD["steps"]}
 # What Cloud Build sets by itself for a build of a push.
 GIVEN = {"PROJECT_ID": "my-project", "COMMIT_SHA": "abc", "BRANCH_NAME": "main", "LOCATION": "europe-west1"}
+IMAGE: dict[str, Any] = yaml.safe_load((ROOT / "cloudbuild.image.yaml").read_text())
+DIGEST = f"sha256:{'a1' * 32}"
 PROGRAM = r"""#!/bin/sh
 echo "$(basename "$0") $*" >> "$CALLS"
 case "$*" in *"$FAILS"*) exit 1;; esac
@@ -30,6 +32,8 @@ case "$*" in
   *"buckets describe"*projectNumber*) echo "${OWNER-123}";;
   *"projects describe"*) echo 123;;
   "builds list"*) echo "$PASSED";;
+  "artifacts repositories list"*) echo "$REPOSITORY";;
+  "artifacts docker images"*) echo "$DIGEST";;
   *"show -json"*) echo "${PLAN:-{\}}";;
   *"state list"*) printf "%s" "$STATE_LIST";;
 esac
@@ -42,7 +46,7 @@ class Recorder:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.noted = folder / "calls"
-        for name in ("gcloud", "terraform"):
+        for name in ("gcloud", "terraform", "docker"):
             (folder / name).write_text(PROGRAM)
             (folder / name).chmod(0o755)
 
@@ -203,7 +207,7 @@ def test_every_agent_that_is_given_a_key_is_made_first_where_the_documentation_s
 
 def test_what_is_tested_and_what_is_applied_are_two_builds() -> None:
     assert list(TESTED) == ["lint", "test", "package", "infra"]
-    assert list(STEPS) == ["tested", "package", "upload", "plan", "review", "apply"]
+    assert list(STEPS) == ["tested", "package", "upload", "image", "plan", "review", "apply"]
     assert not any("waitFor" in step for step in (*STEPS.values(), *TESTED.values())), "each step waits for the one before"
     applied = "\n".join(step["script"] for step in STEPS.values())
     assert not re.search(r"make |pip|pytest", applied), "code of others has no part in what the deploying account runs"
@@ -242,14 +246,15 @@ def test_a_plan_that_takes_rights_away_is_refused_unless_the_trigger_agrees(tmp_
 
 
 def test_make_images_writes_digests_once(tmp_path: Path) -> None:
-    for name in ("cloudbuild.yaml", "cloudbuild.deploy.yaml", "capture.Dockerfile", "Makefile"):
+    names = ("cloudbuild.yaml", "cloudbuild.deploy.yaml", "cloudbuild.image.yaml", "capture.Dockerfile")
+    for name in (*names, "Makefile"):
         shutil.copy(ROOT / name, tmp_path / name)
     (tmp_path / "docker").write_text(f"#!/bin/sh\necho sha256:{'a1' * 32}\n")
     (tmp_path / "docker").chmod(0o755)
     told = {**os.environ, "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"}
     for _ in range(2):
         subprocess.run(["make", "-C", str(tmp_path), "images"], env=told, check=True, capture_output=True)
-        for name in ("cloudbuild.yaml", "cloudbuild.deploy.yaml", "capture.Dockerfile"):
+        for name in names:
             images = re.findall(r"^(?: +name: |FROM )(\S+)$", (tmp_path / name).read_text(), re.MULTILINE)
             assert images
             assert all(re.fullmatch(rf"[\w./-]+:[\w.-]+@sha256:{'a1' * 32}", image) for image in images), images
@@ -321,3 +326,87 @@ def test_nothing_is_applied_but_the_main_branch_where_the_trigger_says_so(
 
 def test_by_itself_nothing_is_applied(recorder: Recorder) -> None:
     assert run(recorder, "apply") == []
+
+
+# The image of capture
+
+
+def copied(tmp_path: Path) -> Path:
+    """A checkout as far as the image needs it."""
+    (tmp_path / "checkout" / "infra").mkdir(parents=True)
+    shutil.copy(ROOT / "Makefile", tmp_path / "checkout")
+    return tmp_path / "checkout"
+
+
+def written(checkout: Path) -> str | None:
+    path = checkout / "infra" / "capture.auto.tfvars"
+    return path.read_text() if path.exists() else None
+
+
+REPOSITORY = "europe-west1-docker.pkg.dev/my-project/onefold-capture"
+
+
+def test_the_image_is_built_and_pushed_under_one_name(recorder: Recorder) -> None:
+    (step,) = IMAGE["steps"]
+    environ = {**GIVEN, **IMAGE["substitutions"], "_TAG": "abc", "_PREFIX": "eu-"}
+    assert recorder.run(["sh", "-c", step["script"]], **environ).returncode == 0
+    image = "europe-west1-docker.pkg.dev/my-project/eu-onefold-capture/capture:abc"
+    assert recorder.calls == [f"docker build --file=capture.Dockerfile --tag={image} .", f"docker push {image}"]
+    assert (IMAGE["substitutions"]["_TAG"], IMAGE["options"]["dynamicSubstitutions"]) == ("${COMMIT_SHA}", True)
+
+
+def test_make_image_hands_the_digest_to_the_next_plan(recorder: Recorder, tmp_path: Path) -> None:
+    checkout = copied(tmp_path)
+    done = make(recorder, "image", *WHERE, "TAG=abc", f"--directory={checkout}", DIGEST=DIGEST)
+    assert done.returncode == 0, done.stderr
+    assert written(checkout) == f'capture_image = "{REPOSITORY}/capture@{DIGEST}"\n'
+    built, asked = recorder.calls
+    assert "--substitutions=_REGION=europe-west1,_PREFIX=,_TAG=abc" in built
+    assert "/serviceAccounts/onefold-build@my-project.iam.gserviceaccount.com" in built
+    assert f"describe {REPOSITORY}/capture:abc" in asked
+
+
+@pytest.mark.parametrize("fails", ["builds submit", "images describe"])
+def test_without_an_image_no_digest_is_handed_on(recorder: Recorder, tmp_path: Path, fails: str) -> None:
+    checkout = copied(tmp_path)
+    done = make(recorder, "image", *WHERE, "TAG=abc", f"--directory={checkout}", fails=fails, DIGEST=DIGEST)
+    assert (done.returncode, written(checkout)) == (2, None)
+
+
+def deployed(recorder: Recorder, checkout: Path, **answers: str) -> subprocess.CompletedProcess[str]:
+    script = f"cd {checkout}\n{STEPS['image']['script']}"
+    return recorder.run(["sh", "-c", script], **substitutions(_VARS="europe.tfvars", **answers))
+
+
+def test_the_deploying_build_takes_the_image_of_its_commit_by_the_digest(recorder: Recorder, tmp_path: Path) -> None:
+    checkout = copied(tmp_path)
+    assert deployed(recorder, checkout, REPOSITORY="found", DIGEST=DIGEST).returncode == 0
+    assert written(checkout) == f'capture_image = "{REPOSITORY}/capture@{DIGEST}"\n'
+    assert recorder.calls[-1].endswith("--filter=tags:abc")
+
+
+@pytest.mark.parametrize(
+    ("answers", "said"),
+    [
+        ({"REPOSITORY": "", "DIGEST": DIGEST}, "no repository of images yet"),
+        ({"REPOSITORY": "found", "DIGEST": ""}, "no image of capture for abc"),
+    ],
+)
+def test_without_an_image_of_the_commit_none_is_named(
+    recorder: Recorder, tmp_path: Path, answers: dict[str, str], said: str
+) -> None:
+    checkout = copied(tmp_path)
+    done = deployed(recorder, checkout, **answers)
+    assert (done.returncode, said in done.stdout, written(checkout)) == (0, True, None)
+
+
+@pytest.mark.parametrize("fails", ["repositories list", "images list"])
+def test_a_registry_that_does_not_answer_ends_the_build(recorder: Recorder, tmp_path: Path, fails: str) -> None:
+    script = f"cd {copied(tmp_path)}\n{STEPS['image']['script']}"
+    done = recorder.run(["sh", "-c", script], fails, **substitutions(REPOSITORY="found", DIGEST=DIGEST))
+    assert done.returncode != 0
+
+
+def test_the_image_is_known_before_the_plan_and_a_file_of_variables_wins() -> None:
+    assert list(STEPS).index("image") < list(STEPS).index("plan")
+    assert "capture_image" not in STEPS["plan"]["script"], "an option of the command line could win over the file"

@@ -28,11 +28,19 @@ run "no_optional_input_is_needed" {
     error_message = "No dataset is named, so no right is given on any."
   }
   assert {
+    condition     = length(google_service_account.capture) + length(google_cloud_run_v2_worker_pool.capture) + length(google_monitoring_alert_policy.silent_capture) == 0
+    error_message = "No source is named, so none is captured."
+  }
+  assert {
+    condition     = !contains(keys(google_project_service.api), "secretmanager.googleapis.com")
+    error_message = "Without a source no API is enabled for it."
+  }
+  assert {
     condition     = length(google_kms_crypto_key_iam_member.agent) == 0 && alltrue([for t in google_pubsub_topic.topic : t.kms_key_name == null])
     error_message = "Keys of one's own are optional."
   }
   assert {
-    condition     = length(google_monitoring_notification_channel.email) == 0 && length(google_monitoring_alert_policy.log) == 5
+    condition     = length(google_monitoring_notification_channel.email) == 0 && length(google_monitoring_alert_policy.log) == 6
     error_message = "Alerts are there without anybody to write to."
   }
   assert {

@@ -10,6 +10,35 @@ variables {
   region        = "europe-west1"
   datasets      = ["shop", "crm"]
   batch_folders = ["gs://exports/shop/daily/", "gs://archive"]
+  capture_image = "europe-west1-docker.pkg.dev/my-project/onefold-capture/capture@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+  captures = {
+    shop-db = { host = "10.0.0.3", user = "onefold", secret = "shop-db-password", dataset = "shop", include = ["shop_*"] }
+    # With every field.
+    crm-db = {
+      source         = "CRM"
+      host           = "crm.internal"
+      port           = 3307
+      user           = "reader"
+      secret         = "crm-password"
+      secret_version = "3"
+      dataset        = "crm"
+      include        = ["crm.*"]
+      exclude        = ["*._*_gho", "crm.tmp"]
+      snapshot       = false
+      start          = "mysql-bin.000123:4"
+      epoch          = 2
+      gtid_failover  = true
+      server_id      = 4000
+      tls            = { ca = "crm-ca", cert = "crm-cert", key = "crm-key" }
+      tls_any_name   = true
+      network        = "projects/host/global/networks/n"
+      subnetwork     = "projects/host/regions/europe-west1/subnetworks/s"
+      cpu            = "2"
+      memory         = "2Gi"
+    }
+    # Its process runs elsewhere.
+    old-db = { host = "192.0.2.1", user = "u", secret = "old", dataset = "crm", worker_pool = false, service_account = "given@my-project.iam.gserviceaccount.com" }
+  }
 }
 
 run "exact" {

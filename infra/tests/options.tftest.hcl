@@ -25,6 +25,10 @@ variables {
   large_records_days  = 20
   time_zone           = "Europe/Berlin"
   alert_email         = "data@example.com"
+  capture_image       = "registry.example.com:5000/capture@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+  captures = {
+    shop-db = { host = "fd00::3", user = "u", secret = "s", dataset = "shop", subnetwork = "projects/host/regions/europe-west1/subnetworks/given", egress = "ALL_TRAFFIC" }
+  }
   reconcile_schedules = [
     { dataset = "shop", table = "customer", schedule = "30 4 * * *", arguments = { keys = ["id"] } },
     { dataset = "shop", table = "größe", schedule = "40 4 * * *", arguments = { keys = ["a", "b"], mode = ["rebuild"] } },
@@ -63,7 +67,7 @@ run "all_options" {
     error_message = "Batches keep the views up to date, and may write them where they live."
   }
   assert {
-    condition     = toset(keys(google_bigquery_dataset_iam_member.sink_records)) == toset(["shop", "crm"]) && toset(keys(google_bigquery_dataset_iam_member.capture)) == toset(["shop", "crm"])
+    condition     = toset(keys(google_bigquery_dataset_iam_member.sink_records)) == toset(["shop", "crm"]) && google_bigquery_dataset_iam_member.capture["shop-db"].dataset_id == "shop"
     error_message = "Rows land where tables are, and not where views live."
   }
   assert {
@@ -88,6 +92,8 @@ run "all_options" {
       google_storage_bucket.artifacts.encryption[0].default_kms_key_name == var.kms_key,
       google_storage_bucket.capture.encryption[0].default_kms_key_name == var.kms_key,
       google_artifact_registry_repository.images.kms_key_name == var.kms_key,
+      google_artifact_registry_repository.capture.kms_key_name == var.kms_key,
+      google_cloud_run_v2_worker_pool.capture["shop-db"].template[0].encryption_key == var.kms_key,
     ]) && alltrue([for function in google_cloudfunctions2_function.function : function.kms_key_name == var.kms_key])
     error_message = "The key is for buckets, images and functions, too."
   }
@@ -102,6 +108,22 @@ run "all_options" {
   assert {
     condition     = alltrue([for policy in google_monitoring_alert_policy.log : length(policy.notification_channels) == 1])
     error_message = "Every alert writes to the address."
+  }
+  assert {
+    condition     = google_cloud_run_v2_worker_pool.capture["shop-db"].template[0].vpc_access[0].egress == "ALL_TRAFFIC" && google_monitoring_alert_policy.silent_capture["shop-db"].notification_channels != null
+    error_message = "A source is reached through the subnetwork, and its silence is told."
+  }
+  assert {
+    condition     = strcontains(google_monitoring_alert_policy.silent_capture["shop-db"].conditions[0].condition_prometheus_query_language[0].query, "user_eu_onefold_captured{monitored_resource=\"cloud_run_worker_pool\",worker_pool_name=\"eu-capture-shop-db\"}")
+    error_message = "Each deployment counts the lines of its own sources, under the name that queries have for its metric."
+  }
+  assert {
+    condition     = google_service_account.capture["shop-db"].account_id == "eu-capture-shop-db" && google_cloud_run_v2_worker_pool.capture["shop-db"].name == "eu-capture-shop-db"
+    error_message = "The prefix keeps the sources of two deployments apart."
+  }
+  assert {
+    condition     = contains(keys(google_project_service.api), "secretmanager.googleapis.com")
+    error_message = "Passwords are in Secret Manager."
   }
   assert {
     condition     = alltrue([for topic in google_pubsub_topic.topic : startswith(topic.name, "eu-")])
@@ -139,7 +161,7 @@ run "accounts_that_exist" {
   command = plan
   variables {
     service_accounts = {
-      for purpose in ["refresh_view", "launch_batch", "sink_records", "push_refresh_view", "push_launch_batch", "push_sink_records", "capture", "batch", "build"] :
+      for purpose in ["refresh_view", "launch_batch", "sink_records", "push_refresh_view", "push_launch_batch", "push_sink_records", "batch", "build"] :
       purpose => "given-${replace(purpose, "_", "-")}@my-project.iam.gserviceaccount.com"
     }
   }

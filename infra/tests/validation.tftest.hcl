@@ -112,6 +112,8 @@ run "the_first_of_each" {
     alert_email = "nobody"
     # A wait is not negative.
     build_wait_seconds = -1
+    # An image is named by its digest.
+    capture_image = "europe-west1-docker.pkg.dev/my-project/onefold-capture/capture:latest"
   }
   expect_failures = [
     var.view_name,
@@ -133,6 +135,7 @@ run "the_first_of_each" {
     var.reconcile_schedules,
     var.alert_email,
     var.build_wait_seconds,
+    var.capture_image,
   ]
 }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
 
@@ -12,9 +12,18 @@ class Stopped(Exception):
 
 
 class Stop:
-    """Set once; the first failure is kept for whoever ends the process."""
+    """Set once; the first failure is kept for whoever ends the process.
 
-    def __init__(self) -> None:
+    Every wait looks at it. So the thread that has made it shows here that it lives.
+    """
+
+    def __init__(self, beat: Callable[[], None] = lambda: None) -> None:
+        """
+        Args:
+            beat: called whenever the thread that makes this one looks at it.
+        """
+        self._beat = beat
+        self._owner = threading.get_ident()
         self._event = threading.Event()
         self._lock = threading.Lock()
         self.failure: BaseException | None = None
@@ -30,11 +39,13 @@ class Stop:
 
     def check(self) -> None:
         """Raises Stopped once it is set."""
+        self._show_life()
         if self._event.is_set():
             raise Stopped
 
     def pause(self, seconds: float) -> None:
         """Wait, but not beyond the end. Raises Stopped."""
+        self._show_life()
         if self._event.wait(seconds):
             raise Stopped
 
@@ -46,3 +57,8 @@ class Stop:
                 yield
         except BaseException as error:  # noqa: BLE001 a thread has nobody to raise it to
             self.set(error)
+
+    def _show_life(self) -> None:
+        # Another thread may well go on while this one hangs.
+        if threading.get_ident() == self._owner:
+            self._beat()

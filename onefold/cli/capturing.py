@@ -24,6 +24,7 @@ from onefold.versioned_names import VersionedNames
 if TYPE_CHECKING:
     from onefold.capture.running import Capture, Options
     from onefold.capture.server import Address
+    from onefold.capture.stopping import Stop
 
 PASSWORD = "ONEFOLD_SOURCE_PASSWORD"  # noqa: S105 the name of the variable
 TABLE_CREATED, CHANGE_RECORDS = "table-created", "change-records"
@@ -176,13 +177,12 @@ def _process(
     from onefold.capture.publishing import Outbox
     from onefold.capture.running import Capture
     from onefold.capture.source import Source
-    from onefold.capture.stopping import Stop
     from onefold.capture.streaming import Way
     from onefold.pubsub import PubSub
 
     check_names_of_capture(settings, wanted.dataset)
     warehouse = connect(options["project"] or settings.project)
-    publisher, stop = PubSub(warehouse.project), Stop()
+    publisher, stop = PubSub(warehouse.project), _stop(os.environ)
     target = Target(warehouse, publisher, wanted.dataset, settings.topic_table_created or TABLE_CREATED)
     outbox = Outbox(publisher, settings.topic_change_records or CHANGE_RECORDS, stop)
     large_rows = large_rows_at(options["bucket"] or settings.large_records)
@@ -197,6 +197,24 @@ def _process(
         wanted,
         watch,
     )
+
+
+def _stop(environ: Mapping[str, str]) -> Stop:
+    """Return the stop of this thread, which shows that it lives in the file that the environment names.
+
+    Raises:
+        InvalidInput: the file cannot be written.
+    """
+    from onefold.capture.heartbeat import VARIABLE, Heartbeat
+    from onefold.capture.stopping import Stop
+
+    path = environ.get(VARIABLE)
+    if not path:
+        return Stop()
+    try:
+        return Stop(Heartbeat(Path(path)).beat)
+    except OSError as error:
+        raise InvalidInput(f"{VARIABLE}: {path} cannot be written ({error.strerror}): name another file") from error
 
 
 def check_names_of_capture(settings: Settings, dataset: str) -> None:

@@ -51,11 +51,6 @@ override_resource {
 }
 
 override_resource {
-  target = google_service_account.account["capture"]
-  values = { email = "onefold-capture@my-project.iam.gserviceaccount.com" }
-}
-
-override_resource {
   target = google_project_iam_custom_role.sink
   values = { name = "projects/my-project/roles/onefold_sink" }
 }
@@ -123,4 +118,24 @@ override_resource {
 override_resource {
   target = google_project_iam_custom_role.staging
   values = { name = "projects/my-project/roles/onefold_staging" }
+}
+
+override_resource {
+  target = google_service_account.capture["shop-db"]
+  values = { email = "capture-shop-db@my-project.iam.gserviceaccount.com" }
+}
+
+override_resource {
+  target = google_service_account.capture["crm-db"]
+  values = { email = "capture-crm-db@my-project.iam.gserviceaccount.com" }
+}
+
+override_resource {
+  target = google_project_iam_custom_role.capture_objects
+  values = { name = "projects/my-project/roles/onefold_capture_objects" }
+}
+
+override_resource {
+  target = google_project_iam_custom_role.capture_names
+  values = { name = "projects/my-project/roles/onefold_capture_names" }
 }

@@ -1,0 +1,283 @@
+# One process of capture for each entry of `captures`: an account of its own with the rights for this source alone, and a
+# worker pool of Cloud Run with one instance that is always on.
+locals {
+  # Where an entry is wrong none is planned: the output `captures` says what is wrong with all of them.
+  captures = {
+    for name, capture in var.captures : name => merge(capture, {
+      full_name = "${var.prefix}capture-${name}"
+      source    = coalesce(capture.source, name)
+      account   = try(coalesce(capture.service_account), google_service_account.capture[name].email, null)
+      records   = "${local.large_records_folder}/${name}"
+    }) if length(local.capture_faults) == 0
+  }
+  worker_pools = { for name, capture in local.captures : name => capture if capture.worker_pool }
+
+  capture_topics  = ["change-records", "table-created", "schema-changes"]
+  capture_secrets = toset(flatten([for capture in local.captures : [capture.secret, values(capture.tls)]]))
+}
+
+resource "google_service_account" "capture" {
+  for_each = { for name, capture in var.captures : name => capture if length(local.capture_faults) == 0 && capture.service_account == null }
+
+  account_id   = "${var.prefix}capture-${each.key}"
+  display_name = "Onefold: capture of ${each.key}"
+
+  depends_on = [google_project_service.api]
+}
+
+# Queries look for rows that a copy no longer found. Cloud Run writes the log by itself; on a machine of one's own the account does.
+resource "google_project_iam_member" "capture" {
+  for_each = {
+    for pair in setproduct(keys(local.captures), ["bigquery.jobUser", "logging.logWriter"]) :
+    "${pair[0]} ${pair[1]}" => { capture = pair[0], role = pair[1] }
+  }
+
+  project = var.project
+  role    = "roles/${each.value.role}"
+  member  = "serviceAccount:${local.captures[each.value.capture].account}"
+}
+
+# Capture makes versioned tables, and looks in those that are there for rows that a snapshot no longer found. It writes none.
+resource "google_project_iam_custom_role" "capture" {
+  role_id     = "${local.role_prefix}_capture"
+  title       = "Onefold: makes versioned tables"
+  permissions = concat(local.metadata_permissions, ["bigquery.tables.getData", "bigquery.tables.create"])
+}
+
+resource "google_bigquery_dataset_iam_member" "capture" {
+  for_each = local.captures
+
+  dataset_id = data.google_bigquery_dataset.named[each.value.dataset].dataset_id
+  role       = google_project_iam_custom_role.capture.name
+  member     = "serviceAccount:${each.value.account}"
+}
+
+# Rows, versions that are new, and changes of a table's rows or structure that are to be told.
+resource "google_pubsub_topic_iam_member" "capture" {
+  for_each = {
+    for pair in setproduct(keys(local.captures), local.capture_topics) :
+    "${pair[0]} ${pair[1]}" => { capture = pair[0], topic = pair[1] }
+  }
+
+  topic  = google_pubsub_topic.topic[each.value.topic].id
+  role   = "roles/pubsub.publisher"
+  member = "serviceAccount:${local.captures[each.value.capture].account}"
+}
+
+# An object that is there is replaced, which Cloud Storage takes for deleting it and creating another.
+resource "google_project_iam_custom_role" "capture_objects" {
+  role_id     = "${local.role_prefix}_capture_objects"
+  title       = "Onefold: keeps checkpoints and large rows"
+  permissions = ["storage.objects.create", "storage.objects.delete", "storage.objects.get"]
+}
+
+resource "google_storage_bucket_iam_member" "capture" {
+  for_each = local.captures
+
+  bucket = google_storage_bucket.capture.name
+  role   = google_project_iam_custom_role.capture_objects.name
+  member = "serviceAccount:${each.value.account}"
+
+  condition {
+    title       = "objects of ${each.key} only"
+    description = "Its checkpoint and its large records, not those of another source."
+    expression = join(" || ", [
+      for folder in [each.key, each.value.records] :
+      "resource.name.startsWith(\"projects/_/buckets/${google_storage_bucket.capture.name}/objects/${folder}/\")"
+    ])
+  }
+}
+
+# Cloud Storage may answer 403 and not 404 for an object that is not there to whoever may not list the bucket, and the first
+# start of a source finds no checkpoint. This shows the names of objects in the bucket, and no content.
+resource "google_project_iam_custom_role" "capture_names" {
+  role_id     = "${local.role_prefix}_capture_names"
+  title       = "Onefold: sees which objects there are"
+  permissions = ["storage.objects.list"]
+}
+
+resource "google_storage_bucket_iam_member" "capture_names" {
+  for_each = local.captures
+
+  bucket = google_storage_bucket.capture.name
+  role   = google_project_iam_custom_role.capture_names.name
+  member = "serviceAccount:${each.value.account}"
+}
+
+# Made by a person, with its versions: a password never passes through Terraform and its state.
+data "google_secret_manager_secret" "capture" {
+  for_each = local.capture_secrets
+
+  project   = var.project
+  secret_id = each.value
+}
+
+resource "google_secret_manager_secret_iam_member" "capture" {
+  for_each = merge([
+    for name, capture in local.captures : {
+      for secret in distinct(concat([capture.secret], values(capture.tls))) : "${name} ${secret}" => { capture = name, secret = secret }
+    }
+  ]...)
+
+  project   = var.project
+  secret_id = data.google_secret_manager_secret.capture[each.value.secret].secret_id
+  role      = "roles/secretmanager.secretAccessor"
+  member    = "serviceAccount:${local.captures[each.value.capture].account}"
+}
+
+# Nothing is cleaned up here: the image of a source that runs for a year has to be there when its instance is started again.
+resource "google_artifact_registry_repository" "capture" {
+  repository_id = "${var.prefix}onefold-capture"
+  location      = var.region
+  format        = "DOCKER"
+  description   = "Images of Onefold's capture."
+  kms_key_name  = var.kms_key
+
+  depends_on = [google_project_service.api, google_kms_crypto_key_iam_member.agent]
+}
+
+resource "google_artifact_registry_repository_iam_member" "capture" {
+  for_each = local.captures
+
+  location   = google_artifact_registry_repository.capture.location
+  repository = google_artifact_registry_repository.capture.repository_id
+  role       = "roles/artifactregistry.reader"
+  member     = "serviceAccount:${each.value.account}"
+}
+
+resource "google_artifact_registry_repository_iam_member" "build_capture" {
+  location   = google_artifact_registry_repository.capture.location
+  repository = google_artifact_registry_repository.capture.repository_id
+  role       = "roles/artifactregistry.writer"
+  member     = "serviceAccount:${local.accounts["build"]}"
+}
+
+# A new account's rights take a minute or two to be known everywhere; Cloud Run refuses an instance that may not read its secret.
+resource "terraform_data" "capture_rights" {
+  for_each = local.worker_pools
+
+  triggers_replace = [
+    each.value.account,
+    [for key, grant in google_secret_manager_secret_iam_member.capture : grant.id if startswith(key, "${each.key} ")],
+    google_storage_bucket_iam_member.capture[each.key].id,
+    google_bigquery_dataset_iam_member.capture[each.key].id,
+  ]
+
+  provisioner "local-exec" {
+    command = "sleep ${var.build_wait_seconds}"
+  }
+}
+
+resource "google_cloud_run_v2_worker_pool" "capture" {
+  for_each = local.worker_pools
+
+  name                = each.value.full_name
+  location            = var.region
+  description         = "Onefold: follows the log of ${each.value.source}."
+  deletion_protection = false # all that it has to keep is in its checkpoint
+
+  # A log has one reader. Of two processes on one checkpoint the older one ends by itself, so that a revision may overlap the next.
+  scaling {
+    scaling_mode          = "MANUAL"
+    manual_instance_count = 1
+  }
+
+  template {
+    service_account = each.value.account
+    encryption_key  = var.kms_key
+
+    containers {
+      image = var.capture_image
+      args  = local.capture_arguments[each.key]
+
+      resources {
+        limits = { cpu = each.value.cpu, memory = each.value.memory }
+      }
+
+      dynamic "env" {
+        for_each = local.capture_environments[each.key]
+        content {
+          name  = env.key
+          value = env.value
+        }
+      }
+      env {
+        name = "ONEFOLD_SOURCE_PASSWORD"
+        value_source {
+          secret_key_ref {
+            secret  = data.google_secret_manager_secret.capture[each.value.secret].secret_id
+            version = each.value.secret_version
+          }
+        }
+      }
+
+      dynamic "volume_mounts" {
+        for_each = each.value.tls
+        content {
+          name       = "tls-${volume_mounts.key}"
+          mount_path = "/tls/${volume_mounts.key}"
+        }
+      }
+    }
+
+    dynamic "volumes" {
+      for_each = each.value.tls
+      content {
+        name = "tls-${volumes.key}"
+        secret {
+          secret = data.google_secret_manager_secret.capture[volumes.value].secret_id
+          items {
+            path    = "file"
+            version = "latest"
+          }
+        }
+      }
+    }
+
+    dynamic "vpc_access" {
+      for_each = each.value.network == null && each.value.subnetwork == null ? [] : [each.value]
+      content {
+        egress = vpc_access.value.egress
+        network_interfaces {
+          network    = vpc_access.value.network
+          subnetwork = vpc_access.value.subnetwork
+        }
+      }
+    }
+  }
+
+  # Its first process starts at once.
+  depends_on = [
+    google_project_service.api,
+    google_project_iam_member.capture,
+    google_pubsub_topic_iam_member.capture,
+    google_storage_bucket_iam_member.capture_names,
+    google_artifact_registry_repository_iam_member.capture,
+    google_kms_crypto_key_iam_member.agent,
+    terraform_data.capture_rights,
+  ]
+}
+
+# What the command takes (docs/cli.md). `--name=value` in one word: a value that begins with a hyphen is no option.
+locals {
+  capture_arguments = {
+    for name, capture in local.captures : name => concat(
+      [for option in ["source", "host", "port", "user", "dataset"] : "--${option}=${capture[option]}"],
+      ["--checkpoint=gs://${google_storage_bucket.capture.name}/${name}"],
+      [for pattern in capture.include : "--include=${pattern}"],
+      [for pattern in capture.exclude : "--exclude=${pattern}"],
+      [for option in ["server_id", "epoch", "start", "gtid"] : "--${replace(option, "_", "-")}=${capture[option]}" if capture[option] != null],
+      [for option in ["snapshot", "gtid_failover", "tls_any_name"] : "--${replace(option, "_", "-")}" if capture[option]],
+      [for part in sort(keys(capture.tls)) : "--tls-${part}=/tls/${part}/file"],
+    )
+  }
+  capture_environments = {
+    for name, capture in local.captures : name => {
+      ONEFOLD_PROJECT              = var.project
+      ONEFOLD_TOPIC_CHANGE_RECORDS = google_pubsub_topic.topic["change-records"].name
+      ONEFOLD_TOPIC_TABLE_CREATED  = google_pubsub_topic.topic["table-created"].name
+      ONEFOLD_TOPIC_SCHEMA_CHANGES = google_pubsub_topic.topic["schema-changes"].name
+      ONEFOLD_LARGE_RECORDS        = "gs://${google_storage_bucket.capture.name}/${capture.records}"
+    }
+  }
+}

@@ -1,0 +1,59 @@
+"""A sign of life for whoever watches a process of capture: a file whose time of change is when it last came round.
+
+The process may wait for days, for its source as for Pub/Sub: it looks at its stop while it waits, and so comes round. One
+that does not is hung. Run as a program, this module is the health check of the image: it needs nothing but Python.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+VARIABLE = "ONEFOLD_HEARTBEAT"
+LIMIT_SECONDS = 300
+"""Far above the longest wait for one answer, 60 s."""
+_PAUSE_SECONDS = 5.0
+
+
+class Heartbeat:
+    """Touches a file, at most every five seconds."""
+
+    def __init__(self, path: Path) -> None:
+        """
+        Raises:
+            OSError: the file cannot be written.
+        """
+        self._path = path
+        self._next = 0.0
+        self.beat()
+
+    def beat(self) -> None:
+        now = time.monotonic()
+        if now >= self._next:
+            self._path.touch()
+            self._next = now + _PAUSE_SECONDS
+
+
+def fault(environ: Mapping[str, str], now: float) -> str | None:
+    """Return what is wrong with the process that beats where the environment says, or None.
+
+    Args:
+        now: seconds since 1970.
+    """
+    path = environ.get(VARIABLE)
+    if not path:
+        return f"expected {VARIABLE} to name the file that capture touches: set it for both"
+    try:
+        age = now - Path(path).stat().st_mtime
+    except FileNotFoundError:
+        return f"{path} is not there: capture has not started"
+    if age > LIMIT_SECONDS:
+        return f"capture has not come round for {age:.0f} s, expected at most {LIMIT_SECONDS}: start it again"
+    return None
+
+
+if __name__ == "__main__":
+    sys.exit(fault(os.environ, time.time()))

@@ -1,0 +1,13 @@
+"""Compares what infra/ says with what is expected of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+
+def unequal(kind: str, expected: Mapping[str, Any], found: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the kind and the name of everything that is missing, that nobody expects, or that differs."""
+    for name in expected.keys() | found.keys():
+        if expected.get(name) != found.get(name):
+            yield f"{kind} {name}"
