@@ -144,39 +144,6 @@ def test_a_table_that_is_emptied_or_dropped_is_told(bench: Bench, source: Source
     assert message.attributes == {"severity": "CRITICAL", "dataset": "shop", "table": "t"}
 
 
-PARENT = "CREATE TABLE parent (id INT PRIMARY KEY, code INT UNIQUE)"
-
-
-@pytest.mark.parametrize(
-    ("rule", "statement", "copied", "captured"),
-    [
-        ("ON DELETE CASCADE", "DELETE FROM parent WHERE id = 1", True, True),
-        ("ON DELETE SET NULL", "DELETE FROM parent WHERE id = 1", True, False),
-        ("ON UPDATE CASCADE", "UPDATE parent SET id = 9 WHERE id = 1", True, True),
-        ("ON UPDATE CASCADE ON DELETE CASCADE", "UPDATE parent SET code = 9 WHERE id = 1", False, True),
-        ("ON DELETE CASCADE", "INSERT INTO parent VALUES (9, 9)", False, False),
-    ],
-)
-def test_children_that_follow_a_parent_below_the_log_are_copied(
-    source: SourceDatabase, tmp_path: Path, rule: str, statement: str, copied: bool, captured: bool
-) -> None:
-    bench = bench_of(source, tmp_path, f"{source.name}.{'*' if captured else 'child'}")
-    start = begin(source)
-    source.run(
-        PARENT,
-        f"CREATE TABLE child (id INT PRIMARY KEY, p INT, FOREIGN KEY (p) REFERENCES parent (id) {rule})",
-        "INSERT INTO parent VALUES (1, 1)",
-        "INSERT INTO child VALUES (1, 1), (2, NULL)",
-        statement,
-    )
-    records = bench.once(start=start)
-    assert [one["copy"]["table"] for one in bench.checkpoint()["sweeps"]] == (["child"] if copied else [])
-    if copied:
-        again = [record for record in records if record["metadata"]["ingestion_method"] == "SNAPSHOT"]
-        assert latest(again) == shown(source, "child")
-    assert {record["metadata"]["table_name"] for record in records} == ({"parent", "child"} if captured else {"child"})
-
-
 def test_changes_stream_while_it_runs(bench: Bench, source: SourceDatabase) -> None:
     source.run(CREATE, "INSERT INTO t VALUES (1, 'a')")
     with bench.running(snapshot=True, start=begin(source)):
