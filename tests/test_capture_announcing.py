@@ -125,8 +125,8 @@ FOUND = cascades_of(LINKS, Patterns(("crm",)))
 
 
 def changed(before: Row | None, after: Row | None, cascades: Cascades = FOUND) -> list[str]:
-    rows = [() if row is None else (row,) for row in (before, after)]
-    event = RowsChanged(Place(1, "bin.000001", 4), 0, "shop", PARENT, *rows)
+    old, new = (() if row is None else (row,) for row in (before, after))
+    event = RowsChanged(Place(1, "bin.000001", 4), 0, "shop", PARENT, old, new)
     return sorted(str(table) for table in cascades.changed_by(event))
 
 
