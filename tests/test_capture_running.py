@@ -56,6 +56,32 @@ def test_rows_are_published_once_their_table_is_there_and_announced(bench: Bench
     assert bench.warehouse.tables[name].clustering == ("database_name", "id")
 
 
+def test_a_table_declares_its_key_and_a_database_with_another_one_is_reported_at_each_start(
+    bench: Bench, source: SourceDatabase, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The columns are the same in both databases, and so is the version."""
+    other = f"{source.name}_other"
+    bench.patterns = Patterns((source.name, other))
+    start = begin(source)
+    source.run(
+        "CREATE TABLE t (`the id` INT NOT NULL, code INT NOT NULL, PRIMARY KEY (code, `the id`))",
+        "INSERT INTO t VALUES (1, 2)", f"CREATE DATABASE {other}",
+        f"CREATE TABLE {other}.t (`the id` INT PRIMARY KEY, code INT NOT NULL)", f"INSERT INTO {other}.t VALUES (1, 2)",
+    )  # fmt: skip
+    for _ in range(2):  # both starts read rows of both
+        bench.once(start=start)
+        (table,) = bench.warehouse.tables.values()
+        assert table.primary_key == ("source_name", "database_name", "code", "the_id")
+        lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+        (found,) = [line for line in lines if line["event"] == "key_differs"]
+        assert (found["source"], found["database"], found["table"]) == ("shop-db", other, "t")
+        assert (found["declared_key"], found["primary_key"]) == (["code", "the_id"], ["the_id"])
+        source.run("UPDATE t SET code = code + 1", f"UPDATE {other}.t SET code = code + 1")
+    keys = {tuple(record["metadata"]["primary_key"]) for record in bench.publisher.records()}
+    assert keys == {("code", "the_id"), ("the_id",)}
+    source.run(f"DROP DATABASE {other}")
+
+
 def test_it_goes_on_where_it_has_ended(bench: Bench, source: SourceDatabase) -> None:
     start = begin(source)
     source.run(CREATE, "INSERT INTO t VALUES (1, 'a')")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -137,8 +136,8 @@ def test_names_in_the_query_are_quoted() -> None:
 
 
 @pytest.fixture
-def warehouse(dataset: EmulatedDataset) -> Iterator[EmulatedWarehouse]:
-    yield EmulatedWarehouse(dataset.client)
+def warehouse(dataset: EmulatedDataset) -> EmulatedWarehouse:
+    return EmulatedWarehouse(dataset.client)
 
 
 def test_a_table_tells_the_key_that_it_was_made_with(dataset: EmulatedDataset, warehouse: EmulatedWarehouse) -> None:
@@ -169,7 +168,7 @@ def test_any_client_sees_the_key_and_what_else_is_changed_does_not_lose_it(
     warehouse.add_columns(id_, [Column("more", parse_type("STRING"))])
     table = dataset.client.get_table(str(id_))
     assert (table.labels, table.description) == ({"team": "crm"}, "Customers.")
-    assert table.table_constraints.primary_key.columns == [*TENANT, "c0"]
+    assert table.to_api_repr()["tableConstraints"] == {"primaryKey": {"columns": [*TENANT, "c0"]}}
     table.table_constraints = bigquery.table.TableConstraints(bigquery.table.PrimaryKey(["more"]), None)
     dataset.client.update_table(table, ["table_constraints"])
     assert warehouse.declared_keys([id_]) == {id_: ("more",)}
