@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from google.api_core import exceptions as api
@@ -12,6 +12,7 @@ from google.cloud.bigquery.retry import DEFAULT_JOB_RETRY
 from onefold.base import add_statement
 from onefold.bigquery import BigQueryWarehouse, message_of, translated
 from onefold.bigquery_schema import type_string
+from onefold.declared_keys import declared_keys_query
 from onefold.errors import NothingFound, Rejected, TryAgain
 from onefold.names import TableId
 from onefold.types import Array, Range, Struct, parse_type
@@ -29,14 +30,27 @@ class BigQueryJobs(BigQueryWarehouse):
         table = self._get(id_)
         if table is None or table.table_type != "TABLE":
             return None
-        return StoredTable(columns_of(table.schema), table.created, tuple(table.clustering_fields or ()))
+        clustering = tuple(table.clustering_fields or ())
+        return StoredTable(columns_of(table.schema), table.created, clustering, _primary_key(table))
+
+    def declared_keys(self, tables: Sequence[TableId]) -> Mapping[TableId, tuple[str, ...]]:
+        by_name = {id_.table: id_ for id_ in tables}
+        return {by_name[row["table_name"]]: tuple(row["columns"]) for row in self.fetch(declared_keys_query(tables))}
 
     def create_table(
-        self, id_: TableId, columns: Sequence[Column], clustering: Sequence[str] = (), partition: str | None = None
+        self,
+        id_: TableId,
+        columns: Sequence[Column],
+        clustering: Sequence[str] = (),
+        partition: str | None = None,
+        primary_key: Sequence[str] = (),
     ) -> None:
         table = bigquery.Table(str(id_), [rest_field(column) for column in columns])
         table.clustering_fields = list(clustering) or None
         table.time_partitioning = bigquery.TimePartitioning(field=partition) if partition else None
+        if primary_key:
+            key = bigquery.table.PrimaryKey(list(primary_key))
+            table.table_constraints = bigquery.table.TableConstraints(key, None)
         with translated(str(id_), not_found=NothingFound):
             self._call(self._client.create_table, table, exists_ok=True)
 
@@ -75,6 +89,11 @@ def written(job: bigquery.QueryJob) -> Written:
     if told is None:
         return Written(job.num_dml_affected_rows)
     return Written(job.num_dml_affected_rows, told.inserted_row_count, told.updated_row_count)
+
+
+def _primary_key(table: bigquery.Table) -> tuple[str, ...]:
+    constraints = table.table_constraints
+    return tuple(constraints.primary_key.columns) if constraints and constraints.primary_key else ()
 
 
 def columns_of(schema: Iterable[bigquery.SchemaField]) -> tuple[Column, ...]:

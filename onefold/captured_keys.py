@@ -1,6 +1,7 @@
-"""The key of a captured table: of each tenant the latest change says it, and all tenants have to agree.
+"""The key of a captured table: its versions declare it; where one does not, the rows tell.
 
-A thousand databases share one versioned table, so a row's key is (`source_name`, `database_name`, primary key).
+A thousand databases share one versioned table, so a row's key is (`source_name`, `database_name`, primary key). Where rows
+tell it, the latest change of each tenant does, and all tenants have to agree.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any
 
 from onefold.base import POSITION
 from onefold.changelog import DATABASE_NAME, METADATA, SOURCE_NAME
+from onefold.declared_keys import are_same, source_key
 from onefold.errors import NothingFound, SchemaConflict
 from onefold.names import TableId, fold_case, quote
 from onefold.pending import MAX_TABLES, Changes, window_sql
@@ -55,12 +57,17 @@ def captured_keys(
         base_keys: those that the base was made with. It keeps them.
 
     Raises:
-        SchemaConflict: names every tenant without a key and all that do not agree, or whose key is not the base's any more.
-        NothingFound: no row has landed.
+        SchemaConflict: names every tenant without a key and all that do not agree, or whose key is not the base's any more;
+            or the declared key is not the base's.
+        NothingFound: no version declares a key, and no row has landed.
     """
     captured = [source for source in changes if is_captured(source.version.columns)]
     if not captured:
         return ()
+    declared = _declared_key(warehouse, captured)
+    if declared:
+        _check_declared(table, base_keys, declared)
+        return tuple(base_keys) or (SOURCE_NAME, DATABASE_NAME, *declared)
     found = read_primary_keys(warehouse, captured)
     if not base_keys:
         return (SOURCE_NAME, DATABASE_NAME, *agreed_key(table, found))
@@ -69,6 +76,33 @@ def captured_keys(
         found = read_primary_keys(warehouse, [replace(source, since=None) for source in captured])
     check_unchanged(table, base_keys, found)
     return tuple(base_keys)
+
+
+def _declared_key(warehouse: BaseWarehouse, captured: Sequence[Changes]) -> tuple[str, ...]:
+    """The primary key that all versions declare; none where they do not agree.
+
+    Versions that declare none are older, or have a key that cannot be declared: what their rows say has to agree, too.
+    """
+    groups = (captured[start : start + MAX_TABLES] for start in range(0, len(captured), MAX_TABLES))
+    found = {id_: key for group in groups for id_, key in warehouse.declared_keys([one.id for one in group]).items()}
+    declared = {one.id: key for one in captured if (key := source_key(found.get(one.id, ())))}
+    keys = list(declared.values())
+    if not keys or not all(are_same(key, keys[0]) for key in keys):
+        return ()
+    silent = [one for one in captured if one.id not in declared]
+    told = read_primary_keys(warehouse, silent) if silent else {}
+    return keys[0] if all(are_same(key, keys[0]) for key in told.values()) else ()
+
+
+def _check_declared(table: TableId, base_keys: Sequence[str], declared: Sequence[str]) -> None:
+    """Raise SchemaConflict where a base was made with another key than its versions declare."""
+    if base_keys and not are_same(base_keys, (SOURCE_NAME, DATABASE_NAME, *declared)):
+        raise SchemaConflict(
+            [
+                f"{table}: its versions declare the key {', '.join(declared)}, and its base was made with "
+                f"{', '.join(base_keys)}: {_anew(table)}"
+            ]
+        )
 
 
 def is_captured(columns: Iterable[Column]) -> bool:
@@ -135,8 +169,7 @@ def check_unchanged(table: TableId, base_keys: Sequence[str], keys: PrimaryKeys)
     faults = [_keyless(table, keyless)] if keyless else []
     faults += [
         f"{table}: the key is {', '.join(keys[changed[0]])} by now in {_all(changed)}, and its base was made with "
-        f"{', '.join(base_keys)}: drop {table}_base, for the next merge to make it anew by the present key; "
-        f"to keep the base's, {_BY_HAND}"
+        f"{', '.join(base_keys)}: {_anew(table)}"
         for changed in tenants.values()
     ]
     if faults:
@@ -168,6 +201,10 @@ def _by_key(keys: PrimaryKeys) -> dict[frozenset[str], list[Tenant]]:
 
 def _folded(names: Iterable[str]) -> frozenset[str]:
     return frozenset(map(fold_case, names))
+
+
+def _anew(table: TableId) -> str:
+    return f"drop {table}_base, for the next merge to make it anew by the present key; to keep the base's, {_BY_HAND}"
 
 
 def _keyless(table: TableId, tenants: Sequence[Tenant]) -> str:

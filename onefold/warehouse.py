@@ -126,6 +126,8 @@ class StoredTable:
     columns: tuple[Column, ...]
     created: datetime
     clustering: tuple[str, ...] = ()
+    primary_key: tuple[str, ...] = ()
+    """The key that it declares, which the warehouse does not check."""
 
 
 @dataclass(frozen=True)
@@ -143,13 +145,22 @@ class BaseWarehouse(Warehouse, Protocol):
     def read_table(self, id_: TableId) -> StoredTable | None:
         """A table (not a view); None without one."""
 
+    def declared_keys(self, tables: Sequence[TableId]) -> Mapping[TableId, tuple[str, ...]]:
+        """Return the keys that tables of one dataset declare; those that declare none are left out. One call."""
+
     def create_table(
-        self, id_: TableId, columns: Sequence[Column], clustering: Sequence[str] = (), partition: str | None = None
+        self,
+        id_: TableId,
+        columns: Sequence[Column],
+        clustering: Sequence[str] = (),
+        partition: str | None = None,
+        primary_key: Sequence[str] = (),
     ) -> None:
         """An empty table; one that is there already stays as it is.
 
         Args:
             partition: the column of times by whose day it is partitioned.
+            primary_key: the key to declare, which the warehouse does not check; none by default.
         """
 
     def add_columns(self, id_: TableId, columns: Sequence[Column]) -> None:

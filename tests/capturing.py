@@ -83,9 +83,15 @@ class MemoryTables:
         return self.tables.get(id_.table)
 
     def create_table(
-        self, id_: TableId, columns: Sequence[Column], clustering: Sequence[str] = (), partition: str | None = None
+        self,
+        id_: TableId,
+        columns: Sequence[Column],
+        clustering: Sequence[str] = (),
+        partition: str | None = None,
+        primary_key: Sequence[str] = (),
     ) -> None:
-        self.tables.setdefault(id_.table, StoredTable(tuple(columns), datetime.now(UTC), tuple(clustering)))
+        table = StoredTable(tuple(columns), datetime.now(UTC), tuple(clustering), tuple(primary_key))
+        self.tables.setdefault(id_.table, table)
         self.partitions[id_.table] = partition
 
     def read_versions(self, base: TableId) -> tuple[Version, ...]:

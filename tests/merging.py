@@ -121,9 +121,14 @@ class MortalWarehouse(EmulatedWarehouse):
         self._left = writes
 
     def create_table(
-        self, id_: TableId, columns: Sequence[Column], clustering: Sequence[str] = (), partition: str | None = None
+        self,
+        id_: TableId,
+        columns: Sequence[Column],
+        clustering: Sequence[str] = (),
+        partition: str | None = None,
+        primary_key: Sequence[str] = (),
     ) -> None:
-        super().create_table(id_, columns, clustering, partition)
+        super().create_table(id_, columns, clustering, partition, primary_key)
         self._write()
 
     def add_columns(self, id_: TableId, columns: Sequence[Column]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 from capturing import DATASET, MemoryTables, RecordingPublisher
@@ -74,6 +75,82 @@ def test_trouble_that_may_pass_is_waited_out(target: Target, monkeypatch: pytest
     assert announced(target) == 1
 
 
+# The declared key, and tenants that have another one.
+
+
+def keyed(*key: str) -> Structure:
+    return Structure("customer", CUSTOMER.columns, key)
+
+
+def reports(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    return [line for line in lines if line["event"] == "key_differs"]
+
+
+def test_a_table_is_created_with_the_key_of_whoever_comes_first(target: Target) -> None:
+    assert isinstance(target.warehouse, MemoryTables)
+    announcer(target).tenant_table("eu", "a", keyed("id"))
+    announcer(target).tenant_table("eu", "b", keyed("name", "id"))
+    (found,) = target.warehouse.tables.values()
+    assert found.primary_key == ("source_name", "database_name", "id")
+
+
+def test_a_tenant_with_another_key_is_reported_once_by_each_process(
+    target: Target, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = announcer(target)
+    for _ in range(2):
+        first.tenant_table("eu", "a", keyed("id"))
+        first.tenant_table("eu", "b", keyed("name", "id"))
+        first.tenant_table("us", "b", keyed("name", "id"))
+        first.tenant_table("eu", "c", keyed())
+    one, other, keyless = reports(capsys)
+    assert [(line["source"], line["database"], line["primary_key"]) for line in (one, other, keyless)] == [
+        ("eu", "b", ["name", "id"]), ("us", "b", ["name", "id"]), ("eu", "c", []),
+    ]  # fmt: skip
+    assert {line["severity"] for line in (one, other, keyless)} == {"ERROR"}
+    assert (one["dataset"], one["table"], one["version"], one["declared_key"]) == (
+        DATASET,
+        "customer",
+        TABLE.version,
+        ["id"],
+    )
+    where = f"`my-project.shop.{TABLE.name}`"
+    assert one["message"].startswith(
+        f"eu/b: customer has the key name, id, and my-project.shop.{TABLE.name} declares the key id"
+    )
+    assert one["message"].endswith(
+        f"ALTER TABLE {where} DROP PRIMARY KEY; ALTER TABLE {where} ADD PRIMARY KEY (`source_name`, `database_name`, "
+        "`name`, `id`) NOT ENFORCED"
+    )
+    assert "customer has no key" in keyless["message"]
+    assert keyless["message"].endswith("DROP PRIMARY KEY")
+    announcer(target).tenant_table("eu", "b", keyed("name", "id"))
+    assert [line["database"] for line in reports(capsys)] == ["b"]
+
+
+@pytest.mark.parametrize(
+    "declared", [(), ("id",), ("DATABASE_NAME", "Source_Name", "Name", "ID")], ids=["none", "not capture's", "the same"]
+)
+def test_where_the_declared_key_is_none_or_the_same_nothing_is_reported(
+    target: Target, capsys: pytest.CaptureFixture[str], declared: tuple[str, ...]
+) -> None:
+    assert isinstance(target.warehouse, MemoryTables)
+    target.warehouse.tables[TABLE.name] = StoredTable(TABLE.columns, datetime.now(UTC), (), declared)
+    announcer(target).tenant_table("eu", "b", keyed("id", "name"))
+    assert reports(capsys) == []
+
+
+def test_another_table_with_a_key_has_to_drop_it_before_it_is_renamed(target: Target) -> None:
+    assert isinstance(target.warehouse, MemoryTables)
+    target.warehouse.tables[TABLE.name] = StoredTable(TABLE.columns[:1], datetime.now(UTC), (), ("id",))
+    with pytest.raises(SchemaConflict) as refused:
+        announcer(target).table(CUSTOMER)
+    assert refused.value.faults[-1].endswith(
+        "is not the table of this version: drop its primary key, rename it, and start again"
+    )
+
+
 def stored(target: Target, *columns: Column) -> None:
     assert isinstance(target.warehouse, MemoryTables)
     target.warehouse.tables[TABLE.name] = StoredTable(columns, datetime.now(UTC))
@@ -125,8 +202,8 @@ FOUND = cascades_of(LINKS, Patterns(("crm",)))
 
 
 def changed(before: Row | None, after: Row | None, cascades: Cascades = FOUND) -> list[str]:
-    rows = [() if row is None else (row,) for row in (before, after)]
-    event = RowsChanged(Place(1, "bin.000001", 4), 0, "shop", PARENT, *rows)
+    old, new = (() if row is None else (row,) for row in (before, after))
+    event = RowsChanged(Place(1, "bin.000001", 4), 0, "shop", PARENT, old, new)
     return sorted(str(table) for table in cascades.changed_by(event))
 
 

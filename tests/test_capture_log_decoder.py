@@ -108,6 +108,22 @@ def test_rows_have_the_place_where_their_event_begins() -> None:
     assert change.place.sequence() == "3/7/C8"
 
 
+@pytest.mark.parametrize(("flags", "logged"), [(0x11, True), (0x12, True), (0x01, False), (0x0F, False), (0xFFEF, False)])
+def test_rows_tell_whether_their_foreign_keys_are_in_the_log(flags: int, logged: bool) -> None:
+    """STMT_END_F is 1, NO_FOREIGN_KEY_CHECKS_F 2, USE_SQL_FOREIGN_KEY_F 16: as a real server of MySQL 9.7 writes them."""
+    flagged = struct.pack("<H", flags)
+    unnamed = table_map(b"\x03", b"", b"", table_id=8)  # the columns have no names
+    for mariadb in (False, True):
+        decoder = LogDecoder(replace(DIALECT, mariadb=mariadb), Patterns(), epoch=3)
+        events = [event(4, next_binlog="bin.000007"), event(19, end=200, body=SIMPLE), event(19, end=250, body=unnamed)]
+        for at, body in enumerate((insert(1), insert(1)[:-1], insert(1, table_id=8))):
+            events.append(event(30, end=300 + 50 * at, body=body[:6] + flagged + body[8:]))
+        found = [said for one in (*events, XID) for said in decoder.read(one)][:3]
+        assert [type(said) for said in found] == [RowsChanged, RowsUnreadable, RowsUnreadable]
+        told = [said.cascades_logged for said in found if isinstance(said, RowsChanged | RowsUnreadable)]
+        assert told == [logged and not mariadb] * 3
+
+
 def test_the_old_form_of_row_events_is_read_too() -> None:
     decoder = started()
     list(decoder.read(event(19, end=200, body=SIMPLE)))

@@ -219,11 +219,16 @@ class Picky(MemoryTables):
         self.refused = "INTERVAL"
 
     def create_table(
-        self, id_: TableId, columns: Sequence[Column], clustering: Sequence[str] = (), partition: str | None = None
+        self,
+        id_: TableId,
+        columns: Sequence[Column],
+        clustering: Sequence[str] = (),
+        partition: str | None = None,
+        primary_key: Sequence[str] = (),
     ) -> None:
         if any(str(column.type) == self.refused for column in columns):
             raise Rejected(f"{id_}: the type {self.refused} is not known")
-        super().create_table(id_, columns, clustering, partition)
+        super().create_table(id_, columns, clustering, partition, primary_key)
 
 
 @on(MariaDb, MySql)

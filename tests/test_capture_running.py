@@ -56,6 +56,32 @@ def test_rows_are_published_once_their_table_is_there_and_announced(bench: Bench
     assert bench.warehouse.tables[name].clustering == ("database_name", "id")
 
 
+def test_a_table_declares_its_key_and_a_database_with_another_one_is_reported_at_each_start(
+    bench: Bench, source: SourceDatabase, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The columns are the same in both databases, and so is the version."""
+    other = f"{source.name}_other"
+    bench.patterns = Patterns((source.name, other))
+    start = begin(source)
+    source.run(
+        "CREATE TABLE t (`the id` INT NOT NULL, code INT NOT NULL, PRIMARY KEY (code, `the id`))",
+        "INSERT INTO t VALUES (1, 2)", f"CREATE DATABASE {other}",
+        f"CREATE TABLE {other}.t (`the id` INT PRIMARY KEY, code INT NOT NULL)", f"INSERT INTO {other}.t VALUES (1, 2)",
+    )  # fmt: skip
+    for _ in range(2):  # both starts read rows of both
+        bench.once(start=start)
+        (table,) = bench.warehouse.tables.values()
+        assert table.primary_key == ("source_name", "database_name", "code", "the_id")
+        lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+        (found,) = [line for line in lines if line["event"] == "key_differs"]
+        assert (found["source"], found["database"], found["table"]) == ("shop-db", other, "t")
+        assert (found["declared_key"], found["primary_key"]) == (["code", "the_id"], ["the_id"])
+        source.run("UPDATE t SET code = code + 1", f"UPDATE {other}.t SET code = code + 1")
+    keys = {tuple(record["metadata"]["primary_key"]) for record in bench.publisher.records()}
+    assert keys == {("code", "the_id"), ("the_id",)}
+    source.run(f"DROP DATABASE {other}")
+
+
 def test_it_goes_on_where_it_has_ended(bench: Bench, source: SourceDatabase) -> None:
     start = begin(source)
     source.run(CREATE, "INSERT INTO t VALUES (1, 'a')")
@@ -142,39 +168,6 @@ def test_a_table_that_is_emptied_or_dropped_is_told(bench: Bench, source: Source
     assert [change["kind"] for change in body["changes"]] == [kind]
     (message,) = bench.publisher.topics["schema-changes"]
     assert message.attributes == {"severity": "CRITICAL", "dataset": "shop", "table": "t"}
-
-
-PARENT = "CREATE TABLE parent (id INT PRIMARY KEY, code INT UNIQUE)"
-
-
-@pytest.mark.parametrize(
-    ("rule", "statement", "copied", "captured"),
-    [
-        ("ON DELETE CASCADE", "DELETE FROM parent WHERE id = 1", True, True),
-        ("ON DELETE SET NULL", "DELETE FROM parent WHERE id = 1", True, False),
-        ("ON UPDATE CASCADE", "UPDATE parent SET id = 9 WHERE id = 1", True, True),
-        ("ON UPDATE CASCADE ON DELETE CASCADE", "UPDATE parent SET code = 9 WHERE id = 1", False, True),
-        ("ON DELETE CASCADE", "INSERT INTO parent VALUES (9, 9)", False, False),
-    ],
-)
-def test_children_that_follow_a_parent_below_the_log_are_copied(
-    source: SourceDatabase, tmp_path: Path, rule: str, statement: str, copied: bool, captured: bool
-) -> None:
-    bench = bench_of(source, tmp_path, f"{source.name}.{'*' if captured else 'child'}")
-    start = begin(source)
-    source.run(
-        PARENT,
-        f"CREATE TABLE child (id INT PRIMARY KEY, p INT, FOREIGN KEY (p) REFERENCES parent (id) {rule})",
-        "INSERT INTO parent VALUES (1, 1)",
-        "INSERT INTO child VALUES (1, 1), (2, NULL)",
-        statement,
-    )
-    records = bench.once(start=start)
-    assert [one["copy"]["table"] for one in bench.checkpoint()["sweeps"]] == (["child"] if copied else [])
-    if copied:
-        again = [record for record in records if record["metadata"]["ingestion_method"] == "SNAPSHOT"]
-        assert latest(again) == shown(source, "child")
-    assert {record["metadata"]["table_name"] for record in records} == ({"parent", "child"} if captured else {"child"})
 
 
 def test_changes_stream_while_it_runs(bench: Bench, source: SourceDatabase) -> None:

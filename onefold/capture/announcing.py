@@ -15,10 +15,11 @@ from onefold.capture.columns import VersionedTable, versioned_table
 from onefold.capture.stopping import Stop
 from onefold.capture.structure import Structure
 from onefold.changelog import LANDED_AT
+from onefold.declared_keys import are_same, source_key
 from onefold.errors import Rejected, SchemaConflict, TableRefused, TryAgain
 from onefold.events import table_message
 from onefold.log import log
-from onefold.names import TableId, fold_case
+from onefold.names import TableId, fold_case, quote
 from onefold.pubsub import Message, Publisher
 from onefold.versions import Column
 from onefold.warehouse import StoredTable
@@ -39,7 +40,12 @@ class TableWarehouse(Protocol):
     def read_table(self, id_: TableId) -> StoredTable | None: ...
 
     def create_table(
-        self, id_: TableId, columns: Sequence[Column], clustering: Sequence[str] = (), partition: str | None = None
+        self,
+        id_: TableId,
+        columns: Sequence[Column],
+        clustering: Sequence[str] = (),
+        partition: str | None = None,
+        primary_key: Sequence[str] = (),
     ) -> None: ...
 
 
@@ -62,6 +68,8 @@ class Announcer:
         self._stop = stop
         self._lock = threading.Lock()
         self._known: dict[Structure, VersionedTable] = {}
+        self._declared: dict[VersionedTable, tuple[str, ...]] = {}
+        self._reported: set[tuple[str, str, VersionedTable]] = set()
 
     def table(self, structure: Structure) -> VersionedTable:
         """The versioned table of a structure, which is there and announced when this returns.
@@ -75,14 +83,31 @@ class Announcer:
         with self._lock:
             if structure not in self._known:
                 table = versioned_table(structure)
-                if table not in self._known.values():
-                    announce(self._target, table, self._stop)
+                if table not in self._declared:
+                    self._declared[table] = announce(self._target, table, self._stop)
                 self._known[structure] = table
             return self._known[structure]
 
+    def tenant_table(self, source: str, database: str, structure: Structure) -> VersionedTable:
+        """As `table`, for rows of a tenant. One whose key is not the declared one is reported: once by each process."""
+        table = self.table(structure)
+        declared = source_key(self._declared[table])
+        if declared and not are_same(declared, table.primary_key):
+            with self._lock:
+                is_new = (source, database, table) not in self._reported
+                self._reported.add((source, database, table))
+            if is_new:
+                id_ = TableId(self._target.warehouse.project, self._target.dataset, table.name)
+                _report_key(id_, source, database, table, declared)
+        return table
 
-def announce(target: Target, table: VersionedTable, stop: Stop) -> None:
-    """Create the table where it is not there, and say so."""
+
+def announce(target: Target, table: VersionedTable, stop: Stop) -> tuple[str, ...]:
+    """Create the table where it is not there, and say so.
+
+    Returns:
+        The key that it declares: this one's, or that of whoever made it.
+    """
     id_ = TableId(target.warehouse.project, target.dataset, table.name)
     for renamed in table.renamed:
         log(
@@ -94,7 +119,7 @@ def announce(target: Target, table: VersionedTable, stop: Stop) -> None:
             source_column=renamed.source,
             column=renamed.column,
         )
-    again_and_again(lambda: _create(target.warehouse, id_, table), stop)
+    declared = again_and_again(lambda: _create(target.warehouse, id_, table), stop)
     message = Message(table_message(target.dataset, table.table, table.version))
     again_and_again(lambda: target.publisher.publish(target.topic, [message]), stop)
     log(
@@ -106,7 +131,9 @@ def announce(target: Target, table: VersionedTable, stop: Stop) -> None:
         version=table.version,
         columns=len(table.columns),
         primary_key=list(table.primary_key),
+        declared_key=list(declared),
     )
+    return declared
 
 
 def again_and_again(work: Callable[[], Result], stop: Stop) -> Result:
@@ -140,7 +167,7 @@ def _make(warehouse: TableWarehouse, id_: TableId, table: VersionedTable) -> Non
         TableRefused: the warehouse refuses this table. Where it refuses us, nothing can land: that is `Rejected`.
     """
     try:
-        warehouse.create_table(id_, table.columns, table.clustering, LANDED_AT)
+        warehouse.create_table(id_, table.columns, table.clustering, LANDED_AT, table.declared_key)
     except Rejected as error:
         if getattr(error.__cause__, "code", None) in _DENIED:
             raise
@@ -148,7 +175,8 @@ def _make(warehouse: TableWarehouse, id_: TableId, table: VersionedTable) -> Non
         raise TableRefused(f"the warehouse refuses the table {id_}: {error}", remedy) from error
 
 
-def _create(warehouse: TableWarehouse, id_: TableId, table: VersionedTable) -> None:
+def _create(warehouse: TableWarehouse, id_: TableId, table: VersionedTable) -> tuple[str, ...]:
+    """Create the table where it is not there, and return the key that it declares."""
     found = warehouse.read_table(id_)
     if found is None:
         _make(warehouse, id_, table)
@@ -157,4 +185,34 @@ def _create(warehouse: TableWarehouse, id_: TableId, table: VersionedTable) -> N
         raise TryAgain(f"{id_} was created, but does not show yet")
     faults = list(table_faults(id_, table.columns, found.columns))
     if faults:
-        raise SchemaConflict([*faults, f"{id_} is not the table of this version: rename it, and start again"])
+        # BigQuery renames no table with a primary key.
+        drop = "drop its primary key, " if found.primary_key else ""
+        raise SchemaConflict([*faults, f"{id_} is not the table of this version: {drop}rename it, and start again"])
+    return found.primary_key
+
+
+def _report_key(id_: TableId, source: str, database: str, table: VersionedTable, declared: Sequence[str]) -> None:
+    """Report a tenant whose rows another key identifies than the one by which they are merged."""
+    own = f"the key {', '.join(table.primary_key)}" if table.primary_key else "no key"
+    log(
+        "ERROR",
+        f"{source}/{database}: {table.table} has {own}, and {id_} declares the key {', '.join(declared)}, by which its rows "
+        "are merged: give the table that key there; or leave it out with --exclude, and delete its rows; or, if the "
+        f"declared key is the wrong one, run in BigQuery: {_redeclaration(id_, table)}",
+        event="key_differs",
+        source=source,
+        database=database,
+        dataset=id_.dataset,
+        table=table.table,
+        version=table.version,
+        declared_key=list(declared),
+        primary_key=list(table.primary_key),
+    )
+
+
+def _redeclaration(id_: TableId, table: VersionedTable) -> str:
+    """The statements that let a table declare another key, or none where it cannot be declared."""
+    dropped = f"ALTER TABLE {id_.quoted} DROP PRIMARY KEY"
+    if not table.declared_key:
+        return dropped
+    return f"{dropped}; ALTER TABLE {id_.quoted} ADD PRIMARY KEY ({', '.join(map(quote, table.declared_key))}) NOT ENFORCED"

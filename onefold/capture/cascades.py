@@ -1,4 +1,8 @@
-"""Foreign keys by which a change of one table changes rows of another: InnoDB does so below the log, without a trace."""
+"""Foreign keys by which a change of one table changes rows of another.
+
+InnoDB does so below the log, without a trace. From MySQL 9.6 on the server itself does so, and logs the rows of the children
+as any others, unless it was started with `innodb_native_foreign_keys`. Each event of rows tells which of them did.
+"""
 
 from __future__ import annotations
 
@@ -47,6 +51,8 @@ class Cascades:
 
     def changed_by(self, event: RowsChanged) -> frozenset[TableName]:
         """The tables whose rows an event may have changed without a trace."""
+        if event.cascades_logged:
+            return frozenset()
         links = self.links.get(TableName(event.database, event.structure.table))
         if not links:
             return frozenset()

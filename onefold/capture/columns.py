@@ -12,6 +12,7 @@ from itertools import count
 from onefold.capture.structure import BLOBS, GEOMETRIES, INTEGERS, TEXTS, SourceType, Structure
 from onefold.capture.version import version_of
 from onefold.changelog import DATABASE_NAME, LANDED_AT, METADATA, SOURCE_NAME
+from onefold.declared_keys import key_to_declare
 from onefold.errors import SchemaConflict
 from onefold.names import fold_case, versioned_name
 from onefold.types import STRING, Array, Field, Scalar, Struct
@@ -81,6 +82,11 @@ class VersionedTable:
         types = {column.name: str(column.type) for column in self.columns}
         keys = [DATABASE_NAME, *(key for key in self.primary_key if types[key] in _CLUSTERS)]
         return tuple(keys[:_MAX_CLUSTERING])
+
+    @property
+    def declared_key(self) -> tuple[str, ...]:
+        """The key that the table declares when it is made, tenant included; none where BigQuery takes none of its kind."""
+        return key_to_declare(self.columns, self.primary_key)
 
 
 def versioned_table(structure: Structure) -> VersionedTable:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -56,6 +56,9 @@ _GROUP_COMMIT, _OF_XA = 2, 64 | 128
 _NOT_DONE = 2 | 8
 """START ALTER and ROLLBACK ALTER (`binlog_alter_two_phase`)."""
 _NO_TABLE = 0xFFFFFF
+_SQL_FOREIGN_KEYS = 1 << 4
+"""`USE_SQL_FOREIGN_KEY_F` of MySQL 9.6 and later: the server, and not InnoDB, followed the foreign keys, so that the rows of
+children are events of their own (MySQL's source, libs/mysql/binlog/event/rows_event.h, `Rows_event::enum_flag`, 9.7)."""
 _QUERY_HEADER, _LOAD_HEADER = 13, 26
 _FIRST_EVENT = 4
 """The place of a file's first event."""
@@ -250,13 +253,14 @@ class LogDecoder:
         self, event: RawEvent, place: Place, table: tuple[str, Structure] | _Unreadable, body: bytes
     ) -> tuple[tuple[str, str], Decode]:
         """Return the database and the table of an event, and what reads its rows once they count."""
+        logged = not self.dialect.mariadb and bool(int.from_bytes(body[6:8], "little") & _SQL_FOREIGN_KEYS)
         if isinstance(table, _Unreadable):
             name = table.database, table.table
-            return name, partial(RowsUnreadable, place, event.timestamp, *name, "structure", table.reason)
+            return name, partial(RowsUnreadable, place, event.timestamp, *name, "structure", table.reason, logged)
         database, structure = table
         # Not the event: it keeps its bytes several times.
         return (database, structure.table), partial(
-            _read_rows, event.type, event.timestamp, place, database, structure, body
+            _read_rows, event.type, event.timestamp, place, database, structure, body, logged
         )
 
     def _query(self, event: RawEvent, place: Place) -> Iterator[LogEvent]:
@@ -359,17 +363,19 @@ def _alter_flags(body: bytes) -> int:
     return body[at] if at < len(body) else 0
 
 
-def _read_rows(kind: int, timestamp: int, place: Place, database: str, structure: Structure, body: bytes) -> RowEvent:
+def _read_rows(
+    kind: int, timestamp: int, place: Place, database: str, structure: Structure, body: bytes, cascades_logged: bool
+) -> RowEvent:
     try:
         readers_of(structure)
     except InvalidInput as error:  # text in a character set that cannot be read
         reason = f"{database}.{structure.table}: {'; '.join(error.faults)}"
-        return RowsUnreadable(place, timestamp, database, structure.table, "structure", reason)
+        return RowsUnreadable(place, timestamp, database, structure.table, "structure", reason, cascades_logged)
     try:
-        return _changed(kind, timestamp, place, database, structure, body)
+        return replace(_changed(kind, timestamp, place, database, structure, body), cascades_logged=cascades_logged)
     except (InvalidInput, *_NOT_UNDERSTOOD) as error:
         reason = _reason(f"{database}.{structure.table}", error)
-        return RowsUnreadable(place, timestamp, database, structure.table, "rows", reason)
+        return RowsUnreadable(place, timestamp, database, structure.table, "rows", reason, cascades_logged)
 
 
 def _changed(kind: int, timestamp: int, place: Place, database: str, structure: Structure, body: bytes) -> RowsChanged:

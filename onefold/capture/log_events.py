@@ -58,6 +58,8 @@ class RowsChanged:
     after: tuple[Row, ...]
     losses: tuple[tuple[tuple[str, str], int], ...] = ()
     """How many values of which column did not fit BigQuery, and of which kind they were."""
+    cascades_logged: bool = False
+    """Whether the rows that foreign keys changed along with these are in the log themselves."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +74,8 @@ class RowsUnreadable:
     kind: Literal["structure", "rows"]
     """Whether the description of the table cannot be read, or these rows only."""
     reason: str
+    cascades_logged: bool = False
+    """As of `RowsChanged`."""
 
 
 @dataclass(frozen=True)

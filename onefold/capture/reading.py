@@ -148,7 +148,7 @@ class Reader:
     def _unreadable(self, event: RowsUnreadable, since: Place) -> None:
         """Tables that follow this one may have changed with it, in whatever rows."""
         table = TableName(event.database, event.table)
-        hit = self._cascades.followers(table)
+        hit = set() if event.cascades_logged else self._cascades.followers(table)
         self._want([child for child in hit if self._is_captured(child)], since, "a cascading foreign key")
         if self._is_captured(table):
             self.isolation.unreadable(event)

@@ -66,7 +66,8 @@ class Stream:
         if known is None:
             if len(self._origins) >= _KNOWN_ORIGINS:
                 self._origins.clear()
-            known = Origin(self._way.source, database, self._way.announcer.table(structure))
+            table = self._way.announcer.tenant_table(self._way.source, database, structure)
+            known = Origin(self._way.source, database, table)
             self._origins[(database, structure)] = known
         return known
 

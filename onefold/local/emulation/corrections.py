@@ -33,6 +33,7 @@ def install() -> None:
     _correct_functions()
     _correct_translation()
     _correct_views()
+    _correct_tables()
     _correct_answers()
 
 
@@ -119,6 +120,16 @@ def _correct_views() -> None:
 
     _Rewriter._expand_view = quoting(_Rewriter._expand_view)  # type: ignore[method-assign]
     _Rewriter._wrap_with_filter = quoting(_Rewriter._wrap_with_filter)  # type: ignore[method-assign]
+
+
+def _correct_tables() -> None:
+    """A table tells the primary key that it was made with."""
+    from bqemulator.api.routes import tables
+
+    from onefold.local.emulation.constraints import table_meta, table_resource
+
+    _replace(tables._rest_to_table_meta, functools.partial(table_meta, tables._rest_to_table_meta))
+    _replace(tables._table_to_rest, functools.partial(table_resource, tables._table_to_rest))
 
 
 def _correct_answers() -> None:
