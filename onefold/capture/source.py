@@ -12,9 +12,9 @@ from onefold.capture.binlog import Gtid, follow
 from onefold.capture.cascades import Cascades, Watched, read_cascades
 from onefold.capture.checkpoint import Reached
 from onefold.capture.gtids import Executed, read_executed
-from onefold.capture.information_schema import TableName, structure_of
+from onefold.capture.information_schema import BASE, TableName, structure_of, tables
 from onefold.capture.log_events import Committed, LogEvent, Place, Voids
-from onefold.capture.patterns import SYSTEM, Patterns
+from onefold.capture.patterns import Patterns
 from onefold.capture.rights import may_lock
 from onefold.capture.server import Address, connect, is_mariadb, log_status, previous_gtids, query
 from onefold.capture.server_checks import check_server
@@ -33,7 +33,6 @@ _FIRST_OFFSET = 4
 """Of every file of a log."""
 _NO_TABLES = Patterns((), ("*",))
 _DENIED = (1044, 1045, 1142, 1227)
-_TABLES = "SELECT TABLE_SCHEMA, TABLE_NAME FROM information_schema.TABLES WHERE TABLE_TYPE = 'BASE TABLE' AND TABLE_SCHEMA "
 
 
 @dataclass(frozen=True)
@@ -117,10 +116,9 @@ class Source:
 
     def tables(self, database: str | None = None) -> list[TableName]:
         """The present tables that are captured: all, or those of one database."""
-        condition, values = ("= %s", (database,)) if database else (f"NOT IN ({', '.join(['%s'] * len(SYSTEM))})", SYSTEM)
         with self._asked() as connection:
-            found = query(connection, _TABLES + condition, values)
-        return sorted(TableName(*row) for row in found if self.patterns.match(*row))
+            found = tables(connection, self.patterns, database)
+        return sorted(name for name, kind in found.items() if kind == BASE)
 
     def structure(self, name: TableName) -> Structure | None:
         """A table as it is now; None where there is none."""
