@@ -20,6 +20,7 @@ from onefold.capture.checkpoint_stores import FolderStore
 from onefold.capture.large_rows import LargeRowsFolder
 from onefold.capture.patterns import Patterns
 from onefold.capture.publishing import Outbox
+from onefold.capture.requirements import Requirement
 from onefold.capture.running import Capture, Options
 from onefold.capture.source import Source
 from onefold.capture.stopping import Stop
@@ -117,6 +118,7 @@ class Bench:
     patterns: Patterns
     publisher: RecordingPublisher = field(default_factory=RecordingPublisher)
     warehouse: MemoryTables = field(default_factory=MemoryTables)
+    requirements: tuple[Requirement, ...] = ()
 
     def capture(self, stop: Stop | None = None, limit: int = 400_000, **options: Any) -> Capture:
         stop = stop or Stop()
@@ -131,6 +133,7 @@ class Bench:
             self.warehouse,
             lambda message: self.publisher.publish("schema-changes", [message]),
             Options(SOURCE, DATASET, **options),
+            requirements=self.requirements,
         )
 
     def once(self, **options: Any) -> list[dict[str, Any]]:

@@ -174,6 +174,7 @@ def _process(
     from onefold.capture.large_rows import large_rows_at
     from onefold.capture.patterns import Patterns
     from onefold.capture.publishing import Outbox
+    from onefold.capture.requirements import destination
     from onefold.capture.running import Capture
     from onefold.capture.source import Source
     from onefold.capture.stopping import Stop
@@ -187,15 +188,17 @@ def _process(
     outbox = Outbox(publisher, settings.topic_change_records or CHANGE_RECORDS, stop)
     large_rows = large_rows_at(options["bucket"] or settings.large_records)
     way = Way(wanted.source, wanted.dataset, Announcer(target, stop), outbox, large_rows, stop)
-    topic = settings.topic_schema_changes
+    topic, store = settings.topic_schema_changes, store_at(options["checkpoint"])
+    topics = [outbox.topic, target.topic, *([topic] if topic else [])]
     return Capture(
         Source(where, Patterns(options["include"], options["exclude"]), options["server_id"] or server_id(wanted.source)),
-        store_at(options["checkpoint"]),
+        store,
         way,
         warehouse,
         lambda message: publisher.publish(topic, [message]) if topic else None,
         wanted,
         watch,
+        requirements=destination(warehouse, publisher, wanted.dataset, topics, store, large_rows),
     )
 
 
