@@ -20,7 +20,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import grpc
-from google.iam.v1.iam_policy_pb2 import TestIamPermissionsRequest, TestIamPermissionsResponse
+from google.iam.v1.iam_policy_pb2 import (  # type: ignore[import-untyped]
+    TestIamPermissionsRequest,
+    TestIamPermissionsResponse,
+)
 from google.pubsub_v1.types import GetTopicRequest, PublishRequest, PublishResponse, Topic
 
 RECORDS, CREATED = "change-records", "table-created"

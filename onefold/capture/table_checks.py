@@ -5,13 +5,13 @@ from __future__ import annotations
 import glob
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 import pymysql
 
 from onefold.capture.charsets import SUPPORTED
-from onefold.capture.columns import free_names, versioned_table
+from onefold.capture.columns import free_names, table_name, versioned_table
 from onefold.capture.information_schema import (
     BASE,
     ColumnRow,
@@ -22,7 +22,7 @@ from onefold.capture.information_schema import (
     tables,
 )
 from onefold.capture.patterns import Patterns
-from onefold.capture.quarantine import Problem
+from onefold.capture.quarantine import Problem, holder_of_name
 from onefold.capture.rights import grant, is_of_connection, missing_select, reads_everything, table_sql
 from onefold.capture.selecting import quoted
 from onefold.capture.structure import Structure
@@ -140,6 +140,24 @@ def clash_problem(name: TableName, structure: Structure) -> Problem | None:
         remedy = f"run: ALTER TABLE {table_sql(name)} {renames}; or {leave}" if renames else leave
         return Problem(name, "structure", "; ".join(f"{name.database}.{fault}" for fault in error.faults), remedy)
     return None
+
+
+def name_problem(table: TableName, owners: Mapping[str, str], present: Collection[str]) -> Problem | None:
+    """The problem of two source tables whose versioned tables would have one name: the rows of both would mix.
+
+    Args:
+        table: the one that is asked for.
+        owners: source names by base name, of those captured under another name than their own.
+        present: the names of the captured tables that exist now.
+    """
+    holder = holder_of_name(table.table, owners, present)
+    if holder is None:
+        return None
+    base = table_name(table.table)
+    reason = f"{table}: the tables {table.table!r} and {holder!r} would both be {base}_v_... in BigQuery, and {holder!r} is"
+    free = TableName(table.database, f"{base}_2")
+    rename = f"run: RENAME TABLE {table_sql(table)} TO {table_sql(free)}; or leave the table out ({exclusion(table)})"
+    return Problem(table, "name", reason, rename)
 
 
 def _uncompress(name: TableName, row: ColumnRow) -> str:
