@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from operator import attrgetter
 from typing import Any
 
 import pymysql
@@ -116,12 +117,10 @@ def describe(connection: pymysql.Connection, kinds: Mapping[TableName, str]) -> 
 
     The connection takes no other query before the last table was read.
     """
-    by_database: defaultdict[str, set[TableName]] = defaultdict(set)
-    for name in kinds:
-        by_database[name.database].add(name)
-    for database, names in by_database.items():
+    for database, of_database in groupby(sorted(kinds), attrgetter("database")):
+        names = list(of_database)
         if len(names) > _FEW:
-            yield from _describe(connection, kinds, names, _OF_DATABASE, (database,))
+            yield from _describe(connection, kinds, set(names), _OF_DATABASE, (database,))
         else:
             for name in names:
                 yield from _describe(connection, kinds, {name}, _OF_TABLE, (database, name.table))
