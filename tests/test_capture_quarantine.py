@@ -532,8 +532,10 @@ def test_a_copy_behind_quarantine_does_not_hide_what_was_prepared_before(scene: 
 
 
 def prepare(scene: Scene, xid: str, setting: str, statement: str) -> None:
-    """By a session that ends then."""
+    """By a session that ends then: before its end is through, others do not know the transaction."""
     with closing(connect(scene.source.server.address)) as connection:
         connection.select_db(scene.source.name)
+        session = connection.thread_id()
         for text in (setting, f"XA START {xid}", statement, f"XA END {xid}", f"XA PREPARE {xid}"):
             query(connection, text)
+    eventually(lambda: session not in [number for number, *_ in scene.source.rows("SHOW PROCESSLIST")])
