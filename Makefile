@@ -45,6 +45,7 @@ bench: install  ## the benchmarks: all figures of docs/benchmarks.md anew, in ab
 	$(BIN)/python -m benchmarks.fixed_cost $(FIGURES)
 	$(BIN)/python -m benchmarks.bigquery_path $(FIGURES)
 	PYTHONPATH=tests $(BIN)/python -m benchmarks.capture $(FIGURES)
+	PYTHONPATH=tests $(BIN)/python -m benchmarks.capture_start $(FIGURES)
 
 package: install  ## build/functions.zip, the source of the functions
 	$(BIN)/python -m infra.package

@@ -542,5 +542,10 @@ def _trouble(error: Exception) -> str:
     return str(error)
 
 
+def is_quota(error: api.GoogleAPICallError) -> bool:
+    """Whether a 403 is about how often something was asked, and not about a right."""
+    return bool(_reasons(error) & _QUOTA_REASONS)
+
+
 def _reasons(error: api.GoogleAPICallError) -> set[str]:
     return {detail.get("reason", "") for detail in error.errors if isinstance(detail, Mapping)}

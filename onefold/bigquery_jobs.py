@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from google.api_core import exceptions as api
@@ -10,10 +12,11 @@ from google.cloud import bigquery
 from google.cloud.bigquery.retry import DEFAULT_JOB_RETRY
 
 from onefold.base import add_statement
-from onefold.bigquery import BigQueryWarehouse, message_of, translated
+from onefold.bigquery import BigQueryWarehouse, is_quota, message_of, translated
 from onefold.bigquery_schema import type_string
 from onefold.declared_keys import declared_keys_query
 from onefold.errors import NothingFound, Rejected, TryAgain
+from onefold.identity import member
 from onefold.names import TableId
 from onefold.types import Array, Range, Struct, parse_type
 from onefold.versions import Column
@@ -21,6 +24,8 @@ from onefold.warehouse import StoredTable, Written
 
 # BigQuery tries a statement that met another one again by itself, three times; then it says so in these words.
 _CONCURRENT = "concurrent update"
+_PROBE = "onefold_tmp_check"
+"""A table that is never made."""
 
 
 class BigQueryJobs(BigQueryWarehouse):
@@ -65,6 +70,46 @@ class BigQueryJobs(BigQueryWarehouse):
         config = bigquery.QueryJobConfig(dry_run=True, use_query_cache=False)
         with translated(f"a query on {self.project}", not_found=NothingFound):
             self._call(self._client.query, sql, job_config=config)
+
+    @property
+    def member(self) -> str:
+        """Who asks, as a grant names it. Known at the latest after the first answer."""
+        return member(self._client._credentials)
+
+    def dataset_faults(self, dataset: str) -> list[str]:
+        """Return what keeps tables from being made in a dataset and looked at, each with its remedy. Makes nothing.
+
+        A dry run of CREATE TABLE is refused as the statement would be, for want of a right too
+        (https://github.com/mozilla/bigquery-etl/pull/1805, 2021-02). It takes no right to read the dataset itself.
+
+        Raises:
+            TryAgain: trouble that may pass.
+            Rejected: any other refusal.
+        """
+        id_ = TableId(self.project, dataset, _PROBE)
+        config = bigquery.QueryJobConfig(dry_run=True, use_query_cache=False)
+        name = f"{self.project}.{dataset}"
+        with translated(f"dataset {name}"):
+            try:
+                sql = f"CREATE TABLE IF NOT EXISTS {id_.quoted} (x INT64)"
+                self._call(self._client.query, sql, job_config=config, job_retry=None)
+                with suppress(api.NotFound):
+                    self._call(self._client.get_table, str(id_))
+            except api.NotFound:
+                made = f"bq --location=LOCATION mk --dataset {self.project}:{dataset}"
+                return [f"dataset {name} does not exist; run: {made}"]
+            except api.Forbidden as error:
+                if is_quota(error):
+                    raise
+                return [f"dataset {name}: {message_of(error)}; run: {self._grant(error, name)}"]
+        return []
+
+    def _grant(self, error: api.Forbidden, dataset: str) -> str:
+        if "bigquery.jobs.create" in str(error.message):
+            binding = f"gcloud projects add-iam-policy-binding {self.project} --member={self.member}"
+            return f"{binding} --role=roles/bigquery.jobUser"
+        statement = f'GRANT `roles/bigquery.dataEditor` ON SCHEMA `{dataset}` TO "{self.member}"'
+        return f"bq query --project_id={self.project} --nouse_legacy_sql {shlex.quote(statement)}"
 
     def execute(self, sql: str) -> Written:
         return written(self._run(sql))

@@ -27,6 +27,10 @@ NEW = 0
 """The generation of an object that is not there."""
 
 _TIMEOUT = 60.0
+_PROBE = "onefold-check"
+"""An object that is never written."""
+_NO_GENERATION = 1
+"""Generations are numbers of 16 digits."""
 _ADDRESS = re.compile(r"gs://(?P<bucket>[a-z0-9][a-z0-9._-]{1,220}[a-z0-9])/(?P<name>.+)", re.DOTALL)
 # A denied permission passes: right after a grant.
 _PASSING = (api.ServerError, api.TooManyRequests, api.Unauthorized, api.Forbidden)
@@ -95,6 +99,45 @@ class StoredObjects:
             )
             return int(blob.generation or NEW)
 
+    def folder_faults(self, folder: str, who: str) -> list[str]:
+        """Return what keeps objects from being read, written or replaced below a folder, each with its remedy.
+
+        Writes nothing. A right may be given for a prefix, and `buckets.testIamPermissions` does not know of objects. So one
+        object that nobody writes is asked for, written and deleted on the condition that its generation is 1, which no
+        object has: where the right is there, the answer is 404 or 412
+        (https://cloud.google.com/storage/docs/request-preconditions, 2025-11).
+
+        Args:
+            folder: gs://BUCKET/FOLDER.
+            who: the member of this process, for the command that grants the rights.
+
+        Raises:
+            TryAgain, Rejected: as `read` does; a denied permission is a fault.
+        """
+        address = f"{check_folder(folder)}/{_PROBE}"
+        bucket = address.removeprefix("gs://").split("/")[0]
+        blob = self._blob(address)
+        asked = {"if_generation_match": _NO_GENERATION, "timeout": _TIMEOUT, "retry": None}
+        denied = []
+        with _translated(address):
+            try:
+                blob.upload_from_string(b"", "application/json", **asked)
+            except api.NotFound:
+                return [f"bucket gs://{bucket} does not exist; run: gcloud storage buckets create gs://{bucket}"]
+            except (api.PreconditionFailed, api.Forbidden) as error:
+                denied += ["storage.objects.create"] if isinstance(error, api.Forbidden) else []
+            for right, work in (("storage.objects.get", blob.reload), ("storage.objects.delete", blob.delete)):
+                try:
+                    work(**asked)
+                except (api.NotFound, api.PreconditionFailed):
+                    continue
+                except api.Forbidden:
+                    denied.append(right)
+        if not denied:
+            return []
+        grant = f"gcloud storage buckets add-iam-policy-binding gs://{bucket} --member={who} --role=roles/storage.objectUser"
+        return [f"{who} lacks {', '.join(denied)} below {folder}; run: {grant}"]
+
     def _blob(self, address: str) -> Any:
         match = _ADDRESS.fullmatch(address)
         if not match:
@@ -124,6 +167,20 @@ def check_folder(address: str) -> str:
     if not _ADDRESS.fullmatch(f"{folder}/x"):
         raise InvalidInput(f"{address!r} is no folder of a bucket: write gs://BUCKET/FOLDER")
     return folder
+
+
+def local_folder_faults(folder: Path) -> list[str]:
+    """Return what keeps files from being written in a folder of this machine, which need not be there yet."""
+    place = folder.absolute()
+    while not place.exists():
+        place = place.parent
+    if not place.is_dir():
+        return [f"{folder} cannot be a folder: {place} is a file; name another folder"]
+    if not os.access(place, os.R_OK | os.W_OK | os.X_OK):
+        return [
+            f"{folder} cannot be written, this user may not write {place}; name another folder, or run: chmod u+rwx {place}"
+        ]
+    return []
 
 
 def _read_file(address: str) -> bytes:

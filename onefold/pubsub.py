@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from onefold.errors import Rejected, TopicRefused, TryAgain
 
 _TIMEOUT = 30.0
+_PUBLISH = "pubsub.topics.publish"
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,60 @@ class PubSub:
 
         future.add_done_callback(ended)
 
+    def topic_faults(self, topic: str, who: str) -> list[str]:
+        """Return what keeps messages from being published to a topic, each with its remedy. Publishes nothing.
+
+        Of a topic that is missing, Google may tell no more than that no permission is held (REST reference,
+        `projects.topics.testIamPermissions`, https://cloud.google.com/pubsub/docs/reference/rest, 2025-11); to look for the
+        topic takes a right that publishing does not need.
+
+        Args:
+            topic: its name, or projects/PROJECT/topics/NAME.
+            who: the member of this process, for the command that grants the right.
+
+        Raises:
+            TryAgain: no answer.
+            Rejected: no credentials.
+        """
+        path = self._path(topic)
+        try:
+            permissions = self._permissions(path)
+        except Exception as error:
+            told = _told(path, error)
+            if isinstance(told, TopicRefused):
+                return [f"{told}; {_grant(path, who)}"]
+            if told is error:
+                raise
+            raise told from error
+        if permissions is None:
+            return [f"topic {path} does not exist; run: {_create(path)}"]
+        if _PUBLISH not in permissions:
+            fault = f"{who} may not publish to topic {path}; {_grant(path, who)}"
+            return [f"{fault}; where there is no such topic, run: {_create(path)}"]
+        return []
+
+    def _permissions(self, path: str) -> list[str] | None:
+        """Those of `pubsub.topics.publish` that are held; None where the topic is known to be missing."""
+        from google.api_core import exceptions as api
+
+        client = self._publisher()
+        request = {"resource": path, "permissions": [_PUBLISH]}
+        try:
+            return list(client.test_iam_permissions(request=request, retry=None, timeout=_TIMEOUT).permissions)
+        except api.NotFound:
+            return None
+        except api.MethodNotImplemented:  # an emulator: it has topics, and no rights
+            return [_PUBLISH] if self._exists(path) else None
+
+    def _exists(self, path: str) -> bool:
+        from google.api_core import exceptions as api
+
+        try:
+            self._publisher().get_topic(topic=path, retry=None, timeout=_TIMEOUT)
+        except api.NotFound:
+            return False
+        return True
+
     def _path(self, topic: str) -> str:
         return topic if topic.startswith("projects/") else f"projects/{self._project}/topics/{topic}"
 
@@ -70,6 +125,17 @@ class PubSub:
 
         self._client = self._client or pubsub_v1.PublisherClient()
         return self._client
+
+
+def _grant(path: str, who: str) -> str:
+    _, project, _, name = path.split("/")
+    command = f"gcloud pubsub topics add-iam-policy-binding {name} --project={project}"
+    return f"run: {command} --member={who} --role=roles/pubsub.publisher"
+
+
+def _create(path: str) -> str:
+    _, project, _, name = path.split("/")
+    return f"gcloud pubsub topics create {name} --project={project}"
 
 
 def _told(path: str, error: Exception) -> Exception:

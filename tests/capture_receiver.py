@@ -1,7 +1,9 @@
 """What a process of capture talks to, over the wire: a Pub/Sub that takes messages, and a BigQuery that has tables.
 
 They honour: Publish over gRPC, which keeps all messages of a request before it answers, answers UNAVAILABLE when it is
-told to, or does not answer for a while; tables.get and tables.insert of the REST API, and 503. They know no topics, no
+told to, or does not answer for a while; TestIamPermissions of topics, which gives none for a topic that is missing or
+closed, and is not implemented where the emulator's part is played; GetTopic; tables.get, tables.insert and
+datasets.get of the REST API, and 503. Every dataset is there but those that are named `missing...`. They know no
 subscriptions, no rows and no queries. What reached them is kept in one order, tables and messages alike.
 """
 
@@ -18,10 +20,15 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import grpc
-from google.pubsub_v1.types import PublishRequest, PublishResponse
+from google.iam.v1.iam_policy_pb2 import (  # type: ignore[import-untyped]
+    TestIamPermissionsRequest,
+    TestIamPermissionsResponse,
+)
+from google.pubsub_v1.types import GetTopicRequest, PublishRequest, PublishResponse, Topic
 
 RECORDS, CREATED = "change-records", "table-created"
 _TABLES = re.compile(r"/bigquery/v2/projects/[^/]+/datasets/[^/]+/tables(?:/(?P<table>[^/?]+))?(?:\?.*)?")
+_DATASET = re.compile(r"/bigquery/v2/projects/[^/]+/datasets/(?P<dataset>[^/?]+)(?:\?.*)?")
 _WORKERS = 100
 """Requests that may wait for their answer at once."""
 
@@ -34,6 +41,12 @@ class Receiver:
     """Messages by their topic, and the names of tables that were made, as `("table", name)`."""
     down: bool = False
     """Pub/Sub answers UNAVAILABLE."""
+    missing: set[str] = field(default_factory=set)
+    """Topics that are not there."""
+    closed: set[str] = field(default_factory=set)
+    """Topics that the account may not publish to."""
+    knows_rights: bool = True
+    """An emulator does not."""
     tables_down: bool = False
     """BigQuery answers 503."""
     refused: int = 0
@@ -66,6 +79,23 @@ class Receiver:
         if self._loses_the_answer():
             context.abort(grpc.StatusCode.UNAVAILABLE, "the answer was lost")
         return PublishResponse.pb()(message_ids=["1"] * len(request.messages))
+
+    def permissions(self, request: Any, context: grpc.ServicerContext) -> Any:
+        if self.down:
+            context.abort(grpc.StatusCode.UNAVAILABLE, "as the test wanted")
+        if not self.knows_rights:
+            context.abort(grpc.StatusCode.UNIMPLEMENTED, "no rights here")
+        held = request.resource.rpartition("/")[2] not in self.missing | self.closed
+        return TestIamPermissionsResponse(permissions=request.permissions if held else [])
+
+    def get_topic(self, request: Any, context: grpc.ServicerContext) -> Any:
+        if request.topic.rpartition("/")[2] in self.missing:
+            context.abort(grpc.StatusCode.NOT_FOUND, "Topic not found")
+        return Topic.pb()(name=request.topic)
+
+    def get_dataset(self, name: str) -> tuple[int, dict[str, Any]]:
+        reference = {"projectId": "local", "datasetId": name}
+        return _error(404, "notFound") if name.startswith("missing") else (200, {"datasetReference": reference})
 
     def _wait(self, size: int) -> None:
         with self._lock:
@@ -109,12 +139,14 @@ def receiving(receiver: Receiver | None = None) -> Iterator[Receiver]:
 
 @contextmanager
 def _pubsub(receiver: Receiver) -> Iterator[None]:
-    handler = grpc.unary_unary_rpc_method_handler(
-        receiver.publish, PublishRequest.pb().FromString, PublishResponse.pb().SerializeToString
-    )
+    publisher = {
+        "Publish": _method(receiver.publish, PublishRequest.pb(), PublishResponse.pb()),
+        "GetTopic": _method(receiver.get_topic, GetTopicRequest.pb(), Topic.pb()),
+    }
+    rights = {"TestIamPermissions": _method(receiver.permissions, TestIamPermissionsRequest, TestIamPermissionsResponse)}
     server = grpc.server(ThreadPoolExecutor(_WORKERS))
-    service = grpc.method_handlers_generic_handler("google.pubsub.v1.Publisher", {"Publish": handler})
-    server.add_generic_rpc_handlers((service,))
+    services = (("google.pubsub.v1.Publisher", publisher), ("google.iam.v1.IAMPolicy", rights))
+    server.add_generic_rpc_handlers(tuple(grpc.method_handlers_generic_handler(name, methods) for name, methods in services))
     receiver.pubsub_address = f"127.0.0.1:{server.add_insecure_port('127.0.0.1:0')}"
     server.start()
     try:
@@ -123,12 +155,19 @@ def _pubsub(receiver: Receiver) -> Iterator[None]:
         server.stop(0).wait()
 
 
+def _method(work: Callable[[Any, grpc.ServicerContext], Any], request: Any, response: Any) -> grpc.RpcMethodHandler:
+    return grpc.unary_unary_rpc_method_handler(work, request.FromString, response.SerializeToString)
+
+
 @contextmanager
 def _bigquery(receiver: Receiver) -> Iterator[None]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
         def do_GET(self) -> None:
+            if dataset := _DATASET.fullmatch(self.path):
+                self._answer(lambda: receiver.get_dataset(dataset["dataset"]))
+                return
             match = _TABLES.fullmatch(self.path)
             assert match, self.path
             self._answer(lambda: receiver.get_table(match["table"]))

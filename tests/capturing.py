@@ -20,6 +20,7 @@ from onefold.capture.checkpoint_stores import FolderStore
 from onefold.capture.large_rows import LargeRowsFolder
 from onefold.capture.patterns import Patterns
 from onefold.capture.publishing import Outbox
+from onefold.capture.requirements import Requirement
 from onefold.capture.running import Capture, Options
 from onefold.capture.source import Source
 from onefold.capture.stopping import Stop
@@ -125,6 +126,7 @@ class Bench:
     warehouse: MemoryTables = field(default_factory=MemoryTables)
     now: Callable[[], float] = lambda: 0.0
     """Seconds since 1970. By default the clock stands still, so that epochs are counted from 1."""
+    requirements: tuple[Requirement, ...] = ()
 
     def capture(self, stop: Stop | None = None, limit: int = 400_000, **options: Any) -> Capture:
         stop = stop or Stop()
@@ -140,6 +142,7 @@ class Bench:
             lambda message: self.publisher.publish("schema-changes", [message]),
             Options(SOURCE, DATASET, **options),
             now=self.now,
+            requirements=self.requirements,
         )
 
     def once(self, **options: Any) -> list[dict[str, Any]]:

@@ -13,6 +13,8 @@ It honours:
   does not have, `closed` the taxonomies that it may not read, and 403 (`accessDenied`) is the answer then. A change of
   the query takes neither;
 - tables.testIamPermissions knows rights on tables, and with `fails_open` says yes to each;
+- a dry run of `CREATE TABLE` takes `bigquery.jobs.create` in the project and `bigquery.tables.create` in a dataset that is
+  there; reading a table takes `bigquery.tables.get`, which is asked for before the table is looked for;
 - jobs.query for the one query of INFORMATION_SCHEMA that the library sends, in pages where `rows_per_page` says so;
 - tables that the metadata do not show yet (`hidden`), faults to answer with (`fail`), and a hook around each request.
 
@@ -49,6 +51,8 @@ _PERMISSIONS = re.compile(
 )
 _TABLES = re.compile(r"/bigquery/v2/projects/[^/]+/datasets/(?P<dataset>[^/]+)/tables(?:/(?P<table>[^/]+))?")
 _QUERIES = re.compile(r"/bigquery/v2/projects/[^/]+/queries(?:/(?P<job>[^/]+))?")
+_INSERT = re.compile(r"/bigquery/v2/projects/[^/]+/jobs")
+_MADE = re.compile(r"CREATE TABLE IF NOT EXISTS `[^.`]+\.(?P<dataset>\w+)\.\w+` \(x INT64\)")
 _JOBS = re.compile(r"/bigquery/v2/projects/[^/]+/jobs/(?P<job>[^/]+)")
 _METADATA = re.compile(
     r"SELECT t\.table_name, t\.creation_time, "
@@ -227,6 +231,8 @@ class FakeBigQuery:
             return Request("query"), self._query, _Call("", "", body, query, None)
         if match:
             return Request("results", "job"), self._query_results, _Call("", match["job"], body, query, None)
+        if _INSERT.fullmatch(path):
+            return Request("dry run"), self._dry_run, _Call("", "", body, query, None)
         if match := _JOBS.fullmatch(path):
             return Request("job", "job"), self._job, _Call("", match["job"], body, query, None)
         raise AssertionError(f"the fake does not know {method} {path}")
@@ -240,6 +246,7 @@ class FakeBigQuery:
     # Tables
 
     def _get(self, call: _Call) -> tuple[int, Any]:
+        self._check_right("bigquery.tables.get", f"Table {PROJECT}:{call.dataset}.{call.table}")
         return 200, _public(self._find(call.dataset, call.table))
 
     def _list(self, call: _Call) -> tuple[int, Any]:
@@ -287,6 +294,21 @@ class FakeBigQuery:
     def _permissions(self, call: _Call) -> tuple[int, Any]:
         granted = [one for one in call.body["permissions"] if self.fails_open or one not in self.lacks]
         return 200, {"permissions": granted} if granted else {}
+
+    def _dry_run(self, call: _Call) -> tuple[int, Any]:
+        configuration = call.body["configuration"]
+        match = _MADE.fullmatch(configuration["query"]["query"])
+        assert configuration["dryRun"], call.body
+        assert match, call.body
+        self._check_right("bigquery.jobs.create", f"Project {PROJECT}")
+        self._dataset(match["dataset"])
+        self._check_right("bigquery.tables.create", f"Dataset {PROJECT}:{match['dataset']}")
+        statistics = {"query": {"statementType": "CREATE_TABLE"}}
+        return 200, {**call.body, "status": {"state": "DONE"}, "statistics": statistics}
+
+    def _check_right(self, right: str, on: str) -> None:
+        if right in self.lacks:
+            raise _Error(403, "accessDenied", f"Access Denied: {on}: Permission {right} denied on it (or it may not exist).")
 
     def _check_tags(self, call: _Call) -> None:
         if "bigquery.tables.setCategory" in self.lacks:

@@ -23,6 +23,10 @@ class ObjectStore:
     """By bucket and name, with the generation."""
     lose_answers: int = 0
     """So many writes are done, and then answered by 503."""
+    lacks: set[str] = field(default_factory=set)
+    """Of `storage.objects.get`, `.create` and `.delete`, those rights that the account does not have: 403."""
+    buckets: set[str] | None = None
+    """Those that are there; by default all."""
     status: int | None = None
     """What every request is answered with."""
     generations: Iterator[int] = field(default_factory=lambda: itertools.count(1))
@@ -52,8 +56,13 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         """An object's metadata, or with `alt=media` what is in it."""
         store, (path, asked) = self.server.store, self._asked()
+        if "/o/" not in path:  # the client looks for the bucket, in a thread of its own, and does without it
+            self._answer(404, b"{}")
+            return
         bucket, name = path.rpartition("/b/")[2].split("/o/")
         name = f"{bucket}/{unquote(name)}"
+        if self._refused(name, "storage.objects.get"):
+            return
         if name not in store.objects:
             self._answer(404, b"{}")
         elif asked.get("alt") == "media":
@@ -69,9 +78,33 @@ class _Handler(BaseHTTPRequestHandler):
         whole = BytesParser(EmailMessage, policy=HTTP).parsebytes(headers + body)
         described, content = (part.get_content() for part in whole.iter_parts())
         name = f"{path.rpartition('/b/')[2].removesuffix('/o')}/{json.loads(described)['name']}"
+        if self._refused(name, "storage.objects.create"):
+            return
         condition = int(asked["ifGenerationMatch"]) if "ifGenerationMatch" in asked else None
         status, answer = self.server.store.write(name, content, condition)
         self._answer(status, json.dumps(answer).encode())
+
+    def do_DELETE(self) -> None:
+        store, (path, asked) = self.server.store, self._asked()
+        bucket, name = path.rpartition("/b/")[2].split("/o/")
+        name = f"{bucket}/{unquote(name)}"
+        if self._refused(name, "storage.objects.delete"):
+            return
+        if name not in store.objects:
+            self._answer(404, b"{}")
+        elif int(asked["ifGenerationMatch"]) != store.objects[name][1]:
+            self._answer(412, b"{}")
+        else:
+            del store.objects[name]
+            self._answer(204, b"")
+
+    def _refused(self, name: str, right: str) -> bool:
+        """Whether a request was answered because of its bucket or of a right: before anything else is looked at."""
+        store = self.server.store
+        missing = store.buckets is not None and name.split("/")[0] not in store.buckets
+        if missing or right in store.lacks:
+            self._answer(404 if missing else 403, b"{}")
+        return missing or right in store.lacks
 
     def _asked(self) -> tuple[str, dict[str, str]]:
         parts = urlsplit(self.path)

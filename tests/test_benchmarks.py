@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 from emulator import EmulatedDataset
 
-from benchmarks import bigquery_path, capture, cold_start, fixed_cost, memory, reconcile, render
+from benchmarks import bigquery_path, capture, capture_start, cold_start, fixed_cost, memory, reconcile, render
 from benchmarks.report import markdown, ratio, replaced, spread
 from onefold.local.java import java_hint
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = (ROOT / "docs" / "benchmarks.md").read_text()
-PROGRAMS = (bigquery_path, capture, cold_start, fixed_cost, memory, reconcile, render)
+PROGRAMS = (bigquery_path, capture, capture_start, cold_start, fixed_cost, memory, reconcile, render)
 ROWS, CHANGES = 20_000, 200
 
 
@@ -110,6 +110,15 @@ def test_a_large_refresh_takes_little_memory() -> None:
     assert found["form"] == "two-level"
     assert found["after"] < 150
     assert found["after"] - found["before"] < 17
+
+
+def test_a_start_of_capture_takes_memory_for_its_own_tables_only() -> None:
+    """12,000 columns that were all fetched took 21 MB."""
+    with capture_start.server_of(400, 30) as address:
+        few, every = (capture_start.in_a_process(address, include) for include in (("shop_0.*",), ("shop_*",)))
+    assert (few.tables, every.tables) == (capture_start.FEW, 400)
+    assert few.peak - few.before < 3
+    assert every.peak - every.before < 5
 
 
 def test_the_function_has_memory_for_as_many_of_the_largest_views_as_it_serves_at_once() -> None:

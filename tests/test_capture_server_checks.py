@@ -10,7 +10,7 @@ import pytest
 from database_servers import DatabaseServer, MariaDb, MySql, new_server
 from source_database import SourceDatabase, end_of_log, on
 
-from onefold.capture.information_schema import TableName, structures_of
+from onefold.capture.information_schema import BASE, ColumnRow, Described, TableName
 from onefold.capture.patterns import Patterns
 from onefold.capture.server import connect, query, variables
 from onefold.capture.server_checks import check_server, database_faults, setting_faults
@@ -146,17 +146,15 @@ def test_what_only_mysql_says_of_its_tables_is_understood() -> None:
         ("shop", "t", "e", "enum", "enum('a','it''s')", 16, None, None, None, "utf8mb4", ""),
         ("shop", "t", "b", "bit", "bit(9)", None, 9, None, None, None, ""),
     ]
-    found = structures_of(columns, [("shop", "t", "PRIMARY", "id")])
-    assert found == {
-        TableName("shop", "t"): Structure(
-            "t",
-            (
-                SourceColumn("id", SourceType("bigint", unsigned=True)),
-                SourceColumn("g", SourceType("geometrycollection")),
-                SourceColumn("j", SourceType("json")),
-                SourceColumn("e", SourceType("enum", 1), "utf8mb4", ("a", "it's")),
-                SourceColumn("b", SourceType("bit", 9)),
-            ),
-            ("id",),
-        )
-    }
+    described = Described(TableName("shop", "t"), BASE, tuple(ColumnRow(*row) for row in columns), (("id",),))
+    assert described.structure == Structure(
+        "t",
+        (
+            SourceColumn("id", SourceType("bigint", unsigned=True)),
+            SourceColumn("g", SourceType("geometrycollection")),
+            SourceColumn("j", SourceType("json")),
+            SourceColumn("e", SourceType("enum", 1), "utf8mb4", ("a", "it's")),
+            SourceColumn("b", SourceType("bit", 9)),
+        ),
+        ("id",),
+    )

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from capture_receiver import Receiver, receiving
 from command_line import Run
 from database_servers import DatabaseServer
 from emulator import EmulatedDataset
@@ -107,7 +109,23 @@ def password(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ONEFOLD_SOURCE_PASSWORD", "")
 
 
-@pytest.mark.usefixtures("dataset")
+@pytest.fixture
+def receiver(monkeypatch: pytest.MonkeyPatch) -> Iterator[Receiver]:
+    """Topics that take messages, beside the embedded BigQuery."""
+    with receiving() as found:
+        monkeypatch.setenv("PUBSUB_EMULATOR_HOST", found.pubsub_address)
+        yield found
+
+
+@pytest.fixture
+def shop(dataset: EmulatedDataset, receiver: Receiver) -> EmulatedDataset:
+    """A dataset named shop, and topics."""
+    assert receiver.pubsub_address
+    dataset.client.create_dataset("shop", exists_ok=True)
+    return dataset
+
+
+@pytest.mark.usefixtures("shop")
 def test_what_the_source_lacks_is_told_before_anything_is_read(source: SourceDatabase, run: Run, tmp_path: Path) -> None:
     source.run("SET GLOBAL binlog_format = MIXED", "SET GLOBAL binlog_row_image = MINIMAL")
     try:
@@ -118,7 +136,7 @@ def test_what_the_source_lacks_is_told_before_anything_is_read(source: SourceDat
     assert not (tmp_path / "state" / "checkpoint.json").exists()
 
 
-@pytest.mark.usefixtures("dataset")
+@pytest.mark.usefixtures("shop")
 def test_what_single_tables_lack_is_told_and_stops_nothing(source: SourceDatabase, run: Run) -> None:
     source.run("CREATE TABLE t (a INT, `b c` INT, `b-c` INT)", "CREATE TABLE u (t VARCHAR(3) CHARACTER SET swe7)")
     done = run(*command(source, *PLACES, "--once"))
@@ -129,16 +147,16 @@ def test_what_single_tables_lack_is_told_and_stops_nothing(source: SourceDatabas
 
 
 def test_with_nothing_to_read_it_ends_at_once(
-    source: SourceDatabase, dataset: EmulatedDataset, run: Run, tmp_path: Path
+    source: SourceDatabase, shop: EmulatedDataset, run: Run, tmp_path: Path
 ) -> None:
-    places = ("--source", "shop-db", "--dataset", dataset.name, "--checkpoint", "state")
+    places = ("--source", "shop-db", "--dataset", shop.name, "--checkpoint", "state")
     assert run(*command(source, *places, "--once")).code == 0
     assert (tmp_path / "state" / "checkpoint.json").exists()
     other = run(*command(source, *places, "--once", "--source", "other"))
     assert (other.code, "the checkpoint is of the source 'shop-db', not of 'other'" in other.err) == (1, True)
 
 
-@pytest.mark.usefixtures("dataset")
+@pytest.mark.usefixtures("shop")
 def test_a_server_that_is_not_there_is_an_error(mariadb: DatabaseServer, run: Run) -> None:
     assert mariadb.port != 9
     done = run("capture", "--host", "127.0.0.1", "--port", 9, "--user", "root", *PLACES, "--once")

@@ -22,6 +22,7 @@ from onefold.capture.gtids import Executed
 from onefold.capture.log_decoder import LogDecoder, RawEvent
 from onefold.capture.log_events import LogEvent, Place, Voids
 from onefold.capture.patterns import Patterns
+from onefold.capture.rights import grantee
 from onefold.capture.server import Address, connect, dialect, lost_on
 from onefold.capture.transactions import HELD
 from onefold.errors import NothingFound, Rejected, TryAgain
@@ -74,14 +75,16 @@ def follow(
         TryAgain: the connection was lost; whoever starts again has to look at the server first.
         InvalidInput, Rejected: an event cannot be read.
     """
+    user = "..."
     try:
         with connect(address) as connection:
+            user = grantee(connection)
             decoder = LogDecoder(dialect(connection), patterns, start.epoch, known, held)
         with closing(_reader(address, start, server_id, blocking, decoder.dialect.mariadb)) as reader:
             for event in reader:
                 yield from decoder.read(_raw(event))
     except pymysql.err.MySQLError as error:
-        raise _told(error) from error
+        raise _told(error, user) from error
 
 
 def _reader(address: Address, start: Place | Gtid, server_id: int, blocking: bool, mariadb: bool) -> BinLogStreamReader:
@@ -172,13 +175,12 @@ def _raw(event: Any) -> RawEvent:
     )
 
 
-def _told(error: pymysql.err.MySQLError) -> Exception:
+def _told(error: pymysql.err.MySQLError, user: str) -> Exception:
     code, text = (*error.args, "")[:2]
     if code == _NO_SUCH_PLACE:
         return NothingFound(f"the source's log does not have the place where reading was to start: {text}")
     if code in _DENIED:
         return Rejected(
-            f"the source refuses its log: {text}; run for the user of capture: GRANT REPLICATION SLAVE, REPLICATION CLIENT, "
-            "SELECT ON *.* TO ..."
+            f"the source refuses its log: {text}; run: GRANT REPLICATION SLAVE, REPLICATION CLIENT, SELECT ON *.* TO {user}"
         )
     return TryAgain(f"the source's log cannot be read: {error}")

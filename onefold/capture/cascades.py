@@ -14,12 +14,13 @@ from typing import Any
 from onefold.capture.information_schema import TableName
 from onefold.capture.log_events import RowsChanged
 from onefold.capture.patterns import Patterns
-from onefold.capture.server import query
+from onefold.capture.server import stream
 
 _ACTS = frozenset({"CASCADE", "SET NULL", "SET DEFAULT"})
 _RULES = """
 SELECT CONSTRAINT_SCHEMA, TABLE_NAME, CONSTRAINT_NAME, DELETE_RULE, UPDATE_RULE
 FROM information_schema.REFERENTIAL_CONSTRAINTS
+WHERE DELETE_RULE IN ('CASCADE', 'SET NULL', 'SET DEFAULT') OR UPDATE_RULE IN ('CASCADE', 'SET NULL', 'SET DEFAULT')
 """
 _COLUMNS = """
 SELECT TABLE_SCHEMA, TABLE_NAME, CONSTRAINT_NAME, REFERENCED_TABLE_SCHEMA, REFERENCED_TABLE_NAME, REFERENCED_COLUMN_NAME
@@ -88,10 +89,10 @@ class Watched(Patterns):
 def read_cascades(connection: Any, patterns: Patterns) -> Cascades:
     """Those of the server's present tables."""
     # Not joined there: MariaDB compares each row of the one with each row of the other.
-    rules = {tuple(key): acts for *key, delete, update in query(connection, _RULES) if {*(acts := (delete, update))} & _ACTS}
+    rules = {tuple(key): (delete, update) for *key, delete, update in stream(connection, _RULES)}
     if not rules:
         return Cascades()
-    columns = query(connection, _COLUMNS)
+    columns = stream(connection, _COLUMNS)
     return cascades_of(((*row[:2], *row[3:], *rules[row[:3]]) for row in columns if row[:3] in rules), patterns)
 
 

@@ -10,7 +10,7 @@ from typing import IO, Protocol
 
 from onefold.capture.checkpoint import Checkpoint, from_json, to_json
 from onefold.errors import Rejected
-from onefold.objects import NEW, ObjectChanged, StoredObjects, check_folder
+from onefold.objects import NEW, ObjectChanged, StoredObjects, check_folder, local_folder_faults
 
 _NAME = "checkpoint.json"
 _TAKEN = "each source needs one checkpoint and one process; end the other one, or name another checkpoint"
@@ -27,6 +27,16 @@ class CheckpointStore(Protocol):
         """Leave it to the next process."""
 
 
+class CheckpointPlace(CheckpointStore, Protocol):
+    """A store that can be looked at before it is used."""
+
+    def faults(self, who: str) -> list[str]:
+        """Return what keeps a checkpoint from being written, each with its remedy. Writes nothing. Raises TryAgain."""
+
+    def peek(self) -> Checkpoint | None:
+        """Read the checkpoint, and leave it to whoever it belongs to. Raises as `load` does."""
+
+
 class FolderStore:
     """A file that is replaced by renaming, and a lock for as long as the process lives: the first one has it."""
 
@@ -39,7 +49,7 @@ class FolderStore:
         self._folder.mkdir(parents=True, exist_ok=True)
         if self._lock is None:
             self._lock = _locked(self._folder / "lock")
-        return from_json(self._path.read_bytes()) if self._path.exists() else None
+        return self.peek()
 
     def save(self, checkpoint: Checkpoint) -> None:
         new = self._path.with_suffix(".new")
@@ -49,6 +59,12 @@ class FolderStore:
             os.fsync(file.fileno())
         new.replace(self._path)
         _sync_folder(self._folder)
+
+    def faults(self, who: str) -> list[str]:  # noqa: ARG002 rights are those of this machine's user
+        return [f"checkpoint: {fault}" for fault in local_folder_faults(self._folder)]
+
+    def peek(self) -> Checkpoint | None:
+        return from_json(self._path.read_bytes()) if self._path.exists() else None
 
     def close(self) -> None:
         if self._lock:
@@ -60,7 +76,8 @@ class BucketStore:
     """An object that is written only if it is still the one that was read or written last: the latest process has it."""
 
     def __init__(self, address: str) -> None:
-        self._address = f"{check_folder(address)}/{_NAME}"
+        self._folder = check_folder(address)
+        self._address = f"{self._folder}/{_NAME}"
         self._objects = StoredObjects()
         self._generation = NEW
         self._writer = f',"writer":"{uuid.uuid4().hex}"}}'.encode()
@@ -89,11 +106,18 @@ class BucketStore:
             raise Rejected(f"{error}: {_TAKEN}") from error
         return found.generation
 
+    def faults(self, who: str) -> list[str]:
+        return [f"checkpoint: {fault}" for fault in self._objects.folder_faults(self._folder, who)]
+
+    def peek(self) -> Checkpoint | None:
+        found = self._objects.find(self._address)
+        return from_json(found.data) if found else None
+
     def close(self) -> None:
         """Nothing is held: the next process takes it over by writing it."""
 
 
-def store_at(address: str) -> CheckpointStore:
+def store_at(address: str) -> CheckpointPlace:
     """The store of an address: `gs://bucket/folder`, or a folder."""
     return BucketStore(address) if address.startswith("gs://") else FolderStore(Path(address))
 

@@ -16,14 +16,13 @@ from onefold.capture.columns import table_name
 from onefold.capture.information_schema import TableName
 from onefold.capture.ledger import Ledger, lowest
 from onefold.capture.log_events import Place, RowsChanged, RowsUnreadable, Statement
-from onefold.capture.quarantine import Kind, Problem, Quarantined, holder_of_name
-from onefold.capture.rights import table_sql
+from onefold.capture.quarantine import Kind, Problem, Quarantined
 from onefold.capture.source import Source
 from onefold.capture.source_events import quarantine_event
 from onefold.capture.statements import effects
 from onefold.capture.stopping import Stop
 from onefold.capture.structure import Structure
-from onefold.capture.table_checks import Checked, exclusion
+from onefold.capture.table_checks import Checked, exclusion, name_problem
 from onefold.errors import SchemaConflict, TableRefused
 from onefold.log import log
 from onefold.pubsub import Message
@@ -184,7 +183,7 @@ class Isolation:
     def refused(self, table: TableName, error: TableRefused | SchemaConflict) -> None:
         """A copy, or its sweep, was refused, though the checks had found nothing."""
         found = self.source.inspect(table).problem
-        self._hold(found or _refusal(table, error, "copy"), self._now())
+        self._hold(found or refusal(table, error, "copy"), self._now())
 
     # Into quarantine, and out of it.
 
@@ -251,29 +250,21 @@ class Isolation:
 
     def _name_problem(self, table: TableName, present: set[str] | None = None) -> Problem | None:
         """Two source tables whose versioned tables would have one name: the rows of both would mix."""
-        base, owners = table_name(table.table), self.ledger.isolated.owners
-        if table.table == base and base not in owners:
+        owners = self.ledger.isolated.owners
+        if table.table == table_name(table.table) and table.table not in owners:
             return None
-        names = present if present is not None else {one.table for one in self.source.tables()}
-        holder = holder_of_name(table.table, owners, names)
-        if holder is None:
-            return None
-        reason = (
-            f"{table}: the tables {table.table!r} and {holder!r} would both be {base}_v_... in BigQuery, and {holder!r} is"
-        )
-        free = TableName(table.database, f"{base}_2")
-        rename = f"run: RENAME TABLE {table_sql(table)} TO {table_sql(free)}; or leave the table out ({exclusion(table)})"
-        return Problem(table, "name", reason, rename)
+        return name_problem(table, owners, present if present is not None else {one.table for one in self.source.tables()})
 
     def _landing_problem(self, table: TableName, structure: Structure) -> Problem | None:
         try:
             self.announcer.table(structure)
         except (SchemaConflict, TableRefused) as error:
-            return _refusal(table, error, "warehouse")
+            return refusal(table, error, "warehouse")
         return None
 
 
-def _refusal(table: TableName, error: TableRefused | SchemaConflict, kind: Kind) -> Problem:
+def refusal(table: TableName, error: TableRefused | SchemaConflict, kind: Kind) -> Problem:
+    """The problem of a table that was refused."""
     if isinstance(error, TableRefused):
         return Problem(table, kind, f"{table}: {error.reason}", error.remedy)
     return Problem(table, kind, f"{table}: {'; '.join(error.faults)}", f"leave the table out ({exclusion(table)})")

@@ -11,7 +11,7 @@ from urllib.parse import quote, unquote
 from onefold.capture.records import Record
 from onefold.errors import Rejected
 from onefold.names import versioned_name
-from onefold.objects import StoredObjects, check_folder
+from onefold.objects import StoredObjects, check_folder, local_folder_faults
 
 _DIGEST = 16
 
@@ -23,6 +23,9 @@ class LargeRows(Protocol):
         Raises:
             TryAgain: trouble that may pass.
         """
+
+    def faults(self, who: str) -> list[str]:
+        """Return what keeps objects from being written, each with its remedy. Writes nothing. Raises TryAgain."""
 
 
 def object_name(record: Record, data: bytes) -> str:
@@ -49,6 +52,9 @@ class NoLargeRows:
             "--bucket gs://BUCKET/FOLDER, and start again"
         )
 
+    def faults(self, who: str) -> list[str]:  # noqa: ARG002 a source may have no such row
+        return []
+
 
 @dataclass(frozen=True)
 class LargeRowsFolder:
@@ -62,6 +68,9 @@ class LargeRowsFolder:
         path.write_bytes(data)
         return path.as_uri()
 
+    def faults(self, who: str) -> list[str]:  # noqa: ARG002 rights are those of this machine's user
+        return [f"large rows: {fault}" for fault in local_folder_faults(self.folder)]
+
 
 class LargeRowsBucket:
     """A folder of a bucket, `gs://bucket/folder`."""
@@ -74,6 +83,9 @@ class LargeRowsBucket:
         address = f"{self._folder}/{name}"
         self._objects.write(address, data)
         return address
+
+    def faults(self, who: str) -> list[str]:
+        return [f"large rows: {fault}" for fault in self._objects.folder_faults(self._folder, who)]
 
 
 def large_rows_at(address: str | None) -> LargeRows:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import lru_cache
 
 SYSTEM = ("mysql", "information_schema", "performance_schema", "sys")
 """Databases of the server's own, never captured."""
+_WILD = re.compile(r"[*?\[]")
 
 
 @dataclass(frozen=True)
@@ -23,6 +25,24 @@ class Patterns:
     def match(self, database: str, table: str) -> bool:
         return _match(self, database, table)
 
+    def choose(self, database: str, table: str) -> bool:
+        """Like `match`, for tables that are asked for once: a server's whole catalog would fill the cache."""
+        return _chosen(self, database, table)
+
+    def rule_out(self, database: str) -> bool:
+        """Return whether no table of a database can be captured, whatever its name.
+
+        A `*` may stand for the dot between database and table, so of a pattern with a wildcard only what is before the
+        wildcard is compared.
+
+        >>> Patterns(("shop_*.order",)).rule_out("crm"), Patterns(("shop_*.order",)).rule_out("shop_1")
+        (True, False)
+        """
+        whole = (one.removesuffix(".*") for one in self.exclude if "." not in one or one.endswith(".*"))
+        if database in SYSTEM or any(fnmatchcase(database, one) for one in whole):
+            return True
+        return bool(self.include) and not any(_may_begin(one, database) for one in self.include)
+
     def may_match(self, database: str) -> bool:
         """Whether there may be tables in a database that are captured."""
         included = not self.include or any(fnmatchcase(database, one.rpartition(".")[0] or one) for one in self.include)
@@ -30,8 +50,19 @@ class Patterns:
         return database not in SYSTEM and included and not excluded
 
 
+def _may_begin(pattern: str, database: str) -> bool:
+    if "." not in pattern:
+        return fnmatchcase(database, pattern)
+    plain, whole = _WILD.split(pattern)[0], f"{database}."
+    return plain.startswith(whole) or whole.startswith(plain)
+
+
 @lru_cache(maxsize=65536)
 def _match(patterns: Patterns, database: str, table: str) -> bool:
+    return _chosen(patterns, database, table)
+
+
+def _chosen(patterns: Patterns, database: str, table: str) -> bool:
     if database in SYSTEM:
         return False
     included = not patterns.include or _any(patterns.include, database, table)

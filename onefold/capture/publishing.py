@@ -83,7 +83,7 @@ class Outbox:
 
     def __init__(self, sender: Sender, topic: str, stop: Stop, bound: int = IN_FLIGHT) -> None:
         self._sender = sender
-        self._topic = topic
+        self.topic = topic
         self._stop = stop
         self._bound = bound
         self._room = threading.Condition()
@@ -116,7 +116,7 @@ class Outbox:
         return bool(self._messages) and (self._bytes + size > self._bound or self._messages >= _MANY)
 
     def _publish(self, data: bytes, confirmed: Callable[[], None], pause: float) -> None:
-        self._sender.publish_soon(self._topic, Message(data), partial(self._done, data, confirmed, pause))
+        self._sender.publish_soon(self.topic, Message(data), partial(self._done, data, confirmed, pause))
 
     def _done(self, data: bytes, confirmed: Callable[[], None], pause: float, error: Exception | None) -> None:
         if isinstance(error, TryAgain):

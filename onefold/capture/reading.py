@@ -28,7 +28,7 @@ from onefold.capture.log_events import (
     Voids,
 )
 from onefold.capture.prepared import Kept, Prepared, find, merged, plus, without
-from onefold.capture.source import LogLost, Source
+from onefold.capture.source import LogLost, Source, check_file
 from onefold.capture.source_events import Befell, source_event
 from onefold.capture.statements import Effect, effects
 from onefold.capture.stopping import Stop
@@ -261,8 +261,8 @@ class Reader:
         """The file within which reading starts has to be the one that was read; transactions do not go on in the next."""
         place, self.begun = self.at.place, True
         within = first and place is not None and place.file == event.place.file
-        if within and self.at.fingerprint not in (None, event.fingerprint):
-            raise LogLost(f"{event.place.file} of the source is another file than the one that was read")
+        if first:
+            check_file(self.at, event)
         if first and place is None:
             self.at = replace(self.at, fingerprint=event.fingerprint)
         else:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
@@ -25,9 +25,11 @@ from onefold.capture.ledger import SWEEP_DELAY, Ledger, lowest
 from onefold.capture.log_events import Place
 from onefold.capture.patterns import Patterns
 from onefold.capture.reading import Reader, Tell, behind
+from onefold.capture.requirements import Requirement, check
 from onefold.capture.source import GtidsLost, LogLost, Source
 from onefold.capture.stopping import Stop, Stopped
 from onefold.capture.streaming import Stream, Way
+from onefold.capture.table_checks import Checked
 from onefold.errors import TryAgain
 from onefold.log import log
 
@@ -78,6 +80,8 @@ class Capture:
     clock: Callable[[], float] = time.monotonic
     now: Callable[[], float] = time.time
     """Seconds since 1970: they become epochs."""
+    requirements: Sequence[Requirement] = ()
+    """What has to be in order, besides the source, before anything is written."""
     _saved: Checkpoint | None = field(default=None, repr=False)
     _fresh: bool = field(default=False, repr=False)
     """Whether there was no checkpoint."""
@@ -87,12 +91,12 @@ class Capture:
         """Until `way.stop` is set, or with `once` until all is through.
 
         Raises:
-            InvalidSettings: every fault of the source's settings, before anything is read.
+            InvalidSettings: every fault of the source's settings and of what is written to, before anything is written.
             LogLost: the log does not have the place to start from that was named.
             Rejected, TryAgain: what goes wrong for good, or with `once` at all.
         """
         try:
-            checked = self._asked(self.source.check)
+            checked = self._asked(self._check)
             self._begin(self._asked(self._checkpoint))
             self._asked(lambda: self._isolation.start(checked))
             self._run()
@@ -104,6 +108,17 @@ class Capture:
     def _asked(self, work: Callable[[], Result]) -> Result:
         """What is needed before reading starts; only with `once` it is not waited for."""
         return work() if self.options.once else again_and_again(work, self.way.stop)
+
+    def _check(self) -> Checked:
+        """Check the source and all that is written to; every fault is told at once."""
+        found: list[Checked] = []
+
+        def check_source() -> tuple[str, ...]:
+            found.append(self.source.check())
+            return ()
+
+        check((Requirement("source", check_source), *self.requirements))
+        return found[-1]
 
     def _begin(self, checkpoint: Checkpoint) -> None:
         self._ledger = Ledger(checkpoint, 0 if self.options.once else self.options.sweep_delay)

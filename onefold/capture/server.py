@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import pymysql
+from pymysql.cursors import SSCursor
 
 from onefold.capture.gtids import Executed, lost
 from onefold.capture.table_map import Dialect
@@ -55,6 +56,16 @@ def query(connection: pymysql.Connection, sql: str, values: tuple[Any, ...] = ()
     with connection.cursor() as cursor:
         cursor.execute(sql, values or None)  # without values, a name may hold a %
         return list(cursor.fetchall())
+
+
+def stream(connection: pymysql.Connection, sql: str, values: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Yield the rows of a query as the server sends them, without keeping any.
+
+    The connection takes no other query before the last row was read.
+    """
+    with connection.cursor(SSCursor) as cursor:
+        cursor.execute(sql, values or None)
+        yield from cursor
 
 
 def variables(connection: pymysql.Connection) -> dict[str, str]:

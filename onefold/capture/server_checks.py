@@ -6,11 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import pymysql
 
-from onefold.capture.patterns import SYSTEM, Patterns
-from onefold.capture.server import log_status, query, variables
+from onefold.capture.information_schema import tables
+from onefold.capture.patterns import Patterns
+from onefold.capture.server import log_status, variables
 from onefold.errors import InvalidSettings
-
-_DATABASES = "SELECT DISTINCT TABLE_SCHEMA, TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA NOT IN ({marks})"
 
 
 def check_server(connection: pymysql.Connection, patterns: Patterns) -> None:
@@ -24,8 +23,7 @@ def check_server(connection: pymysql.Connection, patterns: Patterns) -> None:
     if _is_on(found, "log_bin"):
         _, _, only, never, *_ = log_status(connection)
         if only or never:
-            rows = query(connection, _DATABASES.format(marks=", ".join(["%s"] * len(SYSTEM))), SYSTEM)
-            databases = {database for database, table in rows if patterns.match(database, table)}
+            databases = {name.database for name in tables(connection, patterns)}
             faults += database_faults(databases, only or "", never or "")
     if faults:
         raise InvalidSettings(faults)

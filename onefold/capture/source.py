@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -12,11 +13,20 @@ from onefold.capture.binlog import Gtid, follow
 from onefold.capture.cascades import Cascades, Watched, read_cascades
 from onefold.capture.checkpoint import Reached
 from onefold.capture.gtids import Executed, read_executed
-from onefold.capture.information_schema import TableName, structure_of
-from onefold.capture.log_events import Committed, LogEvent, Place, Voids
-from onefold.capture.patterns import SYSTEM, Patterns
-from onefold.capture.rights import may_lock
-from onefold.capture.server import Address, connect, executed_now, is_mariadb, lost_on, previous_gtids, query
+from onefold.capture.information_schema import BASE, TableName, structure_of, structures, tables
+from onefold.capture.log_events import Committed, FileBegun, LogEvent, Place, Voids
+from onefold.capture.patterns import Patterns
+from onefold.capture.rights import grantee, may_lock
+from onefold.capture.server import (
+    Address,
+    connect,
+    executed_now,
+    is_mariadb,
+    lost_on,
+    previous_gtids,
+    query,
+    variables,
+)
 from onefold.capture.server_checks import check_server
 from onefold.capture.structure import Structure
 from onefold.capture.table_checks import Checked, Inspected, check_tables, inspect_table
@@ -35,11 +45,21 @@ class GtidsLost(LogLost):
 
 _QUIET_MOMENTS = 10
 """How often a moment without transactions is looked for, before a file of the log is read for what it holds."""
+
+
+def check_file(start: Reached, event: FileBegun) -> None:
+    """Raise LogLost where the file within which reading starts is not the one that was read."""
+    within = start.place is not None and start.place.file == event.place.file
+    if within and start.fingerprint not in (None, event.fingerprint):
+        raise LogLost(f"{event.place.file} of the source is another file than the one that was read")
+
+
 _FIRST_OFFSET = 4
 """Of every file of a log."""
 _NO_TABLES = Patterns((), ("*",))
+_PROBES = 1 << 31
+"""The first of as many numbers of replicas, of which a check takes one at random."""
 _DENIED = (1044, 1045, 1142, 1227)
-_TABLES = "SELECT TABLE_SCHEMA, TABLE_NAME FROM information_schema.TABLES WHERE TABLE_TYPE = 'BASE TABLE' AND TABLE_SCHEMA "
 
 
 @dataclass(frozen=True)
@@ -59,9 +79,48 @@ class Source:
         Raises:
             InvalidSettings: every fault of the server's settings.
         """
+        self.check_settings()
+        return self.check_tables()
+
+    def check_settings(self) -> str:
+        """Check the server's settings, and return its version.
+
+        Raises:
+            InvalidSettings: every fault.
+        """
         with self._asked() as connection:
             check_server(connection, self.patterns)
+            return variables(connection).get("version", "")
+
+    def check_tables(self) -> Checked:
+        """Check each table that is captured."""
+        with self._asked() as connection:
             return check_tables(connection, self.patterns)
+
+    def has_gtids(self) -> bool:
+        """Whether each transaction of the log has an identifier: always with MariaDB."""
+        with self._asked() as connection:
+            return is_mariadb(connection) or variables(connection).get("gtid_mode", "").upper() == "ON"
+
+    def check_log(self, start: Reached, epoch: int) -> None:
+        """Read the beginning of the log from a place on, as a replica would, under a number of its own.
+
+        Raises:
+            LogLost: the log does not have the place, or is another one.
+            Rejected: the user may not read it.
+        """
+        # With the number of a process that runs, the server would end that one's reading.
+        probe = replace(self, patterns=_NO_TABLES, server_id=_PROBES + secrets.randbelow(_PROBES))
+        with closing(probe.follow(start, epoch, Cascades(), blocking=False)) as events:
+            for event in events:
+                if isinstance(event, FileBegun):
+                    check_file(start, event)
+                return
+
+    def structures(self) -> dict[TableName, Structure]:
+        """The structures of all captured tables."""
+        with self._asked() as connection:
+            return structures(connection, self.patterns)
 
     def inspect(self, name: TableName) -> Inspected:
         """One table as it is now, with what keeps it from being captured."""
@@ -135,10 +194,9 @@ class Source:
 
     def tables(self, database: str | None = None) -> list[TableName]:
         """The present tables that are captured: all, or those of one database."""
-        condition, values = ("= %s", (database,)) if database else (f"NOT IN ({', '.join(['%s'] * len(SYSTEM))})", SYSTEM)
         with self._asked() as connection:
-            found = query(connection, _TABLES + condition, values)
-        return sorted(TableName(*row) for row in found if self.patterns.match(*row))
+            found = tables(connection, self.patterns, database)
+        return sorted(name for name, kind in found.items() if kind == BASE)
 
     def structure(self, name: TableName) -> Structure | None:
         """A table as it is now; None where there is none."""
@@ -159,7 +217,12 @@ class Source:
     def _asked(self) -> Iterator[pymysql.Connection]:
         try:
             with closing(connect(self.address)) as connection:
-                yield connection
+                try:
+                    yield connection
+                except pymysql.err.MySQLError as error:
+                    if not connection.open or error.args[:1] not in [(code,) for code in _DENIED]:
+                        raise
+                    raise _told(error, grantee(connection)) from error
         except pymysql.err.MySQLError as error:
             raise _told(error) from error
 
@@ -168,10 +231,10 @@ def _mariadb_gtids(connection: pymysql.Connection, file: object, offset: object)
     return query(connection, "SELECT BINLOG_GTID_POS(%s, %s)", (file, offset))[0][0] or ""
 
 
-def _told(error: pymysql.err.MySQLError) -> Exception:
+def _told(error: pymysql.err.MySQLError, user: str = "...") -> Exception:
     if error.args and error.args[0] in _DENIED:
         return Rejected(
-            f"the source refuses: {error}; see host, user and password, and run for the user: GRANT REPLICATION SLAVE, "
-            "REPLICATION CLIENT, SELECT ON *.* TO ..."
+            f"the source refuses: {error}; see host, user and password, and run: GRANT REPLICATION SLAVE, "
+            f"REPLICATION CLIENT, SELECT ON *.* TO {user}"
         )
     return TryAgain(f"the source does not answer: {error}")

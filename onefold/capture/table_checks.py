@@ -5,51 +5,31 @@ from __future__ import annotations
 import glob
 import re
 import shlex
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 import pymysql
 
 from onefold.capture.charsets import SUPPORTED
-from onefold.capture.columns import free_names, versioned_table
-from onefold.capture.information_schema import TableName, structure_of, structures
-from onefold.capture.patterns import SYSTEM, Patterns
-from onefold.capture.quarantine import Problem
+from onefold.capture.columns import free_names, table_name, versioned_table
+from onefold.capture.information_schema import (
+    BASE,
+    ColumnRow,
+    Described,
+    TableName,
+    describe,
+    describe_one,
+    tables,
+)
+from onefold.capture.patterns import Patterns
+from onefold.capture.quarantine import Problem, holder_of_name
 from onefold.capture.rights import grant, is_of_connection, missing_select, reads_everything, table_sql
 from onefold.capture.selecting import quoted
-from onefold.capture.server import query
 from onefold.capture.structure import Structure
 from onefold.errors import SchemaConflict
 
-# Not joined to each other: MariaDB compares each row of the one with each row of the other.
-_TABLES = """
-SELECT TABLE_SCHEMA, TABLE_NAME, TABLE_TYPE FROM information_schema.TABLES
-WHERE {condition} AND TABLE_TYPE IN ('BASE TABLE', 'SYSTEM VERSIONED')
-"""
-_COLUMNS = """
-SELECT TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME, COLUMN_TYPE, CHARACTER_SET_NAME, COLLATION_NAME, IS_NULLABLE, COLUMN_DEFAULT
-FROM information_schema.COLUMNS WHERE {condition} ORDER BY TABLE_SCHEMA, TABLE_NAME, ORDINAL_POSITION
-"""
-_OTHERS = f"TABLE_SCHEMA NOT IN ({', '.join(['%s'] * len(SYSTEM))})"
-_ONE = "TABLE_SCHEMA = %s AND TABLE_NAME = %s"
 _OLD_TIMES = ("/* mariadb-5.3 */", "/* 5.5 binary format */")
 _WILD = re.compile(r"[*?\[]")
-
-
-@dataclass(frozen=True)
-class ColumnFacts:
-    """What a check asks of a column."""
-
-    name: TableName
-    table_type: str
-    column: str
-    column_type: str
-    charset: str | None
-    collation: str | None
-    nullable: str
-    default: str | None
-    """As SQL: what MariaDB tells."""
 
 
 @dataclass(frozen=True)
@@ -70,37 +50,31 @@ class Checked:
 
 def check_tables(connection: pymysql.Connection, patterns: Patterns) -> Checked:
     """Check every captured table and column that the user may see, and those that a pattern names exactly."""
-    types, facts = _facts(connection, _OTHERS, SYSTEM)
-    tables = frozenset(name for name in types if patterns.match(name.database, name.table))
-    found = {one.table: one for one in structure_problems(one for one in facts if one.name in tables)}
-    for name, structure in structures(connection, patterns).items():
-        if name not in found and (problem := clash_problem(name, structure)):
-            found[name] = problem
+    kinds = tables(connection, patterns)
+    found = {table.name: problem for table in describe(connection, kinds) if (problem := described_problem(table))}
     if not reads_everything(connection):
-        for name in sorted({*tables, *_named(patterns)}):
-            if problem := _grant_problem(connection, name, visible=name in tables):
+        for name in sorted({*kinds, *_named(patterns)}):
+            if problem := _grant_problem(connection, name, visible=name in kinds):
                 found[name] = problem
-    return Checked(tables, tuple(found[name] for name in sorted(found)))
+    return Checked(frozenset(kinds), tuple(found[name] for name in sorted(found)))
 
 
 def inspect_table(connection: pymysql.Connection, name: TableName) -> Inspected:
     """One table, in the same way."""
-    types, facts = _facts(connection, _ONE, (name.database, name.table))
-    denied = _grant_problem(connection, name, visible=name in types)
-    if denied or name not in types:
+    table = describe_one(connection, name)
+    denied = _grant_problem(connection, name, visible=table is not None)
+    if denied or table is None:
         return Inspected(problem=denied)
-    structure = structure_of(connection, name)
-    problem = next(iter(structure_problems(facts)), None)
-    return Inspected(structure, problem or (clash_problem(name, structure) if structure else None))
+    return Inspected(table.structure, described_problem(table))
 
 
-def _facts(
-    connection: pymysql.Connection, condition: str, values: tuple[str, ...]
-) -> tuple[dict[TableName, str], list[ColumnFacts]]:
-    tables = query(connection, _TABLES.format(condition=condition), values)
-    types = {TableName(database, table): kind for database, table, kind in tables}
-    rows = query(connection, _COLUMNS.format(condition=condition), values)
-    return types, [ColumnFacts(name, types[name], *row[2:]) for row in rows if (name := TableName(*row[:2])) in types]
+def described_problem(table: Described) -> Problem | None:
+    """What keeps a table from being captured, as far as its description tells."""
+    faults = [*_versioning_faults(table), *_column_faults(table)]
+    if faults:
+        remedies = dict.fromkeys(remedy for _, remedy in faults)
+        return Problem(table.name, "structure", "; ".join(reason for reason, _ in faults), "; ".join(remedies))
+    return clash_problem(table.name, table.structure) if table.structure else None
 
 
 def _named(patterns: Patterns) -> Iterator[TableName]:
@@ -124,41 +98,29 @@ def _grant_problem(connection: pymysql.Connection, name: TableName, visible: boo
     return Problem(name, "grant", reason, grant("SELECT", table_sql(name), connection))
 
 
-def structure_problems(columns: Iterable[ColumnFacts]) -> Iterator[Problem]:
-    """One problem for each table whose structure cannot be read."""
-    by_table: defaultdict[TableName, list[ColumnFacts]] = defaultdict(list)
-    for facts in columns:
-        by_table[facts.name].append(facts)
-    for name, own in by_table.items():
-        faults = [*_versioning_faults(own), *_column_faults(own)]
-        if faults:
-            remedies = dict.fromkeys(remedy for _, remedy in faults)
-            yield Problem(name, "structure", "; ".join(reason for reason, _ in faults), "; ".join(remedies))
-
-
-def _versioning_faults(columns: Sequence[ColumnFacts]) -> Iterator[tuple[str, str]]:
-    first = columns[0]
-    if first.table_type == "SYSTEM VERSIONED":
+def _versioning_faults(table: Described) -> Iterator[tuple[str, str]]:
+    if table.kind != BASE:
         yield (
-            f"{first.name} is a system-versioned table, whose log holds its history as rows",
-            f"leave the table out ({exclusion(first.name)}), or give up its history for good, run: ALTER TABLE "
-            f"{table_sql(first.name)} DROP SYSTEM VERSIONING",
+            f"{table.name} is a system-versioned table, whose log holds its history as rows",
+            f"leave the table out ({exclusion(table.name)}), or give up its history for good, run: ALTER TABLE "
+            f"{table_sql(table.name)} DROP SYSTEM VERSIONING",
         )
 
 
-def _column_faults(columns: Sequence[ColumnFacts]) -> Iterator[tuple[str, str]]:
+def _column_faults(table: Described) -> Iterator[tuple[str, str]]:
     """Each fault with its remedy."""
-    for facts in columns:
-        where, table = f"{facts.name}.{facts.column}", table_sql(facts.name)
-        if "COMPRESSED" in facts.column_type:
-            yield f"{where} is COMPRESSED, which cannot be read", _uncompress(facts)
-        if facts.column_type.startswith("vector"):
-            yield f"{where} is a VECTOR, which cannot be read", f"leave the table out ({exclusion(facts.name)})"
-        if any(mark in facts.column_type for mark in _OLD_TIMES):
-            yield f"{where} holds times in an old form", f"run: ALTER TABLE {table} FORCE"
-        if facts.charset is not None and facts.charset not in SUPPORTED:
-            remedy = f"run: ALTER TABLE {table} CONVERT TO CHARACTER SET utf8mb4"
-            yield f"{where} has the charset {facts.charset}, which cannot be read", remedy
+    name = table_sql(table.name)
+    for row in table.rows:
+        where = f"{table.name}.{row.column}"
+        if "COMPRESSED" in row.column_type:
+            yield f"{where} is COMPRESSED, which cannot be read", _uncompress(table.name, row)
+        if row.column_type.startswith("vector"):
+            yield f"{where} is a VECTOR, which cannot be read", f"leave the table out ({exclusion(table.name)})"
+        if any(mark in row.column_type for mark in _OLD_TIMES):
+            yield f"{where} holds times in an old form", f"run: ALTER TABLE {name} FORCE"
+        if row.charset is not None and row.charset not in SUPPORTED:
+            remedy = f"run: ALTER TABLE {name} CONVERT TO CHARACTER SET utf8mb4"
+            yield f"{where} has the charset {row.charset}, which cannot be read", remedy
 
 
 def exclusion(name: TableName) -> str:
@@ -180,13 +142,31 @@ def clash_problem(name: TableName, structure: Structure) -> Problem | None:
     return None
 
 
-def _uncompress(facts: ColumnFacts) -> str:
+def name_problem(table: TableName, owners: Mapping[str, str], present: Collection[str]) -> Problem | None:
+    """The problem of two source tables whose versioned tables would have one name: the rows of both would mix.
+
+    Args:
+        table: the one that is asked for.
+        owners: source names by base name, of those captured under another name than their own.
+        present: the names of the captured tables that exist now.
+    """
+    holder = holder_of_name(table.table, owners, present)
+    if holder is None:
+        return None
+    base = table_name(table.table)
+    reason = f"{table}: the tables {table.table!r} and {holder!r} would both be {base}_v_... in BigQuery, and {holder!r} is"
+    free = TableName(table.database, f"{base}_2")
+    rename = f"run: RENAME TABLE {table_sql(table)} TO {table_sql(free)}; or leave the table out ({exclusion(table)})"
+    return Problem(table, "name", reason, rename)
+
+
+def _uncompress(name: TableName, row: ColumnRow) -> str:
     """MODIFY drops whatever it does not say again."""
     parts = [
-        facts.column_type.split(" /*")[0],
-        f"CHARACTER SET {facts.charset} COLLATE {facts.collation}" if facts.charset else "",
-        "NOT NULL" if facts.nullable == "NO" else "",
-        f"DEFAULT {facts.default}" if facts.default is not None else "",
+        row.column_type.split(" /*")[0],
+        f"CHARACTER SET {row.charset} COLLATE {row.collation}" if row.charset else "",
+        "NOT NULL" if row.nullable == "NO" else "",
+        f"DEFAULT {row.default}" if row.default is not None else "",
     ]
     rest = " ".join(part for part in parts if part)
-    return f"run: ALTER TABLE {table_sql(facts.name)} MODIFY {quoted(facts.column)} {rest}"
+    return f"run: ALTER TABLE {table_sql(name)} MODIFY {quoted(row.column)} {rest}"

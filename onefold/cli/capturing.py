@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import zlib
@@ -15,7 +16,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from onefold.capture.version import LENGTH
-from onefold.cli.common import OK, given, project, read_settings
+from onefold.cli.common import ERROR, OK, as_json, given, project, read_settings
 from onefold.errors import InvalidInput, InvalidSettings
 from onefold.names import check_names, versioned_name
 from onefold.settings import Settings
@@ -77,11 +78,18 @@ starts = options_of(
 )
 
 
+checks = options_of(
+    click.option("--check", is_flag=True, help="Check source and destination, and change nothing."),
+    as_json,
+)
+
+
 @click.command()
 @address
 @tables
 @places
 @starts
+@checks
 @project
 @click.pass_context
 def capture(context: click.Context, /, **options: Any) -> int:
@@ -89,16 +97,35 @@ def capture(context: click.Context, /, **options: Any) -> int:
 
     For every new structure of a table, its versioned table is created and announced first. It runs until it is ended
     (SIGTERM), and goes on from its checkpoint. What it does is told on standard output, one JSON object a line.
+    Before it writes anything it checks the source and all that it writes to; --check does no more than that.
     """
+    if options["as_json"] and not options["check"]:
+        raise InvalidInput("--json is the form of what --check prints: add --check")
     check_names([("dataset", options["dataset"]), *given(("project", options["project"]))])
     settings = read_settings(context)
     where = address_of(options, os.environ)
     wanted = options_from(options)
     with _progress() as watch:
         process = _process(settings, where, wanted, options, watch)
+        if options["check"]:
+            return _show_check(process, options)
         end_by_signal(process)
         process.run()
     return OK
+
+
+def _show_check(process: Capture, options: Mapping[str, Any]) -> int:
+    from onefold.capture.checkpoint_stores import store_at
+    from onefold.capture.preflight import preflight
+    from onefold.cli.capture_report import show_report
+
+    store = store_at(options["checkpoint"])
+    report = preflight(process.source, process.requirements, store, process.warehouse, process.options)
+    if options["as_json"]:
+        click.echo(json.dumps(report.to_json(), indent=2, ensure_ascii=False))
+    else:
+        show_report(Console(highlight=False, emoji=False), report)
+    return OK if report.in_order else ERROR
 
 
 def address_of(options: Mapping[str, Any], environ: Mapping[str, str]) -> Address:
@@ -175,6 +202,7 @@ def _process(
     from onefold.capture.large_rows import large_rows_at
     from onefold.capture.patterns import Patterns
     from onefold.capture.publishing import Outbox
+    from onefold.capture.requirements import destination
     from onefold.capture.running import Capture
     from onefold.capture.source import Source
     from onefold.capture.streaming import Way
@@ -187,15 +215,17 @@ def _process(
     outbox = Outbox(publisher, settings.topic_change_records or CHANGE_RECORDS, stop)
     large_rows = large_rows_at(options["bucket"] or settings.large_records)
     way = Way(wanted.source, wanted.dataset, Announcer(target, stop), outbox, large_rows, stop)
-    topic = settings.topic_schema_changes
+    topic, store = settings.topic_schema_changes, store_at(options["checkpoint"])
+    topics = [outbox.topic, target.topic, *([topic] if topic else [])]
     return Capture(
         Source(where, Patterns(options["include"], options["exclude"]), options["server_id"] or server_id(wanted.source)),
-        store_at(options["checkpoint"]),
+        store,
         way,
         warehouse,
         lambda message: publisher.publish(topic, [message]) if topic else None,
         wanted,
         watch,
+        requirements=destination(warehouse, publisher, wanted.dataset, topics, store, large_rows),
     )
 
 

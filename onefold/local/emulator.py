@@ -15,7 +15,7 @@ from google.cloud import bigquery
 from google.cloud.bigquery.retry import DEFAULT_RETRY
 
 from onefold.base import absent_columns
-from onefold.bigquery import columns_text, message_of, versions_from_rows
+from onefold.bigquery import columns_text, message_of, translated, versions_from_rows
 from onefold.bigquery_jobs import BigQueryJobs, columns_of, rest_field
 from onefold.bigquery_schema import type_string
 from onefold.errors import InvalidRecord, Rejected
@@ -87,6 +87,15 @@ class EmulatedWarehouse(BigQueryJobs):
         columns = self._readable_columns(str(stored.id), draft.query)
         super().update_view(stored, draft)
         self._keep(stored.id, draft, columns)
+
+    def dataset_faults(self, dataset: str) -> list[str]:
+        """The emulator has no rights, and its dry run does not look for the dataset."""
+        with translated(f"dataset {dataset}"):
+            try:
+                self._call(self._client.get_dataset, dataset)
+            except api.NotFound:
+                return [f"dataset {self.project}.{dataset} does not exist at BIGQUERY_EMULATOR_HOST: create it there"]
+        return []
 
     def check_query(self, sql: str) -> None:
         """Raise Rejected where the emulator cannot run a query: its dry run does not ask DuckDB."""
