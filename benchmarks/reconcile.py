@@ -9,8 +9,8 @@ files that they have to replace), and all results are compared by count, deleted
 
 The rounds alternate, and each begins with another contestant. The first one warms up Spark and is not counted. Nothing is
 left over from one run for the next: each round reads new copies of all files, writes new ones, and Spark's cache is cleared
-before each run. `rows read` is what Spark's scans have read in the counted rounds: fewer than the changes and the rows of
-the base would show that something was cached.
+before each run. `rows read` is what Spark's scans have read in the counted rounds: fewer than the changes, and for a peer
+than the changes and the rows of the base, would show that something was cached. The job reads its base by Arrow.
 """
 
 from __future__ import annotations

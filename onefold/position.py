@@ -28,6 +28,8 @@ _PLACES = rf"{_H}:{_H}:{_H}| *0[xX]{_H}(?:\.{_H}\.{_H})? *"
 SHORT_HEXADECIMAL = r"^[0-9A-Fa-f]{1,16}(/[0-9A-Fa-f]{1,16}){0,3}$"
 """The most frequent form of a sequence, which needs less work than all that is ordered as numbers, `HEXADECIMAL`."""
 SHORT_SECTIONS = 4
+PADDED = r"^[0-9A-F]{16}(/[0-9A-F]{16}){0,3}$"
+"""Those of them that are written as they are stored."""
 HEXADECIMAL = rf"^(?:{_H}(?:/{_H})*|{_PLACES})$"
 KEY_HEXADECIMAL = rf"^(?:{_H}(?:/{_H})+|{_PLACES})$"
 """A sort key of one section alone is a number, or a word."""

@@ -39,8 +39,12 @@ def text(x: Value, type_: Type) -> Value:
 
 
 def _piece(name: str, value: Value) -> Value:
-    return F.coalesce(F.concat(F.lit(label(name)), _with_length(value)), F.lit(""))
+    return F.coalesce(F.concat(F.lit(label(name)), *_length_first(value)), F.lit(""))
 
 
 def _with_length(value: Value) -> Value:
-    return F.concat(F.length(value).cast("string"), F.lit(":"), value)
+    return F.concat(*_length_first(value))
+
+
+def _length_first(value: Value) -> tuple[Value, ...]:
+    return F.length(value).cast("string"), F.lit(":"), value

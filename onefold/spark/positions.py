@@ -19,6 +19,7 @@ from onefold.position import (
     LOW,
     MARKS,
     NUMBER,
+    PADDED,
     PIECES,
     SECTION,
     SHORT_HEXADECIMAL,
@@ -53,6 +54,7 @@ def stored_as_text(position: Value) -> Value:
 def _sequence(x: Value) -> Value:
     return (
         F.when(x.isNull(), "0")
+        .when(_matches(x, PADDED), F.concat(F.lit("2"), x))
         .when(_matches(x, SHORT_HEXADECIMAL), F.concat(F.lit("2"), _padded_sections(x)))
         .when(_matches(x, HEXADECIMAL), F.concat(F.lit("2"), _sections(x)))
         .otherwise(F.concat(F.lit(TEXT_PREFIX), _natural(x)))

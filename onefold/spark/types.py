@@ -109,6 +109,8 @@ def columns_of(schema: t.StructType) -> tuple[Column, ...]:
 
 def normalized(x: Value, data_type: t.DataType) -> Value:
     """A value of a file in the form in which its BigQuery type is held; NULL stays NULL."""
+    if data_type.simpleString() == held(_type_of(data_type)).simpleString():
+        return x  # to make it anew would cost a lambda for each array
     match data_type:
         case t.ArrayType():
             return F.transform(x, lambda element: normalized(element, data_type.elementType))
