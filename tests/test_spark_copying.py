@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 from array import array
+from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from pyarrow import Table, parquet
 from pyspark.sql import SparkSession
 from spark_oracle import live, read_base, run_job, write_lines
 
+from onefold.errors import InvalidInput, TryAgain
 from onefold.spark import copying, reconciling
 from onefold.spark.filesystem import Folder
 
@@ -119,6 +121,47 @@ def test_a_column_that_hides_what_spark_knows_of_a_file_is_no_trouble(spark: Spa
         rows = [change("INSERT", str(number), id=1, _metadata=number)]
         run_job(spark, write_lines(tmp_path / f"{number}.jsonl", rows), tmp_path / f"base_{number}", base=base)
     assert live(read_base(spark, tmp_path / "base_1")) == [{"id": 1, "_metadata": 1}]
+
+
+@pytest.mark.parametrize("codec", ["none", "snappy", "gzip", "zstd", "lz4", "lz4_raw"])
+def test_a_base_in_any_compression_is_copied(spark: SparkSession, tmp_path: Path, codec: str) -> None:
+    """With a row that is replaced, and one whose change comes too late, so that the winners' file is copied as well."""
+    before = spark.conf.get("spark.sql.parquet.compression.codec")
+    spark.conf.set("spark.sql.parquet.compression.codec", codec)
+    try:
+        old = write_lines(tmp_path / "1.jsonl", [change("INSERT", "5", id=number) for number in range(9)])
+        run_job(spark, old, tmp_path / "base")
+        new = [change("UPDATE-INSERT", "6", id=1, name="new"), change("UPDATE-INSERT", "4", id=2, name="late")]
+        report = run_job(spark, write_lines(tmp_path / "2.jsonl", new), tmp_path / "first", base=tmp_path / "base")
+        assert (report.updated, report.lost) == (1, 1)
+        again = write_lines(tmp_path / "3.jsonl", [change("UPDATE-INSERT", "7", id=1, name="newer"), new[1]])
+        run_job(spark, again, tmp_path / "second", base=tmp_path / "first")
+    finally:
+        spark.conf.set("spark.sql.parquet.compression.codec", str(before))
+    found = {row["id"]: row.get("name") for row in live(read_base(spark, tmp_path / "second"))}
+    assert found == {**dict.fromkeys(range(9)), 1: "newer"}
+
+
+@pytest.mark.parametrize(
+    "damage", [lambda content: content[: len(content) // 2], lambda content: b"\0" * 200 + content[200:]]
+)
+def test_a_damaged_file_of_a_base_is_named_and_nothing_is_left(
+    spark: SparkSession, tmp_path: Path, damage: Callable[[bytes], bytes]
+) -> None:
+    run_job(spark, write_lines(tmp_path / "1.jsonl", [change("INSERT", "1", id=1, name="x" * 500)]), tmp_path / "base")
+    (file,) = (tmp_path / "base").glob("part-*")
+    file.write_bytes(damage(file.read_bytes()))
+    file.with_name(f".{file.name}.crc").unlink()
+    changes = write_lines(tmp_path / "2.jsonl", [change("INSERT", "2", id=1, name="y")])
+    with pytest.raises(InvalidInput, match=file.name):
+        run_job(spark, changes, tmp_path / "out", base=tmp_path / "base")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_staged_file_that_is_gone_means_that_another_job_writes(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    with pytest.raises(TryAgain, match="another job writes there at the same time"):
+        Folder(spark, str(tmp_path / "out")).rename("_temporary/gone.parquet", "part-0.parquet")
 
 
 @pytest.mark.parametrize("uri", ["file:///no/such/file", "nonsense:/x", "mock://x"])

@@ -17,7 +17,7 @@ from onefold.position import Position
 from onefold.retyping import keeps_values
 from onefold.spark.changes import Landed, column_of, converted
 from onefold.spark.expressions import named
-from onefold.spark.files import read_folder, rows_in
+from onefold.spark.files import read_folder, reading, rows_in
 from onefold.spark.filesystem import Folder
 from onefold.spark.modify_time import position_of
 from onefold.spark.output import POSITIONS, Manifest, read_manifest
@@ -67,7 +67,8 @@ def find_base(spark: SparkSession, uri: str, keys: Sequence[str]) -> Base | None
     manifest = read_manifest(folder)
     if manifest is not None:
         own = (Column(POSITION, STRING), Column(DELETED, Scalar("BOOL")))
-        return Base(Landed(uri, spark.read.parquet(uri), (*manifest.columns, *own)), manifest)
+        with reading(uri):
+            return Base(Landed(uri, spark.read.parquet(uri), (*manifest.columns, *own)), manifest)
     return Base(read_folder(spark, uri, keys)) if rows_in(folder) else None
 
 

@@ -10,6 +10,7 @@ import uuid
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
@@ -33,6 +34,9 @@ if TYPE_CHECKING:
 _BATCH = 131_072
 _GROUP = 128 * 2**20
 """Bytes in memory of the rows of one row group of a new file. Small groups cost whoever reads them; a worker holds one."""
+_UNREADABLE = "[FAILED_READ_FILE] {}: {}"
+_CODECS = {"UNCOMPRESSED": "none", "UNKNOWN": "lz4"}
+"""Arrow writes by other names than it reads: no compression, and LZ4 in the frames of Hadoop, which it does not write."""
 _MANY, _SMALL = 64, 32 * 2**20
 """So many files that are so small on average are better read and written anew, as fewer."""
 
@@ -183,7 +187,7 @@ def _merge(merge: _Merge) -> _Merged:
     """In a worker: one file of a base."""
     import pyarrow as pa
 
-    slim = [*merge.keys, POSITION, DELETED]
+    slim = (*merge.keys, POSITION, DELETED)
     winners = [_slim(uri, slim) for uri in merge.winners]
     met = meet(_slim(merge.source, slim), pa.concat_tables(winners), merge.keys)
     tried = _copy(_Copy(merge.source, merge.folder, merge.name, met.dropped))
@@ -195,8 +199,17 @@ def _slim(uri: str, columns: Sequence[str]) -> Table:
     from pyarrow.parquet import ParquetFile
 
     system, path = FileSystem.from_uri(uri)
-    with system.open_input_file(path) as opened:
+    with _reading(uri), system.open_input_file(path) as opened:
         return ParquetFile(opened).read(columns=list(columns), use_threads=False)
+
+
+@contextmanager
+def _reading(uri: str) -> Iterator[None]:
+    """Say as Spark does which file cannot be read, since Arrow does not name it."""
+    try:
+        yield
+    except (OSError, ValueError) as error:  # Arrow's own errors are of these, too
+        raise OSError(_UNREADABLE.format(uri, " ".join(str(error).split()))) from error
 
 
 def _copy(copy: _Copy) -> str:
@@ -218,7 +231,7 @@ def _copy(copy: _Copy) -> str:
 def _copy_without(system: FileSystem, source: str, target: str, dropped: array[int]) -> None:
     from pyarrow.parquet import ParquetFile, ParquetWriter
 
-    with system.open_input_file(source) as opened, system.open_output_stream(target) as written:
+    with _reading(source), system.open_input_file(source) as opened, system.open_output_stream(target) as written:
         parquet = ParquetFile(opened)
         with ParquetWriter(written, parquet.schema_arrow, **_written_like(parquet)) as writer:
             for rows in _groups(_kept_batches(parquet, dropped)):
@@ -234,7 +247,7 @@ def _written_like(parquet: ParquetFile) -> dict[str, Any]:
         column.path_in_schema for column in columns if any(name.endswith("DICTIONARY") for name in column.encodings)
     ]
     return {
-        "compression": columns[0].compression.lower(),
+        "compression": _CODECS.get(columns[0].compression, columns[0].compression.lower()),
         "use_dictionary": dictionaries,
         "write_statistics": [column.path_in_schema for column in columns if column.path_in_schema != POSITION],
         "store_schema": False,

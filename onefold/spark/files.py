@@ -26,6 +26,7 @@ _COMPLAINTS = (
     "USER_RAISED_EXCEPTION",
 )  # fmt: skip
 _CAUSE = "Caused by: "
+_TRACEBACK = "Traceback (most recent call last):"
 
 
 @contextmanager
@@ -46,7 +47,8 @@ def complaint(text: str) -> str | None:
     first = next((line for line in lines if any(name in line for name in _COMPLAINTS)), None)
     if first is None:
         return None
-    causes = [line.removeprefix(_CAUSE) for line in lines if line.startswith(_CAUSE)]
+    # Of an error in a worker's Python, the first line is that of a traceback.
+    causes = [line.removeprefix(_CAUSE) for line in lines if line.startswith(_CAUSE) and not line.endswith(_TRACEBACK)]
     return "; ".join(dict.fromkeys(_without_class(line) for line in (first, *causes[-1:])))
 
 

@@ -113,7 +113,12 @@ class Folder:
     def rename(self, name: str, new: str) -> None:
         """Raises TryAgain where it is not there any more."""
         with self._told("written", new):
-            renamed = self._system.rename(self._inner(name), self._inner(new))
+            try:
+                renamed = self._system.rename(self._inner(name), self._inner(new))
+            except Py4JJavaError as error:  # some file systems return false instead
+                if error.java_exception.getClass().getSimpleName() != "FileNotFoundException":
+                    raise
+                renamed = False
         if not renamed:
             raise TryAgain(f"{self.uri}/{name} is gone: another job writes there at the same time; run one of them again")
 
