@@ -18,7 +18,7 @@ from source_database import on
 KILLS = {MariaDb: 20, MySql: 6}
 SEED = 20
 DATABASES = ("killed_1", "killed_2")
-ROWS = 15_000
+ROWS = 10_500
 """More than one chunk of a copy."""
 
 
