@@ -1,4 +1,4 @@
-"""`onefold capture` as a process that can be killed: its surroundings, and what has to come out.
+"""`onefold capture` as a process that can be killed, and its surroundings.
 
 Each process is forked off a server that has imported everything: to start Python and to import Google's libraries takes
 longer than many of these lives last.
@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import capture_child
-from capture_receiver import Receiver, check_order
-from capturing import DATASET, SOURCE, WAIT_SECONDS, eventually, latest
+from capture_receiver import Receiver
+from capturing import DATASET, SOURCE, WAIT_SECONDS, eventually
 from database_servers import DatabaseServer
 from source_database import end_of_log
 
@@ -139,35 +139,3 @@ class Scene:
         if not now or now["wanted"] or now["copies"] or not now["place"]:
             return False
         return (now["place"]["file"], now["place"]["offset"]) == (end.file, end.offset)
-
-    def folded(self) -> dict[tuple[Any, ...], Row]:
-        """What a reader sees of all that was published, in whatever order it came and however often."""
-        return {key: _without_nulls(row) for key, row in latest(self.receiver.records()).items()}
-
-    def truth(self) -> dict[tuple[Any, ...], Row]:
-        """The source's own rows."""
-        found: dict[tuple[Any, ...], Row] = {}
-        with connect(self.server.address) as connection:
-            for database in self.databases:
-                for (table,) in query(connection, f"SHOW TABLES FROM {database}"):
-                    columns = query(connection, f"SHOW COLUMNS FROM {database}.{table}")
-                    for values in query(connection, f"SELECT * FROM {database}.{table}"):
-                        row = dict(zip([name for name, *_ in columns], values, strict=True))
-                        key = [row[name] for name, _, _, index, *_ in columns if index == "PRI"]
-                        found[(database, table, *key)] = _without_nulls(row)
-        return found
-
-    def check(self) -> None:
-        """Nothing is lost, nothing is there that is not in the source, and every table was there first."""
-        self.check_rows()
-        check_order(self.receiver.arrived)
-
-    def check_rows(self) -> None:
-        found, wanted = self.folded(), self.truth()
-        wrong = sorted((key for key in found.keys() | wanted if found.get(key) != wanted.get(key)), key=str)
-        assert not wrong, [f"{len(wrong)} rows", *((key, found.get(key), wanted.get(key)) for key in wrong[:5])]
-
-
-def _without_nulls(row: Row) -> Row:
-    """A row that landed before a column was added lacks it; in the view it is NULL."""
-    return {name: value for name, value in row.items() if value is not None}

@@ -12,18 +12,19 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
-from decimal import Decimal
+from datetime import UTC, datetime
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 from uuid import UUID
 
 import pytest
+from current_state import read_view
 from database_servers import DatabaseServer
 from emulator import EmulatedDataset
 from recorders import MemoryPublisher, push_body
 from source_database import SourceDatabase, end_of_log
+from source_values import SHAPES, kind_of, selected
 
 from onefold.capture.announcing import Announcer, Target
 from onefold.capture.checkpoint import Reached
@@ -193,8 +194,9 @@ class Flow:
 
     def check_landed(self, table: str, landed: set[Image]) -> None:
         """Every row that was written is there, and none that never was."""
-        assert [sorted(row) for row in self.written[table] - landed] == []
-        assert [sorted(row) for row in landed - self.had[table]] == []
+        lost, wrong = self.written[table] - landed, landed - self.had[table]
+        assert not lost, ["lost", *map(sorted, lost), "instead", *map(sorted, wrong)][:20]
+        assert not wrong, ["never written", *map(sorted, wrong)][:20]
 
     def check_current(self, table: str) -> None:
         view = refresh_current(self.warehouse, TableId(DEFAULT_PROJECT, self.dataset.name, table), (), Settings())
@@ -211,38 +213,26 @@ class Flow:
         assert found.same, list(findings(found, self.keys[table]))
 
     def read(self, view: str) -> tuple[list[str], list[Row]]:
-        """Columns and rows. An INTERVAL comes as text: the client makes relative dates of it."""
-        result = self._select("*", view)
-        times = [column.name for column in result.schema if column.field_type == "INTERVAL"]
-        if times:
-            texts = ", ".join(f"CAST(`{name}` AS STRING) AS `{name}`" for name in times)
-            result = self._select(f"* REPLACE ({texts})", view)
-        rows = ({**row, **{name: _duration(row[name]) for name in times}} for row in map(dict, result))
-        return [column.name for column in result.schema], list(rows)
-
-    def _select(self, items: str, view: str) -> Any:
-        return self.dataset.client.query(f"SELECT {items} FROM {self.dataset.quoted(view)}").result()
+        """Columns and rows."""
+        return read_view(self.dataset, view)
 
 
 def rows_of(source: SourceDatabase, table: str, types: Mapping[str, str]) -> list[Row]:
     """What a table holds, by its client, in Python's types of what lands."""
-    selected = ", ".join(_selected(f"`{name}`", type_) for name, type_ in types.items())
+    expressions = ", ".join(selected(f"`{name}`", type_) for name, type_ in types.items())
     return [
         {name: _landed(type_, value) for (name, type_), value in zip(types.items(), row, strict=True)}
-        for row in source.rows(f"SELECT {selected} FROM {table}")
+        for row in source.rows(f"SELECT {expressions} FROM {table}")
     ]
-
-
-def _selected(column: str, type_: str) -> str:
-    """A FLOAT is shown with six digits, unless it is made a DOUBLE."""
-    if type_.startswith("float"):
-        return f"{column} + 0e0"
-    return f"ST_AsText({column})" if type_ == "point" else column
 
 
 def _landed(type_: str, value: Any) -> Any:
     """A value of PyMySQL as BigQuery is to show it."""
-    match type_.partition("(")[0], value:
+    match kind_of(type_), value:
+        case "multipoint", str():
+            return f"MULTIPOINT(({value.removeprefix('MULTIPOINT(').removesuffix(')').replace(',', '), (')}))"
+        case kind, str() if kind in SHAPES:
+            return value.replace(",", ", ")
         case "bit", bytes():
             return int.from_bytes(value)
         case "timestamp", datetime():
@@ -254,15 +244,6 @@ def _landed(type_: str, value: Any) -> Any:
         case (("inet4" | "inet6"), str()):
             return ip_address(value).packed
     return value
-
-
-def _duration(text: str | None) -> timedelta | None:
-    if text is None:
-        return None
-    clock = text.rpartition(" ")[2]  # no source has months or days in a TIME
-    hours, minutes, seconds = clock.lstrip("-").split(":")
-    duration = timedelta(hours=int(hours), minutes=int(minutes), microseconds=int(Decimal(seconds) * 1_000_000))
-    return -duration if clock.startswith("-") else duration
 
 
 def image_of(row: Mapping[str, Any]) -> Image:

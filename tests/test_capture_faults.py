@@ -5,26 +5,20 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from capture_load import load_on, make_tables
 from capture_process import CaptureProcess, Scene
-from capture_receiver import CREATED, RECORDS, Receiver, receiving
-from capturing import eventually
+from capture_receiver import CREATED, RECORDS, Receiver, check_order, receiving
+from capturing import SOURCE, eventually
+from current_state import LandedMessages
 from database_servers import DatabaseServer, MariaDb, new_server
 from emulator import EmulatedDataset
-from recorders import MemoryPublisher, push_body
-from sinking import MemoryObjects
 from source_database import end_of_log
 
-from onefold.bigquery import connect as connect_warehouse
 from onefold.capture.publishing import IN_FLIGHT
 from onefold.capture.server import connect, query
-from onefold.local.emulator import DEFAULT_PROJECT, EmulatedLanding
-from onefold.settings import Settings
-from onefold.sinking import Sink
 
 DATABASES = ("faulty_1", "faulty_2")
 # A server that is killed loses nothing that its log has told.
@@ -47,15 +41,32 @@ def receiver() -> Iterator[Receiver]:
 
 
 @pytest.fixture
-def scene(server: DatabaseServer, receiver: Receiver, tmp_path: Path) -> Iterator[Scene]:
+def scene(server: DatabaseServer, receiver: Receiver, dataset: EmulatedDataset, tmp_path: Path) -> Iterator[Scene]:
     make_tables(server, DATABASES, 300)
-    made = Scene(server, receiver, tmp_path, DATABASES)
+    made = Scene(server, receiver, tmp_path, DATABASES, dataset=dataset.name)
     yield made
     made.close()
 
 
+@pytest.fixture
+def landed(dataset: EmulatedDataset, receiver: Receiver) -> LandedMessages:
+    return LandedMessages(dataset, receiver)
+
+
+@pytest.fixture
+def sweeping(scene: Scene, dataset: EmulatedDataset) -> Scene:
+    """Its processes make tables where rows land: a sweep looks for them there."""
+    scene.bigquery = dataset.host
+    return scene
+
+
+def check(scene: Scene, landed: LandedMessages) -> None:
+    """The current views have the rows of the source that the scene has now."""
+    landed.check(scene.server, DATABASES, SOURCE)
+
+
 @contextlib.contextmanager
-def captured_under_load(scene: Scene) -> Iterator[CaptureProcess]:
+def captured_under_load(scene: Scene, landed: LandedMessages) -> Iterator[CaptureProcess]:
     """A process that copies and follows, and has published something. After the block it catches up, and all is there."""
     life = scene.start("--snapshot")
     with load_on(scene.server, DATABASES, seed=1):
@@ -65,11 +76,12 @@ def captured_under_load(scene: Scene) -> Iterator[CaptureProcess]:
         life.eventually(lambda: any(scene.receiver.messages(RECORDS, seen)))
     life.eventually(scene.is_caught_up)
     life.end()
-    scene.check()
+    check_order(scene.receiver.arrived)
+    check(scene, landed)
 
 
-def test_a_source_that_restarts_and_one_that_crashes_lose_nothing(scene: Scene) -> None:
-    with captured_under_load(scene):
+def test_a_source_that_restarts_and_one_that_crashes_lose_nothing(scene: Scene, landed: LandedMessages) -> None:
+    with captured_under_load(scene, landed):
         scene.server.stop()
         scene.server.start()
         reads_on(scene)
@@ -94,8 +106,10 @@ def reads_on(scene: Scene) -> None:
     eventually(has_come_so_far)
 
 
-def test_a_pubsub_that_is_not_available_for_a_while_loses_nothing(scene: Scene, receiver: Receiver) -> None:
-    with captured_under_load(scene) as life:
+def test_a_pubsub_that_is_not_available_for_a_while_loses_nothing(
+    scene: Scene, receiver: Receiver, landed: LandedMessages
+) -> None:
+    with captured_under_load(scene, landed) as life:
         receiver.down = True
         # The client's pauses grow fourfold: each time more that it is refused lasts.
         life.eventually(lambda: receiver.refused > 1)
@@ -103,37 +117,16 @@ def test_a_pubsub_that_is_not_available_for_a_while_loses_nothing(scene: Scene, 
         receiver.down = False
 
 
-def test_a_bigquery_that_is_not_available_for_a_new_version_holds_its_rows_back(scene: Scene, receiver: Receiver) -> None:
-    with captured_under_load(scene) as life:
+def test_a_bigquery_that_is_not_available_for_a_new_version_holds_its_rows_back(
+    scene: Scene, receiver: Receiver, landed: LandedMessages
+) -> None:
+    with captured_under_load(scene, landed) as life:
         announced = len(list(receiver.messages(CREATED)))
         receiver.tables_down = True
         scene.run("CREATE TABLE fresh (id INT PRIMARY KEY)", "INSERT INTO fresh VALUES (1)")
         life.eventually(lambda: receiver.refused > 0)
         assert len(list(receiver.messages(CREATED))) == announced
         receiver.tables_down = False
-
-
-@dataclass
-class Warehouse:
-    """The emulator, in which records land: the sweep looks for them there."""
-
-    scene: Scene
-    sink: Sink
-    landed: int = 0
-
-    def land(self) -> None:
-        """Whatever has been published since the last time."""
-        new = list(self.scene.receiver.messages(RECORDS, self.landed))
-        self.landed = len(self.scene.receiver.arrived)
-        for data in new:
-            self.sink.receive(push_body(data))
-
-
-@pytest.fixture
-def warehouse(dataset: EmulatedDataset, scene: Scene) -> Warehouse:
-    scene.bigquery, scene.dataset = dataset.host, dataset.name
-    landing = EmulatedLanding(connect_warehouse(DEFAULT_PROJECT))
-    return Warehouse(scene, Sink(Settings(topic_dead_letter="dead-letter"), landing, MemoryObjects(), MemoryPublisher()))
 
 
 def once(scene: Scene) -> None:
@@ -148,29 +141,29 @@ def is_purged(server: DatabaseServer) -> bool:
         return len(query(connection, "SHOW BINARY LOGS")) == 1
 
 
-def test_a_log_that_was_purged_before_it_was_read_is_made_up_for(scene: Scene, warehouse: Warehouse) -> None:
-    once(scene)
-    warehouse.land()
-    scene.run("DELETE FROM item WHERE id < 10", "UPDATE item SET n = 5 WHERE id < 20", "FLUSH LOGS", "DELETE FROM line")
-    eventually(lambda: is_purged(scene.server))
-    once(scene)
-    assert [told["by_gtid"] for told in scene.events("epoch_raised")] == [False]
-    scene.check_rows()
+def test_a_log_that_was_purged_before_it_was_read_is_made_up_for(sweeping: Scene, landed: LandedMessages) -> None:
+    once(sweeping)
+    landed.land()
+    sweeping.run("DELETE FROM item WHERE id < 10", "UPDATE item SET n = 5 WHERE id < 20", "FLUSH LOGS", "DELETE FROM line")
+    eventually(lambda: is_purged(sweeping.server))
+    once(sweeping)
+    assert [told["by_gtid"] for told in sweeping.events("epoch_raised")] == [False]
+    check(sweeping, landed)
 
 
-def test_a_server_that_is_replaced_by_another_is_copied_again(scene: Scene, warehouse: Warehouse) -> None:
+def test_a_server_that_is_replaced_by_another_is_copied_again(sweeping: Scene, landed: LandedMessages) -> None:
     """The other one's log has files of the same names: only when they were begun tells them apart."""
-    life = scene.start("--snapshot")
-    life.eventually(scene.is_caught_up)
-    with another_server(scene):
-        life.eventually(lambda: scene.events("epoch_raised") and scene.is_caught_up())
-        scene.run("UPDATE item SET n = 2 WHERE id = 50")
-        life.eventually(scene.is_caught_up)
+    life = sweeping.start("--snapshot")
+    life.eventually(sweeping.is_caught_up)
+    with another_server(sweeping):
+        life.eventually(lambda: sweeping.events("epoch_raised") and sweeping.is_caught_up())
+        sweeping.run("UPDATE item SET n = 2 WHERE id = 50")
+        life.eventually(sweeping.is_caught_up)
         life.end()
-        warehouse.land()
-        once(scene)
-        assert [told["by_gtid"] for told in scene.events("epoch_raised")] == [False]
-        scene.check_rows()
+        landed.land()
+        once(sweeping)
+        assert [told["by_gtid"] for told in sweeping.events("epoch_raised")] == [False]
+        check(sweeping, landed)
 
 
 @contextlib.contextmanager

@@ -136,3 +136,12 @@ def test_text_that_cannot_be_read_is_refused() -> None:
 def test_geometries_of_either_order_of_bytes_are_read() -> None:
     assert wkt(b"\0\0\0\0\0" + struct.pack(">Idd", 1, 1.0, -2.5)) == "POINT(1 -2.5)"
     assert wkt(b"\0\0\0\0\1" + struct.pack("<II", 7, 0)) == "GEOMETRYCOLLECTION EMPTY"
+
+
+def test_a_geometry_that_was_null_before_its_column_was_not_null_is_null(source: SourceDatabase) -> None:
+    source.run("CREATE TABLE t (id INT PRIMARY KEY, p POINT)", "INSERT INTO t VALUES (1, NULL)", "SET SESSION sql_mode = ''")
+    source.run("ALTER TABLE t MODIFY p POINT NOT NULL", "UPDATE t SET id = 2")
+    assert source.rows("SELECT ST_AsText(p) FROM t") == [(None,)]
+    change = source.changes()[-1]
+    assert (change.before, change.after) == (((1, None),), ((2, None),))
+    assert dict(change.losses) == {("p", "geometry"): 1}

@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import struct
 
+from onefold.capture.lossy import Lossy
+
 _NAMES = ("", "POINT", "LINESTRING", "POLYGON", "MULTIPOINT", "MULTILINESTRING", "MULTIPOLYGON", "GEOMETRYCOLLECTION")
 _SRID = 4
 
 
-def wkt(data: bytes) -> str:
-    """The text, in the order of axes in which the source stores them. The SRID is no part of it."""
+def wkt(data: bytes) -> str | Lossy:
+    """The text, in the order of axes in which the source stores them. The SRID is no part of it.
+
+    MariaDB stores no bytes at all where an ALTER made a column NOT NULL that held a NULL: there is no shape, as for its
+    own ST_AsText.
+    """
+    if not data:
+        return Lossy(None, "geometry")
     text, _ = _geometry(data, _SRID, named=True)
     return text
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Lossy:
-    """What is left of a value, and of what kind it was: a `date` that is none, a `text` that is none."""
+    """What is left of a value, and its kind: a `date` or a `text` that is none, a `geometry` without bytes."""
 
     value: str | None
     kind: str
