@@ -133,17 +133,18 @@ class Output:
         """
         self.spark, self.uri, self._begun = spark, uri, begun
         self._folder = Folder(spark, uri)
-        self._stages: list[str] = []
+        self._proof = f"{TEMPORARY}/job-{uuid.uuid4().hex}"
+        """A file that is there as long as nobody else empties the folder."""
         if is_done(self._folder, begun.arguments):
             raise TryAgain(f"another job has written {uri} meanwhile: run this one again, and it finds its work done")
         # The manifest goes last and comes first, so that whenever the job is killed the folder is known as ours.
         self._folder.clear(but=MANIFEST)
         self._folder.write(MANIFEST, begun.to_json())
+        self._folder.write(self._proof, "")
 
     def stage(self, rows: DataFrame) -> Staged:
         """Write rows, once, to be looked at before they become part of the base."""
         stage = f"{TEMPORARY}/{STAGED}{uuid.uuid4().hex}"
-        self._stages.append(stage)
         _write(rows, f"{self.uri}/{stage}")
         uri = f"{self.uri}/{stage}"
         files = tuple(entry.path for entry in rows_in(Folder(self.spark, uri)))
@@ -171,6 +172,7 @@ class Output:
             TryAgain: another job has written here meanwhile.
         """
         self._folder.remove(TEMPORARY)
+        self._proof = MANIFEST
         files = tuple(entry.path for entry in rows_in(self._folder))
         read = self.spark.read.schema(f"{POSITION} STRING").option("ignoreMissingFiles", "true")
         stored = read.parquet(self.uri).count()
@@ -184,7 +186,7 @@ class Output:
         Raises:
             TryAgain: another job has written here meanwhile, which may be why.
         """
-        disturbed = not self._is_ours() or not all(self._folder.has(stage) for stage in self._stages)
+        disturbed = not self._is_ours() or not self._folder.has(self._proof)
         if disturbed and not isinstance(error, OnefoldError):
             raise self._disturbed() from error
         if not disturbed:
