@@ -141,12 +141,12 @@ class _Written:
 
     def __init__(self, spark: SparkSession, output: str) -> None:
         self._target = Folder(spark, output)
-        self._name = f"{TEMPORARY}/{uuid.uuid4().hex}"
-        self.uri = self._target.escaped(self._name)
+        self._path = f"{TEMPORARY}/{uuid.uuid4().hex}"
+        self.uri = self._target.escaped(self._path)
 
     def take(self, tried: Sequence[str], names: Sequence[str]) -> None:
         for one, name in zip(tried, names, strict=True):
-            self._target.rename(f"{self._name}/{one}", name)
+            self._target.rename(f"{self._path}/{one}", name)
 
 
 def _names(count: int) -> tuple[str, ...]:
