@@ -300,6 +300,7 @@ def test_every_substitution_that_a_step_uses_is_there_and_every_one_is_used() ->
 
 
 def run(recorder: Recorder, step: str, **changed: str) -> list[str]:
+    (ROOT / "build").mkdir(exist_ok=True)  # where the step that packages the functions has written
     done = recorder.run(["sh", "-c", STEPS[step]["script"]], **substitutions(**changed))
     assert done.returncode == 0, done.stderr
     return recorder.calls
