@@ -89,7 +89,10 @@ variable "view_name" {
     error_message = "view_name must hold {table} and more than that, as {table}_unified; {dataset} is the only other one in braces."
   }
   validation {
-    condition     = !can(regex("[A-Za-z0-9_-]_v_[A-Za-z0-9]+$", replace(replace(var.view_name, "{table}", "table"), "{dataset}", "dataset")))
+    condition = alltrue([
+      for pattern in values(local.version_patterns) :
+      !can(regex("^(?:${pattern})$", replace(replace(var.view_name, "{table}", "table"), "{dataset}", "dataset")))
+    ])
     error_message = "view_name must not be named like a versioned table, as {table}_v_1: end it in another way."
   }
   validation {

@@ -124,7 +124,7 @@ def written(entries: dict[str, dict[str, Any]], image: str | None = IMAGE) -> st
         "datasets": ["shop", "registry", "split", "mixed"],
         "version_patterns": {
             "registry": "(?P<base>.+)_(?P<version>[0-9]+)",
-            "split": "(?P<base>[a-z]+)_(?P<version>.+)",
+            "split": "(?P<base>[a-z]+)_(?P<version>v_.+)",
             "mixed": "(?P<base>.+)_v_(?P<version>[0-9a-f]+)",
         },
         "service_accounts": {"batch": OTHER},

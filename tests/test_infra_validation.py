@@ -17,7 +17,7 @@ KEY = "projects/p/locations/europe-west1/keyRings/r/cryptoKeys"
 SUBNETWORKS = "projects/p/regions/europe-west1/subnetworks"
 # By variable of Terraform, values that the code refuses in the variable of the environment that is made of it.
 REFUSED: dict[str, tuple[Any, ...]] = {
-    "view_name": ("{table}_v_1", "{table}_v_backup", "{table}", "unified", "{table!r}", "{table}.x", "{table}{x}"),
+    "view_name": ("{table}_v_1", "{table}_v_0af", "{table}", "unified", "{table!r}", "{table}.x", "{table}{x}"),
     "view_dataset": ("{dataset}-x", "{dataset}.x", "{x}", "{dataset}\n"),
     "batch_ttl": ("9m", "15d", "337h", "9999d", "1", "4 h", "4h\n"),
     "batch_folders": (["gs://b/x"], ["gs://bucket/../x"], ["gs://bucket/x/.."], ["gs://bucket/a*"], ["x"]),
@@ -30,7 +30,7 @@ REFUSED: dict[str, tuple[Any, ...]] = {
 }  # fmt: skip
 # Values at the edge, that neither refuses.
 TAKEN: dict[str, tuple[Any, ...]] = {
-    "view_name": ("{table}_v", "{table}_v_1_x", "{dataset}_{table}_all"),
+    "view_name": ("{table}_v", "{table}_v_1_x", "{table}_v_backup", "{dataset}_{table}_all"),
     "batch_ttl": ("10m", "14d", "336h"),
     "batch_folders": (["gs://bucket/a.b/c"], ["gs://buc/x=1/"], ["gs://bucket"]),
     "batch_properties": ({"spark.a": "b c, =ü€"}, {"dataproc.x": ""}, {}),

@@ -14,11 +14,16 @@ from spark_oracle import read_base, run_job, snapshot, write_lines
 from onefold.errors import InvalidInput, OnefoldError, TryAgain
 from onefold.spark import reconciling
 from onefold.spark.filesystem import Folder
-from onefold.spark.output import Manifest, finish, read_manifest, write_base
+from onefold.spark.output import Manifest, read_manifest, written
 from onefold.spark.planning import Plan, make_plan
 
 TASKS = 8
 FIRST, SECOND = Manifest({"job": 1}, ("id",)), Manifest({"job": 2}, ("id",))
+
+
+def write_base(spark: SparkSession, uri: str, rows: DataFrame) -> None:
+    with written(spark, uri, FIRST) as output:
+        output.finish(FIRST, output.write(rows))
 
 
 def rows_while(spark: SparkSession, output: Path, what: str) -> DataFrame:
@@ -40,23 +45,37 @@ def rows_while(spark: SparkSession, output: Path, what: str) -> DataFrame:
 @pytest.mark.parametrize("what", ["clears the folder", "begins to write"])
 def test_a_job_whose_folder_another_one_takes_does_not_call_it_whole(spark: SparkSession, tmp_path: Path, what: str) -> None:
     with pytest.raises(TryAgain, match="another job writes"):
-        write_base(spark, str(tmp_path / "out"), rows_while(spark, tmp_path / "out", what), FIRST)
+        write_base(spark, str(tmp_path / "out"), rows_while(spark, tmp_path / "out", what))
     with pytest.raises(InvalidInput, match="is unfinished"):
         read_manifest(Folder(spark, str(tmp_path / "out")))
+
+
+def overtaken(spark: SparkSession, output: str, rows: int) -> None:
+    """A job writes, then the same job runs elsewhere from beginning to end, then the first one goes on."""
+    with written(spark, output, FIRST) as slow:
+        count = slow.write(spark.range(TASKS))
+        write_base(spark, output, spark.range(rows))
+        slow.finish(FIRST, count)
+
+
+@pytest.mark.parametrize("rows", [TASKS, 3])
+def test_a_base_that_the_same_job_finished_elsewhere_stays(spark: SparkSession, tmp_path: Path, rows: int) -> None:
+    with pytest.raises(TryAgain, match="another job writes"):
+        overtaken(spark, str(tmp_path / "out"), rows)
+    assert [row["id"] for row in read_base(spark, tmp_path / "out")] == list(range(rows))
 
 
 def test_the_job_run_again_writes_all_rows(spark: SparkSession, tmp_path: Path) -> None:
     output = str(tmp_path / "out")
     with pytest.raises(TryAgain):
-        write_base(spark, output, rows_while(spark, tmp_path / "out", "clears the folder"), FIRST)
-    files = write_base(spark, output, spark.range(TASKS), FIRST)
-    finish(spark, output, Manifest(FIRST.arguments, FIRST.keys, files=files))
+        write_base(spark, output, rows_while(spark, tmp_path / "out", "clears the folder"))
+    write_base(spark, output, spark.range(TASKS))
     assert [row["id"] for row in read_base(spark, tmp_path / "out")] == list(range(TASKS))
 
 
 def test_no_rows_are_whole_too(spark: SparkSession, tmp_path: Path) -> None:
     output = str(tmp_path / "out")
-    finish(spark, output, Manifest({}, (), files=write_base(spark, output, spark.range(0), Manifest({}, ()))))
+    write_base(spark, output, spark.range(0))
     assert read_base(spark, tmp_path / "out") == []
 
 

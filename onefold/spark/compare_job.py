@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import closing
+from dataclasses import replace
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -16,7 +17,7 @@ from onefold.row_files import CSV
 from onefold.spark.comparing import Compared, compare_sides
 from onefold.spark.files import reading
 from onefold.spark.filesystem import Folder
-from onefold.spark.output import SUCCESS, Manifest, finish, is_done, write_base
+from onefold.spark.output import SUCCESS, Manifest, is_done, written
 from onefold.spark.sides import Opened, TablesOfBigQuery, open_folder, without_blanks
 from onefold.types import STRING
 from onefold.versions import Column
@@ -82,9 +83,10 @@ def _write(spark: SparkSession, arguments: CompareArguments, compared: Compared,
         tables.write(output.table, compared.findings)
         return compared.summary()
     manifest = Manifest(_as_written(arguments), arguments.keys, tuple(Column(name, STRING) for name in FINDING_COLUMNS))
-    files = write_base(spark, output.text, compared.findings, manifest)
-    summary = compared.summary()
-    finish(spark, output.text, Manifest(manifest.arguments, manifest.keys, manifest.columns, None, files, summary.as_dict()))
+    with written(spark, output.text, manifest) as folder:
+        rows = folder.write(compared.findings)
+        summary = compared.summary()
+        folder.finish(replace(manifest, report=summary.as_dict()), rows)
     return summary
 
 

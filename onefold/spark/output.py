@@ -10,7 +10,7 @@ import json
 import uuid
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from py4j.protocol import Py4JError
@@ -25,10 +25,10 @@ from onefold.types import Type, parse_type
 from onefold.versions import Column
 
 MANIFEST, SUCCESS = "_onefold.json", "_SUCCESS"
-TEMPORARY, STAGED = "_temporary", "winners-"
+TEMPORARY, STAGED, PROOF = "_temporary", "winners-", "_job-"
 POSITIONS = 2
 """How positions are written. 1: some sequences and sort keys of hexadecimal form as text, which sorts otherwise."""
-_OURS = ("part-", TEMPORARY, ".", MANIFEST)
+_OURS = ("part-", TEMPORARY, ".", MANIFEST, PROOF)
 """How the names of everything begin that an unfinished job leaves."""
 
 
@@ -119,7 +119,7 @@ def _check_unfinished(folder: Folder) -> None:
 
 
 class Output:
-    """A folder in which a base is being written. It is no base yet: `finish` makes it one.
+    """A folder in which a base is being written. It is no base until `finish` makes it one.
 
     What is staged lies in a folder of its own until all is checked, and then becomes part of the base without being read.
     """
@@ -133,7 +133,7 @@ class Output:
         """
         self.spark, self.uri, self._begun = spark, uri, begun
         self._folder = Folder(spark, uri)
-        self._proof = f"{TEMPORARY}/job-{uuid.uuid4().hex}"
+        self._proof = f"{PROOF}{uuid.uuid4().hex}"
         """A file that is there as long as nobody else empties the folder."""
         if is_done(self._folder, begun.arguments):
             raise TryAgain(f"another job has written {uri} meanwhile: run this one again, and it finds its work done")
@@ -162,38 +162,44 @@ class Output:
         _write(rows.observe(counted, F.count("*").alias("rows")), self.uri)
         return int(counted.get["rows"])
 
-    def settle(self, rows: int, copied: Collection[str] = ()) -> tuple[str, ...]:
-        """Name the files of the base, which hold so many rows.
+    def finish(self, manifest: Manifest, rows: int, copied: Collection[str] = ()) -> None:
+        """Make the folder a base.
 
         Args:
-            copied: those that come from an earlier base.
+            manifest: what to say of it; the names of the files are added.
+            rows: how many were written and copied.
+            copied: the files that come from an earlier base.
 
         Raises:
             TryAgain: another job has written here meanwhile.
         """
-        self._folder.remove(TEMPORARY)
-        self._proof = MANIFEST
         files = tuple(entry.path for entry in rows_in(self._folder))
         read = self.spark.read.schema(f"{POSITION} STRING").option("ignoreMissingFiles", "true")
         stored = read.parquet(self.uri).count()
-        if stored != rows or not _is_of_one_writer({*files} - {*copied}) or not self._is_ours():
+        if stored != rows or not _is_of_one_writer({*files} - {*copied}) or self._is_disturbed():
             raise self._disturbed()
-        return files
+        self._folder.remove(TEMPORARY)
+        self._folder.write(MANIFEST, replace(manifest, files=files).to_json())
+        self._folder.write(SUCCESS, "")
+        self._folder.remove(self._proof)
 
     def abandon(self, error: BaseException) -> None:
-        """Remove what was written, since the job cannot be carried out.
+        """Remove what was written, since the job cannot be carried out. What another job has written stays.
 
         Raises:
             TryAgain: another job has written here meanwhile, which may be why.
         """
-        disturbed = not self._is_ours() or not self._folder.has(self._proof)
+        disturbed = self._is_disturbed()
         if disturbed and not isinstance(error, OnefoldError):
             raise self._disturbed() from error
-        if not disturbed:
+        if not disturbed and not isinstance(error, TryAgain):
             self._folder.delete()
 
-    def _is_ours(self) -> bool:
-        return self._folder.has(MANIFEST) and _parsed(self._folder).arguments == self._begun.arguments
+    def _is_disturbed(self) -> bool:
+        """Whether another job has begun here since this one did."""
+        folder = self._folder
+        ours = folder.has(MANIFEST) and _parsed(folder).arguments == self._begun.arguments
+        return not ours or not folder.has(self._proof)
 
     def _disturbed(self) -> TryAgain:
         return TryAgain(f"another job writes {self.uri} at the same time: run one of them again")
@@ -221,26 +227,10 @@ def written(spark: SparkSession, uri: str, begun: Manifest) -> Iterator[Output]:
         raise
 
 
-def write_base(spark: SparkSession, uri: str, rows: DataFrame, begun: Manifest) -> tuple[str, ...]:
-    """Write rows, and name their files, for `finish`.
-
-    Raises:
-        InvalidInput, TryAgain: as `Output` does.
-    """
-    output = Output(spark, uri, begun)
-    return output.settle(output.write(rows))
-
-
 def _write(rows: DataFrame, uri: str) -> None:
     # Our own marker comes after the manifest, so not from Spark.
     unmarked = rows.write.mode("append").option("mapreduce.fileoutputcommitter.marksuccessfuljobs", "false")
     unmarked.parquet(uri)
-
-
-def finish(spark: SparkSession, uri: str, manifest: Manifest) -> None:
-    folder = Folder(spark, uri)
-    folder.write(MANIFEST, manifest.to_json())
-    folder.write(SUCCESS, "")
 
 
 def _is_of_one_writer(files: Collection[str]) -> bool:

@@ -20,7 +20,7 @@ from onefold.spark.copying import can_copy, copy_without, merge_files
 from onefold.spark.files import reading
 from onefold.spark.filesystem import Folder
 from onefold.spark.fold import Folded, Merging, count_met, fold, in_memory
-from onefold.spark.output import Manifest, Output, Staged, finish, is_done, written
+from onefold.spark.output import Manifest, Output, Staged, is_done, written
 from onefold.spark.planning import FORMATS, Plan, Tables, make_plan
 from onefold.spark.report import BaseWas, Report
 from onefold.spark.unavailable import UNAVAILABLE, completed
@@ -78,8 +78,8 @@ def _in_memory(plan: Plan, *, may_be_none: bool = False) -> Iterator[Folded]:
     changes = _changes(plan)
     with in_memory() as keep:
         folded = fold(changes, plan.keys, keep)
-        if not folded.changes and not may_be_none:
-            raise NothingFound("there is no change in the window: nothing was written")
+        if not may_be_none:
+            _check_any(folded)
         if UNAVAILABLE not in changes.columns:
             yield folded
             return
@@ -116,9 +116,13 @@ def _staged(plan: Plan, output: Output) -> tuple[Folded, Staged]:
         return found[0].rows
 
     folded = fold(changes, plan.keys, keep)
+    _check_any(folded)
+    return folded, found[0]
+
+
+def _check_any(folded: Folded) -> None:
     if not folded.changes:
         raise NothingFound("there is no change in the window: nothing was written")
-    return folded, found[0]
 
 
 def _write(plan: Plan, output: Output) -> Report:
@@ -177,10 +181,9 @@ def _base_was(arguments: ReconcileArguments) -> BaseWas:
 
 
 def _finished(plan: Plan, output: Output, report: Report, copied: Collection[str] = ()) -> Report:
-    files = output.settle(report.rows, copied)
     landed = {column.name: plan.landed[fold_case(column.name)] for column in plan.columns}
-    manifest = Manifest(_as_written(plan.arguments), plan.keys, plan.columns, landed, files, asdict(report))
-    finish(output.spark, output.uri, manifest)
+    manifest = Manifest(_as_written(plan.arguments), plan.keys, plan.columns, landed, report=asdict(report))
+    output.finish(manifest, report.rows, copied)
     return report
 
 
