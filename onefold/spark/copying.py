@@ -45,12 +45,13 @@ _MANY, _SMALL = 64, 32 * 2**20
 class Copied:
     """Files of a base that have become files of a new one.
 
-    rows: those that stay. counts: what the winners do, as in the report. late: of each file of the winners, the numbers of
-    the rows that are not newer than the base's.
+    rows: those that stay. winners: those in the files of the winners. counts: what these do, as in the report. late: of each
+    of their files, the numbers of the rows that are not newer than the base's.
     """
 
     files: tuple[str, ...]
     rows: int
+    winners: int
     counts: Mapping[str, int]
     late: tuple[array[int], ...]
 
@@ -67,19 +68,22 @@ class _Copy:
 
 @dataclass(frozen=True)
 class _Merge:
-    """A file of a base to be copied without the rows that newer winners replace."""
+    """Files of a base, each to be copied without the rows that newer winners replace.
 
-    source: str
+    files: where each one is, and what the new one is called.
+    """
+
+    files: tuple[tuple[str, str], ...]
     folder: str
-    name: str
     winners: tuple[str, ...]
     keys: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class _Merged:
-    """tried: the file that this try of a task has written. sizes: how many rows each file of the winners has."""
+    """name: of the new file. tried: the one that this try of a task has written. sizes: of the winners' files, in rows."""
 
+    name: str
     tried: str
     met: Met
     sizes: tuple[int, ...]
@@ -109,17 +113,19 @@ def merge_files(
     """
     base, staged = Folder(spark, uri), Folder(spark, winners.uri)
     read, folder, names = tuple(map(staged.escaped, winners.files)), _Written(spark, output), _names(len(files))
-    merges = [
-        _Merge(base.escaped(file), folder.uri, name, read, tuple(keys)) for file, name in zip(files, names, strict=True)
-    ]
-    merged = spark.sparkContext.parallelize(merges, len(merges)).map(_merge).collect()
+    named = [(base.escaped(file), name) for file, name in zip(files, names, strict=True)]
+    # A task reads all winners, so there are as many tasks as run at a time.
+    tasks = min(len(files), spark.sparkContext.defaultParallelism)
+    merges = [_Merge(tuple(named[task::tasks]), folder.uri, read, tuple(keys)) for task in range(tasks)]
+    merged = spark.sparkContext.parallelize(merges, tasks).flatMap(_merge).collect()
     found = [number for one in merged for number in one.met.winners]
     if len(set(found)) != len(found):
         raise InvalidInput(f"{uri} has keys that are not unique among those that changed")
-    folder.take([one.tried for one in merged], names)
+    folder.take([one.tried for one in merged], [one.name for one in merged])
     return Copied(
         names,
         sum(one.met.rows - len(one.met.dropped) for one in merged),
+        sum(merged[0].sizes),
         {name: sum(one.met.counts[name] for one in merged) for name in merged[0].met.counts},
         _by_file(sorted(number for one in merged for number in one.met.late), merged[0].sizes),
     )
@@ -183,15 +189,16 @@ def _can_read(uri: str) -> bool:
         return False
 
 
-def _merge(merge: _Merge) -> _Merged:
-    """In a worker: one file of a base."""
+def _merge(merge: _Merge) -> Iterator[_Merged]:
+    """In a worker: some files of a base."""
     import pyarrow as pa
 
     slim = (*merge.keys, POSITION, DELETED)
-    winners = [_slim(uri, slim) for uri in merge.winners]
-    met = meet(_slim(merge.source, slim), pa.concat_tables(winners), merge.keys)
-    tried = _copy(_Copy(merge.source, merge.folder, merge.name, met.dropped))
-    return _Merged(tried, met, tuple(table.num_rows for table in winners))
+    read = [_slim(uri, slim) for uri in merge.winners]
+    winners, sizes = pa.concat_tables(read), tuple(table.num_rows for table in read)
+    for source, name in merge.files:
+        met = meet(_slim(source, slim), winners, merge.keys)
+        yield _Merged(name, _copy(_Copy(source, merge.folder, name, met.dropped)), met, sizes)
 
 
 def _slim(uri: str, columns: Sequence[str]) -> Table:

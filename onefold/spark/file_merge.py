@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 Arrow = Any
 """An array or a chunked one, of which Arrow's functions take either."""
+_Sides = tuple[Arrow, Arrow]
+"""A column of the base's rows, and of the winners."""
 
 
 @dataclass(frozen=True)
@@ -64,17 +66,21 @@ def winner_numbers(rows: Table, winners: Table, keys: Sequence[str]) -> Arrow:
     """
     import pyarrow.compute as pc
 
-    of_rows, of_winners = _codes(rows[keys[0]], winners[keys[0]])
+    of_rows, of_winners = rows[keys[0]], winners[keys[0]]
     for key in keys[1:]:
-        more_of_rows, more_of_winners = _codes(rows[key], winners[key])
-        # As one number for both columns, counted anew, so that a third one fits in as well.
-        times = winners.num_rows
-        both = (pc.add(pc.multiply(of_rows, times), more_of_rows), pc.add(pc.multiply(of_winners, times), more_of_winners))
-        of_rows, of_winners = _codes(*both)
+        of_rows, of_winners = _pairs(_codes(of_rows, of_winners), _codes(rows[key], winners[key]), winners.num_rows)
     return pc.index_in(of_rows, value_set=of_winners)
 
 
-def _codes(of_rows: Arrow, of_winners: Arrow) -> tuple[Arrow, Arrow]:
+def _pairs(first: _Sides, second: _Sides, times: int) -> _Sides:
+    """Two columns as one, whose numbers are counted anew with each further column, so that they stay small."""
+    import pyarrow.compute as pc
+
+    rows, winners = (pc.add(pc.multiply(one, times), other) for one, other in zip(first, second, strict=True))
+    return rows, winners
+
+
+def _codes(of_rows: Arrow, of_winners: Arrow) -> _Sides:
     """Number the winners' values, NULL being one; a value that no winner has is NULL."""
     import pyarrow.compute as pc
 

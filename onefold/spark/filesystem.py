@@ -103,12 +103,13 @@ class Folder:
                 stream.close()
 
     def clear(self, *, but: str) -> None:
-        """Remove everything in the folder except one file."""
+        """Remove everything in the folder except one file, in the order of the names."""
         there = self.exists()
         with self._told("emptied"):
-            for status in self._system.listStatus(self._path) if there else ():
-                if status.getPath().getName() != but:
-                    self._system.delete(status.getPath(), True)
+            paths = [status.getPath() for status in self._system.listStatus(self._path)] if there else []
+            for path in sorted(paths, key=lambda path: str(path.getName())):
+                if path.getName() != but:
+                    self._system.delete(path, True)
 
     def rename(self, name: str, new: str) -> None:
         """Raises TryAgain where it is not there any more."""

@@ -34,7 +34,8 @@ _ENTRY_BYTES = 64
 def disputes(one: Value, other: Value) -> Value:
     """Return whether two positions differ in nothing but the digest of the row. NULL, no position, disputes nothing."""
     same_place = one.substr(F.lit(1), F.length(one) - LENGTH) == other.substr(F.lit(1), F.length(other) - LENGTH)
-    return F.coalesce(same_place & (one != other), F.lit(False))
+    # Most changes have no other of their key: for these the long texts are not looked at.
+    return F.when(other.isNull(), F.lit(False)).otherwise(F.coalesce((one != other) & same_place, F.lit(False)))
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,7 @@ def fold(changes: DataFrame, keys: Sequence[str], keep: Callable[[DataFrame], Da
 
 def _counts(keys: Sequence[str]) -> Iterator[Value]:
     key, last = [named(name) for name in keys], named(_NEXT).isNull()
-    sizes = (F.coalesce(F.length(value.cast("string")), F.lit(0)) for value in (*key, named(POSITION)))
+    sizes = (F.coalesce(F.octet_length(value.cast("string")), F.lit(0)) for value in (*key, named(POSITION)))
     conditions = {
         "changes": F.lit(True),
         "count": last,

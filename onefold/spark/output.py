@@ -118,6 +118,14 @@ def _check_unfinished(folder: Folder) -> None:
         raise InvalidInput(f"--output {folder.uri} holds what no job of this kind left there: name a new folder")
 
 
+@dataclass(frozen=True)
+class Stored:
+    """Files of a base, and how many rows they hold."""
+
+    files: tuple[str, ...]
+    rows: int
+
+
 class Output:
     """A folder in which a base is being written. It is no base until `finish` makes it one.
 
@@ -137,7 +145,8 @@ class Output:
         """A file that is there as long as nobody else empties the folder."""
         if is_done(self._folder, begun.arguments):
             raise TryAgain(f"another job has written {uri} meanwhile: run this one again, and it finds its work done")
-        # The manifest goes last and comes first, so that whenever the job is killed the folder is known as ours.
+        # The manifest goes last and comes first, so that whenever the job is killed the folder is known as ours. The proofs of
+        # others go before their files, by their names.
         self._folder.clear(but=MANIFEST)
         self._folder.write(MANIFEST, begun.to_json())
         self._folder.write(self._proof, "")
@@ -162,26 +171,30 @@ class Output:
         _write(rows.observe(counted, F.count("*").alias("rows")), self.uri)
         return int(counted.get["rows"])
 
-    def finish(self, manifest: Manifest, rows: int, copied: Collection[str] = ()) -> None:
+    def finish(self, manifest: Manifest, rows: int, stored: Stored | None = None) -> None:
         """Make the folder a base.
 
         Args:
             manifest: what to say of it; the names of the files are added.
-            rows: how many were written and copied.
-            copied: the files that come from an earlier base.
+            rows: how many it has to hold.
+            stored: what was put there, where each file was written by name; else one write of Spark's is expected.
 
         Raises:
             TryAgain: another job has written here meanwhile.
         """
         files = tuple(entry.path for entry in rows_in(self._folder))
-        read = self.spark.read.schema(f"{POSITION} STRING").option("ignoreMissingFiles", "true")
-        stored = read.parquet(self.uri).count()
-        if stored != rows or not _is_of_one_writer({*files} - {*copied}) or self._is_disturbed():
+        if not self._holds(files, rows, stored) or self._is_disturbed():
             raise self._disturbed()
         self._folder.remove(TEMPORARY)
         self._folder.write(MANIFEST, replace(manifest, files=files).to_json())
         self._folder.write(SUCCESS, "")
         self._folder.remove(self._proof)
+
+    def _holds(self, files: tuple[str, ...], rows: int, stored: Stored | None) -> bool:
+        if stored:
+            return files == tuple(sorted(stored.files)) and rows == stored.rows
+        read = self.spark.read.schema(f"{POSITION} STRING").option("ignoreMissingFiles", "true")
+        return _is_of_one_writer(files) and rows == read.parquet(self.uri).count()
 
     def abandon(self, error: BaseException) -> None:
         """Remove what was written, since the job cannot be carried out. What another job has written stays.

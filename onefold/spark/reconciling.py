@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from datetime import datetime
@@ -20,7 +20,7 @@ from onefold.spark.copying import can_copy, copy_without, merge_files
 from onefold.spark.files import reading
 from onefold.spark.filesystem import Folder
 from onefold.spark.fold import Folded, Merging, count_met, fold, in_memory
-from onefold.spark.output import Manifest, Output, Staged, is_done, written
+from onefold.spark.output import Manifest, Output, Staged, Stored, is_done, written
 from onefold.spark.planning import FORMATS, Plan, Tables, make_plan
 from onefold.spark.report import BaseWas, Report
 from onefold.spark.unavailable import UNAVAILABLE, completed
@@ -145,7 +145,8 @@ def _merge_files(plan: Plan, output: Output, winners: Folded, staged: Staged, fi
         copy_without(output.spark, staged, copied.late, output.uri)
     else:
         output.take(staged)
-    return _finished(plan, output, report, copied.files)
+    late = sum(map(len, copied.late))
+    return _finished(plan, output, report, Stored(copied.files + staged.files, copied.rows + copied.winners - late))
 
 
 def _join(plan: Plan, output: Output, winners: Folded, base: Base, *, few: bool) -> Report:
@@ -180,10 +181,10 @@ def _base_was(arguments: ReconcileArguments) -> BaseWas:
     return "ignored" if arguments.mode == "rebuild" else "missing"
 
 
-def _finished(plan: Plan, output: Output, report: Report, copied: Collection[str] = ()) -> Report:
+def _finished(plan: Plan, output: Output, report: Report, stored: Stored | None = None) -> Report:
     landed = {column.name: plan.landed[fold_case(column.name)] for column in plan.columns}
     manifest = Manifest(_as_written(plan.arguments), plan.keys, plan.columns, landed, report=asdict(report))
-    output.finish(manifest, report.rows, copied)
+    output.finish(manifest, report.rows, stored)
     return report
 
 
