@@ -27,7 +27,7 @@ from onefold.spark.filesystem import Folder
 from onefold.spark.output import TEMPORARY, Staged
 
 if TYPE_CHECKING:
-    from pyarrow import RecordBatch, Table
+    from pyarrow import Table
     from pyarrow.fs import FileSystem
     from pyarrow.parquet import ParquetFile
 
@@ -197,8 +197,9 @@ def _merge(merge: _Merge) -> Iterator[_Merged]:
     read = [_slim(uri, slim) for uri in merge.winners]
     winners, sizes = pa.concat_tables(read), tuple(table.num_rows for table in read)
     for source, name in merge.files:
-        met = meet(_slim(source, slim), winners, merge.keys)
-        yield _Merged(name, _copy(_Copy(source, merge.folder, name, met.dropped)), met, sizes)
+        rows = _slim(source, slim)
+        met = meet(rows, winners, merge.keys)
+        yield _Merged(name, _copy(_Copy(source, merge.folder, name, met.dropped), rows), met, sizes)
 
 
 def _slim(uri: str, columns: Sequence[str]) -> Table:
@@ -219,8 +220,8 @@ def _reading(uri: str) -> Iterator[None]:
         raise OSError(_UNREADABLE.format(uri, " ".join(str(error).split()))) from error
 
 
-def _copy(copy: _Copy) -> str:
-    """In a worker: one file."""
+def _copy(copy: _Copy, read: Table | None = None) -> str:
+    """In a worker: one file. `read` has some of its columns, which are not read again."""
     from pyarrow.fs import FileSystem
 
     task = TaskContext.get()
@@ -229,19 +230,19 @@ def _copy(copy: _Copy) -> str:
     _, folder = FileSystem.from_uri(copy.folder)
     system.create_dir(folder)
     if copy.dropped:
-        _copy_without(system, source, f"{folder}/{tried}", copy.dropped)
+        _copy_without(system, source, f"{folder}/{tried}", copy.dropped, read)
     else:
         system.copy_file(source, f"{folder}/{tried}")
     return tried
 
 
-def _copy_without(system: FileSystem, source: str, target: str, dropped: array[int]) -> None:
+def _copy_without(system: FileSystem, source: str, target: str, dropped: array[int], read: Table | None) -> None:
     from pyarrow.parquet import ParquetFile, ParquetWriter
 
     with _reading(source), system.open_input_file(source) as opened, system.open_output_stream(target) as written:
         parquet = ParquetFile(opened)
         with ParquetWriter(written, parquet.schema_arrow, **_written_like(parquet)) as writer:
-            for rows in _groups(_kept_batches(parquet, dropped)):
+            for rows in _groups(_without(dropped, _batches(parquet, read))):
                 writer.write_table(rows, row_group_size=rows.num_rows)
 
 
@@ -261,27 +262,40 @@ def _written_like(parquet: ParquetFile) -> dict[str, Any]:
     }
 
 
-def _groups(batches: Iterator[RecordBatch]) -> Iterator[Table]:
+def _groups(batches: Iterator[Table]) -> Iterator[Table]:
     """Put batches together, since each one that is written alone becomes a row group."""
     import pyarrow as pa
 
-    held: list[RecordBatch] = []
+    held: list[Table] = []
     for batch in filter(len, batches):  # there is no row group without rows
         held.append(batch)
         if sum(one.nbytes for one in held) >= _GROUP:
-            yield pa.Table.from_batches(held)
+            yield pa.concat_tables(held)
             held = []
     if held:
-        yield pa.Table.from_batches(held)
+        yield pa.concat_tables(held)
 
 
-def _kept_batches(parquet: ParquetFile, dropped: array[int]) -> Iterator[RecordBatch]:
+def _without(dropped: array[int], batches: Iterator[Table]) -> Iterator[Table]:
     import pyarrow as pa
 
     first = 0
-    for batch in parquet.iter_batches(_BATCH, use_threads=False):
+    for batch in batches:
         keep = bytearray(b"\1") * batch.num_rows
         for row in dropped[bisect_left(dropped, first) : bisect_left(dropped, first + batch.num_rows)]:
             keep[row - first] = 0
         first += batch.num_rows
         yield batch.filter(pa.Array.from_buffers(pa.uint8(), len(keep), [None, pa.py_buffer(keep)]).cast(pa.bool_()))
+
+
+def _batches(parquet: ParquetFile, read: Table | None) -> Iterator[Table]:
+    """All columns of a file, batch by batch: those that were read already, and the others."""
+    import pyarrow as pa
+
+    schema, first = parquet.schema_arrow, 0
+    others = [name for name in schema.names if read is None or name not in read.column_names]
+    for batch in parquet.iter_batches(_BATCH, columns=others, use_threads=False):
+        parts = [pa.Table.from_batches([batch]), *([read.slice(first, batch.num_rows)] if read else [])]
+        first += batch.num_rows
+        columns = {name: part[name] for part in parts for name in part.column_names}
+        yield pa.Table.from_arrays([columns[name] for name in schema.names], schema=schema)

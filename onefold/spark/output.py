@@ -145,8 +145,8 @@ class Output:
         """A file that is there as long as nobody else empties the folder."""
         if is_done(self._folder, begun.arguments):
             raise TryAgain(f"another job has written {uri} meanwhile: run this one again, and it finds its work done")
-        # The manifest goes last and comes first, so that whenever the job is killed the folder is known as ours. The proofs of
-        # others go before their files, by their names.
+        # The manifest goes last and comes first, so that whenever the job is killed the folder is known as ours. The proofs
+        # of others go before their files, by their names.
         self._folder.clear(but=MANIFEST)
         self._folder.write(MANIFEST, begun.to_json())
         self._folder.write(self._proof, "")
