@@ -23,20 +23,20 @@ from pyspark.sql import SparkSession
 
 from benchmarks.report import add_options, machine, markdown, publish, ratio, rounds, spread, versions
 from benchmarks.spark_session import RowCounter, forget, open_spark
-from onefold.base import base_of
-from onefold.changelog import METADATA
-from onefold.jobs import parse_reconcile
-from onefold.local.emulator import DEFAULT_PROJECT, EmulatedWarehouse, emulator_client
-from onefold.local.stack import bigquery_emulator
-from onefold.names import TableId
-from onefold.position import Position
-from onefold.settings import Settings
-from onefold.spark.reconciling import reconcile
-from onefold.spark.tables import Tables
-from onefold.spark.warehouse import BigQueryTables
-from onefold.types import parse_type
-from onefold.versions import Column
-from onefold.warehouse import Written
+from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT, EmulatedWarehouse, emulator_client
+from onefold.batches.arguments import parse_reconcile
+from onefold.changelog.metadata import METADATA
+from onefold.changelog.position import Position
+from onefold.core.names import TableId
+from onefold.local.processes import bigquery_emulator
+from onefold.merge.base_table import base_of
+from onefold.ports.warehouse import Written
+from onefold.schema.types import parse_type
+from onefold.schema.versions import Column
+from onefold.settings.environment import Settings
+from onefold.spark.io.bigquery_tables import Tables
+from onefold.spark.reconcile.bigquery import BigQueryTables
+from onefold.spark.reconcile.job import reconcile
 
 HEADING = "Spark's work where the base is in BigQuery"
 HEADER = ("base, rows", "seconds", "ratio", "rows shuffled")

@@ -31,17 +31,17 @@ from pathlib import Path
 from typing import Any
 
 import pymysql
-from capture_receiver import Receiver, receiving
-from database_servers import DatabaseServer, MariaDb, new_server
 from pymysqlreplication import BinLogStreamReader
 from pymysqlreplication.row_event import DeleteRowsEvent, UpdateRowsEvent, WriteRowsEvent
-from source_database import end_of_log
+from support.capture_receiver import Receiver, receiving
+from support.database_servers import DatabaseServer, MariaDb, new_server
+from support.source_database import end_of_log
 
 from benchmarks.report import add_options, machine, markdown, publish, ratio, rounds, spread, versions
-from onefold.capture.log_events import Place
-from onefold.capture.server import connect, query
-from onefold.cli import capturing
-from onefold.settings import Settings
+from onefold.cli import capture as capturing
+from onefold.mysql.binlog.events import Place
+from onefold.mysql.connection import connect, query
+from onefold.settings.environment import Settings
 
 HEADING = "Capture"
 HEADER = ("log", "rows", "bare reader, rows/s", "capture, rows/s", "ratio", "bare reader, MB", "capture, MB")

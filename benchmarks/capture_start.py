@@ -17,12 +17,12 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from database_servers import MariaDb, new_server
+from support.database_servers import MariaDb, new_server
 
 from benchmarks.report import add_options, machine, markdown, publish, versions
-from onefold.capture.patterns import Patterns
-from onefold.capture.server import Address, connect, query, variables
 from onefold.capture.source import Source
+from onefold.mysql.connection import Address, connect, query, variables
+from onefold.mysql.table_filter import Patterns
 
 HEADING = "Capture at its start"
 HEADER = ("tables of the server", "captured", "columns captured", "before, MB", "peak, MB", "more, MB", "seconds")

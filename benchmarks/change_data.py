@@ -10,8 +10,8 @@ from pyspark.sql import Column as Value
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
-from onefold.jobs import parse_reconcile
-from onefold.spark.reconciling import reconcile
+from onefold.batches.arguments import parse_reconcile
+from onefold.spark.reconcile.job import reconcile
 
 KEY = "id"
 COLUMNS = (KEY, "name", "email", "city", "amount", "visits", "active", "created", "note")

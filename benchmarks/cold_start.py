@@ -22,8 +22,10 @@ SAMPLES = 9
 
 BARE = "import flask, functions_framework\n@functions_framework.http\ndef bare(request): return ''"
 OURS = f"import sys; sys.path.insert(0, {str(FUNCTIONS)!r}); import main"
-FIRST_MESSAGE = OURS + "; import onefold.bigquery, onefold.pubsub"
-FIRST_ROWS = OURS + "; import onefold.bigquery, onefold.storage_write, onefold.pubsub"
+FIRST_MESSAGE = OURS + "; import onefold.adapters.bigquery.warehouse, onefold.adapters.pubsub"
+FIRST_ROWS = (
+    OURS + "; import onefold.adapters.bigquery.warehouse, onefold.adapters.bigquery.storage_write, onefold.adapters.pubsub"
+)
 
 
 def seconds(code: str) -> float:

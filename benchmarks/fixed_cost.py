@@ -26,8 +26,8 @@ from pyspark.sql import functions as F  # noqa: N812
 from benchmarks.change_data import START, sequence_of
 from benchmarks.report import add_options, machine, markdown, publish, ratio, rounds, spread, versions
 from benchmarks.spark_session import forget, open_spark
-from onefold.jobs import parse_reconcile
-from onefold.spark.reconciling import reconcile
+from onefold.batches.arguments import parse_reconcile
+from onefold.spark.reconcile.job import reconcile
 
 HEADING = "The fixed cost of a small batch"
 HEADER = ("", "id and name, seconds", "id and ten columns of mixed types, seconds", "ratio")

@@ -3,7 +3,7 @@
 Run: `PYTHONPATH=tests python -m benchmarks.memory [--versions 900] [--columns 300]`.
 
 The function is the real one, served by its framework's application in a process of its own, with Google's clients: they talk
-to a BigQuery and a Pub/Sub in another process (`tests/fake_bigquery.py`, `tests/capture_receiver.py`), so that the memory of
+to a BigQuery and a Pub/Sub in another process (`tests/support/fake_bigquery.py`, `tests/support/capture_receiver.py`), so that the memory of
 these does not count. Each figure is the peak of the resident set (`VmHWM`) of a new process, which has first answered a
 message for a table of one version. The messages of `at once` are sent together, each for a table of its own.
 """
@@ -24,8 +24,8 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from capture_receiver import receiving
-from fake_bigquery import PROJECT, FakeBigQuery
+from support.capture_receiver import receiving
+from support.fake_bigquery import PROJECT, FakeBigQuery
 
 from benchmarks.render import history
 from benchmarks.report import add_options, machine, markdown, publish, versions

@@ -19,9 +19,9 @@ import duckdb
 from pyspark.sql import SparkSession
 
 from benchmarks.change_data import COLUMNS, GONE, KEY, ORDER, Files
-from onefold.changelog import DELETIONS, METADATA
-from onefold.jobs import parse_reconcile
-from onefold.spark.reconciling import reconcile
+from onefold.batches.arguments import parse_reconcile
+from onefold.changelog.metadata import DELETIONS, METADATA
+from onefold.spark.reconcile.job import reconcile
 
 Totals = tuple[int, ...]
 

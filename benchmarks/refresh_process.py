@@ -20,15 +20,15 @@ sys.path.insert(0, str(ROOT))
 
 import functions_framework  # noqa: E402
 
-import onefold.bigquery  # noqa: E402
+import onefold.adapters.bigquery.warehouse  # noqa: E402
 
 
 def main(version: str, tables: list[str]) -> None:
-    from onefold.bigquery_jobs import BigQueryJobs
-    from onefold.local.emulator import emulator_client
+    from onefold.adapters.bigquery.emulator import emulator_client
+    from onefold.adapters.bigquery.jobs import BigQueryJobs
 
     # The adapter that production has; the address of an emulator would choose the emulator's.
-    onefold.bigquery.connect = lambda project: BigQueryJobs(emulator_client(project))
+    onefold.adapters.bigquery.warehouse.connect = lambda project: BigQueryJobs(emulator_client(project))
     source = str(ROOT / "functions" / "main.py")
     application = functions_framework.create_app(target="refresh_view", source=source)  # type: ignore[no-untyped-call]
 

@@ -13,13 +13,13 @@ import math
 import time
 from collections.abc import Sequence
 
-import onefold.view as view_module
+import onefold.views.unified_view as view_module
 from benchmarks.report import add_options, machine, markdown, publish
-from onefold.names import TableId
-from onefold.rules import Rules
-from onefold.types import parse_type
-from onefold.versions import Column, Version, fold
-from onefold.view import UnifiedView, build_view
+from onefold.core.names import TableId
+from onefold.schema.table_rules import Rules
+from onefold.schema.types import parse_type
+from onefold.schema.versions import Column, Version, fold
+from onefold.views.unified_view import UnifiedView, build_view
 
 HEADING = "Rendering"
 HEADER = ("versions", "columns", "form", "ms", "µs per column", "growth", "spelled, characters", "compact, characters")

@@ -7,9 +7,9 @@ from typing import Protocol
 
 import flask
 
-from onefold.errors import OnefoldError, TryAgain
-from onefold.log import log
-from onefold.settings import Settings
+from onefold.core.errors import OnefoldError, TryAgain
+from onefold.core.log import log
+from onefold.settings.environment import Settings
 
 
 class Receives(Protocol):

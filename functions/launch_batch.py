@@ -9,15 +9,15 @@ import flask
 import functions_framework
 from entry import answer, check, is_served
 
-from onefold.launching import Launcher
-from onefold.settings import Settings, load_settings
+from onefold.batches.launch import Launcher
+from onefold.settings.environment import Settings, load_settings
 
 
 @functools.cache
 def launcher() -> Launcher:
     """Settings and clients, once per instance. Clients are made at the first request, when their answer has a reader."""
-    from onefold.dataproc import connect
-    from onefold.pubsub import PubSub
+    from onefold.adapters.dataproc import connect
+    from onefold.adapters.pubsub import PubSub
 
     settings = launch_settings()
     batches = connect(settings.project, settings.batch)

@@ -9,15 +9,15 @@ import flask
 import functions_framework
 from entry import answer, check, is_served
 
-from onefold.deliveries import Receiver
-from onefold.settings import Settings, load_settings
+from onefold.settings.environment import Settings, load_settings
+from onefold.views.handler import Receiver
 
 
 @functools.cache
 def receiver() -> Receiver:
     """Settings and clients, once per instance. Clients are made at the first request, when their answer has a reader."""
-    from onefold.bigquery import connect
-    from onefold.pubsub import PubSub
+    from onefold.adapters.bigquery.warehouse import connect
+    from onefold.adapters.pubsub import PubSub
 
     settings = load_settings(os.environ)
     warehouse = connect(settings.project)

@@ -9,17 +9,17 @@ import flask
 import functions_framework
 from entry import answer, check, is_served
 
-from onefold.settings import Settings, load_settings
-from onefold.sinking import Sink, check_sink_settings
+from onefold.settings.environment import Settings, load_settings
+from onefold.sink.handler import Sink, check_sink_settings
 
 
 @functools.cache
 def sink() -> Sink:
     """Settings and clients, once per instance. Clients are made at the first request, when their answer has a reader."""
-    from onefold.bigquery import connect
-    from onefold.objects import StoredObjects
-    from onefold.pubsub import PubSub
-    from onefold.storage_write import landing_in
+    from onefold.adapters.bigquery.storage_write import landing_in
+    from onefold.adapters.bigquery.warehouse import connect
+    from onefold.adapters.gcs import StoredObjects
+    from onefold.adapters.pubsub import PubSub
 
     settings = sink_settings()
     warehouse = connect(settings.project)

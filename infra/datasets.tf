@@ -106,7 +106,7 @@ resource "google_bigquery_dataset_iam_member" "batch_views" {
 }
 
 # A batch drops the tables that it made on its way, and both it and refresh_view drop leaves of two-level views. BigQuery's
-# rights know no owner, so the fixed prefixes of these names (onefold/names.py) have to tell: no table that has landed, no
+# rights know no owner, so the fixed prefixes of these names (onefold/core/names.py) have to tell: no table that has landed, no
 # base and no view that people read can be deleted.
 resource "google_project_iam_custom_role" "staging" {
   role_id     = "${local.role_prefix}_staging"

@@ -79,7 +79,7 @@ resource "google_pubsub_subscription_iam_member" "dead_letter" {
 
 locals {
   # The names of versioned tables in each dataset: the variable's, else those of the tables' settings that are deployed, else
-  # what onefold.versioned_names has. Views have other names, so that a refresh's own writes call nobody.
+  # what onefold.core.versioned_names has. Views have other names, so that a refresh's own writes call nobody.
   tables_settings = try(yamldecode(file("${path.module}/../onefold.yaml")), {})
   version_patterns = {
     for name in var.datasets : name => trimsuffix(trimprefix(coalesce(

@@ -11,12 +11,12 @@ import os
 import sys
 from collections.abc import Sequence
 
-from onefold.bigquery import connect
-from onefold.compare import Summary
-from onefold.jobs import CompareArguments, parse_compare
-from onefold.log import log
-from onefold.settings import Settings, load_settings
-from onefold.spark.compare_job import compare
+from onefold.adapters.bigquery.warehouse import connect
+from onefold.batches.arguments import CompareArguments, parse_compare
+from onefold.compare.rows import Summary
+from onefold.core.log import log
+from onefold.settings.environment import Settings, load_settings
+from onefold.spark.compare.job import compare
 from onefold.spark.job import run_job
 from onefold.spark.session import open_session
 

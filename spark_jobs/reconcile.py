@@ -9,11 +9,11 @@ import os
 import sys
 from collections.abc import Sequence
 
-from onefold.jobs import ReconcileArguments, parse_reconcile, uris_of
-from onefold.settings import load_settings
+from onefold.batches.arguments import ReconcileArguments, parse_reconcile, uris_of
+from onefold.settings.environment import load_settings
 from onefold.spark.job import run_job
-from onefold.spark.reconciling import reconcile
-from onefold.spark.report import Report
+from onefold.spark.reconcile.job import reconcile
+from onefold.spark.reconcile.report import Report
 from onefold.spark.session import open_session
 
 
@@ -32,10 +32,10 @@ def run(arguments: ReconcileArguments) -> Report:
     if not any(uri.table for uri in uris_of(arguments)):
         return reconcile(spark, arguments)
     # Not needed by a job on files, which may run where there is no Google Cloud.
-    from onefold.bigquery import connect
-    from onefold.spark.announcing import announcing
-    from onefold.spark.tables import Tables
-    from onefold.spark.warehouse import BigQueryTables
+    from onefold.adapters.bigquery.warehouse import connect
+    from onefold.spark.io.bigquery_tables import Tables
+    from onefold.spark.reconcile.announce import announcing
+    from onefold.spark.reconcile.bigquery import BigQueryTables
 
     settings = load_settings(os.environ)
     warehouse = connect(settings.project)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from class_archive import quick_java
-from judge import Judge
+from support.spark_class_archive import quick_java
+from support.zetasql_judge import Judge
 
 quick_java()
 
@@ -16,31 +16,30 @@ def judge() -> Judge:
 
 
 # What the tests of commands run.
-from command_line import run  # noqa: E402, F401
-
 # What the tests of commands and of Pub/Sub stand on.
-from emulator import dataset, emulator_host, emulator_storage  # noqa: E402, F401
+from support.bigquery_emulator import dataset, emulator_host, emulator_storage  # noqa: E402, F401
+from support.cli import run  # noqa: E402, F401
 
 # What the tests of buckets stand on.
-from object_store import object_store  # noqa: E402, F401
+from support.fake_gcs import object_store  # noqa: E402, F401
 
 # What the tests of a refresh stand on; no test waits for the retries of Google's client.
-from refreshing import cloud, eager_threads, no_retries_of_the_client, small_texts  # noqa: E402, F401
+from support.refresh_shop import cloud, eager_threads, no_retries_of_the_client, small_texts  # noqa: E402, F401
 
 # What the tests of random values stand on.
-from seeding import chance, seed_the_run, show_seed  # noqa: E402, F401
+from support.seeding import chance, seed_the_run, show_seed  # noqa: E402, F401
 
 # What the tests of snapshots stand on.
-from snapshotting import way  # noqa: E402, F401
+from support.snapshot import way  # noqa: E402, F401
 
 # What the tests of capture stand on.
-from source_database import choose_servers, mariadb, mysql, server, source  # noqa: E402, F401
+from support.source_database import choose_servers, mariadb, mysql, server, source  # noqa: E402, F401
 
 # What the tests of the Spark jobs stand on.
-from spark import in_parts, spark  # noqa: E402, F401
+from support.spark_session import in_parts, spark  # noqa: E402, F401
 
 # What the tests of infra/ stand on.
-from terraforming import terraform, tested  # noqa: E402, F401
+from support.terraform import terraform, tested  # noqa: E402, F401
 
 SLOW = (
     "test_spark_kill", "test_demo", "test_demo_capture", "test_capture_end_to_end", "test_history", "test_capture_history",

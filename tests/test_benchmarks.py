@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from emulator import EmulatedDataset
+from support.bigquery_emulator import EmulatedDataset
 
 from benchmarks import bigquery_path, capture, capture_start, cold_start, fixed_cost, memory, reconcile, render
 from benchmarks.report import markdown, ratio, replaced, spread

@@ -16,12 +16,12 @@ import pytest
 import requests
 import yaml
 
-from onefold import settings
+from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT, emulator_client
 from onefold.cli import cli
-from onefold.local.demo import CUSTOMER, DATASET, land_version
-from onefold.local.emulator import DEFAULT_PROJECT, emulator_client
-from onefold.local.stack import bigquery_emulator
-from onefold.names import TableId
+from onefold.core.names import TableId
+from onefold.demo.tour import CUSTOMER, DATASET, land_version
+from onefold.local.processes import bigquery_emulator
+from onefold.settings import environment as settings
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text()

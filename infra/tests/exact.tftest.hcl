@@ -1,4 +1,4 @@
-# What roles, conditions, filters and thresholds say; the lists are in tests/infra_expected.py.
+# What roles, conditions, filters and thresholds say; the lists are in tests/support/infra_expected.py.
 
 mock_provider "google" {
   source          = "./tests/mocks"

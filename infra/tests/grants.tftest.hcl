@@ -1,4 +1,4 @@
-# What everybody may do; the list is in tests/test_infra.py.
+# What everybody may do; the list is in tests/infra/test_plan.py.
 
 mock_provider "google" {
   source          = "./tests/mocks"

@@ -11,10 +11,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from onefold.capture.information_schema import TableName
-from onefold.capture.log_events import RowsChanged
-from onefold.capture.patterns import Patterns
-from onefold.capture.server import stream
+from onefold.mysql.binlog.events import RowsChanged
+from onefold.mysql.catalog import TableName
+from onefold.mysql.connection import stream
+from onefold.mysql.table_filter import Patterns
 
 _ACTS = frozenset({"CASCADE", "SET NULL", "SET DEFAULT"})
 _RULES = """

@@ -11,14 +11,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from onefold.capture.gtids import Executed, read_executed
-from onefold.capture.information_schema import TableName
-from onefold.capture.log_events import Place
-from onefold.capture.patterns import Patterns
-from onefold.capture.prepared import Prepared
 from onefold.capture.quarantine import Known, Problem, Quarantined
-from onefold.capture.snapshot import TableSnapshot
-from onefold.errors import InvalidInput
+from onefold.capture.xa import Prepared
+from onefold.core.errors import InvalidInput
+from onefold.mysql.binlog.events import Place
+from onefold.mysql.catalog import TableName
+from onefold.mysql.gtid import Executed, read_executed
+from onefold.mysql.snapshot.chunks import TableSnapshot
+from onefold.mysql.table_filter import Patterns
 
 FORM = 2
 """Rises when a checkpoint is written that older code would misread."""

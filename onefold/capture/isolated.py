@@ -10,11 +10,11 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from onefold.capture.checkpoint import Checkpoint
-from onefold.capture.columns import table_name
-from onefold.capture.information_schema import TableName
-from onefold.capture.log_events import Place
 from onefold.capture.quarantine import Known, Quarantined, shape_of
-from onefold.capture.structure import Structure
+from onefold.capture.versioned_table import table_name
+from onefold.mysql.binlog.events import Place
+from onefold.mysql.catalog import TableName
+from onefold.mysql.table import Structure
 
 MOST_KNOWN = 20_000
 """Tables whose structure the checkpoint remembers: those that changed last. It has to stay a small document."""

@@ -11,21 +11,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from onefold.capture.announcing import Announcer, again_and_again
-from onefold.capture.columns import table_name
-from onefold.capture.information_schema import TableName
-from onefold.capture.ledger import Ledger, lowest
-from onefold.capture.log_events import Place, RowsChanged, RowsUnreadable, Statement
+from onefold.adapters.pubsub import Message
+from onefold.capture.announce import Announcer, again_and_again
 from onefold.capture.quarantine import Kind, Problem, Quarantined
 from onefold.capture.source import Source
 from onefold.capture.source_events import quarantine_event
-from onefold.capture.statements import effects
-from onefold.capture.stopping import Stop
-from onefold.capture.structure import Structure
+from onefold.capture.state import Ledger, lowest
 from onefold.capture.table_checks import Checked, exclusion, name_problem
-from onefold.errors import SchemaConflict, TableRefused
-from onefold.log import log
-from onefold.pubsub import Message
+from onefold.capture.versioned_table import table_name
+from onefold.core.errors import SchemaConflict, TableRefused
+from onefold.core.log import log
+from onefold.core.shutdown import Stop
+from onefold.mysql.binlog.events import Place, RowsChanged, RowsUnreadable, Statement
+from onefold.mysql.catalog import TableName
+from onefold.mysql.ddl.effects import effects
+from onefold.mysql.table import Structure
 
 QUIET = 60
 """Seconds of the log without rows that lack columns, after which a whole row of the table brings it back."""

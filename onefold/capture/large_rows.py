@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Protocol
 from urllib.parse import quote, unquote
 
+from onefold.adapters.gcs import StoredObjects, check_folder, local_folder_faults
 from onefold.capture.records import Record
-from onefold.errors import Rejected
-from onefold.names import versioned_name
-from onefold.objects import StoredObjects, check_folder, local_folder_faults
+from onefold.core.errors import Rejected
+from onefold.core.names import versioned_name
 
 _DIGEST = 16
 

@@ -7,18 +7,18 @@ from dataclasses import asdict, dataclass, field
 from functools import partial
 from typing import Any, Literal, TypeVar
 
-from onefold.capture.announcing import TableWarehouse, table_faults
+from onefold.capture.announce import TableWarehouse, table_faults
 from onefold.capture.checkpoint import Checkpoint, Reached, check_owner
-from onefold.capture.checkpoint_stores import CheckpointPlace
-from onefold.capture.columns import VersionedTable, versioned_table
-from onefold.capture.information_schema import TableName
+from onefold.capture.checkpoint_store import CheckpointPlace
 from onefold.capture.quarantine import Problem
 from onefold.capture.requirements import Requirement, check, faults_of
-from onefold.capture.running import Options
+from onefold.capture.run import Options
 from onefold.capture.source import LogLost, Source
 from onefold.capture.table_checks import Checked, name_problem
-from onefold.errors import OnefoldError, Rejected
-from onefold.names import TableId
+from onefold.capture.versioned_table import VersionedTable, versioned_table
+from onefold.core.errors import OnefoldError, Rejected
+from onefold.core.names import TableId
+from onefold.mysql.catalog import TableName
 
 Part = Literal["source", "destination"]
 Value = TypeVar("Value")

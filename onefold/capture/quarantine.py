@@ -8,11 +8,11 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from onefold.capture.columns import table_name
-from onefold.capture.information_schema import TableName
-from onefold.capture.log_events import Place
-from onefold.capture.structure import Structure
 from onefold.capture.version import canonical_text
+from onefold.capture.versioned_table import table_name
+from onefold.mysql.binlog.events import Place
+from onefold.mysql.catalog import TableName
+from onefold.mysql.table import Structure
 
 Kind = Literal["structure", "rows", "grant", "name", "warehouse", "copy"]
 """What is wrong: its structure, rows in the log, a right of the user, its name; or the warehouse or a copy refuses it."""

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
 
-from onefold.capture.columns import VersionedTable
-from onefold.capture.log_events import Place, RowsChanged
-from onefold.capture.row_image import Row
+from onefold.capture.versioned_table import VersionedTable
+from onefold.mysql.binlog.events import Place, RowsChanged
+from onefold.mysql.binlog.rows import Row
 
 BINLOG = "BINLOG"
 SNAPSHOT = "SNAPSHOT"

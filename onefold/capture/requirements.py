@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from onefold.capture.checkpoint_stores import CheckpointPlace
+from onefold.capture.checkpoint_store import CheckpointPlace
 from onefold.capture.large_rows import LargeRows
-from onefold.errors import InvalidInput, InvalidSettings, OnefoldError, TryAgain
+from onefold.core.errors import InvalidInput, InvalidSettings, OnefoldError, TryAgain
 
 
 class CheckedWarehouse(Protocol):

@@ -9,30 +9,21 @@ from dataclasses import dataclass, replace
 
 import pymysql
 
-from onefold.capture.binlog import Gtid, follow
 from onefold.capture.cascades import Cascades, Watched, read_cascades
 from onefold.capture.checkpoint import Reached
-from onefold.capture.gtids import Executed, read_executed
-from onefold.capture.information_schema import BASE, TableName, structure_of, structures, tables
-from onefold.capture.log_events import Committed, FileBegun, LogEvent, Place, Voids
-from onefold.capture.patterns import Patterns
-from onefold.capture.rights import grantee, may_lock
-from onefold.capture.server import (
-    Address,
-    connect,
-    executed_now,
-    is_mariadb,
-    lost_on,
-    previous_gtids,
-    query,
-    variables,
-)
-from onefold.capture.server_checks import check_server
-from onefold.capture.structure import Structure
 from onefold.capture.table_checks import Checked, Inspected, check_tables, inspect_table
-from onefold.capture.transactions import HELD
-from onefold.capture.vantage import end_of_what_shows
-from onefold.errors import NothingFound, Rejected, TryAgain
+from onefold.core.errors import NothingFound, Rejected, TryAgain
+from onefold.mysql.binlog.events import Committed, FileBegun, LogEvent, Place, Voids
+from onefold.mysql.binlog.stream import Gtid, follow
+from onefold.mysql.binlog.transactions import HELD
+from onefold.mysql.catalog import BASE, TableName, structure_of, structures, tables
+from onefold.mysql.checks import check_server
+from onefold.mysql.connection import Address, connect, executed_now, is_mariadb, lost_on, previous_gtids, query, variables
+from onefold.mysql.grants import grantee, may_lock
+from onefold.mysql.gtid import Executed, read_executed
+from onefold.mysql.snapshot.consistent_read import end_of_what_shows
+from onefold.mysql.table import Structure
+from onefold.mysql.table_filter import Patterns
 
 
 class LogLost(NothingFound):

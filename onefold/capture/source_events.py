@@ -6,11 +6,11 @@ import hashlib
 import json
 from typing import Any, Literal
 
-from onefold.capture.columns import table_name
-from onefold.capture.log_events import Place
+from onefold.adapters.pubsub import Message
 from onefold.capture.quarantine import Quarantined
-from onefold.changes import Change, Severity
-from onefold.pubsub import Message
+from onefold.capture.versioned_table import table_name
+from onefold.mysql.binlog.events import Place
+from onefold.schema.diff import Change, Severity
 
 Befell = Literal["table truncated", "table dropped", "table in quarantine"]
 

@@ -10,23 +10,15 @@ from dataclasses import dataclass
 
 import pymysql
 
-from onefold.capture.charsets import SUPPORTED
-from onefold.capture.columns import free_names, table_name, versioned_table
-from onefold.capture.information_schema import (
-    BASE,
-    ColumnRow,
-    Described,
-    TableName,
-    describe,
-    describe_one,
-    tables,
-)
-from onefold.capture.patterns import Patterns
 from onefold.capture.quarantine import Problem, holder_of_name
-from onefold.capture.rights import grant, is_of_connection, missing_select, reads_everything, table_sql
-from onefold.capture.selecting import quoted
-from onefold.capture.structure import Structure
-from onefold.errors import SchemaConflict
+from onefold.capture.versioned_table import free_names, table_name, versioned_table
+from onefold.core.errors import SchemaConflict
+from onefold.mysql.catalog import BASE, ColumnRow, Described, TableName, describe, describe_one, tables
+from onefold.mysql.charsets import SUPPORTED
+from onefold.mysql.grants import grant, is_of_connection, missing_select, reads_everything, table_sql
+from onefold.mysql.snapshot.select_list import quoted
+from onefold.mysql.table import Structure
+from onefold.mysql.table_filter import Patterns
 
 _OLD_TIMES = ("/* mariadb-5.3 */", "/* 5.5 binary format */")
 _WILD = re.compile(r"[*?\[]")

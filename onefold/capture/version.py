@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from itertools import chain
 
-from onefold.capture.structure import Structure
+from onefold.mysql.table import Structure
 
 LENGTH = 9
 

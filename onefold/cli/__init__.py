@@ -14,9 +14,15 @@ from typing import NoReturn
 import click
 
 from onefold import __version__
-from onefold.cli import batches, capturing, changes, comparing, demonstrating, merging, views
+from onefold.cli import batch as batches
+from onefold.cli import capture as capturing
+from onefold.cli import compare as comparing
+from onefold.cli import current as changes
+from onefold.cli import demo as demonstrating
+from onefold.cli import merge as merging
+from onefold.cli import views
 from onefold.cli.common import ERROR, OK, say
-from onefold.errors import OnefoldError
+from onefold.core.errors import OnefoldError
 
 EPILOG = (
     "Exit codes: 0 nothing to do, the same, or done; 1 an error, wrong usage included; 2 changes to make, or differences."

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from onefold.wording import counted
+from onefold.core.text import counted
 
 if TYPE_CHECKING:
     from onefold.capture.preflight import Report

@@ -13,13 +13,13 @@ import click
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from onefold.errors import NothingFound, OnefoldError
-from onefold.names import TableId, check_names
-from onefold.settings import Settings, load_settings
-from onefold.versioned_names import VersionedNames
+from onefold.core.errors import NothingFound, OnefoldError
+from onefold.core.names import TableId, check_names
+from onefold.core.versioned_names import VersionedNames
+from onefold.settings.environment import Settings, load_settings
 
 if TYPE_CHECKING:
-    from onefold.refresh import Announce
+    from onefold.views.refresh import Announce
 
 OK, ERROR, CHANGES = 0, 1, 2
 
@@ -45,7 +45,7 @@ def read_settings(context: click.Context) -> Settings:
 
 
 def open_warehouse(context: click.Context, project: str | None, dataset: str, table: str | None) -> tuple[Settings, Any]:
-    from onefold.bigquery import connect
+    from onefold.adapters.bigquery.warehouse import connect
 
     check_names([("dataset", dataset), *given(("table", table), ("project", project))])
     settings = read_settings(context)
@@ -54,7 +54,8 @@ def open_warehouse(context: click.Context, project: str | None, dataset: str, ta
 
 def announcing(project: str, settings: Settings) -> Announce:
     """Return what publishes the changes of a view's schema, and says what the topic refused."""
-    from onefold import deliveries, pubsub
+    from onefold.adapters import pubsub
+    from onefold.views import handler as deliveries
 
     publisher = pubsub.PubSub(project)
 

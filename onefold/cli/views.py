@@ -23,14 +23,14 @@ from onefold.cli.common import (
     read_settings,
     say,
 )
-from onefold.columns_file import read_columns
-from onefold.errors import InvalidInput, NothingFound
-from onefold.names import TableId, check_names, faults_of_name
-from onefold.settings import Settings
-from onefold.versioned_names import LeftOut, VersionedNames
-from onefold.versions import in_order
-from onefold.view import UnifiedView, build_view, limit_faults
-from onefold.wording import counted
+from onefold.core.errors import InvalidInput, NothingFound
+from onefold.core.names import TableId, check_names, faults_of_name
+from onefold.core.text import counted
+from onefold.core.versioned_names import LeftOut, VersionedNames
+from onefold.schema.information_schema import read_columns
+from onefold.schema.versions import in_order
+from onefold.settings.environment import Settings
+from onefold.views.unified_view import UnifiedView, build_view, limit_faults
 
 
 @click.command()
@@ -56,7 +56,7 @@ def render(
     FILE has the columns table_name, column_name, ordinal_position and data_type, optionally creation_time, is_hidden and
     table_type. Without creation_time, versions are in the order of the file.
     """
-    from onefold.show import view_as_dict
+    from onefold.views.display import view_as_dict
 
     if ddl and as_json:
         raise click.UsageError("Say --ddl or --json, not both.")
@@ -83,8 +83,8 @@ def plan(context: click.Context, dataset: str, table: str | None, prune: bool, p
 
     Writes nothing. Exits with 2 where there are changes to make.
     """
-    from onefold.refresh import plan_refresh
-    from onefold.show import show_left_out, show_plan
+    from onefold.views.display import show_left_out, show_plan
+    from onefold.views.refresh import plan_refresh
 
     if prune and not table:
         raise click.UsageError("--prune removes the view of one TABLE; name it.")
@@ -121,7 +121,7 @@ def refresh(
     context: click.Context, dataset: str, table: str | None, all_: bool, prune: bool, project: str | None, as_json: bool
 ) -> int:
     """Bring the view of TABLE, or of --all tables of DATASET, up to date."""
-    from onefold.refresh import refresh as refresh_view
+    from onefold.views.refresh import refresh as refresh_view
 
     if all_ == bool(table):
         raise click.UsageError("Name a TABLE, or say --all.")
@@ -163,9 +163,9 @@ def publish(
     as_json: bool,
 ) -> int:
     """Say that VERSION of TABLE is new: a test message, to Pub/Sub or its emulator (PUBSUB_EMULATOR_HOST)."""
-    from onefold.events import table_message
-    from onefold.local.events import send_event
-    from onefold.pubsub import Message, PubSub
+    from onefold.adapters.pubsub import Message, PubSub
+    from onefold.local.send_event import send_event
+    from onefold.messages.table_created import table_message
 
     settings = read_settings(context)
     name = project or settings.project or ""
@@ -207,7 +207,7 @@ def _built(columns: Any, base: TableId, settings: Settings) -> UnifiedView:
 
 
 def _warn(view: UnifiedView, leaves: bool) -> None:
-    from onefold.show import size_warnings
+    from onefold.views.display import size_warnings
 
     for warning in [*limit_faults(view), *size_warnings(view)]:
         say("yellow", f"Warning: {warning}")
@@ -227,7 +227,7 @@ def _plans_as_dicts(project: str, dataset: str, results: list[Any], left_out: Se
 
     A base name of which nothing is used has an entry of its own, with the action `none`.
     """
-    from onefold.show import plan_as_dict
+    from onefold.views.display import plan_as_dict
 
     by_base: dict[str, list[dict[str, str]]] = {}
     for left in left_out:
@@ -243,7 +243,7 @@ def _plans_as_dicts(project: str, dataset: str, results: list[Any], left_out: Se
 
 
 def _echo_json(results: list[Any]) -> None:
-    from onefold.show import plan_as_dict
+    from onefold.views.display import plan_as_dict
 
     click.echo(json.dumps([one.as_dict() if isinstance(one, Failure) else plan_as_dict(one) for one in results]))
 
@@ -264,7 +264,7 @@ def _name(file: Any) -> str:
 
 
 def _say_done(plan: Any) -> None:
-    from onefold.show import show_changes
+    from onefold.views.display import show_changes
 
     for warning in plan.warnings:
         say("yellow", f"Warning: {plan.base.table}: {warning}")

@@ -7,7 +7,7 @@ import signal
 import socket
 import sys
 
-from onefold.errors import OnefoldError, Rejected
+from onefold.core.errors import OnefoldError, Rejected
 from onefold.local.java import java_hint
 
 PORT = 9050
@@ -29,7 +29,7 @@ def main(arguments: list[str]) -> int:
 def serve(port: int) -> None:
     """BigQuery at this port, Dataproc at the next one; what to export is printed when both answer."""
     from onefold.local.dataproc import dataproc_emulator
-    from onefold.local.stack import bigquery_emulator, ended_in_order
+    from onefold.local.processes import bigquery_emulator, ended_in_order
 
     for one in (port, port + 1):
         _check_free(one)

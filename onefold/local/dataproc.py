@@ -26,8 +26,8 @@ from google.longrunning import operations_pb2
 from google.protobuf import empty_pb2
 from google.rpc import code_pb2, status_pb2
 
-from onefold.local.batch_filter import parse_filter
-from onefold.local.job_process import run_job
+from onefold.local.dataproc_filter import parse_filter
+from onefold.local.spark_process import run_job
 
 State = Batch.State
 Run = Callable[[Batch, threading.Event], str | None]

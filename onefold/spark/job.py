@@ -13,7 +13,7 @@ from pathlib import Path
 
 from pyspark import SparkContext
 
-from onefold.errors import OnefoldError
+from onefold.core.errors import OnefoldError
 
 INTERRUPTED = 130
 """What a shell says of a process that Ctrl-C ended."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from onefold.errors import Rejected
+from onefold.core.errors import Rejected
 from onefold.local.emulation.corrections import install
 
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from onefold.declared_keys import MOST_COLUMNS, TYPES
+from onefold.changelog.declared_keys import MOST_COLUMNS, TYPES
 
 if TYPE_CHECKING:
     from bqemulator.catalog.models import TableMeta

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from onefold.errors import Rejected
+from onefold.core.errors import Rejected
 
 VERSION = "1.4.0"
 

@@ -6,7 +6,7 @@ import functools
 import re
 
 from onefold.local.emulation.bignumeric import FIELD
-from onefold.types import Array, Field, Range, Scalar, Struct, Type
+from onefold.schema.types import Array, Field, Range, Scalar, Struct, Type
 
 _SCALARS = {
     "VARCHAR": "STRING",

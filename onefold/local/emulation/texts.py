@@ -17,10 +17,10 @@ from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from onefold.compare.values import json_text, text_of
 from onefold.local.emulation.bignumeric import FIELD, decode
 from onefold.local.emulation.duck_types import read_type
-from onefold.types import Array, Range, Scalar, Struct, Type
-from onefold.values import json_text, text_of
+from onefold.schema.types import Array, Range, Scalar, Struct, Type
 
 _ESCAPED_BYTE = re.compile(rb"\\x([0-9A-Fa-f]{2})")
 _WIDE = 2**53

@@ -11,7 +11,7 @@ import pyarrow as pa
 from onefold.local.emulation.bignumeric import FIELD, decode, encode
 from onefold.local.emulation.duck_types import read_type
 from onefold.local.emulation.intervals import read_interval, write_interval
-from onefold.types import Array, Range, Scalar, Struct, Type
+from onefold.schema.types import Array, Range, Scalar, Struct, Type
 
 if TYPE_CHECKING:
     from bqemulator.catalog.models import TableFieldSchema, TableSchema

@@ -1,0 +1,1 @@
+"""One module for each outside system; `connect` chooses between BigQuery and its emulator."""

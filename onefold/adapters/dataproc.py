@@ -1,0 +1,197 @@
+"""The Dataproc adapter: all that touches google-cloud-dataproc. DATAPROC_EMULATOR_HOST names a stand-in, as host:port."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import google.auth
+import google.auth.exceptions
+import grpc
+from google.api_core import exceptions as api
+from google.api_core.client_options import ClientOptions
+from google.api_core.retry import Retry, if_exception_type
+from google.cloud import dataproc_v1
+from google.cloud.dataproc_v1.services.batch_controller.transports import BatchControllerGrpcTransport
+from google.protobuf.duration_pb2 import Duration
+
+from onefold.batches.batch import ACTIVE, Batch, State, StoredBatch
+from onefold.batches.launch import BatchExists
+from onefold.core.errors import Rejected, TryAgain
+from onefold.settings.batches import BatchSettings
+
+EMULATOR = "DATAPROC_EMULATOR_HOST"
+DEFAULT_PROJECT = "local"
+"""The project where the stand-in is used and none is set: BigQuery's emulator has the same."""
+
+_TIMEOUT = 30.0
+_PAGE = 100
+# The client retries nothing by itself. Every call here may come twice: identifiers are ours.
+_RETRY = Retry(if_exception_type(api.ServiceUnavailable), initial=0.25, maximum=5.0, timeout=_TIMEOUT)
+
+_FINAL = (api.InvalidArgument, api.NotFound, api.FailedPrecondition, api.OutOfRange, api.MethodNotImplemented)
+
+
+def connect(project: str | None, settings: BatchSettings) -> DataprocBatches:
+    """The batches of a project in the region of the settings, or those of a stand-in.
+
+    Raises:
+        InvalidSettings: a setting that a batch needs is missing.
+        Rejected: there are no credentials, or there is no project.
+    """
+    settings.check_complete()
+    region = settings.region or ""
+    if host := os.environ.get(EMULATOR):
+        return DataprocBatches(_emulator_client(host), project or DEFAULT_PROJECT, region)
+    try:
+        credentials, found = google.auth.default(scopes=["https://www.googleapis.com/auth/cloud-platform"])
+    except google.auth.exceptions.DefaultCredentialsError as error:
+        raise Rejected(f"no credentials: run `gcloud auth application-default login` ({error})") from error
+    project = project or found
+    if not project:
+        raise Rejected("no project: set ONEFOLD_PROJECT")
+    options = ClientOptions(api_endpoint=f"{region}-dataproc.googleapis.com:443")
+    client = dataproc_v1.BatchControllerClient(credentials=credentials, client_options=options)
+    return DataprocBatches(client, project, region)
+
+
+def _emulator_client(host: str) -> dataproc_v1.BatchControllerClient:
+    # A proxy of the environment would not find this machine.
+    channel = grpc.insecure_channel(host, options=[("grpc.enable_http_proxy", 0)])
+    return dataproc_v1.BatchControllerClient(transport=BatchControllerGrpcTransport(channel=channel))
+
+
+class _Calls(threading.local):
+    """A count for each thread: the requests of one instance run side by side, and each tells its own."""
+
+    count = 0
+
+
+class DataprocBatches:
+    """`onefold.batches.launch.Batches` on Dataproc Serverless."""
+
+    def __init__(self, client: dataproc_v1.BatchControllerClient, project: str, region: str) -> None:
+        self.project = project
+        self.region = region
+        self._client = client
+        self._calls = _Calls()
+
+    @property
+    def calls(self) -> int:
+        return self._calls.count
+
+    def close(self) -> None:
+        self._client.transport.close()  # type: ignore[no-untyped-call]
+
+    def get(self, id_: str) -> StoredBatch | None:
+        try:
+            return _stored(self._call(self._client.get_batch, name=f"{self._parent}/batches/{id_}"))
+        except api.NotFound:
+            return None
+
+    def active(self, labels: Mapping[str, str]) -> list[StoredBatch]:
+        request = dataproc_v1.ListBatchesRequest(parent=self._parent, filter=_filter(labels), page_size=_PAGE)
+        found: list[StoredBatch] = []
+        while True:
+            # Not iterated: the client would ask for further pages uncounted, and without our translation of errors.
+            page = self._call(self._client.list_batches, request=request)
+            found += [_stored(batch) for batch in page.batches]
+            if not page.next_page_token:
+                return found
+            request.page_token = page.next_page_token
+
+    def create(self, batch: Batch) -> StoredBatch:
+        request = dataproc_v1.CreateBatchRequest(
+            parent=self._parent, batch=as_proto(batch), batch_id=batch.id, request_id=batch.request_id
+        )
+        try:
+            self._call(self._client.create_batch, request=request)
+        except api.AlreadyExists as error:
+            raise BatchExists(f"batch {batch.id} is there already") from error
+        except api.NotFound as error:
+            raise Rejected(f"Dataproc in {self._parent}: {_text(error)}") from error
+        return StoredBatch(batch.id, State.PENDING, labels=batch.labels)
+
+    @property
+    def _parent(self) -> str:
+        return f"projects/{self.project}/locations/{self.region}"
+
+    def _call(self, method: Callable[..., Any], **arguments: Any) -> Any:
+        self._calls.count += 1
+        with self._translated():
+            return method(**arguments, retry=_RETRY, timeout=_TIMEOUT)
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        where = f"Dataproc in {self._parent}"
+        try:
+            yield
+        except (api.NotFound, api.AlreadyExists):  # each method knows what it means
+            raise
+        except _FINAL as error:
+            raise Rejected(f"{where}: {_text(error)}") from error
+        except google.auth.exceptions.DefaultCredentialsError as error:
+            raise Rejected(f"no credentials: run `gcloud auth application-default login` ({error})") from error
+        except (api.GoogleAPICallError, api.RetryError, google.auth.exceptions.GoogleAuthError) as error:
+            # A denied permission, too, passes: right after a grant.
+            raise TryAgain(f"{where}: {_trouble(error)}") from error
+
+
+def as_proto(batch: Batch) -> dataproc_v1.Batch:
+    """The batch as the API wants it.
+
+    Runtime 3.0 would run a batch as whoever asks for it, and so the service account is named as the identity; Spark's
+    connector for BigQuery is part of that runtime.
+    """
+    settings = batch.settings
+    return dataproc_v1.Batch(
+        labels=dict(batch.labels),
+        pyspark_batch=dataproc_v1.PySparkBatch(
+            main_python_file_uri=batch.main,
+            python_file_uris=list(batch.archives),
+            file_uris=list(batch.files),
+            args=list(batch.arguments),
+        ),
+        runtime_config=dataproc_v1.RuntimeConfig(version=settings.runtime_version, properties=batch.properties),
+        environment_config=dataproc_v1.EnvironmentConfig(execution_config=_execution(settings)),
+    )
+
+
+def _execution(settings: BatchSettings) -> dataproc_v1.ExecutionConfig:
+    ttl = Duration()
+    if settings.ttl:
+        ttl.FromTimedelta(settings.ttl)
+    authentication = dataproc_v1.AuthenticationConfig.AuthenticationType.SERVICE_ACCOUNT
+    return dataproc_v1.ExecutionConfig(
+        service_account=settings.service_account,
+        authentication_config=dataproc_v1.AuthenticationConfig(user_workload_authentication_type=authentication),
+        subnetwork_uri=settings.subnet,
+        staging_bucket=settings.bucket,
+        kms_key=settings.kms_key,
+        ttl=ttl if settings.ttl else None,
+    )
+
+
+def _filter(labels: Mapping[str, str]) -> str:
+    states = " OR ".join(f"state = {state.value}" for state in ACTIVE)
+    return " AND ".join([f"({states})", *(f'labels.{name} = "{value}"' for name, value in labels.items())])
+
+
+def _stored(batch: dataproc_v1.Batch) -> StoredBatch:
+    names = {state.value: state for state in State}
+    state = names.get(dataproc_v1.Batch.State(batch.state).name, State.UNKNOWN)
+    return StoredBatch(batch.name.rpartition("/")[2], state, batch.state_message, dict(batch.labels))
+
+
+def _trouble(error: Exception) -> str:
+    cause, host = error.cause if isinstance(error, api.RetryError) else error, os.environ.get(EMULATOR)
+    if host and isinstance(cause, api.ServiceUnavailable):
+        return f"no answer from {host}: start the stand-in (python -m onefold.local), or unset {EMULATOR} ({_text(cause)})"
+    return _text(error)
+
+
+def _text(error: Exception) -> str:
+    return str(error) or type(error).__name__

@@ -1,0 +1,1 @@
+"""A message becomes a Spark batch on Dataproc Serverless."""

@@ -1,0 +1,184 @@
+"""A batch for a message: its arguments, its identifier, its labels, and what one that is there already means.
+
+Pure: what comes out of here is sent by `onefold.adapters.dataproc`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import Literal
+
+from onefold.batches.allow_list import AllowedPlaces
+from onefold.batches.arguments import PARSERS, uris_of
+from onefold.core.errors import InvalidInput, InvalidMessage
+from onefold.core.names import faults_of_name
+from onefold.messages.table_created import BatchRequest
+from onefold.settings.batches import DEFAULT_CONFIG, BatchSettings
+
+ARCHIVE = "spark.zip"
+DRIVER_ENVIRONMENT = "spark.dataproc.driverEnv."
+"""Dataproc Serverless, "Spark properties": what follows is a variable of the driver's environment."""
+MAX_ATTEMPTS = 9
+"""Batches for one message. What failed so often fails again."""
+
+_LABEL = re.compile(r"[a-z]([a-z0-9_-]{0,61}[a-z0-9])?")
+_DIGEST_LETTERS = 32
+_EXIT_CODE = re.compile(r"\b(?:exit code|exited with|SystemExit:)(?: code)? ([0-9]+)\b", re.IGNORECASE)
+
+
+class State(Enum):
+    """The states of a batch, by Dataproc's names."""
+
+    PENDING = "PENDING"
+    RUNNING = "RUNNING"
+    SUCCEEDED = "SUCCEEDED"
+    FAILED = "FAILED"
+    CANCELLING = "CANCELLING"
+    CANCELLED = "CANCELLED"
+    UNKNOWN = "STATE_UNSPECIFIED"
+
+    @property
+    def ended(self) -> bool:
+        return self in (State.SUCCEEDED, State.FAILED, State.CANCELLED)
+
+
+ACTIVE = (State.PENDING, State.RUNNING)
+
+
+@dataclass(frozen=True)
+class Batch:
+    """A batch to be created."""
+
+    id: str
+    job: str
+    arguments: tuple[str, ...]
+    labels: Mapping[str, str]
+    settings: BatchSettings
+
+    @property
+    def main(self) -> str:
+        return f"{self.settings.code}/{self.job}.py"
+
+    @property
+    def archives(self) -> tuple[str, ...]:
+        return (f"{self.settings.code}/{ARCHIVE}",)
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """What the job finds in its working folder."""
+        return (f"{self.settings.code}/{DEFAULT_CONFIG}",) if self.settings.config else ()
+
+    @property
+    def properties(self) -> dict[str, str]:
+        """Spark's, and the settings that the job reads from its environment."""
+        passed_on = {f"{DRIVER_ENVIRONMENT}{name}": value for name, value in self.settings.passed_on.items()}
+        return {**self.settings.properties, **passed_on}
+
+    @property
+    def request_id(self) -> str:
+        """The same for the same batch: of two requests at once, Dataproc answers the second with the first one's."""
+        return str(uuid.uuid5(uuid.NAMESPACE_URL, f"onefold:{self.id}"))
+
+    def attempt(self, number: int) -> Batch:
+        """The batch of the first attempt has no suffix, the second has `-2`."""
+        return self if number == 1 else replace(self, id=f"{self.id}-{number}")
+
+
+@dataclass(frozen=True)
+class StoredBatch:
+    """A batch as Dataproc has it now."""
+
+    id: str
+    state: State
+    message: str = ""
+    labels: Mapping[str, str] | None = None
+
+
+def exit_code(batch: StoredBatch) -> int | None:
+    """The job's own, as far as the batch's message tells it: the API has none."""
+    if batch.state is State.SUCCEEDED:
+        return 0
+    told = _EXIT_CODE.search(batch.message)
+    return int(told[1]) if told else None
+
+
+Meaning = Literal["attach", "again", "wait"]
+
+
+def meaning(state: State) -> Meaning:
+    """What a message's batch that is there already means for the message: it is done with, needs another one, or waits."""
+    if state in (*ACTIVE, State.SUCCEEDED):
+        return "attach"
+    return "again" if state.ended else "wait"
+
+
+def plan_batch(request: BatchRequest, message_id: str, settings: BatchSettings, places: AllowedPlaces) -> Batch:
+    """The batch for a request.
+
+    Raises:
+        InvalidMessage: every fault of its arguments, by the job's own parser and by what may be read and written.
+    """
+    words = with_defaults(request)
+    faults = faults_of_name("dataset", request.dataset) + faults_of_name("table", request.table)
+    faults += places.faults_of_dataset(request.dataset)
+    try:
+        arguments = PARSERS[request.job](words)
+    except InvalidInput as error:
+        raise InvalidMessage([*faults, *error.faults]) from error
+    faults += [fault for uri in uris_of(arguments) for fault in places.faults_of(uri, written=uri is arguments.output)]
+    if faults:
+        raise InvalidMessage(dict.fromkeys(faults))
+    labels = {**settings.labels, **labels_of(request, message_id)}
+    return Batch(batch_id(request, message_id), request.job, words, labels, settings)
+
+
+def with_defaults(request: BatchRequest) -> tuple[str, ...]:
+    """The words of the request, and the table's own names for what they leave out."""
+    table = f"bigquery:{request.dataset}.{request.table}"
+    if request.job == "compare":
+        return (*request.words, *_unless(request.words, ("left",), f"--left={table}_current"))
+    changes = _unless(request.words, ("changes",), f"--changes={table}")
+    return (*request.words, *changes, *_unless(request.words, ("base", "output"), f"--base={table}_base"))
+
+
+def _unless(words: Sequence[str], names: Sequence[str], default: str) -> list[str]:
+    named = {word.partition("=")[0] for word in words}
+    return [] if named & {f"--{name}" for name in names} else [default]
+
+
+def batch_id(request: BatchRequest, message_id: str) -> str:
+    """The same for each delivery of a message: letters, digits and hyphens, well below the 63 that Dataproc takes."""
+    digest = _digest(message_id, request.job, request.dataset, request.table)
+    return f"onefold-{request.job}-{digest[:20]}"
+
+
+def labels_of(request: BatchRequest, message_id: str) -> dict[str, str]:
+    return {
+        "onefold_job": label(request.job),
+        **table_labels(request),
+        "onefold_message": f"m-{_digest(message_id)[:_DIGEST_LETTERS]}",
+    }
+
+
+def table_labels(request: BatchRequest) -> dict[str, str]:
+    """What all batches for one table have in common."""
+    return {"onefold_dataset": label(request.dataset), "onefold_table": label(request.table)}
+
+
+def label(name: str) -> str:
+    """A name as a label's value: itself where it fits, else a digest, so that two names never share one."""
+    return name if _LABEL.fullmatch(name) else f"h-{_digest(name)[:_DIGEST_LETTERS]}"
+
+
+def batch_link(project: str, region: str, id_: str) -> str:
+    """Where a person sees the batch."""
+    return f"https://console.cloud.google.com/dataproc/batches/{region}/{id_}/monitoring?project={project}"
+
+
+def _digest(*parts: str) -> str:
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()

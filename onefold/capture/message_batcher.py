@@ -1,0 +1,136 @@
+"""From rows to messages on their way: one stream for the log, and one for the copies of tables."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from onefold.capture.announce import Announcer, again_and_again
+from onefold.capture.large_rows import LargeRows, object_name
+from onefold.capture.message_builder import LIMIT, Parcel, encoded, head_of, reference
+from onefold.capture.outbox import Outbox, Ticket, Track
+from onefold.capture.records import Origin, Record, change_records
+from onefold.core.shutdown import Stop
+from onefold.mysql.binlog.events import RowsChanged
+from onefold.mysql.table import Structure
+
+OPEN = 8_000_000
+"""The most bytes of messages that a stream has begun and not sent: of many tables, each has one."""
+_KNOWN_ORIGINS = 100_000
+
+
+@dataclass(frozen=True)
+class Way:
+    """What the streams share."""
+
+    source: str
+    dataset: str
+    announcer: Announcer
+    outbox: Outbox
+    large_rows: LargeRows
+    stop: Stop
+    limit: int = LIMIT
+
+
+@dataclass
+class _Open:
+    """A message that is begun."""
+
+    parcel: Parcel
+    ticket: Ticket
+    track: Track[Any]
+    large: Record | None = field(default=None, repr=False)
+
+
+class Stream:
+    """Packs the records of one thread. `flush` may be called by another one."""
+
+    def __init__(self, way: Way) -> None:
+        self._way = way
+        self._lock = threading.RLock()
+        self._origins: dict[tuple[str, Structure], Origin] = {}
+        self._heads: dict[str, bytes] = {}
+        self._open: dict[str, _Open] = {}
+        self._bytes = 0
+        self.rows = 0
+        self.losses: Counter[str] = Counter()
+        """Values that BigQuery cannot hold, by table, column and kind."""
+
+    def origin(self, database: str, structure: Structure) -> Origin:
+        """Where rows come from; their table is there, and announced."""
+        known = self._origins.get((database, structure))
+        if known is None:
+            if len(self._origins) >= _KNOWN_ORIGINS:
+                self._origins.clear()
+            table = self._way.announcer.tenant_table(self._way.source, database, structure)
+            known = Origin(self._way.source, database, table)
+            self._origins[(database, structure)] = known
+        return known
+
+    def changes(self, event: RowsChanged, track: Track[Any]) -> None:
+        """The records of an event of the log."""
+        self.records(change_records(self.origin(event.database, event.structure), event), track)
+        self.note_losses(event.structure.table, event.losses)
+
+    def records(self, records: Iterable[Record], track: Track[Any]) -> None:
+        """Pack records, and send the messages that are full.
+
+        Raises:
+            Stopped, Rejected.
+        """
+        with self._lock:
+            for record in records:
+                self._add(record, track)
+            if self._bytes > OPEN:
+                self.flush()
+
+    def note_losses(self, table: str, found: Iterable[tuple[tuple[str, str], int]]) -> None:
+        for (column, kind), count in found:
+            self.losses[f"{table}.{column}: {kind}"] += count
+
+    def flush(self) -> None:
+        """Send all that is packed."""
+        with self._lock:
+            for name in list(self._open):
+                self._send(name)
+
+    def _add(self, record: Record, track: Track[Any]) -> None:
+        metadata = record["metadata"]
+        name = f"{metadata['table_name']}_v_{metadata['table_version']}"
+        data = encoded(record)
+        open_ = self._open.get(name)
+        if open_ and not (open_.parcel.takes(data) and open_.track is track):
+            self._send(name)
+            open_ = None
+        if open_ is None:
+            open_ = self._open[name] = _Open(Parcel(self._head(name, metadata), self._way.limit), track.begin(), track)
+        open_.parcel.add(data)
+        self._bytes += len(data)
+        self.rows += 1
+        if open_.parcel.too_large:
+            open_.large = record
+            self._send(name)
+
+    def _head(self, name: str, metadata: Record) -> bytes:
+        head = self._heads.get(name)
+        if head is None:
+            head = self._heads[name] = head_of(self._way.dataset, metadata["table_name"], metadata["table_version"])
+        return head
+
+    def _send(self, name: str) -> None:
+        """The ticket was taken when the message was begun: what breaks off here is never taken for confirmed."""
+        open_ = self._open.pop(name)
+        self._bytes -= sum(map(len, open_.parcel.records))
+        data = open_.parcel.data()
+        if open_.large is not None:
+            data = self._put_aside(open_.large, open_.parcel.head, data)
+        self._way.outbox.send(data, partial(open_.track.confirm, open_.ticket))
+
+    def _put_aside(self, record: Record, head: bytes, data: bytes) -> bytes:
+        """A row too large for a message lies in the bucket before the message that refers to it is sent."""
+        put = partial(self._way.large_rows.put, object_name(record, data), data)
+        return reference(head, again_and_again(put, self._way.stop))

@@ -1,0 +1,70 @@
+"""The key that a versioned table declares in BigQuery: `PRIMARY KEY (source_name, database_name, ...) NOT ENFORCED`.
+
+BigQuery does not check it. It tells what identifies a row of the source, tenant included. A versioned table holds every
+change, so many of its rows have the same key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from onefold.changelog.metadata import DATABASE_NAME, SOURCE_NAME
+from onefold.core.names import TableId, fold_case, quote, quote_text
+from onefold.schema.versions import Column
+
+TENANT = (SOURCE_NAME, DATABASE_NAME)
+
+# BigQuery, "TABLE_CONSTRAINTS view", limitations,
+# https://cloud.google.com/bigquery/docs/information-schema-table-constraints, 2026-11.
+MOST_COLUMNS = 16
+TYPES = frozenset({"BIGNUMERIC", "BOOL", "DATE", "DATETIME", "INT64", "NUMERIC", "STRING", "TIMESTAMP"})
+
+
+def key_to_declare(columns: Iterable[Column], primary_key: Sequence[str]) -> tuple[str, ...]:
+    """Return the key that a versioned table declares; nothing where there is no key, or BigQuery takes none of its kind.
+
+    Args:
+        columns: those of the table.
+        primary_key: the source's key, by its names in the table.
+
+    >>> from onefold.schema.types import parse_type
+    >>> columns = [Column(name, parse_type("STRING")) for name in ("source_name", "database_name", "id")]
+    >>> key_to_declare(columns, ["id"])
+    ('source_name', 'database_name', 'id')
+    """
+    types = {column.name: str(column.type) for column in columns}
+    key = (*TENANT, *primary_key)
+    return key if primary_key and len(key) <= MOST_COLUMNS and TYPES.issuperset(types[name] for name in key) else ()
+
+
+def source_key(declared: Sequence[str]) -> tuple[str, ...]:
+    """Return the source's part of a declared key; nothing where the tenant is no part of it: capture declares no such key.
+
+    >>> source_key(["source_name", "database_name", "id"])
+    ('id',)
+    >>> source_key(["id"])
+    ()
+    """
+    names = {fold_case(name) for name in declared}
+    return tuple(name for name in declared if fold_case(name) not in TENANT) if names.issuperset(TENANT) else ()
+
+
+def are_same(key: Iterable[str], other: Iterable[str]) -> bool:
+    """Tell whether two keys are the same columns, in any order and spelling."""
+    return {fold_case(name) for name in key} == {fold_case(name) for name in other}
+
+
+def declared_keys_query(tables: Sequence[TableId]) -> str:
+    """Return a query of the declared keys of some tables of one dataset: `table_name`, and `columns` in the key's order.
+
+    Tables without a declaration have no row.
+    """
+    schema = f"{quote(f'{tables[0].project}.{tables[0].dataset}')}.INFORMATION_SCHEMA"
+    names = ", ".join(quote_text(id_.table) for id_ in tables)
+    return (
+        "SELECT k.table_name, ARRAY_AGG(k.column_name ORDER BY k.ordinal_position) AS columns\n"
+        f"FROM {schema}.TABLE_CONSTRAINTS AS t JOIN {schema}.KEY_COLUMN_USAGE AS k\n"
+        "ON k.table_name = t.table_name AND k.constraint_name = t.constraint_name\n"
+        f"WHERE t.constraint_type = 'PRIMARY KEY' AND t.table_name IN ({names})\n"
+        "GROUP BY k.table_name"
+    )

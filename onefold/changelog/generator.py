@@ -1,0 +1,222 @@
+"""Workloads with a known truth: a change log in Datastream's form, the table at a chosen time, and the table at the end.
+
+The truth is kept while the operations are made up, by a dict from key to row: it does not come from reading the log.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from onefold.changelog.generator_values import TYPES, some_value
+from onefold.core.errors import InvalidInput
+
+METADATA = "datastream_metadata"
+METADATA_TYPE = (
+    "STRUCT<uuid STRING, source_timestamp INT64, change_sequence_number STRING, change_type STRING, sort_keys ARRAY<STRING>>"
+)
+START = 1_700_000_000_000
+"""The time of the first operation, in milliseconds of the epoch."""
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a workload is made of.
+
+    mix: how many of 100 operations insert, update and delete.
+    key_changes, duplicates: shares of updates that change the key, and of changes that are delivered twice, from 0 to 1.
+    shuffle: whether changes come in any order.
+    same_second: whether all timestamps of a second are equal, as with sources of that grain.
+    backfill: whether the table at half time is written again as insertions without position, among the changes.
+    unpadded: whether sequence numbers come without leading zeros.
+    versions: in how many versions the table lands; each after the first brings a column.
+    base_at: after how many operations the base is taken; half of them by default.
+    every_type: whether the table has a column of every type of BigQuery besides its key, a name and an amount.
+    """
+
+    operations: int = 1000
+    mix: tuple[int, int, int] = (40, 40, 20)
+    seed: int = 7
+    key_changes: float = 0.0
+    duplicates: float = 0.0
+    shuffle: bool = False
+    same_second: bool = False
+    backfill: bool = False
+    unpadded: bool = False
+    versions: int = 1
+    base_at: int | None = None
+    every_type: bool = True
+
+
+@dataclass
+class Workload:
+    """Changes by version (in the order of their delivery), and the table at the chosen time and at the end, by key."""
+
+    changes: dict[str, list[Row]]
+    base: list[Row]
+    truth: list[Row]
+    counts: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def types(self) -> dict[str, str]:
+        """The type of each column of the source, in the order in which they appear."""
+        rows = [*(rows[0] for rows in self.changes.values() if rows), *self.base[:1], *self.truth[:1]]
+        return {name: type_of(name) for row in rows for name in row if name != METADATA}
+
+
+def type_of(column: str) -> str:
+    """Return the BigQuery type of a column of a workload.
+
+    Example:
+        >>> type_of("amount"), type_of("added_1")
+        ('INT64', 'STRING')
+    """
+    if column == METADATA:
+        return METADATA_TYPE
+    return "INT64" if column in ("id", "amount") else TYPES.get(column, "STRING")
+
+
+def check_options(options: Options) -> None:
+    """Raise InvalidInput with everything that makes no workload."""
+    faults = []
+    if sum(options.mix) != 100 or min(options.mix) < 0:
+        faults.append(f"the mix {options.mix} must be three shares that make 100: insertions, updates, deletions")
+    if options.operations < 1 or not 1 <= options.versions <= options.operations:
+        faults.append("there must be at least one operation, and no more versions than operations")
+    shares = {"key changes": options.key_changes, "duplicates": options.duplicates}
+    faults += [f"the share of {name} must be from 0 to 1" for name, share in shares.items() if not 0 <= share <= 1]
+    if options.base_at is not None and not 0 <= options.base_at <= options.operations:
+        faults.append(f"the base must be taken after 0 to {options.operations} operations")
+    if faults:
+        raise InvalidInput(faults)
+
+
+def make_workload(options: Options) -> Workload:
+    """The same options make the same workload."""
+    check_options(options)
+    source = _Source(options)
+    base_at = options.operations // 2 if options.base_at is None else options.base_at
+    base: list[Row] = source.table()
+    changes: list[tuple[str, Row]] = []
+    for number in range(1, options.operations + 1):
+        changes += source.operate(number)
+        if number == base_at:
+            base = source.table()
+        if options.backfill and number == options.operations // 2:
+            changes += source.backfill(number)
+    return Workload(_delivered(changes, options), base, source.table(), source.counts)
+
+
+def _delivered(changes: list[tuple[str, Row]], options: Options) -> dict[str, list[Row]]:
+    """Some twice, in any order where that is asked for, each in the table of its version."""
+    chance = random.Random(f"delivery {options.seed}")  # noqa: S311
+    delivered = [change for change in changes for _ in range(2 if chance.random() < options.duplicates else 1)]
+    if options.shuffle:
+        chance.shuffle(delivered)
+    tables: dict[str, list[Row]] = {_version(number): [] for number in range(options.versions)}
+    for version, row in delivered:
+        tables[version].append(row)
+    return tables
+
+
+def _version(number: int) -> str:
+    return f"a{number:03}"
+
+
+class _Source:
+    """The table at the source, and the changes that each operation writes."""
+
+    def __init__(self, options: Options) -> None:
+        self._options = options
+        self._chance = random.Random(options.seed)  # noqa: S311
+        self._rows: dict[int, Row] = {}
+        self._next_key = 1
+        self._version = 0
+        self.counts = {"insert": 0, "update": 0, "delete": 0, "key change": 0}
+
+    def table(self) -> list[Row]:
+        """Every row in the columns of the present version, by key."""
+        return [{**dict.fromkeys(self._columns()), **self._rows[key]} for key in sorted(self._rows)]
+
+    def operate(self, number: int) -> Iterator[tuple[str, Row]]:
+        """One operation, and its changes: (version, row)."""
+        self._version = (number - 1) * self._options.versions // self._options.operations
+        kind = self._chance.choices(("insert", "update", "delete"), self._options.mix)[0]
+        if not self._rows:
+            kind = "insert"
+        if kind == "insert":
+            yield self._insert(number)
+        elif kind == "delete":
+            yield self._delete(number)
+        elif self._chance.random() < self._options.key_changes:
+            yield from self._change_key(number)
+        else:
+            yield self._update(number)
+
+    def backfill(self, number: int) -> list[tuple[str, Row]]:
+        """The whole table once more, all rows with one time and without a sequence."""
+        metadata = {**self._metadata(number, "INSERT"), "change_sequence_number": None, "sort_keys": []}
+        return [(_version(self._version), {**row, METADATA: metadata}) for row in self.table()]
+
+    def _insert(self, number: int) -> tuple[str, Row]:
+        self.counts["insert"] += 1
+        key, self._next_key = self._next_key, self._next_key + 1
+        return self._store(key, number, "INSERT")
+
+    def _update(self, number: int) -> tuple[str, Row]:
+        self.counts["update"] += 1
+        return self._store(self._some_key(), number, "UPDATE-INSERT")
+
+    def _delete(self, number: int) -> tuple[str, Row]:
+        self.counts["delete"] += 1
+        return self._change(self._take(self._some_key()), number, "DELETE")
+
+    def _change_key(self, number: int) -> Iterator[tuple[str, Row]]:
+        self.counts["key change"] += 1
+        yield self._change(self._take(self._some_key()), number, "UPDATE-DELETE")
+        key, self._next_key = self._next_key, self._next_key + 1
+        yield self._store(key, number, "UPDATE-INSERT")
+
+    def _store(self, key: int, number: int, kind: str) -> tuple[str, Row]:
+        values = {column: self._value(column) for column in self._columns() if column != "id"}
+        self._rows[key] = {"id": key, **values}
+        return self._change(self._rows[key], number, kind)
+
+    def _take(self, key: int) -> Row:
+        return self._rows.pop(key)
+
+    def _some_key(self) -> int:
+        return self._chance.choice(list(self._rows))
+
+    def _columns(self) -> list[str]:
+        typed = TYPES if self._options.every_type else ()
+        return ["id", "name", "amount", *typed, *(f"added_{number}" for number in range(1, self._version + 1))]
+
+    def _value(self, column: str) -> Any:
+        if column in TYPES:
+            return some_value(self._chance, column)
+        if self._chance.random() < 0.1:
+            return None
+        number = self._chance.randrange(100_000)
+        return number if column == "amount" else f"{column} {number} é"
+
+    def _change(self, row: Row, number: int, kind: str) -> tuple[str, Row]:
+        whole = {**dict.fromkeys(self._columns()), **row}
+        return _version(self._version), {**whole, METADATA: self._metadata(number, kind)}
+
+    def _metadata(self, number: int, kind: str) -> Row:
+        grain = 1000 if self._options.same_second else 1
+        # Two hexadecimal sections, as of a log file and a place in it.
+        file, place = divmod(number * 37, 4096)
+        sequence = f"{file:X}/{place:X}" if self._options.unpadded else f"{file:08X}/{place:016X}"
+        return {
+            "uuid": f"{self._options.seed:08x}-{number:08x}",
+            "source_timestamp": (START + number * 40) // grain * grain,
+            "change_sequence_number": sequence,
+            "change_type": kind,
+            "sort_keys": [str(START + number * 40), f"mysql-bin.{file}", str(place)],
+        }

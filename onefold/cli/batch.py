@@ -1,0 +1,93 @@
+"""The command of Spark batches: batch."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from typing import Any
+
+import click
+
+from onefold.batches.arguments import PARSERS
+from onefold.batches.batch import State, StoredBatch, batch_link, exit_code, with_defaults
+from onefold.cli.common import CHANGES, ERROR, OK, as_json, given, progress_line, project, read_settings, say, tell
+from onefold.core.errors import InvalidInput
+from onefold.core.names import check_names
+from onefold.messages.table_created import MESSAGE_ID, BatchRequest
+
+
+@click.command()
+@click.argument("job", type=click.Choice(list(PARSERS)))
+@click.argument("words", metavar="[-- JOB ARGUMENTS]", nargs=-1, type=click.UNPROCESSED)
+@click.option("--dataset", metavar="D", required=True, help="The table's dataset.")
+@click.option("--table", metavar="T", required=True, help="The table, or the base name of versioned ones.")
+@click.option("--id", "message_id", metavar="ID", help="The same ID is the same batch, however often.  [default: a new one]")
+@click.option("--wait", is_flag=True, help="Follow the batch, and end as it does.")
+@project
+@as_json
+@click.pass_context
+def batch(
+    context: click.Context,
+    job: str,
+    words: tuple[str, ...],
+    dataset: str,
+    table: str,
+    message_id: str | None,
+    wait: bool,
+    project: str | None,
+    as_json: bool,
+) -> int:
+    """Run a Spark job as a batch on Dataproc Serverless, as a message to `launch_batch` does.
+
+    JOB is reconcile or compare; its own arguments follow after --: onefold batch reconcile --dataset shop --table
+    customer -- --keys id. The table's names stand for what they leave out, and `-- --help` shows them.
+    """
+    from onefold.adapters.dataproc import connect
+    from onefold.batches.launch import launch
+
+    check_names([("dataset", dataset), ("table", table), *given(("project", project))])
+    request = BatchRequest(job, dataset, table, words)
+    PARSERS[job](with_defaults(request))  # the job's own help and faults need no settings
+    settings = read_settings(context)
+    batches = connect(project or settings.project, settings.batch)
+    identifier = _identifier(message_id)
+    launched = launch(batches, request, identifier, settings)
+    link = batch_link(batches.project, batches.region, launched.batch.id)
+    if not as_json:
+        click.echo(f"{launched.batch.id} {'created' if launched.created else 'is there already'}\n{link}")
+    found = _followed(batches, launched.batch) if wait else launched.batch
+    if as_json:
+        told = {"id": identifier, "batch": found.id, "created": launched.created, "state": found.state.value}
+        click.echo(json.dumps({**told, "message": found.message, "link": link}))
+    else:
+        _tell_state(job, found)
+    if _found_differences(job, found):
+        return CHANGES
+    return ERROR if found.state in (State.FAILED, State.CANCELLED) else OK
+
+
+def _found_differences(job: str, batch: StoredBatch) -> bool:
+    """A comparison that has done its work and ends with 2; Dataproc calls that a failure."""
+    return job == "compare" and batch.state is State.FAILED and exit_code(batch) == CHANGES
+
+
+def _identifier(given: str | None) -> str:
+    if given is not None and not MESSAGE_ID.fullmatch(given):
+        raise InvalidInput(f"--id {given!r}: use up to 200 letters, digits, underscores and hyphens")
+    return given or uuid.uuid4().hex
+
+
+def _followed(batches: Any, batch: StoredBatch) -> StoredBatch:
+    from onefold.batches.launch import follow
+
+    with progress_line(f"{batch.id}: {batch.state.value}") as line:
+        return follow(batches, batch.id, lambda now: line(f"{now.id}: {now.state.value}"))
+
+
+def _tell_state(job: str, batch: StoredBatch) -> None:
+    different = _found_differences(job, batch)
+    tell(f"{batch.state.value}: the two sides differ" if different else batch.state.value)
+    for text in batch.message.splitlines():
+        say("red" if batch.state is State.FAILED and not different else "yellow", text)
+    if job == "compare" and batch.state is State.FAILED and exit_code(batch) is None:
+        say("yellow", "A comparison that finds differences fails too, with exit code 2: see its log.")

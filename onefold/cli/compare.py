@@ -1,0 +1,183 @@
+"""The command compare."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import click
+from rich.console import Console
+from rich.markup import escape
+
+from onefold.cli.common import CHANGES, OK, as_json, project, read_settings, tell
+from onefold.compare.files import Source, open_rows
+from onefold.compare.finding_files import check_new_file, write_findings
+from onefold.compare.rows import FINDING_COLUMNS, Comparison, Finding, compare_sources, findings
+from onefold.compare.values import text_of
+from onefold.core.errors import InvalidInput
+from onefold.core.names import TableId, check_names
+from onefold.core.text import counted
+
+_TABLE = "bigquery:"
+_ELSEWHERE = re.compile(r"[a-z0-9+.-]+:/")
+
+
+class _Output(Protocol):
+    """A new place for all findings."""
+
+    def check(self) -> None:
+        """Raises where there is something already, before any row is read."""
+
+    def write(self, found: Iterable[Finding]) -> None: ...
+
+
+@dataclass(frozen=True)
+class _File:
+    path: Path
+
+    def check(self) -> None:
+        check_new_file(self.path)
+
+    def write(self, found: Iterable[Finding]) -> None:
+        write_findings(self.path, found)
+
+
+@dataclass(frozen=True)
+class _NewTable:
+    warehouse: Any
+    id: TableId
+
+    def check(self) -> None:
+        self.warehouse.check_new(self.id)
+
+    def write(self, found: Iterable[Finding]) -> None:
+        self.warehouse.write_new_table(self.id, FINDING_COLUMNS, (one.as_row() for one in found))
+
+
+@click.command()
+@click.argument("left")
+@click.argument("right")
+@click.option("--keys", metavar="A[,B...]", required=True, help="The columns whose values identify a row.")
+@click.option("--except", "without", metavar="A[,B...]", default="", help="Columns that are not compared.")
+@click.option(
+    "--sample",
+    metavar="N",
+    type=click.IntRange(0),
+    default=10,
+    show_default=True,
+    help="How many findings of a kind to show; 0 shows their numbers alone.",
+)
+@click.option(
+    "--output", metavar="NEW", help="Write every finding: bigquery:DATASET.TABLE, or a .jsonl, .csv or .parquet file."
+)
+@project
+@as_json
+@click.pass_context
+def compare(
+    context: click.Context,
+    left: str,
+    right: str,
+    keys: str,
+    without: str,
+    sample: int,
+    output: str | None,
+    project: str | None,
+    as_json: bool,
+) -> int:
+    """Compare LEFT with RIGHT row by row: rows of one side only, rows that differ, keys that come twice.
+
+    Each is bigquery:DATASET.TABLE, or a file or folder of Parquet, JSON lines or CSV. Exits with 2 where they differ.
+    """
+    target = _output(context, output, project)
+    if target:
+        target.check()
+    names = _names(keys)
+    one, other = (_open(context, side, project) for side in (left, right))
+    found = compare_sources(one, other, names, without=_names(without))
+    if target:
+        target.write(findings(found, names))
+    if as_json:
+        every = [one.as_dict() for one in findings(found, names)]
+        click.echo(json.dumps({**found.summary.as_dict(), "output": output, "differences": every}, ensure_ascii=False))
+    else:
+        _show(found, names, sample)
+        if target:
+            tell(f"{counted(found.summary.findings, 'finding')} written to {output}")
+    return OK if found.same else CHANGES
+
+
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def _open(context: click.Context, side: str, project: str | None) -> Source:
+    if not side.startswith(_TABLE):
+        return open_rows(_path(side))
+    warehouse, id_ = _table(context, side, project)
+    return Source(warehouse.read_rows(id_), _TABLE)
+
+
+def _output(context: click.Context, output: str | None, project: str | None) -> _Output | None:
+    if output is None:
+        return None
+    if not output.startswith(_TABLE):
+        return _File(_path(output))
+    return _NewTable(*_table(context, output, project))
+
+
+def _path(text: str) -> Path:
+    if _ELSEWHERE.match(text):
+        raise InvalidInput(
+            f"{text}: this command takes files of this machine, by their path, and {_TABLE}DATASET.TABLE; "
+            "`onefold batch compare` takes folders in buckets"
+        )
+    return Path(text)
+
+
+def _table(context: click.Context, uri: str, project: str | None) -> tuple[Any, TableId]:
+    from onefold.adapters.bigquery.warehouse import connect
+
+    *before, table = uri.removeprefix(_TABLE).split(".")
+    if not before:
+        raise InvalidInput(f"{uri}: name a table as {_TABLE}DATASET.TABLE or {_TABLE}PROJECT.DATASET.TABLE")
+    dataset, own = before.pop(), ".".join(before)
+    check_names([("dataset", dataset), ("table", table), *([("project", own)] if own else [])])
+    warehouse = connect(project or read_settings(context).project)
+    return warehouse, TableId(own or warehouse.project, dataset, table)
+
+
+def _show(found: Comparison, keys: list[str], sample: int) -> None:
+    console = Console(emoji=False)  # a value is shown as it is, and `:x:` is one
+    verdict = "[green]the same[/]" if found.same else "[red]different[/]"
+    console.print(f"{verdict}: {counted(found.left_rows, 'row')} left, {found.right_rows:,} right")
+    for side, columns in (("left", found.columns_only_left), ("right", found.columns_only_right)):
+        if columns:
+            console.print(f"columns only {side}: {', '.join(columns)}", markup=False)
+    for title, rows in (
+        ("rows only left", found.only_left),
+        ("rows only right", found.only_right),
+        ("keys that come more than once, left", found.repeated_left),
+        ("keys that come more than once, right", found.repeated_right),
+    ):
+        if rows:
+            _show_sample(console, title, keys, rows, sample)
+    if found.differences:
+        every = [(*one.key, one.column, one.left, one.right) for one in found.differences]
+        _show_sample(console, "values that differ", [*keys, "column", "left", "right"], every, sample)
+
+
+def _show_sample(console: Console, title: str, names: list[str], rows: Sequence[tuple[Any, ...]], sample: int) -> None:
+    from onefold.views.display import show_rows
+
+    some = f"the first {sample:,} of " if 0 < sample < len(rows) else ""
+    console.print(f"{title}: {some}{len(rows):,}")
+    if sample:
+        show_rows(console, "", [escape(name) for name in names], [_texts(row) for row in rows[:sample]])
+
+
+def _texts(values: Iterable[Any]) -> list[str | None]:
+    return [text_of(value) for value in values]

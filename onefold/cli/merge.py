@@ -1,0 +1,170 @@
+"""The command of base tables: merge."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from onefold.cli.common import OK, announcing, as_json, open_warehouse, project, tell
+from onefold.core.errors import InvalidInput
+from onefold.core.names import TableId, check_names
+from onefold.core.text import counted
+from onefold.merge.merge_log import Counts
+from onefold.merge.plan import BROUGHT_UP
+
+if TYPE_CHECKING:
+    from onefold.merge.reconcile import Merged
+
+key_option = click.option(
+    "--keys",
+    metavar="A[,B...]",
+    help="The columns that identify a row of the source.  [default: onefold.yaml's, the base's, a captured table's own]",
+)
+
+_PARTS = ("table", "dataset", "project")
+
+
+@click.command()
+@click.argument("dataset")
+@click.argument("table")
+@key_option
+@click.option("--from-snapshot", "snapshot", metavar="TABLE", help="Merge a copy of the source first, [[P.]DATASET.]TABLE.")
+@click.option("--at", metavar="SEQUENCE", help="The source's sequence when the copy was made.  [default: before any change]")
+@click.option("--rebuild", is_flag=True, help="Write the base anew from the whole history first.")
+@click.option(
+    "--purge-tombstones-after",
+    "purge_after_days",
+    metavar="DAYS",
+    type=click.IntRange(min=0, max=36_500),
+    help="Then delete the tombstones that are at least so old by the source's clock.",
+)
+@click.option("--show", is_flag=True, help="Print the statements, and run none.")
+@project
+@as_json
+@click.pass_context
+def merge(
+    context: click.Context,
+    dataset: str,
+    table: str,
+    keys: str | None,
+    project: str | None,
+    show: bool,
+    as_json: bool,
+    snapshot: str | None,
+    at: str | None,
+    rebuild: bool,
+    purge_after_days: int | None,
+) -> int:
+    """Merge what landed since the last merge into the base, TABLE_base.
+
+    TABLE is a change table in the form of Datastream's append-only mode, or the base name of versioned ones. A base that is
+    not there is made. The same twice is the same once.
+    """
+    from onefold.merge.reconcile import reconcile, statements
+
+    _check_together(snapshot, at, show, purge_after_days)
+    settings, warehouse = open_warehouse(context, project, dataset, table)
+    target = TableId(warehouse.project, dataset, table)
+    copy = _table(snapshot, target) if snapshot is not None else None
+    if show:
+        found = statements(warehouse, target, settings, key_names(keys), snapshot=copy, at=at, rebuild=rebuild)
+        click.echo(json.dumps(found) if as_json else ";\n\n".join(found) + ";")
+        return OK
+    done = reconcile(
+        warehouse,
+        target,
+        settings,
+        key_names(keys),
+        snapshot=copy,
+        at=at,
+        purge_after_days=purge_after_days,
+        rebuild=rebuild,
+        announce=announcing(warehouse.project, settings),
+    )
+    if as_json:
+        click.echo(json.dumps(_as_dict(done)))
+    else:
+        tell(*_lines(done))
+    return OK
+
+
+def _check_together(snapshot: str | None, at: str | None, show: bool, purge_after_days: int | None) -> None:
+    faults = []
+    if at is not None and snapshot is None:
+        faults.append("--at says when a copy was made: name the copy with --from-snapshot")
+    if at is not None and not at.strip():
+        faults.append("--at is empty: name the source's sequence when the copy was made, or leave it out")
+    if show and purge_after_days is not None:
+        faults.append("--show prints the statements of a merge, not those of --purge-tombstones-after")
+    if faults:
+        raise InvalidInput(faults)
+
+
+def key_names(text: str | None) -> tuple[str, ...]:
+    """None where nobody named any: that is not the same as an empty list of them."""
+    names = tuple(name.strip() for name in text.split(",")) if text is not None else ()
+    if not all(names):
+        raise InvalidInput(f"--keys {text!r}: name columns, separated by commas")
+    return names
+
+
+def _table(text: str, beside: TableId) -> TableId:
+    """A table by its name, the parts that it leaves out from the table beside it."""
+    parts = text.split(".")[::-1]
+    if len(parts) > len(_PARTS):
+        raise InvalidInput(f"--from-snapshot {text!r}: name a table as TABLE, DATASET.TABLE or PROJECT.DATASET.TABLE")
+    check_names(zip(_PARTS, parts, strict=False))
+    dataset = parts[1] if len(parts) > 1 else beside.dataset
+    return TableId(parts[2] if len(parts) == len(_PARTS) else beside.project, dataset, parts[0])
+
+
+def _as_dict(done: Merged) -> dict[str, Any]:
+    return {
+        "base": str(done.plan.base.id),
+        "key": list(done.plan.base.keys),
+        "brought_up": done.brought_up,
+        **asdict(done.counts),
+        "snapshot": asdict(done.snapshot) if done.snapshot else None,
+        "purged": done.purged,
+        "view": str(done.view.id) if done.view else None,
+    }
+
+
+def _lines(done: Merged) -> list[str]:
+    base = done.plan.base.id
+    lines = [f"{base}: {BROUGHT_UP[done.brought_up]}"] if done.brought_up else []
+    if done.snapshot:
+        lines.append(f"{base}: from the copy {_told(done.snapshot, 'row')}")
+    lines.append(f"{base}: {_told(done.counts, 'change')}")
+    lines += [_warning(done)] if (done.counts + (done.snapshot or Counts())).ordered_by_text else []
+    if done.purged is not None:
+        lines.append(f"{counted(done.purged, 'tombstone')} purged")
+    if done.view:
+        lines.append(f"{done.view.id} {'is up to date' if done.view.action == 'none' else 'updated'}")
+    return lines
+
+
+def _warning(done: Merged) -> str:
+    """Say which sequence this release could not order as a place in a log, and what to do about it."""
+    counts = done.counts + (done.snapshot or Counts())
+    return (
+        f"WARNING: {done.plan.base.id}: {counted(counts.ordered_by_text, 'change')} ordered by text, since a sequence such "
+        f"as {counts.text_example!r} has no documented form; if text is not the order of the source, let it write "
+        "hexadecimal sections (docs/current.md, Position) and merge with --rebuild"
+    )
+
+
+def _told(counts: Counts, what: str) -> str:
+    parts = [f"{counted(counts.changes, what)} of {counted(counts.keys, 'key')} read"]
+    if counts.inserted is not None and counts.updated is not None:
+        parts.append(f"{counted(counts.inserted, 'row')} inserted, {counts.updated:,} updated")
+    elif counts.written is not None:
+        parts.append(f"{counted(counts.written, 'row')} written")
+    if counts.below_floor:
+        parts.append(f"{counted(counts.below_floor, 'key')} not inserted, at or below the floor of a purge")
+    if counts.disputed:
+        parts.append(f"{counted(counts.disputed, 'change')} at the position of another one of other content")
+    return "; ".join(parts)

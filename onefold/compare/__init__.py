@@ -1,0 +1,1 @@
+"""Two sets of rows, compared row by row."""

@@ -1,0 +1,183 @@
+"""Rows from files: Parquet, JSON lines and CSV, one file or a folder of them; text compressed by gzip too."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from pathlib import Path, PurePath
+from typing import Any
+
+from onefold.compare.partitions import Partition, folders_above, partitions_of
+from onefold.core.errors import InvalidInput
+from onefold.core.names import fold_case
+
+PARQUET, JSON, CSV = ".parquet", ".jsonl", ".csv"
+TEXT_FORMATS = frozenset({CSV, JSON})
+"""Formats in which text stands for dates, bytes, or everything."""
+
+_FORMATS = {".parquet": PARQUET, ".jsonl": JSON, ".json": JSON, ".ndjson": JSON, ".csv": CSV}
+_GZIP = ".gz"
+
+
+@dataclass(frozen=True)
+class Source:
+    """Rows, and the format in which they come."""
+
+    rows: Iterable[Mapping[str, Any]]
+    format: str
+
+
+def open_rows(path: Path) -> Source:
+    """The rows of a file or a folder, read as they are asked for."""
+    return Source(read_rows(path), format_of(row_files(path)[0].name))
+
+
+def format_of(name: str) -> str:
+    """The format of a file, by its name; one that no rows come in is the end of the name itself."""
+    suffix = _suffix(name)
+    return _FORMATS.get(suffix, suffix)
+
+
+def _suffix(name: str) -> str:
+    return PurePath(name.removesuffix(_GZIP)).suffix
+
+
+def row_files(path: Path) -> list[Path]:
+    """The files of rows at a path, in order.
+
+    Raises:
+        InvalidInput: there is none, or they are not of one known format.
+    """
+    if not path.exists():
+        raise InvalidInput(f"{path}: there is no such file or folder")
+    found = [path] if path.is_file() else sorted(one for one in path.rglob("*") if one.is_file() and _is_seen(one, path))
+    if len({format_of(one.name) for one in found}) != 1 or format_of(found[0].name) not in _READERS:
+        kinds = ", ".join(sorted({_suffix(one.name) or one.name for one in found})) or "none"
+        raise InvalidInput(f"{path}: rows come in files of one kind of {', '.join(_FORMATS)}; found {kinds}")
+    return found
+
+
+def _is_seen(file: Path, folder: Path) -> bool:
+    """Not what Spark and Hadoop put beside the data; `_landed_at=2024-01-01` is a partition folder."""
+    parts = file.relative_to(folder).parts
+    return not any(part.startswith(".") or (part.startswith("_") and "=" not in part) for part in parts)
+
+
+def read_rows(path: Path) -> Iterator[dict[str, Any]]:
+    """Read the rows of a file or of a folder's files, with the columns of partition folders; JSON's numbers are exact.
+
+    Raises:
+        InvalidInput: names the file, and the line where there is one.
+    """
+    files = row_files(path)
+    root = str(path.absolute() if path.is_dir() else path.absolute().parent)
+    below = {one: one.relative_to(path).as_posix() if path.is_dir() else one.name for one in files}
+    above = {name: folders_above(root, name) for name in below.values()}
+    partitions = {partition.name: partition for partition in partitions_of(str(path), above)}
+    for one in files:
+        folders = [(partitions[name], spelled) for name, spelled in above[below[one]]]
+        try:
+            for row in _READERS[format_of(one.name)](one):
+                yield _with_partitions(one, row, folders) if folders else row
+        except (OSError, EOFError, zlib.error) as error:
+            raise InvalidInput(f"{one} cannot be read: {error}") from error
+
+
+def _with_partitions(path: Path, row: dict[str, Any], folders: Sequence[tuple[Partition, str]]) -> dict[str, Any]:
+    """Add what the folders say. NULL in the file says nothing."""
+    as_text = format_of(path.name) == CSV
+    for partition, spelled in folders:
+        own = next((name for name in row if fold_case(name) == fold_case(partition.name)), partition.name)
+        text = partition.values[spelled]
+        if row.get(own) is None:
+            row[own] = text if as_text else partition.value(spelled)
+        elif text is None or not _says(row[own], text):
+            raise InvalidInput(
+                f"{path}: expected one value of the column {own}, got {row[own]} in the file and {text or 'NULL'} in the "
+                "name of its folder: rename the folder"
+            )
+    return row
+
+
+def _says(value: Any, text: str) -> bool:
+    """Tell whether a folder's text is a value of a file: as text, or as the number that both are."""
+    if str(value) == text:
+        return True
+    try:
+        return isinstance(value, int | Decimal) and Decimal(text) == value
+    except InvalidOperation:
+        return False
+
+
+def _open(path: Path) -> gzip.GzipFile | io.BufferedReader:
+    return gzip.open(path) if path.suffix == _GZIP else path.open("rb")
+
+
+def _read_json_lines(path: Path) -> Iterator[dict[str, Any]]:
+    with _open(path) as lines:
+        for number, line in enumerate(lines, 1):
+            # What Kafka's tombstones are written as is no row.
+            if line.strip() not in (b"", b"null"):
+                yield _json_row(path, number, line.rstrip(b"\r\n"))
+
+
+def _json_row(path: Path, number: int, line: bytes) -> dict[str, Any]:
+    try:
+        row = json.loads(line, parse_float=Decimal)
+    except json.JSONDecodeError as error:
+        # Not the error's own text: it counts lines within this one.
+        raise InvalidInput(f"{path}, line {number}: not JSON: {error.msg}, at character {error.colno}") from error
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput(f"{path}, line {number}: not JSON: {error}") from error
+    if not isinstance(row, dict):
+        raise InvalidInput(f"{path}, line {number}: not a JSON object")
+    return row
+
+
+def _read_csv(path: Path) -> Iterator[dict[str, Any]]:
+    # A spreadsheet begins its export with a mark of the encoding, which is no part of the first column's name.
+    with _open(path) as file, io.TextIOWrapper(file, encoding="utf-8-sig", newline="") as lines:
+        reader = csv.DictReader(lines, strict=True)
+        try:
+            _check_header(path, reader.fieldnames or ())
+            for number, row in enumerate(reader, 2):
+                if None in row or None in row.values():
+                    raise InvalidInput(
+                        f"{path}, row {number}: it has not as many values as there are columns in the first line"
+                    )
+                # MySQL exports NULL as \N; an empty value is NULL too, since CSV cannot tell the two apart.
+                yield {name: None if value in ("", "\\N") else value for name, value in row.items()}
+        except (csv.Error, UnicodeDecodeError) as error:
+            raise InvalidInput(f"{path}, line {reader.line_num}: not CSV in UTF-8: {error}") from error
+
+
+def _check_header(path: Path, names: Sequence[str]) -> None:
+    repeated = [name for name, count in Counter(map(fold_case, names)).items() if count > 1]
+    if repeated:
+        raise InvalidInput(f"{path}: more than one column is named {name}" for name in repeated)
+
+
+def _read_parquet(path: Path) -> Iterator[dict[str, Any]]:
+    try:
+        from pyarrow import ArrowException, parquet
+    except ModuleNotFoundError as error:
+        raise InvalidInput(f"{path}: Parquet needs pyarrow: pip install 'onefold[files]'") from error
+    try:
+        for batch in parquet.ParquetFile(path).iter_batches():
+            yield from batch.to_pylist()
+    except (ArrowException, OSError, ValueError) as error:  # a time of nanoseconds is no value of Python's
+        raise InvalidInput(f"{path}: not Parquet that can be read: {error}") from error
+
+
+_READERS: dict[str, Callable[[Path], Iterator[dict[str, Any]]]] = {
+    PARQUET: _read_parquet,
+    JSON: _read_json_lines,
+    CSV: _read_csv,
+}

@@ -1,0 +1,263 @@
+"""Single values, as Python holds them: whether two are the same, and what one is as text.
+
+Two values of different types are compared in their least common type, as the unified view would hold them: a BOOL as the
+number, a DATE as the midnight that begins it in UTC, anything else as the text that BigQuery makes of it. Numbers are exact.
+An array without elements is NULL, which is how BigQuery stores it, and so is a field that a struct does not have.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import datetime
+import json
+import math
+from collections.abc import Callable, Mapping
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from onefold.core.names import fold_case
+
+_LONGEST = 80
+"""Digits of a number that is written out: BIGNUMERIC has no more; a larger one keeps its exponent."""
+_EXACT = 15
+"""Significant digits that every FLOAT64 keeps; BigQuery writes no more where they are enough."""
+
+_LEAST_POINT = -4
+"""Where the point of a number in JSON may be before its digits; further left it has an exponent."""
+
+_WIDE = 2**53
+"""A FLOAT64 holds every integer up to here."""
+
+
+def equal(left: Any, right: Any, as_text: bool = False) -> bool:
+    """Whether two values are the same; with `as_text`, text that meets another type is read as that type."""
+    if as_text and isinstance(left, str) != isinstance(right, str):
+        text, value = (left, right) if isinstance(left, str) else (right, left)
+        return value is not None and _is_text_of(text, value)
+    if isinstance(left, list | tuple) or isinstance(right, list | tuple):
+        return _equal_arrays(_elements(left), _elements(right), as_text)
+    if left is None or right is None:
+        return left is right
+    if isinstance(left, Mapping) and isinstance(right, Mapping):
+        return _equal_structs(left, right, as_text)
+    if kind_of(left) == kind_of(right):
+        return bool(plain(left) == plain(right))
+    return text_of(left) == text_of(right)
+
+
+def _elements(value: Any) -> list[Any]:
+    if isinstance(value, list | tuple):
+        return list(value)
+    return [] if value is None else [value]
+
+
+def _equal_arrays(left: list[Any], right: list[Any], as_text: bool) -> bool:
+    return len(left) == len(right) and all(equal(one, other, as_text) for one, other in zip(left, right, strict=True))
+
+
+def _equal_structs(left: Mapping[str, Any], right: Mapping[str, Any], as_text: bool) -> bool:
+    one, two = _by_folded_name(left), _by_folded_name(right)
+    return all(equal(one.get(name), two.get(name), as_text) for name in one.keys() | two.keys())
+
+
+def _by_folded_name(struct: Mapping[str, Any]) -> dict[str, Any]:
+    return {fold_case(name): value for name, value in struct.items()}
+
+
+def _is_text_of(text: str, value: Any) -> bool:
+    try:
+        return equal(read_as(text, kind_of(value)), value, as_text=True)
+    except ValueError:
+        return False
+
+
+def kind_of(value: Any) -> str:
+    """What is compared with its like as it is; NULL is of no kind."""
+    if value is None:
+        return ""
+    return next((kind for types, kind in _KINDS if isinstance(value, types)), type(value).__name__)
+
+
+_KINDS: tuple[tuple[Any, str], ...] = (
+    ((bool, int, float, Decimal), "number"),
+    (datetime.date, "time"),  # a datetime is one too
+    (datetime.time, "time of day"),
+    (str, "text"),
+    (bytes, "bytes"),
+    (Mapping, "struct"),
+    ((list, tuple), "array"),
+)
+
+
+def plain(value: Any) -> Any:
+    """Equal, and hashable, for the same values of one kind."""
+    match value:
+        case bool() | int() | float() | Decimal():
+            number = _number(value)
+            return "NaN" if number.is_nan() else number
+        case datetime.datetime():
+            return value if value.tzinfo else value.replace(tzinfo=datetime.UTC)
+        case datetime.date():
+            return datetime.datetime(value.year, value.month, value.day, tzinfo=datetime.UTC)
+        case list() | tuple():
+            return tuple(plain(element) for element in value) or None
+        case Mapping():
+            fields = {name: plain(inner) for name, inner in _by_folded_name(value).items()}
+            return tuple(sorted((name, inner) for name, inner in fields.items() if inner is not None))
+    return value
+
+
+def _number(value: bool | int | float | Decimal) -> Decimal:
+    """A float is the decimal that BigQuery writes for it."""
+    return Decimal(_float_text(value)) if isinstance(value, float) else Decimal(value)
+
+
+def read_as(text: str, kind: str) -> Any:
+    """The value that a text of an export stands for.
+
+    Raises:
+        ValueError: it is no text of a value of this kind.
+    """
+    try:
+        return _READERS[kind](text)
+    except (KeyError, InvalidOperation, binascii.Error) as error:
+        raise ValueError(f"{text!r} is no {kind}") from error
+
+
+_BOOLS = {"true": True, "t": True, "false": False, "f": False}
+
+
+def _read_number(text: str) -> bool | Decimal:
+    known = _BOOLS.get(text.lower())
+    if known is None and "_" in text:
+        raise ValueError(text)  # Python's own way to group digits
+    return Decimal(text) if known is None else known
+
+
+def _read_json(text: str) -> Any:
+    return json.loads(text, parse_float=Decimal)
+
+
+_READERS: dict[str, Callable[[str], Any]] = {
+    "text": str,
+    "number": _read_number,
+    "time": lambda text: datetime.datetime.fromisoformat(text.removesuffix(" UTC")),
+    "time of day": datetime.time.fromisoformat,
+    "bytes": lambda text: base64.b64decode(text, validate=True),
+    "struct": _read_json,
+    "array": _read_json,
+}
+
+
+def text_of(value: Any) -> str | None:
+    """The text that BigQuery makes of a value; NULL for NULL."""
+    match value:
+        case None | str():
+            return value
+        case bool():
+            return str(value).lower()
+        case float():
+            return _float_text(value)
+        case int() | Decimal():
+            return _decimal_text(Decimal(value))
+        case datetime.datetime():
+            zone = "+00" if value.tzinfo else ""
+            at = value.astimezone(datetime.UTC) if value.tzinfo else value
+            return f"{at.date().isoformat()} {_clock_text(at.time())}{zone}"
+        case datetime.time():
+            return _clock_text(value)
+        case bytes():
+            return _bytes_text(value)
+        case Mapping() | list() | tuple():
+            return json_text(value)
+    return str(value)
+
+
+def _float_text(value: float) -> str:
+    return _first_exact_text(value, (_EXACT, _EXACT + 2))
+
+
+def _shortest_text(value: float) -> str:
+    return _first_exact_text(value, (_EXACT, _EXACT + 1, _EXACT + 2))
+
+
+def _first_exact_text(value: float, digits: tuple[int, ...]) -> str:
+    texts = (f"{value:.{count}g}" for count in digits)
+    text = next((text for text in texts if float(text) == value), str(value))
+    return "0" if text == "-0" else text
+
+
+def _decimal_text(value: Decimal) -> str:
+    if not value.is_finite():
+        return str(value).lower()
+    if abs(value.adjusted()) > _LONGEST:
+        return str(value)
+    text = f"{value:f}"
+    text = text.rstrip("0").rstrip(".") if "." in text else text
+    return "0" if text == "-0" else text
+
+
+def _clock_text(value: datetime.time) -> str:
+    """With as many groups of three digits of a second as it takes."""
+    return value.isoformat("milliseconds" if value.microsecond % 1000 == 0 else "microseconds").removesuffix(".000")
+
+
+def _bytes_text(value: bytes) -> str:
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return base64.b64encode(value).decode()
+
+
+def json_text(value: Any) -> str:
+    """As TO_JSON_STRING writes it; what a FLOAT64 would round is text, as with stringify_wide_numbers."""
+    match value:
+        case None:
+            return "null"
+        case Mapping():
+            fields = (f"{_quoted(name)}:{json_text(value[name])}" for name in sorted(value))
+            return "{" + ",".join(fields) + "}"
+        case list() | tuple():
+            return "[" + ",".join(json_text(element) for element in value) + "]"
+        case bool():
+            return str(value).lower()
+        case float() if math.isfinite(value):
+            return _json_float(value)
+        case int() | Decimal():
+            return _shortest_text(float(value)) if _fits_float(value) else _quoted(text_of(value) or "")
+        case float():
+            return {"nan": '"NaN"', "inf": '"Infinity"', "-inf": '"-Infinity"'}[str(value)]
+        case datetime.datetime():
+            return _quoted((text_of(value) or "").replace(" ", "T", 1).replace("+00", "Z"))
+        case bytes():
+            return _quoted(base64.b64encode(value).decode())
+    return _quoted(text_of(value) or "")
+
+
+def _json_float(value: float) -> str:
+    """The fewest digits that read back as the value; with an exponent from 10^15 on and below 10^-4."""
+    sign, digits, exponent = Decimal(repr(value)).normalize().as_tuple()
+    point = len(digits) + int(exponent)
+    text = "".join(map(str, digits))
+    if value == 0:
+        return "0.0"  # TO_JSON drops the sign of zero
+    if len(digits) <= point <= _EXACT:
+        shown = f"{text.ljust(point, '0')}.0"
+    elif 0 < point <= _EXACT:
+        shown = f"{text[:point]}.{text[point:]}"
+    elif _LEAST_POINT < point <= 0:
+        shown = f"0.{'0' * -point}{text}"
+    else:
+        shown = f"{text[0]}{'.' if text[1:] else ''}{text[1:]}e{point - 1:+03d}"
+    return f"-{shown}" if sign else shown
+
+
+def _fits_float(value: int | Decimal) -> bool:
+    if isinstance(value, int):
+        return abs(value) <= _WIDE
+    return value.is_finite() and Decimal(repr(float(value))) == value
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)

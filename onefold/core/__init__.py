@@ -1,0 +1,1 @@
+"""Errors, names, retries, logs and shutdown, on the standard library alone."""

@@ -1,0 +1,1 @@
+"""What `onefold demo` shows."""

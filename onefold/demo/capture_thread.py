@@ -1,0 +1,223 @@
+"""Capture within the demo's own process: its messages go straight to the functions, and what happens is told as values."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import queue
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT
+from onefold.adapters.bigquery.warehouse import connect
+from onefold.adapters.gcs import StoredObjects
+from onefold.adapters.pubsub import Message
+from onefold.capture.announce import Announcer, Target
+from onefold.capture.checkpoint import Checkpoint
+from onefold.capture.large_rows import LargeRowsFolder
+from onefold.capture.message_batcher import Way
+from onefold.capture.outbox import Outbox
+from onefold.capture.run import Capture, Options
+from onefold.capture.source import Source
+from onefold.capture.state import is_before
+from onefold.core.errors import TableRefused
+from onefold.core.names import versioned_name
+from onefold.core.shutdown import Stop
+from onefold.local.pubsub import Listener, LocalTopics
+from onefold.messages.change_records import parse_change_message, parse_stored_message
+from onefold.messages.table_created import TableHint, parse_event
+from onefold.mysql.binlog.events import Place
+from onefold.mysql.catalog import TableName
+
+SOURCE = DATASET = "demo"
+TABLE_CREATED, CHANGE_RECORDS = "table-created", "change-records"
+
+
+@dataclass(frozen=True)
+class Announced:
+    """A new version's table is there, and its view."""
+
+    base: str
+    version: str
+
+
+@dataclass(frozen=True)
+class Landed:
+    """The rows of one message: how many of which kind, by database."""
+
+    base: str
+    versioned: str
+    kinds: Mapping[tuple[str, str], int]
+
+
+@dataclass(frozen=True)
+class Copying:
+    text: str
+    through: int
+    tables: int
+
+
+@dataclass(frozen=True)
+class Logged:
+    """A line of capture's log."""
+
+    severity: str
+    message: str
+    event: str
+    fields: Mapping[str, Any]
+
+
+Tiding = Announced | Landed | Copying | Logged
+
+
+class KeptCheckpoint:
+    """`CheckpointStore` for as long as the demo lasts."""
+
+    def __init__(self) -> None:
+        self._latest: Checkpoint | None = None
+
+    def load(self) -> Checkpoint | None:
+        return self._latest
+
+    def save(self, checkpoint: Checkpoint) -> None:
+        self._latest = checkpoint
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+    def quarantine(self) -> frozenset[TableName]:
+        """The tables whose rows are not published."""
+        return frozenset(one.table for one in (self._latest.quarantine if self._latest else ()) if one.until is None)
+
+    def is_beyond(self, end: Place) -> bool:
+        """Whether all of the log up to there has landed, with all copies and sweeps that it called for.
+
+        Args:
+            end: a place in the log that the server has now, whatever its epoch.
+        """
+        now = self._latest
+        if now is None or now.reached.place is None:
+            return False
+        busy = now.wanted or now.copies or any(sweep.swept_at is None for sweep in now.sweeps)
+        return not busy and not is_before(now.reached.place, replace(end, epoch=now.reached.place.epoch))
+
+
+@dataclass(frozen=True)
+class Running:
+    """A capture in a thread of its own."""
+
+    tidings: queue.SimpleQueue[Tiding]
+    _future: Future[None]
+
+    def ended(self) -> bool:
+        return self._future.done()
+
+    def check(self) -> None:
+        """Raises what ended it, if it has ended."""
+        if self._future.done():
+            self._future.result()
+
+    def next(self, seconds: float) -> Tiding | None:
+        with contextlib.suppress(queue.Empty):
+            return self.tidings.get(timeout=seconds)
+        return None
+
+
+@contextlib.contextmanager
+def capturing(
+    source: Source, listeners: Mapping[str, Listener], folder: Path, store: KeptCheckpoint, once: bool
+) -> Iterator[Running]:
+    """Capture as `onefold capture --snapshot` does it, ended with the block; its log is told and not printed.
+
+    Args:
+        listeners: the functions by topic.
+        folder: for rows too large for a message.
+    """
+    stop, tidings = Stop(), queue.SimpleQueue[Tiding]()
+    topics = LocalTopics(listeners, stop, lambda topic, data: tidings.put(_taken(topic, data)))
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(contextlib.redirect_stdout(_LogLines(tidings)))
+        stack.callback(topics.close)
+        worker = stack.enter_context(ThreadPoolExecutor(1, "capture"))
+        stack.callback(stop.set)
+        capture = _capture(source, topics, _Isolating(topics, tidings), folder, store, stop, once)
+        capture.watch = lambda text, through, tables: tidings.put(Copying(text, through, tables))
+        yield Running(tidings, worker.submit(capture.run))
+
+
+def _capture(
+    source: Source, topics: LocalTopics, sender: _Isolating, folder: Path, store: KeptCheckpoint, stop: Stop, once: bool
+) -> Capture:
+    warehouse = connect(DEFAULT_PROJECT)
+    announcer = Announcer(Target(warehouse, topics, DATASET, TABLE_CREATED), stop)
+    way = Way(SOURCE, DATASET, announcer, Outbox(sender, CHANGE_RECORDS, stop), LargeRowsFolder(folder), stop)
+    # What is confirmed here has landed: so a sweep has nothing to wait for.
+    options = Options(SOURCE, DATASET, snapshot=True, once=once, sweep_delay=0)
+    return Capture(source, store, way, warehouse, _not_told_twice, options)
+
+
+def _not_told_twice(_: Message) -> None:
+    """What befalls a table at the source is in the log, too."""
+
+
+def _taken(topic: str, data: bytes) -> Tiding:
+    hint = parse_event(data) if topic == TABLE_CREATED else None
+    if isinstance(hint, TableHint):
+        return Announced(hint.table, hint.version or "")
+    message = parse_change_message(data)
+    if message.records_at:
+        message = parse_stored_message(StoredObjects().read(message.records_at), message)
+    said = (record["metadata"] for record in message.records)
+    kinds = Counter((one["database_name"], one["change_type"]) for one in said)
+    return Landed(message.table, versioned_name(message.table, message.version), kinds)
+
+
+class _Isolating:
+    """`Sender`: rows that their function does not take are left out and told, and those of other tables go on."""
+
+    def __init__(self, topics: LocalTopics, tidings: queue.SimpleQueue[Tiding]) -> None:
+        self._topics = topics
+        self._tidings = tidings
+        self._refused: set[tuple[str, str | None]] = set()
+
+    def publish_soon(self, topic: str, message: Message, done: Callable[[Exception | None], None]) -> None:
+        head = parse_change_message(message.data)
+        table = head.table, head.version
+        if table in self._refused:
+            done(None)
+            return
+
+        def outcome(error: Exception | None) -> None:
+            if isinstance(error, TableRefused):
+                self._refused.add(table)
+                text = f"rows of {head.table} are left out from here on: {error.reason}"
+                self._tidings.put(Logged("ERROR", text, "rows_left_out", {"base": head.table}))
+            done(None if isinstance(error, TableRefused) else error)
+
+        self._topics.publish_soon(topic, message, outcome)
+
+
+class _LogLines(io.TextIOBase):
+    """What is printed meanwhile: capture logs one JSON object a line."""
+
+    def __init__(self, tidings: queue.SimpleQueue[Tiding]) -> None:
+        self._tidings = tidings
+
+    def write(self, text: str) -> int:
+        for line in text.splitlines():
+            if line.startswith("{"):
+                fields = json.loads(line)
+                severity, message, event = (fields.pop(name, "") for name in ("severity", "message", "event"))
+                self._tidings.put(Logged(severity, message, event, fields))
+        return len(text)
+
+
+def table_of(logged: Logged) -> TableName | None:
+    """The table that a line is about."""
+    database, table = logged.fields.get("database"), logged.fields.get("table")
+    return TableName(database, table) if database and table else None

@@ -1,0 +1,153 @@
+"""A database of the user's own for the demo: its address, and which of its tables an embedded BigQuery can take."""
+
+from __future__ import annotations
+
+import glob
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass, replace
+from urllib.parse import SplitResult, unquote, urlsplit
+
+import pymysql
+
+from onefold.capture.source import Source
+from onefold.core.errors import InvalidInput, NothingFound
+from onefold.mysql.catalog import TableName, structures
+from onefold.mysql.connection import query, variables
+from onefold.mysql.snapshot.select_list import quoted
+from onefold.mysql.table import Structure
+from onefold.mysql.table_filter import Patterns
+
+MOST_TABLES = 20
+MOST_ROWS = 10_000
+MOST_BYTES = 50_000_000
+_PORT = 3306
+_SCHEMES = ("mysql", "mariadb")
+_FORM = "mysql://USER@HOST[:PORT][/DATABASE]"
+SETTINGS = ("log_bin", "binlog_format", "binlog_row_image", "binlog_row_metadata")
+
+
+@dataclass(frozen=True)
+class SourceUrl:
+    """`mysql://user@host:port/database`."""
+
+    host: str
+    port: int
+    user: str
+    database: str | None = None
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The tables of the demo, and of each other one why it is left out."""
+
+    tables: Mapping[TableName, Structure]
+    rows: Mapping[TableName, int]
+    left_out: Mapping[TableName, str]
+
+
+def parse_source(url: str) -> SourceUrl:
+    """
+    Raises:
+        InvalidInput: every fault. None of them tells the address, which may hold a password.
+    """
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError as error:
+        raise InvalidInput(f"--source is no address of a database: write {_FORM}, without a password") from error
+    if faults := list(_faults(parts)):
+        raise InvalidInput(faults)
+    database = unquote(parts.path.strip("/")) or None
+    return SourceUrl(parts.hostname or "", port or _PORT, unquote(parts.username or ""), database)
+
+
+def _faults(parts: SplitResult) -> Iterator[str]:
+    if parts.scheme not in _SCHEMES:
+        yield f"--source is no address of MySQL or MariaDB: write {_FORM}"
+        return
+    if parts.password is not None:
+        yield (
+            "--source holds a password, which everyone on this machine could read: leave it out, and set "
+            "ONEFOLD_SOURCE_PASSWORD, or type it when you are asked"
+        )
+    if not parts.username:
+        yield f"--source names no user: write {_FORM}"
+    if not parts.hostname:
+        yield f"--source names no host: write {_FORM}"
+    if "/" in parts.path.strip("/"):
+        yield f"--source names more than one database: write {_FORM}, and other tables as --include"
+    if parts.query or parts.fragment:
+        yield "--source ends in options, and none is known: write % in a name as %25, ? as %3F, # as %23"
+
+
+def patterns_of(url: SourceUrl, include: tuple[str, ...], exclude: tuple[str, ...]) -> Patterns:
+    """The tables that are asked for. Raises InvalidInput where two options say which."""
+    if url.database and include:
+        raise InvalidInput(f"--source and --include both say which tables: name {url.database} in one of them")
+    return Patterns((_all_of(url.database),) if url.database else include, exclude)
+
+
+def _all_of(database: str) -> str:
+    return f"{glob.escape(database)}.*"
+
+
+def server_settings(source: Source) -> tuple[str, Mapping[str, str]]:
+    """The server's version, and what its log is set to."""
+    with closing(source.connect()) as connection:
+        found = variables(connection)
+    return found.get("version", ""), {name: found.get(name, "") for name in SETTINGS}
+
+
+def choose(source: Source, quarantined: Collection[TableName] = ()) -> Chosen:
+    """
+    Args:
+        quarantined: tables that cannot be captured now. They are not left out: capture takes them once they are in order.
+
+    Raises:
+        NothingFound: no table that is asked for can be taken.
+    """
+    tables: dict[TableName, Structure] = {}
+    rows: dict[TableName, int] = {}
+    left_out: dict[TableName, str] = {}
+    with closing(source.connect()) as connection:
+        for name, structure in sorted(structures(connection, source.patterns).items(), key=lambda item: item[0]):
+            if name in quarantined:
+                continue
+            if reason := _why_not(connection, name, len(tables)):
+                left_out[name] = reason
+            elif (count := _count(connection, name)) > MOST_ROWS:
+                left_out[name] = f"more than {MOST_ROWS:,} rows"
+            else:
+                tables[name], rows[name] = structure, count
+    if not tables:
+        told = "".join(f"\n{name}: {reason}" for name, reason in left_out.items())
+        raise NothingFound(f"there is no table for the demo: see --include and --exclude, and what the user may read{told}")
+    return Chosen(tables, rows, left_out)
+
+
+def without(source: Source, left_out: Mapping[TableName, str]) -> Source:
+    """The same source without some tables; new ones are still captured."""
+    names = (f"{glob.escape(name.database)}.{glob.escape(name.table)}" for name in left_out)
+    patterns = source.patterns
+    return replace(source, patterns=replace(patterns, exclude=(*patterns.exclude, *names)))
+
+
+def _why_not(connection: pymysql.Connection, name: TableName, taken: int) -> str | None:
+    if taken >= MOST_TABLES:
+        return f"the demo takes {MOST_TABLES} tables; --include names others"
+    found = query(
+        connection,
+        "SELECT DATA_LENGTH FROM information_schema.TABLES WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s",
+        (name.database, name.table),
+    )
+    if any((size or 0) > MOST_BYTES for (size,) in found):
+        return f"more than {MOST_BYTES // 1_000_000} MB"
+    return None
+
+
+def _count(connection: pymysql.Connection, name: TableName) -> int:
+    """At most one more than the demo takes: a large table is not counted to its end."""
+    table = f"{quoted(name.database)}.{quoted(name.table)}"
+    ((count,),) = query(connection, f"SELECT COUNT(*) FROM (SELECT 1 FROM {table} LIMIT {MOST_ROWS + 1}) AS t")
+    return int(count)

@@ -1,0 +1,188 @@
+"""A captured table beside its source, row by row: what people read in the current view, and what the source has now."""
+
+from __future__ import annotations
+
+import base64
+import datetime
+import json
+import re
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+import pymysql
+
+from onefold.adapters.bigquery.jobs import BigQueryJobs
+from onefold.capture.source import Source
+from onefold.capture.versioned_table import VersionedTable, versioned_table
+from onefold.changelog.metadata import DATABASE_NAME, SOURCE_NAME
+from onefold.compare.rows import Comparison, compare_rows
+from onefold.core.errors import NothingFound, Rejected, SchemaConflict, TryAgain
+from onefold.core.names import TableId, fold_case, quote, quote_text
+from onefold.merge.reconcile import refresh_current
+from onefold.mysql.catalog import TableName, structure_of
+from onefold.mysql.connection import query
+from onefold.mysql.snapshot.select_list import quoted, read_selected, select_list
+from onefold.mysql.table import Structure
+from onefold.schema.versions import Column
+from onefold.settings.environment import Settings
+
+_GONE = (1049, 1146)
+_MOST_SHOWN = 200
+"""Characters of an error that are shown in a table."""
+_INTERVAL = re.compile(r"(?:0-0 0 )?(?P<sign>-?)(?P<hours>\d+):(?P<minutes>\d\d?):(?P<seconds>\d\d?(?:\.\d+)?)")
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Beside:
+    """How many rows there are where, and how they compare; or why there is no current view to compare."""
+
+    table: TableName
+    base: TableId
+    unified_rows: int
+    source_rows: int
+    keys: tuple[str, ...] = ()
+    found: Comparison | None = None
+    why_not: str = ""
+
+    @property
+    def same(self) -> bool:
+        """A table that has no current view is not another one."""
+        return self.found is None or self.found.same
+
+
+def beside_source(warehouse: BigQueryJobs, dataset: str, name: str, source: Source, table: TableName) -> Beside | None:
+    """Bring the views of a table up to date, and compare; None where the source has no such table (any more).
+
+    Args:
+        name: of the source, in the key of each row.
+
+    Raises:
+        TryAgain: the source does not answer.
+    """
+    read = read_source(source, table)
+    if read is None:
+        return None
+    versioned, rows = read
+    base = TableId(warehouse.project, dataset, versioned.table)
+    tenant = f"{SOURCE_NAME} = {quote_text(name)} AND {DATABASE_NAME} = {quote_text(table.database)}"
+    try:
+        current = refresh_current(warehouse, base, (), Settings()).id
+    except (SchemaConflict, NothingFound) as error:
+        return Beside(table, base, _landed(warehouse, base, tenant), len(rows), why_not=str(error))
+    except Rejected as error:
+        return Beside(table, base, _landed(warehouse, base, tenant), len(rows), why_not=_refusal(error))
+    # Its text says `*`: what is kept as its columns is as old as its text, and those of the view below are not.
+    unified = warehouse.get_view(Settings().view_of(base))
+    shown = {fold_case(column.name): column for column in unified.columns} if unified else {}
+    common = [shown[fold_case(column)] for column in versioned.source_names if fold_case(column) in shown]
+    items = ", ".join(_item(column) for column in common)
+    try:
+        landed = warehouse.fetch(f"SELECT {items} FROM {current.quoted} WHERE {tenant}")
+    except Rejected as error:
+        return Beside(table, base, _landed(warehouse, base, tenant), len(rows), why_not=_refusal(error))
+    found = compare_rows(_read_back(common, landed), _without_news(shown, rows), versioned.primary_key)
+    return Beside(table, base, _landed(warehouse, base, tenant), len(rows), versioned.primary_key, found)
+
+
+def _refusal(error: Rejected) -> str:
+    """What the embedded BigQuery says, cut short: it lists every function that it has."""
+    return f"the embedded BigQuery cannot run the view: {str(error).splitlines()[0][:_MOST_SHOWN]}"
+
+
+def read_source(source: Source, table: TableName) -> tuple[VersionedTable, list[Row]] | None:
+    """The rows of a source's table, by BigQuery's columns, as BigQuery's client would give them; None without it."""
+    try:
+        with closing(source.connect()) as connection:
+            query(connection, "START TRANSACTION READ ONLY")
+            name = f"{quoted(table.database)}.{quoted(table.table)}"
+            query(connection, f"SELECT 1 FROM {name} LIMIT 0")  # from here on nobody can alter it
+            structure = structure_of(connection, table)
+            if structure is None:
+                return None
+            selected = query(connection, f"SELECT {select_list(structure)} FROM {name}")
+    except pymysql.err.MySQLError as error:
+        if error.args and error.args[0] in _GONE:
+            return None
+        raise TryAgain(f"{table} cannot be read: {error}") from error
+    return _typed(structure, selected)
+
+
+def _typed(structure: Structure, selected: list[tuple[Any, ...]]) -> tuple[VersionedTable, list[Row]]:
+    versioned = versioned_table(structure)
+    columns = versioned.columns[: len(structure.columns)]
+    reads = [_READS.get(str(column.type), _same) for column in columns]
+    rows: list[Row] = [
+        {
+            column.name: None if value is None else read(value)
+            for column, read, value in zip(columns, reads, row, strict=True)
+        }
+        for row in read_selected(structure, selected).rows
+    ]
+    return versioned, rows
+
+
+def _without_news(shown: Mapping[str, Column], rows: list[Row]) -> list[Row]:
+    """A column that is new at the source, and NULL everywhere, shows in the view with its first value."""
+    names = rows[0].keys() if rows else ()
+    known = [name for name in names if fold_case(name) in shown or any(row[name] is not None for row in rows)]
+    return [{name: row[name] for name in known} for row in rows]
+
+
+def _landed(warehouse: BigQueryJobs, base: TableId, tenant: str) -> int:
+    """How many rows of a tenant have ever landed: those of the unified view."""
+    view = Settings().view_of(base)
+    if warehouse.get_view(view) is None:
+        return 0
+    (row,) = warehouse.fetch(f"SELECT COUNT(*) AS landed FROM {view.quoted} WHERE {tenant}")
+    return int(row["landed"])
+
+
+def _item(column: Column) -> str:
+    """What the client makes of intervals and of JSON is not what they hold."""
+    name = quote(column.name)
+    form = _AS_TEXT.get(str(column.type))
+    return f"{form.format(name)} AS {name}" if form else name
+
+
+def _read_back(columns: list[Column], rows: list[dict[str, Any]]) -> list[Row]:
+    reads = {column.name: _READS[str(column.type)] for column in columns if str(column.type) in _AS_TEXT}
+    return [
+        {name: reads[name](value) if name in reads and value is not None else value for name, value in row.items()}
+        for row in rows
+    ]
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _interval(text: str) -> datetime.timedelta:
+    match = _INTERVAL.fullmatch(text)
+    if not match:
+        raise ValueError(f"{text!r} is no interval of hours")
+    seconds = Decimal(match["hours"]) * 3600 + Decimal(match["minutes"]) * 60 + Decimal(match["seconds"])
+    whole = datetime.timedelta(microseconds=int(seconds * 1_000_000))
+    return -whole if match["sign"] else whole
+
+
+def _json(text: str) -> Any:
+    return json.loads(text, parse_float=Decimal)
+
+
+_AS_TEXT = {"INTERVAL": "CAST({} AS STRING)", "JSON": "TO_JSON_STRING({})"}
+_READS: Mapping[str, Callable[[Any], Any]] = {
+    "NUMERIC": Decimal,
+    "BIGNUMERIC": Decimal,
+    "BYTES": base64.b64decode,
+    "DATE": datetime.date.fromisoformat,
+    "DATETIME": datetime.datetime.fromisoformat,
+    "TIMESTAMP": datetime.datetime.fromisoformat,
+    "INTERVAL": _interval,
+    "JSON": _json,
+}
+"""From what lands to what BigQuery's client gives."""

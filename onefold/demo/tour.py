@@ -1,0 +1,160 @@
+"""The demo: the article's two tables, a small real history and a change log, through the real functions on this machine."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import resources
+from typing import IO
+
+from google.cloud import bigquery
+from rich.console import Console
+from rich.markup import escape
+
+from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT, EmulatedWarehouse, emulator_client
+from onefold.core.errors import OnefoldError, Rejected
+from onefold.core.names import TableId, quote, versioned_name
+from onefold.core.text import counted
+from onefold.demo.batches import play_batches
+from onefold.local.java import java_hint
+from onefold.local.processes import bigquery_emulator, ended_in_order, function_server, told_errors
+from onefold.local.send_event import send_event
+from onefold.messages.table_created import table_message
+from onefold.ports.warehouse import StoredView
+from onefold.schema.diff import compare
+from onefold.settings.environment import Settings
+from onefold.views.display import show_changes, show_rows, show_sql
+
+DATASET = "shop"
+
+
+@dataclass(frozen=True)
+class DemoVersion:
+    """A versioned table to create: its columns as BigQuery types, its rows as SQL literals."""
+
+    version: str
+    columns: Mapping[str, str]
+    rows: Sequence[str]
+    why: str = ""
+
+
+CUSTOMER = (
+    DemoVersion(
+        "abc",
+        {"id": "INT64", "first_name": "STRING", "last_name": "STRING", "full_name": "STRING"},
+        ("1, 'Ada', 'Lovelace', 'Ada Lovelace'", "2, 'Alan', 'Turing', 'Alan Turing'"),
+        "the first version",
+    ),
+    DemoVersion(
+        "def",
+        {"id": "STRING", "first_name": "STRING", "last_name": "STRING", "email": "STRING"},
+        ("'c-3', 'Grace', 'Hopper', 'grace@example.com'", "'c-4', 'Edsger', 'Dijkstra', 'edsger@example.com'"),
+        "ids become text, full_name goes, email comes",
+    ),
+)
+
+
+def run_demo(console: Console) -> None:
+    """Start the stack, tell the function about each new version, and show the view before and after."""
+    console.rule("[bold]Onefold: every version of every table, as one")
+    hint = java_hint()
+    if hint:
+        console.print(f"{hint}\nWithout it this demo ends before the batches.")
+    console.print("Starting the embedded BigQuery and the real function [bold]refresh_view[/] ...")
+    with ended_in_order(), _stack() as (client, url, log):
+        demo = _Demo(console, client, url, log)
+        demo.play("customer", CUSTOMER)
+        history = json.loads(resources.files("onefold.local").joinpath("history.json").read_text("utf-8"))
+        console.print(f"\n[bold]A real history.[/] {history['about']}")
+        demo.play(history["table"], [_from_history(version) for version in history["versions"]])
+        if not hint:
+            play_batches(console, client, os.environ["BIGQUERY_EMULATOR_HOST"], DATASET)
+    console.print()
+    console.rule("[bold]Done: nothing that landed was rewritten, every row is in its view")
+
+
+@contextmanager
+def _stack() -> Iterator[tuple[bigquery.Client, str, IO[bytes]]]:
+    """A client of the emulator, the URL of the function, and the function's log."""
+    with bigquery_emulator() as host, tempfile.TemporaryFile() as log:
+        os.environ["BIGQUERY_EMULATOR_HOST"] = host
+        client = emulator_client(DEFAULT_PROJECT)
+        client.create_dataset(DATASET)
+        environ = {"ONEFOLD_PROJECT": DEFAULT_PROJECT, "ONEFOLD_DATASETS": DATASET}
+        with function_server("refresh_view", environ, log) as url:
+            yield client, url, log
+
+
+class _Demo:
+    def __init__(self, console: Console, client: bigquery.Client, url: str, log: IO[bytes]) -> None:
+        self._console = console
+        self._client = client
+        self._url = url
+        self._log = log
+        self._warehouse = EmulatedWarehouse(client)
+
+    def play(self, table: str, versions: Sequence[DemoVersion]) -> None:
+        base = TableId(DEFAULT_PROJECT, DATASET, table)
+        view = None
+        for version in versions:
+            view = self._step(base, version, view)
+        if view:
+            self._console.print(f"\nThe SQL of [bold]{view.id.table}[/]:")
+            show_sql(self._console, view.query)
+
+    def _step(self, base: TableId, version: DemoVersion, before: StoredView | None) -> StoredView:
+        """A version lands, a message says so, and the view is another one."""
+        self._console.print()
+        self._console.rule(f"[bold]{versioned_name(base.table, version.version)}[/] appears")
+        self._console.print(f"{version.why}\n", highlight=False)
+        # Before the version lands: what is shown is what was there.
+        self._show("before", before)
+        land_version(self._client, base, version)
+        message = table_message(DATASET, base.table, version.version)
+        self._console.print(f"\nmessage: {message.decode()}\n", highlight=False, soft_wrap=True)
+        after = self._tell(Settings().view_of(base), message)
+        self._show("after", after)
+        self._console.print()
+        show_changes(self._console, compare(before.columns if before else (), after.columns))
+        return after
+
+    def _tell(self, view: TableId, message: bytes) -> StoredView:
+        """Send the message; the function's own words are told where it fails, since its log goes with the demo."""
+        try:
+            send_event(self._url, message)
+            after = self._warehouse.get_view(view)
+        except OnefoldError as error:
+            raise Rejected(f"{error}\nIts log:\n{told_errors(self._log)}") from error
+        if after is None:
+            raise Rejected(f"the function made no view {view}\nIts log:\n{told_errors(self._log)}")
+        return after
+
+    def _show(self, when: str, view: StoredView | None) -> None:
+        if view is None:
+            self._console.print(f"{when}: there is no view yet")
+            return
+        rows: list[tuple[object, ...]] = [
+            tuple(row) for row in _run(self._client, f"SELECT * FROM {view.id.quoted} ORDER BY 1")
+        ]
+        names = [f"{escape(column.name)}\n[dim]{column.type}[/]" for column in view.columns]
+        show_rows(self._console, f"{when}: {view.id.table}, {counted(len(rows), 'row')}", names, rows)
+
+
+def land_version(client: bigquery.Client, base: TableId, version: DemoVersion) -> None:
+    """What a capture would do: a table of its own for the structure, and its rows."""
+    name = base.sibling(versioned_name(base.table, version.version)).quoted
+    columns = ", ".join(f"{quote(column)} {type_}" for column, type_ in version.columns.items())
+    _run(client, f"CREATE TABLE {name} ({columns})")
+    _run(client, f"INSERT INTO {name} VALUES {', '.join(f'({row})' for row in version.rows)}")
+
+
+def _run(client: bigquery.Client, sql: str) -> list[bigquery.Row]:
+    return list(client.query(sql).result())
+
+
+def _from_history(version: Mapping[str, object]) -> DemoVersion:
+    return DemoVersion(version["version"], version["columns"], version["rows"], version["why"])  # type: ignore[arg-type]

@@ -1,0 +1,1 @@
+"""Change tables merged into a base table, and the current view over both."""

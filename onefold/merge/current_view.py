@@ -1,0 +1,103 @@
+"""The latest state of a change table as SQL: the second of the two joins, rows with rows.
+
+Of the changes of a key the one with the greatest position wins; a deletion is a change like any other, and the view that
+people read leaves the keys out whose winner is a deletion. Where there is a base, only what it may not hold yet is folded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from textwrap import indent
+
+from onefold.changelog.metadata import LANDED_AT, METADATA, check_change_table, is_deletion, position_of
+from onefold.core.names import TableId, fold_case, quote
+from onefold.merge.base_table import DELETED, POSITION, Base, free_name, is_newer, ranked, same_key
+from onefold.merge.change_query import window_sql
+from onefold.merge.merge_log import floor_sql
+from onefold.merge.schema_evolution import converted
+from onefold.schema.casts import UTC
+from onefold.schema.versions import Column
+
+
+def current_query(changes: TableId, columns: Sequence[Column], keys: Sequence[str]) -> str:
+    """The latest row of each key, in the source's columns. Keys that are NULL are one key, as in GROUP BY.
+
+    Args:
+        changes: a change table, or the unified view over the versions of one.
+        columns: its columns, metadata included.
+        keys: the columns whose values identify a row of the source.
+
+    Raises:
+        SchemaConflict: all that keeps the table from having a latest state.
+    """
+    check_change_table(str(changes), columns, keys)
+    by_key = ", ".join(f"c.{quote(key)}" for key in keys)
+    rank = quote(free_name("_rank", columns))
+    landed = [quote(column.name) for column in columns if fold_case(column.name) == LANDED_AT]
+    left_out = ", ".join([quote(METADATA), *landed, rank])
+    return (
+        f"SELECT w.* EXCEPT ({left_out})\n"
+        "FROM (\n"
+        f"  SELECT c.*, ROW_NUMBER() OVER (PARTITION BY {by_key} ORDER BY {position_of('c', columns)} DESC) AS {rank}\n"
+        f"  FROM {changes.quoted} AS c\n"
+        ") AS w\n"
+        f"WHERE w.{rank} = 1 AND NOT {is_deletion('w')}"
+    )
+
+
+def current_query_over_base(
+    base: Base,
+    stored: Sequence[Column],
+    changes: TableId,
+    columns: Sequence[Column],
+    since: datetime | None,
+    zone: str = UTC,
+) -> str:
+    """The same rows, of a base and what may not be in it yet.
+
+    A change's position is told without its digest here, which would make every query read every column. So it is a prefix of
+    the one that the base holds for the same change, and lower: a change never wins over itself.
+
+    Args:
+        stored: the base table's columns as they are.
+        changes: the change table or unified view, and its columns.
+        since: from which time of landing on to read it; None for all of it.
+    """
+    newest = indent(_newest(base, changes, columns, since), "  ")
+    names = [quote(column.name) for column in base.columns]
+    rows = f"(\n{indent(_base_rows(base, stored, zone), '  ')}\n)"
+    # Both joins have the few changes on one side; the base's rows are never sorted, and a filter on them reaches its table.
+    return (
+        f"WITH newest AS (\n{newest}\n)\n"
+        f"SELECT\n  {_list(f'c.{name}' for name in names)}\nFROM newest AS c\n"
+        f"LEFT JOIN {rows} AS b ON {same_key(base, 'b', 'c')}\n"
+        f"WHERE NOT c.{DELETED}\n"
+        f"AND IF(b.{DELETED} IS NULL, c.{POSITION} > IFNULL({floor_sql(base.log)}, ''), {is_newer('c', 'b')})\n"
+        "UNION ALL\n"
+        f"SELECT\n  {_list(f'b.{name}' for name in names)}\nFROM {rows} AS b\n"
+        f"LEFT JOIN newest AS c ON {same_key(base, 'b', 'c')}\n"
+        f"WHERE NOT b.{DELETED} AND (c.{POSITION} IS NULL OR NOT {is_newer('c', 'b')})"
+    )
+
+
+def _newest(base: Base, changes: TableId, columns: Sequence[Column], since: datetime | None) -> str:
+    rank = free_name("_rank", base.columns)
+    names = [f"r.{quote(column.name)}" for column in base.columns]
+    window = window_sql("r.", since)
+    rows = (
+        f"SELECT {', '.join(names)}, {position_of('r', columns)} AS {POSITION}, {is_deletion('r')} AS {DELETED}\n"
+        f"FROM {changes.quoted} AS r" + (f"\nWHERE {window}" if window else "")
+    )
+    return f"SELECT w.* EXCEPT ({rank})\n{ranked(base.keys, rows, rank)}\nWHERE w.{rank} = 1"
+
+
+def _base_rows(base: Base, stored: Sequence[Column], zone: str) -> str:
+    """The base in the unified types, which it may have yet to follow."""
+    known: Mapping[str, Column] = {fold_case(column.name): column for column in stored}
+    items = _list(converted(column, known, zone) for column in base.stored)
+    return f"SELECT\n  {items}\nFROM {base.id.quoted} AS b"
+
+
+def _list(items: Iterable[str]) -> str:
+    return ",\n  ".join(items)

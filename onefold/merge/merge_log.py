@@ -1,0 +1,195 @@
+"""The log of merges, `<table>_merges`: one row for everything that was done to a base, appended when it was done.
+
+What a merge has to read, and which keys a purge made unknown, is a join of these rows (the greatest start, the greatest
+floor). So a row may be missing, because a merge was killed before it wrote it, or come twice: too much is read, and no more.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+from onefold.core.names import TableId, quote, quote_text
+from onefold.schema.types import Scalar
+from onefold.schema.versions import Column
+
+Kind = Literal["create", "merge", "snapshot", "purge", "convert", "rebuilding", "rebuild"]
+
+_STRING, _INT64, _TIMESTAMP = Scalar("STRING"), Scalar("INT64"), Scalar("TIMESTAMP")
+ORDERED_BY_TEXT = "ordered_by_text"
+LOG_COLUMNS = (
+    Column("finished_as", _STRING),
+    Column("started_at", _TIMESTAMP),
+    Column("base_created", _TIMESTAMP),
+    Column("keys", _STRING),
+    Column("versions", _STRING),
+    Column("floor", _STRING),
+    Column("changes", _INT64),
+    Column("inserted", _INT64),
+    Column("updated", _INT64),
+    Column("below_floor", _INT64),
+    Column("disputed", _INT64),
+    Column(ORDERED_BY_TEXT, _INT64),
+)
+_LOWEST = "TIMESTAMP '0001-01-01 00:00:00+00'"
+
+
+@dataclass(frozen=True)
+class Counts:
+    """What a merge did. None where the warehouse does not tell.
+
+    changes, keys: how many changes were read, and of how many keys.
+    written: rows inserted and updated.
+    below_floor: keys that were not inserted, because the newest change of them is at or below the floor of a purge.
+    disputed: changes that share their position with another one of other content; a digest of the row decides.
+    ordered_by_text: changes whose sequence has no documented form, so that it was ordered as text.
+    text_example: one of those sequences, the numbers in it without leading zeros.
+    """
+
+    changes: int = 0
+    keys: int = 0
+    written: int | None = 0
+    inserted: int | None = 0
+    updated: int | None = 0
+    below_floor: int = 0
+    disputed: int = 0
+    ordered_by_text: int = 0
+    text_example: str | None = None
+
+    def __add__(self, other: Counts) -> Counts:
+        pairs = ((getattr(self, name), getattr(other, name)) for name in asdict(self) if name != "text_example")
+        sums = (None if a is None or b is None else a + b for a, b in pairs)
+        return replace(Counts(*sums), text_example=self.text_example or other.text_example)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class State:
+    """What the log says of the present base.
+
+    now: the warehouse's time when it was asked; None where there is no log yet.
+    starts: per version, when the last merge that read it started.
+    keys: of the base; empty where no merge has begun.
+    floor: the greatest position that a purge took away.
+    unknown_rows: whether rows came from elsewhere than the change tables.
+    comparable: whether a merge of this release has found every position of the base to be of its own form.
+    lacks: columns that the log does not have, since an earlier release made it.
+    """
+
+    now: datetime | None = None
+    starts: Mapping[str, datetime] | None = None
+    keys: tuple[str, ...] = ()
+    floor: str | None = None
+    unknown_rows: bool = False
+    comparable: bool = False
+    lacks: tuple[Column, ...] = ()
+
+    def start_of(self, version: str) -> datetime | None:
+        return (self.starts or {}).get(version)
+
+
+def floor_sql(log: TableId) -> str:
+    """The floor that is in force: a base that was dropped and made again has no need of the former one's."""
+    lifted = f"SELECT MAX(r.started_at) FROM {log.quoted} AS r WHERE r.finished_as = 'create'"
+    return f"(SELECT MAX(m.floor) FROM {log.quoted} AS m WHERE m.started_at > IFNULL(({lifted}), {_LOWEST}))"
+
+
+def state_query(log: TableId, *, counts_text: bool = True) -> str:
+    """The time, the floor, and the rows of the log that say the same as one row. The first row is there in any case.
+
+    Args:
+        counts_text: whether the log has the column `ordered_by_text`, which the merges of this release fill.
+    """
+    comparable = f"LOGICAL_OR(m.{ORDERED_BY_TEXT} IS NOT NULL)" if counts_text else "FALSE"
+    groups = (
+        f"SELECT NULL, NULL, m.finished_as, m.keys, m.versions, m.base_created, MAX(m.started_at), {comparable}\n"
+        f"FROM {log.quoted} AS m\nGROUP BY m.finished_as, m.keys, m.versions, m.base_created"
+    )
+    nothing = ", ".join(
+        f"CAST(NULL AS {type_}) AS {name}"
+        for name, type_ in (
+            ("finished_as", "STRING"),
+            ("keys", "STRING"),
+            ("versions", "STRING"),
+            ("base_created", "TIMESTAMP"),
+            ("started_at", "TIMESTAMP"),
+            ("comparable", "BOOL"),
+        )
+    )
+    return f"SELECT CURRENT_TIMESTAMP() AS now, {floor_sql(log)} AS floor, {nothing}\nUNION ALL\n{groups}"
+
+
+def read_state(rows: Iterable[Mapping[str, Any]], base_created: datetime | None, lacks: Iterable[Column] = ()) -> State:
+    """Rows of `state_query`. Merges into a base that was replaced since tell nothing of what the present one has read."""
+    rows = list(rows)
+    merges = sorted((row for row in rows if row["keys"] is not None), key=lambda row: row["started_at"])
+    ours = [row for row in merges if base_created is not None and row["base_created"] == base_created]
+    starts = {version: row["started_at"] for row in ours for version in json.loads(row["versions"])}
+    return State(
+        now=next(row["now"] for row in rows if row["now"]),
+        starts=starts,
+        keys=tuple(json.loads(merges[-1]["keys"])) if merges else (),
+        floor=next((row["floor"] for row in rows if row["floor"]), None),
+        unknown_rows=any(row["finished_as"] == "snapshot" for row in merges),
+        comparable=any(row.get("comparable") for row in ours),
+        lacks=tuple(lacks),
+    )
+
+
+def append_statement(
+    log: TableId,
+    kind: Kind,
+    started_at: datetime,
+    base_created: datetime | None,
+    keys: Sequence[str],
+    versions: Iterable[str] = (),
+    counts: Counts | None = None,
+) -> str:
+    values: dict[str, str] = {
+        **_first_values(kind, started_at, base_created, keys, versions),
+        **{name: _number(getattr(counts, name)) for name in _COUNTED if counts},
+    }
+    return f"INSERT INTO {log.quoted} ({', '.join(values)})\nVALUES ({', '.join(values.values())})"
+
+
+def floor_statement(
+    log: TableId, started_at: datetime, base_created: datetime | None, keys: Sequence[str], base: TableId, doomed: str
+) -> str:
+    """A purge's row: its floor is the greatest position among the rows `b` that are to go. None go: no row."""
+    values = {**_first_values("purge", started_at, base_created, keys, ()), "floor": "MAX(b._position)"}
+    return (
+        f"INSERT INTO {log.quoted} ({', '.join(values)})\nSELECT {', '.join(values.values())}\n"
+        f"FROM {base.quoted} AS b\nWHERE {doomed}\nHAVING MAX(b._position) IS NOT NULL"
+    )
+
+
+def no_rebuild_since(log: TableId, time: datetime) -> str:
+    """A rebuild brings tombstones back: a purge that started before it does not go on after it."""
+    last = f"SELECT MAX(r.started_at) FROM {log.quoted} AS r WHERE r.finished_as IN ('rebuilding', 'rebuild')"
+    return f"IFNULL(({last}) < {time_literal(time)}, TRUE)"
+
+
+_COUNTED = ("changes", "inserted", "updated", "below_floor", "disputed", ORDERED_BY_TEXT)
+
+
+def _first_values(
+    kind: Kind, started_at: datetime, base_created: datetime | None, keys: Sequence[str], versions: Iterable[str]
+) -> dict[str, str]:
+    return {
+        "finished_as": quote_text(kind),
+        "started_at": time_literal(started_at),
+        quote("base_created"): time_literal(base_created) if base_created else "NULL",
+        quote("keys"): quote_text(json.dumps(list(keys), ensure_ascii=False)),
+        quote("versions"): quote_text(json.dumps(list(versions))),
+    }
+
+
+def _number(value: int | None) -> str:
+    return "NULL" if value is None else str(value)
+
+
+def time_literal(time: datetime) -> str:
+    """A TIMESTAMP that partitions can be pruned by."""
+    return f"TIMESTAMP '{time.astimezone(UTC):%Y-%m-%d %H:%M:%S.%f}+00'"

@@ -1,0 +1,55 @@
+"""Bases whose positions an earlier release ordered as text where this one compares numbers: refused until they are rebuilt.
+
+Such a position sorts below every hexadecimal one that this release writes. A merge would let any change win over it, an
+older one too; and the row itself may be the wrong one, since the earlier release compared it wrongly.
+"""
+
+from __future__ import annotations
+
+from onefold.changelog.position import is_stored_as_text, is_stored_as_text_sql, shown_sequence
+from onefold.core.errors import SchemaConflict
+from onefold.core.text import counted
+from onefold.merge.base_table import POSITION, Base
+from onefold.merge.plan import Plan
+from onefold.ports.warehouse import BaseWarehouse
+
+
+def check_positions(warehouse: BaseWarehouse, plan: Plan) -> None:
+    """Check the positions of a base, once: the first merge of this release logs that they can be compared.
+
+    Raises:
+        SchemaConflict: names the base, how many of its rows cannot be compared, and one of their sequences.
+    """
+    if plan.stored is None or plan.state.comparable or plan.brought_up in ("created", "rebuilt"):
+        return
+    row = warehouse.fetch(stored_as_text_query(plan.base))[0]
+    if row["found"]:
+        raise SchemaConflict(
+            f"{plan.base.id}: expected positions that order hexadecimal sequences and sort keys as numbers, got "
+            f"{counted(row['found'], 'row')} that an earlier release ordered as text, such as "
+            f"{shown_sequence(row['example'])!r}: rebuild the base from the whole history (onefold merge --rebuild)"
+        )
+
+
+def check_floor(plan: Plan) -> None:
+    """Check that late changes can be compared with the floor of a purge.
+
+    Raises:
+        SchemaConflict: the floor is a position that an earlier release ordered as text.
+    """
+    floor = plan.state.floor
+    if floor is not None and is_stored_as_text(floor):
+        raise SchemaConflict(
+            f"{plan.base.log}: expected a floor that orders hexadecimal sequences and sort keys as numbers, got "
+            f"{shown_sequence(floor[1:].split(' ')[0])!r}, which an earlier release ordered as text: drop {plan.base.id} "
+            "and merge again, which lifts the floor"
+        )
+
+
+def stored_as_text_query(base: Base) -> str:
+    """Return a query of how many rows have such a position, and of one of their sequences. It reads one column."""
+    found = is_stored_as_text_sql(f"b.{POSITION}")
+    return (
+        f"SELECT COUNTIF({found}) AS found, MIN(IF({found}, REGEXP_EXTRACT(b.{POSITION}, r'^.([^ ]*)'), NULL)) AS example\n"
+        f"FROM {base.id.quoted} AS b"
+    )

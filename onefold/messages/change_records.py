@@ -1,0 +1,110 @@
+"""The messages of the topic `change-records`: rows of one table's version, or where they lie.
+
+    {"dataset": "shop", "table": {"name": "customer", "version": "5b6ffe5fb"}, "records": [record, ...]}
+    {"dataset": "shop", "table": {"name": "customer", "version": "5b6ffe5fb"}, "records_at": "gs://bucket/name"}
+
+What lies there is a message of the first form.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import unquote
+
+from onefold.core.errors import InvalidMessage
+from onefold.core.versioned_names import DEFAULT_NAMES, NamesIn, VersionedNames, default_names
+from onefold.messages.table_created import json_object, table_faults
+
+_KEYS = frozenset({"dataset", "table", "records", "records_at"})
+_MAX_ADDRESS = 1_100
+"""Cloud Storage: 1,024 bytes for an object's name, and its bucket before it."""
+
+
+@dataclass(frozen=True)
+class ChangeMessage:
+    """Either `records`, which are looked at one by one, or the address of the object that holds them."""
+
+    dataset: str
+    table: str
+    version: str
+    records: tuple[Any, ...] = ()
+    records_at: str | None = None
+    names: VersionedNames = field(default=DEFAULT_NAMES, repr=False)
+
+    @property
+    def versioned_table(self) -> str:
+        return self.names.name(self.table, self.version)
+
+
+def parse_change_message(data: bytes, names_in: NamesIn = default_names) -> ChangeMessage:
+    """What a message says; nothing in it but the records may still be wrong.
+
+    Raises:
+        InvalidMessage: every fault of it.
+    """
+    content = json_object(data, "the message")
+    faults = [*_table_faults(content), *_records_faults(content)]
+    if faults:
+        raise InvalidMessage(faults)
+    table, names = content["table"], names_in(content["dataset"])
+    if faults := names.faults(table["name"], table["version"]):
+        raise InvalidMessage(faults)
+    records = tuple(content.get("records", ()))
+    return ChangeMessage(content["dataset"], table["name"], table["version"], records, content.get("records_at"), names)
+
+
+def parse_stored_message(data: bytes, message: ChangeMessage) -> ChangeMessage:
+    """What the object says to which a message refers.
+
+    Raises:
+        InvalidMessage: it is no message of records of the same table.
+    """
+    stored = parse_change_message(data, lambda _: message.names)
+    same = (stored.dataset, stored.table, stored.version) == (message.dataset, message.table, message.version)
+    if stored.records_at or not same:
+        raise InvalidMessage(f"{message.records_at} does not hold records of {message.dataset}.{message.versioned_table}")
+    return stored
+
+
+def change_message(dataset: str, table: str, version: str, records: Sequence[Any]) -> bytes:
+    """A message of records."""
+    content = {"dataset": dataset, "table": {"name": table, "version": version}, "records": list(records)}
+    return json.dumps(content, separators=(",", ":")).encode()
+
+
+def _table_faults(content: Mapping[str, Any]) -> Iterator[str]:
+    yield from table_faults(content)
+    if "table" not in content:
+        yield "the message names no `table`"
+    elif isinstance(content["table"], dict) and content["table"].get("version") is None:
+        yield "`table` has no `version`"
+    if unknown := sorted(content.keys() - _KEYS):
+        yield f"{', '.join(repr(name[:60]) for name in unknown[:10])}: not known; a message has {', '.join(sorted(_KEYS))}"
+
+
+def _records_faults(content: Mapping[str, Any]) -> Iterator[str]:
+    if ("records" in content) == ("records_at" in content):
+        yield "the message has to hold either `records` or `records_at`"
+    elif "records" in content:
+        if not isinstance(content["records"], list) or not content["records"]:
+            yield "`records` is not a list of records"
+    else:
+        yield from _address_faults(content["records_at"])
+
+
+def _address_faults(address: object) -> Iterator[str]:
+    if not isinstance(address, str):
+        yield "`records_at` is not a text"
+    elif not _is_object(address):
+        yield "`records_at` is neither gs://bucket/name nor, on a laptop, file:///folder/name"
+
+
+def _is_object(address: str) -> bool:
+    """Whether it names an object, or a file, without segments that would lead out of a folder."""
+    scheme, _, rest = address.partition("://")
+    bucket, *names = (unquote(rest) if scheme == "file" else rest).split("/")
+    plain = address.isprintable() and len(address) <= _MAX_ADDRESS and not {"", ".", ".."} & set(names)
+    return plain and bool(names) and ((scheme == "gs" and bucket != "") or (scheme == "file" and bucket == ""))

@@ -1,0 +1,1 @@
+"""The binary log: its stream, its events and their values."""

@@ -1,0 +1,167 @@
+"""What is read from a log: rows that changed, statements, ends of transactions. And places in it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from onefold.core.errors import InvalidInput
+from onefold.mysql.binlog.rows import Row
+from onefold.mysql.ddl.tokens import PLAIN, Grammar
+from onefold.mysql.table import Structure
+
+_FILE = re.compile(r".*\.(\d+)")
+
+
+@dataclass(frozen=True)
+class Place:
+    """A place in the log: an event begins here. `epoch` rises when the log starts again."""
+
+    epoch: int
+    file: str
+    offset: int
+
+    def sequence(self, row: int | None = None) -> str:
+        """Hexadecimal sections, as `onefold.changelog.position` sorts them; without a row, below all rows of the place."""
+        sections = (self.epoch, file_number(self.file), self.offset, *(() if row is None else (row,)))
+        return "/".join(f"{section:X}" for section in sections)
+
+    @property
+    def order(self) -> tuple[int, int, int]:
+        return self.epoch, file_number(self.file), self.offset
+
+
+def file_number(name: str) -> int:
+    """`mysql-bin.000123` is 123.
+
+    Raises:
+        InvalidInput: it is no name of a file of a log.
+    """
+    match = _FILE.fullmatch(name)
+    if not match:
+        raise InvalidInput(f"{name!r} is no file of a binary log: its name does not end in a dot and a number")
+    return int(match[1])
+
+
+@dataclass(frozen=True)
+class RowsChanged:
+    """The rows of one event. An insert has no rows before, a deletion none after."""
+
+    place: Place
+    timestamp: int
+    """Seconds."""
+    database: str
+    structure: Structure
+    before: tuple[Row, ...]
+    after: tuple[Row, ...]
+    losses: tuple[tuple[tuple[str, str], int], ...] = ()
+    """How many values of which column did not fit BigQuery, and of which kind they were."""
+    cascades_logged: bool = False
+    """Whether the rows that foreign keys changed along with these are in the log themselves."""
+
+
+@dataclass(frozen=True)
+class RowsUnreadable:
+    """Rows of a table that cannot be read from the log. Events of other tables can."""
+
+    place: Place
+    timestamp: int
+    """Seconds."""
+    database: str
+    table: str
+    kind: Literal["structure", "rows"]
+    """Whether the description of the table cannot be read, or these rows only."""
+    reason: str
+    cascades_logged: bool = False
+    """As of `RowsChanged`."""
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A statement that is in the log as text: DDL, TRUNCATE; and whatever a session wrote that logs no rows."""
+
+    place: Place
+    timestamp: int
+    database: str
+    text: str
+    grammar: Grammar = PLAIN
+    """How the session's settings make the text to be read."""
+
+
+RowEvent = RowsChanged | RowsUnreadable
+
+Decode = Callable[[], RowEvent]
+"""Reads the rows of an event whose bytes are held."""
+Voids = tuple[tuple[int, int], ...]
+"""What was rolled back to a savepoint: offsets of the savepoint and of the rollback, in order."""
+
+
+@dataclass(frozen=True)
+class TwoPhase:
+    """A step of an XA transaction. Its rows are in the log when it is prepared; tables show them when it is committed."""
+
+    xid: str
+    step: Literal["prepared", "committed", "rolled back"]
+
+
+@dataclass(frozen=True)
+class Unread:
+    """The rows of a transaction that its end did not hand over."""
+
+    begin: Place | None
+    """Where the transaction begins: reading may start there."""
+    tables: frozenset[tuple[str, str]]
+    """By database and table."""
+    rows: tuple[Decode, ...] | None
+    """None where they have to be read from the log a second time."""
+    voids: Voids | None
+    """None where it is unknown which rows were rolled back: only copies of the tables tell."""
+    size: int = 0
+    """Bytes of the log that `rows` hold."""
+
+
+@dataclass(frozen=True)
+class Committed:
+    """A transaction has ended, or is prepared: reading may start again behind it.
+
+    Its rows came before it, unless it was rolled back.
+    """
+
+    place: Place
+    """Behind it."""
+    timestamp: int
+    gtid: str | None = None
+    two_phase: TwoPhase | None = None
+    unread: Unread | None = None
+    """Of one that is prepared, and of a committed one that is too large to be held."""
+
+
+@dataclass(frozen=True)
+class BrokenOff:
+    """A transaction without an end: the server crashed while it wrote the log. Its rows are not handed over."""
+
+    place: Place
+    tables: frozenset[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class FileBegun:
+    """A file of the log is read from here on: the next one, or the one within which reading started."""
+
+    place: Place
+    """The file's beginning."""
+    fingerprint: str
+    """When and by which server it was begun: another file of the same name has another one."""
+
+
+@dataclass(frozen=True)
+class Idle:
+    """The server had nothing to say for a while: all of its log has been read."""
+
+    place: Place | None = None
+    """Its end, where the server told it."""
+
+
+LogEvent = RowEvent | Statement | Committed | BrokenOff | FileBegun | Idle

@@ -1,0 +1,75 @@
+"""Text in the character sets of MySQL and MariaDB, as their servers read it."""
+
+from __future__ import annotations
+
+import codecs
+import functools
+from collections.abc import Callable, Mapping
+
+from onefold.core.errors import InvalidInput
+from onefold.mysql.unrepresentable import Lossy
+
+Decode = Callable[[bytes], str | Lossy]
+
+_CODECS = {
+    "utf8": "utf-8", "utf8mb3": "utf-8", "utf8mb4": "utf-8", "ascii": "ascii",
+    "ucs2": "utf-16-be", "utf16": "utf-16-be", "utf16le": "utf-16-le", "utf32": "utf-32-be",
+    "gb2312": "gb2312", "gbk": "gbk", "gb18030": "gb18030", "euckr": "cp949", "cp932": "cp932",
+}  # fmt: skip
+_SINGLE_BYTES = {
+    "latin1": "cp1252", "latin2": "iso8859-2", "latin5": "iso8859-9", "latin7": "iso8859-13", "greek": "iso8859-7",
+    "hebrew": "iso8859-8", "cp850": "cp850", "cp852": "cp852", "cp866": "cp866", "cp1250": "cp1250", "cp1251": "cp1251",
+    "cp1256": "cp1256", "cp1257": "cp1257", "koi8r": "koi8-r", "koi8u": "koi8-u", "macroman": "mac-roman",
+    "macce": "mac-latin2", "tis620": "tis-620",
+}  # fmt: skip
+_OTHERWISE: Mapping[str, Mapping[int, str]] = {
+    "cp866": {0xFC: "ⁿ", 0xFD: "²"},
+    "greek": {0xA1: "ʽ", 0xA2: "ʼ"},
+    "hebrew": {0xAF: "‾"},
+    "koi8u": {0x95: "•"},
+}
+"""Bytes that the server reads in another way than Python's codec."""
+
+SUPPORTED = frozenset({*_CODECS, *_SINGLE_BYTES})
+
+
+@functools.cache
+def decoder(charset: str) -> Decode:
+    """Bytes of a character set to text. What is no text in it becomes U+FFFD, and is told as a loss.
+
+    Raises:
+        InvalidInput: text of this character set cannot be read.
+    """
+    if charset in _SINGLE_BYTES:
+        return functools.partial(_decode_by_table, _table(charset))
+    if charset not in _CODECS:
+        raise InvalidInput(
+            f"text of the character set {charset} cannot be read; convert it to utf8mb4, or exclude the table"
+        )
+    return functools.partial(_decode, _CODECS[charset])
+
+
+def _decode(codec: str, data: bytes) -> str | Lossy:
+    try:
+        return data.decode(codec)
+    except UnicodeDecodeError:
+        return Lossy(data.decode(codec, "replace"), "text")
+
+
+def _decode_by_table(table: str, data: bytes) -> str | Lossy:
+    text = codecs.charmap_decode(data, "replace", table)[0]
+    return Lossy(text, "text") if "\ufffd" in text else text
+
+
+def _table(charset: str) -> str:
+    """The 256 characters of a character set; U+FFFD for a byte that is none."""
+    return "".join(_character(charset, number) for number in range(256))
+
+
+def _character(charset: str, number: int) -> str:
+    if number in _OTHERWISE.get(charset, {}):
+        return _OTHERWISE[charset][number]
+    try:
+        return bytes([number]).decode(_SINGLE_BYTES[charset])
+    except UnicodeDecodeError:
+        return chr(number) if charset == "latin1" else "\ufffd"  # the server's latin1 has a control character there

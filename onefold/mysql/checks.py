@@ -1,0 +1,72 @@
+"""What a server has to be set to before its log can be captured: all faults at once, each with its remedy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+import pymysql
+
+from onefold.core.errors import InvalidSettings
+from onefold.mysql.catalog import tables
+from onefold.mysql.connection import log_status, variables
+from onefold.mysql.table_filter import Patterns
+
+
+def check_server(connection: pymysql.Connection, patterns: Patterns) -> None:
+    """Check what concerns the whole source. What concerns one table only is checked by `table_checks`.
+
+    Raises:
+        InvalidSettings: every fault of the server's settings.
+    """
+    found = variables(connection)
+    faults = [*setting_faults(found)]
+    if _is_on(found, "log_bin"):
+        _, _, only, never, *_ = log_status(connection)
+        if only or never:
+            databases = {name.database for name in tables(connection, patterns)}
+            faults += database_faults(databases, only or "", never or "")
+    if faults:
+        raise InvalidSettings(faults)
+
+
+def setting_faults(found: Mapping[str, str]) -> Iterator[str]:
+    """What in a server's variables keeps its log from being read."""
+    if not _is_on(found, "log_bin"):
+        yield "the source writes no log; put `log_bin = mysql-bin` under [mysqld] in its configuration, then restart it"
+    wanted = {"binlog_format": "ROW", "binlog_row_image": "FULL", "binlog_row_metadata": "FULL"}
+    for name, value in wanted.items():
+        if name not in found:
+            yield f"the source has no {name}: capture needs MySQL 8.0.1 or later, or MariaDB 10.5 or later"
+        elif found[name].upper() != value:
+            yield _wrong(found, name, f"'{value}'")
+    if "PARTIAL_JSON" in found.get("binlog_row_value_options", "").upper():
+        yield _wrong(found, "binlog_row_value_options", "''")
+    for name in ("log_bin_compress", "binlog_transaction_compression"):
+        if _is_on(found, name):
+            yield _wrong(found, name, "OFF")
+    if _is_on(found, "read_only") and not (_is_on(found, "log_slave_updates") or _is_on(found, "log_replica_updates")):
+        yield (
+            "the source is read-only, and its log leaves out what it replicates; put `log_slave_updates = ON` (MySQL: "
+            "`log_replica_updates`) under [mysqld] in its configuration and restart it, or capture its primary"
+        )
+
+
+def _is_on(found: Mapping[str, str], name: str) -> bool:
+    return found.get(name, "OFF").upper() in ("ON", "1")
+
+
+def database_faults(databases: Iterable[str], only: str, never: str) -> Iterator[str]:
+    """Databases whose changes a server does not log: both lists are the server's own, with commas."""
+    for database in sorted(databases):
+        if (only and database not in only.split(",")) or database in never.split(","):
+            yield (
+                f"the log leaves out the database {database}; change binlog_do_db and binlog_ignore_db in the configuration "
+                "and restart the source, or exclude it"
+            )
+
+
+def _wrong(found: Mapping[str, str], name: str, value: str) -> str:
+    statement = f"SET GLOBAL {name} = {value}"
+    lasting = f"SET PERSIST {name} = {value}"
+    mend = f"{statement}; and put it into the configuration" if "aria_block_size" in found else lasting
+    return f"the source's {name} is {found[name]}; run: {mend}; and let all sessions connect again"

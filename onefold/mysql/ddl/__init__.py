@@ -1,0 +1,1 @@
+"""The effects of SQL statements on tables."""

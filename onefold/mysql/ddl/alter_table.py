@@ -1,0 +1,141 @@
+"""Which parts of an `ALTER TABLE` change stored rows, or the key by which they are told. In doubt, all do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from onefold.mysql.ddl.tokens import Word
+
+_OPTIONS = frozenset({
+    "AUTO_INCREMENT", "AVG_ROW_LENGTH", "CHARSET", "CHECKSUM", "COLLATE", "COMMENT", "COMPRESSION", "DELAY_KEY_WRITE",
+    "ENCRYPTION", "INSERT_METHOD", "KEY_BLOCK_SIZE", "MAX_ROWS", "MIN_ROWS", "PACK_KEYS", "PAGE_CHECKSUM", "PAGE_COMPRESSED",
+    "PAGE_COMPRESSION_LEVEL", "ROW_FORMAT", "SECONDARY_ENGINE", "STATS_AUTO_RECALC", "STATS_PERSISTENT",
+    "STATS_SAMPLE_PAGES", "TRANSACTIONAL", "ALGORITHM", "LOCK",
+})  # fmt: skip
+"""Each with a value, and perhaps a sign between them."""
+_ENGINES = frozenset({"INNODB", "MYISAM", "ARIA", "ROCKSDB", "MEMORY"})
+"""Those that keep the rows of a table that becomes one of theirs: BLACKHOLE does not, FEDERATED shows others."""
+_PHRASES = (
+    ("FORCE",), ("DISABLE", "KEYS"), ("ENABLE", "KEYS"), ("SECONDARY_LOAD",), ("SECONDARY_UNLOAD",), ("WITH", "VALIDATION"),
+    ("WITHOUT", "VALIDATION"),
+)  # fmt: skip
+_KEYS = ("PRIMARY", "UNIQUE")
+_PLAIN_INDEXES = ("INDEX", "KEY", "FULLTEXT", "SPATIAL", "FOREIGN", "CHECK")
+# With any of these, a new column has values in the rows that are there: TIMESTAMP has a default of its own.
+_FILLED = frozenset(
+    {
+        "AS",
+        "AUTO_INCREMENT",
+        "DEFAULT",
+        "GENERATED",
+        "KEY",
+        "NOT",
+        "PRIMARY",
+        "ROW",
+        "SERIAL",
+        "TIMESTAMP",
+        "UNIQUE",
+        "VERSIONING",
+    }
+)
+
+Name = tuple[str | None, str]
+"""A database, where one is named, and a table."""
+
+
+def changes_rows(rest: Sequence[Word]) -> bool:
+    """Of what stands behind the table's name."""
+    return any(_changes(part) for part in _parts(rest))
+
+
+def new_name(rest: Sequence[Word]) -> Name | None:
+    """What the table is called from now on, behind `RENAME [TO]`."""
+    for part in _parts(rest):
+        keys = [word.key for word in part]
+        if keys[0] == "RENAME" and keys[1:2] not in (["COLUMN"], ["INDEX"], ["KEY"]):
+            return _qualified(part[2:] if keys[1:2] in (["TO"], ["AS"], ["="]) else part[1:])
+    return None
+
+
+def exchanged(rest: Sequence[Word]) -> Iterator[Name]:
+    """Tables that give and take rows: `EXCHANGE PARTITION p WITH TABLE t`, MariaDB's `CONVERT PARTITION p TO TABLE t`."""
+    for part in _parts(rest):
+        keys = [word.key for word in part]
+        if keys[0] in ("EXCHANGE", "CONVERT") and "TABLE" in keys:
+            yield _qualified(part[keys.index("TABLE") + 1 :])
+
+
+def _qualified(part: Sequence[Word]) -> Name:
+    if len(part) > 2 and part[1].key == ".":
+        return part[0].text, part[2].text
+    return None, part[0].text if part else ""
+
+
+def _parts(rest: Sequence[Word]) -> Iterator[list[Word]]:
+    """What the commas outside of brackets keep apart."""
+    part: list[Word] = []
+    depth = 0
+    for word in rest:
+        depth += {"(": 1, ")": -1}.get(word.key, 0)
+        if word.key == "," and depth == 0:
+            if part:
+                yield part
+            part = []
+        else:
+            part.append(word)
+    if part:
+        yield part
+
+
+def _changes(part: Sequence[Word]) -> bool:
+    keys = [word.key for word in part]
+    first, second = keys[0], keys[1] if len(keys) > 1 else ""
+    if first == "ADD":
+        return _add_changes(part[1:], keys[1:])
+    if first == "ALTER":
+        return False  # SET DEFAULT, DROP DEFAULT, an index's visibility
+    if first == "RENAME":
+        return second not in ("INDEX", "KEY")
+    if first == "DROP":
+        return second != "CHECK"
+    return first != "ORDER" and not _are_options(part)
+
+
+def _are_options(part: Sequence[Word]) -> bool:
+    """Return whether a part consists of options that change no rows. They may come without a comma between them."""
+    at = 0
+    while 0 <= at < len(part):
+        at = _behind_option(part, at)
+    return at >= 0
+
+
+def _behind_option(part: Sequence[Word], at: int) -> int:
+    """Return the place behind one option; -1 where it is another one."""
+    keys = [word.key for word in part]
+    for phrase in _PHRASES:
+        if tuple(keys[at : at + len(phrase)]) == phrase:
+            return at + len(phrase)
+    at += keys[at] == "DEFAULT"
+    character_set = keys[at : at + 2] == ["CHARACTER", "SET"]
+    name = "CHARSET" if character_set else "".join(keys[at : at + 1])
+    at += 2 if character_set else 1
+    at += keys[at : at + 1] == ["="]
+    kept = name == "ENGINE" and part[at : at + 1] and part[at].text.upper() in _ENGINES
+    return at + 1 if kept or (name in _OPTIONS and at < len(part)) else -1
+
+
+def _add_changes(part: Sequence[Word], keys: Sequence[str]) -> bool:
+    if keys[:1] == ["CONSTRAINT"]:
+        return any(key in _KEYS for key in keys[1:3])
+    if keys[:1] and keys[0] in (*_KEYS, *_PLAIN_INDEXES):
+        return keys[0] in _KEYS
+    start = 1 if keys[:1] == ["COLUMN"] else 0
+    start += 3 if list(keys[start : start + 3]) == ["IF", "NOT", "EXISTS"] else 0
+    columns = _parts(part[start + 1 : -1]) if keys[start : start + 1] == ["("] else [part[start:]]
+    # The first word is the column's name, whatever it is.
+    return any(_filled([word.key for word in column[1:]]) for column in columns)
+
+
+def _filled(keys: Sequence[str]) -> bool:
+    text = " ".join(keys).replace("DEFAULT NULL", "")
+    return bool(_FILLED & set(text.split()))

@@ -1,0 +1,1 @@
+"""Copies of tables, read consistently and in the order of a key."""

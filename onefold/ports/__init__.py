@@ -1,0 +1,1 @@
+"""The protocols through which a stage uses an outside system."""

@@ -1,0 +1,1 @@
+"""Types, their least common type, casts, versions and differences of schemas."""

@@ -1,0 +1,100 @@
+"""The least common type: the first of the two joins.
+
+Scalars form one tree, from the design; the least common type of two is their lowest common ancestor. The join is
+commutative and associative (up to the order and the spelling of fields) and idempotent, so any order of versions gives
+the same schema.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable
+
+from onefold.core.names import fold_case
+from onefold.schema.types import JSON, STRING, Array, Field, Scalar, Struct, Type
+
+PARENTS = {
+    "BOOL": "INT64", "INT64": "NUMERIC", "NUMERIC": "BIGNUMERIC", "BIGNUMERIC": "STRING",
+    "FLOAT64": "STRING",
+    "DATE": "DATETIME", "DATETIME": "TIMESTAMP", "TIMESTAMP": "STRING",
+    "TIME": "STRING", "INTERVAL": "STRING", "GEOGRAPHY": "STRING", "BYTES": "STRING", "JSON": "STRING",
+}  # fmt: skip
+
+
+def join(first: Type, second: Type) -> Type:
+    """The least type that holds every value of both."""
+    if first is second or first == second:
+        return first
+    return _join(first, second)
+
+
+def join_all(types: Iterable[Type]) -> Type:
+    return functools.reduce(join, types)
+
+
+@functools.lru_cache(maxsize=65536)
+def _join(first: Type, second: Type) -> Type:
+    if isinstance(first, Array) or isinstance(second, Array):
+        return Array(_join_elements(_element(first), _element(second)))
+    if isinstance(first, Struct) and isinstance(second, Struct):
+        return _join_structs(first, second)
+    if first == second:
+        return first
+    above_first = _ancestors(first)
+    return next(type_ for type_ in _ancestors(second) if type_ in above_first)
+
+
+def _element(type_: Type) -> Type:
+    return type_.element if isinstance(type_, Array) else type_
+
+
+def _join_elements(first: Type, second: Type) -> Scalar | Struct:
+    return join(first, second)  # type: ignore[return-value]  # no array goes in, so none comes out
+
+
+def _ancestors(type_: Type) -> list[Type]:
+    """From the type itself up to STRING."""
+    if isinstance(type_, Struct):
+        return [type_, JSON, STRING]
+    if not isinstance(type_, Scalar):
+        return [type_, STRING]
+    chain = [type_.name]
+    while chain[-1] != "STRING":
+        chain.append(PARENTS[chain[-1]])
+    return [Scalar(name) for name in chain]
+
+
+def _join_structs(first: Struct, second: Struct) -> Struct:
+    """Field by field, by name without case; the spelling and the order of the first appearance win."""
+    fields = {fold_case(field.name): field for field in first.fields}
+    for field in second.fields:
+        known = fields.get(fold_case(field.name))
+        fields[fold_case(field.name)] = Field(known.name, join(known.type, field.type)) if known else field
+    return Struct(tuple(fields.values()))
+
+
+def is_at_or_below(type_: Type, other: Type) -> bool:
+    """Whether every value of `type_` has a place in `other`, whatever the order and spelling of fields."""
+    return canonical(join(type_, other)) == canonical(other)
+
+
+def canonical(type_: Type) -> Type:
+    """The type with fields in alphabetical order and lower case: equal for types that differ in no more than that."""
+    match type_:
+        case Array(element):
+            return Array(canonical(element))  # type: ignore[arg-type]
+        case Struct(fields):
+            plain = (Field(fold_case(field.name), canonical(field.type)) for field in fields)
+            return Struct(tuple(sorted(plain, key=lambda field: field.name)))
+        case _:
+            return type_
+
+
+def classic(types: Iterable[Type]) -> Type:
+    """The two rules of the published predecessor: DATETIME with TIMESTAMP gives TIMESTAMP, all else that differs STRING."""
+    distinct = list(dict.fromkeys(types))
+    if len(distinct) == 1:
+        return distinct[0]
+    if set(distinct) == {Scalar("DATETIME"), Scalar("TIMESTAMP")}:
+        return Scalar("TIMESTAMP")
+    return STRING

@@ -1,0 +1,159 @@
+"""Versions from a file of rows as INFORMATION_SCHEMA.COLUMNS gives them: a JSON array, or JSON lines."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from onefold.core.errors import InvalidColumns, InvalidType
+from onefold.core.names import fold_case
+from onefold.core.versioned_names import DEFAULT_NAMES, VersionedNames
+from onefold.schema.types import parse_type
+from onefold.schema.versions import Column, Version
+
+_REQUIRED = ("table_name", "column_name", "ordinal_position", "data_type")
+_MOST_FAULTS = 20
+_SHOWN = 80
+_TIME_FORM = "2024-03-01 12:30:00 UTC or 2024-03-01T12:30:00Z"
+
+
+@dataclass(frozen=True)
+class _Row:
+    version: str
+    column: Column
+    position: int
+    created: datetime | None
+
+
+def read_columns(text: str, base: str, names: VersionedNames = DEFAULT_NAMES) -> tuple[Version, ...]:
+    """The versions of `base` in the file, in the order of the file; rows of other tables are passed over.
+
+    Raises:
+        InvalidColumns: every fault, with the number of its row (the first twenty are shown).
+    """
+    faults: list[str] = []
+    rows = [row for number, raw in enumerate(_rows(text), 1) if (row := _read(raw, number, base, names, faults))]
+    found: dict[str, list[_Row]] = {}
+    for row in rows:
+        found.setdefault(row.version, []).append(row)
+    faults += _faults_of_versions(found)
+    if faults:
+        more = [f"and {len(faults) - _MOST_FAULTS} more"] if len(faults) > _MOST_FAULTS else []
+        raise InvalidColumns(faults[:_MOST_FAULTS] + more)
+    return tuple(
+        Version(version, tuple(row.column for row in sorted(own, key=lambda row: row.position)), own[0].created)
+        for version, own in found.items()
+    )
+
+
+def _rows(text: str) -> Iterator[Any]:
+    text = text.removeprefix("\N{BYTE ORDER MARK}")
+    try:
+        content = json.loads(text)
+        yield from content if isinstance(content, list) else [content]
+        return
+    except RecursionError as error:
+        raise InvalidColumns("the file is nested too deeply to be rows of INFORMATION_SCHEMA.COLUMNS") from error
+    except ValueError as error:
+        if text.lstrip().startswith("["):
+            raise InvalidColumns(f"the file is no JSON array: {error}") from error
+    # Not splitlines: a name may hold a character that is the end of a line to Unicode, and is none to JSON.
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.strip():
+            try:
+                yield json.loads(line)
+            except (ValueError, RecursionError) as error:
+                raise InvalidColumns(f"line {number} is not JSON: {error}") from error
+
+
+def _read(raw: Any, number: int, base: str, names: VersionedNames, faults: list[str]) -> _Row | None:
+    if not isinstance(raw, Mapping):
+        faults.append(f"row {number} is not a JSON object")
+        return None
+    if missing := [name for name in _REQUIRED if name not in raw]:
+        faults.append(f"row {number} has no {', '.join(missing)}: give the columns {', '.join(_REQUIRED)}")
+        return None
+    if not isinstance(raw["table_name"], str):
+        faults.append(f"row {number}: table_name is {_json(raw['table_name'])}: give the name of a table")
+        return None
+    version = names.version_of(base, raw["table_name"])
+    if version is None or not _counts(raw):
+        return None
+    try:
+        name = _name(raw["column_name"])
+    except ValueError as error:
+        faults.append(f"row {number} of {raw['table_name']}: {error}")
+        return None
+    try:
+        column = Column(name, parse_type(_type(raw["data_type"])))
+        return _Row(version, column, _position(raw["ordinal_position"]), _time(raw.get("creation_time")))
+    except (InvalidType, ValueError) as error:
+        faults.append(f"row {number}, column {name} of {raw['table_name']}: {error}")
+        return None
+
+
+def _counts(raw: Mapping[str, Any]) -> bool:
+    """Whether a row is a column of a table: those of views and snapshots, and hidden ones, are no part of a version."""
+    is_table = raw.get("table_type") in (None, "BASE TABLE")
+    # Pseudo-columns, as _PARTITIONTIME, have no position and are hidden.
+    return is_table and raw["ordinal_position"] is not None and raw.get("is_hidden") != "YES"
+
+
+def _name(value: Any) -> str:
+    if isinstance(value, str) and value:
+        return value
+    raise ValueError(f"column_name is {_json(value)}: give the name of a column")
+
+
+def _type(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    raise ValueError(f"data_type is {_json(value)}: give a type as text")
+
+
+def _position(value: Any) -> int:
+    """A whole number, also as text, as `bq` prints it."""
+    if isinstance(value, str) and re.fullmatch(r"[0-9]{1,9}", value):
+        return int(value)
+    # A bool is an int to Python.
+    if isinstance(value, int | float) and not isinstance(value, bool) and value == value // 1:
+        return int(value)
+    raise ValueError(f"ordinal_position is {_json(value)}: give a whole number")
+
+
+def _time(value: Any) -> datetime | None:
+    """ISO 8601, as BigQuery's tools print it; a time without a zone is UTC."""
+    if value is None:
+        return None
+    try:
+        if not isinstance(value, str):
+            raise ValueError
+        time = datetime.fromisoformat(value.removesuffix(" UTC"))
+    except ValueError as error:
+        raise ValueError(f"creation_time is {_json(value)}: write it as {_TIME_FORM}") from error
+    return time if time.tzinfo else time.replace(tzinfo=UTC)
+
+
+def _json(value: Any) -> str:
+    """A value as the file has it, cut where it is long."""
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+
+
+def _faults_of_versions(found: Mapping[str, list[_Row]]) -> Iterator[str]:
+    if len({row.created is None for rows in found.values() for row in rows}) > 1:
+        yield "some rows have a creation_time and some have none: give it for all or for none"
+    for version, rows in found.items():
+        if len({row.created for row in rows}) > 1:
+            yield f"version {version} has more than one creation_time: it is that of its table, the same in each row"
+        positions = Counter(row.position for row in rows)
+        if twice := sorted(position for position, count in positions.items() if count > 1):
+            yield f"version {version} has two columns at ordinal_position {', '.join(map(str, twice))}"
+        names = Counter(fold_case(row.column.name) for row in rows)
+        if repeated := sorted(name for name, count in names.items() if count > 1):
+            yield f"version {version} has two columns named {', '.join(repeated)}"

@@ -1,0 +1,111 @@
+"""Versions of a table, and the one schema that holds every value of each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from onefold.core.errors import SchemaConflict
+from onefold.core.names import fold_case
+from onefold.schema.casts import conversion_faults, losses
+from onefold.schema.common_type import classic, join_all
+from onefold.schema.table_rules import Rules
+from onefold.schema.types import STRING, Type
+
+
+@dataclass(frozen=True)
+class Column:
+    name: str
+    type: Type
+
+
+@dataclass(frozen=True)
+class Version:
+    """One versioned table: its hash, its columns in order, and when it was created (None where nobody knows)."""
+
+    id: str
+    columns: tuple[Column, ...]
+    created: datetime | None = None
+
+
+@dataclass(frozen=True)
+class Cast:
+    """A column of one version that has to be converted, and what that can lose."""
+
+    version: str
+    column: str
+    source: Type
+    target: Type
+    losses: tuple[str, ...]
+
+
+def in_order(versions: Iterable[Version], rules: Rules) -> tuple[Version, ...]:
+    """The versions that are not retired, by creation time and hash; those without a time keep their order."""
+    kept = [version for version in versions if version.id not in rules.retired]
+    if any(version.created is None for version in kept):
+        return tuple(kept)
+    oldest = datetime.min.replace(tzinfo=UTC)
+    return tuple(sorted(kept, key=lambda version: (version.created or oldest, version.id)))
+
+
+def fold(versions: Sequence[Version], rules: Rules) -> tuple[Column, ...]:
+    """The columns of the unified view: names united without case, types joined, in order of first appearance.
+
+    Raises:
+        SchemaConflict: all columns that cannot be given the type the rules want, and all names that clash.
+    """
+    spelling: dict[str, str] = {}
+    landed: dict[str, dict[Type, None]] = {}
+    for version in versions:
+        for column in version.columns:
+            key = fold_case(column.name)
+            spelling.setdefault(key, column.name)
+            landed.setdefault(key, {})[column.type] = None
+    targets = dict(rules.types)
+    columns = tuple(Column(spelling[key], targets.get(key) or _join(types, rules)) for key, types in landed.items())
+    _check(columns, landed, targets, rules)
+    if rules.version_column:
+        return (Column(rules.version_column, STRING), *columns)
+    return columns
+
+
+def casts(versions: Sequence[Version], columns: Sequence[Column], rules: Rules) -> tuple[Cast, ...]:
+    """Every conversion that the view makes."""
+    targets = {fold_case(column.name): column.type for column in columns}
+    return tuple(
+        Cast(version.id, column.name, column.type, target, losses(column.type, target, rules.time_zone))
+        for version in versions
+        for column in version.columns
+        if column.type != (target := targets[fold_case(column.name)])
+    )
+
+
+def unused_rules(found: Sequence[Version], rules: Rules) -> list[str]:
+    """Settings that have no effect on these versions: typing mistakes, or what can be taken out by now."""
+    known = {fold_case(column.name) for version in found for column in version.columns}
+    ids = {version.id for version in found}
+    types = [f"types.{name}: no version has a column of this name" for name, _ in rules.types if name not in known]
+    return types + [f"retire: there is no version {id_}" for id_ in sorted(rules.retired - ids)]
+
+
+def _join(types: Iterable[Type], rules: Rules) -> Type:
+    return classic(types) if rules.conversions == "classic" else join_all(types)
+
+
+def _check(columns: Sequence[Column], landed: dict[str, dict[Type, None]], targets: dict[str, Type], rules: Rules) -> None:
+    faults = [
+        f"column {column.name}: {fault}; set another type for it in onefold.yaml"
+        for column in columns
+        if fold_case(column.name) in targets
+        for source in landed[fold_case(column.name)]
+        for fault in conversion_faults(source, column.type)
+    ]
+    if rules.version_column and fold_case(rules.version_column) in landed:
+        faults.append(
+            f"version_column {rules.version_column!r} is also a column of the table; choose another name in onefold.yaml"
+        )
+    if rules.version_column and fold_case(rules.version_column) in targets:
+        faults.append(f"types.{rules.version_column}: the version_column is always STRING; take it out of onefold.yaml")
+    if faults:
+        raise SchemaConflict(faults)

@@ -1,0 +1,1 @@
+"""Settings from the environment and from onefold.yaml, checked at start."""

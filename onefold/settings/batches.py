@@ -1,0 +1,173 @@
+"""The settings of Spark batches: where they run, as whom, with which code, and what they may read and write."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+
+from onefold.core.errors import InvalidSettings
+
+VARIABLES = {
+    "ONEFOLD_BATCH_REGION": "the region in which batches run, as europe-west1",
+    "ONEFOLD_BATCH_RUNTIME_VERSION": "the Dataproc Serverless runtime; default: 3.0",
+    "ONEFOLD_BATCH_SERVICE_ACCOUNT": "whom batches run as",
+    "ONEFOLD_BATCH_SUBNET": "the subnetwork they run in; default: that of the network `default`",
+    "ONEFOLD_BATCH_BUCKET": "the staging bucket's name; default: Dataproc's own",
+    "ONEFOLD_BATCH_KMS_KEY": "the Cloud KMS key for what batches write to disk; default: Google's own keys",
+    "ONEFOLD_BATCH_PROPERTIES": "Spark properties, as name=value,name=value or as a JSON object",
+    "ONEFOLD_BATCH_LABELS": "labels of batches besides ours, as key=value,key=value",
+    "ONEFOLD_BATCH_TTL": "when a batch is ended, as 90m, 4h or 2d; default: Dataproc's own, 4 hours",
+    "ONEFOLD_BATCH_FOLDERS": "gs:// folders that messages may name, separated by commas; default: those of the bucket",
+    "ONEFOLD_BATCH_CODE": "the gs:// folder of the jobs and of spark.zip",
+}
+
+DEFAULT_CONFIG = "onefold.yaml"
+"""The file of the tables' settings, in the working folder of whoever reads it."""
+
+PASSED_ON = (
+    "ONEFOLD_PROJECT",
+    "ONEFOLD_DATASETS",
+    "ONEFOLD_VIEW_DATASET",
+    "ONEFOLD_VIEW_NAME",
+    "ONEFOLD_TOPIC_SCHEMA_CHANGES",
+    "ONEFOLD_DIFFERENCES",
+)
+"""Settings that a job reads too: a merge keeps the views up to date, has to find them where the functions put them, and
+announces their changes; a comparison has to know how to report differences."""
+
+_UNITS = {"m": "minutes", "h": "hours", "d": "days"}
+_TTL = re.compile(r"([0-9]{1,5})([mhd])")
+MIN_TTL, MAX_TTL = timedelta(minutes=10), timedelta(days=14)  # Dataproc's own limits
+
+_REGION = re.compile(r"[a-z]+-[a-z]+[0-9]+")
+_VERSION = re.compile(r"[0-9]+\.[0-9]+(\.[0-9]+)?")
+_SERVICE_ACCOUNT = re.compile(r"[a-z0-9-]+@[a-z0-9.-]+\.gserviceaccount\.com")
+_SUBNET = re.compile(
+    r"(https://www\.googleapis\.com/compute/v1/)?(projects/[a-z0-9.:-]+/regions/[a-z0-9-]+/subnetworks/)?[a-z][a-z0-9-]*"
+)
+_BUCKET = re.compile(r"[a-z0-9][a-z0-9._-]{1,220}[a-z0-9]")
+_KMS_KEY = re.compile(r"projects/[a-z0-9.:-]+/locations/[a-z0-9-]+/keyRings/[\w-]{1,63}/cryptoKeys/[\w-]{1,63}", re.ASCII)
+_PROPERTY = re.compile(r"(spark|dataproc)\.[A-Za-z0-9_.-]+")
+_LABEL = re.compile(r"(?!onefold_)[a-z][a-z0-9_-]{0,62}=[a-z0-9_-]{0,63}")
+MAX_LABELS = 28
+"""A batch takes 32, and has four of ours."""
+FOLDER = re.compile(r"gs://[a-z0-9][a-z0-9._-]{1,220}[a-z0-9](/[\w.=+@~-]+)*/?")
+"""A folder in a bucket, without what Spark would expand (`*`, `{a,b}`) or read as two paths."""
+
+
+@dataclass(frozen=True)
+class BatchSettings:
+    region: str | None = None
+    runtime_version: str = "3.0"
+    service_account: str | None = None
+    subnet: str | None = None
+    bucket: str | None = None
+    kms_key: str | None = None
+    properties: Mapping[str, str] = field(default_factory=dict)
+    labels: Mapping[str, str] = field(default_factory=dict)
+    ttl: timedelta | None = None
+    folders: tuple[str, ...] = ()
+    code: str | None = None
+    passed_on: Mapping[str, str] = field(default_factory=dict)
+    """Variables of our environment that the job gets."""
+    config: bool = False
+    """Whether there is an onefold.yaml: then the code's folder has the same one for the jobs."""
+
+    def check_complete(self) -> None:
+        """Raises InvalidSettings with every variable that a batch needs and that is not set."""
+        needed = ("region", "service_account", "code")
+        missing = [f"ONEFOLD_BATCH_{name.upper()}" for name in needed if not getattr(self, name)]
+        if missing:
+            raise InvalidSettings([f"{name} is not set: {VARIABLES[name]}" for name in missing])
+
+
+def read_batch_settings(environ: Mapping[str, str], faults: list[str]) -> BatchSettings:
+    """What the environment says; what is wrong with it is added to the faults."""
+
+    def read(name: str, pattern: re.Pattern[str], example: str) -> str | None:
+        value = environ.get(f"ONEFOLD_BATCH_{name}") or None
+        if value and (not pattern.fullmatch(value) or ".." in value):
+            faults.append(f"ONEFOLD_BATCH_{name} {value!r}: write it as {example}")
+        return value
+
+    bucket = read("BUCKET", _BUCKET, "the name of a bucket, without gs://")
+    code = read("CODE", FOLDER, "gs://bucket/folder")
+    return BatchSettings(
+        region=read("REGION", _REGION, "europe-west1"),
+        runtime_version=read("RUNTIME_VERSION", _VERSION, "3.0") or BatchSettings.runtime_version,
+        service_account=read("SERVICE_ACCOUNT", _SERVICE_ACCOUNT, "name@project.iam.gserviceaccount.com"),
+        subnet=read("SUBNET", _SUBNET, "its name, or projects/PROJECT/regions/REGION/subnetworks/NAME"),
+        bucket=bucket,
+        kms_key=read("KMS_KEY", _KMS_KEY, "projects/P/locations/REGION/keyRings/R/cryptoKeys/K"),
+        properties=_parsed(environ, "PROPERTIES", _properties, faults) or {},
+        labels=_parsed(environ, "LABELS", _labels, faults) or {},
+        ttl=_parsed(environ, "TTL", _ttl, faults),
+        folders=_folders(environ.get("ONEFOLD_BATCH_FOLDERS", ""), bucket, faults),
+        code=code.rstrip("/") if code else None,
+        passed_on={name: environ[name] for name in PASSED_ON if environ.get(name)},
+    )
+
+
+def _parsed(environ: Mapping[str, str], name: str, parse: Callable[[str], Any], faults: list[str]) -> Any:
+    text = environ.get(f"ONEFOLD_BATCH_{name}")
+    try:
+        return parse(text) if text else None
+    except (ValueError, RecursionError) as error:
+        faults.append(f"ONEFOLD_BATCH_{name}: {error}")
+        return None
+
+
+def _ttl(text: str) -> timedelta:
+    match = _TTL.fullmatch(text)
+    if not match:
+        raise ValueError(f"{text!r} is no time: write it as 90m, 4h or 2d")
+    ttl = timedelta(**{_UNITS[match[2]]: int(match[1])})
+    if not MIN_TTL <= ttl <= MAX_TTL:
+        raise ValueError(f"{text!r} is not between 10m and 14d")
+    return ttl
+
+
+def _properties(text: str) -> dict[str, str]:
+    pairs = json.loads(text, object_pairs_hook=list) if text.lstrip().startswith("{") else _split(text)
+    properties = {name: value for name, value in pairs if isinstance(value, str) and value.isprintable()}
+    if len(properties) < len(pairs):
+        raise ValueError("each name comes once, and each value is a line of text (in JSON: in quotes)")
+    wrong = [name for name in properties if not _PROPERTY.fullmatch(name)]
+    if wrong:
+        raise ValueError(f"{', '.join(map(repr, wrong))}: the names of properties begin with spark. or dataproc.")
+    return properties
+
+
+def _labels(text: str) -> dict[str, str]:
+    pairs = _split(text)
+    wrong = [f"{key}={value}" for key, value in pairs if not _LABEL.fullmatch(f"{key}={value}")]
+    if wrong:
+        raise ValueError(
+            f"{', '.join(map(repr, wrong))}: keys and values are lower-case letters, digits, _ and -, of up to 63 "
+            "characters; keys begin with a letter, and not with onefold_, as ours do"
+        )
+    if len(pairs) > MAX_LABELS:
+        raise ValueError(f"a batch takes {MAX_LABELS} labels besides ours, and these are {len(pairs)}")
+    return dict(pairs)
+
+
+def _split(text: str) -> list[tuple[str, str]]:
+    parts = [part.partition("=") for part in text.split(",") if part.strip()]
+    if not all(sign for _, sign, _ in parts):
+        raise ValueError("write name=value,name=value; where a value holds a comma, a JSON object")
+    return [(name.strip(), value.strip()) for name, _, value in parts]
+
+
+def _folders(text: str, bucket: str | None, faults: list[str]) -> tuple[str, ...]:
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    faults += [
+        f"ONEFOLD_BATCH_FOLDERS: {name!r} is no folder: write gs://bucket/folder"
+        for name in names
+        if not FOLDER.fullmatch(name) or ".." in name
+    ]
+    default = [f"gs://{bucket}"] if bucket else []
+    return tuple(name.rstrip("/") for name in names or default)

@@ -1,0 +1,213 @@
+"""Settings: `ONEFOLD_*` environment variables, and the tables' own in onefold.yaml (`tables_file`). All faults at once."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import string
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from onefold.core.errors import InvalidSettings
+from onefold.core.names import TableId, faults_of_name
+from onefold.core.versioned_names import DEFAULT_NAMES, VersionedNames
+from onefold.schema.table_rules import Rules
+from onefold.settings import batches as batch_settings
+from onefold.settings.batches import DEFAULT_CONFIG, FOLDER, BatchSettings, read_batch_settings
+from onefold.settings.yaml_file import read_tables_file
+from onefold.views.unified_view import RENDERER
+
+CONFIG = "ONEFOLD_CONFIG"
+
+VARIABLES = {
+    "ONEFOLD_PROJECT": "the project of datasets and topics; default: GOOGLE_CLOUD_PROJECT",
+    "ONEFOLD_DATASETS": "the datasets that messages may name, separated by commas; empty: none; default: all of the project",
+    "ONEFOLD_VIEW_DATASET": "where views live; default: {dataset}",
+    "ONEFOLD_VIEW_NAME": "what a view is called; default: {table}_unified",
+    "ONEFOLD_TOPIC_TABLE_CREATED": "the topic that says a versioned table is new; a check of a whole dataset fans out on it",
+    "ONEFOLD_TOPIC_SCHEMA_CHANGES": "the topic for changes of a view's schema, and for what befalls tables at a source",
+    "ONEFOLD_TOPIC_CHANGE_RECORDS": "the topic for rows that capture reads; default: change-records",
+    "ONEFOLD_SOURCE_PASSWORD": "the password of capture's user at the source; default: --password-file",
+    "ONEFOLD_HEARTBEAT": "the file that capture touches as long as it comes round; default: none",
+    "ONEFOLD_TOPIC_DEAD_LETTER": "the topic for messages that cannot be handled; default: none, they are logged",
+    "ONEFOLD_DIFFERENCES": "`log`: a compare job that finds differences logs them and exits with 0; default: exits with 2",
+    "ONEFOLD_LARGE_RECORDS": "the gs:// folder of captured rows that are too large for a message; default: none",
+    **batch_settings.VARIABLES,
+    CONFIG: f"the file of the tables' settings; default: {DEFAULT_CONFIG} in the working folder, where there is one",
+}
+
+_TOPIC = re.compile(r"(projects/[a-z0-9.:-]+/topics/)?(?!goog)[A-Za-z][A-Za-z0-9_.~+%-]{2,254}")
+_FIELDS = ("dataset", "table")
+
+
+@dataclass(frozen=True)
+class Settings:
+    project: str | None = None
+    datasets: frozenset[str] | None = None
+    """Those that messages may name; None is all of the project."""
+    view_dataset: str = "{dataset}"
+    view_name: str = "{table}_unified"
+    topic_table_created: str | None = None
+    topic_schema_changes: str | None = None
+    topic_change_records: str | None = None
+    topic_dead_letter: str | None = None
+    large_records: str | None = None
+    differences: str | None = None
+    batch: BatchSettings = field(default_factory=BatchSettings)
+    rules: Rules = field(default_factory=Rules)
+    tables: Mapping[str, Rules] = field(default_factory=dict)
+    """Rules by `table` or `dataset.table`; the longer name wins."""
+    names: VersionedNames = DEFAULT_NAMES
+    dataset_names: Mapping[str, VersionedNames] = field(default_factory=dict)
+    """How versioned tables are named in single datasets."""
+
+    def rules_for(self, base: TableId) -> Rules:
+        rules = self.tables.get(f"{base.dataset}.{base.table}") or self.tables.get(base.table) or self.rules
+        return replace(rules, names=self.names_in(base.dataset))
+
+    def names_in(self, dataset: str | None) -> VersionedNames:
+        """Return how versioned tables are named in a dataset."""
+        return self.dataset_names.get(dataset or "", self.names)
+
+    def view_of(self, base: TableId) -> TableId:
+        """The unified view of a base name; a name without a dataset stays without."""
+        names = {"dataset": base.dataset or "", "table": base.table}
+        dataset = self.view_dataset.format(**names) if base.dataset else None
+        return TableId(base.project, dataset, self.view_name.format(**names))
+
+    def fingerprint(self, base: TableId) -> str:
+        """A digest of all that decides a view's text besides its versions; a label of the view holds it."""
+        rules = self.rules_for(base)
+        parts = (
+            RENDERER,
+            base,
+            rules.conversions,
+            rules.time_zone,
+            rules.version_column,
+            rules.types,
+            sorted(rules.retired),
+            rules.names,
+        )
+        return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
+
+
+def load_settings(environ: Mapping[str, str], config: Path | None = None) -> Settings:
+    """Read and check everything.
+
+    Raises:
+        InvalidSettings: every fault, each with the variable or the key it is about.
+    """
+    faults: list[str] = []
+    settings = _from_environment(environ, faults)
+    path = config or _config_path(environ, faults)
+    if path:
+        file = read_tables_file(path, faults)
+        batch = replace(settings.batch, config=True)
+        settings = replace(
+            settings, rules=file.rules, tables=file.tables, names=file.names, dataset_names=file.datasets, batch=batch
+        )
+    faults += _view_name_faults(settings)
+    if faults:
+        raise InvalidSettings(faults)
+    return settings
+
+
+def _from_environment(environ: Mapping[str, str], faults: list[str]) -> Settings:
+    faults += [
+        f"{name} is not a setting; known are {', '.join(VARIABLES)}"
+        for name in sorted(environ)
+        if name.startswith("ONEFOLD_") and name not in VARIABLES
+    ]
+    named = environ.get("ONEFOLD_DATASETS")
+    datasets = None if named is None else frozenset(name.strip() for name in named.split(",") if name.strip())
+    settings = Settings(
+        project=environ.get("ONEFOLD_PROJECT") or environ.get("GOOGLE_CLOUD_PROJECT") or None,
+        datasets=datasets,
+        view_dataset=environ.get("ONEFOLD_VIEW_DATASET") or Settings.view_dataset,
+        view_name=environ.get("ONEFOLD_VIEW_NAME") or Settings.view_name,
+        topic_table_created=environ.get("ONEFOLD_TOPIC_TABLE_CREATED") or None,
+        topic_schema_changes=environ.get("ONEFOLD_TOPIC_SCHEMA_CHANGES") or None,
+        topic_change_records=environ.get("ONEFOLD_TOPIC_CHANGE_RECORDS") or None,
+        topic_dead_letter=environ.get("ONEFOLD_TOPIC_DEAD_LETTER") or None,
+        differences=environ.get("ONEFOLD_DIFFERENCES") or None,
+        large_records=environ.get("ONEFOLD_LARGE_RECORDS", "").rstrip("/") or None,
+        batch=read_batch_settings(environ, faults),
+    )
+    faults += [f"ONEFOLD_DATASETS: {fault}" for name in sorted(datasets or ()) for fault in faults_of_name("dataset", name)]
+    if named and not datasets:
+        faults.append(
+            "ONEFOLD_DATASETS names no dataset; make it empty to allow none, or unset it to allow all of the project"
+        )
+    if settings.differences not in (None, "log"):
+        faults.append(f"ONEFOLD_DIFFERENCES {settings.differences!r}: expected log, or no value")
+    if settings.project:
+        variable = "ONEFOLD_PROJECT" if environ.get("ONEFOLD_PROJECT") else "GOOGLE_CLOUD_PROJECT"
+        faults += [f"{variable}: {fault}" for fault in faults_of_name("project", settings.project)]
+    faults += [*_template_faults(settings), *_topic_faults(settings), *_folder_faults(settings)]
+    return settings
+
+
+def _template_faults(settings: Settings) -> Iterator[str]:
+    templates = (
+        ("ONEFOLD_VIEW_DATASET", settings.view_dataset, "dataset"),
+        ("ONEFOLD_VIEW_NAME", settings.view_name, "table"),
+    )
+    wrong = [(variable, template) for variable, template, _ in templates if not _is_template(template)]
+    for variable, template in wrong:
+        yield f"{variable} {template!r}: a template may hold {{dataset}} and {{table}} and nothing else in braces"
+    if wrong:
+        return
+    for variable, template, kind in templates:
+        name = template.format(dataset="dataset", table="table")
+        yield from (f"{variable}: {fault}" for fault in faults_of_name(kind, name))
+    yield from _shared_view_faults(settings)
+
+
+def _view_name_faults(settings: Settings) -> Iterator[str]:
+    if not _is_template(settings.view_name):
+        return
+    name = settings.view_name.format(dataset="dataset", table="table")
+    if any(names.split(name) for names in (settings.names, *settings.dataset_names.values())):
+        yield f"ONEFOLD_VIEW_NAME {settings.view_name!r}: a view must not be named like a versioned table"
+
+
+def _shared_view_faults(settings: Settings) -> Iterator[str]:
+    if "{table}" not in settings.view_name:
+        yield f"ONEFOLD_VIEW_NAME {settings.view_name!r} must hold {{table}}, or all tables would share one view"
+    if settings.view_name == "{table}":
+        yield "ONEFOLD_VIEW_NAME must not be the table's own name; add a suffix, as in {table}_unified"
+    if len(settings.datasets or ()) != 1 and "{dataset}" not in settings.view_dataset + settings.view_name:
+        yield "ONEFOLD_VIEW_DATASET or ONEFOLD_VIEW_NAME must hold {dataset}, or tables of two datasets would share one view"
+
+
+def _is_template(text: str) -> bool:
+    """Whether the fields are those that are known, and plain: a format such as {table:.3} would make two names one."""
+    try:
+        parts = list(string.Formatter().parse(text))
+    except ValueError:
+        return False
+    return all(field is None or (field in _FIELDS and not format_ and not how) for _, field, format_, how in parts)
+
+
+def _topic_faults(settings: Settings) -> Iterator[str]:
+    for purpose in ("table_created", "schema_changes", "change_records", "dead_letter"):
+        topic = getattr(settings, f"topic_{purpose}")
+        if topic and not _TOPIC.fullmatch(topic):
+            yield f"ONEFOLD_TOPIC_{purpose.upper()} {topic!r} is no topic; write its name, or projects/PROJECT/topics/NAME"
+
+
+def _folder_faults(settings: Settings) -> Iterator[str]:
+    folder = settings.large_records
+    if folder and not folder.startswith("file:///") and (not FOLDER.fullmatch(folder) or ".." in folder.split("/")):
+        yield f"ONEFOLD_LARGE_RECORDS {folder!r} is no folder: write gs://bucket/folder, or file:///folder on a laptop"
+
+
+def _config_path(environ: Mapping[str, str], faults: list[str]) -> Path | None:
+    named = environ.get(CONFIG)
+    if named and not Path(named).is_file():
+        faults.append(f"{CONFIG}: there is no file {named}")
+        return None
+    if named:
+        return Path(named)
+    return Path(DEFAULT_CONFIG) if Path(DEFAULT_CONFIG).is_file() else None

@@ -1,0 +1,263 @@
+"""onefold.yaml: what belongs to tables. It is read as strictly as SQL reads names, and all its faults are told at once."""
+
+from __future__ import annotations
+
+import re
+import zoneinfo
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from onefold.core.errors import InvalidType
+from onefold.core.names import faults_of_name, fold_case
+from onefold.core.versioned_names import DEFAULT_NAMES, VersionedNames, pattern_faults, regex_faults, without_anchors
+from onefold.schema.casts import UTC
+from onefold.schema.table_rules import Rules
+from onefold.schema.types import Type, parse_type
+
+# In the tz database, but what they mean depends on the machine.
+_NO_PLACE = frozenset({"localtime", "Factory"})
+_TABLE_KEYS = frozenset({"conversions", "time_zone", "version_column", "types", "retire", "keys", "overlap_minutes"})
+_NAME_KEYS = frozenset({"version_pattern", "include", "exclude"})
+_DEFAULT_KEYS = _NAME_KEYS | {"conversions", "time_zone", "version_column", "overlap_minutes", "datasets", "tables"}
+_COLUMN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,299}")
+_RESERVED_PREFIXES = ("_TABLE_", "_FILE_", "_PARTITION", "_ROW_TIMESTAMP", "__ROOT__", "_COLIDENTIFIER", "_CHANGE_")
+_OWN_TABLES = ("customer_base", "customer_merges", "customer_current", "customer_unified")
+_ZONE = re.compile(r"[A-Za-z_]+(/[A-Za-z0-9_+-]+){0,2}|[+-](0[0-9]|1[0-3]):[0-5][0-9]|[+-]14:00")
+
+
+@dataclass(frozen=True)
+class TablesFile:
+    """What the file says.
+
+    rules: for all tables.
+    tables: for single ones, by `table` or `dataset.table`.
+    names: how versioned tables are named, in all datasets.
+    datasets: the same for single datasets.
+    """
+
+    rules: Rules = field(default_factory=Rules)
+    tables: Mapping[str, Rules] = field(default_factory=dict)
+    names: VersionedNames = DEFAULT_NAMES
+    datasets: Mapping[str, VersionedNames] = field(default_factory=dict)
+
+
+def read_tables_file(path: Path, faults: list[str]) -> TablesFile:
+    """Return what the file says; what is wrong goes to `faults`."""
+    try:
+        content = _given(yaml.load(path.read_text(encoding="utf-8"), _Loader), {})  # noqa: S506 a SafeLoader
+    except (OSError, ValueError, TypeError, RecursionError, yaml.YAMLError) as error:
+        faults.append(f"{path}: cannot be read: {error}")
+        return TablesFile()
+    reader = _Reader(str(path), faults)
+    if not reader.is_mapping(content, "the file"):
+        return TablesFile()
+    defaults = reader.rules(content, Rules(), "", _DEFAULT_KEYS)
+    names = reader.names(content, DEFAULT_NAMES, "")
+    tables = {name: reader.table(name, body, defaults) for name, body in reader.entries(content, "tables")}
+    datasets = {name: reader.dataset(name, body, names) for name, body in reader.entries(content, "datasets")}
+    return TablesFile(defaults, tables, names, datasets)
+
+
+def _given(value: Any, default: Any) -> Any:
+    """A key with nothing after it is None to YAML; what is false or empty in another way was written so."""
+    return default if value is None else value
+
+
+class _Loader(yaml.SafeLoader):
+    """Refuses what YAML passes over: a key that is given twice, of which only the last would count."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen = set()
+        for key, _ in node.value:
+            if not isinstance(key, yaml.ScalarNode):
+                raise yaml.constructor.ConstructorError(None, None, "a key has to be a text", key.start_mark)
+            if key.value in seen:
+                raise yaml.constructor.ConstructorError(None, None, f"the key {key.value!r} is given twice", key.start_mark)
+            seen.add(key.value)
+        return super().construct_mapping(node, deep)
+
+
+class _Reader:
+    """Turns the parsed YAML into Rules and collects faults, each with its place in the file."""
+
+    def __init__(self, path: str, faults: list[str]) -> None:
+        self._path = path
+        self._faults = faults
+
+    def is_mapping(self, value: object, where: str) -> bool:
+        if not isinstance(value, dict):
+            self._fault(f"{where} must be a mapping")
+        return isinstance(value, dict)
+
+    def is_text(self, value: object, where: str) -> bool:
+        # YAML reads a hash of digits as a number, 0123 as 83, and `no`, `on` and `yes` as true or false.
+        if not isinstance(value, str):
+            self._fault(f"{where}{value!r} is not a text; put it in quotes")
+        return isinstance(value, str)
+
+    def entries(self, content: dict[str, Any], key: str) -> Iterator[tuple[str, Any]]:
+        """Return the entries of a mapping of names, those aside whose name is no text."""
+        found = _given(content.get(key), {})
+        if self.is_mapping(found, key):
+            yield from ((name, body) for name, body in found.items() if self.is_text(name, f"{key}: "))
+
+    def dataset(self, name: str, body: Any, defaults: VersionedNames) -> VersionedNames:
+        for fault in faults_of_name("dataset", name):
+            self._fault(f"datasets: {fault}")
+        body = _given(body, {})
+        if not self.is_mapping(body, f"datasets.{name}"):
+            return defaults
+        for key in sorted(set(body) - _NAME_KEYS):
+            self._fault(f"datasets.{name}.{key} is not a setting; known are {', '.join(sorted(_NAME_KEYS))}")
+        return self.names(body, defaults, f"datasets.{name}.")
+
+    def names(self, body: dict[str, Any], defaults: VersionedNames, where: str) -> VersionedNames:
+        """Return how versioned tables are named; what the body does not say is as in `defaults`."""
+        pattern = self._version_pattern(body["version_pattern"], where) if "version_pattern" in body else None
+        lists = {
+            key: tuple(self._patterns(_given(body[key], []), f"{where}{key}")) if key in body else getattr(defaults, key)
+            for key in ("include", "exclude")
+        }
+        return VersionedNames(pattern or defaults.pattern, **lists)
+
+    def _version_pattern(self, value: Any, where: str) -> str | None:
+        """Return the pattern without anchors; None where it is wrong."""
+        if not self.is_text(value, f"{where}version_pattern: "):
+            return None
+        pattern = without_anchors(value)
+        faults = pattern_faults(pattern) or list(_caught(pattern))
+        for fault in faults:
+            self._fault(f"{where}version_pattern {value!r}: {fault}")
+        return None if faults else pattern
+
+    def _patterns(self, value: Any, where: str) -> Iterator[str]:
+        if not isinstance(value, list):
+            self._fault(f"{where} must be a list of regular expressions")
+            return
+        for text in value:
+            if not self.is_text(text, f"{where}: the pattern "):
+                continue
+            faults = regex_faults(without_anchors(text))
+            for fault in faults:
+                self._fault(f"{where} {text!r}: {fault}")
+            if not faults:
+                yield without_anchors(text)
+
+    def table(self, name: str, body: Any, defaults: Rules) -> Rules:
+        dataset, _, table = name.rpartition(".")
+        for fault in [*(faults_of_name("dataset", dataset) if dataset else []), *faults_of_name("table", table)]:
+            self._fault(f"tables: {fault}")
+        body = _given(body, {})
+        if not self.is_mapping(body, f"tables.{name}"):
+            return defaults
+        return self.rules(body, defaults, f"tables.{name}.", _TABLE_KEYS)
+
+    def rules(self, body: dict[str, Any], defaults: Rules, where: str, known: frozenset[str]) -> Rules:
+        for key in body:
+            if key not in known:
+                self._fault(f"{where}{key} is not a setting{_advice(key, where)}; known are {', '.join(sorted(known))}")
+        # What is inherited was checked where it was written.
+        return Rules(
+            conversions=self._conversions(body["conversions"], where) if "conversions" in body else defaults.conversions,
+            time_zone=self._time_zone(body["time_zone"], where) if "time_zone" in body else defaults.time_zone,
+            version_column=(
+                self._version_column(body["version_column"], where) if "version_column" in body else defaults.version_column
+            ),
+            types=tuple(self._types(_given(body.get("types"), {}), where)) if "types" in known else (),
+            retired=frozenset(self._retired(_given(body.get("retire"), []), where)) if "retire" in known else frozenset(),
+            keys=tuple(self._keys(_given(body.get("keys"), []), where)) if "keys" in known else (),
+            overlap_minutes=(
+                self._overlap(body["overlap_minutes"], where) if "overlap_minutes" in body else defaults.overlap_minutes
+            ),
+        )
+
+    def _conversions(self, value: Any, where: str) -> Any:
+        if value not in ("lossless", "classic"):
+            self._fault(f"{where}conversions must be lossless or classic, not {value!r}")
+        return value
+
+    def _time_zone(self, value: Any, where: str) -> str:
+        if not isinstance(value, str) or not _ZONE.fullmatch(value) or not _zone_exists(value):
+            self._fault(
+                f"{where}time_zone {value!r} is unknown; write a tz database name, as Europe/Berlin, or '+01:00' in quotes"
+            )
+        return str(value)
+
+    def _version_column(self, value: Any, where: str) -> str | None:
+        if value is None:
+            return None
+        if not isinstance(value, str) or not _COLUMN_NAME.fullmatch(value):
+            self._fault(f"{where}version_column {value!r} is no column name; use letters, digits and underscores")
+        elif value.upper().startswith(_RESERVED_PREFIXES):
+            self._fault(f"{where}version_column {value!r} starts with a prefix that BigQuery reserves")
+        return str(value)
+
+    def _types(self, value: Any, where: str) -> Iterator[tuple[str, Type]]:
+        if not self.is_mapping(value, f"{where}types"):
+            return
+        seen = set()
+        for column, text in value.items():
+            if not self.is_text(column, f"{where}types: ") or not self.is_text(text, f"{where}types.{column}: "):
+                continue
+            if fold_case(column) in seen:
+                self._fault(f"{where}types.{column}: the column is given twice; case makes no difference")
+            seen.add(fold_case(column))
+            if "(" in text:
+                self._fault(f"{where}types.{column}: {text} has parameters, which a view cannot keep; leave them out")
+            try:
+                yield fold_case(column), parse_type(text)
+            except InvalidType as error:
+                self._fault(f"{where}types.{column}: {error}")
+
+    def _retired(self, value: Any, where: str) -> Iterator[str]:
+        if not isinstance(value, list):
+            self._fault(f"{where}retire must be a list of versions")
+            return
+        for version in value:
+            if not self.is_text(version, f"{where}retire: the version "):
+                continue
+            for fault in faults_of_name("version", version):
+                self._fault(f"{where}retire: {fault}")
+            yield version
+
+    def _keys(self, value: Any, where: str) -> Iterator[str]:
+        if not isinstance(value, list):
+            self._fault(f"{where}keys must be a list of columns")
+            return
+        seen = set()
+        for column in value:
+            if not self.is_text(column, f"{where}keys: the column "):
+                continue
+            if not column or fold_case(column) in seen:
+                self._fault(f"{where}keys: {column!r} is no column name, or is given twice; case makes no difference")
+            seen.add(fold_case(column))
+            yield column
+
+    def _overlap(self, value: Any, where: str) -> int:
+        if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+            self._fault(f"{where}overlap_minutes must be a whole number of minutes, 0 or more, not {value!r}")
+            return 0
+        return value
+
+    def _fault(self, what: str) -> None:
+        self._faults.append(f"{self._path}: {what}")
+
+
+def _caught(pattern: str) -> Iterator[str]:
+    """Return what keeps a pattern from telling versions from the tables that Onefold itself writes."""
+    own = [name for name in _OWN_TABLES if VersionedNames(pattern).split(name)]
+    if own:
+        yield f"it also matches {' and '.join(own)}, which Onefold writes: expected a stricter group `version`"
+
+
+def _advice(key: object, where: str) -> str:
+    return ", unless below tables.NAME" if not where and key in _TABLE_KEYS else ""
+
+
+def _zone_exists(name: str) -> bool:
+    """BigQuery would not tell: conversions that give NULL out of range give it for a wrong zone too."""
+    return name == UTC or name[0] in "+-" or name in zoneinfo.available_timezones() - _NO_PLACE

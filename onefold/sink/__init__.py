@@ -1,0 +1,1 @@
+"""Change records written into versioned tables."""

@@ -1,0 +1,164 @@
+"""What happens with a message of captured rows: they are appended to the versioned table, and what does not fit is kept.
+
+At least once is enough: a row that lands twice falls away where rows are joined.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Protocol
+
+from onefold.adapters.pubsub import Message, Publisher
+from onefold.core.errors import InvalidMessage, InvalidRecord, InvalidSettings, Rejected, TryAgain
+from onefold.core.names import TableId
+from onefold.messages.change_records import ChangeMessage, change_message, parse_change_message, parse_stored_message
+from onefold.messages.consumer import Told, dead_letters, fitting, receive
+from onefold.messages.table_created import Delivery
+from onefold.schema.versions import Column
+from onefold.settings.environment import Settings
+from onefold.sink.rows import Row, RowsOf
+
+# A log line says of a message why rows were refused, not of each row: that is in the dead letters.
+_MAX_LOGGED_REASONS = 5
+
+Refused = dict[int, str]
+"""Why rows or records do not fit, by their place in the list."""
+
+
+class OpenTable(Protocol):
+    """A versioned table that rows are appended to."""
+
+    columns: tuple[Column, ...]
+
+    def append(self, rows: Sequence[Row]) -> Mapping[int, str]:
+        """Write all rows but those that do not fit; these come back, by their place, with the reason.
+
+        Raises:
+            TryAgain: trouble that may pass; some of the rows may have been written.
+            Rejected: BigQuery refuses all of them for good.
+        """
+
+
+class Landing(Protocol):
+    """The versioned tables of a project."""
+
+    project: str
+
+    @property
+    def calls(self) -> int:
+        """How many calls this thread has made so far."""
+
+    def open(self, id_: TableId) -> OpenTable | None:
+        """The table, or None where there is none of that name (yet)."""
+
+
+class Objects(Protocol):
+    """Where records lie that are too large for a message."""
+
+    def read(self, address: str) -> bytes:
+        """Raises Rejected where there is no such object, or where it is too large; TryAgain where trouble may pass."""
+
+
+@dataclass(frozen=True)
+class Sink:
+    """Handles the messages of the topic `change-records`."""
+
+    settings: Settings
+    landing: Landing
+    objects: Objects
+    publisher: Publisher
+    now: Callable[[], datetime] = lambda: datetime.now(UTC)
+
+    def receive(self, body: bytes) -> None:
+        """Handle the body of one request.
+
+        Raises:
+            TryAgain: trouble that may pass, or a table that is not there yet.
+        """
+        receive(body, self._handle, self.landing, _Insisting(self.publisher), self.settings.topic_dead_letter)
+
+    def _handle(self, delivery: Delivery, told: Told) -> None:
+        message = parse_change_message(delivery.data, self.settings.names_in)
+        told.fields |= {"dataset": message.dataset, "table": message.table, "version": message.version}
+        self._check_allowed(message)
+        if message.records_at:
+            message = parse_stored_message(self.objects.read(message.records_at), message)
+        id_ = TableId(self.landing.project, message.dataset, message.versioned_table)
+        table = self.landing.open(id_)
+        if table is None:
+            raise TryAgain(f"{id_} is not there yet: its rows wait for it")
+        refused = self._land(message, table)
+        self._keep(message, refused, delivery.id)
+        _tell(told, id_, len(message.records), refused)
+
+    def _check_allowed(self, message: ChangeMessage) -> None:
+        faults = []
+        if self.settings.datasets is not None and message.dataset not in self.settings.datasets:
+            faults.append(f"dataset {message.dataset} is not among ONEFOLD_DATASETS")
+        folder = self.settings.large_records
+        if message.records_at and not (folder and message.records_at.startswith(f"{folder}/")):
+            faults.append(f"`records_at` is not in the folder of ONEFOLD_LARGE_RECORDS ({folder or 'none is set'})")
+        if faults:
+            raise InvalidMessage(faults)
+
+    def _land(self, message: ChangeMessage, table: OpenTable) -> Refused:
+        rows_of = RowsOf(message, table.columns, self.now())
+        rows: dict[int, Row] = {}
+        refused: Refused = {}
+        for place, record in enumerate(message.records):
+            try:
+                rows[place] = rows_of.row(record)
+            except InvalidRecord as error:
+                refused[place] = str(error)
+        places = list(rows)
+        unfit = table.append(list(rows.values())) if rows else {}
+        return refused | {places[number]: reason for number, reason in unfit.items()}
+
+    def _keep(self, message: ChangeMessage, refused: Refused, identifier: str | None) -> None:
+        """Put each refused record aside, as a message that can be sent again once the fault is mended."""
+        letters = [
+            letter
+            for place, reason in sorted(refused.items())
+            for letter in _letters(message, message.records[place], reason, identifier)
+        ]
+        if letters and self.settings.topic_dead_letter:
+            _Insisting(self.publisher).publish(self.settings.topic_dead_letter, letters)
+
+
+def check_sink_settings(settings: Settings) -> Settings:
+    """Raises InvalidSettings where rows that do not fit would be lost."""
+    if not settings.topic_dead_letter:
+        raise InvalidSettings("ONEFOLD_TOPIC_DEAD_LETTER is not set: rows that do not fit their table would be lost")
+    return settings
+
+
+@dataclass(frozen=True)
+class _Insisting:
+    """A publisher that does not give up: what it is to publish is nowhere else once the message is acknowledged."""
+
+    publisher: Publisher
+
+    def publish(self, topic: str, messages: Iterable[Message]) -> list[str]:
+        try:
+            return self.publisher.publish(topic, messages)
+        except Rejected as error:
+            raise TryAgain(f"what does not fit cannot be kept: {error}") from error
+
+
+def _letters(message: ChangeMessage, record: Any, reason: str, identifier: str | None) -> list[Message]:
+    data = change_message(message.dataset, message.table, message.version, [record])
+    return dead_letters(Delivery(data, identifier), {"reason": fitting(reason), "kind": InvalidRecord.__name__})
+
+
+def _tell(told: Told, id_: TableId, records: int, refused: Refused) -> None:
+    text = f"{id_.dataset}.{id_.table}: {records - len(refused)} rows landed"
+    told.log(
+        "ERROR" if refused else "INFO",
+        f"{text}, {len(refused)} do not fit and are put aside" if refused else text,
+        "landed",
+        rows=records - len(refused),
+        refused=len(refused),
+        reasons=list(dict.fromkeys(refused.values()))[:_MAX_LOGGED_REASONS] or None,
+    )

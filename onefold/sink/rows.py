@@ -1,0 +1,91 @@
+"""What lands of a captured record: the source's columns, and those that say where, when and how the row changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from onefold.adapters.bigquery.row_values import shown
+from onefold.changelog.metadata import DATABASE_NAME, LANDED_AT, METADATA, SOURCE_NAME
+from onefold.core.errors import InvalidRecord, SchemaConflict
+from onefold.messages.change_records import ChangeMessage
+from onefold.schema.types import Struct
+from onefold.schema.versions import Column
+
+Row = dict[str, Any]
+"""By column, as JSON has it: docs/capture.md."""
+
+# A column of the table, and what of the record's metadata it holds.
+PLACES = {SOURCE_NAME: "source", DATABASE_NAME: "database_name"}
+_CHANGE_TYPES = ("INSERT", "UPDATE-INSERT", "UPDATE-DELETE", "DELETE")
+# Fields of Datastream's that stay empty: the sequence alone is a total order.
+_EMPTY: Row = {"uuid": None, "sort_keys": []}
+# Of the record's metadata, what the message says, too.
+_NAMES = ("table_name", "table_version")
+
+
+class RowsOf:
+    """The rows that a version's table takes."""
+
+    def __init__(self, message: ChangeMessage, columns: Sequence[Column], landed_at: datetime) -> None:
+        """Raises SchemaConflict where the table is none of capture's."""
+        types = {column.name: column.type for column in columns}
+        added = (*PLACES, LANDED_AT, METADATA)
+        missing = [name for name in added if name not in types]
+        if missing:
+            raise SchemaConflict(
+                f"{message.dataset}.{message.versioned_table} has no column {', '.join(missing)}: it was not made by capture"
+            )
+        metadata = types[METADATA]
+        self._fields = tuple(field.name for field in metadata.fields) if isinstance(metadata, Struct) else ()
+        self._wanted = frozenset({*PLACES.values(), *_NAMES, *self._fields} - _EMPTY.keys())
+        self._added = frozenset(added)
+        self._message = message
+        self._landed_at = landed_at.isoformat(" ", "microseconds")
+
+    def row(self, record: Any) -> Row:
+        """The row of one record; whether its values fit their columns is for whoever writes it.
+
+        Raises:
+            InvalidRecord: all that is wrong with the record itself.
+        """
+        faults = list(self._faults(record))
+        if faults:
+            raise InvalidRecord(faults)
+        metadata = record["metadata"]
+        return {
+            **record["data"],
+            **{column: metadata[name] for column, name in PLACES.items()},
+            LANDED_AT: self._landed_at,
+            METADATA: {name: _EMPTY[name] if name in _EMPTY else metadata[name] for name in self._fields},
+        }
+
+    def _faults(self, record: Any) -> Iterator[str]:
+        if not isinstance(record, dict) or record.keys() != {"data", "metadata"}:
+            yield "a record is an object of `data` and `metadata`"
+            return
+        if isinstance(record["data"], dict):
+            yield from (f"data: the sink itself sets {name}" for name in record["data"] if name in self._added)
+        else:
+            yield "`data` is not an object"
+        if isinstance(record["metadata"], dict):
+            yield from self._metadata_faults(record["metadata"])
+        else:
+            yield "`metadata` is not an object"
+
+    def _metadata_faults(self, metadata: Mapping[str, Any]) -> Iterator[str]:
+        if metadata.keys() != self._wanted:
+            if missing := sorted(self._wanted - metadata.keys()):
+                yield f"metadata lacks {', '.join(missing)}"
+            unknown = sorted(metadata.keys() - self._wanted)
+            yield from (f"metadata: {shown(name)} has no field in the table" for name in unknown)
+        # What a row's key and position are made of is never NULL.
+        for name in (*PLACES.values(), "change_sequence_number"):
+            if name in metadata and not isinstance(metadata[name], str):
+                yield f"metadata: {name} is not a text"
+        if "change_type" in metadata and metadata["change_type"] not in _CHANGE_TYPES:
+            yield f"metadata: change_type is none of {', '.join(_CHANGE_TYPES)}"
+        for name, named in zip(_NAMES, (self._message.table, self._message.version), strict=True):
+            if name in metadata and metadata[name] != named:
+                yield f"metadata: {name} is not that of the message, {named}"

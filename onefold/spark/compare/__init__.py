@@ -1,0 +1,1 @@
+"""The Spark job that compares two sets of rows."""

@@ -1,0 +1,1 @@
+"""Files, folders and tables that Spark jobs read and write."""

@@ -1,0 +1,126 @@
+"""Rows of a folder of Parquet files: one schema, or several that widen to one without losing anything."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import types as t
+
+from onefold.core.errors import InvalidInput
+from onefold.core.names import fold_case
+from onefold.schema.common_type import join
+from onefold.schema.types import Array, Scalar, Struct, Type
+from onefold.schema.versions import Column
+from onefold.spark.io.filesystem import Entry, Folder
+from onefold.spark.io.json_files import file_reader
+from onefold.spark.io.partitions import Partitions
+from onefold.spark.reconcile.change_log import Landed, converted
+from onefold.spark.values.held_form import in_held_form
+
+_CANNOT_MERGE = ("CANNOT_MERGE_SCHEMAS", "COLUMN_ALREADY_EXISTS")
+"""Types that differ, and fields of structs whose names differ in case."""
+
+_AT_ONCE = 8
+"""Footers that are read at the same time, each by a small job of Spark."""
+
+# Within a family each type holds every value of those before it, so a file's values stay what they are.
+_FAMILIES = (("INT64", "NUMERIC", "BIGNUMERIC"), ("DATE", "DATETIME", "TIMESTAMP"))
+
+
+@dataclass(frozen=True)
+class _Group:
+    """The rows of the files of one schema, and the first of these files."""
+
+    landed: Landed
+    file: str
+
+
+def read_parquet(spark: SparkSession, uri: str, entries: Sequence[Entry], partitions: Partitions) -> Landed:
+    """Return the rows of a folder in held form.
+
+    Raises:
+        InvalidInput: a column has types in two files of which neither can hold the other's values; it names both files.
+    """
+    try:
+        frame = file_reader(spark).option("mergeSchema", "true").parquet(uri)
+    except (PySparkException, Py4JJavaError) as error:
+        if not any(name in str(error) for name in _CANNOT_MERGE):
+            raise
+    else:
+        return in_held_form(uri, frame, partitions)
+    groups = list(_groups(spark, uri, entries, partitions))
+    faults = list(dict.fromkeys(problem for name in _names(groups) for problem in _faults(uri, name, groups)))
+    if faults:
+        raise InvalidInput(faults)
+    return _united(uri, groups, partitions)
+
+
+def _groups(spark: SparkSession, uri: str, entries: Sequence[Entry], partitions: Partitions) -> Iterator[_Group]:
+    """Read the files of each schema together: Spark merges no two types of a column, not even two whole numbers."""
+    files = _files(spark, uri, entries)
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        schemas = list(pool.map(lambda file: spark.read.parquet(file).schema, files))
+    by_schema: dict[str, tuple[t.StructType, list[str]]] = {}
+    for file, schema in zip(files, schemas, strict=True):
+        by_schema.setdefault(schema.json(), (schema, []))[1].append(file)
+    for schema, same in by_schema.values():
+        frame = spark.read.schema(schema).parquet(*same)
+        yield _Group(in_held_form(uri, frame, partitions), same[0])
+
+
+def _files(spark: SparkSession, uri: str, entries: Sequence[Entry]) -> list[str]:
+    folder = Folder(spark, uri)
+    place = folder.qualified()
+    if len(entries) == 1 and place.endswith(f"/{entries[0].path}"):
+        return [place]
+    return [f"{place}/{entry.path}" for entry in entries]
+
+
+def _names(groups: Sequence[_Group]) -> list[str]:
+    return list(dict.fromkeys(fold_case(column.name) for group in groups for column in group.landed.columns))
+
+
+def _faults(uri: str, name: str, groups: Sequence[_Group]) -> Iterator[str]:
+    typed = [(group.file, columns[name]) for group in groups if name in (columns := _by_name(group.landed.columns))]
+    for (first, column), (file, other) in itertools.combinations(typed, 2):
+        if not _widens(column.type, other.type):
+            yield (
+                f"{uri}: expected types of the column {column.name} of which one holds all values, got {column.type} in "
+                f"{first} and {other.type} in {file}: put them into folders of their own, which are versions of the table"
+            )
+            return
+
+
+def _by_name(columns: Sequence[Column]) -> Mapping[str, Column]:
+    return {fold_case(column.name): column for column in columns}
+
+
+def _widens(one: Type, other: Type) -> bool:
+    """Tell whether one of two types holds every value of both, exactly."""
+    match one, other:
+        case Array(), Array():
+            return _widens(one.element, other.element)
+        case Struct(), Struct():
+            types = {fold_case(field.name): field.type for field in other.fields}
+            return all(_widens(field.type, types.get(fold_case(field.name), field.type)) for field in one.fields)
+        case Scalar(), Scalar():
+            return one == other or any({one.name, other.name} <= {*family} for family in _FAMILIES)
+    return one == other
+
+
+def _united(uri: str, groups: Sequence[_Group], partitions: Partitions) -> Landed:
+    """Widen the values of every file to the least types of all; a column that a file lacks is NULL there."""
+    types: dict[str, Column] = {}
+    for column in (column for group in groups for column in group.landed.columns):
+        known = types.setdefault(fold_case(column.name), column)
+        types[fold_case(column.name)] = Column(known.name, join(known.type, column.type))
+    columns = tuple(types.values())
+    frames = (group.landed.frame.select(*converted(group.landed.columns, columns)) for group in groups)
+    return Landed(uri, functools.reduce(DataFrame.unionByName, frames), columns, partitions.empty)

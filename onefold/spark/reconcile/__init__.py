@@ -1,0 +1,1 @@
+"""The Spark job that merges change logs into a base."""

@@ -1,0 +1,190 @@
+"""The job's changes and base where they are tables of BigQuery: read by version, staged, and merged by one statement."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from onefold.batches.arguments import ReconcileArguments, Uri
+from onefold.core.errors import InvalidInput, TryAgain
+from onefold.core.names import TableId, fold_case
+from onefold.merge.apply import merge_rows
+from onefold.merge.base_table import Base, base_table
+from onefold.merge.change_query import Changes, changes_query, window_sql
+from onefold.merge.merge_log import Counts, State
+from onefold.merge.migrate import prepare, rebuild_from
+from onefold.merge.plan import Plan as MergePlan
+from onefold.merge.plan import changes_in_use, keys_of, plan_merge
+from onefold.merge.reconcile import keep_current
+from onefold.ports.warehouse import BaseWarehouse
+from onefold.schema.casts import UTC
+from onefold.schema.table_rules import Rules
+from onefold.schema.versions import Column
+from onefold.settings.environment import Settings
+from onefold.spark.io.bigquery_tables import Tables
+from onefold.spark.reconcile.change_log import Landed
+from onefold.spark.reconcile.latest import Folded
+from onefold.spark.reconcile.plan import Plan
+from onefold.spark.reconcile.report import Report
+from onefold.spark.values.casts import can_convert
+from onefold.views.refresh import Announce
+
+
+@dataclass(frozen=True)
+class TableLog:
+    """One version of a change table. BigQuery leaves out what landed outside of the window; sequences are Spark's."""
+
+    changes: Changes
+    rules: Rules
+    arguments: ReconcileArguments
+    tables: Tables
+    empty: frozenset[str] = frozenset()
+    converts: bool = True
+
+    @property
+    def name(self) -> str:
+        return str(self.changes.id)
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        return self.changes.version.columns
+
+    def open(self, unified: Sequence[Column]) -> Landed:
+        """The rows as they landed; as the base would hold them where Spark could not make those of them."""
+        left = [column.name for column in self.columns if not self._can_convert(column, unified)]
+        if not left and not self._tells_version(unified):
+            where = window_sql("", self.changes.since, self.changes.until)
+            rows = self.tables.read(self.changes.id, self.columns, where=where)
+            return Landed(self.name, rows.frame, rows.columns)
+        if self.arguments.format != "datastream":
+            raise InvalidInput(f"{self.name}: {', '.join(left)} cannot be converted outside of BigQuery: cast them first")
+        base = Base(self.changes.id, tuple(unified), self.arguments.keys)
+        rows = self.tables.read_query(changes_query([self.changes], base, self.rules), self.changes.id, base.stored)
+        return Landed(self.name, rows.frame, rows.columns, finished=True)
+
+    def _can_convert(self, column: Column, unified: Sequence[Column]) -> bool:
+        target = _by_name(unified, column.name)
+        if target is None or target.type == column.type:
+            return True
+        return self.rules.time_zone == UTC and can_convert(column.type, target.type)
+
+    def _tells_version(self, unified: Sequence[Column]) -> bool:
+        name = self.rules.version_column
+        return name is not None and _by_name(unified, name) is not None
+
+
+class BigQueryTables:
+    """`onefold.spark.reconcile.job.Warehouse` over BigQuery. Nothing is written before the winners are known.
+
+    Args:
+        announce: as for `onefold.views.refresh.refresh`, of the unified view that a merge brings up to date.
+    """
+
+    def __init__(
+        self, warehouse: BaseWarehouse, tables: Tables, settings: Settings, announce: Announce | None = None
+    ) -> None:
+        self._announce = announce
+        self._warehouse = warehouse
+        self._tables = tables
+        self._settings = settings
+        self._plan: MergePlan | None = None
+
+    def keys_of(self, arguments: ReconcileArguments) -> tuple[str, ...]:
+        tables = [self._id(uri) for uri in arguments.changes]
+        if arguments.base is not None and arguments.base.table is not None:
+            return self._make_plan(tables[0], self._id(arguments.base), arguments).base.keys
+        found = {keys_of(self._warehouse, table, self._settings, State(), has_base=False) for table in tables}
+        if len({frozenset(map(fold_case, keys)) for keys in found}) > 1:
+            told = " and ".join(", ".join(keys) for keys in sorted(found))
+            raise InvalidInput(f"the change tables have different keys, {told}: name those of the output with --keys")
+        return min(found)
+
+    def read_changes(self, uri: Uri, arguments: ReconcileArguments) -> Sequence[TableLog]:
+        """Every version; for a base in BigQuery, what is not merged into it yet, unless the arguments name a window."""
+        table = self._id(uri)
+        rules = self._settings.rules_for(table)
+        if arguments.base is not None and arguments.base.table is not None:
+            self._plan = self._make_plan(table, self._id(arguments.base), arguments)
+            found: Sequence[Changes] = self._plan.changes
+        else:
+            found = changes_in_use(self._warehouse, table, rules)
+        return [TableLog(_in_window(changes, arguments), rules, arguments, self._tables) for changes in found]
+
+    def base_columns(self, uri: Uri) -> tuple[Column, ...] | None:  # noqa: ARG002
+        """Those that the base is brought up to: the unified ones."""
+        return self._plan.base.columns if self._plan else None
+
+    def merge(self, winners: Folded, plan: Plan) -> Report:
+        """Stage the winners and merge them; with the mode `rebuild` they are the new base."""
+        if self._plan is None:
+            raise InvalidInput("a base in BigQuery takes its changes from BigQuery: name its change table with --changes")
+        ready = self._prepared(self._plan, plan.arguments)
+        staged = self._tables.stage(winners.rows, ready.base.id, ready.base.stored)
+        if plan.arguments.mode == "rebuild":
+            ready = rebuild_from(self._warehouse, ready, staged.query)
+        counts = Counts(
+            changes=winners.changes, keys=winners.count, disputed=winners.disputed, ordered_by_text=winners.by_text
+        )
+        versions = ready.versions if plan.arguments.whole else ()
+        done = merge_rows(self._warehouse, ready, staged.query, versions, counts)
+        keep_current(self._warehouse, ready.base.table, self._settings, ready.base.keys, self._announce)
+        return replace(_report(done, winners, plan), brought_up=ready.brought_up)
+
+    def _make_plan(self, table: TableId, base: TableId, arguments: ReconcileArguments) -> MergePlan:
+        if base != base_table(table) or len(arguments.changes) > 1:
+            raise InvalidInput(f"--base {base}: name {base_table(table)}, the base of {table}, and no other changes")
+        if arguments.format != "datastream":
+            raise InvalidInput(f"--base {base}: a base in BigQuery takes changes in the format datastream")
+        plan = plan_merge(self._warehouse, table, self._settings, arguments.keys)
+        if plan.state.now:
+            return plan
+        # Without a log nobody has told the time yet: what lands from now on is for the next merge.
+        now: datetime = self._warehouse.fetch("SELECT CURRENT_TIMESTAMP() AS now")[0]["now"]
+        return replace(plan, state=replace(plan.state, now=now))
+
+    def _prepared(self, plan: MergePlan, arguments: ReconcileArguments) -> MergePlan:
+        """The base made ready, at the time when the changes were read."""
+        ready = prepare(self._warehouse, plan.base.table, self._settings, arguments.keys)
+        if ready.base != plan.base or ready.versions != plan.versions:
+            raise TryAgain(f"{plan.base.table} got another version while its changes were read: run the job again")
+        if any(_starts_earlier(now.since, then.since) for now, then in zip(ready.changes, plan.changes, strict=True)):
+            raise TryAgain(f"{plan.base.id} was replaced while its changes were read, and lacks more: run the job again")
+        return replace(ready, state=replace(ready.state, now=plan.started_at))
+
+    def _id(self, uri: Uri) -> TableId:
+        if uri.table is None:
+            raise InvalidInput(f"{uri} is no table of BigQuery")
+        return TableId(uri.table.project or self._warehouse.project, uri.table.dataset, uri.table.table)
+
+
+def _starts_earlier(now: datetime | None, then: datetime | None) -> bool:
+    """Whether there is more to read by now than there was; None is all there is."""
+    return then is not None and (now is None or now < then)
+
+
+def _in_window(changes: Changes, arguments: ReconcileArguments) -> Changes:
+    """Within the times that were asked for; without any window, from where the last merge started."""
+    if arguments.whole and arguments.mode == "merge":
+        return changes
+    start, end = (bound if isinstance(bound, datetime) else None for bound in (arguments.start, arguments.end))
+    return replace(changes, since=start, until=end)
+
+
+def _by_name(columns: Sequence[Column], name: str) -> Column | None:
+    return next((column for column in columns if fold_case(column.name) == fold_case(name)), None)
+
+
+def _report(done: Counts, winners: Folded, plan: Plan) -> Report:
+    return Report(
+        changes=done.changes,
+        keys=done.keys,
+        inserted=done.inserted or 0,
+        updated=done.updated or 0,
+        below_floor=done.below_floor,
+        disputed=done.disputed,
+        without_sequence=winners.unplaced,
+        ordered_by_text=winners.by_text,
+        base="merged",
+        columns={column.name: str(column.type) for column in plan.columns},
+    )

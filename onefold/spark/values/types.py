@@ -1,0 +1,180 @@
+"""How Spark holds values of BigQuery's types, and what the types of a file's columns are to BigQuery.
+
+What Spark cannot hold exactly it holds as text: the text that BigQuery's conversion to STRING gives. A type is held in
+one form only, wherever the value comes from, so that all that computes with it meets no other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pyspark.sql import Column as Value
+from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql import types as t
+
+from onefold.core.errors import InvalidColumns, InvalidType
+from onefold.core.names import fold_case
+from onefold.schema.types import STRING, Array, Field, Range, Scalar, Struct, Type
+from onefold.schema.versions import Column
+from onefold.spark.values.text import decimal_text
+
+NUMERIC = t.DecimalType(38, 9)
+_WHOLE_DIGITS_OF_NUMERIC = 29
+
+_HELD: dict[str, t.DataType] = {
+    "STRING": t.StringType(),
+    "BYTES": t.BinaryType(),
+    "BOOL": t.BooleanType(),
+    "INT64": t.LongType(),
+    "NUMERIC": NUMERIC,
+    "FLOAT64": t.DoubleType(),
+    "DATE": t.DateType(),
+    "DATETIME": t.TimestampNTZType(),
+    "TIMESTAMP": t.TimestampType(),
+}
+"""All other types without parts are held as text."""
+
+_MET: dict[type[t.DataType], str] = {
+    t.StringType: "STRING",
+    t.CharType: "STRING",
+    t.VarcharType: "STRING",
+    t.NullType: "STRING",
+    t.BinaryType: "BYTES",
+    t.BooleanType: "BOOL",
+    t.ByteType: "INT64",
+    t.ShortType: "INT64",
+    t.IntegerType: "INT64",
+    t.LongType: "INT64",
+    t.FloatType: "FLOAT64",
+    t.DoubleType: "FLOAT64",
+    t.DateType: "DATE",
+    t.TimestampNTZType: "DATETIME",
+    t.TimestampType: "TIMESTAMP",
+}
+
+
+def held(type_: Type) -> t.DataType:
+    """How Spark holds a value of a BigQuery type."""
+    match type_:
+        case Array(element):
+            return t.ArrayType(held(element))
+        case Struct(fields):
+            return t.StructType([t.StructField(field.name, held(field.type)) for field in fields])
+        case Range():
+            return t.StringType()
+        case Scalar(name):
+            return _HELD.get(name, t.StringType())
+
+
+def is_held_as_text(type_: Type) -> bool:
+    """Whether text stands for a value that is none."""
+    return isinstance(type_, Range) or (isinstance(type_, Scalar) and type_.name not in _HELD)
+
+
+def text_type(type_: Type) -> Type:
+    """The type as which BigQuery has to deliver a value, so that Spark can hold it."""
+    match type_:
+        case Array(element):
+            return Array(text_type(element))  # type: ignore[arg-type]  # no array goes in, so none comes out
+        case Struct(fields):
+            return Struct(tuple(Field(field.name, text_type(field.type)) for field in fields))
+        case _:
+            return STRING if is_held_as_text(type_) else type_
+
+
+def type_of(data_type: t.DataType) -> Type:
+    """The BigQuery type of a Spark type met in a file.
+
+    Raises:
+        InvalidType: every part of it for which BigQuery has none, by its path.
+    """
+    faults = list(_faults("", data_type))
+    if faults:
+        raise InvalidType(faults)
+    return _type_of(data_type)
+
+
+def columns_of(schema: t.StructType) -> tuple[Column, ...]:
+    """The columns of a file.
+
+    Raises:
+        InvalidColumns: every column, or part of one, for which BigQuery has no type, by its path.
+    """
+    faults = [fault for field in schema.fields for fault in _faults(field.name, field.dataType)]
+    faults += _repeated("the columns", schema)
+    if faults:
+        raise InvalidColumns(faults)
+    return tuple(Column(field.name, _type_of(field.dataType)) for field in schema.fields)
+
+
+def normalized(x: Value, data_type: t.DataType) -> Value:
+    """A value of a file in the form in which its BigQuery type is held; NULL stays NULL."""
+    if data_type.simpleString() == held(_type_of(data_type)).simpleString():
+        return x  # to make it anew would cost a lambda for each array
+    match data_type:
+        case t.ArrayType():
+            return F.transform(x, lambda element: normalized(element, data_type.elementType))
+        case t.MapType():
+            return normalized(F.map_entries(x), _entries(data_type))
+        case t.StructType():
+            fields = (normalized(x.getField(f.name), f.dataType).alias(f.name) for f in data_type.fields)
+            return F.when(x.isNotNull(), F.struct(*fields))
+        case t.DecimalType() if not _fits_numeric(data_type):
+            return decimal_text(x)
+        case _:
+            return x.cast(held(_type_of(data_type)))
+
+
+def _type_of(data_type: t.DataType) -> Type:
+    match data_type:
+        case t.ArrayType():
+            return Array(_type_of(data_type.elementType))  # type: ignore[arg-type]  # arrays of arrays are refused
+        case t.MapType():
+            return _type_of(_entries(data_type))
+        case t.StructType():
+            return Struct(tuple(Field(field.name, _type_of(field.dataType)) for field in data_type.fields))
+        case t.DecimalType():
+            return Scalar("NUMERIC" if _fits_numeric(data_type) else "BIGNUMERIC")
+        case _:
+            return Scalar(_MET[type(data_type)])
+
+
+def _entries(map_: t.MapType) -> t.ArrayType:
+    entry = t.StructType([t.StructField("key", map_.keyType), t.StructField("value", map_.valueType)])
+    return t.ArrayType(entry)
+
+
+def _fits_numeric(decimal: t.DecimalType) -> bool:
+    return decimal.scale <= NUMERIC.scale and decimal.precision - decimal.scale <= _WHOLE_DIGITS_OF_NUMERIC
+
+
+def _faults(path: str, data_type: t.DataType) -> Iterator[str]:
+    match data_type:
+        case t.ArrayType():
+            yield from _faults(path, data_type.elementType)
+            if isinstance(data_type.elementType, t.ArrayType | t.MapType):
+                yield f"{_place(path)} an array of arrays, which BigQuery cannot hold; wrap the inner one in a struct"
+        case t.MapType():
+            yield from _faults(path, _entries(data_type))
+        case t.StructType():
+            if not data_type.fields:
+                yield f"{_place(path)} a struct without fields, which BigQuery cannot hold; leave it out"
+            yield from _repeated(path, data_type)
+            for field in data_type.fields:
+                yield from _faults(f"{path}.{field.name}".lstrip("."), field.dataType)
+        case t.DecimalType():
+            pass
+        case _ if type(data_type) not in _MET:
+            yield f"{_place(path)} {data_type.simpleString()}, which is no type of BigQuery; write it as text"
+
+
+def _place(path: str) -> str:
+    return f"{path} is" if path else "it is"
+
+
+def _repeated(path: str, struct: t.StructType) -> Iterator[str]:
+    seen: set[str] = set()
+    for name in struct.fieldNames():
+        if fold_case(name) in seen:
+            yield f"{path or 'it'}: two fields are named {name}, and BigQuery ignores case; rename one"
+        seen.add(fold_case(name))

@@ -1,0 +1,1 @@
+"""Versioned tables united in one view."""

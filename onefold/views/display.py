@@ -1,0 +1,214 @@
+"""What the command line shows to people: plans, schemas and rows as tables in the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.syntax import Syntax
+from rich.table import Table
+
+from onefold.core.text import counted
+from onefold.core.versioned_names import LeftOut
+from onefold.schema.diff import Change, Severity
+from onefold.schema.versions import Cast
+from onefold.views.refresh import Plan
+from onefold.views.unified_view import (
+    MAX_COLUMNS,
+    MAX_TABLES,
+    MAX_TEXT,
+    UnifiedView,
+    covered_versions,
+    limit_faults,
+    limit_warnings,
+)
+
+_COLOURS = {Severity.INFO: "green", Severity.WARNING: "yellow", Severity.CRITICAL: "red"}
+_ACTIONS = {
+    "none": "[green]is up to date[/]",
+    "create": "[yellow]would be created[/]",
+    "update": "[yellow]would be updated[/]",
+    "remove": "[red]would be removed[/]",
+}
+_MOST_ROWS = 200
+
+
+def show_plan(console: Console, plan: Plan) -> None:
+    """What a refresh would do, and why."""
+    for warning in plan.warnings:
+        console.print(f"[yellow]Warning: {escape(warning)}[/]", soft_wrap=True)
+    if plan.view:
+        _show_view(console, plan, plan.view)
+    elif plan.stored:
+        console.print(f"[bold]{plan.stored.id}[/] {_ACTIONS[plan.action]}", soft_wrap=True)
+    else:
+        console.print(f"[bold]{plan.base}[/]: nothing to remove", soft_wrap=True)
+
+
+def _show_view(console: Console, plan: Plan, view: UnifiedView) -> None:
+    console.print(f"[bold]{view.id}[/] {_ACTIONS[plan.action]}", soft_wrap=True)
+    _show_size(console, plan, view)
+    if plan.action == "create":
+        show_columns(console, view)
+    else:
+        show_changes(console, plan.changes)
+    show_casts(console, view.casts)
+
+
+def _show_size(console: Console, plan: Plan, view: UnifiedView) -> None:
+    console.print(f"  versions: {len(view.versions)} ({_shortened(view.versions)})")
+    for reason in reasons(plan):
+        console.print(f"  [yellow]{reason}[/]")
+    console.print(
+        f"  form: {view.form}, {len(view.query):,} of {MAX_TEXT:,} characters ({MAX_TEXT - len(view.query):,} left)"
+    )
+    console.print(f"  tables of a query: {view.tables:,} of {MAX_TABLES:,} ({MAX_TABLES - view.tables:,} left)")
+    console.print(f"  columns: {len(view.columns):,} (BigQuery allows {MAX_COLUMNS:,}, nested ones counted)")
+    for warning in size_warnings(view):
+        console.print(f"  [yellow]{escape(warning)}[/]")
+
+
+def show_columns(console: Console, view: UnifiedView) -> None:
+    table = _table("columns of the view", "column", "type")
+    for column in view.columns[:_MOST_ROWS]:
+        table.add_row(escape(column.name), str(column.type))
+    console.print(table)
+    if len(view.columns) > _MOST_ROWS:
+        console.print(f"  and {counted(len(view.columns) - _MOST_ROWS, 'more column')}: see --json")
+
+
+def show_changes(console: Console, changes: Iterable[Change]) -> None:
+    table = _table("changes of the schema", "change", "column", "from", "to", "severity")
+    for change in changes:
+        colour = _COLOURS[change.severity]
+        severity = f"[{colour}]{change.severity.name}[/]"
+        table.add_row(change.kind, escape(change.path), change.old or "", change.new or "", severity)
+    if table.row_count:
+        console.print(table)
+
+
+def show_casts(console: Console, casts: Sequence[Cast]) -> None:
+    table = _table("conversions", "version", "column", "landed as", "shown as", "can it lose anything?")
+    for cast in casts[:_MOST_ROWS]:
+        lost = f"[yellow]{escape('; '.join(cast.losses))}[/]" if cast.losses else "no"
+        table.add_row(cast.version, escape(cast.column), str(cast.source), str(cast.target), lost)
+    if table.row_count:
+        console.print(table)
+    if len(casts) > _MOST_ROWS:
+        console.print(f"  and {counted(len(casts) - _MOST_ROWS, 'more conversion')}: see --json")
+
+
+def show_rows(console: Console, title: str, names: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """A table of values as they are; the names are Rich's markup."""
+    table = _table(title, *names)
+    for row in rows:
+        table.add_row(*("[dim]NULL[/]" if value is None else escape(_text(value)) for value in row))
+    console.print(table)
+
+
+_CONTROLS = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160)) if chr(code) not in "\t\n"}
+"""Letters that would do something to a terminal."""
+
+
+def _text(value: object) -> str:
+    """A value as BigQuery writes it."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, datetime):
+        # The short form of UTC leaves a column of times narrow enough to break at the space, not within the zone.
+        return str(value).replace("+00:00", "+00")
+    if isinstance(value, Decimal):
+        # BigQuery writes no zeros at the end of a NUMERIC, whatever the scale in which a client reads it.
+        text = f"{value:f}"
+        return text.rstrip("0").rstrip(".") if "." in text else text
+    return str(value).translate(_CONTROLS)
+
+
+def show_sql(console: Console, sql: str) -> None:
+    console.print(Syntax(sql, "sql", background_color="default", word_wrap=True))
+
+
+def reasons(plan: Plan) -> list[str]:
+    """Why a view that is there already would be written again, besides the changes of its schema."""
+    if plan.action != "update" or not plan.stored or not plan.view:
+        return []
+    before, now = covered_versions(plan.stored.query, plan.base.table, plan.view.names), plan.view.versions
+    new = [version for version in now if version not in before]
+    gone = sorted(before.difference(now))
+    if not new and not gone:
+        return ["no version came or went: the settings, the types or what writes the view's text changed"]
+    came_or_went = (("new versions", new), ("versions that are gone or retired", gone))
+    return [f"{what}: {len(found)} ({_shortened(found)})" for what, found in came_or_went if found]
+
+
+def size_warnings(view: UnifiedView) -> list[str]:
+    """Limits that are near; one that is passed is a fault, and needs no warning beside it."""
+    return [] if view.tables > MAX_TABLES else limit_warnings(view)
+
+
+def show_left_out(console: Console, dataset: str, left_out: Sequence[LeftOut]) -> None:
+    """Print the tables that look like versions and are not used, and why."""
+    table = _table(f"left out in {escape(dataset)}", "table", "why")
+    for left in left_out[:_MOST_ROWS]:
+        table.add_row(escape(left.table), escape(left.reason))
+    if table.row_count:
+        console.print(table)
+    if len(left_out) > _MOST_ROWS:
+        console.print(f"  and {counted(len(left_out) - _MOST_ROWS, 'more table')}: see --json")
+
+
+def plan_as_dict(plan: Plan) -> dict[str, Any]:
+    """A plan for programs."""
+    view = view_as_dict(plan.view) if plan.view else {}
+    return {
+        "table": str(plan.base),
+        "action": plan.action,
+        "reasons": reasons(plan),
+        "changes": [change.as_dict() for change in plan.changes],
+        **view,
+        "warnings": [*plan.warnings, *view.get("warnings", ())],
+    }
+
+
+def view_as_dict(view: UnifiedView) -> dict[str, Any]:
+    return {
+        "view": str(view.id),
+        "form": view.form,
+        "query": view.query,
+        "leaves": [{"view": str(leaf.id), "query": leaf.query} for leaf in view.leaves],
+        "columns": [{"name": column.name, "type": str(column.type)} for column in view.columns],
+        "versions": list(view.versions),
+        "casts": [
+            {
+                "version": cast.version,
+                "column": cast.column,
+                "from": str(cast.source),
+                "to": str(cast.target),
+                "losses": list(cast.losses),
+            }
+            for cast in view.casts
+        ],
+        "characters": len(view.query),
+        "limits": {
+            "characters_left": MAX_TEXT - len(view.query),
+            "tables_left": MAX_TABLES - view.tables,
+        },
+        "faults": limit_faults(view),
+        "warnings": size_warnings(view),
+    }
+
+
+def _table(title: str, *names: str) -> Table:
+    """A table that folds what is wider than the terminal, and cuts nothing off."""
+    table = Table(title=title, title_justify="left")
+    for name in names:
+        table.add_column(name, overflow="fold")
+    return table
+
+
+def _shortened(names: Sequence[str], most: int = 8) -> str:
+    return ", ".join(names) if len(names) <= most else f"{', '.join(names[:most])} and {len(names) - most} more"

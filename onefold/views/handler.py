@@ -1,0 +1,199 @@
+"""What happens with a message about versioned tables: the view is refreshed, and what changed in it is announced."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from onefold.adapters.pubsub import Message, Publisher
+from onefold.core.errors import InvalidMessage, OnefoldError, Rejected, TopicRefused
+from onefold.core.names import TableId
+from onefold.messages.consumer import Told, receive
+from onefold.messages.table_created import DatasetHint, Delivery, OtherTable, TableHint, parse_event, table_message
+from onefold.ports.warehouse import Warehouse
+from onefold.schema.diff import Severity, highest
+from onefold.settings.environment import Settings
+from onefold.views.refresh import CHANGE_LABEL, Plan, refresh
+from onefold.views.unified_view import limit_warnings
+
+# Cloud Logging takes 256 KB an entry; all changes are on the topic for them, and `changes_severity` is that of all.
+MAX_LOGGED_CHANGES = 200
+MAX_KEPT = 20_000
+"""Characters of an announcement that a view keeps in its text, which has 256K; a longer one is kept without its changes."""
+
+Refused = Callable[[Mapping[str, Any], OnefoldError], None]
+"""Called with the content of an announcement that the topic refused, and the reason."""
+
+
+@dataclass(frozen=True)
+class Receiver:
+    """Handles the messages of the topic `table-created`."""
+
+    settings: Settings
+    warehouse: Warehouse
+    publisher: Publisher
+
+    def receive(self, body: bytes) -> None:
+        """Handle the body of one request.
+
+        Raises:
+            TryAgain: trouble that may pass.
+        """
+        receive(body, self._handle, self.warehouse, self.publisher, self.settings.topic_dead_letter)
+
+    def _handle(self, delivery: Delivery, told: Told) -> None:
+        event = parse_event(delivery.data, self.settings.names_in)
+        if isinstance(event, OtherTable):
+            told.log("DEBUG", f"{event.resource} is not a versioned table", "ignored", table=event.resource)
+            return
+        told.fields |= {name: getattr(event, name, None) for name in ("dataset", "table", "version")}
+        self._check_allowed(event)
+        if isinstance(event, DatasetHint):
+            self._fan_out(event.dataset, told)
+        else:
+            self._refresh(event, told)
+
+    def _check_allowed(self, event: TableHint | DatasetHint) -> None:
+        faults = []
+        if self.settings.datasets is not None and event.dataset not in self.settings.datasets:
+            faults.append(f"dataset {event.dataset} is not among ONEFOLD_DATASETS")
+        project = event.project if isinstance(event, TableHint) else None
+        if project and project != self.warehouse.project:
+            faults.append(f"project {project} is not {self.warehouse.project}, which this function serves")
+        if faults:
+            raise InvalidMessage(faults)
+
+    def _fan_out(self, dataset: str, told: Told) -> None:
+        """One message per table, without a version, so that each view is computed and not just looked at."""
+        topic = self.settings.topic_table_created
+        if not topic:
+            raise InvalidMessage("a message for a whole dataset needs ONEFOLD_TOPIC_TABLE_CREATED to be set")
+        bases = self.warehouse.list_bases(dataset, self.settings.names_in(dataset))
+        self.publisher.publish(topic, [Message(table_message(dataset, base)) for base in bases])
+        told.log("INFO", f"{len(bases)} tables of {dataset} are to be checked", "fan_out", tables=len(bases))
+
+    def _refresh(self, event: TableHint, told: Told) -> None:
+        base = TableId(self.warehouse.project, event.dataset, event.table)
+
+        def refused(content: Mapping[str, Any], error: OnefoldError) -> None:
+            _log_refused(told, content, error)
+
+        plan = refresh(
+            self.warehouse,
+            base,
+            self.settings,
+            version=event.version,
+            announce=lambda made: announce(self.publisher, self.settings, made, refused),
+        )
+        told.log(
+            "NOTICE" if plan.action != "none" else "INFO",
+            f"{base.dataset}.{base.table}: {_done(plan)}",
+            "refreshed",
+            action=plan.action,
+            shortcut=plan.shortcut,
+            versions=len(plan.view.versions) if plan.view else None,
+            form=plan.view.form if plan.view else None,
+            changes=[change.as_dict() for change in plan.changes[:MAX_LOGGED_CHANGES]],
+            changes_count=len(plan.changes),
+            changes_severity=highest(plan.changes).name if plan.changes else None,
+            warnings=[*limit_warnings(plan.view), *plan.warnings] if plan.view else None,
+            unannounced=len(plan.unannounced) or None,
+        )
+
+
+def announce(publisher: Publisher, settings: Settings, plan: Plan, refused: Refused) -> tuple[str, ...]:
+    """Publish the changes of a view's schema, after the announcements that the view keeps, where a topic for them is set.
+
+    Returns what the view has to keep, since the topic is missing or refuses: the next refresh publishes it.
+
+    Raises:
+        TryAgain: trouble of the topic that may pass by itself.
+    """
+    topic, kept = settings.topic_schema_changes, plan.unannounced
+    if not topic:
+        return kept if plan.action != "remove" else ()
+    content = schema_change(plan) if plan.changes else None
+    contents = [*(_kept_content(plan, number, text) for number, text in enumerate(kept)), *([content] if content else [])]
+    try:
+        publisher.publish(topic, [_message(one) for one in contents])
+    except (Rejected, TopicRefused) as error:
+        refused(content or {}, error)
+        return (*kept, *([_fitting(content)] if content else []))
+    return ()
+
+
+def schema_change(plan: Plan) -> dict[str, Any]:
+    """Return the announcement of a plan's changes."""
+    return {
+        "id": plan.change_id,
+        **_place(plan),
+        "severity": highest(plan.changes).name,
+        "versions": list(plan.view.versions) if plan.view else [],
+        "changes": [change.as_dict() for change in plan.changes],
+    }
+
+
+def _place(plan: Plan) -> dict[str, Any]:
+    return {"dataset": plan.base.dataset, "table": plan.base.table, "view": _view_of(plan)}
+
+
+def _view_of(plan: Plan) -> str:
+    return str(plan.view.id if plan.view else plan.stored.id if plan.stored else plan.base)
+
+
+def _message(content: Mapping[str, Any]) -> Message:
+    attributes = {name: content[name] or "" for name in ("severity", "dataset", "table")}
+    return Message(json.dumps(content).encode(), attributes)
+
+
+def _fitting(content: Mapping[str, Any]) -> str:
+    """Return what a view keeps of an announcement: without its changes where it is long, since the log has them in full."""
+    text = json.dumps(content)
+    if len(text) <= MAX_KEPT:
+        return text
+    return json.dumps({**content, "versions": [], "changes": [], "changes_left_out": len(content["changes"])})
+
+
+def _kept_content(plan: Plan, number: int, text: str) -> dict[str, Any]:
+    """Return an announcement that a view kept. Where its text had no room, all that is known is that there was one."""
+    last = plan.stored.labels.get(CHANGE_LABEL, "") if plan.stored else ""
+    unknown = hashlib.sha256(f"{_view_of(plan)}\nunknown\n{last}\n{number}".encode()).hexdigest()[:32]
+    default = {"id": unknown, **_place(plan), "severity": Severity.CRITICAL.name, "versions": [], "changes": []}
+    try:
+        kept = json.loads(text)
+    except ValueError:
+        kept = None
+    # People may edit the text in which it was kept: it must neither break the message's form nor name another table.
+    if isinstance(kept, dict) and all(isinstance(kept.get(name), type(value)) for name, value in default.items()):
+        return {**kept, **_place(plan)}
+    return {**default, "changes_left_out": None}
+
+
+def _log_refused(told: Told, content: Mapping[str, Any], error: OnefoldError) -> None:
+    """Log an announcement in full, in as many lines as Cloud Logging wants; of those kept before, only that they wait."""
+    if not content:
+        told.log("WARNING", f"still not announced: {error}", "unannounced", reason=str(error))
+        return
+    changes = content["changes"]
+    starts = range(0, max(len(changes), 1), MAX_LOGGED_CHANGES)
+    for number, start in enumerate(starts, 1):
+        part = {**content, "changes": changes[start : start + MAX_LOGGED_CHANGES]}
+        told.log(
+            "ERROR",
+            f"the view {content['view']} changes unannounced: {error}",
+            "unannounced",
+            reason=str(error),
+            part=f"{number}/{len(starts)}",
+            announcement=part,
+        )
+
+
+def _done(plan: Plan) -> str:
+    if plan.shortcut:
+        return "the view covers this version already"
+    return {"none": "the view is up to date", "create": "view created", "update": "view updated", "remove": "view removed"}[
+        plan.action
+    ]

@@ -1,0 +1,292 @@
+"""The unified view as SQL, in the first of three forms that fits BigQuery's limit on a view's text.
+
+1. spelled: every branch lists every column;
+2. compact: every branch lists the columns of its version, and the branches are united by name;
+3. two-level: leaf views over groups of versions, and the view over the leaves.
+
+Each value is converted from the type in which it landed to the view's type in one step, in the leaves too, so that the
+three forms give equal rows.
+
+Every form names each column of a table, and each field of a struct. So a view goes on reading, and gives the same columns
+and rows, when a table gains columns or fields in place, until the refresh that includes them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from onefold.core.errors import LimitExceeded
+from onefold.core.names import LEAF_PREFIX, TableId, fold_case, quote, quote_text
+from onefold.core.versioned_names import DEFAULT_NAMES, VersionedNames
+from onefold.schema.casts import convert, null
+from onefold.schema.table_rules import Rules
+from onefold.schema.types import Array, Struct, Type
+from onefold.schema.versions import Cast, Column, Version, casts, fold
+from onefold.views.description import describe
+
+RENDERER = 2
+"""Rises with every change of the text that this module writes, so that views are written again."""
+
+# BigQuery, "Quotas and limits": 256K characters of a view's own text, taken in its narrower sense; 12 MB resolved;
+# 1,000 tables of a query, with every view on the way counted; 10,000 columns.
+MAX_TEXT = 256_000
+MAX_RESOLVED_TEXT = 12_000_000
+MAX_TABLES = 1_000
+MAX_COLUMNS = 10_000
+WARN_TABLES = 500
+
+Form = Literal["spelled", "compact", "two-level"]
+
+_OLD_LEAF = "_leaf_"
+_DIGEST = "[0-9a-f]{12}"
+_COVERS = "-- versions: "
+_UNION_BY_NAME = "\n  FULL OUTER UNION ALL BY NAME\n"
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """A view over some of the versions. Its name holds a digest of its text: another text is another leaf."""
+
+    id: TableId
+    query: str
+
+
+@dataclass(frozen=True)
+class UnifiedView:
+    id: TableId
+    columns: tuple[Column, ...]
+    versions: tuple[str, ...]
+    casts: tuple[Cast, ...]
+    form: Form
+    query: str
+    leaves: tuple[Leaf, ...] = ()
+    names: VersionedNames = DEFAULT_NAMES
+
+    @property
+    def tables(self) -> int:
+        """How many of the 1,000 tables of a query the view takes: versions, leaves and itself."""
+        return len(self.versions) + len(self.leaves) + 1
+
+    @property
+    def ddl(self) -> str:
+        """Statements that create the view as a refresh would, leaves first."""
+        views = [*((leaf.id, "", leaf.query) for leaf in self.leaves), (self.id, self._options, self.query)]
+        return "\n\n".join(f"CREATE OR REPLACE VIEW {id_.quoted}{options} AS\n{query};" for id_, options, query in views)
+
+    @property
+    def _options(self) -> str:
+        """What a refresh would say of losses in the description."""
+        description = describe("", self.casts)
+        return f"\nOPTIONS (description = {quote_text(description)})" if description else ""
+
+
+def build_view(id_: TableId, base: TableId, versions: Sequence[Version], rules: Rules, reserved: int = 0) -> UnifiedView:
+    """Return the view `id_` over the versioned tables of `base`.
+
+    Args:
+        versions: in order, at least one.
+        reserved: characters of the view's own text that have to stay free, for notes at its end.
+
+    Raises:
+        SchemaConflict: the versions cannot be one view.
+        LimitExceeded: no form fits.
+    """
+    columns = fold(versions, rules)
+    query, form, leaves = _fitting_form(id_, _Writer(base, columns, rules), versions, reserved)
+    ids = tuple(version.id for version in versions)
+    return UnifiedView(id_, columns, ids, casts(versions, columns, rules), form, query, leaves, rules.names)
+
+
+def limit_faults(view: UnifiedView) -> list[str]:
+    """Limits of BigQuery that a text alone does not show."""
+    faults = []
+    if view.tables > MAX_TABLES:
+        spare = MAX_TABLES - 1 - len(view.leaves)
+        faults.append(
+            f"{view.id}: {len(view.versions)} versions, {len(view.leaves)} leaf views and the view itself make "
+            f"{view.tables} tables, and BigQuery allows {MAX_TABLES} in a query: at most {spare} versions fit. "
+            "Copy old versions into one table of their own version, or set `retire` for them in onefold.yaml"
+        )
+    if (count := _count_columns(view.columns)) > MAX_COLUMNS:
+        faults.append(f"{view.id}: {count} columns, nested ones counted, and BigQuery allows {MAX_COLUMNS}")
+    if (size := len(view.query) + sum(len(leaf.query) for leaf in view.leaves)) > MAX_RESOLVED_TEXT:
+        faults.append(f"{view.id}: {size} characters with all leaves, and BigQuery allows 12 MB once views are expanded")
+    return faults
+
+
+def limit_warnings(view: UnifiedView) -> list[str]:
+    if view.tables < WARN_TABLES:
+        return []
+    return [f"{view.id}: {view.tables} of the {MAX_TABLES} tables that BigQuery allows in a query; consider `retire`"]
+
+
+def covered_versions(query: str, base: str, names: VersionedNames = DEFAULT_NAMES) -> frozenset[str]:
+    """Return the versions of `base` that a view's text reads, itself or through its leaves."""
+    # After FROM only: a column, too, may be named like a table.
+    read = re.findall(r"\bFROM `(?:[^`]*\.)?([^`.]+)`", query)
+    tables = [version for table in read if (version := names.version_of(base, table))]
+    noted = [version for line in query.splitlines() if line.startswith(_COVERS) for version in line[len(_COVERS) :].split()]
+    return frozenset([*tables, *noted])
+
+
+def leaf_name(view: TableId, text: str) -> str:
+    """Return the name of a leaf. The view's name comes last: after it a digest could read as the version of a table."""
+    digest = hashlib.sha256(text.encode()).hexdigest()[:12]
+    return f"{LEAF_PREFIX}{digest}_{view.table}"
+
+
+def leaf_pattern(view: str) -> re.Pattern[str]:
+    """Return a pattern that matches (with fullmatch) the names of a view's leaves."""
+    return re.compile(f"{LEAF_PREFIX}{_DIGEST}_{re.escape(view)}")
+
+
+def old_leaf_pattern(view: str) -> re.Pattern[str]:
+    """Return a pattern that matches the names that the renderer 1 gave to a view's leaves: a refresh still removes them."""
+    return re.compile(f"{re.escape(view + _OLD_LEAF)}{_DIGEST}")
+
+
+def _count_columns(columns: Iterable[Column]) -> int:
+    return sum(_count_fields(column.type) for column in columns)
+
+
+def _count_fields(type_: Type) -> int:
+    """A column or field, and all fields below it."""
+    match type_:
+        case Array(element):
+            return _count_fields(element)
+        case Struct(fields):
+            return 1 + sum(_count_fields(field.type) for field in fields)
+        case _:
+            return 1
+
+
+def _fitting_form(
+    id_: TableId, writer: _Writer, versions: Sequence[Version], reserved: int
+) -> tuple[str, Form, tuple[Leaf, ...]]:
+    room = MAX_TEXT - reserved
+    spelled = writer.spelled(versions, room)
+    if spelled is not None:
+        return spelled, "spelled", ()
+    if writer.compact_fits(versions, room):
+        return writer.compact(versions), "compact", ()
+    leaves = tuple(_leaf(id_, writer.compact(group)) for group in writer.groups(id_, versions))
+    top = writer.top(leaves, versions)
+    # Where there is no room for what is reserved, whoever writes the notes says so.
+    if len(top) > MAX_TEXT:
+        raise LimitExceeded(f"{id_}: the view over {len(leaves)} leaf views takes {len(top)} of {MAX_TEXT} characters")
+    return top, "two-level", leaves
+
+
+def _leaf(view: TableId, query: str) -> Leaf:
+    return Leaf(view.sibling(leaf_name(view, query)), query)
+
+
+class _Writer:
+    """Writes the forms for one schema; each distinct conversion is worked out once."""
+
+    def __init__(self, base: TableId, columns: tuple[Column, ...], rules: Rules) -> None:
+        self._base = base
+        self._rules = rules
+        self._columns = columns
+        self._targets = {fold_case(column.name): column for column in columns}
+        self._items: dict[tuple[str, object], str] = {}
+        self._nulls = {key: f"{null(column.type)} AS {quote(column.name)}" for key, column in self._targets.items()}
+
+    def spelled(self, versions: Sequence[Version], room: int = MAX_TEXT) -> str | None:
+        """Return the first form, or None as soon as it is longer than `room` characters."""
+        branches: list[str] = []
+        size = 0
+        for version in versions:
+            branches.append(self._spelled_branch(version))
+            size += len(branches[-1]) + len("\nUNION ALL\n")
+            if size > room:
+                return None
+        return "\nUNION ALL\n".join(branches)
+
+    def compact_fits(self, versions: Sequence[Version], room: int) -> bool:
+        """Return whether the second form takes at most `room` characters. All of a long one is never held in memory."""
+        size = len(self._compact(versions, "")) - len(_UNION_BY_NAME)
+        for version in versions:
+            size += len(self._compact_branch(version)) + len(_UNION_BY_NAME)
+            if size > room:
+                return False
+        return True
+
+    def compact(self, versions: Sequence[Version]) -> str:
+        return self._compact(versions, _UNION_BY_NAME.join(self._compact_branch(version) for version in versions))
+
+    def _compact(self, versions: Sequence[Version], branches: str) -> str:
+        present = {fold_case(column.name) for version in versions for column in version.columns}
+        if self._rules.version_column:
+            present.add(fold_case(self._rules.version_column))
+        outer = (quote(column.name) if key in present else self._nulls[key] for key, column in self._targets.items())
+        return f"SELECT\n  {f',{chr(10)}  '.join(outer)}\nFROM (\n{branches}\n)"
+
+    def groups(self, view: TableId, versions: Sequence[Version]) -> Iterator[list[Version]]:
+        """Runs of versions, each as long as its leaf's text fits."""
+        room = MAX_TEXT - sum(len(item) + len(",\n  ") for item in self._nulls.values()) - len("SELECT\n  \nFROM (\n\n)")
+        group: list[Version] = []
+        size = 0
+        for version in versions:
+            length = len(self._compact_branch(version)) + len(_UNION_BY_NAME)
+            if length > room:
+                raise LimitExceeded(self._too_long(view, version, len(versions)))
+            if group and size + length > room:
+                yield group
+                group, size = [], 0
+            group.append(version)
+            size += length
+        yield group
+
+    def top(self, leaves: Sequence[Leaf], versions: Sequence[Version]) -> str:
+        union = "\nUNION ALL\n".join(f"SELECT * FROM {leaf.id.quoted}" for leaf in leaves)
+        # First, not last: what is written after a query, such as a semicolon, must not become part of the comment.
+        return f"{_COVERS}{' '.join(version.id for version in versions)}\n{union}"
+
+    def _too_long(self, view: TableId, version: Version, count: int) -> str:
+        return (
+            f"{view}: {len(self._columns)} columns of {count} versions do not fit {MAX_TEXT} characters even in two levels: "
+            f"version {version.id} alone is too long. "
+            "Set a plain target type for its nested columns in onefold.yaml, or `retire` it"
+        )
+
+    def _spelled_branch(self, version: Version) -> str:
+        landed = {fold_case(column.name): column for column in version.columns}
+        items = []
+        for key in self._targets:
+            column = landed.get(key)
+            items.append(self._item(column) if column else self._absent(key, version))
+        return f"SELECT\n  {f',{chr(10)}  '.join(items)}\nFROM {self._table(version)} AS v"
+
+    def _absent(self, key: str, version: Version) -> str:
+        if self._rules.version_column and key == fold_case(self._rules.version_column):
+            return self._version_item(version)
+        return self._nulls[key]
+
+    def _version_item(self, version: Version) -> str:
+        return f"{quote_text(version.id)} AS {quote(self._rules.version_column or '')}"
+
+    def _item(self, column: Column) -> str:
+        """One column of a branch. The table's alias comes first, since a column may be named like its table."""
+        known = self._items.get((column.name, column.type))
+        if known is None:
+            target = self._targets[fold_case(column.name)]
+            expression = convert(f"v.{quote(column.name)}", column.type, target.type, self._rules.time_zone, pinned=True)
+            plain = expression == f"v.{quote(column.name)}" and column.name == target.name
+            known = expression if plain else f"{expression} AS {quote(target.name)}"
+            self._items[column.name, column.type] = known
+        return known
+
+    def _compact_branch(self, version: Version) -> str:
+        # The columns are named, and no `*` is used: a column that the table gains later would get into the union, where
+        # its type clashes with that of a column of the same name.
+        first = [self._version_item(version)] if self._rules.version_column else []
+        items = [*first, *(self._item(column) for column in version.columns)]
+        return f"  SELECT {', '.join(items)} FROM {self._table(version)} AS v"
+
+    def _table(self, version: Version) -> str:
+        return self._base.sibling(self._rules.names.name(self._base.table, version.id)).quoted

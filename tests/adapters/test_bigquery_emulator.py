@@ -1,0 +1,22 @@
+"""The embedded BigQuery is asked otherwise than BigQuery where that takes less time: the answer is the same."""
+
+from __future__ import annotations
+
+from support.bigquery_emulator import EmulatedDataset
+
+from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT, EmulatedWarehouse
+from onefold.adapters.bigquery.jobs import BigQueryJobs
+from onefold.core.names import TableId
+
+
+def test_versions_are_read_as_information_schema_tells_them(dataset: EmulatedDataset) -> None:
+    dataset.land("customer_v_abc", {"id": "INT64", "größe": "STRING", "at": "STRUCT<a ARRAY<INT64>, b NUMERIC>"})
+    dataset.land("customer_v_def", {"id": "STRING", "tags": "ARRAY<STRING>"})
+    dataset.land("customer_vip_v_abc", {"id": "INT64"})
+    dataset.run(f"CREATE VIEW {dataset.quoted('customer_v_view')} AS SELECT 1 AS one")
+    warehouse, base = EmulatedWarehouse(dataset.client), TableId(DEFAULT_PROJECT, dataset.name, "customer")
+    versions = warehouse.read_versions(base)
+    assert warehouse.calls == 1
+    assert {version.id for version in versions} == {"abc", "def"}
+    assert set(versions) == set(BigQueryJobs.read_versions(warehouse, base))
+    assert warehouse.read_versions(base.sibling("nothing")) == ()

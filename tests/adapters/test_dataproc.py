@@ -1,0 +1,294 @@
+"""The Dataproc adapter over real gRPC: what it sends, field by field, and what it makes of each answer."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import google.auth.exceptions
+import grpc
+import pytest
+from google.api_core.exceptions import ServiceUnavailable
+from google.api_core.retry import Retry, if_exception_type
+from google.auth.credentials import AnonymousCredentials
+from google.cloud import dataproc_v1
+from support.batches import BATCH_SETTINGS, REQUEST, SETTINGS
+
+import onefold.adapters.dataproc
+from onefold.adapters.dataproc import DataprocBatches, connect
+from onefold.batches.allow_list import AllowedPlaces
+from onefold.batches.batch import Batch, State, plan_batch
+from onefold.batches.launch import BatchExists, launch
+from onefold.core.errors import InvalidSettings, OnefoldError, Rejected, TryAgain
+from onefold.local.dataproc import LocalDataproc, Refused, dataproc_emulator
+from onefold.messages.table_created import BatchRequest
+
+PLACES = AllowedPlaces("my-project", frozenset({"shop"}), BATCH_SETTINGS)
+BATCH = plan_batch(REQUEST, "1", BATCH_SETTINGS, PLACES)
+PARENT = "projects/my-project/locations/europe-west1"
+
+
+class Stage:
+    """The adapter before the stand-in, whose batches go on until they are told to end."""
+
+    def __init__(self) -> None:
+        self.requests: list[Any] = []
+        self.may_end = threading.Event()
+        self.message: str | None = None
+        self.batches: DataprocBatches
+
+    def run(self, _: dataproc_v1.Batch, cancelled: threading.Event) -> str | None:
+        while not (self.may_end.wait(0.01) or cancelled.is_set()):
+            pass
+        return self.message
+
+    def end(self, id_: str, message: str | None = None) -> None:
+        self.message = message
+        self.may_end.set()
+        while not self.state_of(id_).ended:
+            pass
+        self.may_end.clear()
+
+    def state_of(self, id_: str) -> State:
+        found = self.batches.get(id_)
+        assert found
+        return found.state
+
+
+@pytest.fixture
+def stage(monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
+    stage = Stage()
+    for name in ("create_batch", "list_batches"):
+        monkeypatch.setattr(LocalDataproc, name, recording(getattr(LocalDataproc, name), stage.requests))
+    with dataproc_emulator(run=stage.run) as host:
+        monkeypatch.setenv("DATAPROC_EMULATOR_HOST", host)
+        stage.batches = connect("my-project", BATCH_SETTINGS)
+        yield stage
+
+
+def recording(method: Callable[..., Any], requests: list[Any]) -> Callable[..., Any]:
+    def called(self: LocalDataproc, request: Any) -> Any:
+        requests.append(request)
+        return method(self, request)
+
+    return called
+
+
+# What is sent.
+
+
+def test_a_batch_is_sent_field_by_field(stage: Stage) -> None:
+    settings = replace(
+        BATCH_SETTINGS,
+        runtime_version="3.0.13",
+        subnet="projects/my-project/regions/europe-west1/subnetworks/batches",
+        bucket="stage",
+        kms_key="projects/keys/locations/europe-west1/keyRings/ring/cryptoKeys/key",
+        properties={"spark.executor.instances": "4"},
+        passed_on={"ONEFOLD_VIEW_NAME": "{table}_all"},
+        config=True,
+        ttl=timedelta(hours=6),
+    )
+    stage.batches.create(plan_batch(REQUEST, "1", settings, PLACES))
+    (request,) = stage.requests
+    assert dataproc_v1.CreateBatchRequest.to_dict(request, always_print_fields_with_no_presence=False) == {
+        "parent": PARENT,
+        "batch_id": BATCH.id,
+        "request_id": BATCH.request_id,
+        "batch": {
+            "labels": dict(BATCH.labels),
+            "pyspark_batch": {
+                "main_python_file_uri": "gs://code/v1/reconcile.py",
+                "python_file_uris": ["gs://code/v1/spark.zip"],
+                "file_uris": ["gs://code/v1/onefold.yaml"],
+                "args": ["--keys=id", "--changes=bigquery:shop.customer", "--base=bigquery:shop.customer_base"],
+            },
+            "runtime_config": {
+                "version": "3.0.13",
+                "properties": {
+                    "spark.executor.instances": "4",
+                    "spark.dataproc.driverEnv.ONEFOLD_VIEW_NAME": "{table}_all",
+                },
+            },
+            "environment_config": {
+                "execution_config": {
+                    "service_account": "spark@my-project.iam.gserviceaccount.com",
+                    "authentication_config": {"user_workload_authentication_type": 1},
+                    "subnetwork_uri": "projects/my-project/regions/europe-west1/subnetworks/batches",
+                    "staging_bucket": "stage",
+                    "kms_key": "projects/keys/locations/europe-west1/keyRings/ring/cryptoKeys/key",
+                    "ttl": "21600s",
+                }
+            },
+        },
+    }
+
+
+def test_what_is_not_set_is_left_to_dataproc(stage: Stage) -> None:
+    stage.batches.create(BATCH)
+    execution = dataproc_v1.Batch.to_dict(stage.requests[0].batch, always_print_fields_with_no_presence=False)[
+        "environment_config"
+    ]["execution_config"]
+    assert execution == {
+        "service_account": "spark@my-project.iam.gserviceaccount.com",
+        "authentication_config": {"user_workload_authentication_type": 1},
+    }
+
+
+def test_active_batches_are_asked_for_by_labels_and_states(stage: Stage) -> None:
+    assert stage.batches.active({"onefold_dataset": "shop", "onefold_table": "customer"}) == []
+    (request,) = stage.requests
+    assert (request.parent, request.filter) == (
+        PARENT,
+        '(state = PENDING OR state = RUNNING) AND labels.onefold_dataset = "shop" AND labels.onefold_table = "customer"',
+    )
+
+
+def test_active_batches_come_from_all_pages(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(onefold.adapters.dataproc, "_PAGE", 2)
+    for number in range(1, 6):
+        stage.batches.create(BATCH.attempt(number))
+    before = stage.batches.calls
+    found = stage.batches.active({"onefold_table": "customer"})
+    assert {batch.id for batch in found} == {BATCH.attempt(number).id for number in range(1, 6)}
+    assert stage.batches.calls - before == 3
+    assert stage.batches.active({"onefold_table": "order"}) == []
+
+
+# What comes back.
+
+
+def test_a_batch_is_read_with_its_state_and_its_message(stage: Stage) -> None:
+    assert stage.batches.get(BATCH.id) is None
+    created = stage.batches.create(BATCH)
+    assert (created.id, created.state) == (BATCH.id, State.PENDING)
+    stage.end(BATCH.id, "out of memory")
+    found = stage.batches.get(BATCH.id)
+    assert found
+    assert (found.id, found.state, found.message, found.labels) == (BATCH.id, State.FAILED, "out of memory", BATCH.labels)
+
+
+def test_an_identifier_that_is_taken_is_told(stage: Stage) -> None:
+    stage.batches.create(BATCH)
+    with pytest.raises(BatchExists, match=f"batch {BATCH.id} is there already"):
+        stage.batches.create(OtherRequest(**vars(BATCH)))
+
+
+class OtherRequest(Batch):
+    """The same identifier, asked for by somebody who makes other request identifiers."""
+
+    request_id = "another"
+
+
+def test_the_same_request_twice_is_one_batch(stage: Stage) -> None:
+    assert stage.batches.create(BATCH) == stage.batches.create(BATCH)
+
+
+def test_deliveries_at_once_make_one_batch_for_each_attempt(stage: Stage) -> None:
+    def deliver(_: int) -> str:
+        return launch(stage.batches, REQUEST, "1", SETTINGS).batch.id
+
+    with ThreadPoolExecutor(8) as threads:
+        assert set(threads.map(deliver, range(8))) == {BATCH.id}
+        stage.end(BATCH.id, "failed")
+        assert set(threads.map(deliver, range(8))) == {f"{BATCH.id}-2"}
+    assert len(stage.batches.active({"onefold_table": "customer"})) == 1
+
+
+def test_another_message_waits_for_the_batch_of_its_table(stage: Stage) -> None:
+    launch(stage.batches, REQUEST, "1", SETTINGS)
+    with pytest.raises(TryAgain, match="has not ended"):
+        launch(stage.batches, REQUEST, "2", SETTINGS)
+    assert launch(stage.batches, BatchRequest("reconcile", "shop", "Größe", ("--keys=id",)), "3", SETTINGS).created
+    stage.end(BATCH.id)
+    assert launch(stage.batches, REQUEST, "2", SETTINGS).created
+
+
+# Trouble.
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    retry = Retry(if_exception_type(ServiceUnavailable), initial=0.01, maximum=0.01, timeout=0.1)
+    monkeypatch.setattr(onefold.adapters.dataproc, "_RETRY", retry)
+
+
+@pytest.mark.usefixtures("impatient")
+@pytest.mark.parametrize(
+    ("code", "kind"),
+    [
+        (grpc.StatusCode.UNAVAILABLE, TryAgain),
+        (grpc.StatusCode.DEADLINE_EXCEEDED, TryAgain),
+        (grpc.StatusCode.RESOURCE_EXHAUSTED, TryAgain),
+        (grpc.StatusCode.INTERNAL, TryAgain),
+        (grpc.StatusCode.ABORTED, TryAgain),
+        (grpc.StatusCode.UNKNOWN, TryAgain),
+        (grpc.StatusCode.PERMISSION_DENIED, TryAgain),
+        (grpc.StatusCode.UNAUTHENTICATED, TryAgain),
+        (grpc.StatusCode.INVALID_ARGUMENT, Rejected),
+        (grpc.StatusCode.FAILED_PRECONDITION, Rejected),
+        (grpc.StatusCode.NOT_FOUND, Rejected),
+        (grpc.StatusCode.UNIMPLEMENTED, Rejected),
+    ],
+)
+def test_every_answer_of_the_api_passes_or_is_final(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch, code: grpc.StatusCode, kind: type[OnefoldError]
+) -> None:
+    monkeypatch.setattr(LocalDataproc, "_keep", refusing(code))
+    with pytest.raises(OnefoldError, match=f"Dataproc in {PARENT}: .*not today") as raised:
+        stage.batches.create(BATCH)
+    assert type(raised.value) is kind
+
+
+def refusing(code: grpc.StatusCode) -> Callable[..., Any]:
+    def refuse(*_: Any) -> Any:
+        raise Refused(code, "not today")
+
+    return refuse
+
+
+def test_a_short_outage_is_waited_for(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = [refusing(grpc.StatusCode.UNAVAILABLE), LocalDataproc._keep]
+    monkeypatch.setattr(LocalDataproc, "_keep", lambda *arguments: answers.pop(0)(*arguments))
+    assert stage.batches.create(BATCH).state is State.PENDING
+    assert not answers
+
+
+@pytest.mark.usefixtures("impatient")
+def test_a_server_that_is_not_there_is_trouble_that_may_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DATAPROC_EMULATOR_HOST", "127.0.0.1:9")
+    told = rf"{PARENT}: no answer from 127\.0\.0\.1:9: start the stand-in .*unset DATAPROC_EMULATOR_HOST"
+    with pytest.raises(TryAgain, match=told):
+        connect("my-project", BATCH_SETTINGS).get("b")
+
+
+# Clients.
+
+
+def test_the_client_is_that_of_the_region(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("DATAPROC_EMULATOR_HOST", raising=False)
+    monkeypatch.setattr("google.auth.default", lambda **_: (AnonymousCredentials(), "found"))  # type: ignore[no-untyped-call]
+    batches = connect(None, BATCH_SETTINGS)
+    assert batches._client.api_endpoint == "europe-west1-dataproc.googleapis.com:443"
+    assert (batches.project, batches.region) == ("found", "europe-west1")
+    assert connect("my-project", BATCH_SETTINGS).project == "my-project"
+
+
+def test_what_is_missing_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("DATAPROC_EMULATOR_HOST", raising=False)
+    with pytest.raises(InvalidSettings, match="ONEFOLD_BATCH_REGION"):
+        connect("my-project", replace(BATCH_SETTINGS, region=None))
+    monkeypatch.setattr("google.auth.default", lambda **_: (AnonymousCredentials(), None))  # type: ignore[no-untyped-call]
+    with pytest.raises(Rejected, match="set ONEFOLD_PROJECT"):
+        connect(None, BATCH_SETTINGS)
+
+    def none(**_: Any) -> Any:
+        raise google.auth.exceptions.DefaultCredentialsError("nobody")  # type: ignore[no-untyped-call]
+
+    monkeypatch.setattr("google.auth.default", none)
+    with pytest.raises(Rejected, match="gcloud auth application-default login"):
+        connect(None, BATCH_SETTINGS)

@@ -1,0 +1,238 @@
+"""Rows by the Storage Write API: what a server that speaks its messages gets, and what comes of what it answers."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import grpc
+import pytest
+from google.cloud.bigquery_storage_v1 import types
+from google.rpc import code_pb2
+from support.fake_write_api import failed
+from support.sink import COLUMNS, Shop, shop  # noqa: F401
+
+import onefold.adapters.bigquery.append_connections
+import onefold.adapters.bigquery.storage_write
+from onefold.adapters.bigquery.storage_write import StorageTable
+from onefold.core.errors import OnefoldError, Rejected, TryAgain
+from onefold.core.names import TableId
+
+ID = TableId("my-project", "shop", "customer_v_abc")
+
+
+@pytest.fixture
+def table(shop: Shop) -> StorageTable:  # noqa: F811
+    return opened(shop)
+
+
+def opened(shop: Shop) -> StorageTable:  # noqa: F811
+    table = shop.landing.open(ID)
+    assert table
+    return table
+
+
+def numbers(shop: Shop) -> list[int]:  # noqa: F811
+    return sorted(row["id"] for row in shop.rows)
+
+
+def test_all_rows_of_a_message_go_in_one_request(shop: Shop, table: StorageTable) -> None:  # noqa: F811
+    assert table.append([{"id": number, "name": f"n{number}"} for number in range(3_000)]) == {}
+    assert numbers(shop) == list(range(3_000))
+    (request,) = shop.api.requests
+    assert request.write_stream == "projects/my-project/datasets/shop/tables/customer_v_abc/streams/_default"
+    assert shop.api.routed == [
+        "write_stream=projects%2Fmy-project%2Fdatasets%2Fshop%2Ftables%2Fcustomer_v_abc%2Fstreams%2F_default"
+    ]
+
+
+def test_what_is_not_set_is_null(shop: Shop, table: StorageTable) -> None:  # noqa: F811
+    table.append([{"id": 1, "name": None}, {"id": 2, "name": ""}])
+    assert [row["name"] for row in shop.rows] == [None, ""]
+    assert shop.rows[0] == {**dict.fromkeys(COLUMNS), "id": 1}
+
+
+def test_one_connection_serves_one_message_after_the_other(shop: Shop) -> None:  # noqa: F811
+    for number in range(20):
+        assert opened(shop).append([{"id": number}]) == {}
+    assert shop.api.connections == 1
+    described = [bool(request.proto_rows.writer_schema.proto_descriptor.field) for request in shop.api.requests]
+    assert described == [True] + [False] * 19
+    assert shop.landing.calls == 20 + 1  # the columns are read once
+
+
+def test_messages_at_the_same_time_have_a_connection_each(shop: Shop) -> None:  # noqa: F811
+    def work(first: int) -> None:
+        for number in range(first, first + 50):
+            opened(shop).append([{"id": number}])
+
+    threads = [threading.Thread(target=work, args=(first,)) for first in (0, 50, 100, 150)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert numbers(shop) == list(range(200))
+    assert shop.api.connections <= 4
+
+
+def test_idle_connections_are_bounded(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
+    monkeypatch.setattr(onefold.adapters.bigquery.append_connections, "MAX_IDLE", 2)
+    for name in ("one", "two", "three"):
+        shop.create(f"{name}_v_1", {"id": "INT64"})
+    tables = [shop.landing.open(TableId("my-project", "shop", f"{name}_v_1")) for name in ("one", "two", "three")]
+    for table in [*tables, *tables]:
+        assert table
+        assert table.append([{"id": 1}]) == {}
+    assert shop.api.connections == 6
+    assert [len(shop.api.rows[f"shop.{name}_v_1"]) for name in ("one", "two", "three")] == [2, 2, 2]
+
+
+# Rows that do not fit.
+
+
+def test_rows_that_do_not_fit_come_back_and_all_others_are_written(shop: Shop, table: StorageTable) -> None:  # noqa: F811
+    refused = table.append([{"id": 1}, {"id": "x"}, {"id": 3, "other": 1}, {"id": 4}])
+    assert refused.keys() == {1, 2}
+    assert refused[1] == "column id: wanted is a whole number of 64 bits"
+    assert refused[2] == "column 'other': the table has none of that name"
+    assert numbers(shop) == [1, 4]
+
+
+def test_what_only_bigquery_refuses_comes_back_by_its_place_and_all_others_are_written(
+    shop: Shop,  # noqa: F811
+    table: StorageTable,
+) -> None:
+    shop.api.refuse = lambda row: "Field name: maximum length 3" if len(row["name"]) > 3 else None
+    rows: list[dict[str, Any]] = [{"id": number, "name": "long" if number % 3 == 0 else "ok"} for number in range(10)]
+    rows[1] = {"id": "x", "name": "ok"}
+    refused = table.append(rows)
+    assert sorted(refused) == [0, 1, 3, 6, 9]
+    assert refused[6] == "BigQuery: Field name: maximum length 3"
+    assert numbers(shop) == [2, 4, 5, 7, 8]
+
+
+def test_row_errors_that_come_a_few_at_a_time_are_followed_to_the_end(shop: Shop, table: StorageTable) -> None:  # noqa: F811
+    for index in (0, 0, 2):
+        answer = failed(code_pb2.INVALID_ARGUMENT, "Errors found while processing rows.")
+        answer.row_errors = [types.RowError(index=index, code="FIELDS_ERROR", message="no")]
+        shop.api.faults.put(answer)
+    assert sorted(table.append([{"id": number} for number in range(6)])) == [0, 1, 4]
+    assert numbers(shop) == [2, 3, 5]
+
+
+def test_a_message_of_which_no_row_fits_sends_nothing(shop: Shop, table: StorageTable) -> None:  # noqa: F811
+    assert table.append([{"id": "x"}, {"id": None, "born": "never"}]).keys() == {0, 1}
+    assert shop.api.requests == []
+
+
+def test_large_rows_go_in_several_requests_and_one_that_is_too_large_comes_back(
+    shop: Shop,  # noqa: F811
+    table: StorageTable,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(onefold.adapters.bigquery.storage_write, "MAX_ROWS", 1_000)
+    refused = table.append([{"id": number, "name": "x" * size} for number, size in enumerate((10, 900, 400, 400, 2_000, 5))])
+    assert list(refused) == [4]
+    assert "2005 bytes" in refused[4]
+    assert [len(request.proto_rows.rows.serialized_rows) for request in shop.api.requests] == [2, 3]
+    assert numbers(shop) == [0, 1, 2, 3, 5]
+
+
+def test_the_largest_row_that_is_sent_is_one_that_bigquery_takes(shop: Shop, table: StorageTable) -> None:  # noqa: F811
+    size = onefold.adapters.bigquery.storage_write.MAX_ROWS - 20
+    assert table.append([{"id": 1, "name": "x" * size}, {"id": 2, "name": "y" * size}]) == {}
+    assert [len(row["name"]) for row in shop.rows] == [size, size]
+
+
+# Trouble.
+
+
+@pytest.mark.parametrize("in_band", [False, True], ids=["ends the connection", "in an answer"])
+@pytest.mark.parametrize(
+    ("code", "kind"),
+    [
+        (grpc.StatusCode.UNAVAILABLE, TryAgain),
+        (grpc.StatusCode.INTERNAL, TryAgain),
+        (grpc.StatusCode.ABORTED, TryAgain),
+        (grpc.StatusCode.RESOURCE_EXHAUSTED, TryAgain),
+        (grpc.StatusCode.DEADLINE_EXCEEDED, TryAgain),
+        (grpc.StatusCode.PERMISSION_DENIED, TryAgain),
+        (grpc.StatusCode.UNAUTHENTICATED, TryAgain),
+        (grpc.StatusCode.NOT_FOUND, TryAgain),
+        (grpc.StatusCode.FAILED_PRECONDITION, TryAgain),
+        (grpc.StatusCode.INVALID_ARGUMENT, Rejected),
+    ],
+    ids=lambda value: getattr(value, "name", ""),
+)
+def test_trouble_has_the_message_delivered_again_and_a_refusal_has_it_put_aside(
+    shop: Shop,  # noqa: F811
+    table: StorageTable,
+    code: grpc.StatusCode,
+    kind: type[OnefoldError],
+    in_band: bool,
+) -> None:
+    shop.api.faults.put(failed(code.value[0], "as it was told to") if in_band else code)
+    with pytest.raises(kind, match=f"shop.customer_v_abc: {code.name}: as it was told to") as caught:
+        table.append([{"id": 1}])
+    assert type(caught.value) is kind
+    assert shop.rows == []
+    assert opened(shop).append([{"id": 1}]) == {}
+    assert numbers(shop) == [1]
+
+
+def test_a_connection_that_ended_while_it_was_idle_is_replaced(shop: Shop, table: StorageTable) -> None:  # noqa: F811
+    shop.api.hang_up = True
+    for number in range(3):
+        assert table.append([{"id": number}]) == {}
+    assert numbers(shop) == [0, 1, 2]
+
+
+def test_a_table_that_went_is_looked_for_again(shop: Shop, table: StorageTable) -> None:  # noqa: F811
+    table.append([{"id": 1}])
+    columns = shop.api.tables.pop("shop.customer_v_abc")
+    with pytest.raises(TryAgain, match="NOT_FOUND"):
+        table.append([{"id": 2}])
+    shop.api.tables["shop.customer_v_abc"] = columns
+    assert opened(shop) is not table
+    assert opened(shop).append([{"id": 2}]) == {}
+    assert numbers(shop) == [1, 2]
+
+
+def test_a_table_that_was_made_again_with_other_columns_is_looked_at_again(shop: Shop, table: StorageTable) -> None:  # noqa: F811
+    table.append([{"id": 1}])
+    shop.create("customer_v_abc", {"id": "INT64", "email": "STRING"})
+    with pytest.raises(TryAgain, match="no column"):
+        table.append([{"id": 2, "name": "Ada"}])
+    assert opened(shop).append([{"id": 3, "email": "a@b"}]) == {}
+    assert shop.rows == [{"id": 3, "email": "a@b"}]
+
+
+def test_a_server_that_is_silent_is_not_waited_for_for_ever(
+    shop: Shop,  # noqa: F811
+    table: StorageTable,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(onefold.adapters.bigquery.append_connections, "_TIMEOUT", 0.05)
+    shop.api.silent.set()
+    with pytest.raises(TryAgain, match="CANCELLED"):
+        table.append([{"id": 1}])
+    assert shop.api.connections == 1
+    shop.api.silent.clear()
+    assert opened(shop).append([{"id": 1}]) == {}
+
+
+def test_a_server_that_is_not_there_is_trouble_that_passes(shop: Shop, table: StorageTable) -> None:  # noqa: F811
+    shop.api.stop()
+    with pytest.raises(TryAgain, match="UNAVAILABLE"):
+        table.append([{"id": 1}])
+
+
+@pytest.fixture(autouse=True)
+def no_thread_is_left() -> Iterator[None]:
+    """A connection that ended leaves nobody behind who waits for what to send."""
+    yield
+    for thread in threading.enumerate():
+        if "consume_request_iterator" in thread.name:
+            thread.join(10)
+            assert not thread.is_alive()

@@ -1,0 +1,228 @@
+"""New versions: the table is there and announced before its first row; and which tables follow others below the log."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from support.capture import DATASET, MemoryTables, RecordingPublisher
+
+from onefold.capture.announce import Announcer, Target
+from onefold.capture.cascades import Cascades, cascades_of
+from onefold.capture.source_events import source_event
+from onefold.capture.versioned_table import versioned_table
+from onefold.core.errors import SchemaConflict, TryAgain
+from onefold.core.names import TableId
+from onefold.core.shutdown import Stop
+from onefold.mysql.binlog.events import Place, RowsChanged
+from onefold.mysql.binlog.rows import Row
+from onefold.mysql.catalog import TableName
+from onefold.mysql.table import SourceColumn, SourceType, Structure
+from onefold.mysql.table_filter import Patterns
+from onefold.ports.warehouse import StoredTable
+from onefold.schema.types import parse_type
+from onefold.schema.versions import Column
+
+INT = SourceType("int")
+CUSTOMER = Structure("customer", (SourceColumn("id", INT), SourceColumn("name", SourceType("text"), "utf8mb4")), ("id",))
+TABLE = versioned_table(CUSTOMER)
+
+
+@pytest.fixture
+def target() -> Target:
+    return Target(MemoryTables(), RecordingPublisher(), DATASET, "table-created")
+
+
+def announcer(target: Target) -> Announcer:
+    return Announcer(target, Stop())
+
+
+def announced(target: Target) -> int:
+    assert isinstance(target.publisher, RecordingPublisher)
+    return len(target.publisher.bodies("table-created"))
+
+
+def test_a_version_is_announced_once_by_a_process_and_again_by_the_next(target: Target) -> None:
+    first = announcer(target)
+    assert first.table(CUSTOMER) == first.table(CUSTOMER) == TABLE
+    assert announced(target) == 1
+    announcer(target).table(CUSTOMER)
+    assert announced(target) == 2
+
+
+def test_the_table_is_there_before_it_is_announced(target: Target, monkeypatch: pytest.MonkeyPatch) -> None:
+    there: list[bool] = []
+    found = target.warehouse.read_table
+    publish = lambda *_: there.append(found(TableId("p", DATASET, TABLE.name)) is not None)  # noqa: E731
+    monkeypatch.setattr(target.publisher, "publish", publish)
+    announcer(target).table(CUSTOMER)
+    assert there == [True]
+
+
+def test_trouble_that_may_pass_is_waited_out(target: Target, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("onefold.capture.announce._FIRST_PAUSE", 0.01)
+    create, tries = target.warehouse.create_table, iter([TryAgain("503"), TryAgain("503")])
+
+    def troubled(*arguments: object) -> None:
+        if error := next(tries, None):
+            raise error
+        create(*arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(target.warehouse, "create_table", troubled)
+    assert announcer(target).table(CUSTOMER) == TABLE
+    assert announced(target) == 1
+
+
+# The declared key, and tenants that have another one.
+
+
+def keyed(*key: str) -> Structure:
+    return Structure("customer", CUSTOMER.columns, key)
+
+
+def reports(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    return [line for line in lines if line["event"] == "key_differs"]
+
+
+def test_a_table_is_created_with_the_key_of_whoever_comes_first(target: Target) -> None:
+    assert isinstance(target.warehouse, MemoryTables)
+    announcer(target).tenant_table("eu", "a", keyed("id"))
+    announcer(target).tenant_table("eu", "b", keyed("name", "id"))
+    (found,) = target.warehouse.tables.values()
+    assert found.primary_key == ("source_name", "database_name", "id")
+
+
+def test_a_tenant_with_another_key_is_reported_once_by_each_process(
+    target: Target, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = announcer(target)
+    for _ in range(2):
+        first.tenant_table("eu", "a", keyed("id"))
+        first.tenant_table("eu", "b", keyed("name", "id"))
+        first.tenant_table("us", "b", keyed("name", "id"))
+        first.tenant_table("eu", "c", keyed())
+    one, other, keyless = reports(capsys)
+    assert [(line["source"], line["database"], line["primary_key"]) for line in (one, other, keyless)] == [
+        ("eu", "b", ["name", "id"]), ("us", "b", ["name", "id"]), ("eu", "c", []),
+    ]  # fmt: skip
+    assert {line["severity"] for line in (one, other, keyless)} == {"ERROR"}
+    assert (one["dataset"], one["table"], one["version"], one["declared_key"]) == (
+        DATASET,
+        "customer",
+        TABLE.version,
+        ["id"],
+    )
+    where = f"`my-project.shop.{TABLE.name}`"
+    assert one["message"].startswith(
+        f"eu/b: customer has the key name, id, and my-project.shop.{TABLE.name} declares the key id"
+    )
+    assert one["message"].endswith(
+        f"ALTER TABLE {where} DROP PRIMARY KEY; ALTER TABLE {where} ADD PRIMARY KEY (`source_name`, `database_name`, "
+        "`name`, `id`) NOT ENFORCED"
+    )
+    assert "customer has no key" in keyless["message"]
+    assert keyless["message"].endswith("DROP PRIMARY KEY")
+    announcer(target).tenant_table("eu", "b", keyed("name", "id"))
+    assert [line["database"] for line in reports(capsys)] == ["b"]
+
+
+@pytest.mark.parametrize(
+    "declared", [(), ("id",), ("DATABASE_NAME", "Source_Name", "Name", "ID")], ids=["none", "not capture's", "the same"]
+)
+def test_where_the_declared_key_is_none_or_the_same_nothing_is_reported(
+    target: Target, capsys: pytest.CaptureFixture[str], declared: tuple[str, ...]
+) -> None:
+    assert isinstance(target.warehouse, MemoryTables)
+    target.warehouse.tables[TABLE.name] = StoredTable(TABLE.columns, datetime.now(UTC), (), declared)
+    announcer(target).tenant_table("eu", "b", keyed("id", "name"))
+    assert reports(capsys) == []
+
+
+def test_another_table_with_a_key_has_to_drop_it_before_it_is_renamed(target: Target) -> None:
+    assert isinstance(target.warehouse, MemoryTables)
+    target.warehouse.tables[TABLE.name] = StoredTable(TABLE.columns[:1], datetime.now(UTC), (), ("id",))
+    with pytest.raises(SchemaConflict) as refused:
+        announcer(target).table(CUSTOMER)
+    assert refused.value.faults[-1].endswith(
+        "is not the table of this version: drop its primary key, rename it, and start again"
+    )
+
+
+def stored(target: Target, *columns: Column) -> None:
+    assert isinstance(target.warehouse, MemoryTables)
+    target.warehouse.tables[TABLE.name] = StoredTable(columns, datetime.now(UTC))
+
+
+def test_a_table_with_more_columns_takes_the_rows(target: Target) -> None:
+    stored(target, *TABLE.columns, Column("note", parse_type("STRING")))
+    assert announcer(target).table(CUSTOMER) == TABLE
+
+
+def test_another_table_of_that_name_is_refused_with_all_that_does_not_fit(target: Target) -> None:
+    stored(target, Column("id", parse_type("STRING")), *TABLE.columns[2:])
+    with pytest.raises(SchemaConflict) as refused:
+        announcer(target).table(CUSTOMER)
+    id_ = f"my-project.shop.{TABLE.name}"
+    assert refused.value.faults[:2] == (f"{id_}: id is STRING, not INT64", f"{id_} has no column name")
+    assert announced(target) == 0
+
+
+def test_a_column_that_is_renamed_is_told(target: Target, capsys: pytest.CaptureFixture[str]) -> None:
+    announcer(target).table(Structure("t", (SourceColumn("database_name", INT),)))
+    told = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    renamed = [(line["source_column"], line["column"]) for line in told if line["event"] == "column_renamed"]
+    assert renamed == [("database_name", "database_name_")]
+
+
+def test_what_befalls_a_table_has_one_identifier_however_often_it_is_told() -> None:
+    place = Place(1, "bin.000001", 4)
+    one, again, other = (
+        source_event("shop-db", "shop", "crm", table, place, "table dropped") for table in ("a b", "a b", None)
+    )
+    assert one == again
+    assert json.loads(one.data)["id"] != json.loads(other.data)["id"]
+    assert one.attributes == {"severity": "CRITICAL", "dataset": "shop", "table": "a_b"}
+    assert json.loads(other.data)["table"] is None
+
+
+# Cascades.
+
+NO = "NO ACTION"
+LINKS = [
+    ("shop", "child", "shop", "parent", "id", "CASCADE", NO),
+    ("crm", "grandchild", "shop", "child", "id", "SET NULL", "CASCADE"),
+    ("shop", "follower", "shop", "parent", "name", NO, "CASCADE"),
+    ("shop", "free", "shop", "parent", "id", "RESTRICT", NO),
+]
+PARENT = Structure("parent", CUSTOMER.columns, ("id",))
+FOUND = cascades_of(LINKS, Patterns(("crm",)))
+
+
+def changed(before: Row | None, after: Row | None, cascades: Cascades = FOUND) -> list[str]:
+    old, new = (() if row is None else (row,) for row in (before, after))
+    event = RowsChanged(Place(1, "bin.000001", 4), 0, "shop", PARENT, old, new)
+    return sorted(str(table) for table in cascades.changed_by(event))
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "children"),
+    [
+        ((1, "a"), None, ["crm.grandchild", "shop.child"]),
+        ((1, "a"), (1, "b"), ["shop.follower"]),
+        ((1, "a"), (2, "a"), []),
+        ((1, "a"), (1, "a"), []),
+        (None, (1, "a"), []),
+    ],
+)
+def test_a_change_of_a_parent_reaches_who_follows_it_and_who_follows_these(
+    before: Row | None, after: Row | None, children: list[str]
+) -> None:
+    assert changed(before, after) == children
+
+
+def test_parents_of_captured_tables_are_watched_however_far_above() -> None:
+    assert FOUND.watched == {TableName("shop", "parent"), TableName("shop", "child")}
+    assert changed((1, "a"), None, Cascades()) == []

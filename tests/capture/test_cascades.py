@@ -1,0 +1,185 @@
+"""Foreign keys by which a change of a parent changes its children: copied where the log does not tell, and only there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from capture.test_run import begin, shown
+from support.capture import bench_of, eventually, latest
+from support.database_servers import DatabaseServer, MariaDb, MySql, new_server
+from support.source_database import SourceDatabase, end_of_log, numbers, on
+
+from onefold.capture.checkpoint import Reached
+from onefold.mysql.binlog.events import RowsChanged
+from onefold.mysql.connection import connect, query
+
+PARENT = "CREATE TABLE parent (id INT PRIMARY KEY, code INT UNIQUE)"
+BOTH = "ON DELETE CASCADE ON UPDATE CASCADE"
+
+
+def child(name: str, rule: str, parent: str = "parent") -> str:
+    return f"CREATE TABLE {name} (id INT PRIMARY KEY, p INT UNIQUE, FOREIGN KEY (p) REFERENCES {parent} (id) {rule})"
+
+
+def copies(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [record for record in records if record["metadata"]["ingestion_method"] == "SNAPSHOT"]
+
+
+@on(MariaDb, MySql)
+@pytest.mark.parametrize("captured", ["*", "child"], ids=["parent captured", "parent left out"])
+@pytest.mark.parametrize(
+    ("rule", "statement", "follows"),
+    [
+        ("ON DELETE CASCADE", "DELETE FROM parent WHERE id = 1", True),
+        ("ON DELETE SET NULL", "DELETE FROM parent WHERE id = 1", True),
+        ("ON UPDATE CASCADE", "UPDATE parent SET id = 9 WHERE id = 1", True),
+        ("ON UPDATE SET NULL", "UPDATE parent SET id = 9 WHERE id = 1", True),
+        (BOTH, "REPLACE INTO parent VALUES (1, 5)", True),
+        (BOTH, "UPDATE parent SET code = 9 WHERE id = 1", False),
+        (BOTH, "INSERT INTO parent VALUES (9, 9)", False),
+    ],
+)
+def test_children_are_right_and_copied_only_where_the_log_does_not_tell_of_them(
+    source: SourceDatabase, tmp_path: Path, rule: str, statement: str, follows: bool, captured: str
+) -> None:
+    bench = bench_of(source, tmp_path, f"{source.name}.{captured}")
+    start = begin(source)
+    source.run(
+        PARENT, child("child", rule), "INSERT INTO parent VALUES (1, 1)", "INSERT INTO child VALUES (1, 1), (2, NULL)"
+    )
+    bench.once(start=start)
+    source.run(statement)
+    records = bench.once()
+    copied = follows and source.on_mariadb
+    assert [one["copy"]["table"] for one in bench.checkpoint()["sweeps"]] == (["child"] if copied else [])
+    found = latest(copies(records) if copied else records)
+    assert {key: row for key, row in found.items() if key[1] == "child"} == shown(source, "child")
+    assert {record["metadata"]["table_name"] for record in records} == (
+        {"parent", "child"} if captured == "*" else {"child"}
+    )
+
+
+@on(MariaDb, MySql)
+def test_a_child_that_is_left_out_is_neither_copied_nor_published_and_its_own_children_are_right(
+    source: SourceDatabase, tmp_path: Path
+) -> None:
+    bench = bench_of(source, tmp_path, f"{source.name}.parent", f"{source.name}.grandchild")
+    start = begin(source)
+    grandchild = child("grandchild", "ON DELETE SET NULL", "child").replace("(id) ON", "(p) ON")
+    source.run(
+        PARENT, child("child", BOTH), grandchild, "INSERT INTO parent VALUES (1, 1), (2, 2)",
+        "INSERT INTO child VALUES (1, 1), (2, 2)", "INSERT INTO grandchild VALUES (1, 1), (2, 2)",
+        "DELETE FROM parent WHERE id = 1",
+    )  # fmt: skip
+    records = bench.once(start=start)
+    told = copies(records) if source.on_mariadb else records
+    assert {record["metadata"]["table_name"] for record in records} == {"parent", "grandchild"}
+    assert {key: row for key, row in latest(told).items() if key[1] == "grandchild"} == shown(source, "grandchild")
+    assert shown(source, "grandchild")[source.name, "grandchild", 1]["p"] is None
+    assert (copies(records) != []) is source.on_mariadb
+
+
+@on(MySql)
+def test_one_parent_with_many_children_copies_none_of_them(source: SourceDatabase, tmp_path: Path) -> None:
+    bench = bench_of(source, tmp_path)
+    start = begin(source)
+    source.run(
+        PARENT, child("child", BOTH).replace("p INT UNIQUE", "p INT"), "INSERT INTO parent VALUES (1, 1), (2, 2)",
+        f"INSERT INTO child SELECT seq, 1 + (seq > 1) FROM {numbers(1, 900)}", "DELETE FROM parent WHERE id = 1",
+    )  # fmt: skip
+    before = len(bench.once(start=start))
+    assert before == 2 + 900 + 2
+    source.run("DELETE FROM parent WHERE id = 2")
+    records = bench.once()
+    assert [record["metadata"]["change_type"] for record in records[before:]] == ["DELETE"] * 900
+    assert (latest(records), copies(records)) == ({}, [])
+
+
+@on(MariaDb, MySql)
+def test_children_of_a_parent_that_cannot_be_read_are_copied_only_where_the_log_does_not_tell_of_them(
+    source: SourceDatabase, tmp_path: Path
+) -> None:
+    bench = bench_of(source, tmp_path)
+    start = begin(source)
+    parent = "CREATE TABLE parent (id INT PRIMARY KEY, name CHAR(3) CHARACTER SET swe7)"
+    source.run(parent, child("child", BOTH), "INSERT INTO parent VALUES (1, 'a')", "INSERT INTO child VALUES (1, 1)")
+    bench.once(start=start)
+    source.run("DELETE FROM parent")
+    records = bench.once()
+    assert {record["metadata"]["table_name"] for record in records} == {"child"}
+    assert [one["copy"]["table"] for one in bench.checkpoint()["sweeps"]] == (["child"] if source.on_mariadb else [])
+    assert bool(latest(records)) is source.on_mariadb  # the sweep deletes what has landed, and here nothing lands
+
+
+@on(MariaDb, MySql)
+def test_children_of_an_xa_transaction_follow_at_its_commit(source: SourceDatabase, tmp_path: Path) -> None:
+    bench = bench_of(source, tmp_path)
+    start = begin(source)
+    source.run(PARENT, child("child", BOTH), "INSERT INTO parent VALUES (1, 1)", "INSERT INTO child VALUES (1, 1)")
+    xid = f"'{source.name}'"
+    source.run(f"XA START {xid}", "DELETE FROM parent", f"XA END {xid}", f"XA PREPARE {xid}")
+    assert len(latest(bench.once(start=start))) == 2
+    source.run(f"XA COMMIT {xid}")
+    records = bench.once()
+    assert [one["copy"]["table"] for one in bench.checkpoint()["sweeps"]] == (["child"] if source.on_mariadb else [])
+    assert {key[1] for key in latest(records)} == ({"child"} if source.on_mariadb else set())
+
+
+def database_of(server: DatabaseServer) -> SourceDatabase:
+    connection = connect(server.address)
+    query(connection, "CREATE DATABASE shop")
+    connection.select_db("shop")
+    return SourceDatabase(server, connection, "shop", end_of_log(connection))
+
+
+def test_a_server_that_leaves_foreign_keys_to_innodb_has_its_children_copied(tmp_path: Path) -> None:
+    """It is as new as the one of the other tests: the version alone tells nothing."""
+    with new_server(MySql, "--innodb-native-foreign-keys=ON") as server:
+        source = database_of(server)
+        bench = bench_of(source, tmp_path)
+        start = begin(source)
+        source.run(PARENT, child("child", "ON DELETE SET NULL"), "INSERT INTO parent VALUES (1, 1)")
+        source.run("INSERT INTO child VALUES (1, 1)", "DELETE FROM parent")
+        records = bench.once(start=start)
+        assert latest(copies(records)) == shown(source, "child")
+        source.connection.close()
+
+
+@contextmanager
+def replicated() -> Iterator[tuple[SourceDatabase, SourceDatabase]]:
+    """A server whose InnoDB follows foreign keys, and a replica that would follow them itself."""
+    with new_server(MySql, "--innodb-native-foreign-keys=ON") as first, new_server(MySql, "--server-id=2") as second:
+        replica = connect(second.address)
+        start = end_of_log(replica)
+        source = database_of(first)
+        source.run("CREATE USER r@'127.0.0.1'", "GRANT REPLICATION SLAVE ON *.* TO r@'127.0.0.1'")
+        query(
+            replica,
+            f"CHANGE REPLICATION SOURCE TO SOURCE_HOST = '127.0.0.1', SOURCE_PORT = {first.port}, SOURCE_USER = 'r', "
+            "SOURCE_AUTO_POSITION = 1, GET_SOURCE_PUBLIC_KEY = 1",
+        )
+        query(replica, "START REPLICA")
+        yield source, SourceDatabase(second, replica, "shop", start)
+        for database in (source, SourceDatabase(second, replica, "shop", start)):
+            database.connection.close()
+
+
+def test_a_replica_tells_of_each_event_who_followed_the_foreign_keys(tmp_path: Path) -> None:
+    """What its source's InnoDB did, its own InnoDB does again; what is written to it directly, it does itself."""
+    with replicated() as (source, replica):
+        source.run(PARENT, child("child", BOTH), "INSERT INTO parent VALUES (1, 1), (2, 2)")
+        source.run("INSERT INTO child VALUES (1, 1), (2, 2)", "DELETE FROM parent WHERE id = 1")
+        eventually(lambda: set(source.executed().split(",")) <= set(replica.executed().split(",")))
+        replica.connection.select_db("shop")
+        bench = bench_of(replica, tmp_path)
+        records = bench.once(start=Reached(replica.start))
+        assert latest(copies(records)) == shown(replica, "child") != {}
+        count = len(copies(records))
+        replica.run("DELETE FROM parent WHERE id = 2")
+        logged = [event.cascades_logged for event in replica.log() if isinstance(event, RowsChanged)]
+        assert logged == [False, False, False, True, True]
+        assert len(copies(bench.once())) == count

@@ -1,0 +1,199 @@
+"""What a capture remembers of single tables: quarantine, structures and base names, as the checkpoint keeps them."""
+
+from __future__ import annotations
+
+import json
+import threading
+from dataclasses import replace
+
+import pytest
+
+from onefold.capture import isolated as isolated_module
+from onefold.capture.checkpoint import Checkpoint, Reached, Wanted, from_json, to_json
+from onefold.capture.isolated import Isolated
+from onefold.capture.quarantine import Known, Problem, Quarantined, holder_of_name, shape_of
+from onefold.capture.state import Ledger
+from onefold.capture.versioned_table import free_names, versioned_table
+from onefold.core.errors import SchemaConflict
+from onefold.mysql.binlog.events import Place
+from onefold.mysql.catalog import TableName
+from onefold.mysql.table import SourceColumn, SourceType, Structure
+
+T, U = TableName("shop", "t"), TableName("shop", "u")
+INT = SourceType("int")
+STRUCTURE = Structure(
+    "t", (SourceColumn("id", INT), SourceColumn("e", SourceType("enum", 1), "utf8mb3", ("a", "b"))), ("id",)
+)
+
+
+def at(offset: int, epoch: int = 1) -> Place:
+    return Place(epoch, "bin.000001", offset)
+
+
+def held(table: TableName = T, since: int = 10, until: int | None = None) -> Quarantined:
+    problem = Problem(table, "structure", "t.a is COMPRESSED", "run: ALTER TABLE t")
+    return Quarantined(problem, at(since), None if until is None else at(until))
+
+
+def isolated(checkpoint: Checkpoint | None = None) -> Isolated:
+    return Isolated(threading.RLock(), checkpoint or Checkpoint("s", "d"))
+
+
+def reached(checkpoint: Checkpoint, offset: int) -> Checkpoint:
+    return replace(checkpoint, reached=Reached(at(offset)))
+
+
+FULL = Checkpoint(
+    "s", "d", reached=Reached(at(5)), quarantine=(held(), held(U, 1, 9)), owners=(("a_b", "a b"),),
+    structures=((T, Known("0123", at(3))), (TableName("shop2", "t"), Known("0123", at(4)))),
+)  # fmt: skip
+
+
+def test_a_checkpoint_keeps_what_is_known_of_single_tables() -> None:
+    assert from_json(to_json(FULL)) == FULL
+    assert isolated(FULL).saved(FULL) == FULL
+
+
+@pytest.mark.parametrize(("quarantine", "form"), [(FULL.quarantine, 2), ((), 1)])
+def test_older_code_reads_a_checkpoint_only_where_no_table_is_in_quarantine(
+    quarantine: tuple[Quarantined, ...], form: int
+) -> None:
+    assert json.loads(to_json(replace(FULL, quarantine=quarantine)))["form"] == form
+
+
+def test_a_checkpoint_of_older_code_is_read() -> None:
+    body = json.loads(to_json(Checkpoint("s", "d")))
+    for name in ("quarantine", "structures", "owners"):
+        del body[name]
+    assert from_json(json.dumps(body).encode()) == Checkpoint("s", "d")
+
+
+def test_rows_are_held_back_until_the_place_of_the_copy() -> None:
+    found = isolated(FULL)
+    assert [bool(found.held(T, at(offset))) for offset in (1, 10, 1000)] == [True, True, True]
+    assert [bool(found.held(U, at(offset))) for offset in (1, 8, 9)] == [True, True, False]
+    assert not found.held(U, at(1, epoch=2))
+    assert [one.table for one in found.quarantined()] == [T]
+
+
+def test_a_table_that_has_left_is_forgotten_once_the_log_is_confirmed_beyond() -> None:
+    found = isolated(FULL)
+    assert [one.table for one in found.saved(reached(FULL, 8)).quarantine] == [T, U]
+    assert [one.table for one in found.saved(reached(FULL, 9)).quarantine] == [T]
+
+
+def test_a_table_in_quarantine_is_neither_copied_nor_swept_until_it_leaves() -> None:
+    ledger = Ledger(Checkpoint("s", "d", reached=Reached(at(5)), wanted=(Wanted(T, at(1)), Wanted(U, at(1)))))
+    ledger.hold(held())
+    assert ledger.want([T, U], at(20)) == []
+    assert [one.table for one in ledger.checkpoint().wanted] == [U]
+    ledger.release(held(), at(50))
+    assert ledger.want([T], at(40)) == []  # the copy as of 50 shows it
+    assert {one.table: one.since for one in ledger.checkpoint().wanted}[T] == at(50)
+
+
+def test_a_checkpoint_that_wants_a_copy_of_a_table_in_quarantine_copies_it_later() -> None:
+    ledger = Ledger(replace(FULL, wanted=(Wanted(T, at(1)),)))
+    assert ledger.next_copy() is None
+
+
+# Structures.
+
+
+def test_a_structure_that_differs_from_the_last_one_was_changed_silently() -> None:
+    found = isolated()
+    other = replace(STRUCTURE, primary_key=())
+    assert [found.changed_silently(T, one, at(place)) for place, one in enumerate([STRUCTURE, STRUCTURE, other, other])] == [
+        False, False, True, False,
+    ]  # fmt: skip
+
+
+def test_an_event_before_the_last_known_structure_is_read_again_after_a_restart() -> None:
+    found = isolated()
+    found.changed_silently(T, STRUCTURE, at(100))
+    assert not found.changed_silently(T, replace(STRUCTURE, primary_key=()), at(99))
+    assert found.changed_silently(T, replace(STRUCTURE, primary_key=()), at(101))
+
+
+def test_after_a_statement_any_structure_is_expected() -> None:
+    found = isolated()
+    found.changed_silently(T, STRUCTURE, at(1))
+    found.forget_structures([T, U])
+    assert not found.changed_silently(T, replace(STRUCTURE, primary_key=()), at(2))
+
+
+def test_the_structures_that_changed_last_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(isolated_module, "MOST_KNOWN", 2)
+    found = isolated()
+    for number, name in enumerate(["t", "u", "v"]):
+        found.changed_silently(TableName("shop", name), STRUCTURE, at(number))
+    assert found.known() == [U, TableName("shop", "v")]
+
+
+@pytest.mark.parametrize(
+    ("other", "same"),
+    [
+        (replace(STRUCTURE, columns=(STRUCTURE.columns[0], replace(STRUCTURE.columns[1], charset="utf8mb4"))), True),
+        (replace(STRUCTURE, columns=(STRUCTURE.columns[0], replace(STRUCTURE.columns[1], values=("b", "a")))), False),
+        (replace(STRUCTURE, columns=STRUCTURE.columns[::-1]), False),
+        (replace(STRUCTURE, primary_key=("e",)), False),
+    ],
+)
+def test_the_digest_of_a_structure_holds_what_rows_depend_on(other: Structure, same: bool) -> None:
+    assert (shape_of(other) == shape_of(STRUCTURE)) == same
+
+
+def test_the_digest_of_a_structure_stays_as_it_is() -> None:
+    """It is kept in checkpoints: another one would copy every table after an update."""
+    assert shape_of(STRUCTURE) == "9690b78cf333"
+
+
+# Names.
+
+
+@pytest.mark.parametrize(
+    ("name", "owners", "present", "holder"),
+    [
+        ("a b", {}, {"a b"}, None),
+        ("a b", {}, {"a b", "a_b"}, "a_b"),
+        ("a_b", {}, {"a b", "a_b"}, None),
+        ("a b", {"a_b": "a b"}, {"a b", "a_b"}, None),
+        ("a_b", {"a_b": "a b"}, {"a b", "a_b"}, "a b"),
+        ("a_b", {"a_b": "a b"}, {"a_b"}, None),
+        ("a.b", {}, {"a b", "a.b"}, "a b"),
+        ("a b", {}, {"a b", "a.b"}, None),
+        ("a b", {"a_b": "a.b"}, {"a b", "a.b"}, "a.b"),
+        ("a b", {"a_b": "a.b"}, {"a b"}, None),
+        ("a-b", {}, {"a-b", "a_b"}, None),
+    ],
+)
+def test_one_source_table_has_a_base_name(name: str, owners: dict[str, str], present: set[str], holder: str | None) -> None:
+    assert holder_of_name(name, owners, present) == holder
+
+
+def test_a_table_under_its_own_name_takes_it_over() -> None:
+    found = isolated()
+    found.own("a b")
+    assert found.owners == {"a_b": "a b"}
+    found.own("a_b")
+    assert found.owners == {}
+
+
+@pytest.mark.parametrize(
+    ("names", "renamed"),
+    [
+        (["a b", "a_b"], {"a b": "a_b_2"}),
+        (["a b", "a-b", "a_b_2"], {"a-b": "a_b_3"}),
+        (["A", "a b", "a"], {"a": "a_2"}),
+        (["x" * 63 + "-", "x" * 63 + "_"], {"x" * 63 + "-": "x" * 60 + "_2"}),
+    ],
+)
+def test_new_names_make_columns_fit(names: list[str], renamed: dict[str, str]) -> None:
+    structure = Structure("t", tuple(SourceColumn(name, INT) for name in names))
+    assert free_names(structure) == renamed
+    versioned_table(Structure("t", tuple(SourceColumn(renamed.get(name, name), INT) for name in names)))
+
+
+def test_a_type_that_nobody_knows_is_named() -> None:
+    with pytest.raises(SchemaConflict, match=r"t\.x is of the type xmltype"):
+        versioned_table(Structure("t", (SourceColumn("x", SourceType("xmltype")),)))

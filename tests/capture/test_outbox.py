@@ -1,0 +1,160 @@
+"""Many messages on their way at once: how far all of them have arrived, and what happens where none does."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+import pytest
+from support.capture import eventually
+
+from onefold.adapters.pubsub import Message
+from onefold.capture.outbox import Outbox, Track
+from onefold.core.errors import Rejected, TryAgain
+from onefold.core.shutdown import Stop, Stopped
+
+Done = Callable[[Exception | None], None]
+
+
+class Postman:
+    """Keeps what is on its way until the test says what became of it."""
+
+    def __init__(self) -> None:
+        self.bag: list[tuple[bytes, Done]] = []
+
+    def publish_soon(self, topic: str, message: Message, done: Done) -> None:
+        assert topic == "change-records"
+        self.bag.append((message.data, done))
+
+    def tell(self, error: Exception | None = None) -> None:
+        bag, self.bag = self.bag, []
+        for _, done in bag:
+            done(error)
+
+
+def test_a_mark_is_reached_when_all_before_it_is_confirmed() -> None:
+    track = Track(0)
+    first, second = track.begin(), track.begin()
+    track.mark(1)
+    third = track.begin()
+    track.mark(2)
+    track.confirm(second)
+    assert track.reached == 0
+    track.confirm(first)
+    assert track.reached == 1
+    track.confirm(third)
+    assert track.reached == 2
+    assert track.is_empty
+
+
+def test_a_message_that_was_begun_before_a_mark_holds_it_back_although_it_is_sent_later() -> None:
+    track = Track("start")
+    early = track.begin()
+    track.mark("a")
+    track.mark("b")
+    assert track.reached == "start"
+    track.confirm(early)
+    assert track.reached == "b"
+
+
+def test_without_messages_a_mark_is_reached_at_once() -> None:
+    track = Track(0)
+    track.mark(1)
+    assert (track.reached, track.is_empty) == (1, True)
+
+
+def test_any_order_of_confirmations_reaches_the_last_mark() -> None:
+    track = Track(-1)
+    tickets = []
+    for number in range(50):
+        tickets.append(track.begin())
+        track.mark(number)
+    for ticket in tickets[::-1]:
+        assert track.reached == -1
+        track.confirm(ticket)
+    assert track.reached == 49
+
+
+@pytest.fixture
+def postman() -> Postman:
+    return Postman()
+
+
+def nothing() -> None:
+    """Nobody waits for the confirmation."""
+
+
+def test_sending_waits_while_too_much_is_on_its_way(postman: Postman) -> None:
+    outbox = Outbox(postman, "change-records", Stop(), bound=10)
+    outbox.send(b"12345", nothing)
+    outbox.send(b"12345", nothing)
+    sender = threading.Thread(target=outbox.send, args=(b"1", nothing), daemon=True)
+    sender.start()
+    assert sum(len(data) for data, _ in postman.bag) == 10
+    postman.tell()
+    sender.join(10)
+    assert [data for data, _ in postman.bag] == [b"1"]
+
+
+def test_a_message_larger_than_the_bound_goes_alone(postman: Postman) -> None:
+    Outbox(postman, "change-records", Stop(), bound=10).send(b"x" * 100, nothing)
+    assert len(postman.bag) == 1
+
+
+def test_what_may_pass_is_sent_again_until_it_arrives(postman: Postman, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("onefold.capture.outbox._FIRST_PAUSE", 0.01)
+    arrived = threading.Event()
+    outbox = Outbox(postman, "change-records", Stop())
+    outbox.send(b"a", arrived.set)
+    for _ in range(3):
+        postman.tell(TryAgain("503"))
+        assert not arrived.is_set()
+        eventually(lambda: postman.bag)
+    postman.tell()
+    outbox.drain()
+    assert arrived.is_set()
+
+
+def test_what_is_refused_for_good_ends_the_process_and_is_not_confirmed(postman: Postman) -> None:
+    stop, arrived = Stop(), threading.Event()
+    Outbox(postman, "change-records", stop).send(b"a", arrived.set)
+    postman.tell(Rejected("no such topic"))
+    assert isinstance(stop.failure, Rejected)
+    assert not arrived.is_set()
+
+
+def test_whoever_waits_for_room_is_woken_by_the_end(postman: Postman) -> None:
+    stop = Stop()
+    outbox = Outbox(postman, "change-records", stop, bound=1)
+    outbox.send(b"a", nothing)
+    stop.set()
+    with pytest.raises(Stopped):
+        outbox.send(b"b", nothing)
+    with pytest.raises(Stopped):
+        outbox.drain()
+
+
+def test_the_first_failure_is_the_one_that_is_kept() -> None:
+    stop = Stop()
+    stop.set(Rejected("first"))
+    stop.set(Rejected("second"))
+    assert str(stop.failure) == "first"
+    with pytest.raises(Stopped):
+        stop.pause(60)
+
+
+def test_an_error_of_a_thread_is_kept_and_ends_all_of_them() -> None:
+    stop = Stop()
+    with stop.thread():
+        raise Rejected("no")
+    assert str(stop.failure) == "no"
+    with pytest.raises(Stopped):
+        stop.check()
+
+
+def test_the_end_of_a_thread_that_was_asked_for_is_no_failure() -> None:
+    stop = Stop()
+    with stop.thread():
+        raise Stopped
+    assert not stop.is_set()
+    assert stop.failure is None

@@ -1,0 +1,271 @@
+"""`onefold capture --check`: everything that a start would find, of source and destination, and nothing is changed."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.capture_receiver import Receiver, receiving
+from support.cli import Outcome, Run
+from support.database_servers import MariaDb, MySql
+from support.fake_gcs import ObjectStore
+from support.source_database import SourceDatabase, end_of_log, on
+
+from onefold.capture.checkpoint import Checkpoint, Reached, to_json
+from onefold.capture.versioned_table import versioned_table
+from onefold.mysql.binlog.events import Place
+from onefold.mysql.catalog import TableName, structure_of
+from onefold.mysql.connection import Address, connect, query
+
+FOLDER = "gs://a-bucket/shop-db"
+READS = ("REPLICATION SLAVE", "REPLICATION CLIENT", "SELECT")
+
+
+@dataclass
+class Scene:
+    """A source, a user who may only read it, and whoever receives."""
+
+    source: SourceDatabase
+    receiver: Receiver
+    objects: ObjectStore
+    run: Run
+    user: str = ""
+
+    @property
+    def address(self) -> Address:
+        return replace(self.source.server.address, user=self.user)
+
+    def grant(self, *rights: str, on: str = "*.*") -> None:
+        """A user with these rights and no others."""
+        self.user = self.user or f"reads_{self.source.name}"
+        self.source.run(f"CREATE USER IF NOT EXISTS {self.user}@'%'")
+        self.source.run(*(f"GRANT {right} ON {on} TO {self.user}@'%'" for right in rights))
+
+    def command(self, *more: str) -> Outcome:
+        address = ("capture", "--host", "127.0.0.1", "--port", str(self.source.server.port), "--user", self.user)
+        places = ("--source", "shop-db", "--checkpoint", FOLDER, "--bucket", "gs://a-bucket/records")
+        dataset = () if "--dataset" in more else ("--dataset", "shop")
+        return self.run(*address, "--include", self.source.name, *places, *dataset, "--check", *more)
+
+    def check(self, *more: str) -> dict[str, Any]:
+        """The report, and whether the exit code says the same."""
+        done = self.command("--json", *more)
+        report: dict[str, Any] = done.json
+        assert done.code == (0 if report["ok"] else 1), done.err
+        return report
+
+    def state(self) -> dict[str, Any]:
+        """Everything that a process of capture could change, and what the server was asked to do."""
+        asked = self.source.rows("SHOW GLOBAL STATUS LIKE 'Com\\_%'")
+        return {
+            "log": end_of_log(self.source.connection),
+            "tables": self.source.rows("SHOW TABLES"),
+            "objects": dict(self.objects.objects),
+            "arrived": list(self.receiver.arrived),
+            "asked": {name: int(count) for name, count in asked},
+        }
+
+    def problems(self, report: dict[str, Any]) -> dict[str, str]:
+        return {one["name"]: " ".join(one["problems"]) for one in report["checks"] if not one["ok"]}
+
+
+@pytest.fixture
+def scene(source: SourceDatabase, object_store: ObjectStore, run: Run, monkeypatch: pytest.MonkeyPatch) -> Iterator[Scene]:
+    source.run("CREATE TABLE a (id INT PRIMARY KEY, n INT)", "INSERT INTO a VALUES (1, 1)")
+    with receiving() as receiver:
+        monkeypatch.setenv("PUBSUB_EMULATOR_HOST", receiver.pubsub_address)
+        monkeypatch.setenv("BIGQUERY_EMULATOR_HOST", receiver.bigquery_address)
+        monkeypatch.setenv("ONEFOLD_PROJECT", "local")
+        monkeypatch.setenv("ONEFOLD_SOURCE_PASSWORD", "")
+        monkeypatch.setenv("ONEFOLD_TOPIC_SCHEMA_CHANGES", "told")
+        scene = Scene(source, receiver, object_store, run)
+        scene.grant(*READS)
+        yield scene
+        source.run(f"DROP USER {scene.user}@'%'")
+
+
+def save(scene: Scene, reached: Reached, **other: Any) -> None:
+    """A checkpoint, written by another process."""
+    document = to_json(Checkpoint(**{"source": "shop-db", "dataset": "shop", "reached": reached, **other}))
+    scene.objects.objects["a-bucket/shop-db/checkpoint.json"] = (document, 1_700_000_000_000_000)
+
+
+@on(MariaDb, MySql)
+def test_all_is_in_order_for_a_user_who_may_only_read(scene: Scene) -> None:
+    report = scene.check()
+    assert report["ok"], scene.problems(report)
+    assert {(one["part"], one["name"]) for one in report["checks"]} == {
+        *(("source", name) for name in ("settings", "start", "log", "GTIDs", "tables")),
+        *(("destination", f"topic {name}") for name in ("change-records", "table-created", "told")),
+        *(("destination", name) for name in ("dataset", "checkpoint", "large rows", "versioned tables")),
+    }
+    assert (report["tables"], report["quarantine"]) == (1, [])
+
+
+@on(MariaDb, MySql)
+def test_nothing_is_changed_and_nothing_is_locked(scene: Scene) -> None:
+    """A table that a start would announce, one that it would tell of, and a checkpoint that it would take over."""
+    scene.source.run("CREATE TABLE b (x TEXT CHARACTER SET swe7)")
+    save(scene, Reached(end_of_log(scene.source.connection)))
+    before = scene.state()
+    assert not scene.check("--snapshot", "--again", "*", "--epoch", "9")["ok"]
+    after = scene.state()
+    asked = {name for name, count in after.pop("asked").items() if count != before["asked"][name]}
+    before.pop("asked")
+    assert after == before
+    reading = {"Com_select", "Com_set_option", "Com_binlog", "Com_show_status", "Com_admin_commands"}
+    assert {name for name in asked if name not in reading and not name.startswith("Com_show_")} == set()
+
+
+def test_everything_that_is_wrong_is_told_at_once(scene: Scene) -> None:
+    scene.receiver.closed |= {"change-records", "table-created", "told"}
+    scene.objects.lacks.add("storage.objects.create")
+    scene.source.run("CREATE TABLE b (x TEXT CHARACTER SET swe7)", "SET GLOBAL binlog_row_image = MINIMAL")
+    try:
+        report = scene.check("--dataset", "missing")
+    finally:
+        scene.source.run("SET GLOBAL binlog_row_image = FULL")
+    found = scene.problems(report)
+    assert set(found) == {
+        "settings", "dataset", "topic change-records", "topic table-created", "topic told", "checkpoint", "large rows",
+    }  # fmt: skip
+    assert "SET GLOBAL binlog_row_image = 'FULL'" in found["settings"]
+    assert [(held["table"], held["kind"]) for held in report["quarantine"]] == [("b", "structure")]
+    assert "ALTER TABLE" in report["quarantine"][0]["remedy"]
+
+
+def test_people_get_a_table_and_each_problem_with_its_command_on_one_line(scene: Scene) -> None:
+    done = scene.command()
+    assert (done.code, done.err) == (0, "")
+    assert "all is in order; nothing was changed" in done.out
+    scene.receiver.closed.add("told")
+    scene.source.run("CREATE TABLE b (x TEXT CHARACTER SET swe7)")
+    done = scene.command()
+    assert done.code == 1
+    (line,) = (line for line in done.out.splitlines() if line.startswith("topic told: "))
+    assert "gcloud pubsub topics add-iam-policy-binding told --project=local" in line
+    (line,) = (line for line in done.out.splitlines() if line.startswith("would be in quarantine (structure): "))
+    assert "run: ALTER TABLE" in line
+    assert "not all is in order; nothing was changed" in done.out
+
+
+@on(MariaDb, MySql)
+@pytest.mark.parametrize(
+    ("rights", "name", "words"),
+    [
+        (("REPLICATION CLIENT", "SELECT"), "log", "REPLICATION SLAVE"),
+        (("REPLICATION SLAVE", "SELECT"), "settings", "REPLICATION CLIENT"),
+    ],
+)
+def test_a_right_on_the_log_that_is_missing_is_named_for_the_user(
+    scene: Scene, rights: tuple[str, ...], name: str, words: str
+) -> None:
+    scene.source.run(f"REVOKE ALL PRIVILEGES, GRANT OPTION FROM {scene.user}@'%'")
+    scene.grant(*rights)
+    found = scene.problems(scene.check())
+    assert words in found[name]
+    assert f"TO '{scene.user}'@'%'" in found[name]
+
+
+@on(MariaDb, MySql)
+@pytest.mark.parametrize("right", ["SELECT (id)", "INSERT"])
+def test_a_table_that_may_not_be_read_whole_is_told_with_its_grant(scene: Scene, right: str) -> None:
+    scene.source.run(f"REVOKE ALL PRIVILEGES, GRANT OPTION FROM {scene.user}@'%'", "CREATE TABLE b (id INT PRIMARY KEY)")
+    scene.grant(*READS[:2])
+    scene.grant(right, on=f"{scene.source.name}.a")
+    scene.grant("SELECT", on=f"{scene.source.name}.b")
+    (held,) = scene.check()["quarantine"]
+    assert (held["table"], held["kind"]) == ("a", "grant")
+    scene.source.run(*re.findall("run: (GRANT .*)", held["remedy"]))
+    assert scene.check()["ok"]
+
+
+def test_two_tables_with_one_base_name_are_told(scene: Scene) -> None:
+    scene.source.run("CREATE TABLE `x y` (id INT PRIMARY KEY)", "CREATE TABLE x_y (id INT PRIMARY KEY)")
+    (held,) = scene.check()["quarantine"]
+    assert (held["table"], held["kind"]) == ("x y", "name")
+    save(scene, Reached(end_of_log(scene.source.connection)), owners=(("x_y", "x y"),))
+    (held,) = scene.check()["quarantine"]
+    assert (held["table"], held["kind"]) == ("x_y", "name")
+
+
+def test_a_versioned_table_that_is_another_one_is_told(scene: Scene) -> None:
+    structure = structure_of(scene.source.connection, TableName(scene.source.name, "a"))
+    assert structure
+    name = versioned_table(structure).name
+    fields = [{"name": "id", "type": "STRING", "mode": "NULLABLE"}]
+    reference = {"projectId": "local", "datasetId": "shop", "tableId": name}
+    scene.receiver.create_table({"tableReference": reference, "schema": {"fields": fields}})
+    (held,) = scene.check()["quarantine"]
+    assert (held["table"], held["kind"]) == ("a", "warehouse")
+    assert f"{name}: id is STRING, not INT64" in held["reason"]
+
+
+def purged(_: Scene) -> Reached:
+    return Reached(Place(1, "mysql-bin.999999", 4))
+
+
+def another_file(scene: Scene) -> Reached:
+    return Reached(end_of_log(scene.source.connection), fingerprint="1/2/3")
+
+
+@on(MariaDb, MySql)
+@pytest.mark.parametrize("reached", [purged, another_file])
+def test_a_log_that_lacks_the_checkpoint_s_place_is_told(scene: Scene, reached: Callable[[Scene], Reached]) -> None:
+    save(scene, reached(scene), epoch=7)
+    assert "the next start begins epoch 8, and copies all tables again" in scene.problems(scene.check())["log"]
+    save(scene, Reached(end_of_log(scene.source.connection)), epoch=7)
+    assert scene.check()["ok"]
+
+
+def test_a_start_that_the_log_lacks_is_told_and_a_checkpoint_of_another_source(scene: Scene) -> None:
+    assert "log" in scene.problems(scene.check("--start", "mysql-bin.999999:4"))
+    save(scene, Reached(end_of_log(scene.source.connection)), source="crm")
+    assert "of the source 'crm', not of 'shop-db'" in scene.problems(scene.check())["start"]
+
+
+@on(MySql)
+def test_a_failover_by_gtids_needs_them(scene: Scene) -> None:
+    assert scene.check("--gtid-failover")["ok"]
+    for mode in ("ON_PERMISSIVE", "OFF_PERMISSIVE", "OFF"):
+        if mode == "OFF_PERMISSIVE":
+            scene.source.run("SET GLOBAL enforce_gtid_consistency = OFF")
+        scene.source.run(f"SET GLOBAL gtid_mode = {mode}")
+    try:
+        assert scene.check()["ok"]
+        assert "gtid_mode = ON" in scene.problems(scene.check("--gtid-failover"))["GTIDs"]
+    finally:
+        scene.source.run(*(f"SET GLOBAL gtid_mode = {mode}" for mode in ("OFF_PERMISSIVE", "ON_PERMISSIVE")))
+        scene.source.run("SET GLOBAL enforce_gtid_consistency = ON", "SET GLOBAL gtid_mode = ON")
+
+
+def test_whatever_does_not_answer_is_a_problem_and_is_not_waited_for(scene: Scene) -> None:
+    scene.receiver.down = True
+    scene.objects.status = 503
+    found = scene.problems(scene.check())
+    assert set(found) == {"start", "topic change-records", "topic table-created", "topic told", "checkpoint", "large rows"}
+
+
+def test_a_folder_of_this_machine_is_not_made(scene: Scene, tmp_path: Path) -> None:
+    assert scene.check("--checkpoint", "state", "--bucket", "large")["ok"]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_it_leaves_no_replica_behind(scene: Scene) -> None:
+    scene.check()
+    with closing(connect(scene.source.server.address)) as connection:
+        users = [user for _, user, *_ in query(connection, "SHOW PROCESSLIST")]
+    assert scene.user not in users
+
+
+def test_json_is_the_form_of_a_check_alone(scene: Scene) -> None:
+    arguments = ("--source", "s", "--dataset", "d", "--checkpoint", "c", "--json")
+    done = scene.run("capture", "--host", "h", "--user", "u", *arguments)
+    assert (done.code, "add --check" in done.err) == (1, True)
+    assert json.loads(json.dumps(scene.check()))["ok"]

@@ -1,0 +1,186 @@
+"""`onefold batch`: the same batch as a message gets, its state and its link, and an end like its own."""
+
+from __future__ import annotations
+
+import queue
+import re
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from google.cloud import dataproc_v1
+from support.batches import ENVIRON
+from support.cli import Run
+
+from onefold.local.dataproc import dataproc_emulator
+
+CUSTOMER = ("batch", "reconcile", "--dataset", "shop", "--table", "customer")
+KEYS = ("--", "--keys", "id")
+
+
+class Jobs:
+    def __init__(self) -> None:
+        self.ran: queue.Queue[dataproc_v1.Batch] = queue.Queue()
+        self.may_end = threading.Event()
+        self.message: str | None = None
+
+    def run(self, batch: dataproc_v1.Batch, cancelled: threading.Event) -> str | None:
+        while not (self.may_end.wait(0.01) or cancelled.is_set()):
+            pass
+        self.ran.put(batch)
+        return self.message
+
+
+@pytest.fixture
+def jobs(monkeypatch: pytest.MonkeyPatch, run: Run) -> Iterator[Jobs]:  # noqa: ARG001 an empty folder first
+    for name, value in ENVIRON.items():
+        monkeypatch.setenv(name, value)
+    jobs = Jobs()
+    with dataproc_emulator(run=jobs.run) as host:
+        monkeypatch.setenv("DATAPROC_EMULATOR_HOST", host)
+        yield jobs
+
+
+def test_a_batch_is_created_and_shown(run: Run, jobs: Jobs) -> None:
+    outcome = run(*CUSTOMER, *KEYS)
+    created, link, state = outcome.out.splitlines()
+    assert (outcome.code, outcome.err, state) == (0, "", "PENDING")
+    id_ = created.removesuffix(" created")
+    assert re.fullmatch(r"onefold-reconcile-[0-9a-f]{20}", id_)
+    assert link == f"https://console.cloud.google.com/dataproc/batches/europe-west1/{id_}/monitoring?project=my-project"
+    jobs.may_end.set()
+    assert list(jobs.ran.get(timeout=30).pyspark_batch.args)[:2] == ["--keys", "id"]
+
+
+def test_it_waits_for_the_end_of_a_batch(run: Run, jobs: Jobs) -> None:
+    jobs.may_end.set()
+    outcome = run(*CUSTOMER, "--wait", *KEYS)
+    assert (outcome.code, outcome.err) == (0, "")
+    assert outcome.out.splitlines()[-1] == "SUCCEEDED"
+
+
+def test_it_ends_with_1_where_the_batch_fails_and_says_why(run: Run, jobs: Jobs) -> None:
+    jobs.message = "job ended:\nout of memory"
+    jobs.may_end.set()
+    outcome = run(*CUSTOMER, "--wait", *KEYS)
+    assert (outcome.code, outcome.out.splitlines()[-1]) == (1, "FAILED")
+    assert outcome.err == "job ended:\nout of memory\n"
+
+
+COMPARE = ("batch", "compare", "--dataset", "shop", "--table", "customer", "--wait")
+SIDES = ("--", "--right", "bigquery:shop.truth", "--keys", "id")
+HINT = "A comparison that finds differences fails too, with exit code 2: see its log.\n"
+
+
+@pytest.mark.parametrize(
+    ("message", "code", "state", "told"),
+    [
+        (None, 0, "SUCCEEDED", ""),
+        (
+            "compare.py ended with exit code 2:\n{}",
+            2,
+            "FAILED: the two sides differ",
+            "compare.py ended with exit code 2:\n{}\n",
+        ),
+        (
+            "SparkUserAppException: User application exited with 2",
+            2,
+            "FAILED: the two sides differ",
+            "SparkUserAppException: User application exited with 2\n",
+        ),
+        (
+            "compare.py ended with exit code 1:\n2 faults",
+            1,
+            "FAILED",
+            "compare.py ended with exit code 1:\n2 faults\n",
+        ),
+        ("Job failed. See the log of 2024", 1, "FAILED", f"Job failed. See the log of 2024\n{HINT}"),
+    ],
+)
+def test_a_comparison_that_finds_differences_ends_with_2_where_that_is_known(
+    run: Run, jobs: Jobs, message: str | None, code: int, state: str, told: str
+) -> None:
+    jobs.message = message
+    jobs.may_end.set()
+    outcome = run(*COMPARE, *SIDES)
+    assert (outcome.code, outcome.out.splitlines()[-1], outcome.err) == (code, state, told)
+    assert run(*COMPARE, "--json", *SIDES).code == code
+
+
+def test_2_is_no_result_of_another_job(run: Run, jobs: Jobs) -> None:
+    jobs.message = "ended with exit code 2"
+    jobs.may_end.set()
+    assert run(*CUSTOMER, "--wait", *KEYS).code == 1
+
+
+@pytest.mark.parametrize(("message", "code", "state"), [(None, 0, "SUCCEEDED"), ("out of memory", 1, "FAILED")])
+def test_as_json_it_is_one_value(run: Run, jobs: Jobs, message: str | None, code: int, state: str) -> None:
+    jobs.message = message
+    jobs.may_end.set()
+    outcome = run(*CUSTOMER, "--id", "nightly-1", "--wait", "--json", *KEYS)
+    assert outcome.code == code
+    told = outcome.json
+    assert told.pop("link").endswith(f"{told['batch']}/monitoring?project=my-project")
+    assert re.fullmatch(r"onefold-reconcile-[0-9a-f]{20}", told.pop("batch"))
+    assert told == {"id": "nightly-1", "created": True, "state": state, "message": message or ""}
+
+
+def test_the_same_id_is_the_same_batch(run: Run, jobs: Jobs) -> None:
+    first = run(*CUSTOMER, "--id", "nightly-1", "--json", *KEYS).json
+    jobs.may_end.set()
+    again = run(*CUSTOMER, "--id", "nightly-1", "--wait", "--json", *KEYS).json
+    assert (again["batch"], again["created"], again["state"]) == (first["batch"], False, "SUCCEEDED")
+    assert run(*CUSTOMER, "--wait", "--json", *KEYS).json["batch"] != first["batch"]
+
+
+def test_while_a_batch_for_the_table_runs_there_is_no_other(run: Run, jobs: Jobs) -> None:
+    run(*CUSTOMER, *KEYS)
+    outcome = run(*CUSTOMER, *KEYS)
+    assert (outcome.code, outcome.out) == (1, "")
+    assert "for shop.customer has not ended" in outcome.err
+    jobs.may_end.set()
+
+
+@pytest.mark.usefixtures("jobs")
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("batch",), "Missing argument '{reconcile|compare}'"),
+        (("batch", "drop", "--dataset", "shop", "--table", "customer"), "'drop' is not one of"),
+        (("batch", "reconcile", "--table", "customer"), "Missing option '--dataset'"),
+        (("batch", "reconcile", "--dataset", "shop"), "Missing option '--table'"),
+        ((*CUSTOMER, "--", "--changes", "gs://lake/changes"), "Error: --keys: name the columns that identify a row"),
+        ((*CUSTOMER, "--keys", "id"), "No such option"),
+        ((*CUSTOMER, *KEYS, "--format=csv"), "invalid choice: 'csv'"),
+        ((*CUSTOMER, *KEYS, "--changes=bigquery:crm.x"), "dataset crm is not among ONEFOLD_DATASETS"),
+        ((*CUSTOMER, *KEYS, "--output=gs://x1y/z"), "is not inside a folder of ONEFOLD_BATCH_FOLDERS"),
+        ((*CUSTOMER, "--id", "a b", *KEYS), "--id 'a b': use up to 200 letters"),
+        ((*CUSTOMER, "--project", "MY", *KEYS), "project 'MY' is not a valid name"),
+        (("batch", "reconcile", "--dataset", "s.h", "--table", "c`", *KEYS), "dataset 's.h' is not a valid name"),
+    ],
+)
+def test_wrong_usage_ends_with_1_and_creates_nothing(run: Run, jobs: Jobs, arguments: tuple[str, ...], told: str) -> None:
+    outcome = run(*arguments)
+    assert (outcome.code, outcome.out) == (1, "")
+    assert told in outcome.err
+    jobs.may_end.set()
+    assert jobs.ran.empty()
+
+
+def test_missing_settings_are_all_told(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    assert Path.cwd() == tmp_path
+    for name in ENVIRON:
+        monkeypatch.delenv(name, raising=False)
+    outcome = run(*CUSTOMER, *KEYS)
+    assert outcome.code == 1
+    assert [line.split(" is ")[0] for line in outcome.err.splitlines()] == [
+        "Error: ONEFOLD_BATCH_REGION",
+        "Error: ONEFOLD_BATCH_SERVICE_ACCOUNT",
+        "Error: ONEFOLD_BATCH_CODE",
+    ]
+
+
+def test_the_jobs_own_help_needs_no_settings(run: Run) -> None:
+    outcome = run(*CUSTOMER, "--", "--help")
+    assert (outcome.code, outcome.out.split()[:2]) == (0, ["usage:", "reconcile.py"])

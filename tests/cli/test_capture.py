@@ -1,0 +1,181 @@
+"""`onefold capture`: its options, what it refuses before it reads anything, and its end."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.bigquery_emulator import EmulatedDataset
+from support.capture_receiver import Receiver, receiving
+from support.cli import Run
+from support.database_servers import DatabaseServer
+from support.source_database import SourceDatabase
+from test_docs import ROOT, events
+
+from onefold.capture.checkpoint import Reached
+from onefold.cli.capture import address_of, capture, check_names_of_capture, options_from, server_id
+from onefold.core.errors import InvalidInput, InvalidSettings
+from onefold.core.versioned_names import VersionedNames
+from onefold.mysql.binlog.events import Place
+from onefold.mysql.gtid import read_executed
+from onefold.settings.environment import Settings
+
+PLACES = ("--source", "shop-db", "--dataset", "shop", "--checkpoint", "state")
+
+
+def parsed(*arguments: str) -> dict[str, Any]:
+    """The options as the command has them."""
+    address = ("--host", "db", "--user", "reader")
+    return capture.make_context("capture", [*address, *PLACES, *arguments]).params
+
+
+def test_the_password_comes_from_the_environment_or_from_a_file(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("from the file\n")
+    environ = {"ONEFOLD_SOURCE_PASSWORD": "from the environment"}
+    assert address_of(parsed(), environ).password == "from the environment"
+    assert address_of(parsed("--password-file", str(tmp_path / "secret")), environ).password == "from the file"
+    assert "from" not in repr(address_of(parsed(), environ))
+
+
+def test_all_faults_of_an_address_are_told(tmp_path: Path) -> None:
+    (tmp_path / "key").touch()
+    with pytest.raises(InvalidInput) as refused:
+        address_of(parsed("--tls-key", str(tmp_path / "key"), "--tls-any-name"), {})
+    assert len(refused.value.faults) == 3
+
+
+@pytest.mark.parametrize(
+    ("flags", "tls"),
+    [
+        ((), {}),
+        (("--tls-ca",), {"ssl_verify_cert": True, "ssl_verify_identity": True}),
+        (("--tls-ca", "--tls-any-name"), {"ssl_verify_cert": True, "ssl_verify_identity": False}),
+    ],
+)
+def test_tls_proves_the_source_where_somebody_vouches_for_it(
+    tmp_path: Path, flags: tuple[str, ...], tls: dict[str, Any]
+) -> None:
+    file = tmp_path / "ca.pem"
+    file.touch()
+    arguments = [part for flag in flags for part in ((flag, str(file)) if flag == "--tls-ca" else (flag,))]
+    address = address_of(parsed(*arguments), {"ONEFOLD_SOURCE_PASSWORD": ""})
+    assert dict(address.tls) == ({"ssl_ca": str(file), **tls} if tls else {})
+
+
+@pytest.mark.parametrize(
+    ("arguments", "start"),
+    [
+        ((), None),
+        (("--start", "mysql-bin.000123:4"), Reached(Place(1, "mysql-bin.000123", 4))),
+        (("--gtid", "0-1-5"), Reached(executed=read_executed("0-1-5"))),
+    ],
+)
+def test_where_to_begin(arguments: tuple[str, ...], start: Reached | None) -> None:
+    assert options_from(parsed(*arguments)).start == start
+
+
+@pytest.mark.parametrize(
+    ("arguments", "fault"),
+    [
+        (("--start", "mysql-bin.000123"), "write FILE:OFFSET"),
+        (("--start", "log:4"), "is no file of a binary log"),
+        (("--gtid", "x"), "is no set of GTIDs"),
+        (("--gtid", "0-1-5", "--start", "b.1:4"), "name one"),
+        (("--source", " "), "--source is empty"),
+    ],
+)
+def test_a_start_that_is_none_is_refused(arguments: tuple[str, ...], fault: str) -> None:
+    with pytest.raises(InvalidInput, match=fault):
+        options_from(parsed(*arguments))
+
+
+def test_each_source_has_a_number_of_its_own_that_nobody_gives_by_hand() -> None:
+    numbers = {server_id(f"shop{number}") for number in range(100)}
+    assert len(numbers) == 100
+    assert all(1 << 31 <= number < 1 << 32 for number in numbers)
+    assert server_id("shop1") == server_id("shop1")
+
+
+def command(source: SourceDatabase, *arguments: str) -> tuple[str, ...]:
+    address = ("capture", "--host", "127.0.0.1", "--port", str(source.server.port), "--user", "root")
+    return (*address, "--include", source.name, *arguments)
+
+
+@pytest.fixture(autouse=True)
+def password(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ONEFOLD_SOURCE_PASSWORD", "")
+
+
+@pytest.fixture
+def receiver(monkeypatch: pytest.MonkeyPatch) -> Iterator[Receiver]:
+    """Topics that take messages, beside the embedded BigQuery."""
+    with receiving() as found:
+        monkeypatch.setenv("PUBSUB_EMULATOR_HOST", found.pubsub_address)
+        yield found
+
+
+@pytest.fixture
+def shop(dataset: EmulatedDataset, receiver: Receiver) -> EmulatedDataset:
+    """A dataset named shop, and topics."""
+    assert receiver.pubsub_address
+    dataset.client.create_dataset("shop", exists_ok=True)
+    return dataset
+
+
+@pytest.mark.usefixtures("shop")
+def test_what_the_source_lacks_is_told_before_anything_is_read(source: SourceDatabase, run: Run, tmp_path: Path) -> None:
+    source.run("SET GLOBAL binlog_format = MIXED", "SET GLOBAL binlog_row_image = MINIMAL")
+    try:
+        done = run(*command(source, *PLACES, "--once"))
+    finally:
+        source.run("SET GLOBAL binlog_format = ROW", "SET GLOBAL binlog_row_image = FULL")
+    assert (done.code, done.err.count("SET GLOBAL")) == (1, 2)
+    assert not (tmp_path / "state" / "checkpoint.json").exists()
+
+
+@pytest.mark.usefixtures("shop")
+def test_what_single_tables_lack_is_told_and_stops_nothing(source: SourceDatabase, run: Run) -> None:
+    source.run("CREATE TABLE t (a INT, `b c` INT, `b-c` INT)", "CREATE TABLE u (t VARCHAR(3) CHARACTER SET swe7)")
+    done = run(*command(source, *PLACES, "--once"))
+    told = [line for line in map(json.loads, done.out.splitlines()) if line["event"] == "quarantined"]
+    assert (done.code, [line["severity"] for line in told]) == (0, ["CRITICAL", "CRITICAL"])
+    assert "the columns 'b c' and 'b-c' would both be b_c" in told[0]["reason"]
+    assert "swe7" in told[1]["reason"]
+
+
+def test_with_nothing_to_read_it_ends_at_once(
+    source: SourceDatabase, shop: EmulatedDataset, run: Run, tmp_path: Path
+) -> None:
+    places = ("--source", "shop-db", "--dataset", shop.name, "--checkpoint", "state")
+    assert run(*command(source, *places, "--once")).code == 0
+    assert (tmp_path / "state" / "checkpoint.json").exists()
+    other = run(*command(source, *places, "--once", "--source", "other"))
+    assert (other.code, "the checkpoint is of the source 'shop-db', not of 'other'" in other.err) == (1, True)
+
+
+@pytest.mark.usefixtures("shop")
+def test_a_server_that_is_not_there_is_an_error(mariadb: DatabaseServer, run: Run) -> None:
+    assert mariadb.port != 9
+    done = run("capture", "--host", "127.0.0.1", "--port", 9, "--user", "root", *PLACES, "--once")
+    assert (done.code, "the source does not answer" in done.err) == (1, True)
+
+
+def test_every_event_of_its_log_is_described() -> None:
+    page = (ROOT / "docs" / "capture-run.md").read_text()
+    folder = ROOT / "onefold" / "capture"
+    found = set().union(*(events(path) for path in folder.glob("*.py"))) | {"table_truncated", "table_dropped"}
+    assert len(found) >= 14
+    for event in found:
+        assert f"`{event}`" in page, f"describe the event {event} in docs/capture-run.md"
+
+
+def test_capture_refuses_a_dataset_whose_pattern_does_not_match_its_tables() -> None:
+    registry = VersionedNames("(?P<base>.+)_(?P<version>[0-9]+)")
+    settings = Settings(dataset_names={"events": registry, "crm": VersionedNames(exclude=(".*",))})
+    with pytest.raises(InvalidSettings, match=r"customer_v_123abcdef, which version_pattern .* of dataset events"):
+        check_names_of_capture(settings, "events")
+    check_names_of_capture(settings, "shop")
+    check_names_of_capture(settings, "crm")

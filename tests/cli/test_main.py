@@ -1,0 +1,93 @@
+"""The command line itself: help, wrong usage, wrong settings, terminals."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support.cli import Run
+
+import onefold.cli
+from onefold.cli import cli
+
+
+def test_every_command_helps(run: Run) -> None:
+    for command in [[], *([name] for name in cli.commands)]:
+        outcome = run(*command, "--help")
+        assert outcome.code == 0
+        assert outcome.out.startswith(f"Usage: onefold {command[0] if command else '[OPTIONS] COMMAND'}")
+    assert " ".join(sorted(cli.commands)) == "batch capture compare current demo merge plan publish refresh render workload"
+
+
+def test_it_tells_its_version(run: Run) -> None:
+    assert run("--version").out == f"onefold, version {onefold.__version__}\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ([], "Usage: onefold"),
+        (["fold"], "No such command 'fold'"),
+        (["render"], "Missing argument 'TABLE'"),
+        (["render", "customer"], "Missing option '--columns'"),
+        (["render", "customer", "--columns", "nowhere.json"], "'nowhere.json': No such file"),
+        (["render", "customer", "--columns", "-", "--ddl"], "--ddl names the view, and for that it needs --dataset"),
+        (["render", "customer", "--columns", "-", "--project", "p"], "--project needs --dataset"),
+        (["render", "customer", "--columns", "-", "--dataset", "d", "--ddl", "--json"], "Say --ddl or --json, not both"),
+        (["render", "cust`omer", "--columns", "-", "--dataset", "a.b"], "table 'cust`omer' is not a valid name"),
+        (["render", "cust`omer", "--columns", "-", "--dataset", "a.b"], "dataset 'a.b' is not a valid name"),
+        (["plan"], "Missing argument 'DATASET'"),
+        (["plan", "shop", "cust.omer"], "table 'cust.omer' is not a valid name"),
+        (["plan", "shop", "--project", "MY"], "project 'MY' is not a valid name"),
+        (["refresh", "shop"], "Name a TABLE, or say --all"),
+        (["refresh", "shop", "customer", "--all"], "Name a TABLE, or say --all"),
+        (["refresh", "shop", "--all", "--prune"], "--prune removes the view of one TABLE"),
+        (["plan", "shop", "--prune"], "--prune removes the view of one TABLE"),
+        (["publish", "shop", "customer"], "Missing argument 'VERSION'"),
+        (["publish", "shop", "customer", "a.b"], "version 'a.b' is not a valid name"),
+        (["publish", "shop", "customer", "a_b"], "customer_v_a_b is no version a_b of customer: expected a table named as "),
+        (
+            ["publish", "shop", "customer", "a_b", "--to", "http://localhost:9"],
+            "customer_v_a_b is no version a_b of customer",
+        ),
+        (["publish", "shop", "customer", "abc"], "Say --project, or set ONEFOLD_PROJECT"),
+        (["--config", "nowhere.yaml", "plan", "shop"], "'nowhere.yaml' does not exist"),
+    ],
+)
+def test_wrong_usage_exits_with_1_and_says_so_beside_the_output(
+    run: Run, monkeypatch: pytest.MonkeyPatch, arguments: list[str], told: str
+) -> None:
+    for variable in ("ONEFOLD_PROJECT", "GOOGLE_CLOUD_PROJECT"):
+        monkeypatch.delenv(variable, raising=False)
+    outcome = run(*arguments)
+    assert (outcome.code, outcome.out) == (1, "")
+    assert told in outcome.err
+
+
+def test_wrong_settings_are_told_one_fault_a_line(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ONEFOLD_DATASETS", "a-b")
+    Path("onefold.yaml").write_text("extra: 1\n")
+    outcome = run("render", "customer", "--columns", "-")
+    assert (outcome.code, outcome.out) == (1, "")
+    assert [line.split(":")[0] for line in outcome.err.splitlines()] == ["Error", "Error"]
+
+
+def test_demo_says_what_to_install_where_the_embedded_stack_is_missing(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "duckdb_extensions", None)
+    outcome = run("demo")
+    assert outcome.code == 1
+    assert "duckdb_extensions is missing: pip install 'onefold[local]'" in outcome.err
+
+
+def test_a_query_stays_whole_where_the_terminal_says_that_it_knows_ascii_alone(tmp_path: Path) -> None:
+    row = {"table_name": "t_v_1", "column_name": "größe", "ordinal_position": 1, "data_type": "INT64"}
+    (tmp_path / "columns.json").write_text(json.dumps(row))
+    command = [sys.executable, "-c", "from onefold.cli import main; main()", "render", "t", "--columns", "columns.json"]
+    environ = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    done = subprocess.run(command, cwd=tmp_path, env=environ, capture_output=True, encoding="utf-8", check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "v.`größe`" in done.stdout

@@ -1,0 +1,134 @@
+"""The command of base tables: exit codes, what is on standard output and what is beside it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from support.bigquery_emulator import EmulatedDataset
+from support.changelogs import change, land_changes
+from support.cli import Run
+from support.in_memory import MemoryPublisher
+
+from onefold.core.errors import Rejected
+
+CUSTOMER = {"id": "INT64", "name": "STRING"}
+OLD = 1_600_000_000_000
+
+
+def test_merge_makes_a_base_and_current_reads_it(run: Run, dataset: EmulatedDataset) -> None:
+    first = [
+        change("INSERT", "1", id=1, name="a"),
+        change("INSERT", "2", id=2, name="b"),
+        change("DELETE", "3", id=1, name="a"),
+    ]
+    land_changes(dataset, "customer", CUSTOMER, first)
+    merged = run("merge", dataset.name, "customer", "--keys", "id")
+    base = f"local.{dataset.name}.customer_base"
+    assert (merged.code, merged.out) == (
+        0,
+        f"{base}: made, since there was none\n{base}: 3 changes of 2 keys read; 2 rows written\n",
+    )
+    current = run("current", dataset.name, "customer")
+    assert f"created, over local.{dataset.name}.customer_base and local.{dataset.name}.customer" in current.out
+    assert dataset.rows("customer_current") == [(2, "b")]
+    rebuilt = run("merge", dataset.name, "customer", "--rebuild").out.splitlines()
+    assert rebuilt[0] == f"{base}: rebuilt from the whole history"
+    assert rebuilt[-1].endswith("customer_current is up to date")
+
+
+def test_merge_takes_a_copy_of_the_source_first_and_purges_last(run: Run, dataset: EmulatedDataset) -> None:
+    land_changes(dataset, "customer_v_a", CUSTOMER, [change("DELETE", "3", timestamp=OLD, id=1, name="a")])
+    dataset.land("copy", CUSTOMER, "1, 'a'", "2, 'b'")
+    options = ("--keys", "id", "--from-snapshot", "copy", "--at", "2", "--purge-tombstones-after", 30, "--json")
+    told = run("merge", dataset.name, "customer", *options).json
+    assert (told["base"], told["key"], told["view"]) == (f"local.{dataset.name}.customer_base", ["id"], None)
+    assert told["brought_up"] == "created"
+    assert (told["snapshot"]["written"], told["written"], told["purged"]) == (2, 1, 1)
+    again = run("merge", dataset.name, "customer", "--purge-tombstones-after", 30).out
+    assert "1 key not inserted, at or below the floor of a purge" in again
+    assert "0 tombstones purged" in again
+
+
+def test_merge_shows_its_statements_and_runs_none(run: Run, dataset: EmulatedDataset) -> None:
+    land_changes(dataset, "customer", CUSTOMER, [change("INSERT", "1", id=1, name="a")])
+    shown = run("merge", dataset.name, "customer", "--keys", "id", "--show")
+    assert shown.code == 0
+    assert shown.out.count("MERGE INTO") == 1
+    assert [item.table_id for item in dataset.client.list_tables(dataset.name)] == ["customer"]
+
+
+def test_merge_takes_keys_from_the_settings_and_refuses_others(run: Run, dataset: EmulatedDataset, tmp_path: Path) -> None:
+    land_changes(dataset, "customer", CUSTOMER, [change("INSERT", "1", id=1, name="a")])
+    outcome = run("merge", dataset.name, "customer")
+    assert (outcome.code, outcome.out) == (1, "")
+    assert "name the columns of the key with --keys" in outcome.err
+    (tmp_path / "onefold.yaml").write_text("tables: {customer: {keys: [id]}}")
+    assert run("merge", dataset.name, "customer").code == 0
+    other = run("merge", dataset.name, "customer", "--keys", "name")
+    assert other.code == 1
+    assert "not those that its base was made with, id" in other.err
+
+
+def test_what_makes_no_sense_together_is_told(run: Run, dataset: EmulatedDataset) -> None:
+    assert "--from-snapshot" in run("merge", dataset.name, "customer", "--at", "5").err
+    assert "--show" in run("merge", dataset.name, "customer", "--show", "--purge-tombstones-after", 1).err
+    outcome = run("merge", dataset.name, "customer", "--from-snapshot", "a.b.c.d")
+    assert outcome.code == 1
+    assert "name a table as" in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("options", "fault"),
+    [
+        (["--keys", ""], "name columns, separated by commas"),
+        (["--keys", "id,"], "name columns, separated by commas"),
+        (["--from-snapshot", ""], "table '' is not a valid name"),
+        (["--from-snapshot", "copy", "--at", ""], "--at is empty"),
+    ],
+)
+def test_a_variable_that_was_never_set_is_not_taken_for_an_option_left_out(
+    run: Run, dataset: EmulatedDataset, options: list[str], fault: str
+) -> None:
+    outcome = run("merge", dataset.name, "customer", *options)
+    assert (outcome.code, outcome.out) == (1, "")
+    assert fault in outcome.err
+
+
+def test_a_view_with_the_name_of_the_base_is_left_alone(run: Run, dataset: EmulatedDataset) -> None:
+    land_changes(dataset, "customer", CUSTOMER, [change("INSERT", "1", id=1, name="a")])
+    dataset.run(f"CREATE VIEW {dataset.quoted('customer_base')} AS SELECT 1 AS id")
+    outcome = run("merge", dataset.name, "customer", "--keys", "id")
+    assert outcome.code == 1
+    assert "customer_base was not written by `onefold merge`: rename it" in outcome.err
+    assert {item.table_id for item in dataset.client.list_tables(dataset.name)} == {"customer", "customer_base"}
+
+
+def test_what_refreshes_the_unified_view_announces_its_changes(
+    run: Run, dataset: EmulatedDataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`current`, and `merge` where there is a current view: once the view is written, nobody else sees a change."""
+    monkeypatch.setenv("ONEFOLD_TOPIC_SCHEMA_CHANGES", "schema-changes")
+    publisher = MemoryPublisher()
+    monkeypatch.setattr("onefold.adapters.pubsub.PubSub", lambda _: publisher)
+    for version, command in (("a", "current"), ("b", "current"), ("c", "merge")):
+        columns = {**CUSTOMER, f"new_{version}": "STRING"}
+        land_changes(dataset, f"customer_v_{version}", columns, [change("INSERT", "1", id=1, name="a")])
+        assert run(command, dataset.name, "customer", "--keys", "id").code == 0
+    announced = [json.loads(message.data)["changes"] for message in publisher.topics["schema-changes"]]
+    assert [[one["path"] for one in changes] for changes in announced] == [[""], ["new_b"], ["new_c"]]
+
+
+def test_a_refused_announcement_is_said_and_kept(
+    run: Run, dataset: EmulatedDataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ONEFOLD_TOPIC_SCHEMA_CHANGES", "schema-changes")
+    publisher = MemoryPublisher()
+    publisher.trouble["schema-changes"] = Rejected("there is no such topic")
+    monkeypatch.setattr("onefold.adapters.pubsub.PubSub", lambda _: publisher)
+    land_changes(dataset, "customer_v_a", CUSTOMER, [change("INSERT", "1", id=1, name="a")])
+    outcome = run("current", dataset.name, "customer", "--keys", "id")
+    assert (outcome.code, "not announced: there is no such topic" in outcome.err) == (0, True)
+    unified = dataset.client.get_table(f"{dataset.name}.customer_unified")
+    assert unified.labels["onefold_unannounced"] == "1"

@@ -1,0 +1,123 @@
+"""`onefold publish`: exit codes, what is on standard output and what is beside it."""
+
+from __future__ import annotations
+
+import base64
+import json
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.cli import Outcome, Run
+
+
+@dataclass
+class LocalFunction:
+    """A real HTTP server that remembers what it was sent."""
+
+    url: str = ""
+    status: int = 204
+    requests: list[tuple[dict[str, str], dict[str, Any]]] = field(default_factory=list)
+
+
+@pytest.fixture
+def function() -> Iterator[LocalFunction]:
+    told = LocalFunction()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            told.requests.append(({key.lower(): value for key, value in self.headers.items()}, json.loads(body)))
+            self.send_response(told.status)
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            """Silent."""
+
+    with HTTPServer(("127.0.0.1", 0), Handler) as server:
+        told.url = f"http://127.0.0.1:{server.server_port}/"
+        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+        yield told
+        server.shutdown()
+
+
+def test_publish_sends_a_cloud_event_straight_to_a_function(run: Run, function: LocalFunction) -> None:
+    outcome = run("publish", "shop", "customer", "abc", "--to", function.url)
+    assert (outcome.code, outcome.err) == (0, "")
+    ((headers, body),) = function.requests
+    assert (headers["ce-specversion"], headers["ce-type"]) == ("1.0", "google.cloud.pubsub.topic.v1.messagePublished")
+    assert body["message"]["messageId"] == headers["ce-id"]
+    sent = json.loads(base64.b64decode(body["message"]["data"]))
+    assert sent == {"dataset": "shop", "table": {"name": "customer", "version": "abc"}}
+    assert f"sent to {function.url} as {headers['ce-id']}" in outcome.out
+
+
+def test_publish_for_programs_is_json_alone(run: Run, function: LocalFunction) -> None:
+    outcome = run("publish", "shop", "customer", "abc", "--to", function.url, "--json")
+    assert outcome.json["id"] == function.requests[0][0]["ce-id"]
+    assert outcome.json["message"] == {"dataset": "shop", "table": {"name": "customer", "version": "abc"}}
+
+
+@pytest.mark.parametrize(("status", "told"), [(500, "asks to be told again (500)"), (404, "answered 404")])
+def test_publish_fails_where_the_function_does_not_take_it(
+    run: Run, function: LocalFunction, status: int, told: str
+) -> None:
+    function.status = status
+    outcome = run("publish", "shop", "customer", "abc", "--to", function.url)
+    assert (outcome.code, outcome.out) == (1, "")
+    assert told in outcome.err
+
+
+def test_publish_names_every_fault_at_once(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    for variable in ("ONEFOLD_PROJECT", "GOOGLE_CLOUD_PROJECT"):
+        monkeypatch.delenv(variable, raising=False)
+    outcome = run("publish", "sh-op", "cust.omer", "a.b")
+    assert (outcome.code, outcome.out) == (1, "")
+    assert [line.partition(" is not")[0] for line in outcome.err.splitlines()] == [
+        "Error: dataset 'sh-op'",
+        "Error: table 'cust.omer'",
+        "Error: version 'a.b'",
+        "Error: Say --project, or set ONEFOLD_PROJECT",
+    ]
+
+
+def test_publish_takes_the_versions_that_the_dataset_has(run: Run, function: LocalFunction) -> None:
+    pattern = "(?P<base>.+)_(?P<version>[0-9]+r[0-9]+)"
+    Path("onefold.yaml").write_text(f"datasets:\n  crm:\n    version_pattern: {pattern}\n")
+    assert run("publish", "crm", "ad_click", "1r2", "--to", function.url).code == 0
+    outcome = run("publish", "crm", "ad_click", "abc", "--to", function.url)
+    assert (outcome.code, len(function.requests)) == (1, 1)
+    assert f"ad_click_abc is no version abc of ad_click: expected a table named as {pattern}" in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("url", "told"),
+    [
+        ("http://127.0.0.1:9/", "http://127.0.0.1:9/ does not answer: start the function there, or mend the address"),
+        ("localhost:8080", "localhost:8080 is no URL: write http://localhost:8080"),
+        ("ftp://localhost", "ftp://localhost is no URL: write http://localhost"),
+        ("http://", "http:// is no URL: write it as http://localhost:8080"),
+    ],
+)
+def test_publish_says_in_one_sentence_what_is_wrong_with_an_address(run: Run, url: str, told: str) -> None:
+    assert run("publish", "shop", "customer", "abc", "--to", url) == Outcome(1, "", f"Error: {told}\n")
+
+
+def test_a_proxy_does_not_stand_between_it_and_a_local_function(
+    run: Run, function: LocalFunction, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+    assert run("publish", "shop", "customer", "abc", "--to", function.url).code == 0
+
+
+def test_publish_names_the_emulator_that_does_not_answer(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PUBSUB_EMULATOR_HOST", "127.0.0.1:9")
+    monkeypatch.setattr("onefold.adapters.pubsub._TIMEOUT", 0.2)
+    outcome = run("publish", "shop", "customer", "abc", "--project", "local")
+    assert (outcome.code, outcome.out) == (1, "")
+    assert "no answer from 127.0.0.1:9" in outcome.err
+    assert "start the Pub/Sub emulator there, or unset PUBSUB_EMULATOR_HOST" in outcome.err

@@ -1,0 +1,113 @@
+"""From a real server to views and bases in the embedded BigQuery: the key is the one that the versioned tables declare."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.bigquery_emulator import EmulatedDataset
+from support.database_servers import DatabaseServer, MariaDb, MySql
+from support.end_to_end import Flow, new_source
+from support.source_database import on
+
+from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT, EmulatedWarehouse
+from onefold.core.errors import SchemaConflict
+from onefold.core.names import TableId
+from onefold.merge.apply import merge
+from onefold.settings.environment import Settings
+
+pytestmark = on(MariaDb, MySql)
+
+TENANT = ("source_name", "database_name")
+_numbers = itertools.count(1)
+
+
+class CountsKeyQueries(EmulatedWarehouse):
+    """Counts the queries that ask rows for their key."""
+
+    asked = 0
+
+    def fetch(self, sql: str) -> list[dict[str, Any]]:
+        self.asked += ".primary_key" in sql
+        return super().fetch(sql)
+
+
+@pytest.fixture
+def flow(server: DatabaseServer, dataset: EmulatedDataset, tmp_path: Path) -> Iterator[Flow]:
+    number = next(_numbers)
+    databases = (f"keys{number}_a", f"keys{number}_b")
+    with new_source(server, *databases) as source:
+        flow = Flow(source, dataset, tmp_path, databases)
+        flow.warehouse = CountsKeyQueries(dataset.client)
+        yield flow
+
+
+def asked(flow: Flow) -> int:
+    assert isinstance(flow.warehouse, CountsKeyQueries)
+    return flow.warehouse.asked
+
+
+def table_of(flow: Flow, name: str) -> TableId:
+    return TableId(DEFAULT_PROJECT, flow.dataset.name, name)
+
+
+def declared(flow: Flow, name: str) -> list[tuple[str, ...]]:
+    """What each version of a table declares."""
+    names = [one for one in flow.warehouse.list_tables(flow.dataset.name) if one.startswith(f"{name}_v_")]
+    found = flow.warehouse.declared_keys([table_of(flow, one) for one in names])
+    return [found.get(table_of(flow, one), ()) for one in names]
+
+
+def test_a_declared_key_is_all_that_views_and_merges_need(flow: Flow) -> None:
+    _, b = flow.databases
+    table = "(region VARCHAR(9) NOT NULL, id INT NOT NULL, name VARCHAR(30), PRIMARY KEY (region, id))"
+    flow.run(f"CREATE TABLE customer {table}", f"CREATE TABLE {b}.customer {table}")
+    flow.run("INSERT INTO customer VALUES ('eu', 1, 'a'), ('us', 1, 'b'), ('us', 2, 'c')")
+    flow.run(f"INSERT INTO {b}.customer VALUES ('eu', 1, 'of b')")
+    flow.capture(snapshot=True)
+    flow.check("customer")
+    flow.run("DELETE FROM customer WHERE id = 2", "ALTER TABLE customer ADD COLUMN mail VARCHAR(30)")
+    flow.run("UPDATE customer SET mail = 'm', id = 5 WHERE region = 'us'")
+    flow.capture()
+    assert declared(flow, "customer") == [(*TENANT, "region", "id")] * 2
+    flow.check("customer")
+    plan, _ = merge(flow.warehouse, table_of(flow, "customer"), Settings())
+    assert plan.base.keys == (*TENANT, "region", "id")
+    flow.run("UPDATE customer SET mail = 'later'", f"DELETE FROM {b}.customer")
+    flow.capture()
+    flow.check("customer")
+    assert asked(flow) == 0
+
+
+def test_a_key_that_cannot_be_declared_is_told_by_the_rows(flow: Flow) -> None:
+    flow.run(
+        "CREATE TABLE event (id BINARY(16) PRIMARY KEY, n INT)", "INSERT INTO event VALUES (UNHEX(REPEAT('ab', 16)), 1)"
+    )
+    flow.capture(snapshot=True)
+    flow.run("UPDATE event SET n = 2")
+    flow.capture()
+    assert declared(flow, "event") == [()]
+    flow.check("event")
+    assert asked(flow) > 0
+
+
+def test_a_tenant_with_another_key_is_reported_and_merged_by_the_declared_one_until_it_is_dropped(
+    flow: Flow, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, b = flow.databases
+    flow.run("CREATE TABLE account (id INT PRIMARY KEY, code INT NOT NULL)", "INSERT INTO account VALUES (1, 1)")
+    flow.run(f"CREATE TABLE {b}.account (id INT NOT NULL, code INT PRIMARY KEY)", f"INSERT INTO {b}.account VALUES (1, 1)")
+    flow.capture(snapshot=True)
+    assert capsys.readouterr().out.count('"event": "key_differs"') == 1
+    assert declared(flow, "account") == [(*TENANT, "id")]
+    flow.check("account")
+    # As the report says: without a declaration the rows tell again, and they do not agree.
+    (name,) = [one for one in flow.warehouse.list_tables(flow.dataset.name) if one.startswith("account_v_")]
+    table = flow.dataset.client.get_table(f"{DEFAULT_PROJECT}.{flow.dataset.name}.{name}")
+    table.table_constraints = None
+    flow.dataset.client.update_table(table, ["table_constraints"])
+    with pytest.raises(SchemaConflict, match=f"the key is .*shop-db/{b}"):
+        merge(flow.warehouse, table_of(flow, "account"), Settings())

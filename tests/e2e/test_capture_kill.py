@@ -1,0 +1,87 @@
+"""A process of capture is killed at random moments, again and again, while others write: the current view has every row."""
+
+from __future__ import annotations
+
+import random
+import time
+from pathlib import Path
+
+from support.bigquery_emulator import EmulatedDataset
+from support.capture import SOURCE, eventually
+from support.capture_process import CaptureProcess, Scene
+from support.capture_receiver import RECORDS, Receiver, check_order, receiving
+from support.current_state import LandedMessages
+from support.database_servers import DatabaseServer, MariaDb, MySql
+from support.mysql_load import load_on, make_tables
+from support.source_database import on
+
+KILLS = {MariaDb: 20, MySql: 6}
+SEED = 20
+DATABASES = ("killed_1", "killed_2")
+ROWS = 10_500
+"""More than one chunk of a copy."""
+
+
+def live(scene: Scene, life: CaptureProcess, chosen: random.Random) -> None:
+    """Up to a moment while it starts, after its first message or a new checkpoint, or while nothing is confirmed."""
+    # What a life without a checkpoint has copied is mended by a sweep, and here nothing lands that it could look at.
+    life.eventually(scene.checkpoint)
+    before, place = len(scene.receiver.arrived), place_of(scene)
+    until = chosen.choice(("started", "sent", "saved", "unconfirmed"))
+    if until in ("sent", "unconfirmed"):
+        life.eventually(lambda: any(scene.receiver.messages(RECORDS, before)))
+    elif until == "saved":
+        life.eventually(lambda: place_of(scene) != place)
+    if until == "unconfirmed":
+        scene.receiver.answering.clear()
+        time.sleep(1.2)  # the checkpoint is looked at meanwhile
+    time.sleep(chosen.uniform(0, 0.3))
+
+
+def lose_what_waits(receiver: Receiver) -> None:
+    """What a process that was killed had sent, and was not taken yet."""
+    receiver.down = True
+    receiver.answering.set()
+    eventually(lambda: receiver.waiting == 0)
+    receiver.down = False
+
+
+def place_of(scene: Scene) -> tuple[str, int] | None:
+    now = scene.checkpoint()
+    return (now["place"]["file"], now["place"]["offset"]) if now else None
+
+
+@on(MariaDb, MySql)
+def test_a_process_that_is_killed_again_and_again_under_load_loses_nothing(
+    server: DatabaseServer, dataset: EmulatedDataset, tmp_path: Path
+) -> None:
+    chosen, kills = random.Random(SEED), KILLS[type(server)]
+    make_tables(server, DATABASES, ROWS)
+    places, copying = set(), 0
+    with receiving() as receiver:
+        scene = Scene(server, receiver, tmp_path, DATABASES, dataset=dataset.name)
+        try:
+            with load_on(server, DATABASES, SEED) as load:
+                for _ in range(kills):
+                    life = scene.start("--snapshot")
+                    live(scene, life, chosen)
+                    receiver.lost_answers = chosen.randrange(2)
+                    life.kill()
+                    lose_what_waits(receiver)
+                    places.add(place_of(scene))
+                    now = scene.checkpoint()
+                    copying += bool(now and (now["wanted"] or now["copies"]))
+            last = scene.start("--snapshot")
+            last.eventually(scene.is_caught_up)
+            last.end()
+        finally:
+            scene.close()
+        check_order(receiver.arrived)
+        LandedMessages(dataset, receiver).check(server, DATABASES, SOURCE)
+        records = [record["metadata"] for record in receiver.records()]
+    # The test has met what it is about: a load, a checkpoint that moves, copies that are broken off, rows that come twice.
+    changes = [told["change_sequence_number"] for told in records if told["ingestion_method"] == "BINLOG"]
+    assert load.transactions > 5 * kills
+    assert len(places) > kills / 4
+    assert copying > kills / 10
+    assert len(changes) > 1.1 * len(set(changes))

@@ -1,0 +1,149 @@
+"""The function as functions-framework serves it, between a warehouse and a publisher in memory."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import functions_framework
+import pytest
+import refresh_view
+from support.fuzz_messages import EVENT_HEADERS, HEADERS, RAW, Fuzzer
+from support.in_memory import ABC, MemoryPublisher, MemoryWarehouse, audit_entry, event_body, push_body, shop
+from werkzeug.test import Client
+
+from onefold.core.errors import TryAgain
+from onefold.core.names import TableId
+from onefold.messages.table_created import table_message
+from onefold.settings.environment import Settings
+from onefold.views.handler import Receiver
+
+SOURCE = str(Path(__file__).parents[2] / "functions" / "main.py")
+VIEW = TableId("my-project", "shop", "customer_unified")
+MESSAGE = table_message("shop", "customer", "abc")
+SETTINGS = Settings(topic_table_created="table-created", topic_schema_changes="schema", topic_dead_letter="dead-letter")
+
+
+def serve() -> Client:
+    app = functions_framework.create_app(target="refresh_view", source=SOURCE, signature_type="cloudevent")  # type: ignore[no-untyped-call]
+    client: Client = app.test_client()
+    return client
+
+
+@pytest.fixture
+def warehouse() -> MemoryWarehouse:
+    return shop()
+
+
+@pytest.fixture
+def publisher() -> MemoryPublisher:
+    return MemoryPublisher()
+
+
+@pytest.fixture
+def client(monkeypatch: pytest.MonkeyPatch, warehouse: MemoryWarehouse, publisher: MemoryPublisher) -> Client:
+    receiver = Receiver(SETTINGS, warehouse, publisher)
+    monkeypatch.setattr(refresh_view, "receiver", lambda: receiver)
+    return serve()
+
+
+@pytest.mark.parametrize(
+    ("body", "headers"),
+    [
+        (push_body(MESSAGE), EVENT_HEADERS),
+        (event_body(MESSAGE), {"Content-Type": "application/cloudevents+json"}),
+        (event_body(MESSAGE, in_base64=True), {"Content-Type": "application/cloudevents+json"}),
+        (push_body(MESSAGE), HEADERS),
+        (push_body(MESSAGE), {"Content-Type": "application/x-www-form-urlencoded"}),
+        (push_body(audit_entry("customer_v_abc")), EVENT_HEADERS),
+    ],
+    ids=["binary event", "structured event", "structured event in base64", "push", "push called a form", "audit entry"],
+)
+def test_every_form_of_a_message_makes_the_view(
+    client: Client, warehouse: MemoryWarehouse, body: bytes, headers: dict[str, str]
+) -> None:
+    answer = client.post("/", data=body, headers=headers)
+    assert (answer.status_code, answer.data) == (204, b"")
+    assert VIEW in warehouse.views
+
+
+@pytest.mark.parametrize("method", ["GET", "PUT", "DELETE", "OPTIONS", "PATCH"])
+def test_other_methods_are_refused(client: Client, method: str) -> None:
+    assert client.open("/", method=method, data=push_body(MESSAGE)).status_code == 405
+
+
+def test_trouble_that_may_pass_is_answered_with_500(client: Client, warehouse: MemoryWarehouse) -> None:
+    warehouse.trouble = TryAgain("rateLimitExceeded")
+    answer = client.post("/", data=push_body(MESSAGE), headers=EVENT_HEADERS)
+    assert (answer.status_code, answer.data) == (500, b"rateLimitExceeded\n")
+    warehouse.trouble = None
+    assert client.post("/", data=push_body(MESSAGE), headers=EVENT_HEADERS).status_code == 204
+
+
+def test_a_fault_of_ours_is_answered_with_500(client: Client, warehouse: MemoryWarehouse) -> None:
+    warehouse.trouble = ZeroDivisionError("a bug")
+    assert client.post("/", data=push_body(MESSAGE)).status_code == 500
+
+
+def test_a_message_at_the_size_limit_is_acknowledged_and_kept(client: Client, publisher: MemoryPublisher) -> None:
+    data = random.Random(0).randbytes(10_000_000)
+    assert client.post("/", data=push_body(data), headers=EVENT_HEADERS).status_code == 204
+    assert b"".join(part.data for part in publisher.topics["dead-letter"]) == data
+
+
+# Settings that are wrong.
+
+
+@pytest.fixture
+def bad_settings(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("ONEFOLD_DATASETS", "shop,b`d")
+    monkeypatch.setenv("ONEFOLD_VIEW_NAME", "all")
+    refresh_view.receiver.cache_clear()
+    yield
+    refresh_view.receiver.cache_clear()
+
+
+@pytest.mark.usefixtures("bad_settings")
+def test_wrong_settings_are_told_in_one_line_and_no_message_is_lost(capsys: pytest.CaptureFixture[str]) -> None:
+    assert serve().post("/", data=push_body(MESSAGE)).status_code == 500
+    (line,) = capsys.readouterr().out.splitlines()
+    told = json.loads(line)
+    assert (told["severity"], told["event"], told["kind"]) == ("CRITICAL", "not_ready", "InvalidSettings")
+    assert "ONEFOLD_DATASETS: dataset 'b`d' is not a valid name" in told["reason"]
+    assert "ONEFOLD_VIEW_NAME 'all' must hold {table}" in told["reason"]
+
+
+@pytest.mark.usefixtures("bad_settings")
+def test_wrong_settings_are_told_at_the_start(capsys: pytest.CaptureFixture[str]) -> None:
+    assert refresh_view.check_settings() is None
+    assert "ONEFOLD_VIEW_NAME 'all' must hold {table}" in capsys.readouterr().out
+
+
+# Rubbish.
+
+SAFE = {"project": r"my-project", "dataset": r"[A-Za-z0-9_]+", "table": r"[\w-]+"}
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_thousand_fuzzed_messages_make_no_error_and_no_sql_with_a_bad_name(
+    client: Client, warehouse: MemoryWarehouse, publisher: MemoryPublisher, seed: int
+) -> None:
+    fuzzer = Fuzzer(seed, MESSAGE)
+    for number in range(1_000):
+        body, headers = fuzzer.request()
+        answer = client.post("/", data=body, headers=headers)
+        assert answer.status_code == 204, (number, body[:300], headers, answer.data)
+    for asked in warehouse.queried:
+        assert all(re.fullmatch(pattern, getattr(asked, part)) for part, pattern in SAFE.items()), asked
+    assert warehouse.views.keys() <= {VIEW}
+    assert len(publisher.topics["dead-letter"]) > 500
+
+
+def test_among_the_rubbish_valid_messages_still_work(client: Client, warehouse: MemoryWarehouse) -> None:
+    warehouse.land("shop", "größe-2_v_1", ABC)
+    for body in [*RAW, push_body(table_message("shop", "größe-2", "1"))]:
+        assert client.post("/", data=body).status_code == 204
+    assert warehouse.views.keys() == {TableId("my-project", "shop", "größe-2_unified")}

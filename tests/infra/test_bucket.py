@@ -1,0 +1,41 @@
+"""The bucket of capture through `terraform apply` and `terraform destroy` for real, over a stand-in for Cloud Storage."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+from infra.test_apply import OVERRIDE, VARIABLES
+from support.bucket_server import bucket_server
+from support.terraform import Terraform, found_terraform
+
+BUCKET = "my-project-onefold-capture"
+ADDRESS = "google_storage_bucket.capture"
+
+
+def called(terraform: Terraform, url: str, command: str, *options: str) -> subprocess.CompletedProcess[str]:
+    environ = {"GOOGLE_STORAGE_CUSTOM_ENDPOINT": url, "GOOGLE_OAUTH_ACCESS_TOKEN": "none", "NO_PROXY": "127.0.0.1"}
+    words = ("-input=false", "-no-color", "-auto-approve", *VARIABLES, f"-target={ADDRESS}")
+    return terraform.run(command, *(words if command != "state" else ()), *options, **environ)
+
+
+def test_it_outlives_its_deployment_and_the_next_one_takes_it_over(tmp_path: Path) -> None:
+    terraform = found_terraform(tmp_path, OVERRIDE.format(refresh_view="http://x/", nobody="http://x/"))
+    with bucket_server() as buckets:
+        made = called(terraform, buckets.url, "apply")
+        assert made.returncode == 0, made.stdout + made.stderr
+        assert set(buckets.stored) == {BUCKET}
+        refused = called(terraform, buckets.url, "destroy")
+        assert refused.returncode == 1
+        assert "Instance cannot be destroyed" in refused.stderr
+        # What `make undeploy` does.
+        assert called(terraform, buckets.url, "state", "rm", ADDRESS).returncode == 0
+        assert called(terraform, buckets.url, "destroy").returncode == 0
+        assert set(buckets.stored) == {BUCKET}
+        adopted = called(terraform, buckets.url, "apply", "-var=adopt_capture_bucket=true")
+        assert adopted.returncode == 0, adopted.stdout + adopted.stderr
+        assert "1 imported" in adopted.stdout
+        again = called(terraform, buckets.url, "apply", "-var=adopt_capture_bucket=true")
+        assert "0 added, 0 changed, 0 destroyed" in again.stdout
+        elsewhere = called(terraform, buckets.url, "apply", "-var=region=us-east1")
+        assert (elsewhere.returncode, "Instance cannot be destroyed" in elsewhere.stderr) == (1, True)

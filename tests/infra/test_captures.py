@@ -1,0 +1,185 @@
+"""The sources of `captures`: what the process is told, which objects it reaches, what is documented, and what alerts."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from infra.test_captures_refused import arguments, parsed
+from support import infra_expected as expected
+from support.capture import bench_of, eventually
+from support.iam_conditions import BUCKET, OBJECT, admits
+from support.infra_expected_captures import pools
+from support.log_filters import matches
+from support.source_database import SourceDatabase
+from support.terraform import ROOT, Outcome, Plan
+
+from onefold.adapters.gcs import StoredObjects
+from onefold.capture.checkpoint import Checkpoint, to_json
+from onefold.capture.checkpoint_store import store_at
+from onefold.capture.large_rows import large_rows_at
+from onefold.cli.capture import PASSWORD, options_from
+from onefold.settings.environment import load_settings
+
+# What is planned, against the code
+
+
+@pytest.fixture
+def plan(tested: Callable[[str], Outcome]) -> Plan:
+    return tested("exact.tftest.hcl").plans["exact"]
+
+
+def test_the_command_takes_what_a_pool_gives_it(plan: Plan) -> None:
+    given = {name: parsed(arguments(pool)) for name, pool in pools(plan).items()}
+    shop, crm = given['capture["shop-db"]'], given['capture["crm-db"]']
+    assert (shop["source"], shop["port"], shop["include"], shop["snapshot"]) == ("shop-db", 3306, ("shop_*",), True)
+    assert (crm["source"], crm["exclude"], crm["server_id"], crm["snapshot"]) == (
+        "CRM",
+        ("*._*_gho", "crm.tmp"),
+        4000,
+        False,
+    )
+    assert options_from(crm).epoch == 2
+
+
+def test_the_settings_of_a_pool_are_valid_and_the_password_is_a_reference(plan: Plan) -> None:
+    for pool in pools(plan).values():
+        (container,) = pool["template"][0]["containers"]
+        values = {one["name"]: one.get("value") for one in container["env"]}
+        assert values.pop(PASSWORD, "missing") is None
+        settings = load_settings(values)
+        assert (settings.project, settings.topic_change_records) == ("my-project", "change-records")
+        assert (settings.topic_table_created, settings.topic_schema_changes) == ("table-created", "schema-changes")
+        assert large_rows_at(settings.large_records)
+
+
+def test_no_password_passes_through_the_state(plan: Plan) -> None:
+    assert not {"google_secret_manager_secret", "google_secret_manager_secret_version"} & plan.types
+
+
+OWN = "projects/_/buckets/my-project-onefold-capture/objects"
+
+
+@pytest.mark.parametrize(
+    ("type_", "name", "admitted"),
+    [
+        (OBJECT, f"{OWN}/shop-db/checkpoint.json", True),
+        (OBJECT, f"{OWN}/records/shop-db/customer_v_abc/1.json", True),
+        (OBJECT, f"{OWN}/crm-db/checkpoint.json", False),
+        (OBJECT, f"{OWN}/records/crm-db/customer_v_abc/1.json", False),
+        (OBJECT, f"{OWN}/shop-db2/checkpoint.json", False),
+        (OBJECT, f"{OWN}/records/1.json", False),
+        (BUCKET, "projects/_/buckets/my-project-onefold-capture", False),
+    ],
+)
+def test_a_source_reaches_its_own_objects_alone(plan: Plan, type_: str, name: str, admitted: bool) -> None:
+    only = expected.conditions(plan)['google_storage_bucket_iam_member.capture["shop-db"]']
+    assert admits(only, type_, name) is admitted
+
+
+@pytest.mark.usefixtures("object_store")
+def test_what_the_process_writes_lies_where_its_account_may_write_and_the_sink_may_read(plan: Plan) -> None:
+    pool = pools(plan)['capture["shop-db"]']
+    (container,) = pool["template"][0]["containers"]
+    folder = next(one["value"] for one in container["env"] if one["name"] == "ONEFOLD_LARGE_RECORDS")
+    store = store_at(parsed(arguments(pool))["checkpoint"])
+    store.save(Checkpoint("shop-db", "shop"))
+    checkpoint = StoredObjects().read("gs://my-project-onefold-capture/shop-db/checkpoint.json")
+    assert checkpoint.startswith(to_json(Checkpoint("shop-db", "shop"))[:-1])
+    record = large_rows_at(folder).put("customer_v_abc/1.json", b"{}").replace("gs://", "projects/_/buckets/", 1)
+    record = record.replace("my-project-onefold-capture/", "my-project-onefold-capture/objects/")
+    conditions = expected.conditions(plan)
+    assert admits(conditions['google_storage_bucket_iam_member.capture["shop-db"]'], OBJECT, record)
+    assert admits(conditions["google_storage_bucket_iam_member.sink_records"], OBJECT, record)
+
+
+# The documentation
+
+
+def test_every_field_of_a_source_is_described() -> None:
+    block = (ROOT / "infra" / "variables.tf").read_text().partition('variable "captures" {')[2].partition("\n}")[0]
+    fields = set(re.findall(r"^    (\w+) +=", block, re.MULTILINE))
+    page = (ROOT / "docs" / "deploy.md").read_text().partition("\n## Capture\n")[2].partition("\n## ")[0]
+    described = {name for row in re.findall(r"^\| (`.+?) \|", page, re.MULTILINE) for name in re.findall(r"`(\w+)`", row)}
+    assert "secret" in fields
+    assert described == fields
+
+
+def test_the_documented_container_has_no_password_in_sight_and_its_arguments_are_taken() -> None:
+    page = (ROOT / "docs" / "capture-run.md").read_text()
+    (block,) = re.findall(r"^    docker run (.*(?:\n      .*)*)", page, re.MULTILINE)
+    words = block.replace("\\\n", " ").split()
+    image = next(place for place, word in enumerate(words) if "@sha256:" in word)
+    assert not any("PASSWORD" in word for word in words)
+    given = [word for word in words[image + 1 :] if not word.startswith("--password-file=")]
+    assert len(given) == len(words) - image - 2
+    assert options_from(parsed(given)).snapshot
+
+
+def test_nothing_tells_to_put_a_password_into_the_metadata_of_an_instance() -> None:
+    for page in (*(ROOT / "docs").glob("*.md"), *ROOT.glob("*.md"), *ROOT.glob("*.yaml"), *(ROOT / "infra").glob("*.tf")):
+        text = page.read_text()
+        assert "create-with-container" not in text, page
+        assert "container-env" not in text, page
+
+
+# Lines of the log
+
+
+POOL = {"type": "cloud_run_worker_pool", "labels": {"worker_pool_name": "capture-shop-db"}}
+
+
+@pytest.mark.parametrize(
+    ("entry", "counted"),
+    [
+        ({"severity": "INFO", "resource": POOL, "jsonPayload": {"event": "captured"}}, True),
+        ({"severity": "NOTICE", "resource": POOL, "jsonPayload": {"event": "captured"}}, False),
+        ({"severity": "INFO", "resource": POOL, "jsonPayload": {"event": "swept"}}, False),
+        ({"severity": "INFO", "resource": {"type": "gce_instance"}, "jsonPayload": {"event": "captured"}}, False),
+    ],
+)
+def test_the_line_of_each_minute_is_counted_and_no_other(plan: Plan, entry: dict[str, Any], counted: bool) -> None:
+    assert matches(expected.filters(plan)["google_logging_metric.captured"], entry) is counted
+
+
+def test_the_real_lines_of_a_process_are_counted_and_alert(
+    plan: Plan, source: SourceDatabase, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source.run("CREATE TABLE t (a INT, `b c` INT, `b-c` INT)")
+    entries: list[dict[str, Any]] = []
+
+    def logged(filter_: str) -> list[dict[str, Any]]:
+        """The lines so far that pass, as Cloud Run logs them: the severity is the entry's own."""
+        lines = [json.loads(line) for line in capsys.readouterr().out.splitlines() if line.startswith("{")]
+        entries.extend({"severity": line.pop("severity"), "resource": POOL, "jsonPayload": line} for line in lines)
+        return [entry for entry in entries if matches(filter_, entry)]
+
+    filters = expected.filters(plan)
+    with bench_of(source, tmp_path).running() as process:
+        process.clock = itertools.count(time.monotonic(), 61).__next__  # each look is a minute later
+        counted = eventually(lambda: logged(filters["google_logging_metric.captured"]))
+    assert counted[0]["jsonPayload"]["tables_in_quarantine"] == 1
+    (told,) = logged(filters['google_monitoring_alert_policy.log["table in quarantine"]'])
+    (alert,) = plan.of("google_monitoring_alert_policy")['log["table in quarantine"]']["conditions"]
+    (matched,) = alert["condition_matched_log"]
+    labels = {
+        name: re.fullmatch(r"EXTRACT\(jsonPayload\.(\w+)\)", value) for name, value in matched["label_extractors"].items()
+    }
+    assert {name: told["jsonPayload"][found[1]] for name, found in labels.items() if found} == {
+        "kind": "structure",
+        "database": source.name,
+        "table": "t",
+    }
+
+
+@pytest.mark.parametrize(("severity", "told"), [("CRITICAL", True), ("WARNING", False)])
+def test_a_table_that_goes_into_quarantine_alerts_once(plan: Plan, severity: str, told: bool) -> None:
+    filter_ = expected.filters(plan)['google_monitoring_alert_policy.log["table in quarantine"]']
+    assert matches(filter_, {"severity": severity, "jsonPayload": {"event": "quarantined"}}) is told
+    assert not matches(filter_, {"severity": severity, "jsonPayload": {"event": "quarantine_left"}})

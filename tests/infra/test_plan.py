@@ -1,0 +1,262 @@
+"""The Terraform of infra/: formatted, valid by Google's own schema, and with the graph that it should have."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.terraform import CACHE, ROOT, Outcome, Plan, Terraform
+
+INFRA = ROOT / "infra"
+FILES = sorted(path.name for path in (INFRA / "tests").glob("*.tftest.hcl"))
+RUN = re.compile(r'^run "(\w+)"', re.MULTILINE)
+
+AGENT = "serviceAccount:service-123456789012@gcp-sa-pubsub.iam.gserviceaccount.com"
+SINK = "serviceAccount:sink@gcp-sa-logging.iam.gserviceaccount.com"
+
+
+def account(purpose: str) -> str:
+    return f"serviceAccount:onefold-{purpose.replace('_', '-')}@my-project.iam.gserviceaccount.com"
+
+
+REFRESH, LAUNCH, BATCH, BUILD = map(account, ("refresh_view", "launch_batch", "batch", "build"))
+SINKING = account("sink_records")
+
+# Everything that anybody may do after `terraform apply` with two datasets and nothing else, and no more than that.
+GRANTS = {
+    ("topic table-created", "roles/pubsub.publisher", REFRESH),
+    ("topic schema-changes", "roles/pubsub.publisher", REFRESH),
+    ("topic dead-letter", "roles/pubsub.publisher", REFRESH),
+    ("topic dead-letter", "roles/pubsub.publisher", LAUNCH),
+    ("topic schema-changes", "roles/pubsub.publisher", BATCH),
+    ("topic dead-letter", "roles/pubsub.publisher", SINKING),
+    ("topic dead-letter", "roles/pubsub.publisher", AGENT),
+    ("topic table-created", "roles/pubsub.publisher", SINK),
+    ("subscription refresh-view", "roles/pubsub.subscriber", AGENT),
+    ("subscription launch-batch", "roles/pubsub.subscriber", AGENT),
+    ("subscription sink-records", "roles/pubsub.subscriber", AGENT),
+    ("service refresh-view", "roles/run.invoker", account("push_refresh_view")),
+    ("service launch-batch", "roles/run.invoker", account("push_launch_batch")),
+    ("service sink-records", "roles/run.invoker", account("push_sink_records")),
+    ("account onefold-push-refresh-view", "roles/iam.serviceAccountOpenIdTokenCreator", AGENT),
+    ("account onefold-push-launch-batch", "roles/iam.serviceAccountOpenIdTokenCreator", AGENT),
+    ("account onefold-push-sink-records", "roles/iam.serviceAccountOpenIdTokenCreator", AGENT),
+    ("account onefold-batch", "roles/iam.serviceAccountUser", LAUNCH),
+    ("dataset shop", "onefold_views", REFRESH),
+    ("dataset crm", "onefold_views", REFRESH),
+    ("dataset shop", "onefold_batch", BATCH),
+    ("dataset crm", "onefold_batch", BATCH),
+    ("dataset shop, temporary tables and leaves only", "onefold_staging", BATCH),
+    ("dataset crm, temporary tables and leaves only", "onefold_staging", BATCH),
+    ("dataset shop, leaves only", "onefold_staging", REFRESH),
+    ("dataset crm, leaves only", "onefold_staging", REFRESH),
+    ("dataset shop", "onefold_sink", SINKING),
+    ("dataset crm", "onefold_sink", SINKING),
+    ("project", "roles/bigquery.jobUser", REFRESH),
+    ("project", "roles/bigquery.jobUser", BATCH),
+    ("project", "onefold_launch", LAUNCH),
+    ("project", "roles/bigquery.readSessionUser", BATCH),
+    ("project, staging bucket only", "roles/dataproc.worker", BATCH),
+    ("project", "roles/logging.logWriter", BUILD),
+    ("project, sources of functions only", "roles/storage.objectViewer", BUILD),
+    ("bucket my-project-onefold-artifacts", "roles/storage.objectViewer", BUILD),
+    ("bucket my-project-onefold-artifacts, code of batches only", "roles/storage.objectViewer", BATCH),
+    ("bucket my-project-onefold-staging", "roles/storage.objectUser", BATCH),
+    ("bucket my-project-onefold-capture, large records only", "roles/storage.objectViewer", SINKING),
+    ("repository onefold", "roles/artifactregistry.writer", BUILD),
+    ("repository onefold-capture", "roles/artifactregistry.writer", BUILD),
+}
+
+# What there is on datasets where views have one of their own, and on a key of one's own.
+ELSEWHERE = {
+    ("dataset shop", "onefold_source", REFRESH),
+    ("dataset crm", "onefold_source", REFRESH),
+    ("dataset shop_unified", "onefold_views", REFRESH),
+    ("dataset crm_unified", "onefold_views", REFRESH),
+    ("dataset shop", "onefold_batch", BATCH),
+    ("dataset crm", "onefold_batch", BATCH),
+    ("dataset shop, temporary tables and leaves only", "onefold_staging", BATCH),
+    ("dataset crm, temporary tables and leaves only", "onefold_staging", BATCH),
+    ("dataset shop", "onefold_sink", SINKING),
+    ("dataset crm", "onefold_sink", SINKING),
+    ("dataset shop", "onefold_capture", "serviceAccount:capture-shop-db@my-project.iam.gserviceaccount.com"),
+    ("dataset shop_unified, leaves only", "onefold_staging", REFRESH),
+    ("dataset crm_unified, leaves only", "onefold_staging", REFRESH),
+    ("dataset shop_unified, temporary tables and leaves only", "onefold_staging", BATCH),
+    ("dataset crm_unified, temporary tables and leaves only", "onefold_staging", BATCH),
+    ("dataset shop_unified", "onefold_views", BATCH),
+    ("dataset crm_unified", "onefold_views", BATCH),
+    *(
+        ("key key", "roles/cloudkms.cryptoKeyEncrypterDecrypter", f"serviceAccount:service-123456789012@{agent}")
+        for agent in (
+            "compute-system.iam.gserviceaccount.com",
+            "dataproc-accounts.iam.gserviceaccount.com",
+            "gcf-admin-robot.iam.gserviceaccount.com",
+            "gcp-sa-artifactregistry.iam.gserviceaccount.com",
+            "gcp-sa-pubsub.iam.gserviceaccount.com",
+            "gs-project-accounts.iam.gserviceaccount.com",
+            "serverless-robot-prod.iam.gserviceaccount.com",
+        )
+    ),
+}
+
+
+def on(kind: str, attribute: str) -> Callable[[dict[str, Any]], str]:
+    """What a grant is on: its kind, the last part of its name, and what its condition leaves of it."""
+
+    def place(grant: dict[str, Any]) -> str:
+        only = "".join(f", {condition['title']}" for condition in grant.get("condition") or ())
+        name = Path(grant[attribute]).name.partition("@")[0]
+        return f"{kind} {name}{only}".replace("project my-project", "project")
+
+    return place
+
+
+# What a grant of each type is on.
+PLACES: dict[str, Callable[[dict[str, Any]], str]] = {
+    "google_pubsub_topic_iam_member": on("topic", "topic"),
+    "google_pubsub_subscription_iam_member": on("subscription", "subscription"),
+    "google_cloud_run_service_iam_member": on("service", "service"),
+    "google_service_account_iam_member": on("account", "service_account_id"),
+    "google_bigquery_dataset_iam_member": on("dataset", "dataset_id"),
+    "google_project_iam_member": on("project", "project"),
+    "google_storage_bucket_iam_member": on("bucket", "bucket"),
+    "google_artifact_registry_repository_iam_member": on("repository", "repository"),
+    "google_kms_crypto_key_iam_member": on("key", "crypto_key_id"),
+    "google_secret_manager_secret_iam_member": on("secret", "secret_id"),
+}
+
+
+@pytest.fixture
+def plan(tested: Callable[[str], Outcome]) -> Plan:
+    return tested("grants.tftest.hcl").plans["two_datasets"]
+
+
+def grants(plan: Plan) -> Iterator[tuple[str, str, str]]:
+    for type_ in sorted(plan.types):
+        if "_iam_" in type_ and not type_.endswith("custom_role"):
+            for grant in plan.of(type_).values():
+                yield PLACES[type_](grant), grant["role"].removeprefix("projects/my-project/roles/"), grant["member"]
+
+
+def test_it_is_formatted(terraform: Terraform) -> None:
+    done = terraform.run("fmt", "-check", "-diff", "-recursive")
+    assert done.returncode == 0, done.stdout
+
+
+def test_it_is_valid_by_the_schema_of_the_provider(terraform: Terraform) -> None:
+    done = terraform.run("validate")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_every_run_of_its_own_tests_passes(tested: Callable[[str], Outcome], file: str) -> None:
+    result = tested(file)
+    runs = RUN.findall((INFRA / "tests" / file).read_text())
+    assert runs
+    assert result.status == dict.fromkeys(runs, "pass"), result.said
+
+
+def test_everybody_may_do_what_he_needs_and_no_more(plan: Plan) -> None:
+    found = list(grants(plan))
+    assert sorted(found) == sorted(GRANTS)
+
+
+def test_with_views_elsewhere_and_a_key_everybody_may_do_what_he_needs_there_and_no_more(
+    tested: Callable[[str], Outcome],
+) -> None:
+    found = grants(tested("options.tftest.hcl").plans["all_options"])
+    assert sorted(grant for grant in found if grant[0].startswith(("dataset", "key"))) == sorted(ELSEWHERE)
+
+
+def test_everything_is_there_and_nothing_else(plan: Plan) -> None:
+    others = {type_: len(plan.of(type_)) for type_ in plan.types if not type_.endswith("_iam_member")}
+    assert others == {
+        "google_project_service": 15,
+        "google_pubsub_topic": 5,
+        "google_pubsub_subscription": 4,
+        "google_cloudfunctions2_function": 3,
+        "google_service_account": 8,
+        "google_project_iam_custom_role": 9,
+        "google_logging_project_sink": 1,
+        "google_storage_bucket": 3,
+        "google_storage_bucket_object": 2 + len(list((ROOT / "spark_jobs").glob("*.py"))),
+        "google_artifact_registry_repository": 2,
+        "google_compute_network": 1,
+        "google_compute_subnetwork": 1,
+        "google_compute_firewall": 1,
+        "google_cloud_scheduler_job": 2,
+        "google_monitoring_alert_policy": 8,
+        "google_monitoring_dashboard": 1,
+        "google_logging_metric": 6,
+        "terraform_data": 1,
+    }
+
+
+def test_no_role_is_a_primitive_one_or_gives_data_of_the_whole_project(plan: Plan) -> None:
+    for place, role, _ in grants(plan):
+        assert role not in ("roles/owner", "roles/editor", "roles/viewer")
+        assert not role.startswith("roles/bigquery.data") or place.startswith("dataset")
+        assert not role.startswith("roles/storage") or place != "project"
+
+
+def test_nothing_that_holds_data_of_the_user_is_owned(tested: Callable[[str], Outcome]) -> None:
+    types = {type_ for file in FILES for plan in tested(file).plans.values() for type_ in plan.types}
+    owned = {type_ for type_ in types if type_.startswith("google_bigquery")}
+    assert owned == {"google_bigquery_dataset_iam_member", "google_bigquery_dataset_access"}
+    assert not {type_ for type_ in types if type_.endswith(("_iam_policy", "_iam_binding"))}, (
+        "these take away what others gave"
+    )
+
+
+def test_every_variable_and_every_output_is_described() -> None:
+    for file, kind in (("variables.tf", "variable"), ("outputs.tf", "output")):
+        blocks = re.split(rf"^{kind} ", (INFRA / file).read_text(), flags=re.MULTILINE)[1:]
+        assert blocks
+        for block in blocks:
+            assert "description = " in block.split("\n}")[0], block
+            assert kind == "output" or re.search(r"^  type +=", block, re.MULTILINE), block
+
+
+def test_every_validation_is_tried() -> None:
+    validated = {
+        block.split('"')[1]
+        for block in re.split(r"^variable ", (INFRA / "variables.tf").read_text(), flags=re.MULTILINE)[1:]
+        if "validation {" in block
+    }
+    expected = re.findall(r"expect_failures = \[([^\]]+)\]", (INFRA / "tests" / "validation.tftest.hcl").read_text())
+    assert set(re.findall(r"\bvar\.(\w+)", "\n".join(expected))) == validated
+
+
+def checked(folder: Path) -> dict[str, Any]:
+    checkov = CACHE / "bin" / "checkov"
+    program = str(checkov) if checkov.exists() else shutil.which("checkov")
+    if not program:
+        pytest.skip("checkov is not here: .ci/terraform installs it")
+    command = [program, "--directory", str(folder), "--framework", "terraform", "--output", "json", "--skip-download"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, env={**os.environ})
+    report: dict[str, Any] = json.loads(done.stdout)
+    return report
+
+
+def names(report: dict[str, Any], kind: str, folder: str) -> set[tuple[str, str]]:
+    found = (check for check in report["results"][kind] if check["file_path"].startswith(f"/{folder}/"))
+    return {(check["check_id"], check["resource"]) for check in found}
+
+
+def test_static_checks_find_nothing_but_what_is_explained_and_every_explanation_is_needed(tmp_path: Path) -> None:
+    for folder in ("explained", "plain"):
+        shutil.copytree(INFRA, tmp_path / folder, ignore=shutil.ignore_patterns(".terraform*"))
+    for path in (tmp_path / "plain").glob("*.tf"):
+        path.write_text(re.sub(r"^ *#checkov:skip=.*\n", "", path.read_text(), flags=re.MULTILINE))
+    report = checked(tmp_path)
+    assert names(report, "passed_checks", "explained")
+    assert names(report, "failed_checks", "explained") == set()
+    assert names(report, "skipped_checks", "explained") == names(report, "failed_checks", "plain")

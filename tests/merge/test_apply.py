@@ -1,0 +1,323 @@
+"""Merging into a base, in the emulator, beside an oracle of a dict and a loop."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from google.cloud.bigquery.retry import DEFAULT_RETRY
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from support.bigquery_emulator import EmulatedDataset
+from support.changelogs import FAULTS, METADATA_TYPE, change, land_changes, position_of
+from support.merge_shop import CUSTOMER, LONG_AGO, Shop, another_shop
+from support.typed_shop import NOT_HELD, PARTS, create_any, create_version, held, held_types, people_see, texts, truth
+
+from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT, emulator_client
+from onefold.changelog.generator import Options, make_workload
+from onefold.changelog.generator_values import TYPES, present_value
+from onefold.changelog.metadata import METADATA
+from onefold.core.errors import InvalidInput, NothingFound, SchemaConflict
+from onefold.merge.apply import merge_rows
+from onefold.merge.change_query import changes_query
+from onefold.merge.migrate import prepare
+from onefold.merge.plan import log
+from onefold.schema.table_rules import Rules
+from onefold.schema.types import parse_type
+
+
+@pytest.fixture(scope="module")
+def bases_of_all_faults(emulator_host: str) -> Iterator[dict[str, list[tuple[Any, ...]]]]:
+    """The changes of every fault, told apart by a key of two columns: merged at once, and change by change."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("BIGQUERY_EMULATOR_HOST", emulator_host)
+        client = emulator_client(DEFAULT_PROJECT)
+        client.create_dataset("faults")
+        dataset = EmulatedDataset(emulator_host, client, "faults")
+        found: dict[str, list[tuple[Any, ...]]] = {}
+        longest = max(len(changes) for changes, _ in FAULTS.values())
+        for batches in (1, longest):
+            shop = another_shop(dataset, keys=("fault", "id"))
+            shop.create("a", {"fault": "STRING", **CUSTOMER})
+            for batch in range(batches):
+                for fault, (changes, _) in FAULTS.items():
+                    some = changes if batches == 1 else changes[batch : batch + 1]
+                    shop.land("a", *({"name": None, **row, "fault": fault} for row in some))
+                shop.merge()
+            for row in shop.people_see():
+                found.setdefault(f"{row['fault']}, {batches} batches", []).append((row["id"], row["name"]))
+        yield found
+
+
+@pytest.mark.parametrize("batches", [1, max(len(changes) for changes, _ in FAULTS.values())])
+@pytest.mark.parametrize("fault", FAULTS)
+def test_faults_of_the_sql_in_common_use(
+    bases_of_all_faults: dict[str, list[tuple[Any, ...]]], fault: str, batches: int
+) -> None:
+    assert bases_of_all_faults.get(f"{fault}, {batches} batches", []) == FAULTS[fault][1]
+
+
+def test_a_base_holds_tombstones_and_positions_and_nothing_of_who_was_deleted(dataset: EmulatedDataset) -> None:
+    shop = Shop(dataset)
+    shop.create("a", {"id": "INT64", "name": "STRING", "tags": "ARRAY<STRING>"})
+    upsert = change("INSERT", "1", uuid="u", id=1, name="é", tags=["x", ""])
+    deletion = change("DELETE", "mysql-bin.2", timestamp=None, sort_keys=["7"], id=2, name="secret", tags=["secret"])
+    land_changes_into(shop, "a", upsert, deletion)
+    assert shop.merge().written == 2
+    assert shop.base() == [
+        {"id": 1, "name": "é", "tags": ["x", ""], "_position": position_of(upsert), "_deleted": False},
+        {"id": 2, "name": None, "tags": [], "_position": position_of(deletion), "_deleted": True},
+    ]
+
+
+def test_the_article_s_experiment_ends_with_188_rows(dataset: EmulatedDataset) -> None:
+    """1,000 operations, 382 insertions and 194 deletions among them, in two batches."""
+    kinds = ["INSERT"] * 382 + ["DELETE"] * 194 + ["UPDATE-INSERT"] * 424
+    keys = [place + 1 if place < 382 else (place - 382) % 194 + 1 if place < 576 else 300 for place in range(1000)]
+    changes = [change(kind, f"{place:X}", id=keys[place], name=kind) for place, kind in enumerate(kinds)]
+    shop = Shop(dataset)
+    shop.create("a", CUSTOMER)
+    for batch in (changes[:500], changes[500:]):
+        shop.land("a", *batch)
+        shop.merge()
+    assert len(shop.people_see()) == 382 - 194 == 188
+    assert shop.people_see() == shop.expected("id", "name")
+    assert len(shop.base()) == 382
+
+
+def test_a_workload_of_several_versions_merged_in_batches_ends_as_its_truth(dataset: EmulatedDataset) -> None:
+    """Each version comes when the one before was merged; what is late, twice and out of order comes all the same."""
+    options = Options(
+        operations=300,
+        shuffle=True,
+        versions=3,
+        key_changes=0.1,
+        unpadded=True,
+        backfill=True,
+        same_second=True,
+        duplicates=0.1,
+        every_type=False,
+    )
+    workload = make_workload(options)
+    shop = Shop(dataset)
+    for version, rows in workload.changes.items():
+        create_version(shop, version, rows[0], 0)
+        half = len(rows) // 2
+        shop.land(version, *rows[:half])
+        shop.merge()
+        shop.land(version, *rows[half:])
+    shop.merge()
+    assert shop.people_see() == workload.truth
+    assert shop.current() == workload.truth
+
+
+def test_columns_of_every_type_are_merged_with_deletions_and_changes_of_key(
+    dataset: EmulatedDataset, chance: random.Random
+) -> None:
+    """A merge of a part of the columns takes the emulator ten seconds: each run of the tests draws one part."""
+    part = chance.choice(PARTS)
+    workload = make_workload(Options(operations=60, shuffle=True, key_changes=0.2, duplicates=0.1))
+    (rows,) = workload.changes.values()
+    shop = Shop(dataset)
+    create_version(shop, "a000", rows[0], part)
+    for some in (rows[:40], rows[30:]):
+        shop.land("a000", *(held(row, part) for row in some))
+        shop.merge()
+    types = held_types(workload, part)
+    assert people_see(shop, types) == truth(workload, part), part
+
+
+@pytest.mark.parametrize(
+    "column", [pytest.param(name, marks=pytest.mark.xfail(strict=True, reason=why)) for name, why in NOT_HELD.items()]
+)
+def test_a_column_that_is_left_out_above_cannot_be_held(dataset: EmulatedDataset, column: str) -> None:
+    """The reason is printed with the run; once the emulator can hold such a column, this test says so."""
+    shop, chance = Shop(dataset), random.Random(7)
+    values = [present_value(chance, parse_type(TYPES[column])) for _ in range(20)]
+    rows = [{"id": number, column: value} for number, value in enumerate(values)]
+    create_any(shop, "a", ["id", column])
+    table = f"{DEFAULT_PROJECT}.{dataset.name}.customer_v_a"
+    assert (
+        dataset.client.insert_rows_json(
+            table, [change("INSERT", "1", **row) for row in rows], retry=DEFAULT_RETRY.with_timeout(1)
+        )
+        == []
+    )
+    shop.merge()
+    types = {"id": "INT64", column: TYPES[column]}
+    assert people_see(shop, types) == texts(rows, types)
+
+
+kinds = st.sampled_from(["INSERT", "UPDATE-INSERT", "DELETE", "UPDATE-DELETE"])
+changes = st.builds(
+    lambda kind, sequence, timestamp, key, name: change(kind, sequence, timestamp=timestamp, id=key, name=name),
+    kinds,
+    st.sampled_from([None, "9", "10", "A", "mysql-bin.9", "mysql-bin.10"]),
+    st.sampled_from([None, 1, 2]),
+    st.sampled_from([None, 1, 2, 3]),
+    st.sampled_from([None, "x", "y"]),
+)
+VERSIONS = (
+    {"id": "INT64", "name": "STRING"},
+    {"name": "STRING", "id": "INT64"},
+    {"id": "INT64", "name": "STRING", "more": "DATE"},
+)
+logs = st.lists(st.tuples(st.sampled_from([0, 1, 2]), changes), min_size=4, max_size=14)
+
+
+@settings(
+    max_examples=2,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+@given(logs, st.data())
+def test_any_log_in_any_order_split_and_replayed_ends_as_the_oracle(
+    dataset: EmulatedDataset, log_: Any, data: st.DataObject
+) -> None:
+    """Batches in any order, one of them twice, merges in between, and versions that come when they are first needed."""
+    shop = another_shop(dataset)
+    delivered = data.draw(st.permutations(log_))
+    cut = data.draw(st.integers(0, len(delivered)))
+    created: set[int] = set()
+    for batch in (delivered[:cut], delivered[cut:], data.draw(st.permutations(delivered[:cut]))):
+        for version in {0, *(version for version, _ in batch)} - created:
+            shop.create(str(version), {**VERSIONS[version], "_landed_at": "TIMESTAMP"})
+            created.add(version)
+        for version, row in batch:
+            shop.land(str(version), row)
+        shop.merge()
+    names = [name for name in ("id", "name", "more") if name != "more" or 2 in created]
+    assert shop.people_see() == shop.expected(*names)
+
+
+def test_what_a_merge_did_is_told_and_logged(dataset: EmulatedDataset) -> None:
+    shop = Shop(dataset)
+    shop.create("a", CUSTOMER)
+    shop.land(
+        "a",
+        change("INSERT", "1", id=1, name="a"),
+        change("INSERT", "1", id=1, name="a"),
+        change("INSERT", "1", id=1, name="another one of that place"),
+        change("INSERT", "2", id=2, name="b"),
+    )
+    counts = shop.merge()
+    assert (counts.changes, counts.keys, counts.written, counts.below_floor, counts.disputed) == (4, 2, 2, 0, 1)
+    created, merged = shop.log()
+    assert (created["finished_as"], created["keys"], created["versions"]) == ("create", '["id"]', "[]")
+    assert (merged["finished_as"], merged["versions"], merged["changes"], merged["disputed"]) == ("merge", '["a"]', 4, 1)
+
+
+def test_only_what_landed_since_the_last_merge_is_read_and_late_changes_are(dataset: EmulatedDataset) -> None:
+    shop = Shop(dataset)
+    shop.create("a", CUSTOMER)
+    shop.land("a", change("INSERT", "5", id=1, name="five"), at=LONG_AGO)
+    assert shop.merge().changes == 1
+    shop.land("a", change("INSERT", "1", id=2, name="late"), change("INSERT", "2", id=1, name="late and older"))
+    assert shop.merge().changes == 2
+    assert [row["name"] for row in shop.people_see()] == ["five", "late"]
+    assert shop.merge().changes == 0
+
+
+def test_what_landed_within_the_overlap_is_read_again(dataset: EmulatedDataset) -> None:
+    shop = Shop(dataset, rules=Rules(overlap_minutes=60))
+    shop.create("a", CUSTOMER)
+    shop.land("a", change("INSERT", "1", id=1, name="a"))
+    shop.merge()
+    again = shop.merge()
+    assert (again.changes, again.written) == (1, 0)
+
+
+def test_a_version_that_no_merge_has_read_is_read_whole(dataset: EmulatedDataset) -> None:
+    shop = Shop(dataset)
+    shop.create("a", CUSTOMER)
+    shop.merge()
+    shop.create("b", CUSTOMER)
+    shop.land("b", change("INSERT", "1", id=1, name="copied from elsewhere"), at=LONG_AGO)
+    assert shop.merge().changes == 1
+    assert shop.people_see() == [{"id": 1, "name": "copied from elsewhere"}]
+
+
+def test_one_change_table_without_versions_is_merged_as_well(dataset: EmulatedDataset) -> None:
+    shop = Shop(dataset)
+    land_changes(dataset, "customer", {"id": "INT64", "name": "STRING"}, [change("INSERT", "1", id=1, name="a")])
+    shop.merge()
+    assert shop.merge().changes == 1, "nobody knows when its rows landed"
+    assert shop.people_see() == [{"id": 1, "name": "a"}]
+    assert shop.current() == [{"id": 1, "name": "a"}]
+
+
+def test_a_merge_that_comes_late_with_old_news_changes_nothing(dataset: EmulatedDataset) -> None:
+    """Two at once: one reads, the other reads more and writes, the first one writes."""
+    shop = Shop(dataset)
+    shop.create("a", CUSTOMER)
+    shop.land("a", change("INSERT", "1", id=1, name="old"), change("INSERT", "2", id=2, name="b"))
+    slow = prepare(shop.warehouse, shop.table, shop.settings, shop.keys)
+    stale = shop.warehouse.fetch(changes_query(slow.changes, slow.base, slow.rules))
+    shop.land("a", change("UPDATE-INSERT", "3", id=1, name="new"), change("DELETE", "4", id=2, name=None))
+    shop.merge()
+    written = merge_rows(shop.warehouse, slow, " UNION ALL ".join(map(_as_query, stale)), slow.versions)
+    assert written.written == 0
+    shop.merge()
+    assert shop.people_see() == shop.expected("id", "name") == [{"id": 1, "name": "new"}]
+
+
+def test_a_merge_into_a_base_that_was_replaced_meanwhile_covers_nothing(dataset: EmulatedDataset) -> None:
+    shop = Shop(dataset)
+    shop.create("a", CUSTOMER)
+    shop.land("a", change("INSERT", "1", id=1, name="a"), at=LONG_AGO)
+    slow = prepare(shop.warehouse, shop.table, shop.settings, shop.keys)
+    dataset.run(f"DROP TABLE {dataset.quoted('customer_base')}")
+    prepare(shop.warehouse, shop.table, shop.settings, shop.keys)
+    log(shop.warehouse, slow, "merge", slow.versions)
+    assert shop.merge().changes == 1
+    assert shop.people_see() == [{"id": 1, "name": "a"}]
+
+
+def test_the_keys_come_from_the_settings_or_from_the_base(dataset: EmulatedDataset) -> None:
+    shop = Shop(dataset, keys=())
+    shop.create("a", CUSTOMER)
+    with pytest.raises(InvalidInput, match="--keys"):
+        shop.merge()
+    shop.rules = Rules(keys=("ID",))
+    shop.merge()
+    shop.rules = Rules()
+    shop.merge()
+    shop.keys = ("name",)
+    with pytest.raises(InvalidInput, match="not those that its base was made with, id"):
+        shop.merge()
+
+
+def test_what_cannot_be_merged_is_told_and_nothing_is_made(dataset: EmulatedDataset) -> None:
+    shop = Shop(dataset)
+    with pytest.raises(NothingFound, match="customer_v_"):
+        shop.merge()
+    dataset.land("customer_v_a", {"id": "INT64", "_deleted": "BOOL", METADATA: METADATA_TYPE})
+    dataset.land("customer_v_b", {"number": "INT64"})
+    with pytest.raises(SchemaConflict) as raised:
+        shop.merge()
+    assert {"customer_v_b is no change table", "customer_v_b has no column id"} <= {
+        fault.split(":")[0].split(" for the key")[0].rpartition(".")[2] for fault in raised.value.faults
+    }
+    assert {item.table_id for item in dataset.client.list_tables(dataset.name)} == {"customer_v_a", "customer_v_b"}
+
+
+def test_a_table_of_the_base_s_name_that_is_none_is_left_alone(dataset: EmulatedDataset) -> None:
+    shop = Shop(dataset)
+    shop.create("a", CUSTOMER)
+    dataset.land("customer_base", {"id": "INT64"}, "7")
+    with pytest.raises(SchemaConflict, match="not written by `onefold merge`"):
+        shop.merge()
+    assert dataset.rows("customer_base") == [(7,)]
+
+
+def land_changes_into(shop: Shop, version: str, *rows: Any) -> None:
+    """Into a table that does not tell when a row landed."""
+    table = f"{DEFAULT_PROJECT}.{shop.dataset.name}.{shop.name}_v_{version}"
+    assert shop.dataset.client.insert_rows_json(table, list(rows)) == []
+
+
+def _as_query(row: Any) -> str:
+    name = "CAST(NULL AS STRING)" if row["name"] is None else f"'{row['name']}'"
+    return f"SELECT {row['id']} AS id, {name} AS name, '{row['_position']}' AS _position, {row['_deleted']} AS _deleted"

@@ -1,0 +1,308 @@
+"""The SQL of a base table: accepted by the analyzer, evaluated where it can be, and as it was when somebody last read it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.changelogs import METADATA_TYPE, change, position_of
+from support.strategies import EXTREMES
+from support.zetasql_judge import Judge, literals
+
+import onefold.merge.change_query
+from onefold.changelog.metadata import METADATA
+from onefold.changelog.position import Position
+from onefold.core.errors import LimitExceeded, SchemaConflict
+from onefold.core.names import TableId
+from onefold.merge.apply import doomed_rows, purge_statement
+from onefold.merge.base_table import (
+    POSITION,
+    Base,
+    add_statement,
+    base_of,
+    create_statement,
+    merge_statement,
+    repeated_keys_query,
+    same_key,
+    winners,
+)
+from onefold.merge.change_query import Changes, changes_query, check_changes, count_query, in_statements, snapshot_query
+from onefold.merge.merge_log import LOG_COLUMNS, Counts, append_statement, floor_statement, read_state, state_query
+from onefold.merge.schema_evolution import convert_statement, lost_rows_query, rebuild_statement
+from onefold.schema.common_type import PARENTS
+from onefold.schema.table_rules import Rules
+from onefold.schema.types import Scalar, parse_type
+from onefold.schema.versions import Column, Version, fold
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "base"
+TABLE = TableId("my-project", "shop", "customer")
+TIME = datetime(2024, 5, 1, 12, 30, tzinfo=UTC)
+RULES = Rules(version_column="_version")
+
+
+def version(id_: str, **landed: str) -> Version:
+    columns = {**landed, METADATA: METADATA_TYPE}
+    return Version(id_, tuple(Column(name, parse_type(type_)) for name, type_ in columns.items()))
+
+
+ABC = version("abc", id="INT64", Name="STRING", born="DATE", _landed_at="TIMESTAMP")
+DEF = version("def", id="NUMERIC", name="STRING", tags="ARRAY<STRING>", _landed_at="TIMESTAMP")
+VERSIONS = (ABC, DEF)
+CHANGES = (
+    Changes(TABLE.sibling("customer_v_abc"), ABC, TIME - timedelta(hours=1)),
+    Changes(TABLE.sibling("customer_v_def"), DEF),
+)
+BASE = base_of(TABLE, fold(VERSIONS, RULES), ["ID"])
+STORED = (Column("id", Scalar("INT64")), Column("gone", Scalar("STRING")), *BASE.stored[2:])
+
+STATEMENTS = {
+    "merge": merge_statement(BASE, changes_query(CHANGES, BASE, RULES), spare=["gone"]),
+    "create": create_statement(BASE.id, BASE.stored, BASE.clustering),
+    "add columns": add_statement(BASE.id, BASE.columns[-1:]),
+    "convert": convert_statement(BASE, STORED, ["id"]),
+    "rebuild": rebuild_statement(BASE, STORED, ["id"], changes_query(CHANGES, BASE, RULES)),
+    "append to the log": append_statement(BASE.log, "merge", TIME, TIME, ["id"], ["abc"], Counts(3, 2, 2, None, None)),
+    "append a floor": floor_statement(BASE.log, TIME, TIME, ["id"], BASE.id, doomed_rows(TIME)),
+    "purge": purge_statement(BASE, doomed_rows(TIME), TIME),
+    "lost rows": lost_rows_query(BASE, STORED, changes_query(CHANGES, BASE, RULES, only_keys=True)),
+    "state": state_query(BASE.log),
+    "repeated keys": repeated_keys_query(BASE, changes_query(CHANGES, BASE, RULES)),
+}
+
+
+def tables() -> dict[str, list[tuple[str, str]]]:
+    spelled = {
+        BASE.id: (*BASE.stored, Column("gone", Scalar("STRING"))),
+        BASE.log: LOG_COLUMNS,
+        **{source.id: source.version.columns for source in CHANGES},
+    }
+    return {str(id_): [(column.name, str(column.type)) for column in columns] for id_, columns in spelled.items()}
+
+
+@pytest.mark.parametrize("statement", STATEMENTS.values(), ids=STATEMENTS)
+def test_the_analyzer_accepts_every_statement(judge: Judge, statement: str) -> None:
+    judge.accept(statement, tables())
+
+
+def test_a_column_may_be_named_as_the_rows_are_here(judge: Judge) -> None:
+    landed = version("fed", **dict.fromkeys(["id", "b", "c", "r", "v", "w"], "INT64"))
+    base, changes = base_of(TABLE, landed.columns, ["id", "w"]), [Changes(TABLE, landed)]
+    schemas = {base.id: (*base.stored, Column("b_", Scalar("STRING"))), base.log: LOG_COLUMNS, TABLE: landed.columns}
+    spelled = {str(id_): [(column.name, str(column.type)) for column in columns] for id_, columns in schemas.items()}
+    judge.accept(merge_statement(base, changes_query(changes, base, RULES), spare=["b_"]), spelled)
+
+
+def test_the_analyzer_would_not_accept_a_wrong_one(judge: Judge) -> None:
+    with pytest.raises(Exception, match="nobody"):
+        judge.accept(STATEMENTS["merge"].replace("SET\n", "SET nobody = 1,"), tables())
+
+
+@pytest.mark.parametrize("name", ["merge", "rebuild", "purge"])
+def test_the_text_of_a_statement_is_as_it_was_read(name: str) -> None:
+    assert STATEMENTS[name] + "\n" == (GOLDEN / f"{name}.sql").read_text()
+
+
+def test_a_base_has_the_source_s_columns_in_unified_types_then_its_own() -> None:
+    assert [(column.name, str(column.type)) for column in BASE.stored] == [
+        ("_version", "STRING"),
+        ("id", "NUMERIC"),
+        ("Name", "STRING"),
+        ("born", "DATE"),
+        ("tags", "ARRAY<STRING>"),
+        ("_position", "STRING"),
+        ("_deleted", "BOOL"),
+    ]
+
+
+def test_changes_have_the_columns_of_the_base(judge: Judge) -> None:
+    found = judge.columns(changes_query(CHANGES, BASE, RULES), tables())
+    assert found == [(column.name, str(column.type)) for column in BASE.stored]
+
+
+def test_a_base_is_clustered_by_the_keys_that_can_be() -> None:
+    columns = [
+        Column(name, parse_type(type_))
+        for name, type_ in zip("abcdef", ["TIME", "INT64", "DATE", "BOOL", "STRING", "INT64"], strict=True)
+    ]
+    assert Base(TABLE, tuple(columns), tuple("abcdef")).clustering == ("b", "c", "d", "e")
+
+
+@pytest.mark.parametrize("kind", [kind for kind in (*PARENTS, "STRING") if kind not in ("FLOAT64", "JSON", "GEOGRAPHY")])
+def test_keys_that_are_null_are_equal_to_each_other_and_to_nothing_else(judge: Judge, kind: str) -> None:
+    base = Base(TABLE, (Column("k", parse_type(kind)),), ("k",))
+    cells = ["NULL", *EXTREMES[kind]]
+    rows = " UNION ALL ".join(f"SELECT {place} AS place, CAST({cell} AS {kind}) AS k" for place, cell in enumerate(cells))
+    both = f"({rows}) AS b JOIN ({rows}) AS c ON {same_key(base, 'b', 'c')}"
+    found = judge.rows(f"SELECT b.place, c.place, IFNULL(b.k = c.k, FALSE) FROM {both}")
+    assert (0, 0, False) in found
+    assert all(equal or (one, other) == (0, 0) for one, other, equal in found)
+    assert {(place, place) for place in range(len(cells))} <= {(one, other) for one, other, _ in found}
+
+
+def test_a_stored_position_is_the_same_text_in_python_and_in_sql(judge: Judge) -> None:
+    """The digest included, of the row as it landed: neither the unified type nor another version's columns are in it."""
+    some = [
+        change("INSERT", "ff/1", sort_keys=["x9", "-1.50"], uuid="u", id=1, Name="é", born=None),
+        change("DELETE", None, timestamp=None, id=None, Name="", born="2020-01-01"),
+        change("UPDATE-INSERT", "mysql-bin.9", timestamp=-5, id=-7, Name=None, born="0001-01-01"),
+    ]
+    query = f"SELECT {POSITION} FROM ({changes_query([Changes(CHANGES[0].id, ABC)], BASE, RULES)})"
+    cells = [[_cell(row["id"]), _cell(row["Name"]), _cell(row["born"]), "NULL", _metadata(row)] for row in some]
+    columns = tables()[str(CHANGES[0].id)]
+    found = judge.rows(query, tables(), {str(CHANGES[0].id): literals(columns, cells)})
+    assert found == [(position_of(row),) for row in some]
+
+
+def test_of_a_tombstone_no_more_is_kept_than_its_key(judge: Judge) -> None:
+    base = Base(TABLE, tuple(Column(name, Scalar("INT64")) for name in ("id", "secret", "_rank")), ("id",))
+    rows = "SELECT 1 AS id, 7 AS secret, 5 AS _rank, 'b' AS _position, TRUE AS _deleted UNION ALL SELECT 1, 6, 4, 'a', FALSE"
+    assert judge.rows(winners(base, rows)) == [(1, None, None, "b", True)]
+
+
+@pytest.mark.parametrize(("floor", "below"), [(None, 0), ("3", 0), ("4", 1), ("7", 2)])
+def test_changes_and_what_is_odd_about_them_are_counted(judge: Judge, floor: str | None, below: int) -> None:
+    """A place with three contents holds two that are disputed; the key 1 is in the base, and NULL and 2 are not."""
+    base = Base(TABLE, (Column("id", Scalar("INT64")),), ("id",))
+    places = [(1, "1", "a"), (1, "1", "a"), (1, "1", "b"), (1, "1", "c"), (1, "2", "a"), ("NULL", "4", "a"), (2, "7", "a")]
+    rows = " UNION ALL ".join(f"SELECT {key} AS id, '{place} {letter * 32}' AS _position" for key, place, letter in places)
+    columns = {
+        str(id_): [(c.name, str(c.type)) for c in stored]
+        for id_, stored in ((base.id, base.stored), (base.log, LOG_COLUMNS))
+    }
+    content = {str(base.id): literals(columns[str(base.id)], [["1", "'9'", "FALSE"]])}
+    if floor:
+        cells = ["'purge'", "CURRENT_TIMESTAMP()", *["NULL"] * 3, f"'{floor} {'z' * 32}'", *["NULL"] * 6]
+        content[str(base.log)] = literals(columns[str(base.log)], [cells])
+    query = count_query(base, rows, with_floor=floor is not None)
+    assert judge.rows(query, columns, content) == [(7, 3, 2, below, 4, "")]
+
+
+def test_a_deletion_is_as_old_as_the_source_s_clock_says() -> None:
+    assert str(Position("A", int(TIME.timestamp() * 1000))).split(" ")[1] in doomed_rows(TIME)
+
+
+@pytest.mark.parametrize(
+    ("position", "doomed"),
+    [
+        (Position("A", 1_000), True),
+        (Position("mysql-bin.1 x", 1_000), True),
+        (Position(None, -1), True),
+        (Position("A", int(TIME.timestamp() * 1000)), False),
+        (Position("A", None), False),
+        (Position(None, None, ("1000",)), False),
+    ],
+)
+def test_tombstones_without_a_date_stay(judge: Judge, position: Position, doomed: bool) -> None:
+    row = f"SELECT TRUE AS _deleted, '{replace(position, deleted=True)} digest' AS _position"
+    assert judge.rows(f"SELECT IFNULL({doomed_rows(TIME)}, FALSE) FROM ({row}) AS b") == [(doomed,)]
+
+
+def test_what_has_no_base_is_told_all_at_once() -> None:
+    columns = fold([version("a", id="JSON", _Position="INT64", _deleted="BOOL")], Rules())
+    with pytest.raises(SchemaConflict) as raised:
+        base_of(TABLE, columns, ["id", "tenant"])
+    told = str(raised.value)
+    assert all(word in told for word in ("_position", "_deleted", "no equality", "no column tenant"))
+
+
+def test_a_version_without_the_key_or_the_metadata_is_refused() -> None:
+    """All its rows would be rows of the key NULL."""
+    plain = Version("x", (Column("id", Scalar("INT64")),))
+    sources = [
+        Changes(TABLE.sibling("customer_v_x"), plain),
+        Changes(TABLE.sibling("customer_v_y"), version("y", number="INT64")),
+    ]
+    with pytest.raises(SchemaConflict) as raised:
+        check_changes(sources, ["id"])
+    assert len(raised.value.faults) == 2
+    assert "customer_v_y has no column id for the key" in str(raised.value)
+
+
+def test_a_copy_that_does_not_fit_is_refused_with_every_fault() -> None:
+    copy = [Column("extra", Scalar("INT64")), Column("Name", Scalar("INT64")), Column("born", Scalar("STRING"))]
+    with pytest.raises(SchemaConflict) as raised:
+        snapshot_query(TABLE.sibling("copy"), copy, BASE, "0", RULES)
+    assert len(raised.value.faults) == 3
+    assert all(
+        word in str(raised.value)
+        for word in ("extra", "born is STRING, which does not fit DATE", "no column id for the key")
+    )
+
+
+def test_versions_are_merged_in_as_many_statements_as_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert [len(group) for group in in_statements(CHANGES, BASE, RULES)] == [2]
+    monkeypatch.setattr(onefold.merge.change_query, "MAX_QUERY", 9_000)
+    assert [len(group) for group in in_statements(CHANGES, BASE, RULES)] == [1, 1]
+    assert all(
+        len(merge_statement(BASE, changes_query(group, BASE, RULES))) <= 9_000
+        for group in in_statements(CHANGES, BASE, RULES)
+    )
+    monkeypatch.setattr(onefold.merge.change_query, "MAX_QUERY", 4_000)
+    with pytest.raises(LimitExceeded, match="customer_v_abc"):
+        list(in_statements(CHANGES, BASE, RULES))
+
+
+def entry(kind: str, started: int, versions: str, created: datetime = TIME) -> dict[str, Any]:
+    start = TIME + timedelta(days=started)
+    return {
+        "now": None,
+        "floor": None,
+        "finished_as": kind,
+        "keys": '["id"]',
+        "versions": versions,
+        "base_created": created,
+        "started_at": start,
+    }
+
+
+NOW = {
+    "now": TIME + timedelta(days=9),
+    "floor": "f",
+    "finished_as": None,
+    "keys": None,
+    "versions": None,
+    "base_created": None,
+    "started_at": None,
+}
+
+
+def test_each_version_is_read_from_the_last_merge_that_read_it() -> None:
+    state = read_state([entry("merge", 2, '["b"]'), NOW, entry("merge", 1, '["a", "b"]'), entry("merge", 0, '["a"]')], TIME)
+    assert state.start_of("a") == TIME + timedelta(days=1)
+    assert state.start_of("b") == TIME + timedelta(days=2)
+    assert state.start_of("c") is None
+    assert (state.now, state.floor, state.keys) == (NOW["now"], "f", ("id",))
+
+
+def test_a_merge_into_a_table_that_was_replaced_since_tells_nothing_of_the_present_one() -> None:
+    state = read_state([NOW, entry("merge", 1, '["a"]', created=TIME - timedelta(days=1))], TIME)
+    assert state.start_of("a") is None
+    assert state.keys == ("id",)
+
+
+def test_a_change_table_that_does_not_tell_when_a_row_landed_is_read_whole() -> None:
+    state = read_state([NOW, entry("merge", 1, '["a", "b"]')], TIME)
+    unknown = Changes(TABLE, version("a", id="INT64", _landed_at="STRING"))
+    known = Changes(TABLE, version("b", id="INT64", _LANDED_AT="TIMESTAMP"))
+    assert unknown.windowed(state, timedelta(hours=2)).since is None
+    assert known.windowed(state, timedelta(hours=2)).since == TIME + timedelta(days=1, hours=-2)
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "NULL"
+    return f"'{value}'" if isinstance(value, str) else str(value)
+
+
+def _metadata(row: Any) -> str:
+    metadata = row[METADATA]
+    keys = ", ".join(f"'{key}'" for key in metadata["sort_keys"])
+    return (
+        f"STRUCT({_cell(metadata['uuid'])} AS uuid, {_cell(metadata['source_timestamp'])} AS source_timestamp, "
+        f"{_cell(metadata['change_sequence_number'])} AS change_sequence_number, "
+        f"{_cell(metadata['change_type'])} AS change_type, "
+        f"CAST([{keys}] AS ARRAY<STRING>) AS sort_keys)"
+    )

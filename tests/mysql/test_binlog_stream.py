@@ -1,0 +1,454 @@
+"""A real server's log: what is read of it, where reading may start again, and what the library would get wrong."""
+
+from __future__ import annotations
+
+import datetime
+import functools
+import itertools
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+
+import pymysql
+import pytest
+from pymysqlreplication import BinLogStreamReader
+from pymysqlreplication.row_event import WriteRowsEvent
+from support.database_servers import DatabaseServer, MariaDb, MySql, new_server
+from support.source_database import SourceDatabase, end_of_log, on
+
+from onefold.capture.records import Origin, Record, change_records
+from onefold.capture.version import version_of
+from onefold.capture.versioned_table import versioned_table
+from onefold.changelog.position import Position
+from onefold.core.errors import InvalidInput, NothingFound, Rejected, TryAgain
+from onefold.mysql.binlog.events import Committed, FileBegun, LogEvent, Place, RowsChanged, RowsUnreadable, Statement
+from onefold.mysql.binlog.stream import Gtid, follow
+from onefold.mysql.catalog import TableName, structure_of, structures
+from onefold.mysql.connection import Address, connect, query
+from onefold.mysql.gtid import read_executed
+from onefold.mysql.table_filter import Patterns
+
+pytestmark = on(MariaDb, MySql)
+
+_server_ids = itertools.count(5000)
+
+CREATE = "CREATE TABLE t (id INT PRIMARY KEY, name VARCHAR(30))"
+# Each statement, and whether the structure that follows is another version.
+ALTERS = [
+    ("ADD COLUMN c INT DEFAULT 5 AFTER id", True),
+    ("ADD COLUMN c INT", True),
+    ("DROP COLUMN name", True),
+    ("CHANGE name title VARCHAR(30)", True),
+    ("MODIFY name VARCHAR(31)", True),
+    ("MODIFY name TEXT", True),
+    ("MODIFY id BIGINT", True),
+    ("MODIFY id INT UNSIGNED", True),
+    ("MODIFY name VARCHAR(30) CHARACTER SET latin1", True),
+    ("MODIFY name VARBINARY(120)", True),
+    ("MODIFY name VARCHAR(30) FIRST", True),
+    ("RENAME TO u", True),
+    ("MODIFY name VARCHAR(30) COLLATE utf8mb4_bin", False),
+    ("MODIFY name VARCHAR(120) CHARACTER SET ascii", False),
+    ("MODIFY name VARCHAR(30) NOT NULL", False),
+    ("MODIFY id INT(3)", False),
+    ("ADD INDEX (name)", False),
+    ("DROP PRIMARY KEY", False),
+    ("COMMENT 'x', FORCE", False),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("alter", "differs"), ALTERS)
+def test_an_alter_gives_the_version_that_is_specified(source: SourceDatabase, alter: str, differs: bool) -> None:
+    source.run(CREATE, "INSERT INTO t (id) VALUES (1)", f"ALTER TABLE t {alter}")
+    table = "u" if "RENAME" in alter else "t"
+    source.run(
+        f"INSERT INTO {table} (id{', name' if 'NOT NULL' in alter else ''}) VALUES (2{', 0' if 'NOT NULL' in alter else ''})"
+    )
+    before, after = source.changes()
+    assert (version_of(before.structure) != version_of(after.structure)) == differs
+    assert after.structure == structure_of(source.connection, TableName(source.name, table))
+
+
+def test_an_event_is_read_with_the_structure_of_its_time(source: SourceDatabase) -> None:
+    source.run(
+        CREATE,
+        "INSERT INTO t VALUES (1, 'a')",
+        "ALTER TABLE t ADD COLUMN c INT AFTER id",
+        "INSERT INTO t VALUES (2, 7, 'b')",
+        "DROP TABLE t",
+        "CREATE TABLE t (x DATE)",
+        "INSERT INTO t VALUES ('2020-01-01')",
+    )
+    assert [change.after for change in source.changes()] == [((1, "a"),), ((2, 7, "b"),), (("2020-01-01",),)]
+
+
+def test_one_structure_in_many_databases_is_one_version(source: SourceDatabase) -> None:
+    names = [f"{source.name}_tenant{number}" for number in range(3)]
+    for name in names:
+        source.run(f"CREATE DATABASE {name}", f"USE {name}", CREATE, "INSERT INTO t VALUES (1, 'a')")
+    changes = source.changes(Patterns((f"{source.name}_tenant*.t",)))
+    assert [change.database for change in changes] == names
+    assert len({version_of(change.structure) for change in changes}) == 1
+    present = structures(source.connection, Patterns((f"{source.name}_tenant?",)))
+    assert sorted(name.database for name in present) == names
+    assert set(present.values()) == {changes[0].structure}
+
+
+@pytest.mark.parametrize(
+    ("include", "exclude", "tables"),
+    [
+        ((), (), ["a", "ab", "b"]),
+        (("{db}",), (), ["a", "ab", "b"]),
+        (("{db}.a",), (), ["a"]),
+        (("{db}.a*",), (), ["a", "ab"]),
+        ((), ("{db}.a",), ["ab", "b"]),
+        (("{db}.*",), ("*.b", "*.a"), ["ab"]),
+        (("other",), (), []),
+    ],
+)
+def test_patterns_choose_tables(
+    source: SourceDatabase, include: tuple[str, ...], exclude: tuple[str, ...], tables: list[str]
+) -> None:
+    for table in ("a", "ab", "b"):
+        source.run(f"CREATE TABLE {table} (id INT)", f"INSERT INTO {table} VALUES (1)")
+    patterns = Patterns(*(tuple(one.format(db=source.name) for one in some) for some in (include, exclude)))
+    assert [change.structure.table for change in source.changes(patterns) if change.database == source.name] == tables
+    present = structures(source.connection, patterns)
+    assert [name.table for name in present if name.database == source.name] == tables
+
+
+def records(events: list[LogEvent]) -> list[Record]:
+    """What a process would publish."""
+    return [
+        record
+        for event in events
+        if isinstance(event, RowsChanged)
+        for record in change_records(Origin("shop-db", event.database, versioned_table(event.structure)), event)
+    ]
+
+
+def kinds(found: list[Record]) -> list[tuple[str, dict[str, object]]]:
+    return [(record["metadata"]["change_type"], record["data"]) for record in found]
+
+
+def test_every_change_of_a_row_is_a_record(source: SourceDatabase) -> None:
+    source.run(
+        CREATE,
+        "INSERT INTO t VALUES (1, 'a'), (2, 'b')",
+        "UPDATE t SET name = 'c' WHERE id = 1",
+        "UPDATE t SET id = 3 WHERE id = 2",
+        "DELETE FROM t WHERE id = 1",
+        "REPLACE INTO t VALUES (3, 'd')",
+    )
+    assert kinds(records(source.log())) == [
+        ("INSERT", {"id": 1, "name": "a"}),
+        ("INSERT", {"id": 2, "name": "b"}),
+        ("UPDATE-INSERT", {"id": 1, "name": "c"}),
+        ("UPDATE-DELETE", {"id": 2, "name": "b"}),
+        ("UPDATE-INSERT", {"id": 3, "name": "b"}),
+        ("DELETE", {"id": 1, "name": "c"}),
+        ("UPDATE-INSERT", {"id": 3, "name": "d"}),
+    ]
+
+
+def test_the_greatest_position_of_a_key_is_its_last_change(source: SourceDatabase) -> None:
+    source.run(
+        CREATE,
+        "INSERT INTO t VALUES (1, 'a'), (2, 'b'), (3, 'c')",
+        "UPDATE t SET id = id + 1 ORDER BY id DESC",
+        "UPDATE t SET id = id - 1 ORDER BY id",
+        "FLUSH BINARY LOGS",
+        "UPDATE t SET id = id + 1 ORDER BY id DESC",
+        "DELETE FROM t WHERE id = 3",
+    )
+    winners: dict[int, tuple[str, Record]] = {}
+    for record in records(source.log())[::-1]:
+        metadata = record["metadata"]
+        deleted = metadata["change_type"] in ("DELETE", "UPDATE-DELETE")
+        position = str(Position(metadata["change_sequence_number"], metadata["source_timestamp"], deleted=deleted))
+        if record["data"]["id"] not in winners or position > winners[record["data"]["id"]][0]:
+            winners[record["data"]["id"]] = position, record
+    left = [record["data"] for _, record in winners.values() if not record["metadata"]["change_type"].endswith("DELETE")]
+    assert sorted((row["id"], row["name"]) for row in left) == source.rows("SELECT * FROM t ORDER BY id")
+
+
+def test_a_truncate_and_other_statements_are_told(source: SourceDatabase) -> None:
+    source.run(CREATE, "INSERT INTO t VALUES (1, 'a')", "TRUNCATE TABLE t", "ALTER TABLE t ADD c INT", "DROP TABLE t")
+    told = [event for event in source.log() if isinstance(event, Statement)]
+    assert [event.text.split()[0] for event in told] == ["CREATE", "TRUNCATE", "ALTER", "DROP"]
+    assert {event.database for event in told} == {source.name}
+
+
+def test_reading_may_start_again_behind_every_transaction(source: SourceDatabase) -> None:
+    source.run(
+        CREATE, "CREATE TABLE m (id INT) ENGINE=MyISAM", "BEGIN", "INSERT INTO t VALUES (1, 'a')", "SAVEPOINT x",
+        "INSERT INTO t VALUES (2, 'b')", "ROLLBACK TO x", "INSERT INTO t VALUES (3, 'c')", "COMMIT",
+        "INSERT INTO m VALUES (1), (2)", "CREATE TABLE n AS SELECT * FROM t", "FLUSH BINARY LOGS", "DELETE FROM t",
+    )  # fmt: skip
+    whole = source.log()
+    places = [number for number, event in enumerate(whole) if isinstance(event, Committed)]
+    assert len(places) >= 6
+    for number in places:
+        committed = whole[number]
+        assert isinstance(committed, Committed)
+        patterns = Patterns((f"{source.name}.*",))
+        rest = follow(source.server.address, committed.place, patterns, next(_server_ids), blocking=False)
+        # Each reading begins by telling which file it is in.
+        begun, *others = rest
+        assert isinstance(begun, FileBegun)
+        assert others == whole[number + 1 :]
+        assert committed.gtid
+
+
+def test_reading_may_start_at_a_gtid(source: SourceDatabase) -> None:
+    source.run(CREATE, "INSERT INTO t VALUES (1, 'a')")
+    at = Gtid(1, read_executed(source.executed()))
+    source.run("INSERT INTO t VALUES (2, 'b')")
+    events = follow(source.server.address, at, Patterns((source.name,)), next(_server_ids), blocking=False)
+    (change,) = [event for event in events if isinstance(event, RowsChanged)]
+    assert change.after == ((2, "b"),)
+    assert change == source.changes()[-1]
+
+
+def test_a_place_that_the_log_does_not_have_is_told(source: SourceDatabase) -> None:
+    gone = Place(1, "mysql-bin.000999", 4)
+    with pytest.raises(NothingFound, match="does not have the place"):
+        list(follow(source.server.address, gone, Patterns(), next(_server_ids), blocking=False))
+
+
+def test_a_server_that_does_not_answer_is_a_reason_to_try_again() -> None:
+    with pytest.raises(TryAgain):
+        list(follow(Address("127.0.0.1", 1), Place(1, "mysql-bin.1", 4), Patterns(), 1))
+
+
+def test_a_user_who_may_not_read_the_log_is_told_what_to_grant(source: SourceDatabase) -> None:
+    source.run(
+        "CREATE USER reader@'127.0.0.1' IDENTIFIED BY 'x'",
+        f"GRANT SELECT ON {source.name}.* TO reader@'127.0.0.1'",
+    )
+    address = Address("127.0.0.1", source.server.port, "reader", "x")
+    with pytest.raises(Rejected, match="GRANT REPLICATION SLAVE"):
+        list(follow(address, source.start, Patterns(), next(_server_ids), blocking=False))
+    questions = "BINLOG MONITOR" if source.on_mariadb else "REPLICATION CLIENT"
+    source.run(f"GRANT REPLICATION SLAVE, {questions} ON *.* TO reader@'127.0.0.1'")
+    assert list(follow(address, source.start, Patterns(), next(_server_ids), blocking=False)) == source.log(Patterns())
+
+
+def test_the_password_is_not_shown() -> None:
+    assert "secret" not in repr(Address("h", 1, "u", "secret"))
+
+
+@pytest.fixture(scope="module")
+def others() -> Iterator[Callable[[type[DatabaseServer]], DatabaseServer]]:
+    """One server of each kind that is asked for."""
+    with ExitStack() as stack:
+        yield functools.cache(lambda kind: stack.enter_context(new_server(kind)))
+
+
+@pytest.fixture(params=[MariaDb, MySql], ids=lambda kind: kind.__name__)
+def other(request: pytest.FixtureRequest, others: Callable[[type[DatabaseServer]], DatabaseServer]) -> DatabaseServer:
+    """A server for tests that stop it or change its settings."""
+    return others(request.param)
+
+
+def test_a_lost_connection_is_not_taken_up_again_by_itself(other: DatabaseServer) -> None:
+    with connect(other.address) as connection:
+        query(connection, "CREATE DATABASE lost")
+        start = end_of_log(connection)
+        query(connection, "CREATE TABLE lost.t (id INT)")
+    events = follow(other.address, start, Patterns(), next(_server_ids))
+    assert [type(event) for event in itertools.islice(events, 2)] == [FileBegun, Statement]
+    other.kill()
+    other.start()
+    with pytest.raises(TryAgain):
+        list(events)
+
+
+def test_a_server_that_crashed_numbers_its_tables_anew(other: DatabaseServer) -> None:
+    """Within one reading: a number that meant one table before the crash means another one behind it."""
+    with connect(other.address) as connection:
+        query(connection, "CREATE DATABASE crash")
+        query(connection, "CREATE TABLE crash.a (id INT)")
+        query(connection, "CREATE TABLE crash.b (name TEXT, id INT)")
+    tables = ["a", "b"]
+    start = None
+    for order in (tables, tables[::-1]):
+        other.kill()
+        other.start()
+        with connect(other.address) as connection:
+            start = start or end_of_log(connection)
+            for table in order:
+                query(connection, f"INSERT INTO crash.{table} (id) VALUES (7)")
+    assert start
+    found = list(follow(other.address, start, Patterns(("crash",)), next(_server_ids), blocking=False))
+    rows = [(event.structure.table, event.after) for event in found if isinstance(event, RowsChanged)]
+    a, b = ("a", ((7,),)), ("b", ((None, 7),))
+    assert rows == [a, b, b, a]
+
+
+def test_a_log_without_checksums_is_read(other: DatabaseServer) -> None:
+    with connect(other.address) as connection:
+        query(connection, "CREATE DATABASE sums")
+        start = end_of_log(connection)
+        query(connection, "CREATE TABLE sums.t (id INT PRIMARY KEY)")
+        query(connection, "INSERT INTO sums.t VALUES (1)")
+        query(connection, "SET GLOBAL binlog_checksum = NONE")
+        query(connection, "INSERT INTO sums.t VALUES (2)")
+        try:
+            found = list(
+                follow(other.address, Place(1, end_of_log(connection).file, 4), Patterns(), next(_server_ids), False)
+            )
+        finally:
+            query(connection, "SET GLOBAL binlog_checksum = CRC32")
+        assert [event.after for event in found if isinstance(event, RowsChanged)] == [((2,),)]
+        whole = list(follow(other.address, start, Patterns(), next(_server_ids), False))
+    assert [event.after for event in whole if isinstance(event, RowsChanged)] == [((1,),), ((2,),)]
+    assert all(event.structure.primary_key == ("id",) for event in whole if isinstance(event, RowsChanged))
+
+
+@pytest.mark.parametrize(
+    ("other", "setting", "value", "statement"),
+    [
+        (MariaDb, "log_bin_compress", "ON", "SET GLOBAL log_bin_compress = OFF"),
+        (MySql, "binlog_transaction_compression", "ON", "SET GLOBAL binlog_transaction_compression = OFF"),
+    ],
+    indirect=["other"],
+)
+def test_a_log_that_cannot_be_read_is_refused_with_what_mends_it(
+    other: DatabaseServer, setting: str, value: str, statement: str
+) -> None:
+    start = written_with(other, setting, value)
+    with pytest.raises((Rejected, InvalidInput), match=statement):
+        list(follow(other.address, start, Patterns(), next(_server_ids), blocking=False))
+
+
+@pytest.mark.parametrize(
+    ("other", "setting", "value", "kind"),
+    [
+        (MariaDb, "binlog_row_image", "'MINIMAL'", "rows"),
+        (MariaDb, "binlog_row_image", "'NOBLOB'", "rows"),
+        (MariaDb, "binlog_row_metadata", "'NO_LOG'", "structure"),
+        (MariaDb, "binlog_row_metadata", "'MINIMAL'", "structure"),
+        (MySql, "binlog_row_value_options", "'PARTIAL_JSON'", "rows"),
+        (MySql, "binlog_row_image", "'MINIMAL'", "rows"),
+        (MySql, "binlog_row_image", "'NOBLOB'", "rows"),
+        (MySql, "binlog_row_metadata", "'MINIMAL'", "structure"),
+    ],
+    indirect=["other"],
+)
+def test_rows_that_a_session_wrote_otherwise_are_named_and_the_log_is_read_on(
+    other: DatabaseServer, setting: str, value: str, kind: str
+) -> None:
+    start = written_with(other, setting, value)
+    with connect(other.address) as connection:
+        query(connection, "INSERT INTO wrong.t VALUES (2, 'a', 'b', '1')")
+    events = follow(other.address, start, Patterns(("wrong",)), next(_server_ids), blocking=False)
+    unreadable, whole = [event for event in events if isinstance(event, RowsUnreadable | RowsChanged)]
+    assert isinstance(unreadable, RowsUnreadable)
+    assert (unreadable.table, unreadable.kind, setting in unreadable.reason) == ("t", kind, True)
+    assert isinstance(whole, RowsChanged)
+
+
+def written_with(other: DatabaseServer, setting: str, value: str) -> Place:
+    """An update by a session of other settings; the place before it."""
+    with connect(other.address) as connection:
+        query(connection, "DROP DATABASE IF EXISTS wrong")
+        query(connection, "CREATE DATABASE wrong")
+        query(connection, "CREATE TABLE wrong.t (id INT PRIMARY KEY, name VARCHAR(999), b BLOB, j JSON)")
+        query(connection, "INSERT INTO wrong.t VALUES (1, REPEAT('x', 900), 'b', JSON_OBJECT('a', REPEAT('x', 90), 'b', 1))")
+        start = end_of_log(connection)
+        ((before,),) = query(connection, f"SELECT @@global.{setting}")
+        query(connection, f"SET GLOBAL {setting} = {value}")
+        try:
+            with connect(other.address) as late:
+                query(late, "UPDATE wrong.t SET name = REPEAT('y', 900), j = JSON_SET(j, '$.b', 2)")
+        finally:
+            query(connection, f"SET GLOBAL {setting} = %s", (before,))
+    return start
+
+
+@on(MariaDb)
+def test_times_in_an_old_form_are_refused(source: SourceDatabase) -> None:
+    source.run("SET GLOBAL mysql56_temporal_format = OFF")
+    try:
+        source.run("CREATE TABLE t (at DATETIME(3))", "INSERT INTO t VALUES ('2020-01-01')")
+    finally:
+        source.run("SET GLOBAL mysql56_temporal_format = ON")
+    (unreadable,) = [event for event in source.log() if isinstance(event, RowsUnreadable)]
+    assert (unreadable.table, unreadable.kind) == ("t", "structure")
+    assert f"{source.name}.t has a column that holds times in the form of MariaDB 5.3" in unreadable.reason
+    assert source.changes(Patterns((), (f"{source.name}.t",))) == []
+    source.run("ALTER TABLE t FORCE", "INSERT INTO t VALUES ('2020-01-02')")
+
+
+@on(MySql)
+def test_a_table_that_cannot_be_read_is_passed_over_where_it_is_left_out(source: SourceDatabase) -> None:
+    source.run("CREATE TABLE v (m VECTOR(3))", "INSERT INTO v VALUES (STRING_TO_VECTOR('[1,2,3]'))")
+    source.run(CREATE, "INSERT INTO t VALUES (1, 'a')")
+    assert [change.after for change in source.changes(Patterns((source.name,), ("*.v",)))] == [((1, "a"),)]
+    found = [event for event in source.log() if isinstance(event, RowsUnreadable | RowsChanged)]
+    assert isinstance(found[0], RowsUnreadable)
+    assert f"{source.name}.v has a column that is a VECTOR" in found[0].reason
+    assert isinstance(found[1], RowsChanged)
+
+
+# What the library makes of rows that capture reads: each is a reason for a reader of our own.
+
+
+def rows_of_the_library(source: SourceDatabase) -> list[dict[str, object]]:
+    reader = BinLogStreamReader(
+        source.server.address.settings(), next(_server_ids), log_file=source.start.file, log_pos=source.start.offset,
+        resume_stream=True, only_events=[WriteRowsEvent], only_schemas=[source.name], enable_logging=False,
+    )  # fmt: skip
+    try:
+        return [row["values"] for event in reader for row in event.rows]
+    finally:
+        reader.close()
+
+
+@pytest.mark.parametrize(
+    ("declared", "literal", "wrong", "right"),
+    [
+        ("enum('é') CHARACTER SET latin1", "'é'", "", "é"),
+        ("binary(4)", "x'AB'", b"\xab", "qwAAAA=="),
+        ("year", "0", 1900, 0),
+        ("timestamp NULL", "'0000-00-00 00:00:00'", datetime.datetime(1970, 1, 1), None),
+        ("varchar(9) CHARACTER SET utf16", "'日'", "\ue565", "日"),
+        ("varchar(9) CHARACTER SET cp866", "_cp866 x'fc'", "№", "ⁿ"),
+    ],
+)
+def test_what_the_library_reads_wrongly_is_read_rightly(
+    source: SourceDatabase, declared: str, literal: str, wrong: object, right: object
+) -> None:
+    source.run(f"CREATE TABLE t (v {declared})", f"INSERT INTO t VALUES ({literal})")
+    assert rows_of_the_library(source) == [{"v": wrong}]
+    (change,) = source.changes()
+    assert change.after == ((right,),)
+
+
+def test_text_on_which_the_library_gives_up_is_read(source: SourceDatabase) -> None:
+    source.run("CREATE TABLE t (v VARCHAR(9) CHARACTER SET latin1)", "INSERT INTO t VALUES (x'81')")
+    with pytest.raises(UnicodeDecodeError):
+        rows_of_the_library(source)
+    assert source.changes()[0].after == (("\x81",),)
+
+
+def test_the_library_does_not_know_a_key_over_prefixes(source: SourceDatabase) -> None:
+    source.run("CREATE TABLE t (v VARCHAR(9), PRIMARY KEY (v(3)))", "INSERT INTO t VALUES ('abcd')")
+    assert source.changes()[0].structure.primary_key == ("v",)
+
+
+@pytest.mark.parametrize("other", [MariaDb], indirect=True)
+def test_the_library_leaves_out_compressed_events_without_a_word(other: DatabaseServer) -> None:
+    with connect(other.address) as connection:
+        query(connection, "CREATE DATABASE pressed")
+        query(connection, "CREATE TABLE pressed.t (v TEXT)")
+        start = end_of_log(connection)
+        query(connection, "SET GLOBAL log_bin_compress = ON")
+        try:
+            query(connection, "INSERT INTO pressed.t VALUES (REPEAT('x', 999))")
+        finally:
+            query(connection, "SET GLOBAL log_bin_compress = OFF")
+    database = SourceDatabase(other, pymysql.Connection(defer_connect=True), "pressed", start)
+    assert rows_of_the_library(database) == []
+    with pytest.raises(Rejected, match="compressed"):
+        database.log()

@@ -1,0 +1,313 @@
+"""Snapshots against a real server: every row once, in chunks, right as of its place in the log."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from contextlib import closing
+from dataclasses import replace
+
+import pytest
+from support.database_servers import MariaDb, MySql
+from support.snapshot import chunks, everything, fresh, rows_of
+from support.source_database import SourceDatabase, numbers, on
+from support.source_types import MYSQL_SAMPLES, SAMPLES, Sample
+
+from onefold.core.errors import Rejected, TryAgain
+from onefold.mysql.connection import connect, query
+from onefold.mysql.snapshot import chunks as snapshots
+from onefold.mysql.snapshot.chunks import TableSnapshot, next_chunk
+
+pytestmark = on(MariaDb, MySql)
+
+# How a key is declared, and its values as literals.
+KEYS = [
+    ("INT", "-5", "0", "7"),
+    ("BIGINT UNSIGNED", "0", "9223372036854775808", "18446744073709551614", "18446744073709551615"),
+    ("DECIMAL(40,10)", "-0.0000000001", "0", "123456789012345678901234567890.0000000001"),
+    ("FLOAT", "-0.1", "0.1", "0.10000001", "1e38"),
+    ("DOUBLE", "-0e0", "0.1", "0.30000000000000004", "5e-324"),
+    ("BIT(64)", "0", "18446744073709551614", "18446744073709551615"),
+    ("YEAR", "'0000'", "1901", "1999", "2000", "2155"),
+    ("DATE", "'0000-00-00'", "'0000-01-01'", "'2020-00-10'", "'2020-02-30'", "'2020-03-01'"),
+    ("DATETIME(6)", "'0000-00-00'", "'2020-00-10 01:02:03'", "'2020-02-29 00:00:00.000001'", "'2020-02-29 00:00:00.000002'"),
+    ("TIMESTAMP(3)", "'0000-00-00'", "'2020-10-25 00:30:00.001'", "'2020-10-25 01:30:00.001'"),
+    ("TIME(2)", "'-838:59:59'", "'-00:00:00.01'", "'00:00:00'", "'838:59:59'"),
+    ("CHAR(9)", "''", "'a'", "'b'", "'it''s'", "'Zoë'"),
+    ("VARCHAR(200)", "''", "'A'", "'b'", "'C\\\\ %s \\'\"'", "'\\n\\0'", "'ß'", "'日本'", "'😀'"),
+    ("VARCHAR(9) COLLATE utf8mb4_bin", "'A'", "'B'", "'a'", "'b '", "'😀'"),
+    ("VARCHAR(9) CHARACTER SET latin1", "'a'", "'é'", "x'81'", "x'FF'"),
+    ("VARCHAR(9) CHARACTER SET utf16", "'a'", "'日'", "'😀'"),
+    ("VARCHAR(9) CHARACTER SET gbk", "'a'", "'中文'", "'文'"),
+    ("BINARY(3)", "x''", "x'0001'", "x'61'", "x'FF'"),
+    ("VARBINARY(9)", "x''", "x'00'", "x'0000'", "x'61'", "x'6100'", "x'FF'"),
+    ("ENUM('z','a','m')", "'none'", "'z'", "'a'", "'m'"),
+    ("SET('z','a','m')", "''", "'z'", "'a'", "'z,a'", "'m'"),
+    ("SET(" + ",".join(f"'v{n}'" for n in range(64)) + ")", "9223372036854775809", "9223372036854775808", "1"),
+    ("BOOLEAN", "0", "1"),
+]  # fmt: skip
+MARIADB_KEYS = [
+    ("VARCHAR(9) COLLATE utf8mb4_nopad_bin", "'a'", "'a '", "'a  '"),
+    ("VARCHAR(9) COLLATE utf8mb4_uca1400_as_cs", "'a'", "'A'", "'á'"),
+    ("UUID", "UUID()", "'00000000-0000-0000-0000-000000000000'", "UUID()", "'ffffffff-ffff-7fff-8fff-ffffffffffff'"),
+    ("INET6", "'::'", "'::ffff:1.2.3.4'", "'2001:db8::1'"),
+]
+MYSQL_KEYS = [
+    ("VARCHAR(9) COLLATE utf8mb4_0900_bin", "'a'", "'a '", "'a  '"),
+    ("VARCHAR(9) COLLATE utf8mb4_0900_as_cs", "'a'", "'A'", "'á'"),
+]
+WITHOUT_PAGES = {
+    "no key": "(a INT, b VARCHAR(9))",
+    "a key over a prefix": "(a INT, b VARCHAR(9), PRIMARY KEY (b(2)))",
+    "a key that may be NULL": "(a INT, b VARCHAR(9), UNIQUE KEY (b))",
+    "an engine without transactions": "(a INT, b VARCHAR(9)) ENGINE=MyISAM",
+    "an index without an order": "(a INT, b VARCHAR(9), PRIMARY KEY (b)) ENGINE=MEMORY",
+}
+
+
+@pytest.mark.parametrize("key", KEYS, ids=lambda key: key[0][:40])
+def test_keys_of_any_type_are_read_one_after_the_other(source: SourceDatabase, key: tuple[str, ...]) -> None:
+    check_keys(source, key)
+
+
+@on(MariaDb)
+@pytest.mark.parametrize("key", MARIADB_KEYS, ids=lambda key: key[0])
+def test_keys_of_a_type_that_only_mariadb_has_are_read(source: SourceDatabase, key: tuple[str, ...]) -> None:
+    check_keys(source, key)
+
+
+@on(MySql)
+@pytest.mark.parametrize("key", MYSQL_KEYS, ids=lambda key: key[0])
+def test_keys_of_a_type_that_only_mysql_has_are_read(source: SourceDatabase, key: tuple[str, ...]) -> None:
+    check_keys(source, key)
+
+
+def check_keys(source: SourceDatabase, key: tuple[str, ...]) -> None:
+    declared, *values = key
+    source.run("SET sql_mode = 'ALLOW_INVALID_DATES'", f"CREATE TABLE t (k {declared} PRIMARY KEY, v INT)")
+    source.run(f"INSERT IGNORE INTO t VALUES {', '.join(f'({value}, {n})' for n, value in enumerate(values))}")
+    assert source.rows("SELECT COUNT(*) FROM t") == [(len(values),)]
+    read = list(chunks(source))
+    assert rows_of(read) == everything(source, order="ORDER BY k")
+    assert [len(chunk.rows) for chunk in read] == [*[1] * len(values), 0]
+    assert [chunk.progress.rows for chunk in read] == [*range(1, len(values) + 1), len(values)]
+
+
+@on(MariaDb)
+@pytest.mark.parametrize("first", range(0, len(SAMPLES), 12))
+def test_rows_of_all_types_land_as_they_do_from_the_log(source: SourceDatabase, first: int) -> None:
+    check_types(source, SAMPLES[first : first + 12])
+
+
+@on(MySql)
+@pytest.mark.parametrize("first", range(0, len(MYSQL_SAMPLES), 12))
+def test_rows_of_all_types_of_mysql_land_as_they_do_from_the_log(source: SourceDatabase, first: int) -> None:
+    source.run("SET SESSION sql_mode = 'TIME_TRUNCATE_FRACTIONAL'")  # as MariaDB does
+    check_types(source, [sample for sample in MYSQL_SAMPLES if sample.bigquery != "JSON"][first : first + 12])
+
+
+def check_types(source: SourceDatabase, samples: list[Sample]) -> None:
+    rows = [[sample.values[number % len(sample.values)] for sample in samples] for number in range(7)]
+    columns = ", ".join(f"c{number} {sample.declared}" for number, sample in enumerate(samples))
+    literals = (f"({number}, {', '.join(literal for literal, _ in row)})" for number, row in enumerate(rows))
+    source.run(f"CREATE TABLE t (id INT PRIMARY KEY, {columns})", f"INSERT IGNORE INTO t VALUES {', '.join(literals)}")
+    read = list(chunks(source, 2))
+    assert rows_of(read) == [(number, *(landed for _, landed in row)) for number, row in enumerate(rows)]
+    assert rows_of(read) == everything(source)
+    losses = sum((Counter(dict(chunk.losses)) for chunk in read), Counter())
+    assert losses == sum((Counter(dict(change.losses)) for change in source.changes()), Counter())
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "PRIMARY KEY (a, b, c)",
+        "PRIMARY KEY (c, b, a)",
+        "UNIQUE KEY `k``%s` (b, a, c)",
+        "PRIMARY KEY (a DESC, b, c DESC)",
+        "PRIMARY KEY (b DESC, a DESC, c DESC)",
+    ],
+)
+@pytest.mark.parametrize("rows", [1, 7])
+def test_keys_of_several_columns_are_read_in_their_order(source: SourceDatabase, key: str, rows: int) -> None:
+    source.run(
+        f"CREATE TABLE t (a INT NOT NULL, b ENUM('z', 'a') NOT NULL, c VARCHAR(9) NOT NULL, {key})",
+        "INSERT INTO t SELECT a.seq, IF(b.seq, 'z', 'a'), CHAR(64 + c.seq) "
+        f"FROM {numbers(1, 3, 'a')}, {numbers(0, 1, 'b')}, {numbers(1, 3, 'c')}",
+    )
+    order = key.partition("(")[2].rstrip(")")
+    assert rows_of(list(chunks(source, rows))) == everything(source, order=f"ORDER BY {order}")
+
+
+def test_a_page_costs_no_more_at_the_end_of_a_table_than_at_its_beginning(source: SourceDatabase) -> None:
+    source.run(
+        "CREATE TABLE t (tenant INT, day DATE, name VARCHAR(20), PRIMARY KEY (tenant, day, name))",
+        f"INSERT INTO t SELECT 1 + (seq > 900), '2024-01-01' + INTERVAL (seq MOD 2) DAY, seq FROM {numbers(1, 1000)}",
+        "ANALYZE TABLE t",
+    )
+    steps = "SHOW STATUS LIKE 'Handler_read_next'"
+    costs = []
+    for _ in chunks(source, 50, between=lambda _: costs.append(int(source.rows(steps)[0][1]))):
+        pass
+    # Rows that the server steps over, of 1,000: MySQL those of a page twice.
+    assert max(later - earlier for earlier, later in itertools.pairwise(costs)) < (60 if source.on_mariadb else 120)
+
+
+@pytest.mark.parametrize("table", ["a`b", "100%s", "Straße 日", "it's \\"])
+def test_names_of_any_letters_come_through(source: SourceDatabase, table: str) -> None:
+    quoted = table.replace("`", "``")
+    source.run(f"CREATE TABLE `{quoted}` (`{quoted}` VARCHAR(9) PRIMARY KEY)", f"INSERT INTO `{quoted}` VALUES ('a'), ('b')")
+    assert rows_of(list(chunks(source, 1, table))) == [("a",), ("b",)]
+
+
+@pytest.mark.parametrize("declared", WITHOUT_PAGES.values(), ids=WITHOUT_PAGES)
+@pytest.mark.usefixtures("way")
+def test_tables_without_an_order_are_read_in_one_pass(source: SourceDatabase, declared: str) -> None:
+    check_pass(source, declared)
+
+
+@on(MariaDb)
+@pytest.mark.usefixtures("way")
+def test_a_table_with_a_key_over_a_hash_is_read_in_one_pass(source: SourceDatabase) -> None:
+    check_pass(source, "(a INT, b TEXT NOT NULL, UNIQUE KEY (b))")
+
+
+def check_pass(source: SourceDatabase, declared: str) -> None:
+    source.run(f"CREATE TABLE t {declared}", "INSERT INTO t VALUES (1, 'a'), (2, 'b'), (3, 'c')")
+    read = list(chunks(source))
+    assert sorted(rows_of(read)) == [(1, "a"), (2, "b"), (3, "c")]
+    assert {chunk.place for chunk in read} == {read[0].progress.start}
+
+
+@pytest.mark.usefixtures("way")
+def test_a_pass_shows_the_table_as_it_was_at_its_start(source: SourceDatabase) -> None:
+    source.run("CREATE TABLE t (a INT)", "INSERT INTO t VALUES (1), (2), (3)")
+    read = chunks(source, 2, between=lambda _: source.run("UPDATE t SET a = a + 10"))
+    assert sorted(rows_of(list(read))) == [(1,), (2,), (3,)]
+
+
+def test_passes_go_on_beside_each_other_and_beside_whatever_the_connection_does(source: SourceDatabase) -> None:
+    for table in ("t", "u"):
+        source.run(f"CREATE TABLE {table} (a INT)", f"INSERT INTO {table} VALUES (1), (2), (3)")
+    pairs = zip(chunks(source, 2, "t"), chunks(source, 2, "u"), strict=True)
+    read = [(chunk, other, source.rows("SELECT 1")) for chunk, other in pairs]
+    assert sorted(row for chunk, _, _ in read for row in chunk.rows) == [(1,), (2,), (3,)]
+    assert sorted(row for _, chunk, _ in read for row in chunk.rows) == [(1,), (2,), (3,)]
+
+
+def test_a_pass_that_broke_off_starts_again(source: SourceDatabase) -> None:
+    source.run("CREATE TABLE t (a INT)", "INSERT INTO t VALUES (1), (2), (3)")
+    first = next_chunk(source.connection, fresh(source), 1, 2)
+    assert first
+    source.run("INSERT INTO t VALUES (4)")
+    with closing(connect(source.server.address)) as connection:
+        second = next_chunk(connection, first.progress, 1, 9)
+    assert second
+    assert (sorted(second.rows), second.progress.rows) == ([(1,), (2,), (3,), (4,)], 4)
+    assert second.progress.start == second.place != first.place
+
+    third = next_chunk(source.connection, second.progress, 1, 9)  # no progress of the pass that is open here
+    assert third
+    assert third.progress.rows == 4
+
+
+def sessions(source: SourceDatabase) -> set[int]:
+    """Those of the server, which other tests share. INNODB_TRX would name the pass's alone, but may be 0.1 s old."""
+    return {number for number, *_ in source.rows("SHOW PROCESSLIST")}
+
+
+def test_a_pass_whose_connection_is_lost_starts_again(source: SourceDatabase) -> None:
+    source.run("CREATE TABLE t (a INT, v LONGTEXT)", f"INSERT INTO t SELECT seq, REPEAT('x', 100000) FROM {numbers(1, 300)}")
+    others = sessions(source)
+    first = next_chunk(source.connection, fresh(source), 1, 1)
+    assert first
+    (number,) = sessions(source) - others
+    source.run(f"KILL {number}")
+    with pytest.raises(TryAgain, match=f"the copy of {source.name}.t cannot be read on"):
+        next_chunk(source.connection, first.progress, 1, 1000)
+    again = next_chunk(source.connection, first.progress, 1, 1000)
+    assert again
+    assert len({row[0] for row in again.rows}) == again.progress.rows > 1
+
+
+def test_a_pass_ends_with_the_connection_that_asked_for_it(source: SourceDatabase) -> None:
+    source.run("CREATE TABLE t (a INT)", "INSERT INTO t VALUES (1), (2), (3)")
+    asking = connect(source.server.address)
+    assert next_chunk(asking, fresh(source), 1, 1)
+    asking.close()
+    del asking
+    source.run("SET lock_wait_timeout = 10", "ALTER TABLE t ADD COLUMN b INT")
+
+
+def test_a_clock_that_is_set_back_puts_no_row_below_the_start(source: SourceDatabase) -> None:
+    source.run("CREATE TABLE t (id INT PRIMARY KEY)", "INSERT INTO t VALUES (1), (2)")
+    first, second = itertools.islice(chunks(source, between=lambda _: source.run("SET timestamp = 1000")), 2)
+    assert second.timestamp == first.timestamp == second.progress.began > 1000
+
+
+def test_an_empty_table_is_one_chunk_without_rows(source: SourceDatabase) -> None:
+    source.run("CREATE TABLE t (id INT PRIMARY KEY)")
+    (chunk,) = chunks(source)
+    assert (chunk.rows, chunk.progress.finished, chunk.progress.start) == ((), True, chunk.place)
+
+
+@pytest.mark.parametrize("statements", [[], ["CREATE VIEW t AS SELECT 1"]])
+def test_what_is_no_table_has_no_chunk(source: SourceDatabase, statements: list[str]) -> None:
+    source.run(*statements)
+    assert next_chunk(source.connection, fresh(source), 1) is None
+
+
+@on(MariaDb)
+def test_a_sequence_has_no_chunk(source: SourceDatabase) -> None:
+    source.run("CREATE SEQUENCE t")
+    assert next_chunk(source.connection, fresh(source), 1) is None
+    assert next_chunk(source.connection, TableSnapshot("no_such_database", "t"), 1) is None
+
+
+def test_a_chunk_says_what_was_lost(source: SourceDatabase) -> None:
+    source.run("CREATE TABLE t (id DATE PRIMARY KEY)", "INSERT INTO t VALUES ('0000-00-00'), ('2020-00-01'), ('2020-01-01')")
+    first, second = chunks(source, 2)
+    assert (first.rows, dict(first.losses)) == (((None,), (None,)), {("id", "date"): 2})
+    assert (second.rows, second.losses) == ((("2020-01-01",),), ())
+
+
+@pytest.mark.parametrize("declared", ["id INT PRIMARY KEY", "id INT"])
+def test_large_rows_come_in_small_chunks(source: SourceDatabase, monkeypatch: pytest.MonkeyPatch, declared: str) -> None:
+    monkeypatch.setattr(snapshots, "_SIZE", 1000)
+    source.run(f"CREATE TABLE t ({declared}, v LONGTEXT, b BLOB)")
+    source.run(f"INSERT INTO t SELECT seq, REPEAT('x', 400), '' FROM {numbers(1, 9)}")
+    source.run(f"INSERT INTO t SELECT 10 + seq, '', REPEAT('x', 5000) FROM {numbers(1, 2)}")
+    read = list(chunks(source, 1000))
+    assert rows_of(read) == everything(source)
+    assert max(len(chunk.rows) for chunk in read) == 3
+    assert all(sum(len(row[1]) + len(row[2]) for row in chunk.rows[:-1]) < 1000 for chunk in read)
+    assert read[-1].progress.rows == 11
+
+
+def test_another_epoch_is_another_snapshot(source: SourceDatabase) -> None:
+    source.run("CREATE TABLE t (id INT PRIMARY KEY)", "INSERT INTO t VALUES (1), (2)")
+    first = next_chunk(source.connection, fresh(source), 1, 1)
+    assert first
+    again = next_chunk(source.connection, first.progress, 2, 1)
+    assert again
+    assert (again.rows, again.place.epoch, again.progress.start) == (((1,),), 2, again.place)
+
+
+def test_a_lost_connection_is_a_reason_to_try_again(source: SourceDatabase) -> None:
+    source.run("CREATE TABLE t (id INT PRIMARY KEY)")
+    with closing(connect(source.server.address)) as connection:
+        query(source.connection, f"KILL {connection.thread_id()}")
+        with pytest.raises(TryAgain, match=f"the copy of {source.name}.t cannot be read on"):
+            next_chunk(connection, fresh(source), 1)
+
+
+def test_a_refused_lock_is_told_with_what_to_grant(source: SourceDatabase) -> None:
+    user = f"{source.name}_reader"
+    source.run(
+        "CREATE TABLE t (id INT PRIMARY KEY) ENGINE=MyISAM",
+        f"CREATE USER {user}@'%' IDENTIFIED BY ''",
+        f"GRANT SELECT, REPLICATION CLIENT ON *.* TO {user}@'%'",
+    )
+    address = replace(source.server.address, user=user)
+    with closing(connect(address)) as connection, pytest.raises(Rejected, match="GRANT SELECT, LOCK TABLES"):
+        next_chunk(connection, fresh(source), 1)

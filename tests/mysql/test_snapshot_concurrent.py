@@ -1,0 +1,232 @@
+"""Snapshots while the table changes: folded with the changes since, they end as the table is."""
+
+from __future__ import annotations
+
+import itertools
+import random
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
+
+import pymysql
+import pytest
+from support.database_servers import DatabaseServer, MariaDb, MySql
+from support.snapshot import chunks, everything, fold, fresh, rows_of
+from support.source_database import SourceDatabase, end_of_log, numbers, on
+
+from onefold.capture.source import Source
+from onefold.core.errors import TryAgain
+from onefold.mysql.connection import connect, query
+from onefold.mysql.snapshot import consistent_read as vantage
+from onefold.mysql.snapshot.chunks import Chunk, next_chunk
+from onefold.mysql.table_filter import Patterns
+
+pytestmark = on(MariaDb, MySql)
+
+
+def after_first(source: SourceDatabase, statement: str) -> Callable[[int], None]:
+    """Runs a statement between the first and the second chunk."""
+    return lambda number: source.run(statement) if number == 0 else None
+
+
+RESTARTS = {
+    "a column more": "ALTER TABLE t ADD COLUMN w INT DEFAULT 7",
+    "another type": "ALTER TABLE t MODIFY v BIGINT",
+    "another key": "ALTER TABLE t DROP PRIMARY KEY, ADD PRIMARY KEY (v, id)",
+    "another order of the key": "ALTER TABLE t MODIFY id VARCHAR(9) COLLATE utf8mb4_bin",
+    "other numbers of the same values": "ALTER TABLE t MODIFY e ENUM('b', 'a')",
+    "no key": "ALTER TABLE t DROP PRIMARY KEY",
+}
+
+
+@pytest.mark.parametrize("statement", RESTARTS.values(), ids=RESTARTS)
+def test_a_table_that_is_altered_meanwhile_is_read_again(source: SourceDatabase, statement: str) -> None:
+    source.run("CREATE TABLE t (id VARCHAR(9) PRIMARY KEY, v INT NOT NULL, e ENUM('a', 'b'))")
+    source.run("INSERT INTO t VALUES ('a', 3, 'a'), ('B', 2, 'b'), ('c', 1, 'a')")
+    first, *others = chunks(source, 2, between=after_first(source, statement))
+    assert others[-1].progress.rows == 3
+    assert others[0].progress.start == others[0].place != first.place
+    assert sorted(rows_of(others)) == sorted(everything(source))
+
+
+CHANGES = {
+    "an insert before the last key": "INSERT INTO t VALUES (0, 'new')",
+    "an insert behind it": "INSERT INTO t VALUES (35, 'new')",
+    "an update of a row that was read": "UPDATE t SET v = 'new' WHERE id = 10",
+    "an update of one that was not": "UPDATE t SET v = 'new' WHERE id = 40",
+    "a key that moves back": "UPDATE t SET id = 5 WHERE id = 40",
+    "a key that moves on": "UPDATE t SET id = 45 WHERE id = 10",
+    "a deletion of a row that was read": "DELETE FROM t WHERE id = 10",
+    "a deletion of one that was not": "DELETE FROM t WHERE id = 40",
+    "the last row that was read": "DELETE FROM t WHERE id = 20",
+    "all at once": "UPDATE t SET id = 100 - id",
+}
+
+
+@pytest.mark.usefixtures("way")
+def test_changes_between_chunks_end_as_the_table_is(source: SourceDatabase) -> None:
+    read = {}
+    for number, (name, statement) in enumerate(CHANGES.items()):
+        source.run(f"CREATE TABLE t{number} (id INT PRIMARY KEY, v TEXT)")
+        source.run(f"INSERT INTO t{number} VALUES (10, 'a'), (20, 'b'), (30, 'c'), (40, 'd')")
+        change = statement.replace(" t ", f" t{number} ")
+        read[name] = list(chunks(source, 2, f"t{number}", after_first(source, change)))
+    changes = source.changes()
+    for number, name in enumerate(CHANGES):
+        of_table = [change for change in changes if change.structure.table == f"t{number}"]
+        assert fold(source, read[name], of_table, ["id"]) == sorted(everything(source, f"t{number}"), key=repr), name
+
+
+def test_a_table_that_is_emptied_or_dropped_meanwhile_ends(source: SourceDatabase) -> None:
+    source.run("CREATE TABLE t (id INT PRIMARY KEY)", "INSERT INTO t VALUES (1), (2), (3)")
+    first = next_chunk(source.connection, fresh(source), 1, 1)
+    assert first
+    source.run("TRUNCATE TABLE t")
+    second = next_chunk(source.connection, first.progress, 1, 1)
+    assert second
+    assert (second.rows, second.progress.finished) == ((), True)
+    source.run("DROP TABLE t")
+    assert next_chunk(source.connection, first.progress, 1, 1) is None
+
+
+@pytest.mark.usefixtures("way")
+def test_with_writers_at_work_every_snapshot_and_its_changes_end_as_the_table_is(source: SourceDatabase) -> None:
+    source.run("CREATE TABLE t (id INT PRIMARY KEY, v INT)", f"INSERT INTO t SELECT seq, 0 FROM {numbers(1, 60)}")
+    with writers_at_work(source, 3):
+        taken = [list(_patient_chunks(source, 7)) for _ in range(4)]
+    changes, table = source.changes(), sorted(everything(source), key=repr)
+    for read in taken:
+        assert {chunk.place for chunk in read} != {read[0].place}, "nothing was written meanwhile"
+        assert fold(source, read, changes, ["id"]) == table
+
+
+@contextmanager
+def writers_at_work(source: SourceDatabase, number: int) -> Iterator[None]:
+    stop = threading.Event()
+    writers = [threading.Thread(target=_write, args=(source, seed, stop)) for seed in range(number)]
+    for writer in writers:
+        writer.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        for writer in writers:
+            writer.join()
+
+
+def _write(source: SourceDatabase, seed: int, stop: threading.Event) -> None:
+    """Transactions of all kinds, each of two statements; one that meets another is rolled back."""
+    chance = random.Random(seed)
+    with closing(connect(source.server.address)) as connection:
+        connection.select_db(source.name)
+        for step in itertools.takewhile(lambda _: not stop.is_set(), itertools.count()):
+            a, b = chance.sample(range(1, 100), 2)
+            statements = [
+                f"UPDATE t SET v = {step} WHERE id = {a}",
+                f"UPDATE IGNORE t SET id = {b}, v = {step} WHERE id = {a}",
+                f"DELETE FROM t WHERE id = {a}",
+                f"INSERT IGNORE INTO t VALUES ({b}, {step})",
+            ]
+            try:
+                query(connection, "BEGIN")
+                for statement in chance.choices(statements, k=2):
+                    query(connection, statement)
+                query(connection, "COMMIT")
+            except pymysql.err.OperationalError:
+                query(connection, "ROLLBACK")
+
+
+def _patient_chunks(source: SourceDatabase, rows: int) -> Iterator[Chunk]:
+    progress = fresh(source)
+    while not progress.finished:
+        try:
+            chunk = next_chunk(source.connection, progress, 1, rows)
+        except TryAgain:
+            continue  # the writers and the snapshot locked each other out
+        assert chunk
+        yield chunk
+        progress = chunk.progress
+
+
+@contextmanager
+def nothing_commits(server: DatabaseServer) -> Iterator[None]:
+    """Transactions are in the log, and wait there for the word of a replica before the tables show them."""
+    with closing(connect(server.address)) as connection:
+        name = "rpl_semi_sync_master"
+        if isinstance(server, MySql):
+            name = "rpl_semi_sync_source"
+            if not query(connection, f"SELECT 1 FROM information_schema.PLUGINS WHERE PLUGIN_NAME = '{name}'"):
+                query(connection, f"INSTALL PLUGIN {name} SONAME 'semisync_source.so'")
+        query(connection, f"SET GLOBAL {name}_timeout = 600000")
+        query(connection, f"SET GLOBAL {name}_wait_point = AFTER_SYNC")
+        query(connection, f"SET GLOBAL {name}_enabled = ON")
+        try:
+            yield
+        finally:
+            query(connection, f"SET GLOBAL {name}_enabled = OFF")
+
+
+@contextmanager
+def in_the_log_only(source: SourceDatabase, statement: str) -> Iterator[None]:
+    """The statement is in the log, and no table shows it before the block ends."""
+    before = end_of_log(source.connection)
+    with closing(connect(source.server.address)) as connection:
+        writer = threading.Thread(target=query, args=(connection, statement))
+        with nothing_commits(source.server):
+            writer.start()
+            while end_of_log(source.connection) == before:
+                time.sleep(0.01)
+            yield
+        writer.join()
+
+
+@on(MariaDb)
+def test_what_the_log_has_and_the_table_does_not_show_yet_is_not_lost(source: SourceDatabase) -> None:
+    """Why it does not do to ask for the end of the log and to read then, as is often done."""
+    source.run("CREATE TABLE t (id INT PRIMARY KEY, v TEXT)", "INSERT INTO t VALUES (1, 'old')")
+    with in_the_log_only(source, f"UPDATE {source.name}.t SET v = 'new'"):
+        naive = end_of_log(source.connection)
+        assert source.rows("SELECT v FROM t") == [("old",)]
+        start = Source(source.server.address, Patterns(), 1).end_place(1)
+        read = list(chunks(source, 9))
+    (_, change) = source.changes()
+    assert start.offset <= change.place.offset, "reading begins before what no copy shows"
+    assert read[0].rows == ((1, "old"),)
+    assert change.place.offset < naive.offset, "at that place the old row would hide the change"
+    assert fold(source, read, source.changes(), ["id"]) == [(1, "new")]
+
+
+@on(MySql)
+@pytest.mark.parametrize("key", ["PRIMARY KEY", ""], ids=["pages", "a pass"])
+def test_on_mysql_a_reading_waits_until_the_table_shows_what_the_log_has(source: SourceDatabase, key: str) -> None:
+    source.run(f"CREATE TABLE t (id INT {key}, v TEXT)", "INSERT INTO t VALUES (1, 'old')")
+    with closing(connect(source.server.address)) as connection, ThreadPoolExecutor() as pool:
+        with in_the_log_only(source, f"UPDATE {source.name}.t SET v = 'new'"):
+            assert source.rows("SELECT v FROM t") == [("old",)]
+            reading = pool.submit(next_chunk, connection, fresh(source), 1)
+            waits = "(SELECT COUNT(*) FROM performance_schema.data_lock_waits)"
+            tables = "(SELECT COUNT(*) FROM performance_schema.metadata_locks WHERE LOCK_STATUS = 'PENDING')"
+            while source.rows(f"SELECT {waits} + {tables}") == [(0,)]:
+                assert not reading.done()
+        chunk = reading.result()
+    assert chunk
+    assert chunk.rows == ((1, "new"),)
+
+
+@pytest.mark.parametrize("key", ["PRIMARY KEY", ""], ids=["pages", "a pass"])
+def test_locks_wait_for_what_the_table_does_not_show_yet(
+    source: SourceDatabase, monkeypatch: pytest.MonkeyPatch, key: str
+) -> None:
+    monkeypatch.setattr(vantage, "tells_places_of_views", lambda _: False)
+    monkeypatch.setattr(vantage, "_LOCK_SECONDS", 0)
+    source.run(f"CREATE TABLE t (id INT {key}, v TEXT)", "INSERT INTO t VALUES (1, 'old')")
+    source.run("XA START 'x'", "UPDATE t SET v = 'new'", "XA END 'x'", "XA PREPARE 'x'")
+    with closing(connect(source.server.address)) as connection:
+        with pytest.raises(TryAgain, match=f"the copy of {source.name}.t cannot be read on"):
+            next_chunk(connection, fresh(source), 1)
+        source.run("XA COMMIT 'x'")
+        chunk = next_chunk(connection, fresh(source), 1)
+    assert chunk
+    assert chunk.rows == ((1, "new"),)

@@ -1,0 +1,433 @@
+"""Transactions: nothing of one is published before its commit was read, and nothing at all of one that was rolled back.
+
+The source's tables are the oracle, in the end and after each transaction.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pymysql
+import pytest
+from capture.test_run import begin, purge
+from capture.test_xa import Xa
+from support.capture import Bench, bench_of
+from support.database_servers import MariaDb, MySql, new_server
+from support.source_database import SourceDatabase, end_of_log, on
+
+from onefold.capture.checkpoint import Reached
+from onefold.mysql.binlog import transactions
+from onefold.mysql.binlog.events import BrokenOff, Committed, Place, RowsChanged, Statement
+from onefold.mysql.binlog.stream import follow
+from onefold.mysql.binlog.transactions import Transaction, folded, is_void
+from onefold.mysql.connection import connect, query
+from onefold.mysql.table_filter import Patterns
+
+TABLES = (
+    "CREATE TABLE t (id INT PRIMARY KEY, n INT)",
+    "CREATE TABLE u (id INT PRIMARY KEY, n INT)",
+    "CREATE TABLE m (id INT PRIMARY KEY, n INT) ENGINE=MyISAM",
+    "INSERT INTO t VALUES (1, 1), (2, 2)",
+)
+LOGGED = "INSERT INTO m VALUES (90, 0)"
+"""Within a transaction, MariaDB logs what is rolled back from here on."""
+HANDLER = """
+CREATE PROCEDURE p() BEGIN
+  DECLARE EXIT HANDLER FOR SQLEXCEPTION ROLLBACK;
+  START TRANSACTION; DELETE FROM t; INSERT INTO m VALUES (91, 0); INSERT INTO u VALUES (1, 1), (1, 2); COMMIT;
+END
+"""
+
+
+@pytest.fixture
+def bench(source: SourceDatabase, tmp_path: Path) -> Bench:
+    source.run(*TABLES[:3])
+    return bench_of(source, tmp_path)
+
+
+def folded_rows(records: Iterable[dict[str, Any]]) -> dict[str, list[tuple[int, int]]]:
+    """The rows of each table: those of the greatest position of each key, without deletions."""
+    best: dict[tuple[str, int], tuple[tuple[tuple[int, ...], bool], tuple[int, int] | None]] = {}
+    for record in records:
+        data, metadata = record["data"], record["metadata"]
+        place = tuple(int(section, 16) for section in metadata["change_sequence_number"].split("/"))
+        gone = metadata["change_type"].endswith("DELETE")
+        key = metadata["table_name"], data["id"]
+        rank = place, not gone
+        if key not in best or rank >= best[key][0]:
+            best[key] = rank, None if gone else (data["id"], data["n"])
+    tables: dict[str, list[tuple[int, int]]] = {}
+    for (table, _), (_, row) in best.items():
+        tables.setdefault(table, []).extend([row] if row else [])
+    return {table: sorted(rows) for table, rows in tables.items() if rows}
+
+
+def shown(source: SourceDatabase) -> dict[str, list[tuple[int, int]]]:
+    found = {table: source.rows(f"SELECT id, n FROM {table} ORDER BY id") for table in ("t", "u", "m")}
+    return {table: [(id_, n) for id_, n in rows] for table, rows in found.items() if rows}
+
+
+def is_copied(records: Iterable[dict[str, Any]]) -> bool:
+    return any(record["metadata"]["ingestion_method"] == "SNAPSHOT" for record in records)
+
+
+ROLLED_BACK: dict[str, tuple[str, ...]] = {
+    "a temporary table": ("BEGIN", "DELETE FROM t", "CREATE TEMPORARY TABLE x (a INT)", "ROLLBACK"),
+    "a dropped temporary table": (
+        "CREATE TEMPORARY TABLE x (a INT)", "BEGIN", "DELETE FROM t", "DROP TEMPORARY TABLE x", "ROLLBACK",
+    ),
+    "MyISAM": ("BEGIN", "DELETE FROM t", LOGGED, "UPDATE m SET n = 5", "INSERT INTO u VALUES (1, 1)", "ROLLBACK"),
+    "MyISAM and a temporary table": (
+        "BEGIN", LOGGED, "DELETE FROM t", "CREATE TEMPORARY TABLE x (a INT)", "INSERT INTO u VALUES (1, 1)", "ROLLBACK",
+    ),
+    "a lost connection": ("BEGIN", "DELETE FROM t", "CREATE TEMPORARY TABLE x (a INT)", "KILL"),
+    "an error handler": (HANDLER, "CALL p()"),
+    "a savepoint": (
+        "BEGIN", "UPDATE t SET n = 7 WHERE id = 1", "SAVEPOINT `a ``É`", "DELETE FROM t WHERE id = 2", LOGGED,
+        "ROLLBACK TO `A ``e`", "INSERT INTO t VALUES (3, 3)", "COMMIT",
+    ),
+    "a savepoint and a temporary table": (
+        "BEGIN", "UPDATE t SET n = 7 WHERE id = 1", "SAVEPOINT s", "CREATE TEMPORARY TABLE x (a INT)", "DELETE FROM t",
+        "ROLLBACK TO s", "INSERT INTO t VALUES (3, 3)", "COMMIT",
+    ),
+    "a savepoint in double quotes": (
+        "SET SESSION sql_mode = 'ANSI_QUOTES'", "BEGIN", "INSERT INTO t VALUES (3, 3)", 'SAVEPOINT "a""b"', "DELETE FROM t",
+        "CREATE TEMPORARY TABLE x (a INT)", 'ROLLBACK TO "a""b"', "COMMIT",
+    ),
+    "savepoints within each other": (
+        "BEGIN", "INSERT INTO t VALUES (3, 3)", "SAVEPOINT a", "INSERT INTO t VALUES (4, 4)", "SAVEPOINT b",
+        "INSERT INTO t VALUES (5, 5)", LOGGED, "ROLLBACK TO b", "INSERT INTO t VALUES (6, 6)", "ROLLBACK TO a",
+        "INSERT INTO t VALUES (7, 7)", "COMMIT",
+    ),
+    "all of it in the end": (
+        "BEGIN", "INSERT INTO t VALUES (3, 3)", "SAVEPOINT a", "DELETE FROM t", LOGGED, "ROLLBACK TO a", "ROLLBACK",
+    ),
+}  # fmt: skip
+
+
+def run(source: SourceDatabase, statements: Sequence[str]) -> None:
+    """In a session of its own, which ends where it is told to. What the server refuses is left out."""
+    with closing(connect(source.server.address)) as connection:
+        connection.select_db(source.name)
+        for statement in statements:
+            if statement == "KILL":
+                return
+            with suppress(pymysql.err.MySQLError):
+                query(connection, statement)
+
+
+@on(MariaDb, MySql)
+@pytest.mark.parametrize("held", [8_000_000, 60], ids=["held", "read twice"])
+@pytest.mark.parametrize("case", ROLLED_BACK)
+def test_what_is_rolled_back_is_not_published(bench: Bench, source: SourceDatabase, case: str, held: int) -> None:
+    source.run(TABLES[3])
+    bench.once(start=Reached(source.start))
+    run(source, ROLLED_BACK[case])
+    if source.on_mariadb:
+        assert any(event.text.startswith("ROLLBACK TO") for event in statements(source)) == ("savepoint" in case)
+    records = once(bench, held)
+    assert folded_rows(records) == shown(source)
+    assert not is_copied(records)
+    assert len(records) == len({record["metadata"]["change_sequence_number"] for record in records})
+
+
+def once(bench: Bench, held: int = 8_000_000, **options: Any) -> list[dict[str, Any]]:
+    """Read up to the log's end, with another bound of what is held; all that was published from the beginning on."""
+    capture = bench.capture(once=True, **options)
+    capture.source = replace(capture.source, held=held)
+    capture.run()
+    return bench.publisher.records()
+
+
+def statements(source: SourceDatabase) -> list[Statement]:
+    return [event for event in source.log() if isinstance(event, Statement)]
+
+
+@on(MariaDb, MySql)
+@pytest.mark.parametrize("held", [8_000_000, 500], ids=["held", "read twice"])
+def test_random_transactions_give_the_source_s_tables(bench: Bench, source: SourceDatabase, held: int) -> None:
+    """Over all engines, with savepoints, rollbacks, failing statements and procedures; capture looks after each."""
+    source.run(TABLES[3], HANDLER, "SET GLOBAL log_bin_trust_function_creators = 1", FUNCTION)
+    random_ = random.Random(held)
+    once(bench, held, start=Reached(source.start))
+    for number in range(25):
+        done = list(random_statements(random_, source.on_mariadb))
+        run(source, done)
+        records = once(bench, held)
+        assert without_swept(records, bench) == shown(source), (number, done)
+
+
+# Not ROLLBACK TO: in a function it makes MariaDB write rows without their table.
+FUNCTION = """
+CREATE FUNCTION f(k INT) RETURNS INT BEGIN
+  INSERT IGNORE INTO t VALUES (k, 0); SAVEPOINT b; INSERT IGNORE INTO u VALUES (k, 0); RETURN 1;
+END
+"""
+
+
+def without_swept(records: Sequence[dict[str, Any]], bench: Bench) -> dict[str, list[tuple[int, int]]]:
+    """The rows, without those that were there before a copy, which did not find them: a sweep looks for what has landed."""
+    kept: list[dict[str, Any]] = []
+    starts = {one["copy"]["table"]: one["copy"]["start"] for one in bench.checkpoint()["sweeps"]}
+    for record in records:
+        start = starts.get(record["metadata"]["table_name"])
+        place = [int(section, 16) for section in record["metadata"]["change_sequence_number"].split("/")]
+        if not start or place >= [start["epoch"], int(start["file"].rpartition(".")[2]), start["offset"]]:
+            kept.append(record)
+    return folded_rows(kept)
+
+
+@pytest.mark.parametrize("function", [False, True], ids=["again", "in a function"])
+def test_where_a_name_means_two_savepoints_the_table_is_copied(bench: Bench, source: SourceDatabase, function: bool) -> None:
+    """The log of both is alike, and the source is not."""
+    source.run(TABLES[3], "SET GLOBAL log_bin_trust_function_creators = 1", FUNCTION)
+    bench.once(start=Reached(source.start))
+    inner = ("SELECT f(4)",) if function else ("INSERT INTO t VALUES (4, 0)", "SAVEPOINT b", "INSERT INTO u VALUES (4, 0)")
+    run(source, ("BEGIN", "INSERT INTO t VALUES (3, 3)", "SAVEPOINT B", *inner, LOGGED, "ROLLBACK TO b", "COMMIT"))
+    assert [event.text.split()[0] for event in statements(source)][-3:] == ["SAVEPOINT", "SAVEPOINT", "ROLLBACK"]
+    records = bench.once()
+    assert is_copied(records)
+    assert without_swept(records, bench) == shown(source)
+    assert ((4, 0) in shown(source)["t"]) != function
+
+
+def random_statements(random_: random.Random, mixed: bool) -> Iterator[str]:
+    """A transaction.
+
+    Args:
+        mixed: whether it may write tables of both kinds, as MySQL with GTIDs does not let it.
+    """
+    engines = ("t", "u", "m") if mixed else ("t", "u")
+    yield "BEGIN"
+    for _ in range(random_.randint(2, 12)):
+        table, key, name = random_.choice(engines), random_.randint(1, 9), random_.choice("abcdABCD")
+        yield random_.choice([
+            f"INSERT INTO {table} VALUES ({key}, {key})", f"UPDATE {table} SET n = n + 1 WHERE id < {key}",
+            f"DELETE FROM {table} WHERE id = {key}", f"REPLACE INTO {table} VALUES ({key}, 0)",
+            f"INSERT INTO {table} VALUES ({key}, 1), ({key + 9}, 2), ({key}, 3)", f"SAVEPOINT {name}", f"SAVEPOINT {name}",
+            f"ROLLBACK TO {name}", f"ROLLBACK TO {name}", f"RELEASE SAVEPOINT {name}",
+            f"CREATE TEMPORARY TABLE x{key} (a INT)", f"DROP TEMPORARY TABLE x{key}", f"SELECT f({key})",
+            "CALL p()" if random_.random() < 0.2 else "SELECT 1",
+        ])  # fmt: skip
+    yield random_.choice(["COMMIT", "COMMIT", "ROLLBACK", "KILL"])
+
+
+@on(MariaDb, MySql)
+def test_nothing_is_published_while_a_large_transaction_is_open_to_the_log_s_reader(
+    bench: Bench, source: SourceDatabase
+) -> None:
+    start = begin(source)
+    source.run("INSERT INTO t VALUES (1, 1)", "BEGIN", *(f"INSERT INTO u VALUES ({n}, 0)" for n in range(20)), "COMMIT")
+    source.run("INSERT INTO t VALUES (2, 2)")
+    (end,) = [place for place, tables in skimmed(source, held=200) if tables == {"u"}]
+    assert end
+    records = once(bench, 200, start=start)
+    assert folded_rows(records) == shown(source)
+    assert len(records) == 22
+    assert bench.checkpoint()["place"]["offset"] >= end.offset
+
+
+def skimmed(source: SourceDatabase, held: int) -> Iterator[tuple[Place, set[str]]]:
+    """The ends of transactions that are larger than the bound, and their tables."""
+    for event in follow(source.server.address, source.start, Patterns((source.name,)), 999, blocking=False, held=held):
+        if isinstance(event, Committed) and event.unread:
+            assert event.unread.rows is None
+            yield event.place, {table for _, table in event.unread.tables}
+
+
+@on(MariaDb, MySql)
+@pytest.mark.parametrize("how", ["COMMIT", "ROLLBACK"])
+@pytest.mark.parametrize("restart", [False, True], ids=["at once", "with a start between"])
+@pytest.mark.parametrize("held", [8_000_000, 60], ids=["held", "read twice"])
+def test_an_xa_transaction_is_published_when_it_is_committed(
+    bench: Bench, source: SourceDatabase, xa: Xa, how: str, restart: bool, held: int
+) -> None:
+    source.run(TABLES[3])
+    start = Reached(source.start)
+    once(bench, held, start=start)
+    temporary = ("CREATE TEMPORARY TABLE x (a INT)",) if source.on_mariadb else ()
+    xa.prepare(
+        "UPDATE t SET n = 7 WHERE id = 1", "SAVEPOINT s", "DELETE FROM t", *temporary, "ROLLBACK TO s",
+        "INSERT INTO t VALUES (3, 3)",
+    )  # fmt: skip
+    source.run("INSERT INTO u VALUES (1, 1)")
+    if restart:
+        assert folded_rows(once(bench, held)) == shown(source)
+    xa.end(how)
+    source.run("INSERT INTO u VALUES (2, 2)")
+    records = once(bench, held)
+    assert folded_rows(records) == shown(source)
+    assert not is_copied(records)
+    assert len(records) == (6 if how == "COMMIT" else 4)
+    assert bench.checkpoint()["prepared"] == []
+
+
+def test_an_xa_transaction_whose_log_is_gone_is_copied(bench: Bench, source: SourceDatabase, xa: Xa) -> None:
+    source.run(
+        TABLES[3], "ALTER TABLE u ADD FOREIGN KEY (id) REFERENCES t (id) ON DELETE CASCADE", "INSERT INTO u VALUES (2, 9)"
+    )
+    bench.once(start=Reached(source.start))
+    xa.prepare("DELETE FROM t WHERE id = 2")
+    source.run("FLUSH BINARY LOGS")
+    bench.once()
+    purge(source)
+    xa.end("COMMIT")
+    bench.once()
+    assert sorted(one["copy"]["table"] for one in bench.checkpoint()["sweeps"]) == ["t", "u"]
+
+
+def test_what_was_published_when_it_was_prepared_is_copied_when_it_is_rolled_back(
+    bench: Bench, source: SourceDatabase, xa: Xa
+) -> None:
+    """A checkpoint of an earlier version does not say so."""
+    source.run(TABLES[3])
+    bench.once(start=Reached(source.start))
+    xa.prepare("DELETE FROM t")
+    bench.once()
+    file = bench.folder / "checkpoint" / "checkpoint.json"
+    body = bench.checkpoint()
+    del body["prepared"][0]["published"]
+    file.write_text(json.dumps(body))
+    xa.end("ROLLBACK")
+    assert is_copied(bench.once())
+
+
+@pytest.fixture
+def xa(source: SourceDatabase) -> Xa:
+    return Xa(source)
+
+
+def test_a_log_that_breaks_off_within_a_transaction_publishes_nothing_of_it(tmp_path: Path) -> None:
+    """A killed server, whose log lost the commit; the table may have the row, and so is copied."""
+    with new_server(MariaDb, "--innodb-flush-log-at-trx-commit=1") as server:
+        with connect(server.address) as connection:
+            query(connection, "CREATE DATABASE torn")
+            start = end_of_log(connection)
+            for statement in (
+                "CREATE TABLE torn.t (id INT PRIMARY KEY, n INT)", "INSERT INTO torn.t VALUES (1, 1)",
+                "INSERT INTO torn.t VALUES (2, 2)",
+            ):  # fmt: skip
+                query(connection, statement)
+            end = end_of_log(connection)
+        server.kill()
+        with (server.data / end.file).open("r+b") as file:
+            file.truncate(end.offset - XID_BYTES)
+        server.start()
+        with connect(server.address) as connection:
+            query(connection, "INSERT INTO torn.t VALUES (3, 3)")
+            rows = query(connection, "SELECT id, n FROM torn.t ORDER BY id")
+        events = list(follow(server.address, start, Patterns(("torn",)), 998, blocking=False))
+        assert [event.after[0][0] for event in events if isinstance(event, RowsChanged)] == [1, 3]
+        assert [event.tables for event in events if isinstance(event, BrokenOff)] == [{("torn", "t")}]
+        records = Bench(server, tmp_path, Patterns(("torn",))).once(start=Reached(start))
+    assert folded_rows(records) == {"t": rows}
+
+
+XID_BYTES = 31
+"""Of the event that ends a transaction, with its checksum."""
+
+
+def test_an_alter_that_mariadb_logs_twice_counts_when_it_is_through(bench: Bench, source: SourceDatabase) -> None:
+    source.run(TABLES[3])
+    bench.once(start=Reached(source.start))
+    source.run("SET SESSION binlog_alter_two_phase = 1", "ALTER TABLE u RENAME TO v, ALGORITHM = COPY")
+    with pytest.raises(pymysql.err.MySQLError):
+        source.run("INSERT INTO t VALUES (3, 2)", "ALTER TABLE t ADD UNIQUE (n), ALGORITHM = COPY")
+    told = [event.text for event in statements(source) if event.text.startswith("ALTER")]
+    assert told == ["ALTER TABLE u RENAME TO v, ALGORITHM = COPY"]
+
+
+# What is held.
+
+
+def place(offset: int) -> Place:
+    return Place(1, "bin.000001", offset)
+
+
+def never() -> RowsChanged:
+    raise AssertionError("nobody reads it")
+
+
+def transaction(*steps: tuple[str, int], bound: int = 1_000) -> Transaction:
+    """Of rows of 100 bytes, `>name` for a savepoint and `<name` for a rollback to it, each with its offset."""
+    made = Transaction(place(1), bound)
+    for what, offset in steps:
+        if what == "rows":
+            made.add(place(offset), ("shop", "t"), 100, never)
+        else:
+            (made.savepoint if what[0] == ">" else made.rollback_to)(what[1:], place(offset))
+    return made
+
+
+def test_a_transaction_within_the_bound_is_held() -> None:
+    unread = transaction(*(("rows", number) for number in range(10))).unread
+    assert (unread.begin, unread.tables, unread.rows, unread.size) == (
+        place(1), frozenset({("shop", "t")}), tuple([never] * 10), 1_000,
+    )  # fmt: skip
+
+
+def test_a_transaction_above_the_bound_is_not_held_whatever_comes() -> None:
+    made = transaction(*(("rows", number) for number in range(11)))
+    assert made.unread.rows is None
+    made.savepoint("s", place(20))
+    made.rollback_to("s", place(30))
+    made.add(place(40), ("shop", "u"), 1, never)
+    unread = made.unread
+    assert (unread.rows, unread.voids, unread.tables) == (
+        None, ((20, 30),), frozenset({("shop", "t"), ("shop", "u")}),
+    )  # fmt: skip
+
+
+def test_what_a_rollback_drops_makes_room() -> None:
+    steps = [("rows", 1), (">s", 2)]
+    for number in range(1, 50):
+        steps += [("rows", 10 * number), ("<s", 10 * number + 5)]
+    unread = transaction(*steps, bound=200).unread
+    assert (unread.rows, unread.voids) == ((never,), ((2, 495),))
+
+
+@pytest.mark.parametrize(
+    ("steps", "voids"),
+    [
+        ([(">a", 10), ("<a", 20), (">b", 30), ("<b", 40)], ((10, 20), (30, 40))),
+        ([(">a", 10), (">b", 20), ("<b", 30), ("<a", 40)], ((10, 40),)),
+        ([(">a", 10), (">a", 20), ("rows", 25), ("<a", 30)], ((20, 30),)),
+        ([(">a", 10), ("rows", 15), (">a", 20), ("rows", 25), ("<a", 30)], None),
+        ([("rows", 5), (">a", 10), ("rows", 15), (">b", 20), ("rows", 25), ("<b", 30)], ((20, 30),)),
+        ([(">a", 10), ("<a", 20), ("<a", 30)], ((10, 30),)),
+        ([(">a", 10), (">b", 20), ("<a", 30), ("<b", 40)], None),
+        ([("<a", 10)], None),
+    ],
+)
+def test_voids_are_what_lies_between_a_savepoint_and_its_rollback(
+    steps: list[tuple[str, int]], voids: tuple[tuple[int, int], ...] | None
+) -> None:
+    assert transaction(*steps).unread.voids == voids
+
+
+def test_rows_within_a_void_are_told_by_their_place() -> None:
+    assert [offset for offset in range(0, 50, 5) if is_void(offset, ((10, 20), (30, 40)))] == [15, 35]
+
+
+def test_names_of_savepoints_have_neither_case_nor_accents() -> None:
+    assert folded("É") == folded("e")
+    assert folded("A ") == folded("a")
+    assert folded("a") != folded("b")
+
+
+def test_of_a_transaction_that_nobody_understands_the_tables_are_copied(
+    bench: Bench, source: SourceDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source.run(TABLES[3])
+    bench.once(start=Reached(source.start))
+    monkeypatch.setattr(transactions, "_MANY", 1)
+    run(source, ROLLED_BACK["savepoints within each other"])
+    records = bench.once()
+    assert folded_rows(records) == shown(source)
+    assert is_copied(records)

@@ -1,0 +1,91 @@
+"""What differs between two schemas, as values."""
+
+from __future__ import annotations
+
+import pytest
+
+from onefold.schema.diff import Severity, compare, highest, view_created, view_removed
+from onefold.schema.types import Struct, parse_type
+from onefold.schema.versions import Column
+
+
+def columns(text: str) -> tuple[Column, ...]:
+    """Columns from the fields of a struct: `id INT64, name STRING`."""
+    if not text:
+        return ()
+    struct = parse_type(f"STRUCT<{text}>")
+    assert isinstance(struct, Struct)
+    return tuple(Column(field.name, field.type) for field in struct.fields)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "changes"),
+    [
+        ("id INT64", "id INT64", []),
+        ("", "", []),
+        ("ID INT64", "id INT64", []),
+        ("a INT64, b STRING", "b STRING, a INT64", []),
+        ("name STRING(20)", "name STRING", []),
+        ("id INT64", "id INT64, name STRING", ["INFO added name STRING"]),
+        ("id INT64, name STRING", "id INT64", ["CRITICAL removed name STRING"]),
+        ("name STRING", "title STRING", ["CRITICAL removed name STRING", "INFO added title STRING"]),
+        ("id INT64", "id NUMERIC", ["WARNING retyped id INT64 -> NUMERIC"]),
+        ("n NUMERIC", "n FLOAT64", ["WARNING retyped n NUMERIC -> FLOAT64"]),
+        ("d DATE", "d TIMESTAMP", ["WARNING retyped d DATE -> TIMESTAMP"]),
+        ("id INT64", "id STRING", ["CRITICAL retyped id INT64 -> STRING"]),
+        ("b BOOL", "b INT64", ["CRITICAL retyped b BOOL -> INT64"]),
+        ("d DATE", "d INT64", ["CRITICAL retyped d DATE -> INT64"]),
+        ("j JSON", "j STRUCT<a INT64>", ["CRITICAL retyped j JSON -> STRUCT<a INT64>"]),
+        ("r RANGE<DATE>", "r RANGE<DATETIME>", ["CRITICAL retyped r RANGE<DATE> -> RANGE<DATETIME>"]),
+        ("s STRUCT<a INT64>", "s STRUCT<a INT64, b STRING>", ["INFO added s.b STRING"]),
+        ("s STRUCT<a INT64, b STRING>", "s STRUCT<A INT64>", ["CRITICAL removed s.b STRING"]),
+        ("s STRUCT<t STRUCT<a INT64>>", "s STRUCT<t STRUCT<a STRING>>", ["CRITICAL retyped s.t.a INT64 -> STRING"]),
+        ("l ARRAY<INT64>", "l ARRAY<NUMERIC>", ["WARNING retyped l ARRAY<INT64> -> ARRAY<NUMERIC>"]),
+        ("l ARRAY<INT64>", "l ARRAY<STRING>", ["CRITICAL retyped l ARRAY<INT64> -> ARRAY<STRING>"]),
+        ("l INT64", "l ARRAY<INT64>", ["CRITICAL retyped l INT64 -> ARRAY<INT64>"]),
+        ("l ARRAY<STRUCT<a INT64>>", "l ARRAY<STRUCT<a INT64, b DATE>>", ["INFO added l.b DATE"]),
+        ("l ARRAY<STRUCT<a INT64>>", "l ARRAY<JSON>", ["CRITICAL retyped l ARRAY<STRUCT<a INT64>> -> ARRAY<JSON>"]),
+        (
+            "a INT64, b INT64, c INT64",
+            "d INT64, c STRING, a NUMERIC",
+            [
+                "WARNING retyped a INT64 -> NUMERIC",
+                "CRITICAL removed b INT64",
+                "CRITICAL retyped c INT64 -> STRING",
+                "INFO added d INT64",
+            ],
+        ),
+    ],
+)
+def test_changes_have_a_path_types_and_a_severity(old: str, new: str, changes: list[str]) -> None:
+    assert [f"{change.severity.name} {change}" for change in compare(columns(old), columns(new))] == changes
+
+
+def test_names_differ_in_case_for_letters_that_are_not_ascii() -> None:
+    assert [str(change) for change in compare(columns("größe INT64"), columns("GRÖSSE INT64"))] == [
+        "removed größe INT64",
+        "added GRÖSSE INT64",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "severity"),
+    [
+        ("", "", Severity.INFO),
+        ("", "a INT64", Severity.INFO),
+        ("a INT64", "a NUMERIC, b DATE", Severity.WARNING),
+        ("a INT64, b INT64", "a NUMERIC", Severity.CRITICAL),
+    ],
+)
+def test_the_highest_severity_is_that_of_all(old: str, new: str, severity: Severity) -> None:
+    assert highest(compare(columns(old), columns(new))) is severity
+
+
+def test_a_view_comes_without_harm_and_goes_with_much() -> None:
+    assert view_created().severity is Severity.INFO
+    assert view_removed().severity is Severity.CRITICAL
+
+
+def test_a_change_is_plain_data_for_programs() -> None:
+    (change,) = compare(columns("id INT64"), columns("id STRING"))
+    assert change.as_dict() == {"kind": "retyped", "path": "id", "severity": "CRITICAL", "old": "INT64", "new": "STRING"}

@@ -1,0 +1,401 @@
+"""The Spark job that compares: it finds what plain Python finds, whatever the types and formats of the two sides."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import datetime
+import json
+import random
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyarrow import Table, parquet
+from pyspark.sql import SparkSession
+from support.bigquery_emulator import EmulatedDataset
+
+from onefold.adapters.bigquery.warehouse import connect
+from onefold.batches.arguments import parse_compare
+from onefold.compare.files import open_rows
+from onefold.compare.rows import KINDS, Summary, compare_sources, findings
+from onefold.core.errors import InvalidInput, NothingFound, Rejected
+from onefold.settings.environment import Settings
+from onefold.spark.compare.job import compare
+from spark_jobs.compare import ended, main
+
+Rows = list[dict[str, Any]]
+
+UTC = datetime.UTC
+NOON = datetime.datetime(2024, 1, 1, 12, 0, 0, 500_000)
+DAY = datetime.date(2024, 1, 1)
+
+BOOLS = [True, False, None]
+INTEGERS = [0, 1, -5, 10**15, 2**53 + 1, None]
+DECIMALS = [Decimal("0"), Decimal("1.000000000"), Decimal("-5.5"), Decimal("0.1"), Decimal(10**15), None]
+WIDE = [Decimal("1").scaleb(-20), Decimal("1.00"), Decimal(10**15), Decimal("0.7999999999999999"), None]
+FLOATS = [0.0, -0.0, 1.0, -5.5, 0.1, 1e15, 1e20, 1e-20, 0.7 + 0.1, float("nan"), float("inf"), None]
+TEXTS = ["", "1", "01", "-5.5", "true", "2024-01-01", "2024-01-01 12:00:00.500+00", "é", "1e+15", "a\nb", None]
+DATES = [DAY, datetime.date(1, 1, 1), None]
+DATETIMES = [NOON, datetime.datetime(2024, 1, 1), None]
+TIMESTAMPS = [NOON.replace(tzinfo=UTC), datetime.datetime(2024, 1, 1, tzinfo=UTC), None]
+BYTES = [b"", b"abc", b"\xff\x00", None]
+LISTS = [[], [1, 2], [2, 1], None]
+DECIMAL_LISTS = [[], [Decimal("1.0"), Decimal("2")], [Decimal("2.5")], None]
+STRUCTS = [{"a": 1, "b": "x"}, {"a": None, "b": None}, None]
+OTHER_STRUCTS = [{"B": "x", "A": Decimal("1.0"), "c": None}, {"B": None, "A": None, "c": [1]}, None]
+NESTED = [[{"at": NOON.replace(tzinfo=UTC), "n": 1}], [{"at": None, "n": None}], [], None]
+
+Columns = dict[str, tuple[list[Any], ...]]
+"""The values that a column has on the left, and on the right."""
+
+_VALUES: dict[str, list[Any]] = {
+    "bool": BOOLS, "integer": INTEGERS, "decimal": DECIMALS, "wide": WIDE, "float": FLOATS, "text": TEXTS, "date": DATES,
+    "datetime": DATETIMES, "timestamp": TIMESTAMPS, "bytes": BYTES, "list": LISTS, "struct": STRUCTS, "nested": NESTED,
+}  # fmt: skip
+SAME_TYPES: Columns = {name: (values, values) for name, values in _VALUES.items()}
+OTHER_TYPES: Columns = {
+    "bool_integer": (BOOLS, INTEGERS),
+    "bool_float": (BOOLS, FLOATS),
+    "integer_decimal": (INTEGERS, DECIMALS),
+    "integer_float": (INTEGERS, FLOATS),
+    "decimal_wide": (DECIMALS, WIDE),
+    "decimal_float": (DECIMALS, FLOATS),
+    "wide_float": (WIDE, FLOATS),
+    "integer_text": (INTEGERS, TEXTS),
+    "decimal_text": (DECIMALS, TEXTS),
+    "float_text": (FLOATS, TEXTS),
+    "bool_text": (BOOLS, TEXTS),
+    "bytes_text": (BYTES, TEXTS),
+    "date_datetime": (DATES, DATETIMES),
+    "date_timestamp": (DATES, TIMESTAMPS),
+    "datetime_timestamp": (DATETIMES, TIMESTAMPS),
+    "timestamp_text": (TIMESTAMPS, TEXTS),
+    "lists": (LISTS, DECIMAL_LISTS),
+    "list_integer": (LISTS, INTEGERS),
+    "structs": (STRUCTS, OTHER_STRUCTS),
+}
+
+
+COMMON = 150
+"""More than there are pairs of values in any column."""
+
+
+def rows_of(columns: Columns, side: int, key: Callable[[int], Any] = int) -> Rows:
+    """Every value of the one side meets every value of the other; some rows are alone, some keys repeated, one is NULL."""
+    alone = {0: [500, 501, 502, 502], 1: [600, 601, 601]}[side]
+    numbers = [*range(COMMON), *alone, *([700, 700, 701], [700, 701, 701])[side], None]
+    return [
+        {
+            "id": None if number is None else key(number),
+            **{name: at(values, side, place) for name, values in columns.items()},
+            f"lone{side}": 1,
+        }
+        for place, number in enumerate(numbers)
+    ]
+
+
+def at(values: tuple[list[Any], ...], side: int, place: int) -> Any:
+    left, right = values
+    return left[place % len(left)] if side == 0 else right[place // len(left) % len(right)]
+
+
+def write(path: Path, rows: Rows) -> Path:
+    """The rows in the format that the name says; in random order, in two files of a folder."""
+    random.Random(7).shuffle(rows)
+    path.mkdir()
+    for number, part in enumerate((rows[::2], rows[1::2])):
+        _WRITERS[path.suffix](path / f"part-{number}{path.suffix}", part, rows)
+    return path
+
+
+def _write_parquet(path: Path, rows: Rows, every: Rows) -> None:
+    parquet.write_table(Table.from_pylist(rows, Table.from_pylist(every).schema), path)
+
+
+def _write_json_lines(path: Path, rows: Rows, _: Rows) -> None:
+    text = "".join(json.dumps(row, default=exported) + "\n" for row in rows)
+    path.write_text(re.sub(rf'"{EXACT}([^"]*)"', r"\1", text))
+
+
+def _write_csv(path: Path, rows: Rows, _: Rows) -> None:
+    with path.open("w", newline="") as file:
+        lines = csv.DictWriter(file, rows[0])
+        lines.writeheader()
+        lines.writerows(
+            {name: "\\N" if value is None else exported(value).removeprefix(EXACT) for name, value in row.items()}
+            for row in rows
+        )
+
+
+EXACT = "exact:"
+"""Stands before a decimal until JSON is written, which then has it as a number with all its digits."""
+
+
+def exported(value: Any) -> str:
+    """The text of an export of the source: not as BigQuery writes it."""
+    match value:
+        case datetime.datetime():
+            return value.isoformat().replace("+00:00", "Z")
+        case bytes():
+            return base64.b64encode(value).decode()
+        case list() | dict():
+            return json.dumps(value, default=exported)
+        case bool():
+            return str(value).upper()
+        case Decimal():
+            return f"{EXACT}{value}"
+    return str(value)
+
+
+_WRITERS: dict[str, Callable[[Path, Rows, Rows], None]] = {
+    ".parquet": _write_parquet,
+    ".jsonl": _write_json_lines,
+    ".csv": _write_csv,
+}
+
+
+def in_python(left: Path, right: Path, keys: list[str]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """What `onefold compare` finds."""
+    found = compare_sources(open_rows(left), open_rows(right), keys)
+    return found.summary.as_dict(), in_order(one.as_row() for one in findings(found, keys))
+
+
+def in_order(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    parsed = ({**row, "key": json.loads(row["key"])} for row in rows)
+    return sorted(parsed, key=lambda row: json.dumps(row, sort_keys=True))
+
+
+@dataclass(frozen=True)
+class Job:
+    spark: SparkSession
+
+    def __call__(
+        self, left: object, right: object, output: object = None, keys: str = "id", without: str = ""
+    ) -> dict[str, Any]:
+        words = [f"--left={left}", f"--right={right}", f"--keys={keys}"]
+        words += [f"--{name}={value}" for name, value in (("output", output), ("except", without)) if value]
+        return compare(self.spark, parse_compare(words), lambda: connect(None)).as_dict()
+
+    def found(self, output: Path) -> list[dict[str, Any]]:
+        assert (output / "_SUCCESS").exists()
+        return in_order(row.asDict() for row in self.spark.read.parquet(str(output)).collect())
+
+
+@pytest.fixture(scope="module")
+def job(spark: SparkSession) -> Job:
+    return Job(spark)
+
+
+def without_nan(columns: Columns) -> Columns:
+    """What JSON can say."""
+    return {
+        name: ([v for v in left if v not in NO_JSON and v == v], [v for v in right if v not in NO_JSON and v == v])
+        for name, (left, right) in columns.items()
+    }
+
+
+def without_null_lists(columns: Columns) -> Columns:
+    """Plain Python sees no type of a column: the text `[]` of a CSV is not NULL to it."""
+    return {
+        name: tuple([v for v in values if v is not None] if name in ("list", "nested") else values for values in sides)
+        for name, sides in columns.items()
+    }
+
+
+NO_JSON = (float("inf"), 1e20, 1e15)
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "columns", "key"),
+    [
+        (".parquet", ".parquet", {**SAME_TYPES, **OTHER_TYPES}, int),
+        (".parquet", ".parquet", {"a": (INTEGERS, INTEGERS)}, Decimal),
+        (".parquet", ".parquet", {"a": (INTEGERS, INTEGERS)}, str),
+        (".jsonl", ".jsonl", without_nan(SAME_TYPES), str),
+        (".jsonl", ".parquet", without_nan({**SAME_TYPES, **OTHER_TYPES}), "{:05}".format),
+        (".parquet", ".csv", without_null_lists(SAME_TYPES), "{}.0".format),
+        (".csv", ".jsonl", without_nan(without_null_lists(SAME_TYPES)), float),
+        (".csv", ".csv", SAME_TYPES, str),
+    ],
+)
+def test_the_job_finds_what_plain_python_finds(
+    job: Job, tmp_path: Path, left: str, right: str, columns: Columns, key: Callable[[int], Any]
+) -> None:
+    """The right side's keys are of another type than the left's, where the test says so."""
+    one, other = (
+        write(tmp_path / f"left{left}", rows_of(columns, 0)),
+        write(tmp_path / f"right{right}", rows_of(columns, 1, key)),
+    )
+    summary = job(one, other, tmp_path / "found")
+    expected, found = in_python(one, other, ["id"])
+    assert job.found(tmp_path / "found") == found
+    assert summary == expected
+    assert all(expected["counts"].values())
+
+
+def write_pair(folder: Path, left: Rows, right: Rows) -> tuple[Path, Path]:
+    return write(folder / "left.jsonl", left), write(folder / "right.jsonl", right)
+
+
+def test_the_same_is_the_same_and_writes_no_finding(job: Job, tmp_path: Path) -> None:
+    last: dict[str, Any] = {"id": None, "name": "é", "Tags": ["a"]}
+    rows: Rows = [{"id": number, "name": None, "Tags": []} for number in range(3)]
+    left = write(tmp_path / "left.parquet", [*rows, last])
+    others = [{"TAGS": row["Tags"] or None, "id": row["id"], "NAME": row["name"]} for row in [last, *rows]]
+    assert job(left, write(tmp_path / "right.parquet", others), tmp_path / "found")["same"]
+    assert job.found(tmp_path / "found") == []
+
+
+def test_columns_that_are_left_out_are_not_compared(job: Job, tmp_path: Path) -> None:
+    left, right = write_pair(tmp_path, [{"id": 1, "a": 1, "old": 1}, {"id": 2}], [{"id": 1, "A": 2}, {"id": 2}])
+    assert job(left, right)["columns_only"]["left"] == ["old"]
+    assert job(left, right, without="a,OLD")["same"]
+
+
+def test_a_base_meets_a_table_as_people_read_it(job: Job, tmp_path: Path) -> None:
+    base: Rows = [
+        {"id": 1, "name": "a", "_position": "2 1", "_deleted": False},
+        {"id": 2, "name": None, "_position": "2 2", "_deleted": True},
+        {"id": 3, "name": "c", "_position": None, "_deleted": None},
+    ]
+    left, right = write_pair(tmp_path, base, [{"id": 1, "name": "a"}, {"id": 3, "name": "c"}])
+    summary = job(left, right)
+    assert (summary["same"], summary["rows"]) == (True, {"left": 2, "right": 2})
+    assert job(left, left)["rows"] == {"left": 3, "right": 3}
+
+
+def test_a_column_of_json_lines_without_any_value_is_there(job: Job, tmp_path: Path) -> None:
+    left, right = write_pair(tmp_path, [{"id": 1, "a": None}, {"id": 2, "a": None}], [{"id": 1, "a": 1}, {"id": 2}])
+    assert job(left, right)["columns_only"] == {"left": [], "right": []}
+    assert job(right, left)["counts"]["different"] == 1
+
+
+@pytest.mark.parametrize(("name", "other"), [("none.jsonl", "right.jsonl"), ("none.csv", "none.jsonl")])
+def test_files_without_any_row_name_no_columns_and_lack_none(job: Job, tmp_path: Path, name: str, other: str) -> None:
+    for path in (tmp_path / "none.jsonl", tmp_path / "none.csv"):
+        path.touch()
+    write(tmp_path / "right.jsonl", [{"id": 1, "a": 1}])
+    summary = job(tmp_path / name, tmp_path / other)
+    assert summary["columns_only"] == {"left": [], "right": []}
+    assert summary["counts"]["only right"] == summary["rows"]["right"]
+
+
+def test_keys_of_several_columns(job: Job, tmp_path: Path) -> None:
+    rows: Rows = [{"tenant": "a", "id": 1, "n": 1}, {"tenant": "a", "id": None, "n": 2}, {"tenant": None, "id": 1, "n": 3}]
+    left, right = write_pair(tmp_path, rows, [{**row, "n": 3} for row in rows])
+    job(left, right, tmp_path / "found", keys="TENANT,id")
+    assert [row["key"] for row in job.found(tmp_path / "found")] == [{"TENANT": "a", "id": "1"}, {"TENANT": "a", "id": None}]
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "keys", "fault"),
+    [
+        ("nowhere", "right.jsonl", "id", "there is no such file"),
+        ("left.jsonl", "right.jsonl", "number", "the left side has no column number"),
+        ("broken", "right.jsonl", "id", "cannot be read"),
+        ("strange", "right.jsonl", "id", "rows come in files of one kind"),
+        ("short", "right.jsonl", "id", "cannot be read"),
+    ],
+)
+def test_what_cannot_be_compared_is_told_and_nothing_is_written(
+    job: Job, tmp_path: Path, left: str, right: str, keys: str, fault: str
+) -> None:
+    write_pair(tmp_path, [{"id": 1}, {"id": 2}], [{"id": 1}, {"id": 2}])
+    for name, text in (("broken/a.parquet", "{"), ("strange/a.txt", "hello"), ("short/a.csv", "id,a\n1\n")):
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / name).write_text(text)
+    with pytest.raises(InvalidInput, match=fault):
+        job(tmp_path / left, tmp_path / right, tmp_path / "found", keys=keys)
+    assert not (tmp_path / "found" / "_SUCCESS").exists()
+
+
+def test_no_output_is_overwritten(job: Job, tmp_path: Path) -> None:
+    left, right = write_pair(tmp_path, [{"id": 1}, {"id": 2}], [{"id": 1}, {"id": 3}])
+    job(left, right, tmp_path / "found")
+    before = job.found(tmp_path / "found")
+    with pytest.raises(InvalidInput, match="there already"):
+        job(left, right, tmp_path / "found")
+    assert job.found(tmp_path / "found") == before
+    with pytest.raises(InvalidInput, match="name a new folder"):
+        job(left, right, left)
+    assert len(list(left.iterdir())) == 2
+
+
+def test_an_output_that_a_killed_job_left_is_started_anew(job: Job, tmp_path: Path) -> None:
+    left, right = write_pair(tmp_path, [{"id": 1}, {"id": 2}], [{"id": 1}, {"id": 3}])
+    job(left, right, tmp_path / "found")
+    before = job.found(tmp_path / "found")
+    (tmp_path / "found" / "_SUCCESS").unlink()
+    job(left, right, tmp_path / "found")
+    assert job.found(tmp_path / "found") == before
+
+
+def test_tables_and_views_of_bigquery_are_compared_and_findings_become_a_table(
+    job: Job, tmp_path: Path, dataset: EmulatedDataset
+) -> None:
+    columns = {"id": "INT64", "name": "STRING", "price": "BIGNUMERIC", "seen": "TIMESTAMP", "note": "JSON"}
+    at = "TIMESTAMP '2024-01-01 12:00:00+00'"
+    dataset.land("base", columns, f"1, 'Zoë', BIGNUMERIC '1.10', {at}, JSON '{{}}'", "2, NULL, NULL, NULL, NULL")
+    dataset.run(f"CREATE VIEW {dataset.quoted('people')} AS SELECT id, name, price, seen FROM {dataset.quoted('base')}")
+    rows: Rows = [
+        {"id": 1, "name": "Zoe", "price": Decimal("1.1"), "seen": NOON.replace(microsecond=0, tzinfo=UTC)},
+        {"id": 3, "name": None, "price": None, "seen": None},
+    ]
+    source = write(tmp_path / "source.parquet", rows)
+    output = f"bigquery:{dataset.name}.found"
+    assert job(f"bigquery:{dataset.name}.people", source, output)["counts"]["different"] == 1
+    assert sorted(dataset.rows("found"), key=str) == [
+        ("different", '{"id":"1"}', "name", "Zoë", "Zoe"),
+        ("only left", '{"id":"2"}', None, None, None),
+        ("only right", '{"id":"3"}', None, None, None),
+    ]
+    assert dataset.client.get_table(f"{dataset.name}.found").expires is None
+    assert {table.table_id for table in dataset.client.list_tables(dataset.name)} == {"base", "people", "found"}
+    with pytest.raises(Rejected, match="exists already"):
+        job(f"bigquery:{dataset.name}.people", source, output)
+
+
+def test_a_table_meets_itself_and_one_that_is_not_there_is_told(job: Job, dataset: EmulatedDataset) -> None:
+    dataset.land(
+        "base", {"id": "INT64", "noon": "TIME", "note": "JSON"}, "1, TIME '12:00:00', JSON '{\"a\": 1}'", "2, NULL, NULL"
+    )
+    table = f"bigquery:{dataset.name}.base"
+    assert job(table, table)["same"]
+    with pytest.raises(NothingFound, match="there is no table or view"):
+        job(table, f"bigquery:{dataset.name}.nothing")
+
+
+@pytest.mark.usefixtures("job")
+def test_the_job_ends_with_2_where_sides_differ_and_prints_one_line_of_json(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    left, right = write_pair(tmp_path, [{"id": 1}, {"id": 2}], [{"id": 1}, {"id": 3}])
+    assert main(["--left", str(left), "--right", str(left), "--keys", "id"]) == 0
+    assert json.loads(capsys.readouterr().out)["same"]
+    assert main(["--left", str(left), "--right", str(right), "--keys", "id"]) == 2
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["counts"] == {"only left": 1, "only right": 1, "repeated left": 0, "repeated right": 0, "different": 0}
+    assert main(["--left", str(left), "--right", str(right)]) == 1
+    assert "--keys" in capsys.readouterr().err
+
+
+FILES = ("--left=left.jsonl", "--right=right.jsonl", "--keys=id")
+
+
+@pytest.mark.parametrize(
+    ("differences", "same", "code", "lines"), [(None, False, 2, 0), ("log", False, 0, 1), ("log", True, 0, 0)]
+)
+def test_where_it_is_asked_for_differences_are_a_line_of_the_log_and_no_failure(
+    capsys: pytest.CaptureFixture[str], differences: str | None, same: bool, code: int, lines: int
+) -> None:
+    summary = Summary((1, 1), ((), ()), dict.fromkeys(KINDS, 0 if same else 1))
+    assert ended(summary, parse_compare(FILES), Settings(differences=differences)) == code
+    said = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [(line["severity"], line["event"], line["left"]) for line in said] == [
+        ("CRITICAL", "differences_found", "left.jsonl")
+    ] * lines

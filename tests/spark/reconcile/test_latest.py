@@ -1,0 +1,141 @@
+"""What a job does with many changes of a key: the winner, what a deletion leaves, and nothing left over in the session."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyarrow import Table, concat_tables, parquet
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812
+from support.changelogs import change
+from support.spark_oracle import base_of, positions_sort_as, read_base, run_job, without_positions
+
+from onefold.core.errors import InvalidInput, NothingFound
+from onefold.merge.base_table import DELETED, POSITION
+from onefold.schema.types import parse_type
+from onefold.schema.versions import Column
+from onefold.spark.reconcile.change_log import Part, rows_of
+from onefold.spark.session import prepared
+from onefold.spark.values.digest import digest
+
+LATERAL_ALIASES = "spark.sql.lateralColumnAlias.enableImplicitResolution"
+
+
+@pytest.fixture
+def lateral_aliases(spark: SparkSession) -> Iterator[None]:
+    """Spark as it is without the settings of the session: a name in a lambda's body may be an output's."""
+    spark.conf.set(LATERAL_ALIASES, "true")
+    yield
+    prepared(spark)
+
+
+def land(folder: Path, rows: list[dict[str, object]]) -> Path:
+    folder.mkdir()
+    parquet.write_table(Table.from_pylist(rows), folder / "rows.parquet")
+    return folder
+
+
+@pytest.mark.usefixtures("lateral_aliases")
+@pytest.mark.parametrize("number", [0.1, 1e300, -0.0, float("nan"), 5e-324])
+def test_a_deletion_may_have_any_float(spark: SparkSession, tmp_path: Path, number: float) -> None:
+    values: dict[str, Any] = {"n": number, "list": [number], "struct": {"f": number, "d": Decimal("1.5")}}
+    rows = [
+        change("INSERT", "1", id=1, **values),
+        change("DELETE", "2", id=1, **values),
+        change("DELETE", "1", id=2, **values),
+    ]
+    report = run_job(spark, land(tmp_path / "changes", rows), tmp_path / "out")
+    assert (report.changes, report.tombstones, report.live) == (3, 2, 0)
+    assert sorted(row["id"] for row in read_base(spark, tmp_path / "out")) == [1, 2]
+
+
+@pytest.mark.usefixtures("lateral_aliases")
+@pytest.mark.parametrize(
+    ("kind", "value"), [("FLOAT64", "0.1D"), ("FLOAT64", "1e300D"), ("STRUCT<f FLOAT64>", "struct(0.1D AS f)")]
+)
+def test_the_digest_is_of_the_landed_row_whatever_becomes_of_it(spark: SparkSession, kind: str, value: str) -> None:
+    """Both of a deletion, whose values go, and of a value that is converted: the names of the outputs are the same."""
+    columns = (Column("id", parse_type("INT64")), Column("f", parse_type(kind)))
+    landed = spark.range(1).select("id", F.expr(value).alias("f"), F.lit("place").alias(POSITION))
+    ((expected,),) = landed.select(digest(columns)).collect()
+    unified = (columns[0], Column("f", parse_type("STRING")))
+    for deleted in (True, False):
+        (row,) = _rows(landed, deleted, columns, unified).collect()
+        assert row[POSITION] == f"place {expected}"
+        assert (row["f"] is None) is deleted
+
+
+def _rows(landed: DataFrame, deleted: bool, columns: tuple[Column, ...], unified: tuple[Column, ...]) -> DataFrame:
+    return rows_of(Part(landed.withColumn(DELETED, F.lit(deleted)), columns), unified, ["id"])
+
+
+def nothing_is_held(spark: SparkSession) -> bool:
+    return bool(spark._jsparkSession.sharedState().cacheManager().isEmpty()) and not spark._jsc.getPersistentRDDs()
+
+
+def test_a_later_job_of_the_session_reads_what_is_there_by_then(spark: SparkSession, tmp_path: Path) -> None:
+    """The same folders with other rows: a frame that was still held would give the rows of the job before."""
+    changes, base = tmp_path / "changes", tmp_path / "base"
+    for number in (1, 2):
+        shutil.rmtree(changes, ignore_errors=True)
+        rows = [change("INSERT", "1", id=key, value=number) for key in range(number)]
+        run_job(spark, land(tmp_path / f"landed_{number}", rows).rename(changes), tmp_path / f"first_{number}")
+        assert nothing_is_held(spark)
+        shutil.rmtree(base, ignore_errors=True)
+        (tmp_path / f"first_{number}").rename(base)
+        run_job(spark, changes, tmp_path / f"second_{number}", base=base)
+        assert nothing_is_held(spark)
+        found = [(row["id"], row["value"]) for row in read_base(spark, tmp_path / f"second_{number}")]
+        assert found == [(key, number) for key in range(number)]
+
+
+@pytest.mark.parametrize("wrong", ["empty window", "repeated keys", "a row of no known type"])
+def test_a_job_that_fails_holds_nothing_either(spark: SparkSession, tmp_path: Path, wrong: str) -> None:
+    changes = land(tmp_path / "changes", [change("INSERT", "5", id=1)])
+    run_job(spark, changes, tmp_path / "base")
+    if wrong == "a row of no known type":
+        changes = land(tmp_path / "more", [change("REMOVE", "6", id=1)])
+    if wrong == "repeated keys":
+        (file,) = (tmp_path / "base").glob("part-*")
+        parquet.write_table(concat_tables([parquet.read_table(file)] * 2), file)
+        file.with_name(f".{file.name}.crc").unlink()
+    window = ["--to", "1"] if wrong == "empty window" else []
+    with pytest.raises((InvalidInput, NothingFound), match=r"nothing was written|not unique among those that|got REMOVE"):
+        run_job(spark, changes, tmp_path / "out", *window, base=tmp_path / "base")
+    assert nothing_is_held(spark)
+    assert not (tmp_path / "out").exists()
+
+
+def test_changes_are_counted_by_what_orders_them(spark: SparkSession, tmp_path: Path) -> None:
+    """Three of one place with two contents are one dispute; one that the base has with other content is another."""
+    sequences = ["1", None, "no form at all", "mysql-bin.000001/4/0", "zz", None]
+    rows = [change("INSERT", text, id=number % 2, value="x") for number, text in enumerate(sequences)]
+    rows += [change("INSERT", "9", id=7, value=value) for value in ("a", "b", "a")]
+    report = run_job(spark, land(tmp_path / "changes", rows), tmp_path / "base")
+    assert (report.changes, report.keys, report.disputed) == (9, 3, 1)
+    assert (report.without_sequence, report.ordered_by_text) == (2, 2)
+    assert "1 change of a disputed position, 2 without a sequence, 2 ordered by text" in report.summary()
+    more = [change("INSERT", "9", id=7, value=value) for value in ("c", "c", "d")]
+    again = run_job(spark, land(tmp_path / "more", more), tmp_path / "out", base=tmp_path / "base")
+    assert (again.disputed, again.ordered_by_text) == (2, 0)
+
+
+def test_winners_that_the_base_has_in_every_state(spark: SparkSession, tmp_path: Path) -> None:
+    """A live row and a tombstone of the base, and no row of it, each with a change of both kinds; some are too late."""
+    kinds = ("INSERT", "DELETE")
+    old = [change(kind, "5", id=f"{kind} {new} {at}") for kind in kinds for new in kinds for at in (4, 5, 6)]
+    new = [change(row["id"].split()[1], row["id"].split()[2], id=row["id"]) for row in old]
+    new += [change(kind, "1", id=f"none {kind}") for kind in kinds]
+    run_job(spark, land(tmp_path / "old", old), tmp_path / "base")
+    report = run_job(spark, land(tmp_path / "new", new), tmp_path / "out", base=tmp_path / "base")
+    found = read_base(spark, tmp_path / "out")
+    assert without_positions(found) == base_of([*old, *new], ["id"])
+    assert positions_sort_as(found, [*old, *new], ["id"])
+    counts = (report.inserted, report.updated, report.deleted, report.tombstones, report.repeated, report.lost)
+    assert counts == (1 + 2, 1, 1 + 0, 1 + 1, 2, 5)
+    assert (report.keys, report.base_rows, report.rows) == (14, 12, 14)

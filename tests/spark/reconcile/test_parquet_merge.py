@@ -1,0 +1,171 @@
+"""Files of a base are copied without the rows that were replaced: what comes out is what Spark would have written."""
+
+from __future__ import annotations
+
+import datetime
+from array import array
+from collections.abc import Callable
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyarrow import Table, parquet
+from pyspark.sql import SparkSession
+from support.changelogs import change
+from support.spark_oracle import live, read_base, run_job, write_lines
+
+from onefold.core.errors import InvalidInput, TryAgain
+from onefold.spark.io.filesystem import Folder
+from onefold.spark.reconcile import job as reconciling
+from onefold.spark.reconcile import parquet_merge as copying
+
+Row = dict[str, Any]
+
+NOON = datetime.datetime(1, 1, 1, 12, 0, 0, 123_456)
+VALUES: list[Row] = [
+    {
+        "text": "é", "bytes": b"\xff", "yes": True, "float": 0.1, "numeric": Decimal("1.500000000"), "day": NOON.date(),
+        "local": NOON, "instant": NOON.replace(year=2024, tzinfo=datetime.UTC), "list": [1, 2],
+        "struct": {"a": 1, "b": ["x"]},
+    },
+    dict.fromkeys(("text", "bytes", "yes", "float", "numeric", "day", "local", "instant", "list", "struct")),
+]  # fmt: skip
+
+
+def land(folder: Path, rows: list[Row]) -> Path:
+    folder.mkdir(parents=True)
+    parquet.write_table(Table.from_pylist(rows), folder / "rows.parquet")
+    return folder
+
+
+def write_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The other way: Spark reads and writes every row."""
+    monkeypatch.setattr(reconciling, "can_copy", lambda *_: False)
+
+
+def test_values_of_every_type_come_out_as_spark_writes_them(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = land(tmp_path / "1", [change("INSERT", "1", id=number, **VALUES[number % 2]) for number in range(100)])
+    second = land(tmp_path / "2", [change("UPDATE-INSERT", "2", id=number, **VALUES[0]) for number in range(0, 300, 7)])
+    run_job(spark, first, tmp_path / "base")
+    copied = run_job(spark, second, tmp_path / "copied", base=tmp_path / "base")
+    write_anew(monkeypatch)
+    written = run_job(spark, second, tmp_path / "written", base=tmp_path / "base")
+    assert copied == written
+    assert read_base(spark, tmp_path / "copied") == read_base(spark, tmp_path / "written")
+    assert spark.read.parquet(str(tmp_path / "copied")).schema == spark.read.parquet(str(tmp_path / "written")).schema
+
+
+@pytest.mark.parametrize("gone", [[0], [0, 15, 16, 17, 47, 48, 99], list(range(100)), list(range(16, 32))])
+def test_rows_leave_by_their_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, gone: list[int]) -> None:
+    """In batches of sixteen, from row groups of forty."""
+    monkeypatch.setattr(copying, "_BATCH", 16)
+    parquet.write_table(Table.from_pylist([{"id": number} for number in range(100)]), tmp_path / "old", row_group_size=40)
+    tried = copying._copy(copying._Copy(f"{tmp_path.as_uri()}/old", tmp_path.as_uri(), "new", array("q", gone)))
+    assert parquet.read_table(tmp_path / tried)["id"].to_pylist() == [number for number in range(100) if number not in gone]
+
+
+@pytest.mark.parametrize(("bytes_", "groups"), [(10**9, [90]), (16 * 8, [16, 16, 16, 16, 16, 10])])
+def test_a_new_file_has_few_row_groups(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bytes_: int, groups: list[int]
+) -> None:
+    """A group ends where its rows take so many bytes in memory, and not with each batch that is read."""
+    monkeypatch.setattr(copying, "_BATCH", 16)
+    monkeypatch.setattr(copying, "_GROUP", bytes_)
+    parquet.write_table(Table.from_pylist([{"id": number} for number in range(100)]), tmp_path / "old", row_group_size=40)
+    copy = copying._Copy(f"{tmp_path.as_uri()}/old", tmp_path.as_uri(), "new", array("q", range(90, 100)))
+    file = parquet.ParquetFile(tmp_path / copying._copy(copy))
+    assert file.read()["id"].to_pylist() == list(range(90))
+    assert [file.metadata.row_group(place).num_rows for place in range(file.num_row_groups)] == groups
+
+
+def test_a_file_that_loses_no_row_is_copied_as_it_is(spark: SparkSession, tmp_path: Path) -> None:
+    folder = tmp_path / "a b+é%20"
+    for number in range(3):
+        rows = [change("INSERT", "1", id=number)]
+        base = folder / f"base {number - 1}" if number else None
+        run_job(spark, write_lines(folder / f"{number}.jsonl", rows), folder / f"base {number}", base=base)
+    last = write_lines(folder / "last.jsonl", [change("UPDATE-INSERT", "2", id=1)])
+    run_job(spark, last, folder / "out", base=folder / "base 2")
+    before, after = ({path.read_bytes() for path in (folder / name).glob("part-*")} for name in ("base 2", "out"))
+    assert len(before) == 3
+    assert copying._can_read(Folder(spark, str(folder)).escaped("last.jsonl"))
+    assert len(before & after) == 2
+    assert {row["id"] for row in read_base(spark, folder / "out")} == {0, 1, 2}
+    assert not (folder / "out" / "_temporary").exists()
+
+
+def test_many_small_files_become_few(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(copying, "_MANY", 2)
+    for number in range(4):
+        base = tmp_path / f"base_{number - 1}" if number else None
+        path = write_lines(tmp_path / f"{number}.jsonl", [change("INSERT", "1", id=number)])
+        run_job(spark, path, tmp_path / f"base_{number}", base=base)
+    counts = [len(list((tmp_path / f"base_{number}").glob("part-*"))) for number in range(4)]
+    assert counts[:3] == [1, 2, 3]
+    assert counts[3] < 4
+    assert {row["id"] for row in read_base(spark, tmp_path / "base_3")} == {0, 1, 2, 3}
+
+
+def test_a_base_that_gets_a_column_is_written_anew(spark: SparkSession, tmp_path: Path) -> None:
+    run_job(spark, write_lines(tmp_path / "1.jsonl", [change("INSERT", "1", id=1)]), tmp_path / "base")
+    path = write_lines(tmp_path / "2.jsonl", [change("INSERT", "1", id=2, added="x")])
+    run_job(spark, path, tmp_path / "out", base=tmp_path / "base")
+    schemas = {tuple(parquet.read_schema(file).names) for file in (tmp_path / "out").glob("part-*")}
+    assert schemas == {("id", "added", "_position", "_deleted")}
+
+
+def test_a_column_that_hides_what_spark_knows_of_a_file_is_no_trouble(spark: SparkSession, tmp_path: Path) -> None:
+    for number, base in enumerate((None, tmp_path / "base_0")):
+        rows = [change("INSERT", str(number), id=1, _metadata=number)]
+        run_job(spark, write_lines(tmp_path / f"{number}.jsonl", rows), tmp_path / f"base_{number}", base=base)
+    assert live(read_base(spark, tmp_path / "base_1")) == [{"id": 1, "_metadata": 1}]
+
+
+@pytest.mark.parametrize("codec", ["none", "snappy", "gzip", "zstd", "lz4", "lz4_raw"])
+def test_a_base_in_any_compression_is_copied(spark: SparkSession, tmp_path: Path, codec: str) -> None:
+    """With a row that is replaced, and one whose change comes too late, so that the winners' file is copied as well."""
+    before = spark.conf.get("spark.sql.parquet.compression.codec")
+    spark.conf.set("spark.sql.parquet.compression.codec", codec)
+    try:
+        old = write_lines(tmp_path / "1.jsonl", [change("INSERT", "5", id=number) for number in range(9)])
+        run_job(spark, old, tmp_path / "base")
+        new = [change("UPDATE-INSERT", "6", id=1, name="new"), change("UPDATE-INSERT", "4", id=2, name="late")]
+        report = run_job(spark, write_lines(tmp_path / "2.jsonl", new), tmp_path / "first", base=tmp_path / "base")
+        assert (report.updated, report.lost) == (1, 1)
+        again = write_lines(tmp_path / "3.jsonl", [change("UPDATE-INSERT", "7", id=1, name="newer"), new[1]])
+        run_job(spark, again, tmp_path / "second", base=tmp_path / "first")
+    finally:
+        spark.conf.set("spark.sql.parquet.compression.codec", str(before))
+    found = {row["id"]: row.get("name") for row in live(read_base(spark, tmp_path / "second"))}
+    assert found == {**dict.fromkeys(range(9)), 1: "newer"}
+
+
+@pytest.mark.parametrize(
+    "damage", [lambda content: content[: len(content) // 2], lambda content: b"\0" * 200 + content[200:]]
+)
+def test_a_damaged_file_of_a_base_is_named_and_nothing_is_left(
+    spark: SparkSession, tmp_path: Path, damage: Callable[[bytes], bytes]
+) -> None:
+    run_job(spark, write_lines(tmp_path / "1.jsonl", [change("INSERT", "1", id=1, name="x" * 500)]), tmp_path / "base")
+    (file,) = (tmp_path / "base").glob("part-*")
+    file.write_bytes(damage(file.read_bytes()))
+    file.with_name(f".{file.name}.crc").unlink()
+    changes = write_lines(tmp_path / "2.jsonl", [change("INSERT", "2", id=1, name="y")])
+    with pytest.raises(InvalidInput, match=file.name) as refused:
+        run_job(spark, changes, tmp_path / "out", base=tmp_path / "base")
+    assert "Traceback" not in str(refused.value)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_staged_file_that_is_gone_means_that_another_job_writes(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    with pytest.raises(TryAgain, match="another job writes there at the same time"):
+        Folder(spark, str(tmp_path / "out")).rename("_temporary/gone.parquet", "part-0.parquet")
+
+
+@pytest.mark.parametrize("uri", ["file:///no/such/file", "nonsense:/x", "mock://x"])
+def test_what_a_worker_cannot_read_with_arrow_is_left_to_spark(uri: str) -> None:
+    assert not copying._can_read(uri)

@@ -1,0 +1,191 @@
+"""What the tests of capture stand on: a publisher and a warehouse in memory, and a process over a real server."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from support.database_servers import DatabaseServer
+from support.source_database import SourceDatabase
+
+from onefold.adapters.pubsub import Message
+from onefold.capture.announce import Announcer, Target
+from onefold.capture.checkpoint_store import FolderStore
+from onefold.capture.large_rows import LargeRowsFolder
+from onefold.capture.message_batcher import Way
+from onefold.capture.outbox import Outbox
+from onefold.capture.requirements import Requirement
+from onefold.capture.run import Capture, Options
+from onefold.capture.source import Source
+from onefold.changelog.position import Position
+from onefold.core.errors import TryAgain
+from onefold.core.names import TableId
+from onefold.core.shutdown import Stop
+from onefold.mysql.table_filter import Patterns
+from onefold.ports.warehouse import StoredTable
+from onefold.schema.versions import Column, Version
+
+SOURCE, DATASET = "shop-db", "shop"
+WAIT_SECONDS = 60
+_server_ids = itertools.count(20_000)
+
+
+class RecordingPublisher:
+    """Keeps what is published, by topic. While it is `down`, nothing is taken."""
+
+    def __init__(self) -> None:
+        self.topics: dict[str, list[Message]] = {}
+        self.down = False
+        self._lock = threading.Lock()
+
+    def publish(self, topic: str, messages: Iterable[Message]) -> list[str]:
+        if self.down:
+            raise TryAgain("503")
+        with self._lock:
+            kept = self.topics.setdefault(topic, [])
+            kept += messages
+            return [str(len(kept))]
+
+    def publish_soon(self, topic: str, message: Message, done: Callable[[Exception | None], None]) -> None:
+        try:
+            self.publish(topic, [message])
+        except TryAgain as error:
+            done(error)
+        else:
+            done(None)
+
+    def bodies(self, topic: str) -> list[dict[str, Any]]:
+        return [json.loads(message.data) for message in self.topics.get(topic, [])]
+
+    def records(self) -> list[dict[str, Any]]:
+        return [record for body in self.bodies("change-records") for record in body.get("records", [])]
+
+    def count(self) -> int:
+        return len(self.records())
+
+
+class MemoryTables:
+    """A warehouse that knows tables, and no rows."""
+
+    project = "my-project"
+
+    def __init__(self) -> None:
+        self.tables: dict[str, StoredTable] = {}
+        self.partitions: dict[str, str | None] = {}
+
+    def read_table(self, id_: TableId) -> StoredTable | None:
+        return self.tables.get(id_.table)
+
+    def create_table(
+        self,
+        id_: TableId,
+        columns: Sequence[Column],
+        clustering: Sequence[str] = (),
+        partition: str | None = None,
+        primary_key: Sequence[str] = (),
+    ) -> None:
+        table = StoredTable(tuple(columns), datetime.now(UTC), tuple(clustering), tuple(primary_key))
+        self.tables.setdefault(id_.table, table)
+        self.partitions[id_.table] = partition
+
+    def read_versions(self, base: TableId) -> tuple[Version, ...]:
+        """Nothing has landed: no sweep finds anything."""
+        assert base.dataset == DATASET
+        return ()
+
+
+def latest(records: Iterable[dict[str, Any]]) -> dict[tuple[Any, ...], dict[str, Any]]:
+    """What a reader sees in the end: the row with the greatest position of each key, without tombstones."""
+    best: dict[tuple[Any, ...], tuple[str, dict[str, Any]]] = {}
+    for record in records:
+        metadata, data = record["metadata"], record["data"]
+        deleted = metadata["change_type"] in ("DELETE", "UPDATE-DELETE")
+        position = str(Position(metadata["change_sequence_number"], metadata["source_timestamp"], deleted=deleted))
+        names = metadata["primary_key"]
+        key = (metadata["database_name"], metadata["table_name"], *(data[name] for name in names))
+        if key not in best or position >= best[key][0]:
+            best[key] = (position, {} if deleted else data)
+    return {key: data for key, (_, data) in best.items() if data}
+
+
+@dataclass
+class Bench:
+    """A process's surroundings, which outlive it: so it can be started again."""
+
+    server: DatabaseServer
+    folder: Path
+    patterns: Patterns
+    publisher: RecordingPublisher = field(default_factory=RecordingPublisher)
+    warehouse: MemoryTables = field(default_factory=MemoryTables)
+    now: Callable[[], float] = lambda: 0.0
+    """Seconds since 1970. By default the clock stands still, so that epochs are counted from 1."""
+    requirements: tuple[Requirement, ...] = ()
+
+    def capture(self, stop: Stop | None = None, limit: int = 400_000, **options: Any) -> Capture:
+        stop = stop or Stop()
+        target = Target(self.warehouse, self.publisher, DATASET, "table-created")
+        outbox = Outbox(self.publisher, "change-records", stop)
+        large = LargeRowsFolder(self.folder / "large")
+        way = Way(SOURCE, DATASET, Announcer(target, stop), outbox, large, stop, limit)
+        return Capture(
+            Source(self.server.address, self.patterns, next(_server_ids)),
+            FolderStore(self.folder / "checkpoint"),
+            way,
+            self.warehouse,
+            lambda message: self.publisher.publish("schema-changes", [message]),
+            Options(SOURCE, DATASET, **options),
+            now=self.now,
+            requirements=self.requirements,
+        )
+
+    def once(self, **options: Any) -> list[dict[str, Any]]:
+        """Read up to the log's end; what was published from the beginning on."""
+        self.capture(once=True, **options).run()
+        return self.publisher.records()
+
+    @contextmanager
+    def running(self, **options: Any) -> Iterator[Capture]:
+        """A process that runs for as long as the block, ended as by SIGTERM; a failure of it is the test's."""
+        capture = self.capture(**options)
+        failures: list[BaseException] = []
+
+        def run() -> None:
+            try:
+                capture.run()
+            except BaseException as error:  # noqa: BLE001 raised by the test
+                failures.append(error)
+
+        thread = threading.Thread(target=run, daemon=True)
+        thread.start()
+        try:
+            yield capture
+        finally:
+            capture.way.stop.set()
+            thread.join(WAIT_SECONDS)
+        assert not failures, failures
+        assert not thread.is_alive()
+
+    def checkpoint(self) -> dict[str, Any]:
+        body: dict[str, Any] = json.loads((self.folder / "checkpoint" / "checkpoint.json").read_bytes())
+        return body
+
+
+def bench_of(source: SourceDatabase, folder: Path, *include: str) -> Bench:
+    return Bench(source.server, folder, Patterns(include or (f"{source.name}.*",)))
+
+
+def eventually(condition: Callable[[], Any]) -> Any:
+    """What the condition gives as soon as it gives something."""
+    done = threading.Event()
+    for _ in range(WAIT_SECONDS * 20):
+        if result := condition():
+            return result
+        done.wait(0.05)
+    raise AssertionError("it did not come true in time")

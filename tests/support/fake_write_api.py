@@ -1,0 +1,269 @@
+"""A fake of BigQuery's Storage Write API: a gRPC server of AppendRows on default streams, with the real messages.
+
+It honours:
+
+- the descriptor of a connection's first request, which it alone decodes rows with; later ones may leave it out;
+- proto2: a field that is not set is NULL; a column is the field of its name, or that which the option `column_name` names;
+- what fields a column may be written from ("Supported protocol buffer data types"), and literals that are none: with one
+  such row it takes none of the request, and names all of them;
+- columns that the table does not have, and tables that are not there;
+- the limit of a request: less than 10 MB;
+- faults to answer with (`faults`), in an answer or as the end of a connection, and connections that it ends (`hang_up`).
+
+It does not: know quotas or permissions, check what is in a GEOGRAPHY or a JSON, or have streams other than default ones.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import queue
+import re
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from typing import Any, Union
+
+import grpc
+from google.cloud.bigquery_storage_v1 import BigQueryWriteClient, types
+from google.cloud.bigquery_storage_v1.services.big_query_write.transports import BigQueryWriteGrpcTransport
+from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+from google.protobuf.any_pb2 import Any as AnyMessage
+from google.protobuf.descriptor import FieldDescriptor
+from google.protobuf.message import Message
+from google.rpc import code_pb2, status_pb2
+
+from onefold.schema.types import Array, Scalar, Struct, Type, parse_type
+
+LIMIT = 10_000_000
+METHOD = "/google.cloud.bigquery.storage.v1.BigQueryWrite/AppendRows"
+STREAM = re.compile(r"projects/([^/]+)/datasets/([^/]+)/tables/([^/]+)/streams/_default")
+COLUMN_NAME = 454943157
+
+_BOOL, _BYTES, _DOUBLE = FieldDescriptor.TYPE_BOOL, FieldDescriptor.TYPE_BYTES, FieldDescriptor.TYPE_DOUBLE
+_INT32, _INT64, _STRING = FieldDescriptor.TYPE_INT32, FieldDescriptor.TYPE_INT64, FieldDescriptor.TYPE_STRING
+ALLOWED = {
+    "BOOL": {_BOOL}, "BYTES": {_BYTES}, "DATE": {_INT32, _INT64, _STRING}, "DATETIME": {_STRING}, "TIME": {_STRING},
+    "FLOAT64": {_DOUBLE}, "GEOGRAPHY": {_STRING}, "INT64": {_INT64, _INT32}, "JSON": {_STRING}, "STRING": {_STRING},
+    "NUMERIC": {_STRING, _INT64, _DOUBLE}, "BIGNUMERIC": {_STRING, _INT64, _DOUBLE}, "TIMESTAMP": {_INT64},
+    "INTERVAL": {_STRING},
+}  # fmt: skip
+INTERVAL = re.compile(r"(-?)(\d+)-(\d+) (-?)(\d+) (-?)(\d+):(\d+):(\d+)(?:\.(\d{1,6}))?")
+
+Row = dict[str, Any]
+Fault = Union[types.AppendRowsResponse, grpc.StatusCode]
+
+
+class FakeWriteApi:
+    """The server, and what it holds."""
+
+    def __init__(self) -> None:
+        self.tables: dict[str, dict[str, Type]] = {}
+        self.rows: dict[str, list[Row]] = {}
+        self.faults: queue.SimpleQueue[Fault] = queue.SimpleQueue()
+        self.refuse: Callable[[Row], str | None] = lambda _: None
+        """What a table's own rules would refuse (a NULL where none may be, STRING(3)), with the reason."""
+        self.requests: list[types.AppendRowsRequest] = []
+        self.routed: list[str] = []
+        self.hang_up = False
+        self.silent = threading.Event()
+        self.stop: Callable[[], object] = lambda: None
+        self._lock = threading.Lock()
+
+    def create(self, table: str, columns: Mapping[str, str]) -> None:
+        self.tables[table] = {name: parse_type(type_) for name, type_ in columns.items()}
+        self.rows[table] = []
+
+    @property
+    def connections(self) -> int:
+        return len(self.routed)
+
+    def append_rows(
+        self, requests: Iterator[types.AppendRowsRequest], context: grpc.ServicerContext
+    ) -> Iterator[types.AppendRowsResponse]:
+        self.routed.append(dict(context.invocation_metadata())["x-goog-request-params"])
+        descriptor = None
+        for request in requests:
+            with self._lock:
+                self.requests.append(request)
+            if self.silent.is_set():
+                context.add_callback(self.silent.clear)
+                while context.is_active() and self.silent.is_set():
+                    self.silent.wait(0.01)
+                return
+            descriptor = descriptor or descriptor_of(request)
+            yield self._answer(request, descriptor, context)
+            if self.hang_up:
+                return
+
+    def _answer(
+        self, request: types.AppendRowsRequest, descriptor: descriptor_pb2.DescriptorProto, context: grpc.ServicerContext
+    ) -> types.AppendRowsResponse:
+        with contextlib.suppress(queue.Empty):
+            fault = self.faults.get_nowait()
+            if isinstance(fault, grpc.StatusCode):
+                context.abort(fault, "as it was told to")
+            return fault
+        match = STREAM.fullmatch(request.write_stream)
+        assert match, request.write_stream
+        table = f"{match[2]}.{match[3]}"
+        if types.AppendRowsRequest.pb(request).ByteSize() >= LIMIT:
+            return failed(code_pb2.INVALID_ARGUMENT, "the request is too large")
+        if table not in self.tables:
+            context.abort(grpc.StatusCode.NOT_FOUND, f"Requested entity was not found. Entity: {request.write_stream}")
+        return self._append(table, Decoder(descriptor, self.tables[table]), request)
+
+    def _append(self, table: str, decoder: Decoder, request: types.AppendRowsRequest) -> types.AppendRowsResponse:
+        if decoder.unknown:
+            return failed(code_pb2.INVALID_ARGUMENT, f"no column {decoder.unknown}", extra_fields=True)
+        rows, errors = [], []
+        for index, data in enumerate(request.proto_rows.rows.serialized_rows):
+            try:
+                rows.append(decoder.row(data))
+                reason = self.refuse(rows[-1])
+            except ValueError as error:
+                reason = str(error)
+            if reason:
+                errors.append(types.RowError(index=index, code="FIELDS_ERROR", message=reason))
+        if errors:
+            answer = failed(code_pb2.INVALID_ARGUMENT, "Errors found while processing rows.")
+            answer.row_errors = errors
+            return answer
+        with self._lock:
+            self.rows[table] += rows
+        return types.AppendRowsResponse(append_result=types.AppendRowsResponse.AppendResult())
+
+
+class Decoder:
+    """Rows by the descriptor that was sent, as Python's values for the columns' types."""
+
+    def __init__(self, descriptor: descriptor_pb2.DescriptorProto, columns: Mapping[str, Type]) -> None:
+        pool = descriptor_pool.DescriptorPool()
+        pool.Add(descriptor_pb2.FileDescriptorProto(name="sent.proto", syntax="proto2", message_type=[descriptor]))
+        self._message = message_factory.GetMessageClass(pool.FindMessageTypeByName(descriptor.name))
+        self._columns = columns
+        self._names = {field.name: column_of(field) for field in descriptor.field}
+        self.unknown = sorted(self._names.values() - columns.keys())
+
+    def row(self, data: bytes) -> Row:
+        message = self._message.FromString(data)
+        row: Row = dict.fromkeys(self._columns)
+        for field, value in self._message.ListFields(message):  # by the class: a column may be called so
+            name = self._names[field.name]
+            row[name] = decoded(self._columns[name], field, value)
+        return row
+
+
+def decoded(type_: Type, field: FieldDescriptor, value: Any) -> Any:
+    if isinstance(type_, Array):
+        assert field.is_repeated, field.name
+        return [decoded_one(type_.element, field, element) for element in value]
+    assert not field.is_repeated, field.name
+    return decoded_one(type_, field, value)
+
+
+def decoded_one(type_: Type, field: FieldDescriptor, value: Any) -> Any:
+    if isinstance(type_, Struct):
+        types_of = {part.name: part.type for part in type_.fields}
+        assert isinstance(value, Message)
+        set_ = {part.name: decoded(types_of[part.name], part, one) for part, one in value.ListFields()}
+        empty: Row = {name: [] if isinstance(part, Array) else None for name, part in types_of.items()}
+        return {**empty, **set_}
+    assert isinstance(type_, Scalar)
+    assert field.type in ALLOWED[type_.name], (field.name, type_.name, field.type)
+    return READ.get(type_.name, lambda plain: plain)(value)
+
+
+def numeric(text: str) -> Decimal:
+    number = Decimal(text)
+    if not number.is_finite():
+        raise ValueError("Invalid NUMERIC value")
+    return number
+
+
+def interval(text: str) -> tuple[int, int, timedelta]:
+    """Months, days, and the time of day."""
+    match = INTERVAL.fullmatch(text)
+    if not match:
+        raise ValueError(f"Invalid INTERVAL value {text}")
+    months = int(match[2]) * 12 + int(match[3])
+    clock = timedelta(
+        hours=int(match[7]), minutes=int(match[8]), seconds=int(match[9]), microseconds=int((match[10] or "").ljust(6, "0"))
+    )
+    return (-months if match[1] else months, int(match[4] + match[5]), -clock if match[6] else clock)
+
+
+READ: dict[str, Callable[[Any], Any]] = {
+    "DATE": lambda days: date(1970, 1, 1) + timedelta(days=days),
+    "DATETIME": datetime.fromisoformat,
+    "TIMESTAMP": lambda microseconds: datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=microseconds),
+    "NUMERIC": numeric,
+    "BIGNUMERIC": numeric,
+    "INTERVAL": interval,
+}
+
+
+def descriptor_of(request: types.AppendRowsRequest) -> descriptor_pb2.DescriptorProto:
+    descriptor: descriptor_pb2.DescriptorProto = types.AppendRowsRequest.pb(
+        request
+    ).proto_rows.writer_schema.proto_descriptor
+    assert descriptor.field, "the first request of a connection says how its rows are written"
+    return descriptor
+
+
+def column_of(field: descriptor_pb2.FieldDescriptorProto) -> str:
+    """The field's name, or what its option says: read from the bytes, since the library does not know the option."""
+    data = field.options.SerializeToString()
+    if not data:
+        return field.name
+    tag, at = varint(data, 0)
+    size, at = varint(data, at)
+    assert tag == COLUMN_NAME << 3 | 2
+    assert len(data) == at + size
+    return data[at:].decode()
+
+
+def varint(data: bytes, at: int) -> tuple[int, int]:
+    value = shift = 0
+    while True:
+        value |= (data[at] & 127) << shift
+        shift += 7
+        at += 1
+        if data[at - 1] < 128:
+            return value, at
+
+
+def failed(code: int, message: str, extra_fields: bool = False) -> types.AppendRowsResponse:
+    """An answer that no row was taken."""
+    status = status_pb2.Status(code=code, message=message)
+    if extra_fields:
+        error = types.StorageError(code="SCHEMA_MISMATCH_EXTRA_FIELDS", error_message=message)
+        detail = AnyMessage()
+        detail.Pack(types.StorageError.pb(error))
+        status.details.append(detail)
+    return types.AppendRowsResponse(error=status)
+
+
+@contextlib.contextmanager
+def fake_write_api() -> Iterator[tuple[FakeWriteApi, BigQueryWriteClient]]:
+    """A server, and the real client for it."""
+    fake = FakeWriteApi()
+    handler = grpc.stream_stream_rpc_method_handler(
+        fake.append_rows, types.AppendRowsRequest.deserialize, types.AppendRowsResponse.serialize
+    )
+    service, _, method = METHOD[1:].partition("/")
+    limits = [("grpc.max_receive_message_length", -1)]
+    threads = ThreadPoolExecutor(20)
+    server = grpc.server(threads, options=limits)
+    server.add_generic_rpc_handlers([grpc.method_handlers_generic_handler(service, {method: handler})])
+    port = server.add_insecure_port("127.0.0.1:0")
+    server.start()
+    fake.stop = lambda: server.stop(None).wait()
+    channel = grpc.insecure_channel(f"127.0.0.1:{port}", options=[("grpc.enable_http_proxy", 0)])
+    try:
+        yield fake, BigQueryWriteClient(transport=BigQueryWriteGrpcTransport(channel=channel))  # type: ignore[no-untyped-call]
+    finally:
+        channel.close()
+        fake.stop()
+        threads.shutdown()

@@ -1,0 +1,293 @@
+"""What infra/ has to say for `exact.tftest.hcl`, written from docs/deploy.md: permissions, conditions, filters, thresholds.
+
+`differences` compares a plan, and what a plan does not show, with it. Each difference is named by its place, so that a test
+of several mutants at once can tell which of them was seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from support import infra_expected_captures as captures
+from support.hcl_text import depends_on, expression, resources
+from support.infra_differences import unequal
+from support.terraform import Plan
+
+_SEES = {"bigquery.tables.get", "bigquery.tables.list", "bigquery.routines.get", "bigquery.routines.list"}
+PERMISSIONS: Mapping[str, set[str]] = {
+    "launch": {"dataproc.batches.create", "dataproc.batches.get", "dataproc.batches.list"},
+    "source": {*_SEES, "bigquery.tables.getData"},
+    "views": {*_SEES, "bigquery.tables.getData", "bigquery.tables.create", "bigquery.tables.update"},
+    "sink": {"bigquery.tables.get", "bigquery.tables.updateData"},
+    "capture": {*_SEES, "bigquery.tables.getData", "bigquery.tables.create"},
+    "batch": {
+        *_SEES,
+        "bigquery.tables.getData",
+        "bigquery.tables.create",
+        "bigquery.tables.update",
+        "bigquery.tables.updateData",
+    },
+    "staging": {"bigquery.tables.delete"},
+    "capture_objects": {"storage.objects.create", "storage.objects.delete", "storage.objects.get"},
+    "capture_names": {"storage.objects.list"},
+}
+
+_TABLE = 'resource.type == "bigquery.googleapis.com/Table"'
+
+
+def _starts(name: str) -> str:
+    return f'resource.name.startsWith("projects/{name}")'
+
+
+def _dataset(name: str, prefix: str) -> str:
+    return _starts(f"my-project/datasets/{name}/tables/{prefix}")
+
+
+STAGING_BUCKET = "_/buckets/my-project-onefold-staging"
+SOURCES_BUCKET = "_/buckets/gcf-v2-sources-123456789012-europe-west1"
+CAPTURE_BUCKET = "_/buckets/my-project-onefold-capture"
+SOURCES = ("shop-db", "crm-db", "old-db")
+DAILY = 'google_storage_bucket_iam_member.batch_folders["gs://exports/shop/daily"]'
+CONDITIONS: Mapping[str, str] = {
+    **{
+        f'google_bigquery_dataset_iam_member.staging["{name}"]': (
+            f"{_TABLE} && ({_dataset(name, 'onefold_tmp_')} || {_dataset(name, 'onefold_leaf_')})"
+        )
+        for name in ("shop", "crm")
+    },
+    **{
+        f'google_bigquery_dataset_iam_member.leaves["{name}"]': f"{_TABLE} && {_dataset(name, 'onefold_leaf_')}"
+        for name in ("shop", "crm")
+    },
+    "google_project_iam_member.worker": (
+        '(resource.type != "storage.googleapis.com/Bucket" && resource.type != "storage.googleapis.com/Object")'
+        f' || resource.name == "projects/{STAGING_BUCKET}" || {_starts(f"{STAGING_BUCKET}/")}'
+    ),
+    'google_project_iam_member.build["source"]': (
+        f'resource.name == "projects/{SOURCES_BUCKET}" || {_starts(f"{SOURCES_BUCKET}/")}'
+    ),
+    "google_storage_bucket_iam_member.batch_code": _starts("_/buckets/my-project-onefold-artifacts/objects/spark/"),
+    "google_storage_bucket_iam_member.sink_records": _starts("_/buckets/my-project-onefold-capture/objects/records/"),
+    **{
+        f'google_storage_bucket_iam_member.capture["{name}"]': (
+            f"{_starts(f'{CAPTURE_BUCKET}/objects/{name}/')} || {_starts(f'{CAPTURE_BUCKET}/objects/records/{name}/')}"
+        )
+        for name in SOURCES
+    },
+    DAILY: " || ".join(
+        (
+            _starts("_/buckets/exports/objects/shop/daily/"),
+            'api.getAttribute("storage.googleapis.com/objectListPrefix", "").startsWith("shop/daily/")',
+            'resource.name == "projects/_/buckets/exports/objects/shop"',
+            'resource.name == "projects/_/buckets/exports/objects/shop/daily"',
+        )
+    ),
+}
+
+
+def _service(name: str) -> str:
+    return f'resource.type="cloud_run_revision" AND resource.labels.service_name="{name}"'
+
+
+_ERRORS = (
+    f"(({_service('launch-batch')}) OR ({_service('refresh-view')}) OR ({_service('sink-records')}))"
+    " AND severity>=ERROR AND NOT httpRequest.status=500"
+)
+_FAILED = (
+    'protoPayload.serviceName="dataproc.googleapis.com" AND protoPayload.methodName=~"BatchController\\.CreateBatch$"'
+    ' AND (protoPayload.resourceName=~"/batches/onefold-" OR resource.labels.batch_id=~"^onefold-")'
+    " AND operation.last=true AND severity>=ERROR"
+)
+_REFRESHED = f'{_service("refresh-view")} AND jsonPayload.event="refreshed"'
+_METADATA = "protoPayload.metadata"
+SINK = "google_logging_project_sink.tables"
+FILTERS: Mapping[str, str] = {
+    SINK: (
+        f'{_METADATA}."@type"="type.googleapis.com/google.cloud.audit.BigQueryAuditMetadata" AND ('
+        f"{_METADATA}.tableCreation:* OR {_METADATA}.tableDeletion:* OR {_METADATA}.tableChange.table.schemaJson:*"
+        f" OR {_METADATA}.tableChange.table.schemaJsonTruncated=true) AND "
+        'protoPayload.resourceName=~"^projects/my-project/datasets/(crm/tables/(.+)_v_([0-9a-f]{1,64})|shop/tables/(.+)_v_([0-9a-f]{1,64}))$"'
+    ),
+    'google_monitoring_alert_policy.log["function errors"]': _ERRORS,
+    'google_monitoring_alert_policy.log["batch failed"]': _FAILED,
+    'google_monitoring_alert_policy.log["breaking schema change"]': (
+        f'{_REFRESHED} AND jsonPayload.changes_severity="CRITICAL"'
+    ),
+    'google_monitoring_alert_policy.log["comparison found differences"]': (
+        'resource.type="cloud_dataproc_batch" AND resource.labels.batch_id=~"^onefold-compare-" AND ('
+        'jsonPayload.event="differences_found" OR jsonPayload.message=~"differences_found"'
+        ' OR textPayload=~"differences_found")'
+    ),
+    'google_monitoring_alert_policy.log["table emptied at the source"]': (
+        'severity=CRITICAL AND (jsonPayload.event="table_truncated" OR jsonPayload.event="table_dropped")'
+    ),
+    'google_monitoring_alert_policy.log["table in quarantine"]': 'severity=CRITICAL AND jsonPayload.event="quarantined"',
+    "google_logging_metric.captured": (
+        'resource.type="cloud_run_worker_pool" AND severity=INFO AND jsonPayload.event="captured"'
+    ),
+    'google_logging_metric.count["errors"]': _ERRORS,
+    'google_logging_metric.count["failed_batches"]': _FAILED,
+    'google_logging_metric.count["refreshes"]': _REFRESHED,
+    "google_logging_metric.latency": _REFRESHED,
+    'google_logging_metric.count["batches"]': (
+        f'{_service("launch-batch")} AND jsonPayload.event="launched" AND jsonPayload.created=true'
+    ),
+}
+
+
+def _metric(name: str, subscription: str) -> str:
+    return (
+        f'metric.type="pubsub.googleapis.com/subscription/{name}" AND resource.type="pubsub_subscription"'
+        f' AND resource.labels.subscription_id="{subscription}"'
+    )
+
+
+# Filter, comparison, value, for how long, over which periods and how they are summed up.
+THRESHOLDS: Mapping[str, tuple[object, ...]] = {
+    "waiting_rows": (
+        _metric("oldest_unacked_message_age", "sink-records"),
+        "COMPARISON_GT",
+        3600,
+        "300s",
+        ("300s", "ALIGN_MAX"),
+    ),
+    "dead_letters": (
+        _metric("num_undelivered_messages", "dead-letter"),
+        "COMPARISON_GT",
+        0,
+        "300s",
+        ("300s", "ALIGN_MAX"),
+    ),
+}
+
+_API, _KEY = "google_project_service.api", "google_kms_crypto_key_iam_member.agent"
+_GRANTS = ("refresh_view", "batch", "staging", "leaves", "sink_records", "capture")
+# What has to be there first although nothing refers to it.
+ORDER: Mapping[str, set[str]] = {
+    "google_service_account.account": {_API},
+    "google_monitoring_notification_channel.email": {_API},
+    "google_monitoring_alert_policy.log": {_API},
+    "google_monitoring_alert_policy.waiting_rows": {_API},
+    "google_monitoring_alert_policy.dead_letters": {_API},
+    "google_monitoring_dashboard.onefold": {_API},
+    "google_compute_network.batches": {_API},
+    "google_cloud_scheduler_job.refresh": {_API},
+    "google_cloud_scheduler_job.batch": {_API},
+    "google_storage_bucket.artifacts": {_API, _KEY},
+    "google_storage_bucket.staging": {_API, _KEY},
+    "google_storage_bucket.capture": {_API, _KEY},
+    "google_artifact_registry_repository.images": {_API, _KEY},
+    "google_artifact_registry_repository.capture": {_API, _KEY},
+    "google_service_account.capture": {_API},
+    "google_monitoring_alert_policy.silent_capture": {_API},
+    "google_cloud_run_v2_worker_pool.capture": {
+        _API,
+        _KEY,
+        "google_project_iam_member.capture",
+        "google_pubsub_topic_iam_member.capture",
+        "google_storage_bucket_iam_member.capture_names",
+        "google_artifact_registry_repository_iam_member.capture",
+        "terraform_data.capture_rights",
+    },
+    "google_pubsub_topic.topic": {_API, _KEY},
+    "google_bigquery_dataset_access.views": {f"google_bigquery_dataset_iam_member.{name}" for name in _GRANTS},
+    "google_cloudfunctions2_function.function": {
+        _API,
+        _KEY,
+        "google_artifact_registry_repository_iam_member.build",
+        "google_project_iam_member.build",
+        "google_storage_bucket_iam_member.build",
+        "terraform_data.build_rights",
+    },
+    # Pub/Sub's agent is there with the first subscription.
+    "google_service_account_iam_member.push": {"google_pubsub_subscription.push"},
+    "google_pubsub_topic_iam_member.dead_letter": {"google_pubsub_subscription.push"},
+}
+
+
+def differences(plan: Plan, folder: Path) -> set[str]:
+    """The places where the plan, and the text of infra/ in the folder, differ from what is expected."""
+    blocks = resources(folder)
+    found = [
+        *unequal("role", PERMISSIONS, permissions(plan)),
+        *unequal("condition", CONDITIONS, conditions(plan)),
+        *unequal("filter", FILTERS, filters(plan)),
+        *unequal("threshold", THRESHOLDS, thresholds(plan)),
+        *unequal("order", ORDER, {name: after for name, body in blocks.items() if (after := depends_on(body))}),
+        *unequal("region", REGIONS, regions(plan)),
+        *_push(plan, blocks["google_pubsub_subscription.push"]),
+        *captures.differences(plan, blocks),
+    ]
+    return set(found)
+
+
+def permissions(plan: Plan) -> dict[str, set[str]]:
+    return {name: set(role["permissions"]) for name, role in plan.of("google_project_iam_custom_role").items()}
+
+
+def conditions(plan: Plan) -> dict[str, str]:
+    """The expression of every grant that has a condition, by its address."""
+    return {
+        f"{type_}.{name}": grant["condition"][0]["expression"]
+        for type_ in plan.types
+        if type_.endswith("_iam_member")
+        for name, grant in plan.of(type_).items()
+        if grant.get("condition")
+    }
+
+
+def filters(plan: Plan) -> dict[str, str]:
+    """The filter over log entries of every sink, metric and alert that has one, by its address."""
+    logs = {
+        f"{type_}.{name}": found["filter"]
+        for type_ in ("google_logging_project_sink", "google_logging_metric")
+        for name, found in plan.of(type_).items()
+    }
+    alerts = {
+        f"google_monitoring_alert_policy.{name}": matched["filter"]
+        for name, policy in plan.of("google_monitoring_alert_policy").items()
+        for condition in policy["conditions"]
+        for matched in condition["condition_matched_log"]
+    }
+    return {**logs, **alerts}
+
+
+def thresholds(plan: Plan) -> dict[str, tuple[object, ...]]:
+    return {
+        name: (
+            one["filter"],
+            one["comparison"],
+            one["threshold_value"],
+            one["duration"],
+            *((part["alignment_period"], part["per_series_aligner"]) for part in one["aggregations"]),
+        )
+        for name, policy in plan.of("google_monitoring_alert_policy").items()
+        for condition in policy["conditions"]
+        for one in condition["condition_threshold"]
+    }
+
+
+# Topics with rows keep them in the region of the deployment.
+REGIONS: Mapping[str, list[str]] = {"change-records": ["europe-west1"], "dead-letter": ["europe-west1"]}
+
+
+def regions(plan: Plan) -> dict[str, list[str]]:
+    return {
+        topic["name"]: policy["allowed_persistence_regions"]
+        for topic in plan.of("google_pubsub_topic").values()
+        for policy in topic["message_storage_policy"]
+    }
+
+
+def _push(plan: Plan, body: str) -> Iterator[str]:
+    """Each function's pushes are signed by its own account, for its own address."""
+    for name, subscription in plan.of("google_pubsub_subscription").items():
+        for push in subscription["push_config"]:
+            purpose = name.partition('"')[2].rstrip('"]')
+            account = f"onefold-push-{purpose.replace('_', '-')}@my-project.iam.gserviceaccount.com"
+            if [token["service_account_email"] for token in push["oidc_token"]] != [account]:
+                yield "signed push"
+    # A plan does not know the address of a function yet.
+    if {expression(body, "audience"), expression(body, "push_endpoint")} != {"local.endpoints[each.key]"}:
+        yield "audience"
