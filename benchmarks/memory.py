@@ -3,9 +3,9 @@
 Run: `PYTHONPATH=tests python -m benchmarks.memory [--versions 900] [--columns 300]`.
 
 The function is the real one, served by its framework's application in a process of its own, with Google's clients: they talk
-to a BigQuery and a Pub/Sub in another process (`tests/support/fake_bigquery.py`, `tests/support/capture_receiver.py`), so that the memory of
-these does not count. Each figure is the peak of the resident set (`VmHWM`) of a new process, which has first answered a
-message for a table of one version. The messages of `at once` are sent together, each for a table of its own.
+to a BigQuery and a Pub/Sub in another process (`fake_bigquery.py` and `capture_receiver.py` of `tests/support/`), so that the
+memory of these does not count. Each figure is the peak of the resident set (`VmHWM`) of a new process, which has first
+answered a message for a table of one version. The messages of `at once` are sent together, each for a table of its own.
 """
 
 from __future__ import annotations

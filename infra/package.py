@@ -16,29 +16,27 @@ TARGET = ROOT / "build" / "functions.zip"
 SPARK_TARGET = ROOT / "build" / "spark.zip"
 # ZIP knows no earlier time; a fixed one makes the archive reproducible.
 EPOCH = (1980, 1, 1, 0, 0, 0)
-# Parts of the library that no function imports,
-NO_FUNCTION = frozenset({"local", "capture", "cli", "spark", "show.py", "columns_file.py"})
-# but for the client of the emulator: so the packaged function, too, can be tried with BIGQUERY_EMULATOR_HOST.
-SHIPPED = frozenset({"local/__init__.py", "local/emulator.py"})
 
 
 def members() -> Iterator[tuple[str, Path]]:
-    """Each file's name in the archive of the functions and where it lies: main.py and requirements.txt at its top."""
+    """Yield each file's name in the archive of the functions, and its path: main.py and requirements.txt at the top."""
     for path in sorted((ROOT / "functions").glob("*")):
         if path.suffix in (".py", ".txt"):
             yield path.name, path
-    for path in sorted((ROOT / "onefold").rglob("*.py")):
-        inside = path.relative_to(ROOT / "onefold")
-        if inside.parts[0] not in NO_FUNCTION or inside.as_posix() in SHIPPED:
-            yield f"onefold/{inside.as_posix()}", path
+    yield from _library(sorted((ROOT / "functions").glob("*.py")))
     config = ROOT / "onefold.yaml"
     if config.is_file():
         yield config.name, config
 
 
 def spark_members(jobs: Iterable[Path] = ()) -> list[tuple[str, Path]]:
-    """What the jobs import of the library, and what that imports in turn, for `--py-files`."""
-    waiting = list(jobs) or sorted((ROOT / "spark_jobs").glob("*.py"))
+    """Return what the jobs import of the library, for `--py-files`."""
+    return _library(list(jobs) or sorted((ROOT / "spark_jobs").glob("*.py")))
+
+
+def _library(scripts: Iterable[Path]) -> list[tuple[str, Path]]:
+    """Return the modules of the library that scripts import, and those that these import in turn."""
+    waiting = list(scripts)
     found: set[Path] = set()
     while waiting:
         new = set(_imported(waiting.pop())) - found

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from support.spark_class_archive import quick_java
 from support.zetasql_judge import Judge
@@ -41,10 +43,12 @@ from support.spark_session import in_parts, spark  # noqa: E402, F401
 # What the tests of infra/ stand on.
 from support.terraform import terraform, tested  # noqa: E402, F401
 
+TESTS = Path(__file__).parent
 SLOW = (
-    "test_spark_kill", "test_demo", "test_demo_capture", "test_capture_end_to_end", "test_history", "test_capture_history",
-    "test_capture_kill", "test_spark_connector", "test_spark_values", "test_package", "test_capture_faults",
-    "test_merge_schema", "test_merge", "test_docs", "test_infra_package", "test_spark_reconcile_faults", "test_benchmarks",
+    "spark/reconcile/test_kill", "e2e/test_demo", "e2e/test_demo_own_database", "e2e/test_capture", "e2e/test_view_history",
+    "e2e/test_capture_history", "e2e/test_capture_kill", "spark/io/test_bigquery_connector", "spark/values/test_casts",
+    "infra/test_packages", "e2e/test_capture_faults", "merge/test_migrate", "merge/test_apply", "test_docs",
+    "infra/test_function_package", "spark/reconcile/test_faults", "test_benchmarks",
 )  # fmt: skip
 """Files that take a minute or so: begun last, one of them would keep one processor waiting for the other."""
 
@@ -52,7 +56,7 @@ SLOW = (
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The slow files first, in the order above."""
     places = {name: place for place, name in enumerate(SLOW)}
-    items.sort(key=lambda item: places.get(item.path.stem, len(SLOW)))
+    items.sort(key=lambda item: places.get(item.path.relative_to(TESTS).with_suffix("").as_posix(), len(SLOW)))
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

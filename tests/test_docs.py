@@ -144,7 +144,7 @@ def wait_for(port: str) -> None:
 
 def test_every_event_of_the_log_is_described() -> None:
     page = (ROOT / "docs" / "messages.md").read_text()
-    modules = [ROOT / "onefold" / f"{name}.py" for name in ("receiving", "deliveries", "launching")]
+    modules = [ROOT / "onefold" / name for name in ("messages/consumer.py", "views/handler.py", "batches/launch.py")]
     found = set().union(*(events(path) for path in (*modules, *(ROOT / "functions").glob("*.py"))))
     assert len(found) == 11
     for event in found:

@@ -68,7 +68,7 @@ def run_demo(console: Console) -> None:
     with ended_in_order(), _stack() as (client, url, log):
         demo = _Demo(console, client, url, log)
         demo.play("customer", CUSTOMER)
-        history = json.loads(resources.files("onefold.local").joinpath("history.json").read_text("utf-8"))
+        history = json.loads(resources.files("onefold.demo").joinpath("history.json").read_text("utf-8"))
         console.print(f"\n[bold]A real history.[/] {history['about']}")
         demo.play(history["table"], [_from_history(version) for version in history["versions"]])
         if not hint:

@@ -42,7 +42,7 @@ def shared_tables() -> Iterator[Any]:
 
 def demo_table() -> Table:
     """The demo's history in the form of the shared ones."""
-    history = json.loads(resources.files("onefold.local").joinpath("history.json").read_text())
+    history = json.loads(resources.files("onefold.demo").joinpath("history.json").read_text())
     versions = [
         {"version": v["version"], "columns": [{"name": name, "type": type_} for name, type_ in v["columns"].items()]}
         for v in history["versions"]

@@ -120,7 +120,7 @@ def methods() -> dict[str, set[str]]:
 
 def read(function: str) -> set[str]:
     """The variables that a function's code reads, through the settings."""
-    settings = {ROOT / "onefold" / "settings.py", ROOT / "onefold" / "batch_settings.py"}
+    settings = {ROOT / "onefold" / "settings" / name for name in ("environment.py", "batches.py")}
     asked = set().union(*(attributes(tree(path), "settings") for path in modules(function) - settings))
     waiting, found = list(asked), set()
     while waiting:
@@ -311,7 +311,9 @@ def test_metrics_and_alerts_ask_for_fields_and_events_that_the_log_has(plan: Pla
     filters = [metric["filter"] for metric in plan.of("google_logging_metric").values()]
     for policy in plan.of("google_monitoring_alert_policy").values():
         filters += [found["filter"] for condition in policy["conditions"] for found in condition["condition_matched_log"]]
-    text = "\n".join((ROOT / "onefold" / name).read_text() for name in ("deliveries.py", "launching.py", "receiving.py"))
+    text = "\n".join(
+        (ROOT / "onefold" / name).read_text() for name in ("views/handler.py", "batches/launch.py", "messages/consumer.py")
+    )
     events = set(re.findall(r'jsonPayload\.event="(\w+)"', "\n".join(filters)))
     assert events == {
         "refreshed",
@@ -324,7 +326,7 @@ def test_metrics_and_alerts_ask_for_fields_and_events_that_the_log_has(plan: Pla
     }
     text += (ROOT / "spark_jobs" / "compare.py").read_text()
     text += "".join(
-        (ROOT / "onefold" / "capture" / name).read_text() for name in ("reading.py", "isolation.py", "running.py")
+        (ROOT / "onefold" / "capture" / name).read_text() for name in ("log_reader.py", "isolation.py", "run.py")
     )
     text += "".join(f'"{kind.replace(" ", "_")}"' for kind in get_args(Befell))
     for event in events:

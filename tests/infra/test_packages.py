@@ -37,7 +37,9 @@ SUBMIT = (
     "--conf=spark.sql.shuffle.partitions=2",
 )
 SECONDS = 300
-JOB = "from onefold.batches.arguments import parse_reconcile\nimport onefold.settings.environment, onefold.adapters.bigquery.warehouse, onefold.core.log\n"
+JOB = """from onefold.batches.arguments import parse_reconcile
+import onefold.adapters.bigquery.warehouse, onefold.core.log, onefold.settings.environment
+"""
 
 
 @pytest.fixture

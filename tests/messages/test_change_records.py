@@ -14,7 +14,7 @@ from google.rpc import code_pb2
 from support.fake_write_api import failed
 from support.fuzz_messages import RAW, Fuzzer
 from support.in_memory import push_body
-from support.sink import ADA, COLUMNS, SETTINGS, TABLE, Shop, client, lines, message, post, record, serve, shop
+from support.sink import ADA, COLUMNS, SETTINGS, TABLE, Shop, client, lines, message, post, record, serve, shop  # noqa: F401
 from werkzeug.test import Client
 
 from onefold.core.errors import InvalidSettings, TryAgain

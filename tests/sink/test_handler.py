@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from support.fuzz_messages import EVENT_HEADERS
 from support.in_memory import event_body, push_body
-from support.sink import ADA, LANDED_ADA, NOW, SETTINGS, Shop, client, lines, message, post, record, shop, stored
+from support.sink import ADA, LANDED_ADA, NOW, SETTINGS, Shop, client, lines, message, post, record, shop, stored  # noqa: F401
 from werkzeug.test import Client
 
 from onefold.adapters.gcs import StoredObjects

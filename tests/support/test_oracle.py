@@ -91,6 +91,6 @@ def test_an_array_is_told_from_its_text_and_from_another_split() -> None:
 
 
 def test_the_oracle_imports_nothing_that_orders_changes_or_takes_digests() -> None:
-    tree = ast.parse((Path(__file__).parents[1] / "oracle.py").read_text())
+    tree = ast.parse((Path(__file__).with_name("oracle.py")).read_text())
     modules = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
     assert {module for module in modules if module and module.startswith("onefold")} == {"onefold.schema.types"}

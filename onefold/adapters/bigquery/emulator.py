@@ -167,7 +167,7 @@ class EmulatedLanding:
 
 
 class EmulatedTable:
-    """`onefold.sink.handler.OpenTable`. In an interval with years and days, the emulator takes a sign for the hours' alone."""
+    """An `OpenTable`. In an interval with years and days, the emulator takes a sign for the hours' alone."""
 
     def __init__(self, id_: TableId, columns: tuple[Column, ...], client: bigquery.Client) -> None:
         self.columns = columns

@@ -30,7 +30,7 @@ Spellings = dict[str, list[str]]
 
 
 def file_reader(spark: SparkSession) -> DataFrameReader:
-    """Return a reader of every file below a folder; `onefold.spark.io.partitions` alone makes columns of names of folders."""
+    """Return a reader of every file below a folder; `partitions.py` alone makes columns of names of folders."""
     return spark.read.option("recursiveFileLookup", "true")
 
 

@@ -91,7 +91,7 @@ def _codes(of_rows: Arrow, of_winners: Arrow) -> _Sides:
 
 
 def _counts(mine: Table, theirs: Table, newer: Arrow) -> dict[str, int]:
-    """Count as `onefold.spark.reconcile.latest.count_met` does: `mine` are rows of the base, `theirs` the winners of their keys."""
+    """Count as `latest.count_met` does: `mine` are rows of the base, `theirs` the winners of their keys."""
     import pyarrow.compute as pc
 
     gone, live = theirs[DELETED], pc.invert(theirs[DELETED])

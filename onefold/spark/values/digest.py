@@ -1,4 +1,4 @@
-"""The digest of a row as it landed, as `onefold.changelog.digest` takes it, over columns in the form in which Spark holds them."""
+"""The digest of a row as it landed, as `onefold.changelog.digest` takes it, over columns in the form of Spark."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Values as text, exactly as BigQuery writes them, made by Python in Spark's workers: FLOAT64, STRUCT and arrays of these.
 
-Expressions of Spark could write them, too (`onefold.spark.values.text`), but those for the digits of one FLOAT64 are so large that
+Expressions of Spark could write them, too (`text.py`), but those for the digits of one FLOAT64 are so large that
 Spark takes seconds to plan and compile them, before the first row. Python has exact whole numbers of any length, and
 its own formatting is the C library's, as BigQuery's is.
 """
@@ -206,7 +206,7 @@ def _fixed(digits: str, exponent: int) -> str:
 
 
 def grisu_digits(x: float) -> tuple[str, int]:
-    """Return the digits of a positive number and the power of ten of the first, by Grisu2 (see `onefold.spark.values.grisu2`).
+    """Return the digits of a positive number and the power of ten of the first, by Grisu2 (see `grisu2.py`).
 
     >>> grisu_digits(0.1), grisu_digits(1e23)
     (('1', -1), ('9999999999999999', 22))

@@ -33,7 +33,7 @@ from support.tls_proxy import tls_front
 from onefold.schema.versions import Column
 from onefold.spark.io.bigquery_connector import can_open, keeps_timestamps, parse_version, read_options, write_options
 
-TESTS = Path(__file__).parents[2]
+TESTS = Path(__file__).parents[2] / "support"
 DATASET = "shop"
 SECONDS = 300
 
