@@ -6,11 +6,9 @@ STORAGE_EMULATOR_HOST names a stand-in for Cloud Storage, as http://host:port. N
 from __future__ import annotations
 
 import os
-import re
 import urllib.parse
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,33 +17,20 @@ from google.api_core import exceptions as api
 from google.auth import exceptions as auth
 
 from onefold.core.errors import InvalidInput, Rejected, TryAgain
+from onefold.ports.objects import _ADDRESS, NEW, ObjectChanged, StoredObject, check_folder
 
 MAX_OBJECT = 64_000_000
 """Bytes. A row that BigQuery takes has some 10 MB, six times as many where JSON escapes all of its letters."""
 
-NEW = 0
-"""The generation of an object that is not there."""
 
 _TIMEOUT = 60.0
 _PROBE = "onefold-check"
 """An object that is never written."""
 _NO_GENERATION = 1
 """Generations are numbers of 16 digits."""
-_ADDRESS = re.compile(r"gs://(?P<bucket>[a-z0-9][a-z0-9._-]{1,220}[a-z0-9])/(?P<name>.+)", re.DOTALL)
 # A denied permission passes: right after a grant.
 _PASSING = (api.ServerError, api.TooManyRequests, api.Unauthorized, api.Forbidden)
 _REQUEST_TIMEOUT = 408
-
-
-class ObjectChanged(Rejected):
-    """Somebody else has written the object since it was read."""
-
-
-@dataclass(frozen=True)
-class StoredObject:
-    data: bytes
-    generation: int
-    """Every writing of an object has another one."""
 
 
 class StoredObjects:
@@ -155,18 +140,6 @@ class StoredObjects:
                 session.trust_env = False  # a proxy of the environment would not find this machine
             self._client = Client(_http=session)  # type: ignore[no-untyped-call]
         return self._client
-
-
-def check_folder(address: str) -> str:
-    """The address of a folder of a bucket, without a slash at its end.
-
-    Raises:
-        InvalidInput: it is none.
-    """
-    folder = address.rstrip("/")
-    if not _ADDRESS.fullmatch(f"{folder}/x"):
-        raise InvalidInput(f"{address!r} is no folder of a bucket: write gs://BUCKET/FOLDER")
-    return folder
 
 
 def local_folder_faults(folder: Path) -> list[str]:

@@ -3,30 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Protocol
+from collections.abc import Callable, Iterable
+from typing import Any
 
 from onefold.core.errors import Rejected, TopicRefused, TryAgain
+from onefold.ports.publisher import Message
 
 _TIMEOUT = 30.0
 _PUBLISH = "pubsub.topics.publish"
-
-
-@dataclass(frozen=True)
-class Message:
-    data: bytes
-    attributes: Mapping[str, str] = field(default_factory=dict)
-
-
-class Publisher(Protocol):
-    def publish(self, topic: str, messages: Iterable[Message]) -> list[str]:
-        """Publish and wait until all are confirmed; returns their identifiers.
-
-        Raises:
-            TryAgain: trouble that may pass; as TopicRefused where somebody has to grant or change something first.
-            Rejected: the topic does not exist, or does not take such a message.
-        """
 
 
 class PubSub:

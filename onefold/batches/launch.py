@@ -7,12 +7,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from onefold.adapters.pubsub import Publisher
 from onefold.batches.allow_list import AllowedPlaces
 from onefold.batches.batch import MAX_ATTEMPTS, Batch, StoredBatch, batch_link, meaning, plan_batch, table_labels
 from onefold.core.errors import InvalidMessage, Rejected, TryAgain
 from onefold.messages.consumer import Told, receive
 from onefold.messages.table_created import BatchRequest, Delivery, parse_batch_request
+from onefold.ports.publisher import Publisher
 from onefold.settings.environment import Settings
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.2, 10.0

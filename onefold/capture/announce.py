@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-from onefold.adapters.pubsub import Message, Publisher
 from onefold.capture.versioned_table import VersionedTable, versioned_table
 from onefold.changelog.declared_keys import are_same, source_key
 from onefold.changelog.metadata import LANDED_AT
@@ -21,6 +20,7 @@ from onefold.core.names import TableId, fold_case, quote
 from onefold.core.shutdown import Stop
 from onefold.messages.table_created import table_message
 from onefold.mysql.table import Structure
+from onefold.ports.publisher import Message, Publisher
 from onefold.ports.warehouse import StoredTable
 from onefold.schema.versions import Column
 

@@ -8,9 +8,10 @@ import uuid
 from pathlib import Path
 from typing import IO, Protocol
 
-from onefold.adapters.gcs import NEW, ObjectChanged, StoredObjects, check_folder, local_folder_faults
+from onefold.adapters.gcs import StoredObjects, local_folder_faults
 from onefold.capture.checkpoint import Checkpoint, from_json, to_json
 from onefold.core.errors import Rejected
+from onefold.ports.objects import NEW, ObjectChanged, check_folder
 
 _NAME = "checkpoint.json"
 _TAKEN = "each source needs one checkpoint and one process; end the other one, or name another checkpoint"

@@ -16,11 +16,11 @@ from onefold.capture.versioned_table import VersionedTable, versioned_table
 from onefold.changelog.metadata import DATABASE_NAME, LANDED_AT, METADATA, SOURCE_NAME, is_deletion, key_faults
 from onefold.changelog.position import Position, position_sql
 from onefold.core.names import TableId, fold_case, quote, quote_text, versioned_name
-from onefold.merge.schema_evolution import keeps_values
 from onefold.mysql.snapshot.chunks import TableSnapshot
 from onefold.mysql.table import Structure
 from onefold.schema.casts import convert, null
 from onefold.schema.common_type import join_all
+from onefold.schema.recast import keeps_values
 from onefold.schema.types import STRING, Scalar, Type
 from onefold.schema.versions import Column, Version
 

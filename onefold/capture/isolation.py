@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from onefold.adapters.pubsub import Message
 from onefold.capture.announce import Announcer, again_and_again
 from onefold.capture.quarantine import Kind, Problem, Quarantined
 from onefold.capture.source import Source
@@ -26,6 +25,7 @@ from onefold.mysql.binlog.events import Place, RowsChanged, RowsUnreadable, Stat
 from onefold.mysql.catalog import TableName
 from onefold.mysql.ddl.effects import effects
 from onefold.mysql.table import Structure
+from onefold.ports.publisher import Message
 
 QUIET = 60
 """Seconds of the log without rows that lack columns, after which a whole row of the table brings it back."""

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Protocol
 from urllib.parse import quote, unquote
 
-from onefold.adapters.gcs import StoredObjects, check_folder, local_folder_faults
+from onefold.adapters.gcs import StoredObjects, local_folder_faults
 from onefold.capture.records import Record
 from onefold.core.errors import Rejected
 from onefold.core.names import versioned_name
+from onefold.ports.objects import check_folder
 
 _DIGEST = 16
 

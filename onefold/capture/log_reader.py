@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 
-from onefold.adapters.pubsub import Message
 from onefold.capture.announce import again_and_again
 from onefold.capture.cascades import Cascades, may_change_cascades
 from onefold.capture.checkpoint import Reached
@@ -37,6 +36,7 @@ from onefold.mysql.binlog.transactions import decoded
 from onefold.mysql.catalog import TableName
 from onefold.mysql.ddl.effects import Effect, effects
 from onefold.mysql.gtid import Executed
+from onefold.ports.publisher import Message
 
 _MAX_OFFSET = 1 << 32
 """The largest place from which a server lets reading start: a file grows beyond it by one transaction only."""

@@ -9,10 +9,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import Generic, Protocol, TypeVar
 
-from onefold.adapters.pubsub import Message
 from onefold.core.errors import TryAgain
 from onefold.core.log import log
 from onefold.core.shutdown import Stop
+from onefold.ports.publisher import Message
 
 IN_FLIGHT = 32_000_000
 """The most bytes of messages that are on their way. A message on its way is in memory once here and once in the client."""

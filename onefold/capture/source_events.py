@@ -6,10 +6,10 @@ import hashlib
 import json
 from typing import Any, Literal
 
-from onefold.adapters.pubsub import Message
 from onefold.capture.quarantine import Quarantined
 from onefold.capture.versioned_table import table_name
 from onefold.mysql.binlog.events import Place
+from onefold.ports.publisher import Message
 from onefold.schema.diff import Change, Severity
 
 Befell = Literal["table truncated", "table dropped", "table in quarantine"]

@@ -163,9 +163,10 @@ def publish(
     as_json: bool,
 ) -> int:
     """Say that VERSION of TABLE is new: a test message, to Pub/Sub or its emulator (PUBSUB_EMULATOR_HOST)."""
-    from onefold.adapters.pubsub import Message, PubSub
+    from onefold.adapters.pubsub import PubSub
     from onefold.local.send_event import send_event
     from onefold.messages.table_created import table_message
+    from onefold.ports.publisher import Message
 
     settings = read_settings(context)
     name = project or settings.project or ""

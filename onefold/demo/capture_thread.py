@@ -16,7 +16,6 @@ from typing import Any
 from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT
 from onefold.adapters.bigquery.warehouse import connect
 from onefold.adapters.gcs import StoredObjects
-from onefold.adapters.pubsub import Message
 from onefold.capture.announce import Announcer, Target
 from onefold.capture.checkpoint import Checkpoint
 from onefold.capture.large_rows import LargeRowsFolder
@@ -33,6 +32,7 @@ from onefold.messages.change_records import parse_change_message, parse_stored_m
 from onefold.messages.table_created import TableHint, parse_event
 from onefold.mysql.binlog.events import Place
 from onefold.mysql.catalog import TableName
+from onefold.ports.publisher import Message
 
 SOURCE = DATASET = "demo"
 TABLE_CREATED, CHANGE_RECORDS = "table-created", "change-records"

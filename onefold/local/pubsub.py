@@ -10,11 +10,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import IO
 
-from onefold.adapters.pubsub import Message
 from onefold.core.errors import TableRefused, TryAgain
 from onefold.core.shutdown import Stop
 from onefold.local.processes import told_errors
 from onefold.local.send_event import send_event
+from onefold.ports.publisher import Message
 
 _AT_ONCE = 2
 _PAUSES = (0.2, 0.5, 1.0, 2.0, 4.0, 8.0)

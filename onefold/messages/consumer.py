@@ -11,10 +11,10 @@ import traceback
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
-from onefold.adapters.pubsub import Message, Publisher
 from onefold.core.errors import NothingFound, OnefoldError, Rejected, TryAgain
 from onefold.core.log import LogSeverity, log
 from onefold.messages.table_created import Delivery, read_delivery
+from onefold.ports.publisher import Message, Publisher
 
 # Pub/Sub, "Quotas and limits": 10 MB a message with its attributes, 1,024 bytes an attribute's value.
 MAX_DATA = 9_000_000

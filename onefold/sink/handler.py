@@ -5,60 +5,24 @@ At least once is enough: a row that lands twice falls away where rows are joined
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Protocol
+from typing import Any
 
-from onefold.adapters.pubsub import Message, Publisher
 from onefold.core.errors import InvalidMessage, InvalidRecord, InvalidSettings, Rejected, TryAgain
 from onefold.core.names import TableId
 from onefold.messages.change_records import ChangeMessage, change_message, parse_change_message, parse_stored_message
 from onefold.messages.consumer import Told, dead_letters, fitting, receive
 from onefold.messages.table_created import Delivery
-from onefold.schema.versions import Column
+from onefold.ports.objects import Objects
+from onefold.ports.publisher import Message, Publisher
+from onefold.ports.rows import Landing, OpenTable, Refused, Row
 from onefold.settings.environment import Settings
-from onefold.sink.rows import Row, RowsOf
+from onefold.sink.rows import RowsOf
 
 # A log line says of a message why rows were refused, not of each row: that is in the dead letters.
 _MAX_LOGGED_REASONS = 5
-
-Refused = dict[int, str]
-"""Why rows or records do not fit, by their place in the list."""
-
-
-class OpenTable(Protocol):
-    """A versioned table that rows are appended to."""
-
-    columns: tuple[Column, ...]
-
-    def append(self, rows: Sequence[Row]) -> Mapping[int, str]:
-        """Write all rows but those that do not fit; these come back, by their place, with the reason.
-
-        Raises:
-            TryAgain: trouble that may pass; some of the rows may have been written.
-            Rejected: BigQuery refuses all of them for good.
-        """
-
-
-class Landing(Protocol):
-    """The versioned tables of a project."""
-
-    project: str
-
-    @property
-    def calls(self) -> int:
-        """How many calls this thread has made so far."""
-
-    def open(self, id_: TableId) -> OpenTable | None:
-        """The table, or None where there is none of that name (yet)."""
-
-
-class Objects(Protocol):
-    """Where records lie that are too large for a message."""
-
-    def read(self, address: str) -> bytes:
-        """Raises Rejected where there is no such object, or where it is too large; TryAgain where trouble may pass."""
 
 
 @dataclass(frozen=True)

@@ -6,15 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from onefold.adapters.bigquery.row_values import shown
 from onefold.changelog.metadata import DATABASE_NAME, LANDED_AT, METADATA, SOURCE_NAME
 from onefold.core.errors import InvalidRecord, SchemaConflict
+from onefold.core.text import shown
 from onefold.messages.change_records import ChangeMessage
+from onefold.ports.rows import Row
 from onefold.schema.types import Struct
 from onefold.schema.versions import Column
-
-Row = dict[str, Any]
-"""By column, as JSON has it: docs/capture.md."""
 
 # A column of the table, and what of the record's metadata it holds.
 PLACES = {SOURCE_NAME: "source", DATABASE_NAME: "database_name"}

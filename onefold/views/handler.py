@@ -8,11 +8,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from onefold.adapters.pubsub import Message, Publisher
 from onefold.core.errors import InvalidMessage, OnefoldError, Rejected, TopicRefused
 from onefold.core.names import TableId
 from onefold.messages.consumer import Told, receive
 from onefold.messages.table_created import DatasetHint, Delivery, OtherTable, TableHint, parse_event, table_message
+from onefold.ports.publisher import Message, Publisher
 from onefold.ports.warehouse import Warehouse
 from onefold.schema.diff import Severity, highest
 from onefold.settings.environment import Settings

@@ -8,8 +8,9 @@ import pytest
 from support.fake_gcs import ObjectStore
 
 import onefold.adapters.gcs
-from onefold.adapters.gcs import NEW, ObjectChanged, StoredObjects, check_folder
+from onefold.adapters.gcs import StoredObjects
 from onefold.core.errors import InvalidInput, OnefoldError, Rejected, TryAgain
+from onefold.ports.objects import NEW, ObjectChanged, check_folder
 
 ADDRESS = "gs://bucket/records/customer_v_abc/shop-db/größe 1?a=b#c/1-FF.json"
 PASSING = (401, 403, 408, 429, 503)

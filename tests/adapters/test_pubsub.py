@@ -24,12 +24,13 @@ from support.source_database import SourceDatabase, end_of_log
 
 from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT
 from onefold.adapters.gcs import StoredObjects
-from onefold.adapters.pubsub import Message, PubSub
+from onefold.adapters.pubsub import PubSub
 from onefold.core.errors import Rejected, TryAgain
 from onefold.local.java import java_version
 from onefold.local.processes import function_server
 from onefold.messages.table_created import table_message
 from onefold.mysql.binlog.events import Place
+from onefold.ports.publisher import Message
 
 _START_SECONDS = 60.0
 TOPICS = ("table-created", "schema-changes", "dead-letter", "change-records")

@@ -8,10 +8,10 @@ from collections.abc import Callable
 import pytest
 from support.capture import eventually
 
-from onefold.adapters.pubsub import Message
 from onefold.capture.outbox import Outbox, Track
 from onefold.core.errors import Rejected, TryAgain
 from onefold.core.shutdown import Stop, Stopped
+from onefold.ports.publisher import Message
 
 Done = Callable[[Exception | None], None]
 

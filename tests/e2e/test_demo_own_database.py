@@ -21,7 +21,6 @@ from support.cli import Run
 from support.source_database import SourceDatabase, end_of_log
 
 from onefold.adapters.bigquery.emulator import emulator_client
-from onefold.adapters.pubsub import Message
 from onefold.capture.checkpoint import Checkpoint, Reached
 from onefold.capture.source import Source
 from onefold.core.errors import InvalidInput, NothingFound, Rejected
@@ -32,6 +31,7 @@ from onefold.local.pubsub import Listener, LocalTopics
 from onefold.mysql.binlog.events import Place
 from onefold.mysql.catalog import TableName
 from onefold.mysql.table_filter import Patterns
+from onefold.ports.publisher import Message
 
 SECONDS = 300
 ODD = (

@@ -13,9 +13,10 @@ from support.in_memory import ABC
 from support.terraform import Terraform, found_terraform
 
 from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT
-from onefold.adapters.pubsub import Message, PubSub
+from onefold.adapters.pubsub import PubSub
 from onefold.local.processes import function_server
 from onefold.messages.table_created import table_message
+from onefold.ports.publisher import Message
 
 PROJECT = "my-project"
 NOBODY = "http://127.0.0.1:9/"

@@ -12,8 +12,9 @@ from support.strategies import ABOVE, EXTREMES
 from support.zetasql_judge import Judge
 
 from onefold.merge.base_table import base_of
-from onefold.merge.schema_evolution import follow, keeps_values
+from onefold.merge.schema_evolution import follow
 from onefold.schema.casts import convert
+from onefold.schema.recast import keeps_values
 from onefold.schema.table_rules import Rules
 from onefold.schema.types import Scalar, Type, parse_type
 from onefold.schema.versions import Column, fold

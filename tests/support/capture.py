@@ -15,7 +15,6 @@ from typing import Any
 from support.database_servers import DatabaseServer
 from support.source_database import SourceDatabase
 
-from onefold.adapters.pubsub import Message
 from onefold.capture.announce import Announcer, Target
 from onefold.capture.checkpoint_store import FolderStore
 from onefold.capture.large_rows import LargeRowsFolder
@@ -29,6 +28,7 @@ from onefold.core.errors import TryAgain
 from onefold.core.names import TableId
 from onefold.core.shutdown import Stop
 from onefold.mysql.table_filter import Patterns
+from onefold.ports.publisher import Message
 from onefold.ports.warehouse import StoredTable
 from onefold.schema.versions import Column, Version
 

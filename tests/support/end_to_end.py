@@ -28,7 +28,6 @@ from support.source_values import SHAPES, kind_of, selected
 
 from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT, EmulatedLanding, EmulatedWarehouse, emulator_client
 from onefold.adapters.gcs import StoredObjects
-from onefold.adapters.pubsub import Message
 from onefold.capture.announce import Announcer, Target
 from onefold.capture.checkpoint import Reached
 from onefold.capture.checkpoint_store import FolderStore
@@ -47,6 +46,7 @@ from onefold.core.versioned_names import DEFAULT_NAMES, VersionedNames
 from onefold.merge.reconcile import refresh_current
 from onefold.mysql.connection import connect, query
 from onefold.mysql.table_filter import Patterns
+from onefold.ports.publisher import Message
 from onefold.schema.versions import Version
 from onefold.settings.environment import Settings
 from onefold.sink.handler import Sink

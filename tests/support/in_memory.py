@@ -9,10 +9,10 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from onefold.adapters.pubsub import Message
 from onefold.core.errors import NothingFound, ViewChanged
 from onefold.core.names import TableId
 from onefold.core.versioned_names import DEFAULT_NAMES, VersionedNames
+from onefold.ports.publisher import Message
 from onefold.ports.warehouse import StoredView, ViewDraft
 from onefold.schema.table_rules import Rules
 from onefold.schema.types import parse_type

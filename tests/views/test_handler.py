@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from support.in_memory import ABC, MemoryPublisher, MemoryWarehouse, audit_entry, push_body, shop
 
-from onefold.adapters.pubsub import Message
 from onefold.core.errors import LimitExceeded, OnefoldError, Rejected, TryAgain, ViewChanged
 from onefold.core.names import TableId
 from onefold.messages.consumer import MAX_ATTRIBUTE
 from onefold.messages.table_created import table_message
+from onefold.ports.publisher import Message
 from onefold.settings.environment import Settings
 from onefold.views.handler import MAX_LOGGED_CHANGES, Receiver
 

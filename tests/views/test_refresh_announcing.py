@@ -16,9 +16,10 @@ from views.test_refresh_crashes import crash_at
 
 import onefold.adapters.bigquery.schema
 from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
-from onefold.adapters.pubsub import Message, PubSub
+from onefold.adapters.pubsub import PubSub
 from onefold.core.errors import Rejected, TopicRefused, TryAgain
 from onefold.messages.table_created import table_message
+from onefold.ports.publisher import Message
 from onefold.settings.environment import Settings
 from onefold.views.handler import MAX_KEPT, MAX_LOGGED_CHANGES, Receiver, announce
 from onefold.views.refresh import Plan, refresh

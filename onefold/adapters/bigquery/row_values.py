@@ -17,6 +17,7 @@ from decimal import Context, Decimal
 from typing import Any
 
 from onefold.core.errors import InvalidRecord
+from onefold.core.text import shown
 from onefold.schema.types import Array, Range, Scalar, Struct, Type
 
 Convert = Callable[[Any], Any]
@@ -81,11 +82,6 @@ class RowValues:
 def field_name(column: str) -> str:
     """A column's name where it may be that of a field in a message, and otherwise one that is made of it."""
     return column if _FIELD.fullmatch(column) else f"hex_{column.encode().hex()}"
-
-
-def shown(name: str) -> str:
-    """A name from outside, short enough for a log."""
-    return repr(name[:60]) + ("…" if len(name) > 60 else "")
 
 
 def converter(type_: Type) -> Convert:

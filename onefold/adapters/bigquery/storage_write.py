@@ -23,7 +23,7 @@ from onefold.schema.versions import Column
 
 if TYPE_CHECKING:
     from onefold.adapters.bigquery.jobs import BigQueryJobs
-    from onefold.sink.handler import Landing
+    from onefold.ports.rows import Landing
 
 MAX_ROWS = 9_500_000
 """Bytes of rows in one request: all of it has to be below 10 MB."""

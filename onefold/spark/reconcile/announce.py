@@ -8,8 +8,8 @@ import sys
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from onefold.adapters.pubsub import Message
 from onefold.core.errors import OnefoldError, Rejected, TopicRefused, TryAgain
+from onefold.ports.publisher import Message
 from onefold.settings.environment import Settings
 from onefold.views.handler import announce
 from onefold.views.refresh import Announce

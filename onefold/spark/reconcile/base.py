@@ -14,7 +14,7 @@ from onefold.changelog.metadata import METADATA, key_faults
 from onefold.changelog.position import Position
 from onefold.core.names import fold_case
 from onefold.merge.base_table import DELETED, POSITION
-from onefold.merge.schema_evolution import keeps_values
+from onefold.schema.recast import keeps_values
 from onefold.schema.types import STRING, Scalar, Type
 from onefold.schema.versions import Column
 from onefold.spark.columns import named

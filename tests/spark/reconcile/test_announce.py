@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from support.in_memory import ABC, DEF, PROJECT, MemoryWarehouse
 
-from onefold.adapters.pubsub import Message
 from onefold.core.errors import OnefoldError, Rejected, TopicRefused, TryAgain
 from onefold.core.names import TableId
+from onefold.ports.publisher import Message
 from onefold.settings.environment import Settings
 from onefold.spark.reconcile.announce import RestPublisher, announcing
 from onefold.views.refresh import refresh

@@ -1,0 +1,43 @@
+"""Objects of a bucket, and the store that reads and writes them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Protocol
+
+from onefold.core.errors import InvalidInput, Rejected
+
+NEW = 0
+"""The generation of an object that is not there."""
+_ADDRESS = re.compile(r"gs://(?P<bucket>[a-z0-9][a-z0-9._-]{1,220}[a-z0-9])/(?P<name>.+)", re.DOTALL)
+
+
+class ObjectChanged(Rejected):
+    """Somebody else has written the object since it was read."""
+
+
+@dataclass(frozen=True)
+class StoredObject:
+    data: bytes
+    generation: int
+    """Every writing of an object has another one."""
+
+
+def check_folder(address: str) -> str:
+    """The address of a folder of a bucket, without a slash at its end.
+
+    Raises:
+        InvalidInput: it is none.
+    """
+    folder = address.rstrip("/")
+    if not _ADDRESS.fullmatch(f"{folder}/x"):
+        raise InvalidInput(f"{address!r} is no folder of a bucket: write gs://BUCKET/FOLDER")
+    return folder
+
+
+class Objects(Protocol):
+    """Where records lie that are too large for a message."""
+
+    def read(self, address: str) -> bytes:
+        """Raises Rejected where there is no such object, or where it is too large; TryAgain where trouble may pass."""
