@@ -25,10 +25,11 @@ demo: install  ## a message arrives and the view is refreshed, on this machine
 test: install  ## the whole test suite
 	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder
 
-lint: install  ## ruff and mypy --strict
+lint: install  ## ruff, mypy --strict and the layers of imports
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports
 
 format: install  ## what ruff can mend by itself
 	$(BIN)/ruff check --fix .

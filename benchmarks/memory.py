@@ -3,8 +3,8 @@
 Run: `PYTHONPATH=tests python -m benchmarks.memory [--versions 900] [--columns 300]`.
 
 The function is the real one, served by its framework's application in a process of its own, with Google's clients: they talk
-to a BigQuery and a Pub/Sub in another process (`fake_bigquery.py` and `capture_receiver.py` of `tests/support/`), so that the
-memory of these does not count. Each figure is the peak of the resident set (`VmHWM`) of a new process, which has first
+to a BigQuery and a Pub/Sub in another process (`fake_bigquery.py` and `capture_receiver.py` of `tests/support/`), so that
+the memory of these does not count. Each figure is the peak of the resident set (`VmHWM`) of a new process, which has first
 answered a message for a table of one version. The messages of `at once` are sent together, each for a table of its own.
 """
 

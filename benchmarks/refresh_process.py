@@ -20,7 +20,7 @@ sys.path.insert(0, str(ROOT))
 
 import functions_framework  # noqa: E402
 
-import onefold.adapters.bigquery.warehouse  # noqa: E402
+import onefold.adapters.connect  # noqa: E402
 
 
 def main(version: str, tables: list[str]) -> None:
@@ -28,7 +28,7 @@ def main(version: str, tables: list[str]) -> None:
     from onefold.adapters.bigquery.jobs import BigQueryJobs
 
     # The adapter that production has; the address of an emulator would choose the emulator's.
-    onefold.adapters.bigquery.warehouse.connect = lambda project: BigQueryJobs(emulator_client(project))
+    onefold.adapters.connect.connect = lambda project: BigQueryJobs(emulator_client(project))
     source = str(ROOT / "functions" / "main.py")
     application = functions_framework.create_app(target="refresh_view", source=source)  # type: ignore[no-untyped-call]
 

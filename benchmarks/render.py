@@ -59,9 +59,7 @@ def best_of_five(versions: list[Version]) -> tuple[float, UnifiedView]:
 def sizes(versions: list[Version]) -> dict[str, int]:
     """Characters of each form, whether or not it fits."""
     writer = view_module._Writer(BASE, fold(versions, Rules()), Rules())
-    view_module.MAX_TEXT, limit = 10**12, view_module.MAX_TEXT
-    spelled = writer.spelled(versions) or ""
-    view_module.MAX_TEXT = limit
+    spelled = writer.spelled(versions, room=10**12) or ""
     return {"spelled": len(spelled), "compact": len(writer.compact(versions))}
 
 

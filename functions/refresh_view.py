@@ -16,7 +16,7 @@ from onefold.views.handler import Receiver
 @functools.cache
 def receiver() -> Receiver:
     """Settings and clients, once per instance. Clients are made at the first request, when their answer has a reader."""
-    from onefold.adapters.bigquery.warehouse import connect
+    from onefold.adapters.connect import connect
     from onefold.adapters.pubsub import PubSub
 
     settings = load_settings(os.environ)

@@ -17,7 +17,7 @@ from onefold.sink.handler import Sink, check_sink_settings
 def sink() -> Sink:
     """Settings and clients, once per instance. Clients are made at the first request, when their answer has a reader."""
     from onefold.adapters.bigquery.storage_write import landing_in
-    from onefold.adapters.bigquery.warehouse import connect
+    from onefold.adapters.connect import connect
     from onefold.adapters.gcs import StoredObjects
     from onefold.adapters.pubsub import PubSub
 

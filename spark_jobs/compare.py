@@ -11,9 +11,9 @@ import os
 import sys
 from collections.abc import Sequence
 
-from onefold.adapters.bigquery.warehouse import connect
+from onefold.adapters.connect import connect
 from onefold.batches.arguments import CompareArguments, parse_compare
-from onefold.compare.rows import Summary
+from onefold.compare.findings import Summary
 from onefold.core.log import log
 from onefold.settings.environment import Settings, load_settings
 from onefold.spark.compare.job import compare

@@ -32,7 +32,7 @@ def run(arguments: ReconcileArguments) -> Report:
     if not any(uri.table for uri in uris_of(arguments)):
         return reconcile(spark, arguments)
     # Not needed by a job on files, which may run where there is no Google Cloud.
-    from onefold.adapters.bigquery.warehouse import connect
+    from onefold.adapters.connect import connect
     from onefold.spark.io.bigquery_tables import Tables
     from onefold.spark.reconcile.announce import announcing
     from onefold.spark.reconcile.bigquery import BigQueryTables

@@ -18,9 +18,8 @@ from google.cloud import dataproc_v1
 from google.cloud.dataproc_v1.services.batch_controller.transports import BatchControllerGrpcTransport
 from google.protobuf.duration_pb2 import Duration
 
-from onefold.batches.batch import ACTIVE, Batch, State, StoredBatch
-from onefold.batches.launch import BatchExists
 from onefold.core.errors import Rejected, TryAgain
+from onefold.ports.batches import ACTIVE, Batch, BatchExists, State, StoredBatch
 from onefold.settings.batches import BatchSettings
 
 EMULATOR = "DATAPROC_EMULATOR_HOST"

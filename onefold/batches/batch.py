@@ -7,96 +7,23 @@ from __future__ import annotations
 
 import hashlib
 import re
-import uuid
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from enum import Enum
+from collections.abc import Sequence
 from typing import Literal
 
 from onefold.batches.allow_list import AllowedPlaces
 from onefold.batches.arguments import PARSERS, uris_of
+from onefold.batches.request import BatchRequest
 from onefold.core.errors import InvalidInput, InvalidMessage
 from onefold.core.names import faults_of_name
-from onefold.messages.table_created import BatchRequest
-from onefold.settings.batches import DEFAULT_CONFIG, BatchSettings
+from onefold.ports.batches import ACTIVE, Batch, State, StoredBatch
+from onefold.settings.batches import BatchSettings
 
-ARCHIVE = "spark.zip"
-DRIVER_ENVIRONMENT = "spark.dataproc.driverEnv."
-"""Dataproc Serverless, "Spark properties": what follows is a variable of the driver's environment."""
 MAX_ATTEMPTS = 9
 """Batches for one message. What failed so often fails again."""
 
 _LABEL = re.compile(r"[a-z]([a-z0-9_-]{0,61}[a-z0-9])?")
 _DIGEST_LETTERS = 32
 _EXIT_CODE = re.compile(r"\b(?:exit code|exited with|SystemExit:)(?: code)? ([0-9]+)\b", re.IGNORECASE)
-
-
-class State(Enum):
-    """The states of a batch, by Dataproc's names."""
-
-    PENDING = "PENDING"
-    RUNNING = "RUNNING"
-    SUCCEEDED = "SUCCEEDED"
-    FAILED = "FAILED"
-    CANCELLING = "CANCELLING"
-    CANCELLED = "CANCELLED"
-    UNKNOWN = "STATE_UNSPECIFIED"
-
-    @property
-    def ended(self) -> bool:
-        return self in (State.SUCCEEDED, State.FAILED, State.CANCELLED)
-
-
-ACTIVE = (State.PENDING, State.RUNNING)
-
-
-@dataclass(frozen=True)
-class Batch:
-    """A batch to be created."""
-
-    id: str
-    job: str
-    arguments: tuple[str, ...]
-    labels: Mapping[str, str]
-    settings: BatchSettings
-
-    @property
-    def main(self) -> str:
-        return f"{self.settings.code}/{self.job}.py"
-
-    @property
-    def archives(self) -> tuple[str, ...]:
-        return (f"{self.settings.code}/{ARCHIVE}",)
-
-    @property
-    def files(self) -> tuple[str, ...]:
-        """What the job finds in its working folder."""
-        return (f"{self.settings.code}/{DEFAULT_CONFIG}",) if self.settings.config else ()
-
-    @property
-    def properties(self) -> dict[str, str]:
-        """Spark's, and the settings that the job reads from its environment."""
-        passed_on = {f"{DRIVER_ENVIRONMENT}{name}": value for name, value in self.settings.passed_on.items()}
-        return {**self.settings.properties, **passed_on}
-
-    @property
-    def request_id(self) -> str:
-        """The same for the same batch: of two requests at once, Dataproc answers the second with the first one's."""
-        return str(uuid.uuid5(uuid.NAMESPACE_URL, f"onefold:{self.id}"))
-
-    def attempt(self, number: int) -> Batch:
-        """The batch of the first attempt has no suffix, the second has `-2`."""
-        return self if number == 1 else replace(self, id=f"{self.id}-{number}")
-
-
-@dataclass(frozen=True)
-class StoredBatch:
-    """A batch as Dataproc has it now."""
-
-    id: str
-    state: State
-    message: str = ""
-    labels: Mapping[str, str] | None = None
 
 
 def exit_code(batch: StoredBatch) -> int | None:

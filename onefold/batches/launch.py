@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
 
 from onefold.batches.allow_list import AllowedPlaces
-from onefold.batches.batch import MAX_ATTEMPTS, Batch, StoredBatch, batch_link, meaning, plan_batch, table_labels
+from onefold.batches.batch import MAX_ATTEMPTS, batch_link, meaning, plan_batch, table_labels
+from onefold.batches.request import BatchRequest, parse_batch_request
 from onefold.core.errors import InvalidMessage, Rejected, TryAgain
 from onefold.messages.consumer import Told, receive
-from onefold.messages.table_created import BatchRequest, Delivery, parse_batch_request
+from onefold.messages.envelope import Delivery
+from onefold.ports.batches import Batch, Batches, BatchExists, StoredBatch
 from onefold.ports.publisher import Publisher
 from onefold.settings.environment import Settings
 
@@ -19,29 +20,6 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.2, 10.0
 """Seconds between two looks at a batch that runs."""
 PATIENCE = 20
 """Looks in a row that may fail before following a batch is given up; the batch itself goes on."""
-
-
-class BatchExists(TryAgain):
-    """Somebody else was faster to create it."""
-
-
-class Batches(Protocol):
-    """The batches of one project and region. Every method is one call, and raises TryAgain where trouble may pass."""
-
-    project: str
-    region: str
-
-    @property
-    def calls(self) -> int:
-        """How many calls this thread has made so far."""
-
-    def get(self, id_: str) -> StoredBatch | None: ...
-
-    def active(self, labels: Mapping[str, str]) -> list[StoredBatch]:
-        """Those with all these labels that are pending or run; one call per page."""
-
-    def create(self, batch: Batch) -> StoredBatch:
-        """Raises BatchExists where the identifier is taken, Rejected where Dataproc refuses for good."""
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ hint. So nothing needs to be remembered.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import Protocol
 
 from onefold.capture.versioned_table import VersionedTable, versioned_table
 from onefold.changelog.declared_keys import are_same, source_key
@@ -17,6 +17,7 @@ from onefold.changelog.metadata import LANDED_AT
 from onefold.core.errors import Rejected, SchemaConflict, TableRefused, TryAgain
 from onefold.core.log import log
 from onefold.core.names import TableId, fold_case, quote
+from onefold.core.retry import again_and_again
 from onefold.core.shutdown import Stop
 from onefold.messages.table_created import table_message
 from onefold.mysql.table import Structure
@@ -24,12 +25,8 @@ from onefold.ports.publisher import Message, Publisher
 from onefold.ports.warehouse import StoredTable
 from onefold.schema.versions import Column
 
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0
-
 _DENIED = (401, 403)
 """HTTP's codes where an account has no right: it is the same for all tables."""
-
-Result = TypeVar("Result")
 
 
 class TableWarehouse(Protocol):
@@ -134,19 +131,6 @@ def announce(target: Target, table: VersionedTable, stop: Stop) -> tuple[str, ..
         declared_key=list(declared),
     )
     return declared
-
-
-def again_and_again(work: Callable[[], Result], stop: Stop) -> Result:
-    """What work gives, as soon as it does: nothing goes on without it. Raises Stopped."""
-    pause = _FIRST_PAUSE
-    while True:
-        stop.check()
-        try:
-            return work()
-        except TryAgain as error:
-            log("WARNING", f"tried again: {error}", event="try_again", reason=str(error))
-        stop.pause(pause)
-        pause = min(2 * pause, _LONGEST_PAUSE)
 
 
 def table_faults(id_: TableId, wanted: Sequence[Column], found: Sequence[Column]) -> Iterator[str]:

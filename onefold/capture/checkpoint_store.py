@@ -8,10 +8,10 @@ import uuid
 from pathlib import Path
 from typing import IO, Protocol
 
-from onefold.adapters.gcs import StoredObjects, local_folder_faults
 from onefold.capture.checkpoint import Checkpoint, from_json, to_json
 from onefold.core.errors import Rejected
-from onefold.ports.objects import NEW, ObjectChanged, check_folder
+from onefold.core.folders import local_folder_faults
+from onefold.ports.objects import NEW, ObjectChanged, ObjectStore, check_folder
 
 _NAME = "checkpoint.json"
 _TAKEN = "each source needs one checkpoint and one process; end the other one, or name another checkpoint"
@@ -76,10 +76,10 @@ class FolderStore:
 class BucketStore:
     """An object that is written only if it is still the one that was read or written last: the latest process has it."""
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, address: str, objects: ObjectStore) -> None:
         self._folder = check_folder(address)
         self._address = f"{self._folder}/{_NAME}"
-        self._objects = StoredObjects()
+        self._objects = objects
         self._generation = NEW
         self._writer = f',"writer":"{uuid.uuid4().hex}"}}'.encode()
 
@@ -118,9 +118,9 @@ class BucketStore:
         """Nothing is held: the next process takes it over by writing it."""
 
 
-def store_at(address: str) -> CheckpointPlace:
-    """The store of an address: `gs://bucket/folder`, or a folder."""
-    return BucketStore(address) if address.startswith("gs://") else FolderStore(Path(address))
+def store_at(address: str, objects: ObjectStore) -> CheckpointPlace:
+    """Return the store of an address: `gs://bucket/folder` among the objects, or a folder of this machine."""
+    return BucketStore(address, objects) if address.startswith("gs://") else FolderStore(Path(address))
 
 
 def _locked(path: Path) -> IO[bytes]:

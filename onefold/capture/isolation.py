@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from onefold.capture.announce import Announcer, again_and_again
+from onefold.capture.announce import Announcer
 from onefold.capture.quarantine import Kind, Problem, Quarantined
 from onefold.capture.source import Source
 from onefold.capture.source_events import quarantine_event
@@ -20,6 +20,7 @@ from onefold.capture.table_checks import Checked, exclusion, name_problem
 from onefold.capture.versioned_table import table_name
 from onefold.core.errors import SchemaConflict, TableRefused
 from onefold.core.log import log
+from onefold.core.retry import again_and_again
 from onefold.core.shutdown import Stop
 from onefold.mysql.binlog.events import Place, RowsChanged, RowsUnreadable, Statement
 from onefold.mysql.catalog import TableName

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Protocol
 from urllib.parse import quote, unquote
 
-from onefold.adapters.gcs import StoredObjects, local_folder_faults
 from onefold.capture.records import Record
 from onefold.core.errors import Rejected
+from onefold.core.folders import local_folder_faults
 from onefold.core.names import versioned_name
-from onefold.ports.objects import check_folder
+from onefold.ports.objects import ObjectStore, check_folder
 
 _DIGEST = 16
 
@@ -76,9 +76,9 @@ class LargeRowsFolder:
 class LargeRowsBucket:
     """A folder of a bucket, `gs://bucket/folder`."""
 
-    def __init__(self, folder: str) -> None:
+    def __init__(self, folder: str, objects: ObjectStore) -> None:
         self._folder = check_folder(folder)
-        self._objects = StoredObjects()
+        self._objects = objects
 
     def put(self, name: str, data: bytes) -> str:
         address = f"{self._folder}/{name}"
@@ -89,10 +89,10 @@ class LargeRowsBucket:
         return [f"large rows: {fault}" for fault in self._objects.folder_faults(self._folder, who)]
 
 
-def large_rows_at(address: str | None) -> LargeRows:
-    """Where large rows go: a bucket's folder, a folder of this machine (`file://` or a path), or nowhere."""
+def large_rows_at(address: str | None, objects: ObjectStore) -> LargeRows:
+    """Return where large rows go: a bucket's folder, a folder of this machine (`file://` or a path), or nowhere."""
     if address is None:
         return NoLargeRows()
     if address.startswith("gs://"):
-        return LargeRowsBucket(address)
+        return LargeRowsBucket(address, objects)
     return LargeRowsFolder(Path(unquote(address.removeprefix("file://")) if address.startswith("file://") else address))

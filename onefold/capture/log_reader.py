@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 
-from onefold.capture.announce import again_and_again
 from onefold.capture.cascades import Cascades, may_change_cascades
 from onefold.capture.checkpoint import Reached
 from onefold.capture.deletes import RETENTION_SECONDS
@@ -17,6 +16,7 @@ from onefold.capture.source_events import Befell, source_event
 from onefold.capture.state import Ledger, lowest
 from onefold.capture.xa import Kept, Prepared, find, merged, plus, without
 from onefold.core.log import log
+from onefold.core.retry import again_and_again
 from onefold.core.shutdown import Stop
 from onefold.mysql.binlog.events import (
     BrokenOff,

@@ -9,11 +9,12 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from onefold.capture.announce import Announcer, again_and_again
+from onefold.capture.announce import Announcer
 from onefold.capture.large_rows import LargeRows, object_name
 from onefold.capture.message_builder import LIMIT, Parcel, encoded, head_of, reference
 from onefold.capture.outbox import Outbox, Ticket, Track
 from onefold.capture.records import Origin, Record, change_records
+from onefold.core.retry import again_and_again
 from onefold.core.shutdown import Stop
 from onefold.mysql.binlog.events import RowsChanged
 from onefold.mysql.table import Structure

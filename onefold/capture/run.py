@@ -14,7 +14,6 @@ from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from typing import Any
 
-from onefold.capture.announce import Result, again_and_again
 from onefold.capture.checkpoint import Checkpoint, Reached, Wanted, check_owner, next_epoch, raised
 from onefold.capture.checkpoint_store import CheckpointStore
 from onefold.capture.copier import Copier, Watch
@@ -27,6 +26,7 @@ from onefold.capture.state import SWEEP_DELAY, Ledger, lowest
 from onefold.capture.table_checks import Checked
 from onefold.core.errors import TryAgain
 from onefold.core.log import log
+from onefold.core.retry import Result, again_and_again
 from onefold.core.shutdown import Stop, Stopped
 from onefold.mysql.binlog.events import Place
 from onefold.mysql.catalog import TableName

@@ -13,8 +13,8 @@ from onefold.capture.cascades import Cascades, Watched, read_cascades
 from onefold.capture.checkpoint import Reached
 from onefold.capture.table_checks import Checked, Inspected, check_tables, inspect_table
 from onefold.core.errors import NothingFound, Rejected, TryAgain
-from onefold.mysql.binlog.events import Committed, FileBegun, LogEvent, Place, Voids
-from onefold.mysql.binlog.stream import Gtid, follow
+from onefold.mysql.binlog.events import Committed, FileBegun, Gtid, LogEvent, Place, Voids
+from onefold.mysql.binlog.stream import follow
 from onefold.mysql.binlog.transactions import HELD
 from onefold.mysql.catalog import BASE, TableName, structure_of, structures, tables
 from onefold.mysql.checks import check_server

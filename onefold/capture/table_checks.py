@@ -15,8 +15,8 @@ from onefold.capture.versioned_table import free_names, table_name, versioned_ta
 from onefold.core.errors import SchemaConflict
 from onefold.mysql.catalog import BASE, ColumnRow, Described, TableName, describe, describe_one, tables
 from onefold.mysql.charsets import SUPPORTED
+from onefold.mysql.connection import quoted
 from onefold.mysql.grants import grant, is_of_connection, missing_select, reads_everything, table_sql
-from onefold.mysql.snapshot.select_list import quoted
 from onefold.mysql.table import Structure
 from onefold.mysql.table_filter import Patterns
 

@@ -9,11 +9,13 @@ from typing import Any
 import click
 
 from onefold.batches.arguments import PARSERS
-from onefold.batches.batch import State, StoredBatch, batch_link, exit_code, with_defaults
+from onefold.batches.batch import batch_link, exit_code, with_defaults
+from onefold.batches.request import BatchRequest
 from onefold.cli.common import CHANGES, ERROR, OK, as_json, given, progress_line, project, read_settings, say, tell
 from onefold.core.errors import InvalidInput
 from onefold.core.names import check_names
-from onefold.messages.table_created import MESSAGE_ID, BatchRequest
+from onefold.messages.envelope import MESSAGE_ID
+from onefold.ports.batches import State, StoredBatch
 
 
 @click.command()

@@ -115,11 +115,12 @@ def capture(context: click.Context, /, **options: Any) -> int:
 
 
 def _show_check(process: Capture, options: Mapping[str, Any]) -> int:
+    from onefold.adapters.gcs import StoredObjects
     from onefold.capture.checkpoint_store import store_at
     from onefold.capture.preflight import preflight
     from onefold.cli.capture_report import show_report
 
-    store = store_at(options["checkpoint"])
+    store = store_at(options["checkpoint"], StoredObjects())
     report = preflight(process.source, process.requirements, store, process.warehouse, process.options)
     if options["as_json"]:
         click.echo(json.dumps(report.to_json(), indent=2, ensure_ascii=False))
@@ -196,7 +197,8 @@ def _start(place: str | None, gtid: str | None) -> Any:
 def _process(
     settings: Settings, where: Address, wanted: Options, options: Mapping[str, Any], watch: Callable[[str, int, int], None]
 ) -> Capture:
-    from onefold.adapters.bigquery.warehouse import connect
+    from onefold.adapters.connect import connect
+    from onefold.adapters.gcs import StoredObjects
     from onefold.adapters.pubsub import PubSub
     from onefold.capture.announce import Announcer, Target
     from onefold.capture.checkpoint_store import store_at
@@ -213,9 +215,9 @@ def _process(
     publisher, stop = PubSub(warehouse.project), _stop(os.environ)
     target = Target(warehouse, publisher, wanted.dataset, settings.topic_table_created or TABLE_CREATED)
     outbox = Outbox(publisher, settings.topic_change_records or CHANGE_RECORDS, stop)
-    large_rows = large_rows_at(options["bucket"] or settings.large_records)
+    large_rows = large_rows_at(options["bucket"] or settings.large_records, StoredObjects())
     way = Way(wanted.source, wanted.dataset, Announcer(target, stop), outbox, large_rows, stop)
-    topic, store = settings.topic_schema_changes, store_at(options["checkpoint"])
+    topic, store = settings.topic_schema_changes, store_at(options["checkpoint"], StoredObjects())
     topics = [outbox.topic, target.topic, *([topic] if topic else [])]
     return Capture(
         Source(where, Patterns(options["include"], options["exclude"]), options["server_id"] or server_id(wanted.source)),

@@ -45,7 +45,7 @@ def read_settings(context: click.Context) -> Settings:
 
 
 def open_warehouse(context: click.Context, project: str | None, dataset: str, table: str | None) -> tuple[Settings, Any]:
-    from onefold.adapters.bigquery.warehouse import connect
+    from onefold.adapters.connect import connect
 
     check_names([("dataset", dataset), *given(("table", table), ("project", project))])
     settings = read_settings(context)

@@ -16,7 +16,8 @@ from rich.markup import escape
 from onefold.cli.common import CHANGES, OK, as_json, project, read_settings, tell
 from onefold.compare.files import Source, open_rows
 from onefold.compare.finding_files import check_new_file, write_findings
-from onefold.compare.rows import FINDING_COLUMNS, Comparison, Finding, compare_sources, findings
+from onefold.compare.findings import FINDING_COLUMNS, Comparison, Finding, findings
+from onefold.compare.rows import compare_sources
 from onefold.compare.values import text_of
 from onefold.core.errors import InvalidInput
 from onefold.core.names import TableId, check_names
@@ -139,7 +140,7 @@ def _path(text: str) -> Path:
 
 
 def _table(context: click.Context, uri: str, project: str | None) -> tuple[Any, TableId]:
-    from onefold.adapters.bigquery.warehouse import connect
+    from onefold.adapters.connect import connect
 
     *before, table = uri.removeprefix(_TABLE).split(".")
     if not before:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import BinaryIO
 
-from onefold.compare.rows import FINDING_COLUMNS, Finding
+from onefold.compare.findings import FINDING_COLUMNS, Finding
 from onefold.core.errors import InvalidInput
 
 NULL = "\\N"

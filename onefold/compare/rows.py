@@ -6,135 +6,18 @@ is compared as people read it: without those two columns, and without the rows o
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from onefold.compare.files import CSV, TEXT_FORMATS, Source
+from onefold.compare.findings import Comparison, Difference, Key, Row
 from onefold.compare.values import equal, kind_of, plain, read_as, text_of
 from onefold.core.errors import InvalidInput
 from onefold.core.names import fold_case
 
-Row = Mapping[str, Any]
-Key = tuple[Any, ...]
-
 POSITION, DELETED = "_position", "_deleted"
 """The columns of a base table that are not the source's."""
-
-ONLY_LEFT, ONLY_RIGHT, DIFFERENT = "only left", "only right", "different"
-REPEATED_LEFT, REPEATED_RIGHT = "repeated left", "repeated right"
-KINDS = (ONLY_LEFT, ONLY_RIGHT, REPEATED_LEFT, REPEATED_RIGHT, DIFFERENT)
-"""What a finding can be; `different` is one value of one row."""
-
-
-@dataclass(frozen=True)
-class Difference:
-    """One column of one row; `key` is the row's key as it is shown."""
-
-    key: Key
-    column: str
-    left: Any
-    right: Any
-
-
-@dataclass
-class Comparison:
-    """What was found; of a key that comes twice on a side, no values are compared."""
-
-    left_rows: int = 0
-    right_rows: int = 0
-    columns_only_left: tuple[str, ...] = ()
-    columns_only_right: tuple[str, ...] = ()
-    only_left: list[Key] = field(default_factory=list)
-    only_right: list[Key] = field(default_factory=list)
-    differences: list[Difference] = field(default_factory=list)
-    repeated_left: list[Key] = field(default_factory=list)
-    repeated_right: list[Key] = field(default_factory=list)
-
-    @property
-    def keys_by_kind(self) -> dict[str, list[Key]]:
-        return {
-            ONLY_LEFT: self.only_left,
-            ONLY_RIGHT: self.only_right,
-            REPEATED_LEFT: self.repeated_left,
-            REPEATED_RIGHT: self.repeated_right,
-        }
-
-    @property
-    def summary(self) -> Summary:
-        counts = {kind: len(keys) for kind, keys in self.keys_by_kind.items()}
-        return Summary(
-            (self.left_rows, self.right_rows),
-            (self.columns_only_left, self.columns_only_right),
-            {**counts, DIFFERENT: len(self.differences)},
-        )
-
-    @property
-    def same(self) -> bool:
-        return self.summary.same
-
-
-@dataclass(frozen=True)
-class Summary:
-    """A comparison in numbers: rows and lone columns of the left and the right side, and findings by kind."""
-
-    rows: tuple[int, int]
-    columns_only: tuple[tuple[str, ...], tuple[str, ...]]
-    counts: Mapping[str, int]
-
-    @property
-    def findings(self) -> int:
-        return sum(self.counts.values())
-
-    @property
-    def same(self) -> bool:
-        return not any(self.counts.values()) and not any(self.columns_only)
-
-    def as_dict(self) -> dict[str, Any]:
-        return {
-            "same": self.same,
-            "rows": {"left": self.rows[0], "right": self.rows[1]},
-            "columns_only": {"left": list(self.columns_only[0]), "right": list(self.columns_only[1])},
-            "counts": {kind: self.counts[kind] for kind in KINDS},
-        }
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One line of the result. Values are text, as BigQuery writes them."""
-
-    kind: str
-    key: Mapping[str, str | None]
-    column: str | None = None
-    left: str | None = None
-    right: str | None = None
-
-    def as_dict(self) -> dict[str, Any]:
-        """For JSON: without what the kind does not have."""
-        whole: dict[str, Any] = {"kind": self.kind, "key": dict(self.key)}
-        return {**whole, "column": self.column, "left": self.left, "right": self.right} if self.column else whole
-
-    def as_row(self) -> dict[str, str | None]:
-        """As a row of a table: the key is JSON."""
-        key = json.dumps(self.key, ensure_ascii=False, separators=(",", ":"))
-        return {"kind": self.kind, "key": key, "column": self.column, "left": self.left, "right": self.right}
-
-
-FINDING_COLUMNS = ("kind", "key", "column", "left", "right")
-
-
-def findings(found: Comparison, keys: Sequence[str]) -> Iterator[Finding]:
-    for kind, found_keys in found.keys_by_kind.items():
-        for key in found_keys:
-            yield Finding(kind, _named(keys, key))
-    for one in found.differences:
-        yield Finding(DIFFERENT, _named(keys, one.key), one.column, text_of(one.left), text_of(one.right))
-
-
-def _named(keys: Sequence[str], key: Key) -> dict[str, str | None]:
-    return {name: text_of(value) for name, value in zip(keys, key, strict=True)}
 
 
 def compare_rows(

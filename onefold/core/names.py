@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 import string
 from collections.abc import Iterable
@@ -89,3 +90,9 @@ _RULES = {
     "table": (_TABLE, "letters, digits, underscores and hyphens"),
     "version": (_VERSION, "letters, digits, underscores and hyphens"),
 }
+
+
+def leaf_name(view: TableId, text: str) -> str:
+    """Return the name of a leaf. The view's name comes last: after it a digest could read as the version of a table."""
+    digest = hashlib.sha256(text.encode()).hexdigest()[:12]
+    return f"{LEAF_PREFIX}{digest}_{view.table}"

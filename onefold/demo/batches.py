@@ -16,8 +16,9 @@ from rich.console import Console
 from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT, EmulatedWarehouse
 from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
 from onefold.adapters.dataproc import EMULATOR, connect
-from onefold.batches.batch import State, StoredBatch, batch_id
-from onefold.batches.launch import Batches, follow
+from onefold.batches.batch import batch_id
+from onefold.batches.launch import follow
+from onefold.batches.request import parse_batch_request
 from onefold.changelog.generator import Options, Row, Workload, make_workload
 from onefold.changelog.metadata import METADATA
 from onefold.changelog.position import Position
@@ -29,7 +30,7 @@ from onefold.local.dataproc import dataproc_emulator
 from onefold.local.load_workload import land
 from onefold.local.processes import function_server, told_errors
 from onefold.local.send_event import send_event
-from onefold.messages.table_created import parse_batch_request
+from onefold.ports.batches import Batches, State, StoredBatch
 from onefold.settings.batches import read_batch_settings
 from onefold.views.display import show_rows
 

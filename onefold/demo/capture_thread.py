@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT
-from onefold.adapters.bigquery.warehouse import connect
+from onefold.adapters.connect import connect
 from onefold.adapters.gcs import StoredObjects
 from onefold.capture.announce import Announcer, Target
 from onefold.capture.checkpoint import Checkpoint

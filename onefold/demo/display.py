@@ -11,7 +11,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from onefold.capture.versioned_table import versioned_table
-from onefold.compare.rows import FINDING_COLUMNS, findings
+from onefold.compare.findings import FINDING_COLUMNS, findings
 from onefold.core.text import counted
 from onefold.demo.capture_thread import Copying
 from onefold.demo.source import Chosen

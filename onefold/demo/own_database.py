@@ -16,7 +16,7 @@ from rich.markup import escape
 
 from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT
 from onefold.adapters.bigquery.jobs import BigQueryJobs
-from onefold.adapters.bigquery.warehouse import connect
+from onefold.adapters.connect import connect
 from onefold.capture.quarantine import Problem
 from onefold.capture.source import Source
 from onefold.capture.versioned_table import table_name

@@ -13,8 +13,7 @@ import pymysql
 from onefold.capture.source import Source
 from onefold.core.errors import InvalidInput, NothingFound
 from onefold.mysql.catalog import TableName, structures
-from onefold.mysql.connection import query, variables
-from onefold.mysql.snapshot.select_list import quoted
+from onefold.mysql.connection import query, quoted, variables
 from onefold.mysql.table import Structure
 from onefold.mysql.table_filter import Patterns
 

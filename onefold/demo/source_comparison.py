@@ -18,13 +18,14 @@ from onefold.adapters.bigquery.jobs import BigQueryJobs
 from onefold.capture.source import Source
 from onefold.capture.versioned_table import VersionedTable, versioned_table
 from onefold.changelog.metadata import DATABASE_NAME, SOURCE_NAME
-from onefold.compare.rows import Comparison, compare_rows
+from onefold.compare.findings import Comparison
+from onefold.compare.rows import compare_rows
 from onefold.core.errors import NothingFound, Rejected, SchemaConflict, TryAgain
 from onefold.core.names import TableId, fold_case, quote, quote_text
 from onefold.merge.reconcile import refresh_current
 from onefold.mysql.catalog import TableName, structure_of
-from onefold.mysql.connection import query
-from onefold.mysql.snapshot.select_list import quoted, read_selected, select_list
+from onefold.mysql.connection import query, quoted
+from onefold.mysql.snapshot.select_list import read_selected, select_list
 from onefold.mysql.table import Structure
 from onefold.schema.versions import Column
 from onefold.settings.environment import Settings

@@ -14,8 +14,8 @@ from pathlib import Path
 
 from google.cloud import dataproc_v1
 
-from onefold.batches.batch import DRIVER_ENVIRONMENT
 from onefold.core.errors import Rejected
+from onefold.ports.batches import DRIVER_ENVIRONMENT
 
 ROOT = Path(__file__).resolve().parents[2]
 JOBS = ROOT / "spark_jobs"

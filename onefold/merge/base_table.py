@@ -6,7 +6,7 @@ there. So it may come twice, late, in another order or from two merges at once: 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from textwrap import indent
 
@@ -14,7 +14,7 @@ from onefold.changelog.metadata import key_faults, source_columns
 from onefold.core.errors import SchemaConflict
 from onefold.core.names import TableId, fold_case, quote
 from onefold.merge.merge_log import floor_sql
-from onefold.schema.types import STRING, Scalar, Type, render_type
+from onefold.schema.types import STRING, Scalar, Type
 from onefold.schema.versions import Column
 
 POSITION, DELETED = "_position", "_deleted"
@@ -96,21 +96,6 @@ def base_table(table: TableId) -> TableId:
 
 def log_of(table: TableId) -> TableId:
     return table.sibling(f"{table.table}_merges")
-
-
-def create_statement(id_: TableId, columns: Iterable[Column], clustering: Sequence[str] = ()) -> str:
-    fields = ",\n  ".join(f"{quote(column.name)} {render_type(column.type)}" for column in columns)
-    return f"CREATE TABLE IF NOT EXISTS {id_.quoted} (\n  {fields}\n){cluster_by(clustering)}"
-
-
-def cluster_by(names: Sequence[str]) -> str:
-    return f"\nCLUSTER BY {', '.join(map(quote, names))}" if names else ""
-
-
-def add_statement(id_: TableId, columns: Iterable[Column]) -> str:
-    """New columns; one that somebody else added meanwhile is no error."""
-    added = ",\n  ".join(f"ADD COLUMN IF NOT EXISTS {quote(column.name)} {render_type(column.type)}" for column in columns)
-    return f"ALTER TABLE {id_.quoted}\n  {added}"
 
 
 def merge_statement(base: Base, rows: str, spare: Collection[str] = ()) -> str:
@@ -210,9 +195,3 @@ def _same(name: str, type_: Type, one: str, other: str) -> str:
         f"({one}.{name} IS NULL) = ({other}.{name} IS NULL) "
         f"AND IFNULL({one}.{name}, {zero}) = IFNULL({other}.{name}, {zero})"
     )
-
-
-def absent_columns(known: Iterable[Column], wanted: Iterable[Column]) -> Iterator[Column]:
-    """The wanted columns that are not known, by name without case."""
-    names = {fold_case(column.name) for column in known}
-    return (column for column in wanted if fold_case(column.name) not in names)

@@ -8,13 +8,13 @@ from dataclasses import replace
 from onefold.core.errors import SchemaConflict, TryAgain
 from onefold.core.names import TableId
 from onefold.core.text import counted
-from onefold.merge.base_table import add_statement, create_statement
 from onefold.merge.change_query import MAX_QUERY, changes_query, in_statements
 from onefold.merge.merge_log import LOG_COLUMNS, append_statement
 from onefold.merge.plan import BroughtUp, Plan, log, plan_merge
 from onefold.merge.positions_check import check_floor
 from onefold.merge.schema_evolution import convert_statement, lost_rows_query, rebuild_statement
 from onefold.ports.warehouse import BaseWarehouse, StoredTable
+from onefold.schema.bigquery import add_statement, create_statement
 from onefold.settings.environment import Settings
 
 

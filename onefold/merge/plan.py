@@ -9,7 +9,7 @@ from typing import Literal
 
 from onefold.core.errors import InvalidInput, NothingFound, SchemaConflict
 from onefold.core.names import TableId, fold_case
-from onefold.merge.base_table import DELETED, POSITION, Base, absent_columns, base_of, base_table, log_of
+from onefold.merge.base_table import DELETED, POSITION, Base, base_of, base_table, log_of
 from onefold.merge.change_query import Changes, check_changes
 from onefold.merge.keys import captured_keys
 from onefold.merge.merge_log import (
@@ -24,6 +24,7 @@ from onefold.merge.merge_log import (
 )
 from onefold.merge.schema_evolution import Following, follow
 from onefold.ports.warehouse import BaseWarehouse, StoredTable
+from onefold.schema.bigquery import absent_columns
 from onefold.schema.table_rules import Rules
 from onefold.schema.versions import Version, fold, in_order
 from onefold.settings.environment import Settings

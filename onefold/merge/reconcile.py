@@ -21,11 +21,11 @@ from onefold.merge.migrate import first_statements, prepare
 from onefold.merge.plan import BroughtUp, Plan, is_base, keys_of, plan_merge, read_log
 from onefold.merge.positions_check import check_floor, check_positions
 from onefold.ports.warehouse import BaseWarehouse, StoredView, ViewDraft
+from onefold.schema.bigquery import MAX_TEXT
 from onefold.schema.types import Scalar
 from onefold.schema.versions import Column
 from onefold.settings.environment import Settings
 from onefold.views.refresh import TABLE_LABEL, Announce, owner_digest, refresh
-from onefold.views.unified_view import MAX_TEXT
 
 Action = Literal["none", "create", "update"]
 

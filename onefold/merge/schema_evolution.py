@@ -12,8 +12,9 @@ from textwrap import indent
 from typing import Literal
 
 from onefold.core.names import fold_case, quote
-from onefold.merge.base_table import DELETED, POSITION, Base, absent_columns, cluster_by, free_name, ranked
+from onefold.merge.base_table import DELETED, POSITION, Base, free_name, ranked
 from onefold.merge.merge_log import floor_sql
+from onefold.schema.bigquery import absent_columns, cluster_by
 from onefold.schema.casts import UTC, convert, losses, null
 from onefold.schema.common_type import PARENTS, is_at_or_below
 from onefold.schema.recast import keeps_values

@@ -16,7 +16,7 @@ from urllib.parse import unquote
 
 from onefold.core.errors import InvalidMessage
 from onefold.core.versioned_names import DEFAULT_NAMES, NamesIn, VersionedNames, default_names
-from onefold.messages.table_created import json_object, table_faults
+from onefold.messages.envelope import json_object, table_faults
 
 _KEYS = frozenset({"dataset", "table", "records", "records_at"})
 _MAX_ADDRESS = 1_100

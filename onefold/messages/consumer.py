@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from onefold.core.errors import NothingFound, OnefoldError, Rejected, TryAgain
 from onefold.core.log import LogSeverity, log
-from onefold.messages.table_created import Delivery, read_delivery
+from onefold.messages.envelope import Delivery, read_delivery
 from onefold.ports.publisher import Message, Publisher
 
 # Pub/Sub, "Quotas and limits": 10 MB a message with its attributes, 1,024 bytes an attribute's value.

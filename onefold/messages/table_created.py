@@ -6,31 +6,18 @@ nothing that comes out of here holds a name that may not meet SQL.
 
 from __future__ import annotations
 
-import base64
-import binascii
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from onefold.batches.arguments import PARSERS, command_line
-from onefold.core.errors import InvalidInput, InvalidMessage
+from onefold.core.errors import InvalidMessage
 from onefold.core.names import faults_of_name
 from onefold.core.versioned_names import NamesIn, VersionedNames, default_names
+from onefold.messages.envelope import json_object, table_faults
 
 _RESOURCE = re.compile(r"projects/(?P<project>[^/]+)/datasets/(?P<dataset>[^/]+)/tables/(?P<table>[^/]{1,1024})")
-MESSAGE_ID = re.compile(r"[A-Za-z0-9_-]{1,200}")
-_MAX_REQUEST = 50_000
-"""A request for a batch is short: what it says is told in logs, labels and an address of Dataproc's."""
-
-
-@dataclass(frozen=True)
-class Delivery:
-    """A Pub/Sub message as it was delivered: its bytes, and the identifier that a redelivery shares."""
-
-    data: bytes
-    id: str | None = None
 
 
 @dataclass(frozen=True)
@@ -61,36 +48,6 @@ class OtherTable:
 Event = TableHint | DatasetHint | OtherTable
 
 
-@dataclass(frozen=True)
-class BatchRequest:
-    """A Spark job is to run for a table, with these words as its arguments."""
-
-    job: str
-    dataset: str
-    table: str
-    words: tuple[str, ...] = ()
-
-
-def read_delivery(body: bytes) -> Delivery:
-    """The message in a request's body: a CloudEvent (binary or structured) or a plain Pub/Sub push.
-
-    Raises:
-        InvalidMessage: it is none of these.
-    """
-    envelope = json_object(body, "the request's body")
-    if "specversion" in envelope:
-        envelope = _structured_data(envelope)
-    message = envelope.get("message")
-    if not isinstance(message, dict):
-        raise InvalidMessage("the request holds no Pub/Sub message: a JSON object `message` is missing")
-    data = message.get("data")
-    if not isinstance(data, str) or not data:
-        raise InvalidMessage("the Pub/Sub message has no data")
-    identifier = message.get("messageId")
-    known = isinstance(identifier, str) and MESSAGE_ID.fullmatch(identifier)
-    return Delivery(_base64(data), identifier if known else None)
-
-
 def parse_event(data: bytes, names_in: NamesIn = default_names) -> Event:
     """What a message says.
 
@@ -114,81 +71,10 @@ def parse_event(data: bytes, names_in: NamesIn = default_names) -> Event:
     return _table_hint(content["dataset"], content["table"], names_in(content["dataset"]))
 
 
-def parse_batch_request(data: bytes) -> BatchRequest:
-    """What a message for `launch_batch` says: `{"job": "reconcile", "dataset": "shop", "table": {"name": "customer"},
-    "arguments": {"keys": ["id"]}}`.
-
-    Raises:
-        InvalidMessage: every fault of it.
-    """
-    if len(data) > _MAX_REQUEST:
-        raise InvalidMessage(f"a request for a batch of {len(data)} bytes is no request: it may have {_MAX_REQUEST}")
-    content = json_object(data, "the message")
-    faults = [*_job_faults(content.get("job")), *table_faults(content)]
-    if "table" not in content:
-        faults.append("the message names no `table`")
-    words = _words(content.get("arguments", {}), faults)
-    if faults:
-        raise InvalidMessage(faults)
-    return BatchRequest(content["job"], content["dataset"], content["table"]["name"], words)
-
-
-def batch_message(job: str, dataset: str, table: str, arguments: Mapping[str, Any]) -> bytes:
-    """A message for `launch_batch`."""
-    body = {"job": job, "dataset": dataset, "table": {"name": table}, "arguments": dict(arguments)}
-    return json.dumps(body).encode()
-
-
 def table_message(dataset: str, table: str, version: str | None = None) -> bytes:
     """The published form of a message."""
     body = {"name": table, "version": version} if version else {"name": table}
     return json.dumps({"dataset": dataset, "table": body}).encode()
-
-
-def _structured_data(envelope: dict[str, Any]) -> dict[str, Any]:
-    if isinstance(envelope.get("data_base64"), str):
-        return json_object(_base64(envelope["data_base64"]), "the CloudEvent's data")
-    data = envelope.get("data")
-    if not isinstance(data, dict):
-        raise InvalidMessage("the CloudEvent's data is not a JSON object")
-    return data
-
-
-def table_faults(content: Mapping[str, Any]) -> Iterator[str]:
-    if "dataset" not in content:
-        yield "the message names no `dataset`"
-    else:
-        yield from _name_faults("dataset", content["dataset"])
-    if "table" not in content:
-        return
-    table = content["table"]
-    if not isinstance(table, dict):
-        yield "`table` is not an object with a `name`"
-        return
-    yield from _name_faults("table", table["name"]) if "name" in table else ["`table` has no `name`"]
-    if table.get("version") is not None:
-        yield from _name_faults("version", table["version"])
-
-
-def _job_faults(job: object) -> list[str]:
-    known = isinstance(job, str) and job in PARSERS
-    return [] if known else [f"`job` must be one of {', '.join(PARSERS)}"]
-
-
-def _words(arguments: object, faults: list[str]) -> tuple[str, ...]:
-    if not isinstance(arguments, dict):
-        faults.append("`arguments` is not an object")
-        return ()
-    try:
-        return tuple(command_line(arguments))
-    except InvalidInput as error:
-        faults += error.faults
-        return ()
-
-
-def _name_faults(kind: str, name: object) -> list[str]:
-    # What is no text is not even shown: nested as deeply as JSON may be, it would exhaust the stack.
-    return faults_of_name(kind, name) if isinstance(name, str) else [f"the {kind} is not a text"]
 
 
 def _table_hint(dataset: str, table: Mapping[str, str], names: VersionedNames) -> Event:
@@ -226,20 +112,3 @@ def _is_view(metadata: Mapping[str, Any]) -> bool:
     written = metadata.get("tableCreation", metadata.get("tableChange"))
     table = written.get("table") if isinstance(written, dict) else None
     return isinstance(table, dict) and bool(table.get("view") or table.get("materializedView"))
-
-
-def json_object(data: bytes, what: str) -> dict[str, Any]:
-    try:
-        content = json.loads(data)
-    except (ValueError, RecursionError) as error:
-        raise InvalidMessage(f"{what} is not JSON: {type(error).__name__}") from error
-    if not isinstance(content, dict):
-        raise InvalidMessage(f"{what} is not a JSON object")
-    return content
-
-
-def _base64(text: str) -> bytes:
-    try:
-        return base64.b64decode(text, validate=True)
-    except (binascii.Error, ValueError) as error:
-        raise InvalidMessage("the data of the message is not base64") from error

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import functools
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 from onefold.core.errors import InvalidInput
 from onefold.mysql.unrepresentable import Lossy
@@ -73,3 +74,14 @@ def _character(charset: str, number: int) -> str:
         return bytes([number]).decode(_SINGLE_BYTES[charset])
     except UnicodeDecodeError:
         return chr(number) if charset == "latin1" else "\ufffd"  # the server's latin1 has a control character there
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """What the reading of an event depends on besides its bytes."""
+
+    mariadb: bool
+    charsets: Mapping[int, str]
+    """The character set of each collation, by the server's numbers."""
+    lower_names: bool = False
+    """Whether the server stores names of databases and tables in lower case (`lower_case_table_names = 1`)."""

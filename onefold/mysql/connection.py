@@ -10,7 +10,7 @@ import pymysql
 from pymysql.cursors import SSCursor
 
 from onefold.core.errors import Rejected
-from onefold.mysql.binlog.table_map import Dialect
+from onefold.mysql.charsets import Dialect
 from onefold.mysql.gtid import Executed, lost
 
 # Text in one character set, times in UTC, identifiers in backticks, CHAR without the blanks that fill it up.
@@ -139,3 +139,8 @@ def _has_numbers(connection: pymysql.Connection) -> bool:
         "AND TABLE_NAME = 'COLLATION_CHARACTER_SET_APPLICABILITY' AND COLUMN_NAME = 'ID'",
     )
     return bool(columns)
+
+
+def quoted(name: str) -> str:
+    """An identifier in MySQL."""
+    return f"`{name.replace('`', '``')}`"

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pymysql
 
 from onefold.mysql.catalog import TableName
-from onefold.mysql.connection import query, variables
-from onefold.mysql.snapshot.select_list import quoted
+from onefold.mysql.connection import query, quoted, variables
 
 _DENIED_TABLE = (1044, 1142, 1143)
 _LOCKED = (1205, 3572)

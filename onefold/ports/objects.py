@@ -36,6 +36,35 @@ def check_folder(address: str) -> str:
     return folder
 
 
+class ObjectStore(Protocol):
+    """Objects of buckets, by their addresses, gs://BUCKET/NAME."""
+
+    def find(self, address: str) -> StoredObject | None:
+        """Return an object, or None where there is none. Raises Rejected, TryAgain."""
+
+    def write(self, address: str, data: bytes, generation: int | None = None) -> int:
+        """Write an object whole, and return its generation.
+
+        Args:
+            generation: the one that was read: with another one there nothing is written, with `NEW` where there is any.
+
+        Raises:
+            ObjectChanged: there is another one.
+            TryAgain, Rejected.
+        """
+
+    def folder_faults(self, folder: str, who: str) -> list[str]:
+        """Return what keeps objects from being read, written or replaced below a folder, each with its remedy.
+
+        Args:
+            folder: gs://BUCKET/FOLDER.
+            who: the member of this process, for the command that grants the rights.
+
+        Raises:
+            TryAgain, Rejected.
+        """
+
+
 class Objects(Protocol):
     """Where records lie that are too large for a message."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 import string
 from collections.abc import Iterator, Mapping
@@ -16,7 +15,6 @@ from onefold.schema.table_rules import Rules
 from onefold.settings import batches as batch_settings
 from onefold.settings.batches import DEFAULT_CONFIG, FOLDER, BatchSettings, read_batch_settings
 from onefold.settings.yaml_file import read_tables_file
-from onefold.views.unified_view import RENDERER
 
 CONFIG = "ONEFOLD_CONFIG"
 
@@ -75,21 +73,6 @@ class Settings:
         names = {"dataset": base.dataset or "", "table": base.table}
         dataset = self.view_dataset.format(**names) if base.dataset else None
         return TableId(base.project, dataset, self.view_name.format(**names))
-
-    def fingerprint(self, base: TableId) -> str:
-        """A digest of all that decides a view's text besides its versions; a label of the view holds it."""
-        rules = self.rules_for(base)
-        parts = (
-            RENDERER,
-            base,
-            rules.conversions,
-            rules.time_zone,
-            rules.version_column,
-            rules.types,
-            sorted(rules.retired),
-            rules.names,
-        )
-        return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
 
 
 def load_settings(environ: Mapping[str, str], config: Path | None = None) -> Settings:

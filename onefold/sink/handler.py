@@ -14,7 +14,7 @@ from onefold.core.errors import InvalidMessage, InvalidRecord, InvalidSettings, 
 from onefold.core.names import TableId
 from onefold.messages.change_records import ChangeMessage, change_message, parse_change_message, parse_stored_message
 from onefold.messages.consumer import Told, dead_letters, fitting, receive
-from onefold.messages.table_created import Delivery
+from onefold.messages.envelope import Delivery
 from onefold.ports.objects import Objects
 from onefold.ports.publisher import Message, Publisher
 from onefold.ports.rows import Landing, OpenTable, Refused, Row

@@ -14,18 +14,11 @@ from rich.table import Table
 
 from onefold.core.text import counted
 from onefold.core.versioned_names import LeftOut
+from onefold.schema.bigquery import MAX_COLUMNS, MAX_TABLES, MAX_TEXT
 from onefold.schema.diff import Change, Severity
 from onefold.schema.versions import Cast
 from onefold.views.refresh import Plan
-from onefold.views.unified_view import (
-    MAX_COLUMNS,
-    MAX_TABLES,
-    MAX_TEXT,
-    UnifiedView,
-    covered_versions,
-    limit_faults,
-    limit_warnings,
-)
+from onefold.views.unified_view import UnifiedView, covered_versions, limit_faults, limit_warnings
 
 _COLOURS = {Severity.INFO: "green", Severity.WARNING: "yellow", Severity.CRITICAL: "red"}
 _ACTIONS = {

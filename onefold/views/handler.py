@@ -11,7 +11,8 @@ from typing import Any
 from onefold.core.errors import InvalidMessage, OnefoldError, Rejected, TopicRefused
 from onefold.core.names import TableId
 from onefold.messages.consumer import Told, receive
-from onefold.messages.table_created import DatasetHint, Delivery, OtherTable, TableHint, parse_event, table_message
+from onefold.messages.envelope import Delivery
+from onefold.messages.table_created import DatasetHint, OtherTable, TableHint, parse_event, table_message
 from onefold.ports.publisher import Message, Publisher
 from onefold.ports.warehouse import Warehouse
 from onefold.schema.diff import Severity, highest

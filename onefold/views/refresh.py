@@ -30,6 +30,7 @@ from onefold.settings.environment import Settings
 from onefold.views.creations import creations_label, milliseconds, still_holds, was_read
 from onefold.views.description import describe
 from onefold.views.unified_view import (
+    RENDERER,
     Leaf,
     UnifiedView,
     build_view,
@@ -108,7 +109,7 @@ def plan_refresh(
         SchemaConflict, LimitExceeded: the versions cannot be one view.
         TryAgain: trouble that may pass.
     """
-    id_, fingerprint = settings.view_of(base), settings.fingerprint(base)
+    id_, fingerprint = settings.view_of(base), fingerprint_of(settings, base)
     names = settings.names_in(base.dataset)
     stored = warehouse.get_view(id_)
     if stored:
@@ -402,3 +403,19 @@ def _remove_leaf(warehouse: Warehouse, view: TableId, name: str) -> tuple[str, .
 def _leaves_read_now(warehouse: Warehouse, view: TableId) -> frozenset[str]:
     now = warehouse.get_view(view)
     return _leaves_read(view, now.query) if now else frozenset()
+
+
+def fingerprint_of(settings: Settings, base: TableId) -> str:
+    """Return a digest of all that decides a view's text besides its versions; a label of the view holds it."""
+    rules = settings.rules_for(base)
+    parts = (
+        RENDERER,
+        base,
+        rules.conversions,
+        rules.time_zone,
+        rules.version_column,
+        rules.types,
+        sorted(rules.retired),
+        rules.names,
+    )
+    return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]

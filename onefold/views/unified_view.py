@@ -13,15 +13,15 @@ and rows, when a table gains columns or fields in place, until the refresh that 
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from onefold.core.errors import LimitExceeded
-from onefold.core.names import LEAF_PREFIX, TableId, fold_case, quote, quote_text
+from onefold.core.names import LEAF_PREFIX, TableId, fold_case, leaf_name, quote, quote_text
 from onefold.core.versioned_names import DEFAULT_NAMES, VersionedNames
+from onefold.schema.bigquery import MAX_COLUMNS, MAX_RESOLVED_TEXT, MAX_TABLES, MAX_TEXT, WARN_TABLES
 from onefold.schema.casts import convert, null
 from onefold.schema.table_rules import Rules
 from onefold.schema.types import Array, Struct, Type
@@ -31,13 +31,6 @@ from onefold.views.description import describe
 RENDERER = 2
 """Rises with every change of the text that this module writes, so that views are written again."""
 
-# BigQuery, "Quotas and limits": 256K characters of a view's own text, taken in its narrower sense; 12 MB resolved;
-# 1,000 tables of a query, with every view on the way counted; 10,000 columns.
-MAX_TEXT = 256_000
-MAX_RESOLVED_TEXT = 12_000_000
-MAX_TABLES = 1_000
-MAX_COLUMNS = 10_000
-WARN_TABLES = 500
 
 Form = Literal["spelled", "compact", "two-level"]
 
@@ -131,12 +124,6 @@ def covered_versions(query: str, base: str, names: VersionedNames = DEFAULT_NAME
     tables = [version for table in read if (version := names.version_of(base, table))]
     noted = [version for line in query.splitlines() if line.startswith(_COVERS) for version in line[len(_COVERS) :].split()]
     return frozenset([*tables, *noted])
-
-
-def leaf_name(view: TableId, text: str) -> str:
-    """Return the name of a leaf. The view's name comes last: after it a digest could read as the version of a table."""
-    digest = hashlib.sha256(text.encode()).hexdigest()[:12]
-    return f"{LEAF_PREFIX}{digest}_{view.table}"
 
 
 def leaf_pattern(view: str) -> re.Pattern[str]:

@@ -22,10 +22,10 @@ from onefold.adapters.bigquery.warehouse import (
     BigQueryWarehouse,
     _columns_query,
     columns_text,
-    connect,
     translated,
     versions_from_rows,
 )
+from onefold.adapters.connect import connect
 from onefold.changelog.generator_values import TYPES
 from onefold.core.errors import InvalidColumns, LimitExceeded, NothingFound, OnefoldError, Rejected, TryAgain, ViewChanged
 from onefold.core.names import TableId

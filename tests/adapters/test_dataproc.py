@@ -21,11 +21,12 @@ from support.batches import BATCH_SETTINGS, REQUEST, SETTINGS
 import onefold.adapters.dataproc
 from onefold.adapters.dataproc import DataprocBatches, connect
 from onefold.batches.allow_list import AllowedPlaces
-from onefold.batches.batch import Batch, State, plan_batch
-from onefold.batches.launch import BatchExists, launch
+from onefold.batches.batch import plan_batch
+from onefold.batches.launch import launch
+from onefold.batches.request import BatchRequest
 from onefold.core.errors import InvalidSettings, OnefoldError, Rejected, TryAgain
 from onefold.local.dataproc import LocalDataproc, Refused, dataproc_emulator
-from onefold.messages.table_created import BatchRequest
+from onefold.ports.batches import Batch, BatchExists, State
 
 PLACES = AllowedPlaces("my-project", frozenset({"shop"}), BATCH_SETTINGS)
 BATCH = plan_batch(REQUEST, "1", BATCH_SETTINGS, PLACES)

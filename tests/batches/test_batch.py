@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from support.batches import BATCH_SETTINGS, REQUEST
 
 from onefold.batches.allow_list import AllowedPlaces, is_within
-from onefold.batches.batch import Batch, State, batch_id, batch_link, label, labels_of, meaning, plan_batch, with_defaults
+from onefold.batches.batch import batch_id, batch_link, label, labels_of, meaning, plan_batch, with_defaults
+from onefold.batches.request import BatchRequest, batch_message, parse_batch_request
 from onefold.core.errors import InvalidMessage
-from onefold.messages.table_created import BatchRequest, batch_message, parse_batch_request
+from onefold.ports.batches import Batch, State
 
 PLACES = AllowedPlaces("my-project", frozenset({"shop"}), BATCH_SETTINGS)
 NAMES = st.from_regex(r"[\w-]{1,200}", fullmatch=True)

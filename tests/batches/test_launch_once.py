@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 from support.batches import REQUEST, SETTINGS, MemoryBatches
 
-from onefold.batches.batch import MAX_ATTEMPTS, Batch, State, StoredBatch
+from onefold.batches.batch import MAX_ATTEMPTS
 from onefold.batches.launch import PATIENCE, Launched, follow, launch
+from onefold.batches.request import BatchRequest
 from onefold.core.errors import InvalidMessage, Rejected, TryAgain
-from onefold.messages.table_created import BatchRequest
+from onefold.ports.batches import Batch, State, StoredBatch
 
 
 @pytest.fixture

@@ -87,7 +87,7 @@ def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 
 def test_a_store_is_empty_and_then_holds_what_was_saved_last(address: str) -> None:
-    store = store_at(address)
+    store = store_at(address, StoredObjects())
     assert store.load() is None
     for offset in (4, 500):
         store.save(replace(FULL, reached=Reached(replace(PLACE, offset=offset))))
@@ -97,19 +97,19 @@ def test_a_store_is_empty_and_then_holds_what_was_saved_last(address: str) -> No
 def loaded_anew(store: CheckpointStore, address: str) -> Checkpoint | None:
     """By another process, after this one has ended."""
     store.close()
-    return store_at(address).load()
+    return store_at(address, StoredObjects()).load()
 
 
 def test_a_folder_belongs_to_the_first_process(tmp_path: Path) -> None:
-    first = store_at(str(tmp_path))
+    first = store_at(str(tmp_path), StoredObjects())
     first.load()
     with pytest.raises(Rejected, match="another process works with the checkpoint"):
-        store_at(str(tmp_path)).load()
+        store_at(str(tmp_path), StoredObjects()).load()
     first.save(FULL)
 
 
 def test_a_crash_while_writing_leaves_the_old_one(tmp_path: Path) -> None:
-    store = store_at(str(tmp_path))
+    store = store_at(str(tmp_path), StoredObjects())
     store.save(FULL)
     (tmp_path / "checkpoint.new").write_bytes(b'{"half')
     assert loaded_anew(store, str(tmp_path)) == FULL
@@ -117,19 +117,19 @@ def test_a_crash_while_writing_leaves_the_old_one(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("object_store")
 def test_a_bucket_belongs_to_the_latest_process() -> None:
-    first, second = store_at("gs://bucket/a"), store_at("gs://bucket/a")
+    first, second = store_at("gs://bucket/a", StoredObjects()), store_at("gs://bucket/a", StoredObjects())
     assert first.load() is None
     first.save(FULL)
     assert second.load() == FULL
     with pytest.raises(Rejected, match="each source needs one checkpoint and one process"):
         first.save(replace(FULL, epoch=9))
     second.save(replace(FULL, epoch=4))
-    assert store_at("gs://bucket/a").load() == replace(FULL, epoch=4)
+    assert store_at("gs://bucket/a", StoredObjects()).load() == replace(FULL, epoch=4)
 
 
 @pytest.mark.usefixtures("object_store")
 def test_two_processes_that_begin_a_checkpoint_at_once_do_not_both_have_it() -> None:
-    first, second = store_at("gs://bucket/a"), store_at("gs://bucket/a")
+    first, second = store_at("gs://bucket/a", StoredObjects()), store_at("gs://bucket/a", StoredObjects())
     assert (first.load(), second.load()) == (None, None)
     first.save(FULL)
     with pytest.raises(Rejected):
@@ -137,17 +137,17 @@ def test_two_processes_that_begin_a_checkpoint_at_once_do_not_both_have_it() -> 
 
 
 def test_a_write_whose_answer_was_lost_is_ours(object_store: ObjectStore) -> None:
-    store = store_at("gs://bucket/a")
+    store = store_at("gs://bucket/a", StoredObjects())
     store.save(FULL)
     object_store.lose_answers = 1
     with pytest.raises(TryAgain, match="503"):
         store.save(replace(FULL, epoch=4))
     store.save(replace(FULL, epoch=5))
-    assert store_at("gs://bucket/a").load() == replace(FULL, epoch=5)
+    assert store_at("gs://bucket/a", StoredObjects()).load() == replace(FULL, epoch=5)
 
 
 def test_objects_are_written_below_their_folder(object_store: ObjectStore) -> None:
-    rows = large_rows_at("gs://bucket/a/b/")
+    rows = large_rows_at("gs://bucket/a/b/", StoredObjects())
     assert rows.put("größe/x y.json", b"1") == "gs://bucket/a/b/größe/x y.json"
     assert list(object_store.objects) == ["bucket/a/b/größe/x y.json"]
     assert StoredObjects().read("gs://bucket/a/b/größe/x y.json") == b"1"

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from onefold.adapters.gcs import StoredObjects
 from onefold.capture.large_rows import LargeRowsFolder, NoLargeRows, large_rows_at, object_name
 from onefold.capture.message_builder import LIMIT, Parcel, encoded, head_of, reference
 from onefold.core.errors import InvalidInput, Rejected
@@ -91,19 +92,19 @@ def test_no_name_of_a_database_leads_out_of_its_folder(name: str) -> None:
 
 
 def test_large_rows_lie_in_a_folder(tmp_path: Any) -> None:
-    rows = large_rows_at(str(tmp_path))
+    rows = large_rows_at(str(tmp_path), StoredObjects())
     assert isinstance(rows, LargeRowsFolder)
     assert rows.put("a/b.json", b"1") == (tmp_path / "a" / "b.json").as_uri()
-    assert large_rows_at(tmp_path.as_uri()).put("a/b.json", b"2")
+    assert large_rows_at(tmp_path.as_uri(), StoredObjects()).put("a/b.json", b"2")
     assert (tmp_path / "a" / "b.json").read_bytes() == b"2"
 
 
 def test_without_a_place_for_them_large_rows_end_the_process_with_what_to_do() -> None:
-    assert isinstance(large_rows_at(None), NoLargeRows)
+    assert isinstance(large_rows_at(None, StoredObjects()), NoLargeRows)
     with pytest.raises(Rejected, match="--bucket gs://BUCKET/FOLDER"):
-        large_rows_at(None).put("a", b"x")
+        large_rows_at(None, StoredObjects()).put("a", b"x")
 
 
 def test_an_address_that_is_none_is_refused() -> None:
     with pytest.raises(InvalidInput, match="write gs://BUCKET/FOLDER"):
-        large_rows_at("gs://A/b")
+        large_rows_at("gs://A/b", StoredObjects())

@@ -16,6 +16,7 @@ from support.fake_gcs import ObjectStore
 from support.source_database import SourceDatabase, end_of_log
 
 from onefold.adapters.bigquery.jobs import BigQueryJobs
+from onefold.adapters.gcs import StoredObjects
 from onefold.adapters.pubsub import PubSub
 from onefold.capture.checkpoint import Checkpoint, Reached
 from onefold.capture.checkpoint_store import store_at
@@ -119,16 +120,19 @@ def test_a_topic_that_does_not_answer_is_asked_again(receiver: Receiver) -> None
 
 
 def test_a_folder_of_a_bucket_that_can_be_written_stays_as_it_is(object_store: ObjectStore) -> None:
-    store_at(FOLDER).save(Checkpoint("shop-db", "shop"))
+    store_at(FOLDER, StoredObjects()).save(Checkpoint("shop-db", "shop"))
     before = dict(object_store.objects)
-    assert (store_at(FOLDER).faults(WHO), large_rows_at(FOLDER).faults(WHO)) == ([], [])
+    assert (store_at(FOLDER, StoredObjects()).faults(WHO), large_rows_at(FOLDER, StoredObjects()).faults(WHO)) == ([], [])
     assert object_store.objects == before
 
 
 @pytest.mark.parametrize("right", ["get", "create", "delete"])
 def test_a_right_on_objects_that_is_missing_is_named_with_its_grant(object_store: ObjectStore, right: str) -> None:
     object_store.lacks.add(f"storage.objects.{right}")
-    for what, found in (("checkpoint", store_at(FOLDER).faults(WHO)), ("large rows", large_rows_at(FOLDER).faults(WHO))):
+    for what, found in (
+        ("checkpoint", store_at(FOLDER, StoredObjects()).faults(WHO)),
+        ("large rows", large_rows_at(FOLDER, StoredObjects()).faults(WHO)),
+    ):
         assert found == [
             f"{what}: {WHO} lacks storage.objects.{right} below {FOLDER}; run: gcloud storage buckets "
             f"add-iam-policy-binding gs://a-bucket --member={WHO} --role=roles/storage.objectUser"
@@ -138,21 +142,24 @@ def test_a_right_on_objects_that_is_missing_is_named_with_its_grant(object_store
 
 def test_a_bucket_that_is_missing_is_named(object_store: ObjectStore) -> None:
     object_store.buckets = {"another"}
-    (fault,) = store_at(FOLDER).faults(WHO)
+    (fault,) = store_at(FOLDER, StoredObjects()).faults(WHO)
     assert fault.endswith("bucket gs://a-bucket does not exist; run: gcloud storage buckets create gs://a-bucket")
 
 
 def test_a_bucket_that_does_not_answer_is_asked_again(object_store: ObjectStore) -> None:
     object_store.status = 503
     with pytest.raises(TryAgain, match=FOLDER):
-        large_rows_at(FOLDER).faults(WHO)
+        large_rows_at(FOLDER, StoredObjects()).faults(WHO)
 
 
 def test_a_folder_of_this_machine_need_not_be_there_yet(tmp_path: Path) -> None:
     for place in ("state", "deep/er", "."):
-        assert store_at(str(tmp_path / place)).faults(WHO) == []
+        assert store_at(str(tmp_path / place), StoredObjects()).faults(WHO) == []
     (tmp_path / "file").touch()
-    for found in (store_at(str(tmp_path / "file" / "state")), large_rows_at((tmp_path / "file").as_uri())):
+    for found in (
+        store_at(str(tmp_path / "file" / "state"), StoredObjects()),
+        large_rows_at((tmp_path / "file").as_uri(), StoredObjects()),
+    ):
         (fault,) = found.faults(WHO)
         assert f"{tmp_path / 'file'} is a file" in fault
     assert [path.name for path in tmp_path.iterdir()] == ["file"]

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from support.zetasql_judge import Judge
 
-from onefold.compare.rows import Difference, Finding, Row, compare_rows, findings
+from onefold.compare.findings import Difference, Finding, Row, findings
+from onefold.compare.rows import compare_rows
 from onefold.compare.values import equal, text_of
 from onefold.core.errors import InvalidInput
 

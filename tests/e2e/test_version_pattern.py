@@ -20,6 +20,7 @@ from onefold.core.versioned_names import VersionedNames
 from onefold.messages.table_created import table_message
 from onefold.settings.environment import Settings, load_settings
 from onefold.views.handler import Receiver
+from onefold.views.refresh import fingerprint_of
 
 PATTERN = "(?P<base>.+)_(?P<version>[0-9]+|1r[0-9a-f]+)"
 BASE = "com_acme_ad_click"
@@ -137,7 +138,7 @@ def test_merge_and_current_read_the_tables_of_the_pattern(run: Run, dataset: Emu
 def test_another_pattern_is_another_view(shop: EmulatedDataset) -> None:
     base = TableId(DEFAULT_PROJECT, shop.name, BASE)
     digests = {
-        Settings(names=names).fingerprint(base)
+        fingerprint_of(Settings(names=names), base)
         for names in (VersionedNames(), VersionedNames(PATTERN), VersionedNames(PATTERN, exclude=(f"{BASE}_2",)))
     }
     assert len(digests) == 3

@@ -19,11 +19,13 @@ from support.in_memory import audit_entry
 from support.terraform import ROOT, Outcome, Plan, Terraform
 
 from onefold.batches.allow_list import AllowedPlaces
-from onefold.batches.batch import ARCHIVE, plan_batch
+from onefold.batches.batch import plan_batch
+from onefold.batches.request import parse_batch_request
 from onefold.capture.source_events import Befell
 from onefold.core.names import TableId
 from onefold.core.versioned_names import DEFAULT_NAMES, VersionedNames
-from onefold.messages.table_created import DatasetHint, TableHint, parse_batch_request, parse_event
+from onefold.messages.table_created import DatasetHint, TableHint, parse_event
+from onefold.ports.batches import ARCHIVE
 from onefold.schema.diff import Severity
 from onefold.schema.types import parse_type
 from onefold.schema.versions import Column, Version

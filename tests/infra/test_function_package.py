@@ -25,8 +25,9 @@ from support.sink import ADA, COLUMNS, message
 
 from infra.package import package
 from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT
+from onefold.batches.request import batch_message
 from onefold.local.dataproc import dataproc_emulator
-from onefold.messages.table_created import batch_message, table_message
+from onefold.messages.table_created import table_message
 
 INSTALL_SECONDS = 600
 START_SECONDS = 60.0

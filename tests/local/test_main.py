@@ -15,8 +15,8 @@ import pytest
 
 from onefold.batches.arguments import PARSERS
 from onefold.batches.batch import with_defaults
+from onefold.batches.request import BatchRequest
 from onefold.local.processes import free_port
-from onefold.messages.table_created import BatchRequest
 from onefold.settings.environment import load_settings
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -18,20 +18,11 @@ from onefold.changelog.position import Position
 from onefold.core.errors import LimitExceeded, SchemaConflict
 from onefold.core.names import TableId
 from onefold.merge.apply import doomed_rows, purge_statement
-from onefold.merge.base_table import (
-    POSITION,
-    Base,
-    add_statement,
-    base_of,
-    create_statement,
-    merge_statement,
-    repeated_keys_query,
-    same_key,
-    winners,
-)
+from onefold.merge.base_table import POSITION, Base, base_of, merge_statement, repeated_keys_query, same_key, winners
 from onefold.merge.change_query import Changes, changes_query, check_changes, count_query, in_statements, snapshot_query
 from onefold.merge.merge_log import LOG_COLUMNS, Counts, append_statement, floor_statement, read_state, state_query
 from onefold.merge.schema_evolution import convert_statement, lost_rows_query, rebuild_statement
+from onefold.schema.bigquery import add_statement, create_statement
 from onefold.schema.common_type import PARENTS
 from onefold.schema.table_rules import Rules
 from onefold.schema.types import Scalar, parse_type

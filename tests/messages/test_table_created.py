@@ -11,15 +11,8 @@ import pytest
 from support.in_memory import audit_entry, event_body, push_body
 
 from onefold.core.errors import InvalidMessage
-from onefold.messages.table_created import (
-    DatasetHint,
-    Event,
-    OtherTable,
-    TableHint,
-    parse_event,
-    read_delivery,
-    table_message,
-)
+from onefold.messages.envelope import read_delivery
+from onefold.messages.table_created import DatasetHint, Event, OtherTable, TableHint, parse_event, table_message
 
 MESSAGE = table_message("shop", "customer", "abc")
 

@@ -22,7 +22,8 @@ from onefold.mysql.binlog.events import (
     TwoPhase,
     file_number,
 )
-from onefold.mysql.binlog.table_map import Dialect, parse_table_map
+from onefold.mysql.binlog.table_map import parse_table_map
+from onefold.mysql.charsets import Dialect
 from onefold.mysql.table import SourceColumn, SourceType, Structure
 from onefold.mysql.table_filter import Patterns
 

@@ -20,8 +20,8 @@ from onefold.capture.version import version_of
 from onefold.capture.versioned_table import versioned_table
 from onefold.changelog.position import Position
 from onefold.core.errors import InvalidInput, NothingFound, Rejected, TryAgain
-from onefold.mysql.binlog.events import Committed, FileBegun, LogEvent, Place, RowsChanged, RowsUnreadable, Statement
-from onefold.mysql.binlog.stream import Gtid, follow
+from onefold.mysql.binlog.events import Committed, FileBegun, Gtid, LogEvent, Place, RowsChanged, RowsUnreadable, Statement
+from onefold.mysql.binlog.stream import follow
 from onefold.mysql.catalog import TableName, structure_of, structures
 from onefold.mysql.connection import Address, connect, query
 from onefold.mysql.gtid import read_executed

@@ -19,8 +19,8 @@ from support.source_database import SourceDatabase, end_of_log, on
 from onefold.capture.checkpoint import Reached
 from onefold.capture.source import Source
 from onefold.core.errors import InvalidInput
-from onefold.mysql.binlog.events import Committed, Place, RowsChanged
-from onefold.mysql.binlog.stream import Gtid, follow
+from onefold.mysql.binlog.events import Committed, Gtid, Place, RowsChanged
+from onefold.mysql.binlog.stream import follow
 from onefold.mysql.connection import Address, connect, lost_on, query
 from onefold.mysql.gtid import Executed, lost, read_executed
 from onefold.mysql.gtid_encoding import encode_executed, tagged_gtid

@@ -8,7 +8,7 @@ from textwrap import dedent
 
 import pytest
 
-import onefold.settings.environment
+import onefold.views.refresh
 from onefold.core.errors import InvalidSettings
 from onefold.core.names import TableId
 from onefold.core.versioned_names import VersionedNames
@@ -16,6 +16,7 @@ from onefold.schema.table_rules import Rules
 from onefold.schema.types import parse_type
 from onefold.settings.batches import BatchSettings
 from onefold.settings.environment import VARIABLES, Settings, load_settings
+from onefold.views.refresh import fingerprint_of
 from onefold.views.unified_view import RENDERER
 
 CUSTOMER = TableId("my-project", "shop", "customer")
@@ -355,23 +356,23 @@ def test_all_faults_are_told_at_once_and_each_once() -> None:
     ],
 )
 def test_every_rule_of_a_table_changes_its_fingerprint(text: str) -> None:
-    assert from_yaml(text).fingerprint(CUSTOMER) != Settings().fingerprint(CUSTOMER)
+    assert fingerprint_of(from_yaml(text), CUSTOMER) != fingerprint_of(Settings(), CUSTOMER)
 
 
 def test_the_rules_of_another_table_do_not_change_it() -> None:
     text = "tables: {order: {retire: [abc]}, crm.customer: {conversions: classic}}\ndatasets: {crm: {exclude: [tmp]}}"
     other = from_yaml(text)
-    assert other.fingerprint(CUSTOMER) == Settings().fingerprint(CUSTOMER)
+    assert fingerprint_of(other, CUSTOMER) == fingerprint_of(Settings(), CUSTOMER)
 
 
 def test_the_fingerprint_is_of_one_table_and_of_what_writes_the_text(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two tables with equal settings have views of their own; and another renderer writes every view again."""
-    before = Settings().fingerprint(CUSTOMER)
+    before = fingerprint_of(Settings(), CUSTOMER)
     others = [replace(CUSTOMER, table="order"), replace(CUSTOMER, dataset="crm"), replace(CUSTOMER, project="other")]
-    assert len({before, *map(Settings().fingerprint, others)}) == 4
-    assert Settings().fingerprint(replace(CUSTOMER)) == before
-    monkeypatch.setattr(onefold.settings.environment, "RENDERER", RENDERER + 1)
-    assert Settings().fingerprint(CUSTOMER) != before
+    assert len({before, *(fingerprint_of(Settings(), other) for other in others)}) == 4
+    assert fingerprint_of(Settings(), replace(CUSTOMER)) == before
+    monkeypatch.setattr(onefold.views.refresh, "RENDERER", RENDERER + 1)
+    assert fingerprint_of(Settings(), CUSTOMER) != before
 
 
 def test_what_a_merge_needs_stands_under_the_table_and_changes_no_view() -> None:
@@ -381,7 +382,7 @@ def test_what_a_merge_needs_stands_under_the_table_and_changes_no_view() -> None
     assert settings.rules_for(CUSTOMER).keys == ("id", "Tenant")
     assert settings.rules_for(CUSTOMER).overlap_minutes == 5
     assert settings.rules_for(replace(CUSTOMER, table="order")).overlap_minutes == 0
-    assert settings.fingerprint(CUSTOMER) == Settings().fingerprint(CUSTOMER)
+    assert fingerprint_of(settings, CUSTOMER) == fingerprint_of(Settings(), CUSTOMER)
 
 
 def test_faults_of_what_a_merge_needs_are_told_at_once() -> None:

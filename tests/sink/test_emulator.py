@@ -21,7 +21,7 @@ from support.sink import MemoryObjects, message, record
 from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT
 from onefold.adapters.bigquery.jobs import rest_field
 from onefold.adapters.bigquery.storage_write import StorageWrite, landing_in
-from onefold.adapters.bigquery.warehouse import connect
+from onefold.adapters.connect import connect
 from onefold.capture.versioned_table import ADDED
 from onefold.core.names import TableId
 from onefold.local.processes import function_server

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from onefold.batches.batch import ACTIVE, Batch, State, StoredBatch
-from onefold.batches.launch import BatchExists
-from onefold.messages.table_created import BatchRequest
+from onefold.batches.request import BatchRequest
+from onefold.ports.batches import ACTIVE, Batch, BatchExists, State, StoredBatch
 from onefold.settings.batches import BatchSettings
 from onefold.settings.environment import Settings
 

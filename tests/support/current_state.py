@@ -20,7 +20,7 @@ from support.in_memory import MemoryPublisher, push_body
 from support.sink import MemoryObjects
 
 from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT, EmulatedLanding, EmulatedWarehouse
-from onefold.adapters.bigquery.warehouse import connect as connect_warehouse
+from onefold.adapters.connect import connect as connect_warehouse
 from onefold.core.names import TableId
 from onefold.merge.reconcile import refresh_current
 from onefold.mysql.connection import connect, query

@@ -38,7 +38,8 @@ from onefold.capture.outbox import Outbox
 from onefold.capture.run import Capture, Options
 from onefold.capture.source import Source
 from onefold.changelog.metadata import DATABASE_NAME, LANDED_AT, METADATA, SOURCE_NAME
-from onefold.compare.rows import compare_rows, findings
+from onefold.compare.findings import findings
+from onefold.compare.rows import compare_rows
 from onefold.compare.values import text_of
 from onefold.core.names import TableId
 from onefold.core.shutdown import Stop

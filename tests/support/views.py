@@ -11,6 +11,7 @@ from support.zetasql_judge import Judge
 
 import onefold.views.unified_view
 from onefold.core.names import TableId, fold_case, quote
+from onefold.schema.bigquery import MAX_TEXT
 from onefold.schema.table_rules import Rules
 from onefold.schema.types import Array, Struct, Type, parse_type, render_type
 from onefold.schema.versions import Column, Version
@@ -39,7 +40,7 @@ def forced(form: Form, per_leaf: int = 2) -> Iterator[None]:
         id_: TableId, writer: Any, versions: Sequence[Version], reserved: int
     ) -> tuple[str, Form, tuple[onefold.views.unified_view.Leaf, ...]]:
         if form == "spelled":
-            return writer.spelled(versions, onefold.views.unified_view.MAX_TEXT - reserved), form, ()
+            return writer.spelled(versions, MAX_TEXT - reserved), form, ()
         if form == "compact":
             return writer.compact(versions), form, ()
         groups = [versions[at : at + per_leaf] for at in range(0, len(versions), per_leaf)]

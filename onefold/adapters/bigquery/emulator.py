@@ -21,8 +21,8 @@ from onefold.adapters.bigquery.warehouse import columns_text, message_of, transl
 from onefold.core.errors import InvalidRecord, Rejected
 from onefold.core.names import TableId
 from onefold.core.versioned_names import DEFAULT_NAMES, VersionedNames
-from onefold.merge.base_table import absent_columns
 from onefold.ports.warehouse import StoredView, ViewDraft
+from onefold.schema.bigquery import absent_columns
 from onefold.schema.types import Scalar, parse_type
 from onefold.schema.versions import Column, Version
 

@@ -17,8 +17,8 @@ from onefold.changelog.declared_keys import declared_keys_query
 from onefold.core.errors import NothingFound, Rejected, TryAgain
 from onefold.core.identity import member
 from onefold.core.names import TableId
-from onefold.merge.base_table import add_statement
 from onefold.ports.warehouse import StoredTable, Written
+from onefold.schema.bigquery import add_statement
 from onefold.schema.types import Array, Range, Struct, parse_type
 from onefold.schema.versions import Column
 

@@ -9,9 +9,9 @@ from typing import Any
 from google.cloud.bigquery import SchemaField
 
 from onefold.core.names import fold_case, quote
+from onefold.schema.bigquery import MAX_TEXT
 from onefold.schema.types import Array, Struct, Type
 from onefold.schema.versions import Column
-from onefold.views.unified_view import MAX_TEXT
 
 # Only a second call can put back what a change of a view's query drops. Between the two the view's text holds it in a last
 # line, and a label says so: whoever reads the view next can finish the write.

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import google.auth.exceptions
 import requests.exceptions
@@ -47,15 +47,11 @@ from onefold.core.errors import (
     TryAgain,
     ViewChanged,
 )
-from onefold.core.names import TableId, quote, quote_text
+from onefold.core.names import TableId, leaf_name, quote, quote_text
 from onefold.core.versioned_names import DEFAULT_NAMES, VersionedNames
 from onefold.ports.warehouse import StoredView, ViewDraft, ViewExists
 from onefold.schema.types import parse_type
 from onefold.schema.versions import Column, Version
-from onefold.views.unified_view import leaf_name
-
-if TYPE_CHECKING:
-    from onefold.adapters.bigquery.jobs import BigQueryJobs
 
 # The client would retry for ten minutes by itself, longer than a message waits for its answer.
 _TIMEOUT = 30.0
@@ -101,23 +97,6 @@ _PASSING = (
 )
 _NO_ANSWER = (ConnectionError, TimeoutError, requests.exceptions.ConnectionError, requests.exceptions.Timeout)
 EMULATOR = "BIGQUERY_EMULATOR_HOST"
-
-
-def connect(project: str | None) -> BigQueryJobs:
-    """The warehouse of a project: BigQuery, or its emulator where BIGQUERY_EMULATOR_HOST names one."""
-    from onefold.adapters.bigquery.jobs import BigQueryJobs
-
-    if os.environ.get(EMULATOR):
-        from onefold.adapters.bigquery.emulator import EmulatedWarehouse, emulator_client
-
-        return EmulatedWarehouse(emulator_client(project))
-    with translated("the project"):
-        try:
-            return BigQueryJobs(bigquery.Client(project=project))
-        except google.auth.exceptions.DefaultCredentialsError as error:
-            raise Rejected(f"no credentials: run `gcloud auth application-default login` ({error})") from error
-        except OSError as error:  # the client's way to say that it found no project
-            raise Rejected(f"{error}; set ONEFOLD_PROJECT") from error
 
 
 class _Calls(threading.local):

@@ -27,8 +27,9 @@ from onefold.mysql.binlog.events import (
 )
 from onefold.mysql.binlog.query_text import statement
 from onefold.mysql.binlog.rows import read_rows, readers_of, settled
-from onefold.mysql.binlog.table_map import Dialect, names_in, parse_table_map
+from onefold.mysql.binlog.table_map import names_in, parse_table_map
 from onefold.mysql.binlog.transactions import HELD, Transaction, decoded, is_void
+from onefold.mysql.charsets import Dialect
 from onefold.mysql.ddl.tokens import Grammar, words
 from onefold.mysql.gtid_encoding import tagged_gtid
 from onefold.mysql.table import Structure, is_sequence

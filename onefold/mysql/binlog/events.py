@@ -10,6 +10,7 @@ from typing import Literal
 from onefold.core.errors import InvalidInput
 from onefold.mysql.binlog.rows import Row
 from onefold.mysql.ddl.tokens import PLAIN, Grammar
+from onefold.mysql.gtid import Executed
 from onefold.mysql.table import Structure
 
 _FILE = re.compile(r".*\.(\d+)")
@@ -165,3 +166,11 @@ class Idle:
 
 
 LogEvent = RowEvent | Statement | Committed | BrokenOff | FileBegun | Idle
+
+
+@dataclass(frozen=True)
+class Gtid:
+    """A place in the log by what has been executed."""
+
+    epoch: int
+    executed: Executed

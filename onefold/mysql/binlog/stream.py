@@ -19,7 +19,7 @@ from pymysqlreplication import event as other_events
 
 from onefold.core.errors import NothingFound, Rejected, TryAgain
 from onefold.mysql.binlog.decoder import LogDecoder, RawEvent
-from onefold.mysql.binlog.events import LogEvent, Place, Voids
+from onefold.mysql.binlog.events import Gtid, LogEvent, Place, Voids
 from onefold.mysql.binlog.transactions import HELD
 from onefold.mysql.connection import Address, connect, dialect, lost_on
 from onefold.mysql.grants import grantee
@@ -44,14 +44,6 @@ _EVENTS = (
     other_events.GtidEvent, other_events.MariadbGtidEvent, other_events.HeartbeatLogEvent, other_events.NotImplementedEvent,
 )  # fmt: skip
 """The others it leaves out: notes to what is read here, and settings of statements."""
-
-
-@dataclass(frozen=True)
-class Gtid:
-    """A place in the log by what has been executed."""
-
-    epoch: int
-    executed: Executed
 
 
 def follow(

@@ -11,20 +11,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from onefold.core.errors import InvalidInput
-from onefold.mysql.charsets import SUPPORTED, decoder
+from onefold.mysql.charsets import SUPPORTED, Dialect, decoder
 from onefold.mysql.table import BLOBS, GEOMETRIES, TEXTS, SourceColumn, SourceType, Structure
-
-
-@dataclass(frozen=True)
-class Dialect:
-    """What the reading of an event depends on besides its bytes."""
-
-    mariadb: bool
-    charsets: Mapping[int, str]
-    """The character set of each collation, by the server's numbers."""
-    lower_names: bool = False
-    """Whether the server stores names of databases and tables in lower case (`lower_case_table_names = 1`)."""
-
 
 BINARY = "binary"
 

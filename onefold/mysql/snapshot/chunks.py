@@ -23,10 +23,11 @@ from onefold.core.errors import TableRefused, TryAgain
 from onefold.mysql.binlog.events import Place
 from onefold.mysql.binlog.rows import Row
 from onefold.mysql.catalog import TableName
+from onefold.mysql.connection import quoted
 from onefold.mysql.grants import grant
 from onefold.mysql.snapshot.consistent_read import SourceTable, Vantage, another, begin, describe, end
 from onefold.mysql.snapshot.keyset import beyond, order_by, selected
-from onefold.mysql.snapshot.select_list import quoted, read_selected, select_list
+from onefold.mysql.snapshot.select_list import read_selected, select_list
 from onefold.mysql.table import INTEGERS, Structure
 
 ROWS = 10_000

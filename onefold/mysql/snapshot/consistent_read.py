@@ -22,9 +22,8 @@ import pymysql
 from onefold.core.errors import TryAgain
 from onefold.mysql.binlog.events import Place
 from onefold.mysql.catalog import TableName, structure_of
-from onefold.mysql.connection import log_status, query
+from onefold.mysql.connection import log_status, query, quoted
 from onefold.mysql.snapshot.keyset import IndexColumn, Paging, paging_of
-from onefold.mysql.snapshot.select_list import quoted
 from onefold.mysql.table import Structure
 
 _OF_TABLE = "WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s"

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from onefold.mysql.snapshot.select_list import quoted
+from onefold.mysql.connection import quoted
 from onefold.mysql.table import INTEGERS, SourceColumn, Structure
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from onefold.mysql.binlog.rows import Rows, settled
 from onefold.mysql.binlog.values import base64_text
+from onefold.mysql.connection import quoted
 from onefold.mysql.encodings import date_text, interval_text
 from onefold.mysql.geometry import wkt
 from onefold.mysql.table import BLOBS, GEOMETRIES, SourceColumn, Structure
@@ -29,11 +30,6 @@ def read_selected(structure: Structure, rows: Iterable[tuple[Any, ...]]) -> Rows
         structure,
         ([None if value is None else convert(value) for convert, value in zip(converts, row, strict=True)] for row in rows),
     )
-
-
-def quoted(name: str) -> str:
-    """An identifier in MySQL."""
-    return f"`{name.replace('`', '``')}`"
 
 
 def _expression(column: SourceColumn) -> str:

@@ -11,18 +11,18 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from onefold.adapters.bigquery.warehouse import BigQueryWarehouse, no_table, translated
 from onefold.compare.files import CSV, TEXT_FORMATS, format_of
-from onefold.compare.rows import FINDING_COLUMNS
+from onefold.compare.findings import FINDING_COLUMNS
 from onefold.core.errors import InvalidInput, NothingFound
 from onefold.core.names import TEMPORARY_PREFIX, TableId
 from onefold.schema.types import STRING
 from onefold.schema.versions import Column
 from onefold.spark.columns import named
 from onefold.spark.compare.rows import Side
+from onefold.spark.io.base_folder import find_base
 from onefold.spark.io.bigquery_tables import EXPIRES, Tables
 from onefold.spark.io.files import reading, rows_in
 from onefold.spark.io.filesystem import Folder
 from onefold.spark.io.partitions import Partitions
-from onefold.spark.reconcile.base import find_base
 
 TABLE = "table"
 _COLUMNS = tuple(Column(name, STRING) for name in FINDING_COLUMNS)

@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
 from onefold.batches.arguments import CompareArguments, Uri, uris_of
 from onefold.compare.files import CSV
-from onefold.compare.rows import FINDING_COLUMNS, Summary
+from onefold.compare.findings import FINDING_COLUMNS, Summary
 from onefold.core.errors import InvalidInput
 from onefold.schema.types import STRING
 from onefold.schema.versions import Column

@@ -14,8 +14,7 @@ from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as t
 
-from onefold.compare.rows import (
-    DELETED,
+from onefold.compare.findings import (
     DIFFERENT,
     FINDING_COLUMNS,
     KINDS,
@@ -24,10 +23,8 @@ from onefold.compare.rows import (
     REPEATED_LEFT,
     REPEATED_RIGHT,
     Summary,
-    check_columns,
-    columns_to_leave_out,
-    is_base,
 )
+from onefold.compare.rows import DELETED, check_columns, columns_to_leave_out, is_base
 from onefold.core.names import fold_case
 from onefold.schema.types import STRING, Type
 from onefold.schema.versions import Column

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any
@@ -18,11 +18,13 @@ from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
 from onefold.core.errors import InvalidInput, OnefoldError, TryAgain
-from onefold.merge.base_table import POSITION
-from onefold.schema.types import Type, parse_type
+from onefold.core.names import fold_case
+from onefold.merge.base_table import DELETED, POSITION
+from onefold.schema.types import STRING, Scalar, Type, parse_type
 from onefold.schema.versions import Column
-from onefold.spark.io.files import rows_in
+from onefold.spark.io.files import read_folder, reading, rows_in
 from onefold.spark.io.filesystem import Folder
+from onefold.spark.io.frames import Landed
 
 MANIFEST, SUCCESS = "_onefold.json", "_SUCCESS"
 TEMPORARY, STAGED, PROOF = "_temporary", "winners-", "_job-"
@@ -249,3 +251,54 @@ def _write(rows: DataFrame, uri: str) -> None:
 def _is_of_one_writer(files: Collection[str]) -> bool:
     """Each write names its files after itself: part-00000-<its own id>-c000."""
     return len({name.split("-", 2)[-1].rsplit("-c", 1)[0] for name in files}) <= 1
+
+
+_OWN = (POSITION, DELETED)
+
+
+@dataclass(frozen=True)
+class Base:
+    """The rows, in held form, and what the batch that wrote them said of them (None: a plain copy of the source)."""
+
+    landed: Landed
+    manifest: Manifest | None = None
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """Those of the source."""
+        return tuple(column for column in self.landed.columns if column.name not in _OWN)
+
+    @property
+    def has_present_positions(self) -> bool:
+        """Whether this release, or one that writes positions as it does, has written all of its positions."""
+        return self.manifest is not None and self.manifest.positions == POSITIONS
+
+    def landed_types(self) -> Mapping[str, tuple[Type, ...]]:
+        """By folded name, the types in which the values of a column landed before they came into the base."""
+        known = self.manifest.landed if self.manifest and self.manifest.landed else {}
+        return {fold_case(column.name): known.get(column.name) or (column.type,) for column in self.columns}
+
+    def is_known_unique(self, keys: Sequence[str], unified: Sequence[Column]) -> bool:
+        """Whether no key can be repeated: a batch wrote it by the same keys, and they are still of the same types."""
+        types = {fold_case(column.name): column.type for column in unified}
+        same = (column.type == types[fold_case(column.name)] for column in self.columns if column.name in keys)
+        return self.manifest is not None and _folded(self.manifest.keys) == _folded(keys) and all(same)
+
+
+def find_base(spark: SparkSession, uri: str, keys: Sequence[str]) -> Base | None:
+    """None where there is none.
+
+    Raises:
+        InvalidInput: it is unfinished or cannot be read.
+    """
+    folder = Folder(spark, uri)
+    manifest = read_manifest(folder)
+    if manifest is not None:
+        own = (Column(POSITION, STRING), Column(DELETED, Scalar("BOOL")))
+        with reading(uri):
+            return Base(Landed(uri, spark.read.parquet(uri), (*manifest.columns, *own)), manifest)
+    return Base(read_folder(spark, uri, keys)) if rows_in(folder) else None
+
+
+def _folded(keys: Sequence[str]) -> set[str]:
+    return {fold_case(key) for key in keys}

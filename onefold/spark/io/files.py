@@ -12,12 +12,12 @@ from pyspark.sql import SparkSession
 
 from onefold.core.errors import InvalidInput
 from onefold.spark.io.filesystem import Entry, Folder
+from onefold.spark.io.frames import Landed
+from onefold.spark.io.held_form import in_held_form
 from onefold.spark.io.json_files import empty_columns, file_reader, read_json
 from onefold.spark.io.malformed import malformed_line
 from onefold.spark.io.parquet_files import read_parquet
 from onefold.spark.io.partitions import Partitions
-from onefold.spark.reconcile.change_log import Landed
-from onefold.spark.values.held_form import in_held_form
 
 _KINDS = {".parquet": "parquet", ".jsonl": "json", ".json": "json", ".ndjson": "json"}
 

@@ -19,10 +19,11 @@ from onefold.schema.common_type import join
 from onefold.schema.types import Array, Scalar, Struct, Type
 from onefold.schema.versions import Column
 from onefold.spark.io.filesystem import Entry, Folder
+from onefold.spark.io.frames import Landed
+from onefold.spark.io.held_form import in_held_form
 from onefold.spark.io.json_files import file_reader
 from onefold.spark.io.partitions import Partitions
-from onefold.spark.reconcile.change_log import Landed, converted
-from onefold.spark.values.held_form import in_held_form
+from onefold.spark.values.casts import converted
 
 _CANNOT_MERGE = ("CANNOT_MERGE_SCHEMAS", "COLUMN_ALREADY_EXISTS")
 """Types that differ, and fields of structs whose names differ in case."""

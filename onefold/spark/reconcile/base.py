@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from pyspark.sql import Column as Value
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from onefold.batches.arguments import ReconcileArguments
@@ -15,61 +15,13 @@ from onefold.changelog.position import Position
 from onefold.core.names import fold_case
 from onefold.merge.base_table import DELETED, POSITION
 from onefold.schema.recast import keeps_values
-from onefold.schema.types import STRING, Scalar, Type
 from onefold.schema.versions import Column
 from onefold.spark.columns import named
-from onefold.spark.io.base_folder import POSITIONS, Manifest, read_manifest
-from onefold.spark.io.files import read_folder, reading, rows_in
-from onefold.spark.io.filesystem import Folder
-from onefold.spark.reconcile.change_log import Landed, column_of, converted
+from onefold.spark.io.base_folder import _OWN, Base, Manifest, _folded
+from onefold.spark.io.frames import column_of
 from onefold.spark.reconcile.modify_time import position_of
+from onefold.spark.values.casts import converted
 from onefold.spark.values.position import stored_as_text
-
-_OWN = (POSITION, DELETED)
-
-
-@dataclass(frozen=True)
-class Base:
-    """The rows, in held form, and what the batch that wrote them said of them (None: a plain copy of the source)."""
-
-    landed: Landed
-    manifest: Manifest | None = None
-
-    @property
-    def columns(self) -> tuple[Column, ...]:
-        """Those of the source."""
-        return tuple(column for column in self.landed.columns if column.name not in _OWN)
-
-    @property
-    def has_present_positions(self) -> bool:
-        """Whether this release, or one that writes positions as it does, has written all of its positions."""
-        return self.manifest is not None and self.manifest.positions == POSITIONS
-
-    def landed_types(self) -> Mapping[str, tuple[Type, ...]]:
-        """By folded name, the types in which the values of a column landed before they came into the base."""
-        known = self.manifest.landed if self.manifest and self.manifest.landed else {}
-        return {fold_case(column.name): known.get(column.name) or (column.type,) for column in self.columns}
-
-    def is_known_unique(self, keys: Sequence[str], unified: Sequence[Column]) -> bool:
-        """Whether no key can be repeated: a batch wrote it by the same keys, and they are still of the same types."""
-        types = {fold_case(column.name): column.type for column in unified}
-        same = (column.type == types[fold_case(column.name)] for column in self.columns if column.name in keys)
-        return self.manifest is not None and _folded(self.manifest.keys) == _folded(keys) and all(same)
-
-
-def find_base(spark: SparkSession, uri: str, keys: Sequence[str]) -> Base | None:
-    """None where there is none.
-
-    Raises:
-        InvalidInput: it is unfinished or cannot be read.
-    """
-    folder = Folder(spark, uri)
-    manifest = read_manifest(folder)
-    if manifest is not None:
-        own = (Column(POSITION, STRING), Column(DELETED, Scalar("BOOL")))
-        with reading(uri):
-            return Base(Landed(uri, spark.read.parquet(uri), (*manifest.columns, *own)), manifest)
-    return Base(read_folder(spark, uri, keys)) if rows_in(folder) else None
 
 
 def base_faults(base: Base, arguments: ReconcileArguments, unified: Sequence[Column]) -> Iterator[str]:
@@ -155,7 +107,3 @@ def count_keys(rows: DataFrame, keys: Sequence[str], most: int = 3) -> KeyCounts
     repeated = F.slice(F.collect_set(F.when(named("_rows") > 1, shown)), 1, most)
     (row,) = by_key.agg(F.sum("_rows"), F.sum("_live"), repeated).collect()
     return KeyCounts(row[0] or 0, row[1] or 0, tuple(sorted(row[2])))
-
-
-def _folded(keys: Sequence[str]) -> set[str]:
-    return {fold_case(key) for key in keys}

@@ -23,7 +23,7 @@ from onefold.schema.table_rules import Rules
 from onefold.schema.versions import Column
 from onefold.settings.environment import Settings
 from onefold.spark.io.bigquery_tables import Tables
-from onefold.spark.reconcile.change_log import Landed
+from onefold.spark.io.frames import Landed
 from onefold.spark.reconcile.latest import Folded
 from onefold.spark.reconcile.plan import Plan
 from onefold.spark.reconcile.report import Report

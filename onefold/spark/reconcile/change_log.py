@@ -27,60 +27,15 @@ from onefold.merge.base_table import DELETED, POSITION
 from onefold.schema.types import STRING, Scalar, Struct
 from onefold.schema.versions import Column
 from onefold.spark.columns import named
-from onefold.spark.values.casts import convert
+from onefold.spark.io.frames import Landed, Log, column_of
+from onefold.spark.values.casts import converted
 from onefold.spark.values.digest import digest
 from onefold.spark.values.position import position
-from onefold.spark.values.types import held
 
 TIMES = ("TIMESTAMP", "DATETIME", "DATE")
 
 _PLACED = "_onefold_placed"
 """The position with its digest, while the source's columns are still as they landed."""
-
-
-class Log(Protocol):
-    """One version of a change log: what is known of it before its rows are read."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def columns(self) -> tuple[Column, ...]:
-        """As they landed, metadata included."""
-
-    @property
-    def empty(self) -> frozenset[str]:
-        """Columns that are there and hold no value at all, so that nobody can tell their type (JSON lines)."""
-
-    @property
-    def converts(self) -> bool:
-        """Whether values that Spark cannot convert come converted."""
-
-    def open(self, unified: Sequence[Column]) -> Landed:
-        """Its rows, which are wanted in the unified columns in the end."""
-
-
-@dataclass(frozen=True)
-class Landed:
-    """A version with its rows: a frame in held form. As a log, one whose rows are at hand.
-
-    finished: whether the rows are as the base holds them, with their positions.
-    """
-
-    name: str
-    frame: DataFrame
-    columns: tuple[Column, ...]
-    empty: frozenset[str] = frozenset()
-    finished: bool = False
-    converts: bool = False
-
-    def open(self, unified: Sequence[Column]) -> Landed:  # noqa: ARG002
-        return self
-
-
-def column_of(log: Log, name: str) -> Column | None:
-    """The column of a name, whatever its case."""
-    return next((column for column in log.columns if fold_case(column.name) == fold_case(name)), None)
 
 
 @dataclass(frozen=True)
@@ -123,17 +78,6 @@ def rows_of(part: Part, unified: Sequence[Column], keys: Sequence[str]) -> DataF
     return part.frame.select("*", placed).select(
         *values, named(_PLACED).alias(POSITION), named(DELETED), *map(named, part.carried)
     )
-
-
-def converted(landed: Sequence[Column], unified: Sequence[Column]) -> list[Value]:
-    """The values of the unified columns, each converted in one step from the type in which it landed, or NULL."""
-    sources = {fold_case(column.name): column for column in landed}
-    return [_converted(sources.get(fold_case(column.name)), column) for column in unified]
-
-
-def _converted(source: Column | None, target: Column) -> Value:
-    value = convert(named(source.name), source.type, target.type) if source else F.lit(None).cast(held(target.type))
-    return value.alias(target.name)
 
 
 def key_column_faults(log: Log, columns: Sequence[Column], keys: Sequence[str]) -> Iterator[str]:

@@ -16,15 +16,8 @@ from onefold.merge.base_table import DELETED, POSITION
 from onefold.schema.types import Struct, Type
 from onefold.schema.versions import Column
 from onefold.spark.columns import named
-from onefold.spark.reconcile.change_log import (
-    Landed,
-    Log,
-    Part,
-    column_of,
-    landing_faults,
-    within_landing_times,
-    within_sequences,
-)
+from onefold.spark.io.frames import Landed, Log, column_of
+from onefold.spark.reconcile.change_log import Part, landing_faults, within_landing_times, within_sequences
 from onefold.spark.reconcile.unavailable import UNAVAILABLE, unavailable_columns
 from onefold.spark.values.casts import convert
 from onefold.spark.values.position import position

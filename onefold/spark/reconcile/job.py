@@ -14,11 +14,12 @@ from pyspark.sql import DataFrame, SparkSession
 from onefold.batches.arguments import UNAVAILABLE_VALUE, ReconcileArguments
 from onefold.core.errors import InvalidInput, NothingFound
 from onefold.core.names import fold_case
-from onefold.spark.io.base_folder import Manifest, Output, Staged, Stored, is_done, written
+from onefold.spark.io.base_folder import Base, Manifest, Output, Staged, Stored, is_done, written
 from onefold.spark.io.files import reading
 from onefold.spark.io.filesystem import Folder
-from onefold.spark.reconcile.base import Base, base_rows
-from onefold.spark.reconcile.change_log import Log, rows_of, within_sequences
+from onefold.spark.io.frames import Log
+from onefold.spark.reconcile.base import base_rows
+from onefold.spark.reconcile.change_log import rows_of, within_sequences
 from onefold.spark.reconcile.latest import Folded, Merging, count_met, fold, in_memory
 from onefold.spark.reconcile.parquet_merge import can_copy, copy_without, merge_files
 from onefold.spark.reconcile.plan import FORMATS, Plan, Tables, make_plan

@@ -18,7 +18,9 @@ from onefold.merge.base_table import DELETED, POSITION
 from onefold.schema.types import Scalar, Type
 from onefold.schema.versions import Column, Version
 from onefold.spark.columns import named
-from onefold.spark.reconcile.change_log import TIMES, Landed, Log, Part, column_of, converted, key_column_faults
+from onefold.spark.io.frames import Landed, Log, column_of
+from onefold.spark.reconcile.change_log import TIMES, Part, key_column_faults
+from onefold.spark.values.casts import converted
 
 
 class ModifyTime:

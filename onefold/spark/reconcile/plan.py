@@ -15,10 +15,12 @@ from onefold.merge.base_table import DELETED, POSITION
 from onefold.schema.table_rules import Rules
 from onefold.schema.types import JSON, Struct, Type
 from onefold.schema.versions import Column, Version, fold
+from onefold.spark.io.base_folder import Base, find_base
 from onefold.spark.io.files import read_folder, reading
 from onefold.spark.io.filesystem import Folder
-from onefold.spark.reconcile.base import Base, base_faults, base_rows, count_keys, find_base
-from onefold.spark.reconcile.change_log import ChangeFormat, Datastream, Log
+from onefold.spark.io.frames import Log
+from onefold.spark.reconcile.base import base_faults, base_rows, count_keys
+from onefold.spark.reconcile.change_log import ChangeFormat, Datastream
 from onefold.spark.reconcile.debezium import Debezium
 from onefold.spark.reconcile.modify_time import ModifyTime, kind_faults
 from onefold.spark.values.casts import can_convert

@@ -7,6 +7,8 @@ them before Spark reads: narrowing, named time zones, GEOGRAPHY within JSON. The
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from pyspark.sql import Column as Value
 from pyspark.sql import functions as F  # noqa: N812
 
@@ -14,6 +16,8 @@ from onefold.core.errors import SchemaConflict
 from onefold.core.names import fold_case
 from onefold.schema.common_type import is_at_or_below
 from onefold.schema.types import JSON, STRING, Array, Field, Scalar, Struct, Type
+from onefold.schema.versions import Column
+from onefold.spark.columns import named
 from onefold.spark.values.json_text import json_text
 from onefold.spark.values.text import text
 from onefold.spark.values.types import held
@@ -98,3 +102,14 @@ def _holds_geography(type_: Type) -> bool:
             return any(_holds_geography(field.type) for field in fields)
         case _:
             return type_ == _GEOGRAPHY
+
+
+def converted(landed: Sequence[Column], unified: Sequence[Column]) -> list[Value]:
+    """The values of the unified columns, each converted in one step from the type in which it landed, or NULL."""
+    sources = {fold_case(column.name): column for column in landed}
+    return [_converted(sources.get(fold_case(column.name)), column) for column in unified]
+
+
+def _converted(source: Column | None, target: Column) -> Value:
+    value = convert(named(source.name), source.type, target.type) if source else F.lit(None).cast(held(target.type))
+    return value.alias(target.name)

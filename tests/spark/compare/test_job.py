@@ -19,10 +19,11 @@ from pyarrow import Table, parquet
 from pyspark.sql import SparkSession
 from support.bigquery_emulator import EmulatedDataset
 
-from onefold.adapters.bigquery.warehouse import connect
+from onefold.adapters.connect import connect
 from onefold.batches.arguments import parse_compare
 from onefold.compare.files import open_rows
-from onefold.compare.rows import KINDS, Summary, compare_sources, findings
+from onefold.compare.findings import KINDS, Summary, findings
+from onefold.compare.rows import compare_sources
 from onefold.core.errors import InvalidInput, NothingFound, Rejected
 from onefold.settings.environment import Settings
 from onefold.spark.compare.job import compare

@@ -6,8 +6,8 @@ from pyspark.sql import DataFrame
 
 from onefold.core.errors import InvalidInput
 from onefold.spark.columns import named
+from onefold.spark.io.frames import Landed
 from onefold.spark.io.partitions import Partitions
-from onefold.spark.reconcile.change_log import Landed
 from onefold.spark.values.types import columns_of, normalized
 
 

@@ -1,0 +1,66 @@
+"""A message that asks for a batch."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from onefold.batches.arguments import PARSERS, command_line
+from onefold.core.errors import InvalidInput, InvalidMessage
+from onefold.messages.envelope import json_object, table_faults
+
+_MAX_REQUEST = 50_000
+"""A request for a batch is short: what it says is told in logs, labels and an address of Dataproc's."""
+
+
+@dataclass(frozen=True)
+class BatchRequest:
+    """A Spark job is to run for a table, with these words as its arguments."""
+
+    job: str
+    dataset: str
+    table: str
+    words: tuple[str, ...] = ()
+
+
+def parse_batch_request(data: bytes) -> BatchRequest:
+    """What a message for `launch_batch` says: `{"job": "reconcile", "dataset": "shop", "table": {"name": "customer"},
+    "arguments": {"keys": ["id"]}}`.
+
+    Raises:
+        InvalidMessage: every fault of it.
+    """
+    if len(data) > _MAX_REQUEST:
+        raise InvalidMessage(f"a request for a batch of {len(data)} bytes is no request: it may have {_MAX_REQUEST}")
+    content = json_object(data, "the message")
+    faults = [*_job_faults(content.get("job")), *table_faults(content)]
+    if "table" not in content:
+        faults.append("the message names no `table`")
+    words = _words(content.get("arguments", {}), faults)
+    if faults:
+        raise InvalidMessage(faults)
+    return BatchRequest(content["job"], content["dataset"], content["table"]["name"], words)
+
+
+def batch_message(job: str, dataset: str, table: str, arguments: Mapping[str, Any]) -> bytes:
+    """A message for `launch_batch`."""
+    body = {"job": job, "dataset": dataset, "table": {"name": table}, "arguments": dict(arguments)}
+    return json.dumps(body).encode()
+
+
+def _job_faults(job: object) -> list[str]:
+    known = isinstance(job, str) and job in PARSERS
+    return [] if known else [f"`job` must be one of {', '.join(PARSERS)}"]
+
+
+def _words(arguments: object, faults: list[str]) -> tuple[str, ...]:
+    if not isinstance(arguments, dict):
+        faults.append("`arguments` is not an object")
+        return ()
+    try:
+        return tuple(command_line(arguments))
+    except InvalidInput as error:
+        faults += error.faults
+        return ()

@@ -1,0 +1,91 @@
+"""An HTTP request that carries a Pub/Sub message, and what all messages about tables have in common."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from onefold.core.errors import InvalidMessage
+from onefold.core.names import faults_of_name
+
+MESSAGE_ID = re.compile(r"[A-Za-z0-9_-]{1,200}")
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """A Pub/Sub message as it was delivered: its bytes, and the identifier that a redelivery shares."""
+
+    data: bytes
+    id: str | None = None
+
+
+def read_delivery(body: bytes) -> Delivery:
+    """The message in a request's body: a CloudEvent (binary or structured) or a plain Pub/Sub push.
+
+    Raises:
+        InvalidMessage: it is none of these.
+    """
+    envelope = json_object(body, "the request's body")
+    if "specversion" in envelope:
+        envelope = _structured_data(envelope)
+    message = envelope.get("message")
+    if not isinstance(message, dict):
+        raise InvalidMessage("the request holds no Pub/Sub message: a JSON object `message` is missing")
+    data = message.get("data")
+    if not isinstance(data, str) or not data:
+        raise InvalidMessage("the Pub/Sub message has no data")
+    identifier = message.get("messageId")
+    known = isinstance(identifier, str) and MESSAGE_ID.fullmatch(identifier)
+    return Delivery(_base64(data), identifier if known else None)
+
+
+def _structured_data(envelope: dict[str, Any]) -> dict[str, Any]:
+    if isinstance(envelope.get("data_base64"), str):
+        return json_object(_base64(envelope["data_base64"]), "the CloudEvent's data")
+    data = envelope.get("data")
+    if not isinstance(data, dict):
+        raise InvalidMessage("the CloudEvent's data is not a JSON object")
+    return data
+
+
+def table_faults(content: Mapping[str, Any]) -> Iterator[str]:
+    if "dataset" not in content:
+        yield "the message names no `dataset`"
+    else:
+        yield from _name_faults("dataset", content["dataset"])
+    if "table" not in content:
+        return
+    table = content["table"]
+    if not isinstance(table, dict):
+        yield "`table` is not an object with a `name`"
+        return
+    yield from _name_faults("table", table["name"]) if "name" in table else ["`table` has no `name`"]
+    if table.get("version") is not None:
+        yield from _name_faults("version", table["version"])
+
+
+def _name_faults(kind: str, name: object) -> list[str]:
+    # What is no text is not even shown: nested as deeply as JSON may be, it would exhaust the stack.
+    return faults_of_name(kind, name) if isinstance(name, str) else [f"the {kind} is not a text"]
+
+
+def json_object(data: bytes, what: str) -> dict[str, Any]:
+    try:
+        content = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise InvalidMessage(f"{what} is not JSON: {type(error).__name__}") from error
+    if not isinstance(content, dict):
+        raise InvalidMessage(f"{what} is not a JSON object")
+    return content
+
+
+def _base64(text: str) -> bytes:
+    try:
+        return base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise InvalidMessage("the data of the message is not base64") from error
