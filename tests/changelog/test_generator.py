@@ -84,8 +84,8 @@ def test_the_truth_is_kept_by_simulation_and_not_by_position() -> None:
     """Deliveries in another order, twice, with other positions: the table at the source is the same."""
     plain = make_workload(Options())
     assert make_workload(Options(shuffle=True, duplicates=0.5, same_second=True, unpadded=True)).truth == plain.truth
-    for name in ("workload", "workload_values"):
-        tree = ast.parse((ROOT / "onefold" / f"{name}.py").read_text())
+    for name in ("generator", "generator_values"):
+        tree = ast.parse((ROOT / "onefold" / "changelog" / f"{name}.py").read_text())
         modules = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
         assert not modules & {"onefold.changelog.position", "onefold.changelog.digest", "onefold.changelog.metadata"}
 

@@ -165,8 +165,8 @@ def test_a_server_that_is_not_there_is_an_error(mariadb: DatabaseServer, run: Ru
 
 def test_every_event_of_its_log_is_described() -> None:
     page = (ROOT / "docs" / "capture-run.md").read_text()
-    folder = ROOT / "onefold" / "capture"
-    found = set().union(*(events(path) for path in folder.glob("*.py"))) | {"table_truncated", "table_dropped"}
+    paths = [path for package in ("capture", "mysql") for path in (ROOT / "onefold" / package).rglob("*.py")]
+    found = set().union(*map(events, paths)) | {"table_truncated", "table_dropped"}
     assert len(found) >= 14
     for event in found:
         assert f"`{event}`" in page, f"describe the event {event} in docs/capture-run.md"

@@ -359,7 +359,7 @@ def test_the_dashboard_is_one_that_monitoring_can_read(plan: Plan) -> None:
 
 
 def test_what_a_batch_makes_on_its_way_has_the_name_that_it_may_drop() -> None:
-    code = "\n".join(path.read_text() for path in (ROOT / "onefold" / "spark").glob("*.py"))
+    code = "\n".join(path.read_text() for path in (ROOT / "onefold" / "spark").rglob("*.py"))
     made = re.findall(r'(?:name = |sibling\()f"([^"]+)"', code)
     assert len(made) == 2
     assert all(name.startswith("{TEMPORARY_PREFIX}") for name in made)

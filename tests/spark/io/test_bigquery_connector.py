@@ -33,7 +33,7 @@ from support.tls_proxy import tls_front
 from onefold.schema.versions import Column
 from onefold.spark.io.bigquery_connector import can_open, keeps_timestamps, parse_version, read_options, write_options
 
-TESTS = Path(__file__).parents[2] / "support"
+TESTS = Path(__file__).parents[2]
 DATASET = "shop"
 SECONDS = 300
 
@@ -84,7 +84,7 @@ def first_that_runs(options: Mapping[str, str], kept: Path) -> dict[str, Any]:
 def brought_jar(package: str, kept: Path) -> Path | None:
     jar = kept / "jars" / f"{package.replace(':', '_', 1).replace(':', '-')}.jar"
     if not jar.exists():
-        fetched([str(TESTS / "connector_jar.py"), package, str(kept)])
+        fetched([str(TESTS / "support" / "connector_jar.py"), package, str(kept)])
     return jar if jar.exists() else None
 
 
@@ -114,7 +114,7 @@ def run_job(jar: Path, spark: Path, options: Mapping[str, str]) -> subprocess.Co
         "PYSPARK_SUBMIT_ARGS": " ".join([*words, "pyspark-shell"]),
         "PYSPARK_PYTHON": sys.executable,
     }
-    return run([str(TESTS / "connector_job.py"), DATASET], environ)
+    return run([str(TESTS / "support" / "connector_job.py"), DATASET], environ)
 
 
 def fetched(words: list[str]) -> bool:
