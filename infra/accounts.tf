@@ -88,8 +88,9 @@ resource "google_project_iam_member" "build" {
     # Cloud Functions copies the source to a bucket of its own, which it makes with the first function.
     source = {
       role = "roles/storage.objectViewer"
-      # In full: europe-west1 begins the names of europe-west10 and europe-west12, too.
-      only = "resource.name == \"${local.function_sources}\" || resource.name.startsWith(\"${local.function_sources}/\")"
+      # In full: europe-west1 begins the names of europe-west10 and europe-west12, too. With a key of the user's own the name
+      # goes on with a digest of the key. Cloud Run functions overview, https://cloud.google.com/run/docs/functions/overview, 2026.
+      only = var.kms_key == null ? "resource.name == \"${local.function_sources}\" || resource.name.startsWith(\"${local.function_sources}/\")" : "resource.name.startsWith(\"${local.function_sources}-\")"
     }
   }
 

@@ -127,6 +127,22 @@ def test_conditions_admit_what_they_should(plan: Plan, address: str, type_: str,
     assert admits(condition(plan, address), type_, name) is admitted
 
 
+@pytest.mark.parametrize(
+    ("type_", "name", "admitted"),
+    [
+        (BUCKET, f"{SOURCES}-0a1b2c", True),
+        (OBJECT, f"{SOURCES}-0a1b2c/objects/eu-refresh-view/source.zip", True),
+        (OBJECT, f"{SOURCES}0-0a1b2c/objects/refresh-view/source.zip", False),
+        (OBJECT, "projects/_/buckets/payroll/objects/a", False),
+    ],
+)
+def test_with_a_key_the_sources_of_functions_are_in_a_bucket_of_that_key(
+    tested: Callable[[str], Outcome], type_: str, name: str, admitted: bool
+) -> None:
+    only = condition(tested("options.tftest.hcl").plans["all_options"], 'google_project_iam_member.build["source"]')
+    assert admits(only, type_, name) is admitted
+
+
 @pytest.mark.parametrize(("prefix", "admitted"), [("shop/daily/", True), ("shop/", False), ("", False), ("payroll/", False)])
 def test_a_folder_can_be_listed_and_its_bucket_cannot(plan: Plan, prefix: str, admitted: bool) -> None:
     bucket = "projects/_/buckets/exports"
