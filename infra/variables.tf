@@ -90,7 +90,7 @@ variable "view_name" {
   }
   validation {
     condition = alltrue([
-      for pattern in values(local.version_patterns) :
+      for pattern in local.known_patterns :
       !can(regex("^(?:${pattern})$", replace(replace(var.view_name, "{table}", "table"), "{dataset}", "dataset")))
     ])
     error_message = "view_name must not be named like a versioned table, as {table}_v_1: end it in another way."

@@ -119,3 +119,38 @@ def test_a_plan_refuses_and_takes_the_same(terraform: Terraform) -> None:
     failed = [rounds[int(name.removeprefix("round_"))] for name, status in outcome.status.items() if status != "pass"]
     assert not failed, outcome.said
     assert len(outcome.status) == len(rounds)
+
+
+# A naming of another dataset, or of none that is deployed, is one that a function knows all the same.
+NAMED_LIKE_A_VERSION: dict[str, dict[str, Any]] = {
+    "without_datasets": {"datasets": [], "view_name": "{table}_v_1"},
+    "beside_a_naming_of_its_own": {
+        "version_patterns": {"shop": "(?P<base>.+)_r(?P<version>[0-9]+)"},
+        "view_name": "{table}_v_1",
+    },
+    "in_a_dataset_of_the_file": {"view_name": "{table}_x7"},
+}
+TABLES_SETTINGS = "datasets: {crm: {version_pattern: '(?P<base>.+)_x(?P<version>[0-9]+)'}}\n"
+
+
+def test_no_view_is_named_like_a_version_of_any_naming(terraform: Terraform, tmp_path: Path) -> None:
+    settings = tmp_path / "onefold.yaml"
+    settings.write_text(TABLES_SETTINGS)
+    runs = []
+    for name, values in NAMED_LIKE_A_VERSION.items():
+        with pytest.raises(InvalidSettings, match="named like a versioned table"):
+            load_settings(environment(values), settings)
+        given = "\n".join(f"    {name} = {literal(value)}" for name, value in values.items())
+        failures = "var.view_name" if values.get("datasets", True) else "var.view_name, check.datasets"
+        runs.append(
+            f'run "{name}" {{\n  command = plan\n  variables {{\n{given}\n  }}\n  expect_failures = [{failures}]\n}}\n'
+        )
+    path, deployed = terraform.folder / "tests" / "named.tftest.hcl", terraform.folder.parent / settings.name
+    path.write_text("\n".join((written([]), *runs)))
+    deployed.write_text(TABLES_SETTINGS)
+    try:
+        outcome = terraform.tested(path.name)
+    finally:
+        path.unlink()
+        deployed.unlink()
+    assert outcome.status == dict.fromkeys(NAMED_LIKE_A_VERSION, "pass"), outcome.said
