@@ -35,8 +35,8 @@ variable "datasets" {
   default     = []
 
   validation {
-    condition     = alltrue([for name in var.datasets : can(regex("^[A-Za-z0-9_]+$", name))])
-    error_message = "datasets must be names of letters, digits and underscores, without their project."
+    condition     = alltrue([for name in var.datasets : can(regex("^[A-Za-z0-9_]+$", name)) && length(name) <= 1024])
+    error_message = "datasets must be names of letters, digits and underscores, 1,024 at most, without their project."
   }
   validation {
     condition     = length(distinct(var.datasets)) == length(var.datasets)
@@ -241,7 +241,7 @@ variable "kms_key" {
   default     = null
 
   validation {
-    condition     = var.kms_key == null || can(regex("^projects/[a-z0-9.:-]+/locations/${var.region}/keyRings/[A-Za-z0-9_-]{1,63}/cryptoKeys/[A-Za-z0-9_-]{1,63}$", var.kms_key))
+    condition     = var.kms_key == null || can(regex("^projects/[a-z0-9:-]+(?:\\.[a-z0-9:-]+)*/locations/${var.region}/keyRings/[A-Za-z0-9_-]{1,63}/cryptoKeys/[A-Za-z0-9_-]{1,63}$", var.kms_key))
     error_message = "kms_key must be projects/P/locations/REGION/keyRings/R/cryptoKeys/K, in the region of this deployment."
   }
 }
@@ -263,7 +263,7 @@ variable "subnetwork" {
   default     = null
 
   validation {
-    condition     = var.subnetwork == null || can(regex("^projects/[a-z0-9.:-]+/regions/${var.region}/subnetworks/[a-z][a-z0-9-]*$", var.subnetwork))
+    condition     = var.subnetwork == null || can(regex("^projects/[a-z0-9:-]+(?:\\.[a-z0-9:-]+)*/regions/${var.region}/subnetworks/[a-z][a-z0-9-]*$", var.subnetwork))
     error_message = "subnetwork must be projects/P/regions/REGION/subnetworks/S, in the region of this deployment."
   }
 }

@@ -15,6 +15,7 @@ from onefold.settings import load_settings
 
 KEY = "projects/p/locations/europe-west1/keyRings/r/cryptoKeys"
 SUBNETWORKS = "projects/p/regions/europe-west1/subnetworks"
+DOTS = "projects/a..b/regions/europe-west1/subnetworks/s"
 # By variable of Terraform, values that the code refuses in the variable of the environment that is made of it.
 REFUSED: dict[str, tuple[Any, ...]] = {
     "view_name": ("{table}_v_1", "{table}_v_0af", "{table}", "unified", "{table!r}", "{table}.x", "{table}{x}"),
@@ -23,10 +24,10 @@ REFUSED: dict[str, tuple[Any, ...]] = {
     "batch_folders": (["gs://b/x"], ["gs://bucket/../x"], ["gs://bucket/x/.."], ["gs://bucket/a*"], ["x"]),
     "batch_properties": ({"spark.a": "b\nc"}, {"spark.a": "b\u0000"}, {"spark.a": "\u200b"}, {"other": "1"}),
     "labels": ({"onefold_x": "1"}, {"A": "1"}, {"a": "B"}, {f"l{n}": "1" for n in range(28)}),
-    "kms_key": (f"{KEY}/k\n", f"{KEY}/k k", f"{KEY}/{'k' * 64}"),
-    "subnetwork": (f"{SUBNETWORKS}/s\n", f"{SUBNETWORKS}/S", f"{SUBNETWORKS}/s s"),
+    "kms_key": (f"{KEY}/k\n", f"{KEY}/k k", f"{KEY}/{'k' * 64}", f"{KEY}/k".replace("/p/", "/a..b/")),
+    "subnetwork": (f"{SUBNETWORKS}/s\n", f"{SUBNETWORKS}/S", f"{SUBNETWORKS}/s s", DOTS),
     "prefix": ("goog-",),
-    "datasets": (["a-b"], ["a.b"]),
+    "datasets": (["a-b"], ["a.b"], ["d" * 1025]),
 }  # fmt: skip
 # Values at the edge, that neither refuses.
 TAKEN: dict[str, tuple[Any, ...]] = {
@@ -35,7 +36,7 @@ TAKEN: dict[str, tuple[Any, ...]] = {
     "batch_folders": (["gs://bucket/a.b/c"], ["gs://buc/x=1/"], ["gs://bucket"]),
     "batch_properties": ({"spark.a": "b c, =ü€"}, {"dataproc.x": ""}, {}),
     "labels": ({f"l{n}": "1" for n in range(27)}, {"a": ""}, {}),
-    "kms_key": (f"{KEY}/{'k' * 63}", None, f"{KEY}/K_-1"),
+    "kms_key": (f"{KEY}/{'k' * 63}", None, f"{KEY}/K_-1", f"{KEY}/k".replace("/p/", "/example.com:a-b/")),
     "prefix": ("goo-", "eu-", ""),
 }
 # Cloud Scheduler refuses these when the job is made; the code never sees them.
