@@ -89,6 +89,10 @@ variable "view_name" {
     error_message = "view_name must hold {table} and more than that, as {table}_unified; {dataset} is the only other one in braces."
   }
   validation {
+    condition     = !startswith(var.view_name, "onefold_tmp_") && !startswith(var.view_name, "onefold_leaf_")
+    error_message = "view_name must not begin with onefold_tmp_ or onefold_leaf_: the deployed accounts may delete what is named so."
+  }
+  validation {
     condition = alltrue([
       for pattern in local.known_patterns :
       !can(regex("^(?:${pattern})$", replace(replace(var.view_name, "{table}", "table"), "{dataset}", "dataset")))

@@ -18,7 +18,8 @@ SUBNETWORKS = "projects/p/regions/europe-west1/subnetworks"
 DOTS = "projects/a..b/regions/europe-west1/subnetworks/s"
 # By variable of Terraform, values that the code refuses in the variable of the environment that is made of it.
 REFUSED: dict[str, tuple[Any, ...]] = {
-    "view_name": ("{table}_v_1", "{table}_v_0af", "{table}", "unified", "{table!r}", "{table}.x", "{table}{x}"),
+    "view_name": ("{table}_v_1", "{table}_v_0af", "{table}", "unified", "{table!r}", "{table}.x", "{table}{x}",
+                  "onefold_leaf_{table}", "onefold_tmp_{table}"),
     "view_dataset": ("{dataset}-x", "{dataset}.x", "{x}", "{dataset}\n"),
     "batch_ttl": ("9m", "15d", "337h", "9999d", "1", "4 h", "4h\n"),
     "batch_folders": (["gs://b/x"], ["gs://bucket/../x"], ["gs://bucket/x/.."], ["gs://bucket/a*"], ["x"]),
