@@ -69,7 +69,9 @@ resource "google_project_iam_member" "worker" {
     title       = "staging bucket only"
     description = "Everything but Cloud Storage, and of that the staging bucket."
     expression = join(" || ", [
-      "(resource.type != \"storage.googleapis.com/Bucket\" && resource.type != \"storage.googleapis.com/Object\")",
+      # The service and not its types: the role has rights on managed folders, too.
+      # https://cloud.google.com/iam/docs/conditions-resource-attributes, 2026
+      "resource.service != \"storage.googleapis.com\"",
       "resource.name == \"projects/_/buckets/${google_storage_bucket.staging.name}\"",
       "resource.name.startsWith(\"projects/_/buckets/${google_storage_bucket.staging.name}/\")",
     ])

@@ -62,7 +62,7 @@ CONDITIONS: Mapping[str, str] = {
         for name in ("shop", "crm")
     },
     "google_project_iam_member.worker": (
-        '(resource.type != "storage.googleapis.com/Bucket" && resource.type != "storage.googleapis.com/Object")'
+        'resource.service != "storage.googleapis.com"'
         f' || resource.name == "projects/{STAGING_BUCKET}" || {_starts(f"{STAGING_BUCKET}/")}'
     ),
     'google_project_iam_member.build["source"]': (

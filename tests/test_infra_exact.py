@@ -11,7 +11,7 @@ from typing import Any, get_args
 
 import infra_expected as expected
 import pytest
-from iam_conditions import BUCKET, LIST_PREFIX, OBJECT, TABLE, admits
+from iam_conditions import BUCKET, FOLDER, LIST_PREFIX, OBJECT, TABLE, admits
 from infra_mutants import GROUPS, Mutant
 from log_filters import matches
 from recorders import audit_entry
@@ -92,6 +92,8 @@ SOURCES = f"projects/{expected.SOURCES_BUCKET}"
         ("google_project_iam_member.worker", BUCKET, f"{STAGING}-copy", False),
         ("google_project_iam_member.worker", OBJECT, f"{STAGING}-copy/objects/a", False),
         ("google_project_iam_member.worker", BUCKET, ARTIFACTS, False),
+        ("google_project_iam_member.worker", FOLDER, f"{ARTIFACTS}/managedFolders/functions/", False),
+        ("google_project_iam_member.worker", FOLDER, f"{STAGING}/managedFolders/a/", True),
         ("google_project_iam_member.worker", OBJECT, f"{ARTIFACTS}/objects/functions/a.zip", False),
         ("google_project_iam_member.worker", OBJECT, "projects/_/buckets/payroll/objects/a", False),
         ("google_storage_bucket_iam_member.batch_code", OBJECT, f"{ARTIFACTS}/objects/spark/0123/reconcile.py", True),
