@@ -399,8 +399,8 @@ def copied(tmp_path: Path) -> Path:
     return tmp_path / "checkout"
 
 
-def written(checkout: Path) -> str | None:
-    path = checkout / "infra" / "capture.auto.tfvars"
+def written(checkout: Path, name: str = "capture.auto.tfvars") -> str | None:
+    path = checkout / "infra" / name
     return path.read_text() if path.exists() else None
 
 
@@ -420,18 +420,34 @@ def test_make_image_hands_the_digest_to_the_next_plan(recorder: Recorder, tmp_pa
     checkout = copied(tmp_path)
     done = make(recorder, "image", *WHERE, "TAG=abc", f"--directory={checkout}", DIGEST=DIGEST)
     assert done.returncode == 0, done.stderr
-    assert written(checkout) == f'capture_image = "{REPOSITORY}/capture@{DIGEST}"\n'
+    assert written(checkout, "my-project.capture.tfvars") == f'capture_image = "{REPOSITORY}/capture@{DIGEST}"\n'
+    assert planned_with(recorder, checkout, *WHERE, "VARS=europe.tfvars") == ["my-project.capture.tfvars", "europe.tfvars"]
     built, asked = recorder.calls
     assert "--substitutions=_REGION=europe-west1,_PREFIX=,_TAG=abc" in built
     assert "/serviceAccounts/onefold-build@my-project.iam.gserviceaccount.com" in built
     assert f"describe {REPOSITORY}/capture:abc" in asked
 
 
+def planned_with(recorder: Recorder, checkout: Path, *arguments: str) -> list[str]:
+    """The files of variables of the next plan, the one that wins last."""
+    done = make(recorder, "--dry-run", "deploy", *arguments, f"--directory={checkout}")
+    (plan,) = (line for line in done.stdout.splitlines() if "-out=onefold.tfplan" in line)
+    return [Path(name).name for name in re.findall(r"-var-file='([^']+)'", plan)]
+
+
+@pytest.mark.parametrize("other", [("PREFIX=eu-",), ("PROJECT=other-project",)])
+def test_a_deployment_takes_no_image_of_another_one(recorder: Recorder, tmp_path: Path, other: tuple[str, ...]) -> None:
+    checkout = copied(tmp_path)
+    make(recorder, "image", *WHERE, "TAG=abc", *other, f"--directory={checkout}", DIGEST=DIGEST)
+    assert planned_with(recorder, checkout, *WHERE) == []
+    assert len(planned_with(recorder, checkout, *WHERE, *other)) == 1
+
+
 @pytest.mark.parametrize("fails", ["builds submit", "images describe"])
 def test_without_an_image_no_digest_is_handed_on(recorder: Recorder, tmp_path: Path, fails: str) -> None:
     checkout = copied(tmp_path)
     done = make(recorder, "image", *WHERE, "TAG=abc", f"--directory={checkout}", fails=fails, DIGEST=DIGEST)
-    assert (done.returncode, written(checkout)) == (2, None)
+    assert (done.returncode, written(checkout, "my-project.capture.tfvars")) == (2, None)
 
 
 def deployed(recorder: Recorder, checkout: Path, **answers: str) -> subprocess.CompletedProcess[str]:
