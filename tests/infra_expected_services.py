@@ -28,6 +28,13 @@ RULES: Mapping[str, list[tuple[str, dict[str, Any]]]] = {
     "capture": [("Delete", {"age": 30, "matches_prefix": ["records/"]}), _ABORT],
 }
 
+# Which buckets go with their objects.
+EMPTIED: Mapping[str, bool] = {"artifacts": True, "staging": True, "capture": False}
+
+_DEAD = "projects/my-project/topics/dead-letter"
+# Where messages go that cannot be handled, and where a person finds them.
+DEAD_LETTERS: Mapping[str, str] = {"dead_letter": _DEAD, **{f'push["{name}"]': _DEAD for name in FUNCTIONS}}
+
 # Images of functions are those of the last builds; an image of capture has to be there for as long as it runs.
 CLEANUPS: Mapping[str, list[str]] = {"images": ["delete-old-ones", "keep-the-last"], "capture": []}
 
@@ -45,6 +52,9 @@ def differences(plan: Plan, blocks: Mapping[str, str]) -> Iterator[str]:
     yield from unequal("runs as", {f'function["{name}"]': _account(name) for name in FUNCTIONS}, runs_as(plan))
     yield from unequal("folder", FOLDERS, folders(plan))
     yield from unequal("deleted", RULES, rules(plan))
+    yield from unequal("emptied", EMPTIED, emptied(plan))
+    yield from unequal("dead letters", DEAD_LETTERS, dead_letters(plan))
+    yield from (f"code {name}" for name in code_of_batches(plan))
     yield from unequal("cleanup", CLEANUPS, cleanups(plan))
     yield from unequal("retention", {"schema-changes": "604800s"}, retentions(plan))
     yield from _build(blocks)
@@ -83,6 +93,24 @@ def rules(plan: Plan) -> dict[str, list[tuple[str, dict[str, Any]]]]:
 def _set(condition: Mapping[str, Any]) -> dict[str, Any]:
     # Google fills in `with_state`, and a mock any text.
     return {name: value for name, value in bare(condition).items() if value is not False and name != "with_state"}
+
+
+def emptied(plan: Plan) -> dict[str, bool]:
+    return {name: bucket["force_destroy"] for name, bucket in plan.of("google_storage_bucket").items()}
+
+
+def dead_letters(plan: Plan) -> dict[str, str]:
+    return {
+        name: one["dead_letter_policy"][0]["dead_letter_topic"] if one["dead_letter_policy"] else one["topic"]
+        for name, one in plan.of("google_pubsub_subscription").items()
+    }
+
+
+def code_of_batches(plan: Plan) -> Iterator[str]:
+    """Yield the code of batches that goes with the next version, which a batch that waits would no longer find."""
+    for name, code in plan.of("google_storage_bucket_object").items():
+        if name.startswith("spark") and code.get("deletion_policy") != "ABANDON":
+            yield name.partition("[")[0]
 
 
 def cleanups(plan: Plan) -> dict[str, list[str]]:
