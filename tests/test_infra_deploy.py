@@ -224,7 +224,7 @@ def test_every_agent_that_is_given_a_key_is_made_first_where_the_documentation_s
 
 
 def test_what_is_tested_and_what_is_applied_are_two_builds() -> None:
-    assert list(TESTED) == ["lint", "test", "package", "infra"]
+    assert list(TESTED) == ["terraform", "lint", "test", "package", "infra"]
     assert list(STEPS) == ["tested", "package", "upload", "image", "plan", "review", "apply"]
     assert not any("waitFor" in step for step in (*STEPS.values(), *TESTED.values())), "each step waits for the one before"
     applied = "\n".join(step["script"] for step in STEPS.values())
@@ -254,8 +254,22 @@ def test_by_itself_a_trigger_agrees_to_nothing() -> None:
 def test_what_is_checked_in_the_build_can_be_made_here() -> None:
     targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     for step in ("lint", "test", "package"):
-        assert TESTED[step]["script"] == f"make {step}"
+        assert TESTED[step]["script"].endswith(f"make {step}")
         assert step in targets
+
+
+def test_the_tests_of_the_build_find_terraform(recorder: Recorder) -> None:
+    """Without it those that hold every right and condition to what is expected would be skipped."""
+    checkout = recorder.folder / "checkout"
+    checkout.mkdir()
+    assert recorder.run(["sh", "-c", f"cd {checkout}\n{TESTED['terraform']['script']}"]).returncode == 0
+    assert TESTED["terraform"]["name"] == TESTED["infra"]["name"]
+    (checkout / "make").write_text('#!/bin/sh\necho "$*"\ncommand -v terraform\n')
+    (checkout / "make").chmod(0o755)
+    told = {"PATH": f"{checkout}{os.pathsep}/usr/bin{os.pathsep}/bin"}
+    command = ["sh", "-c", TESTED["test"]["script"]]
+    done = subprocess.run(command, cwd=checkout, env=told, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["test", f"{checkout}/build/bin/terraform"]
 
 
 def test_a_commit_that_no_build_has_tested_is_not_deployed(recorder: Recorder) -> None:
