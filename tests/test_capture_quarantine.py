@@ -413,6 +413,21 @@ def test_a_structure_that_changed_without_a_statement_is_copied(scene: Scene, ag
 
 
 @on(MariaDb, MySql)
+@pytest.mark.parametrize(
+    "statement",
+    ["ANALYZE TABLE bad", "CREATE TABLE bad_ones (id INT PRIMARY KEY)", "CREATE TABLE IF NOT EXISTS bad (id INT)"],
+)
+def test_a_statement_that_alters_nothing_hides_no_change_without_a_statement(scene: Scene, statement: str) -> None:
+    scene.source.run("CREATE TABLE bad (id INT PRIMARY KEY, n INT)", "INSERT INTO bad VALUES (1, 1)")
+    scene.once(snapshot=True)
+    alter_silently(scene.source, "ALTER TABLE bad ADD c INT NOT NULL DEFAULT 5")
+    scene.source.run(statement)
+    scene.touch("bad")
+    scene.once()
+    assert scene.landed("bad") == scene.rows("bad", "id", "n", "c")
+
+
+@on(MariaDb, MySql)
 def test_a_structure_that_changed_by_a_statement_that_leaves_rows_alone_is_not_copied(scene: Scene) -> None:
     scene.source.run("CREATE TABLE bad (id INT PRIMARY KEY, n INT)", "INSERT INTO bad VALUES (1, 1)")
     scene.once(snapshot=True)
