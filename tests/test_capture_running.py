@@ -56,6 +56,16 @@ def test_rows_are_published_once_their_table_is_there_and_announced(bench: Bench
     assert bench.warehouse.tables[name].clustering == ("database_name", "id")
 
 
+def test_a_limit_that_a_server_gives_its_sessions_takes_no_rows_away(bench: Bench, source: SourceDatabase) -> None:
+    """A table without a key is copied in one pass, whose end is the end of what the server sends."""
+    source.run("CREATE TABLE t (id INT)", "INSERT INTO t VALUES (0), (1), (2), (3), (4)", "SET GLOBAL sql_select_limit = 2")
+    try:
+        records = bench.once(snapshot=True)
+    finally:
+        source.run("SET GLOBAL sql_select_limit = 18446744073709551615")
+    assert sorted(record["data"]["id"] for record in records) == [0, 1, 2, 3, 4]
+
+
 def test_a_table_declares_its_key_and_a_database_with_another_one_is_reported_at_each_start(
     bench: Bench, source: SourceDatabase, capsys: pytest.CaptureFixture[str]
 ) -> None:
