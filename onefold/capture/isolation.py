@@ -19,7 +19,7 @@ from onefold.capture.log_events import Place, RowsChanged, RowsUnreadable, State
 from onefold.capture.quarantine import Kind, Problem, Quarantined
 from onefold.capture.source import Source
 from onefold.capture.source_events import quarantine_event
-from onefold.capture.statements import effects
+from onefold.capture.statements import Effect, all_effects, effects
 from onefold.capture.stopping import Stop
 from onefold.capture.structure import Structure
 from onefold.capture.table_checks import Checked, exclusion, name_problem
@@ -102,12 +102,17 @@ class Isolation:
         self._found(Problem(table, event.kind, event.reason, _remedy(event)), event.place)
 
     def statement(self, event: Statement) -> None:
-        """A statement may bring a table into quarantine, or out of it; and whatever structure comes next is expected."""
+        """A statement may bring a table into quarantine, or out of it.
+
+        Of a table that it alters, whatever structure comes next is expected. ANALYZE TABLE alters none, and neither does
+        `CREATE TABLE IF NOT EXISTS` of one that is there.
+        """
         text = event.text[:_LOOKED_AT].replace("``", "`").casefold()
         if text.lstrip()[:7].upper().startswith(_DML):
             return
         isolated = self.ledger.isolated
-        isolated.forget_structures(table for table in isolated.known() if _names(text, event.database, table))
+        altered = [one for one in all_effects(event.text, event.database, event.grammar) if one.kind != "created"]
+        isolated.forget_structures(table for table in isolated.known() if any(_is_about(one, table) for one in altered))
         if "system versioning" in " ".join(text.split()):
             self._versioned(event)
         is_grant = "grant" in text
@@ -277,6 +282,12 @@ def _remedy(event: RowsUnreadable) -> str:
         "let the session that wrote them connect again with binlog_row_image = FULL and without binlog_row_value_options: "
         "the table is copied with its next whole row, or at the next start of capture"
     )
+
+
+def _is_about(effect: Effect, table: TableName) -> bool:
+    """Whether an effect is one on a table: without a table, or a database, it is one on all."""
+    database, name = effect.database or table.database, effect.table or table.table
+    return (database.casefold(), name.casefold()) == (table.database.casefold(), table.table.casefold())
 
 
 def _names(text: str, database: str, table: TableName) -> bool:

@@ -13,7 +13,7 @@ from onefold.capture.binlog import Gtid, follow
 from onefold.capture.cascades import Cascades, Watched, read_cascades
 from onefold.capture.checkpoint import Reached
 from onefold.capture.gtids import Executed, read_executed
-from onefold.capture.information_schema import BASE, TableName, structure_of, structures, tables
+from onefold.capture.information_schema import BASE, TableName, is_view, structure_of, structures, tables
 from onefold.capture.log_events import Committed, FileBegun, LogEvent, Place, Voids
 from onefold.capture.patterns import Patterns
 from onefold.capture.rights import grantee, may_lock
@@ -197,6 +197,11 @@ class Source:
         with self._asked() as connection:
             found = tables(connection, self.patterns, database)
         return sorted(name for name, kind in found.items() if kind == BASE)
+
+    def is_view(self, name: TableName) -> bool:
+        """Whether there is a view of that name now, as far as the user may see it."""
+        with self._asked() as connection:
+            return is_view(connection, name)
 
     def structure(self, name: TableName) -> Structure | None:
         """A table as it is now; None where there is none."""
