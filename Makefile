@@ -59,6 +59,7 @@ AGENTS := artifactregistry cloudbuild cloudfunctions cloudscheduler dataproc pub
 TERRAFORM := terraform -chdir=infra
 comma := ,
 VARIABLES = -var=project=$(PROJECT) -var=region=$(REGION) -var=prefix=$(PREFIX)
+VARIABLES += $(if $(wildcard $(IMAGE)),-var-file='$(abspath $(IMAGE))')
 VARIABLES += $(if $(DATASETS),-var='datasets=["$(subst $(comma),"$(comma)",$(DATASETS))"]') $(if $(VARS),-var-file='$(abspath $(VARS))')
 
 terraform:  ## Terraform ready for PROJECT and REGION, its state in a bucket of the project
@@ -81,7 +82,8 @@ deploy: package terraform  ## everything into Google Cloud: PROJECT=... REGION=.
 	@printf "Apply this plan to $(PROJECT)? Only 'yes' goes on: "; read answer; [ "$$answer" = yes ] || { echo "nothing was applied"; exit 1; }
 	$(TERRAFORM) apply -input=false onefold.tfplan
 
-# The digest goes where the next `make deploy` finds it; a file of variables that names another image wins.
+# The digest goes where the next `make deploy` of this deployment finds it; a file of variables that names another image wins.
+IMAGE = infra/$(PROJECT).$(PREFIX)capture.tfvars
 REPOSITORY = $(REGION)-docker.pkg.dev/$(PROJECT)/$(PREFIX)onefold-capture
 TAG ?= $(shell git describe --always --dirty --abbrev=40)
 image:  ## the image of capture, built by Cloud Build: PROJECT=... REGION=...
@@ -90,8 +92,8 @@ image:  ## the image of capture, built by Cloud Build: PROJECT=... REGION=...
 	  --service-account=projects/$(PROJECT)/serviceAccounts/$(PREFIX)onefold-build@$(PROJECT).iam.gserviceaccount.com \
 	  --gcs-source-staging-dir=gs://$(PROJECT)-$(PREFIX)onefold-artifacts/source .
 	digest=$$(gcloud artifacts docker images describe $(REPOSITORY)/capture:$(TAG) --project=$(PROJECT) --format='value(image_summary.digest)') && \
-	echo "capture_image = \"$(REPOSITORY)/capture@$$digest\"" > infra/capture.auto.tfvars
-	@cat infra/capture.auto.tfvars
+	echo "capture_image = \"$(REPOSITORY)/capture@$$digest\"" > $(IMAGE)
+	@cat $(IMAGE)
 
 # The bucket of capture holds its checkpoint and rows that have not landed; a key's rights may be those of another deployment.
 KEPT := ^google_storage_bucket\.capture$$|^google_kms_crypto_key_iam_member\.agent

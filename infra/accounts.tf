@@ -69,7 +69,9 @@ resource "google_project_iam_member" "worker" {
     title       = "staging bucket only"
     description = "Everything but Cloud Storage, and of that the staging bucket."
     expression = join(" || ", [
-      "(resource.type != \"storage.googleapis.com/Bucket\" && resource.type != \"storage.googleapis.com/Object\")",
+      # The service and not its types: the role has rights on managed folders, too.
+      # https://cloud.google.com/iam/docs/conditions-resource-attributes, 2026
+      "resource.service != \"storage.googleapis.com\"",
       "resource.name == \"projects/_/buckets/${google_storage_bucket.staging.name}\"",
       "resource.name.startsWith(\"projects/_/buckets/${google_storage_bucket.staging.name}/\")",
     ])
@@ -88,8 +90,9 @@ resource "google_project_iam_member" "build" {
     # Cloud Functions copies the source to a bucket of its own, which it makes with the first function.
     source = {
       role = "roles/storage.objectViewer"
-      # In full: europe-west1 begins the names of europe-west10 and europe-west12, too.
-      only = "resource.name == \"${local.function_sources}\" || resource.name.startsWith(\"${local.function_sources}/\")"
+      # In full: europe-west1 begins the names of europe-west10 and europe-west12, too. With a key of the user's own the name
+      # goes on with a digest of the key. Cloud Run functions overview, https://cloud.google.com/run/docs/functions/overview, 2026.
+      only = var.kms_key == null ? "resource.name == \"${local.function_sources}\" || resource.name.startsWith(\"${local.function_sources}/\")" : "resource.name.startsWith(\"${local.function_sources}-\")"
     }
   }
 

@@ -29,6 +29,7 @@ data "google_project" "this" {
 locals {
   # The service agents' names, as Google forms them. Pub/Sub's comes to be with the first topic, so that rights are given
   # to it after that.
-  agent        = "service-${data.google_project.this.number}"
-  pubsub_agent = "serviceAccount:${local.agent}@gcp-sa-pubsub.iam.gserviceaccount.com"
+  project_number = data.google_project.this.number
+  agent          = "service-${local.project_number}"
+  pubsub_agent   = "serviceAccount:${local.agent}@gcp-sa-pubsub.iam.gserviceaccount.com"
 }

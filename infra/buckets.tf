@@ -116,6 +116,12 @@ resource "google_storage_bucket" "capture" {
 
   lifecycle {
     prevent_destroy = true
+
+    # Names of buckets are those of everybody: the one that is taken over may be somebody else's.
+    postcondition {
+      condition     = tostring(self.project_number) == local.project_number
+      error_message = "gs://${self.name} belongs to project number ${self.project_number}, expected ${local.project_number} of ${var.project}: rows would land there. Choose another prefix."
+    }
   }
 }
 

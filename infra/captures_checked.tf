@@ -2,12 +2,19 @@
 # The output `captures` has the error, since a variable cannot be validated by what is computed of it.
 locals {
   capture_name    = "^[a-z][a-z0-9-]{0,15}[a-z0-9]$" # an account's id has 30 characters, and prefix and `capture-` take 13
-  capture_line    = "^\\S(?:[^\\r\\n]*\\S)?$"
+  capture_line    = "^[^\\s\\p{Z}\\p{C}](?:[^\\r\\n]*[^\\s\\p{Z}\\p{C}])?$"
   capture_memory  = "^(?:[1-9][0-9]*Gi|(?:51[2-9]|5[2-9][0-9]|[6-9][0-9]{2}|[1-9][0-9]{3,})Mi)$"
-  capture_gtids   = "(?:[0-9]+-[0-9]+-[0-9]+|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}(?::(?:[A-Za-z_][A-Za-z0-9_]*|[0-9]+(?:-[0-9]+)?))+)"
+  capture_number  = "0*[1-9][0-9]*"
+  capture_ranges  = "(?:(?::[A-Za-z_][A-Za-z0-9_]{0,31})*:${local.capture_number}(?:-${local.capture_number})?)+"
+  capture_gtids   = "(?:[0-9]+-[0-9]+-[0-9]+|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}${local.capture_ranges})"
   capture_sources = [for name, capture in var.captures : coalesce(capture.source, name)]
   capture_numbers = [for capture in var.captures : capture.server_id if capture.server_id != null]
-  capture_emails  = concat(values(var.service_accounts), [for capture in var.captures : capture.service_account if capture.service_account != null])
+  capture_emails = concat(
+    values(var.service_accounts),
+    [for capture in var.captures : capture.service_account if capture.service_account != null],
+    [for purpose in keys(local.account_names) : "${var.prefix}onefold-${replace(purpose, "_", "-")}@${var.project}.iam.gserviceaccount.com"],
+    [for name, capture in var.captures : "${var.prefix}capture-${name}@${var.project}.iam.gserviceaccount.com" if capture.service_account == null],
+  )
 
   # As capture names its tables; the groups lose their names where an expression has others, too.
   capture_table = "customer_v_123abcdef"
@@ -33,7 +40,7 @@ locals {
         "version_pattern of dataset ${capture.dataset} does not match ${local.capture_table}, as capture names its tables: set another one, or capture into another dataset" = !try(local.capture_named[capture.dataset], true)
         "include and exclude must be patterns as shop.order* or shop_*"                                                                                                      = anytrue([for pattern in concat(capture.include, capture.exclude) : !can(regex(local.capture_line, pattern))])
         "start must be FILE:OFFSET, as mysql-bin.000123:4"                                                                                                                   = capture.start != null && !can(regex("^[^\\r\\n]*\\.[0-9]+:[0-9]+$", capture.start))
-        "gtid must be a set as UUID:1-5 or 0-1-5"                                                                                                                            = capture.gtid != null && !can(regex("^${local.capture_gtids}(?:, *${local.capture_gtids})*$", capture.gtid))
+        "gtid must be a set as UUID:1-5 or 0-1-5"                                                                                                                            = capture.gtid != null && (!can(regex("^${local.capture_gtids}(?:, *${local.capture_gtids})*$", capture.gtid)) || anytrue([for range in regexall(":([0-9]+)-([0-9]+)", coalesce(capture.gtid, "-")) : tonumber(range[0]) > tonumber(range[1])]))
         "start and gtid both say where to begin: name one"                                                                                                                   = capture.start != null && capture.gtid != null
         "epoch must be a whole number, at least 1"                                                                                                                           = capture.epoch != null && try(floor(capture.epoch) != capture.epoch || capture.epoch < 1, false)
         "server_id must be a whole number from 1 to 4294967295"                                                                                                              = capture.server_id != null && try(floor(capture.server_id) != capture.server_id || capture.server_id < 1 || capture.server_id > 4294967295, false)

@@ -18,4 +18,9 @@ resource "google_kms_crypto_key_iam_member" "agent" {
   crypto_key_id = var.kms_key
   role          = "roles/cloudkms.cryptoKeyEncrypterDecrypter"
   member        = "serviceAccount:${each.value}"
+
+  # IAM keeps one right for all deployments with this key: docs/deploy.md says how one of them leaves it.
+  lifecycle {
+    prevent_destroy = true
+  }
 }

@@ -81,14 +81,17 @@ locals {
   # The names of versioned tables in each dataset: the variable's, else those of the tables' settings that are deployed, else
   # what onefold.core.versioned_names has. Views have other names, so that a refresh's own writes call nobody.
   tables_settings = try(yamldecode(file("${path.module}/../onefold.yaml")), {})
+  default_pattern = coalesce(try(local.tables_settings.version_pattern, null), "(?P<base>.+)_v_(?P<version>[0-9a-f]{1,64})")
+  given_patterns  = try({ for name, settings in local.tables_settings.datasets : name => settings.version_pattern if can(settings.version_pattern) }, {})
   version_patterns = {
     for name in var.datasets : name => trimsuffix(trimprefix(coalesce(
       lookup(var.version_patterns, name, null),
-      try(local.tables_settings.datasets[name].version_pattern, null),
-      try(local.tables_settings.version_pattern, null),
-      "(?P<base>.+)_v_(?P<version>[0-9a-f]{1,64})",
+      lookup(local.given_patterns, name, null),
+      local.default_pattern,
     ), "^"), "$")
   }
+  # A function compares the names of views with every naming that it knows, whichever datasets are deployed.
+  known_patterns = distinct(concat(values(local.version_patterns), [local.default_pattern], values(local.given_patterns)))
   # Without datasets none is named: then nothing can be refreshed, and nothing is to be told. A name of a group may be given
   # once in an expression, so the groups lose theirs.
   versioned_tables = join("|", [

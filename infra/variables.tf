@@ -35,8 +35,8 @@ variable "datasets" {
   default     = []
 
   validation {
-    condition     = alltrue([for name in var.datasets : can(regex("^[A-Za-z0-9_]+$", name))])
-    error_message = "datasets must be names of letters, digits and underscores, without their project."
+    condition     = alltrue([for name in var.datasets : can(regex("^[A-Za-z0-9_]+$", name)) && length(name) <= 1024])
+    error_message = "datasets must be names of letters, digits and underscores, 1,024 at most, without their project."
   }
   validation {
     condition     = length(distinct(var.datasets)) == length(var.datasets)
@@ -89,8 +89,12 @@ variable "view_name" {
     error_message = "view_name must hold {table} and more than that, as {table}_unified; {dataset} is the only other one in braces."
   }
   validation {
+    condition     = !startswith(var.view_name, "onefold_tmp_") && !startswith(var.view_name, "onefold_leaf_")
+    error_message = "view_name must not begin with onefold_tmp_ or onefold_leaf_: the deployed accounts may delete what is named so."
+  }
+  validation {
     condition = alltrue([
-      for pattern in values(local.version_patterns) :
+      for pattern in local.known_patterns :
       !can(regex("^(?:${pattern})$", replace(replace(var.view_name, "{table}", "table"), "{dataset}", "dataset")))
     ])
     error_message = "view_name must not be named like a versioned table, as {table}_v_1: end it in another way."
@@ -241,7 +245,7 @@ variable "kms_key" {
   default     = null
 
   validation {
-    condition     = var.kms_key == null || can(regex("^projects/[a-z0-9.:-]+/locations/${var.region}/keyRings/[A-Za-z0-9_-]{1,63}/cryptoKeys/[A-Za-z0-9_-]{1,63}$", var.kms_key))
+    condition     = var.kms_key == null || can(regex("^projects/[a-z0-9:-]+(?:\\.[a-z0-9:-]+)*/locations/${var.region}/keyRings/[A-Za-z0-9_-]{1,63}/cryptoKeys/[A-Za-z0-9_-]{1,63}$", var.kms_key))
     error_message = "kms_key must be projects/P/locations/REGION/keyRings/R/cryptoKeys/K, in the region of this deployment."
   }
 }
@@ -263,7 +267,7 @@ variable "subnetwork" {
   default     = null
 
   validation {
-    condition     = var.subnetwork == null || can(regex("^projects/[a-z0-9.:-]+/regions/${var.region}/subnetworks/[a-z][a-z0-9-]*$", var.subnetwork))
+    condition     = var.subnetwork == null || can(regex("^projects/[a-z0-9:-]+(?:\\.[a-z0-9:-]+)*/regions/${var.region}/subnetworks/[a-z][a-z0-9-]*$", var.subnetwork))
     error_message = "subnetwork must be projects/P/regions/REGION/subnetworks/S, in the region of this deployment."
   }
 }

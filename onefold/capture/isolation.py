@@ -24,7 +24,7 @@ from onefold.core.retry import again_and_again
 from onefold.core.shutdown import Stop
 from onefold.mysql.binlog.events import Place, RowsChanged, RowsUnreadable, Statement
 from onefold.mysql.catalog import TableName
-from onefold.mysql.ddl.effects import effects
+from onefold.mysql.ddl.effects import Effect, all_effects, effects
 from onefold.mysql.table import Structure
 from onefold.ports.publisher import Message
 
@@ -103,12 +103,17 @@ class Isolation:
         self._found(Problem(table, event.kind, event.reason, _remedy(event)), event.place)
 
     def statement(self, event: Statement) -> None:
-        """A statement may bring a table into quarantine, or out of it; and whatever structure comes next is expected."""
+        """A statement may bring a table into quarantine, or out of it.
+
+        Of a table that it alters, whatever structure comes next is expected. ANALYZE TABLE alters none, and neither does
+        `CREATE TABLE IF NOT EXISTS` of one that is there.
+        """
         text = event.text[:_LOOKED_AT].replace("``", "`").casefold()
         if text.lstrip()[:7].upper().startswith(_DML):
             return
         isolated = self.ledger.isolated
-        isolated.forget_structures(table for table in isolated.known() if _names(text, event.database, table))
+        altered = [one for one in all_effects(event.text, event.database, event.grammar) if one.kind != "created"]
+        isolated.forget_structures(table for table in isolated.known() if any(_is_about(one, table) for one in altered))
         if "system versioning" in " ".join(text.split()):
             self._versioned(event)
         is_grant = "grant" in text
@@ -278,6 +283,12 @@ def _remedy(event: RowsUnreadable) -> str:
         "let the session that wrote them connect again with binlog_row_image = FULL and without binlog_row_value_options: "
         "the table is copied with its next whole row, or at the next start of capture"
     )
+
+
+def _is_about(effect: Effect, table: TableName) -> bool:
+    """Whether an effect is one on a table: without a table, or a database, it is one on all."""
+    database, name = effect.database or table.database, effect.table or table.table
+    return (database.casefold(), name.casefold()) == (table.database.casefold(), table.table.casefold())
 
 
 def _names(text: str, database: str, table: TableName) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 
@@ -283,7 +283,7 @@ class Reader:
         if effect.kind == "dropped":
             self._dropped(effect, event.place)
             return
-        tables = list(self._present(effect))
+        tables = self._present(effect)
         if effect.kind == "created":
             # Rows of a former table of that name are to get their tombstones.
             tables = [table for table in tables if self.ledger.was_dropped(table.database, table.table)]
@@ -298,12 +298,17 @@ class Reader:
             self.ledger.drop(effect.database, effect.table)
             self._befell("table dropped", effect.database, effect.table, place)
 
-    def _present(self, effect: Effect) -> Iterator[TableName]:
-        """The tables as they are now: one that is gone by now is told of further on in the log."""
-        wanted = effect.table and effect.table.casefold()
-        for table in self.source.tables(effect.database or None):
-            if wanted in (None, table.table.casefold()):
-                yield table
+    def _present(self, effect: Effect) -> list[TableName]:
+        """The tables as they are now: one that is gone by now is told of further on in the log.
+
+        A statement that wrote to a view may have changed any table.
+        """
+        name = effect.table
+        tables = self.source.tables(effect.database or None)
+        found = [table for table in tables if not name or table.table.casefold() == name.casefold()]
+        if name and not found and effect.kind == "rows" and self.source.is_view(TableName(effect.database, name)):
+            return self.source.tables()
+        return found
 
     def _befell(self, kind: Befell, database: str, table: str | None, place: Place) -> None:
         what = f"{database}.{table}" if table else f"database {database}"

@@ -16,7 +16,7 @@ from onefold.core.errors import NothingFound, Rejected, TryAgain
 from onefold.mysql.binlog.events import Committed, FileBegun, Gtid, LogEvent, Place, Voids
 from onefold.mysql.binlog.stream import follow
 from onefold.mysql.binlog.transactions import HELD
-from onefold.mysql.catalog import BASE, TableName, structure_of, structures, tables
+from onefold.mysql.catalog import BASE, TableName, is_view, structure_of, structures, tables
 from onefold.mysql.checks import check_server
 from onefold.mysql.connection import Address, connect, executed_now, is_mariadb, lost_on, previous_gtids, query, variables
 from onefold.mysql.grants import grantee, may_lock
@@ -188,6 +188,11 @@ class Source:
         with self._asked() as connection:
             found = tables(connection, self.patterns, database)
         return sorted(name for name, kind in found.items() if kind == BASE)
+
+    def is_view(self, name: TableName) -> bool:
+        """Whether there is a view of that name now, as far as the user may see it."""
+        with self._asked() as connection:
+            return is_view(connection, name)
 
     def structure(self, name: TableName) -> Structure | None:
         """A table as it is now; None where there is none."""

@@ -22,6 +22,9 @@ _TABLES = """
 SELECT TABLE_SCHEMA, TABLE_NAME, TABLE_TYPE FROM information_schema.TABLES
 WHERE {condition} AND TABLE_TYPE IN ('BASE TABLE', 'SYSTEM VERSIONED')
 """
+_VIEW = """
+SELECT 1 FROM information_schema.TABLES WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s AND TABLE_TYPE = 'VIEW'
+"""
 # By the bytes of the names: `T` and `t` may be two tables, whose columns would be mixed in the order of a collation.
 _COLUMNS = """
 SELECT TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME, DATA_TYPE, COLUMN_TYPE, CHARACTER_OCTET_LENGTH,
@@ -110,6 +113,11 @@ def tables(connection: pymysql.Connection, patterns: Patterns, only: str | None 
             rows = stream(connection, _TABLES.format(condition=_OF_DATABASE), (database,))
             found.update((TableName(*name), kind) for *name, kind in rows if patterns.choose(*name))
     return found
+
+
+def is_view(connection: pymysql.Connection, name: TableName) -> bool:
+    """Return whether a name is that of a view."""
+    return bool(query(connection, _VIEW, (name.database, name.table)))
 
 
 def describe(connection: pymysql.Connection, kinds: Mapping[TableName, str]) -> Iterator[Described]:

@@ -13,8 +13,13 @@ from onefold.core.errors import Rejected
 from onefold.mysql.charsets import Dialect
 from onefold.mysql.gtid import Executed, lost
 
-# Text in one character set, times in UTC, identifiers in backticks, CHAR without the blanks that fill it up.
-_SESSION = "SET NAMES utf8mb4, time_zone = '+00:00', sql_mode = ''"
+# Text in one character set, times in UTC, identifiers in backticks, CHAR without the blanks that fill it up, and all rows: a
+# server may give each session a limit of its own (`sql_select_limit`), and a copy in one pass would end there. And MySQL may
+# hide the primary keys that it has generated, which its log has.
+_SESSION = (
+    "SET NAMES utf8mb4, time_zone = '+00:00', sql_mode = '', sql_select_limit = 18446744073709551615 "
+    "/*!80030 , show_gipk_in_create_table_and_information_schema = ON */"
+)
 _NO_SUCH_STATEMENT = 1064
 _NO_SUCH_FILE = 1220
 _CONNECT_SECONDS = 10

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import pymysql
 
 from onefold.mysql.catalog import TableName
-from onefold.mysql.connection import query, quoted, variables
+from onefold.mysql.connection import is_mariadb, query, quoted, variables
 
 _DENIED_TABLE = (1044, 1142, 1143)
 _LOCKED = (1205, 3572)
@@ -16,6 +18,8 @@ _SHUTDOWN = (1040, 1053, 1077, 1152, 1158, 1159, 1160, 1161, 1927)
 _GLOBAL = """
 SELECT COUNT(*) FROM information_schema.USER_PRIVILEGES WHERE PRIVILEGE_TYPE = 'SELECT' AND GRANTEE = %s
 """
+_INVISIBLE = re.compile(r"^  (`(?:[^`]|``)+`) .*/\*!80023 INVISIBLE \*/", re.MULTILINE)
+"""A column of what MySQL's `SHOW CREATE TABLE` gives."""
 _LOCK_SECONDS = 2
 """A check does not wait for whoever has locked a table."""
 
@@ -63,10 +67,16 @@ def is_of_connection(error: pymysql.err.MySQLError) -> bool:
     return not isinstance(code, int) or code < _FIRST_OF_SERVER or code in _SHUTDOWN or code in _OF_CLIENT
 
 
+def _invisible_columns(connection: pymysql.Connection, name: TableName) -> list[str]:
+    ((_, text),) = query(connection, f"SHOW CREATE TABLE {table_sql(name)}")
+    return _INVISIBLE.findall(text)
+
+
 def missing_select(connection: pymysql.Connection, name: TableName, visible: bool = True) -> str | None:
     """Return the server's words where the user lacks SELECT on a table or on some of its columns.
 
-    `SELECT *` needs the right on every column: information_schema shows those only that the user may see.
+    `SELECT *` needs the right on every column: information_schema shows those only that the user may see. MySQL passes over
+    INVISIBLE columns there, and tells of them only who has a right on the whole table.
 
     Args:
         visible: whether information_schema shows the table. One that it does not show may be gone.
@@ -74,6 +84,9 @@ def missing_select(connection: pymysql.Connection, name: TableName, visible: boo
     query(connection, f"SET SESSION lock_wait_timeout = {_LOCK_SECONDS}")
     try:
         query(connection, f"SELECT {'*' if visible else '1'} FROM {table_sql(name)} LIMIT 0")
+        if visible and not is_mariadb(connection):
+            columns = ", ".join(["1", *_invisible_columns(connection, name)])
+            query(connection, f"SELECT {columns} FROM {table_sql(name)} LIMIT 0")
     except pymysql.err.MySQLError as error:
         code, text = (*error.args, "")[:2]
         if code in _DENIED_TABLE:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from onefold.core.errors import InvalidSettings
-from onefold.core.names import TableId, faults_of_name
+from onefold.core.names import LEAF_PREFIX, TEMPORARY_PREFIX, TableId, faults_of_name
 from onefold.core.versioned_names import DEFAULT_NAMES, VersionedNames
 from onefold.schema.table_rules import Rules
 from onefold.settings import batches as batch_settings
@@ -160,6 +160,11 @@ def _shared_view_faults(settings: Settings) -> Iterator[str]:
         yield f"ONEFOLD_VIEW_NAME {settings.view_name!r} must hold {{table}}, or all tables would share one view"
     if settings.view_name == "{table}":
         yield "ONEFOLD_VIEW_NAME must not be the table's own name; add a suffix, as in {table}_unified"
+    if settings.view_name.startswith((TEMPORARY_PREFIX, LEAF_PREFIX)):
+        yield (
+            f"ONEFOLD_VIEW_NAME {settings.view_name!r} must not begin with {TEMPORARY_PREFIX} or {LEAF_PREFIX}: the "
+            "deployed accounts may delete what is named so"
+        )
     if len(settings.datasets or ()) != 1 and "{dataset}" not in settings.view_dataset + settings.view_name:
         yield "ONEFOLD_VIEW_DATASET or ONEFOLD_VIEW_NAME must hold {dataset}, or tables of two datasets would share one view"
 

@@ -56,6 +56,30 @@ def test_rows_are_published_once_their_table_is_there_and_announced(bench: Bench
     assert bench.warehouse.tables[name].clustering == ("database_name", "id")
 
 
+def test_a_limit_that_a_server_gives_its_sessions_takes_no_rows_away(bench: Bench, source: SourceDatabase) -> None:
+    """A table without a key is copied in one pass, whose end is the end of what the server sends."""
+    source.run("CREATE TABLE t (id INT)", "INSERT INTO t VALUES (0), (1), (2), (3), (4)", "SET GLOBAL sql_select_limit = 2")
+    try:
+        records = bench.once(snapshot=True)
+    finally:
+        source.run("SET GLOBAL sql_select_limit = 18446744073709551615")
+    assert sorted(record["data"]["id"] for record in records) == [0, 1, 2, 3, 4]
+
+
+@on(MySql)
+def test_a_generated_key_that_the_server_hides_is_copied_as_it_is_logged(bench: Bench, source: SourceDatabase) -> None:
+    hidden = "SET GLOBAL show_gipk_in_create_table_and_information_schema"
+    source.run(f"{hidden} = OFF", "SET SESSION sql_generate_invisible_primary_key = ON")
+    source.run("CREATE TABLE t (n INT)", "INSERT INTO t VALUES (7), (8)")
+    try:
+        bench.once(snapshot=True)
+        source.run("UPDATE t SET n = 9 WHERE n = 7", "DELETE FROM t WHERE n = 8")
+        records = bench.once()
+    finally:
+        source.run(f"{hidden} = ON")
+    assert latest(records) == {(source.name, "t", "1"): {"my_row_id": "1", "n": 9}}
+
+
 def test_a_table_declares_its_key_and_a_database_with_another_one_is_reported_at_each_start(
     bench: Bench, source: SourceDatabase, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -36,8 +36,8 @@ terraform {{
   backend "local" {{}}
 }}
 locals {{
-  agent     = "service-1" # Google would have to be asked for the project's number
-  endpoints = {{ refresh_view = "{refresh_view}", launch_batch = "{nobody}", sink_records = "{nobody}" }}
+  project_number = "1" # Google would have to be asked
+  endpoints      = {{ refresh_view = "{refresh_view}", launch_batch = "{nobody}", sink_records = "{nobody}" }}
 }}
 """
 

@@ -39,3 +39,17 @@ def test_it_outlives_its_deployment_and_the_next_one_takes_it_over(tmp_path: Pat
         assert "0 added, 0 changed, 0 destroyed" in again.stdout
         elsewhere = called(terraform, buckets.url, "apply", "-var=region=us-east1")
         assert (elsewhere.returncode, "Instance cannot be destroyed" in elsewhere.stderr) == (1, True)
+
+
+def test_a_bucket_of_another_project_is_not_taken_over(tmp_path: Path) -> None:
+    terraform = found_terraform(tmp_path, OVERRIDE.format(refresh_view="http://x/", nobody="http://x/"))
+    with bucket_server() as buckets:
+        assert called(terraform, buckets.url, "apply").returncode == 0
+        assert called(terraform, buckets.url, "state", "rm", ADDRESS).returncode == 0
+        buckets.stored[BUCKET]["projectNumber"] = "2"
+        before = dict(buckets.stored[BUCKET])
+        refused = called(terraform, buckets.url, "apply", "-var=adopt_capture_bucket=true")
+        assert refused.returncode == 1
+        said = " ".join(refused.stderr.split())
+        assert f"gs://{BUCKET} belongs to project number 2, expected 1 of my-project" in said
+        assert buckets.stored[BUCKET] == before

@@ -33,6 +33,7 @@ ACCOUNT = "service_account must be the e-mail of an account of the project"
 SUBNETWORK = "subnetwork must be projects/P/regions/europe-west1/subnetworks/S"
 VERSION = "secret_version must be latest or a number"
 OTHER = "given-batch@my-project.iam.gserviceaccount.com"
+UUID = "3e11fa47-71ca-11e1-9e33-c80aa9429562"
 
 # Entries that are wrong, each with all that is wrong with it.
 WRONG: tuple[tuple[str, dict[str, Any], tuple[str, ...]], ...] = (
@@ -45,6 +46,7 @@ WRONG: tuple[tuple[str, dict[str, Any], tuple[str, ...]], ...] = (
     ("records", {}, (NAME,)),
     ("source-blank", {"source": " "}, (SOURCE,)),
     ("source-lines", {"source": "a\nb"}, (SOURCE,)),
+    ("source-wide", {"source": "\u3000"}, (SOURCE,)),
     ("source-taken", {"source": "taken"}, ("source taken is that of another entry: each source is captured once",)),
     ("taken", {}, ("source taken is that of another entry: each source is captured once",)),
     ("host-empty", {"host": ""}, (HOST,)),
@@ -81,6 +83,10 @@ WRONG: tuple[tuple[str, dict[str, Any], tuple[str, ...]], ...] = (
     ("start-file", {"start": "log:4"}, (START,)),
     ("gtid-word", {"gtid": "x"}, (GTID,)),
     ("gtid-short", {"gtid": "0-1"}, (GTID,)),
+    ("gtid-zero", {"gtid": f"{UUID}:0"}, (GTID,)),
+    ("gtid-back", {"gtid": f"{UUID}:1-3:7-5"}, (GTID,)),
+    ("gtid-tag-end", {"gtid": f"{UUID}:1-5:tag"}, (GTID,)),
+    ("gtid-tag-long", {"gtid": f"{UUID}:{'t' * 33}:1"}, (GTID,)),
     ("start-twice", {"start": "b.1:4", "gtid": "0-1-5"}, ("start and gtid both say where to begin: name one",)),
     ("epoch-zero", {"epoch": 0}, (EPOCH,)),
     ("epoch-half", {"epoch": 1.5}, (EPOCH,)),
@@ -100,10 +106,13 @@ WRONG: tuple[tuple[str, dict[str, Any], tuple[str, ...]], ...] = (
     ("memory-small", {"memory": "511Mi"}, (MEMORY,)),
     ("memory-unit", {"memory": "1G"}, (MEMORY,)),
     ("account-user", {"service_account": "me@example.com"}, (ACCOUNT,)),
-    (
-        "account-taken",
-        {"service_account": OTHER},
-        ("service_account is that of something else: each source needs one of its own",),
+    *(
+        (name, {"service_account": email}, ("service_account is that of something else: each source needs one of its own",))
+        for name, email in {
+            "account-taken": OTHER,
+            "account-made": "onefold-refresh-view@my-project.iam.gserviceaccount.com",
+            "account-source": "capture-two-faults@my-project.iam.gserviceaccount.com",
+        }.items()
     ),
     ("two-faults", {"port": 0, "user": ""}, (PORT, USER)),
 )
@@ -112,7 +121,7 @@ RIGHT: tuple[tuple[str, dict[str, Any]], ...] = (
     ("ab", {"port": 1, "memory": "512Mi", "server_id": 1, "epoch": 1, "host": "::1", "gtid": "0-1-5,1-1-7"}),
     ("a2345678901234567", {"port": 65535, "memory": "1024Mi", "server_id": 4294967295, "host": "db.a"}),
     ("shop-db", {"source": "Shop DB", "user": "a b", "tls": {"ca": "A_-1", "cert": "c", "key": "k"}, "tls_any_name": True}),
-    ("crm", {"dataset": "mixed", "gtid": "3e11fa47-71ca-11e1-9e33-c80aa9429562:1-5:7-9", "include": ["a b.*", "?x"]}),
+    ("crm", {"dataset": "mixed", "gtid": f"{UUID}:1-5:7-9:a_1:3", "include": ["a b.*", "?x"]}),
 )  # fmt: skip
 
 
@@ -186,6 +195,7 @@ def parsed(words: list[str]) -> dict[str, Any]:
 # Of the entries above, those whose values the command itself can judge.
 REFUSED_AT_START = {
     "source-blank": "source", "start-place": "start", "start-file": "start", "gtid-word": "gtid", "gtid-short": "gtid",
+    "source-wide": "source", "gtid-zero": "gtid", "gtid-back": "gtid", "gtid-tag-end": "gtid", "gtid-tag-long": "gtid",
 }  # fmt: skip
 
 

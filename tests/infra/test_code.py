@@ -309,6 +309,18 @@ def test_the_schedules_send_what_the_functions_understand(plan: Plan) -> None:
     assert batch.arguments[:3] == ("--keys=a,b", "--mode=rebuild", "--changes=bigquery:shop.größe")
 
 
+def test_the_schedules_are_those_that_were_asked_for(plan: Plan) -> None:
+    found = {
+        (job["description"], job["schedule"], job["time_zone"]) for job in plan.of("google_cloud_scheduler_job").values()
+    }
+    assert found == {
+        ("Checks all views of shop.", "17 3 * * *", "Europe/Berlin"),
+        ("Checks all views of crm.", "17 3 * * *", "Europe/Berlin"),
+        ("Batch: reconcile shop.customer.", "30 4 * * *", "Europe/Berlin"),
+        ("Batch: reconcile shop.größe.", "40 4 * * *", "Europe/Berlin"),
+    }
+
+
 def test_metrics_and_alerts_ask_for_fields_and_events_that_the_log_has(plan: Plan) -> None:
     filters = [metric["filter"] for metric in plan.of("google_logging_metric").values()]
     for policy in plan.of("google_monitoring_alert_policy").values():

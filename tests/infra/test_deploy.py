@@ -22,7 +22,10 @@ BUILD: dict[str, Any] = yaml.safe_load((ROOT / "cloudbuild.deploy.yaml").read_te
 TESTED: dict[str, dict[str, Any]] = {step["id"]: step for step in TESTS["steps"]}
 STEPS: dict[str, dict[str, Any]] = {step["id"]: step for step in BUILD["steps"]}
 # What Cloud Build sets by itself for a build of a push.
-GIVEN = {"PROJECT_ID": "my-project", "COMMIT_SHA": "abc", "BRANCH_NAME": "main", "LOCATION": "europe-west1"}
+GIVEN = {
+    "PROJECT_ID": "my-project", "PROJECT_NUMBER": "123", "COMMIT_SHA": "abc", "BRANCH_NAME": "main",
+    "LOCATION": "europe-west1",
+}  # fmt: skip
 IMAGE: dict[str, Any] = yaml.safe_load((ROOT / "cloudbuild.image.yaml").read_text())
 DIGEST = f"sha256:{'a1' * 32}"
 PROGRAM = r"""#!/bin/sh
@@ -136,6 +139,12 @@ def test_what_a_plan_takes_away_is_listed_and_has_to_be_agreed_to(recorder: Reco
     assert not any(" apply " in call for call in recorder.calls)
 
 
+def test_views_that_may_no_longer_read_a_dataset_are_listed() -> None:
+    type_ = "google_bigquery_dataset_access"
+    gone = {"type": type_, "address": f'{type_}.views["crm"]', "change": {"actions": ["delete"], "before": {}}}
+    assert taken_away({"resource_changes": [gone]}) == [f'revokes {type_}.views["crm"]']
+
+
 def test_what_every_deployment_renews_is_not_listed() -> None:
     assert taken_away({"resource_changes": [RENEWED, MOVED]}) == []
     assert taken_away({}) == []
@@ -152,6 +161,12 @@ def test_undeploy_leaves_the_bucket_of_capture_and_the_rights_on_a_key(recorder:
     assert recorder.calls.index(removed[-1]) < len(recorder.calls) - 1
     assert " destroy " in recorder.calls[-1]
     assert "left: gs://my-project-onefold-capture" in done.stdout
+
+
+def test_what_cannot_be_left_keeps_everything_from_being_destroyed(recorder: Recorder) -> None:
+    kept = "google_storage_bucket.capture\ngoogle_kms_crypto_key_iam_member.agent\n"
+    assert make(recorder, "undeploy", *WHERE, STATE_LIST=kept, fails="state rm google_storage_bucket").returncode != 0
+    assert not any(" destroy " in call for call in recorder.calls)
 
 
 def test_a_second_deployment_has_a_state_of_its_own(recorder: Recorder) -> None:
@@ -175,7 +190,7 @@ def test_a_bucket_of_somebody_else_holds_no_state(recorder: Recorder, owner: str
 def test_agents_of_services_are_made_before_anything_needs_them(recorder: Recorder) -> None:
     make(recorder, "terraform", *WHERE)
     made = {word for call in recorder.calls for word in re.findall(r"identity create --service=(\w+)\.", call)}
-    assert {"pubsub", "run", "cloudbuild", "dataproc"} <= made
+    assert made == {"artifactregistry", "cloudbuild", "cloudfunctions", "cloudscheduler", "dataproc", "pubsub", "run"}
     (enabled,) = (call for call in recorder.calls if "services enable" in call)
     assert all(f"{name}.googleapis.com" in enabled for name in made)
 
@@ -183,6 +198,9 @@ def test_agents_of_services_are_made_before_anything_needs_them(recorder: Record
 def test_the_bucket_of_the_state_is_made_where_it_is_missing(recorder: Recorder) -> None:
     make(recorder, "terraform", "PROJECT=my-project", "REGION=europe-west1")
     assert not any("buckets create" in call for call in recorder.calls)
+    (kept,) = (call for call in recorder.calls if "buckets update" in call)
+    assert "gs://my-project-onefold-terraform" in kept
+    assert kept.endswith("--versioning"), "a state that is lost can be had back"
     make(recorder, "terraform", "PROJECT=my-project", "REGION=europe-west1", fails="buckets describe")
     (created,) = (call for call in recorder.calls if "buckets create" in call)
     assert "--public-access-prevention" in created
@@ -206,7 +224,7 @@ def test_every_agent_that_is_given_a_key_is_made_first_where_the_documentation_s
 
 
 def test_what_is_tested_and_what_is_applied_are_two_builds() -> None:
-    assert list(TESTED) == ["lint", "test", "package", "infra"]
+    assert list(TESTED) == ["terraform", "lint", "test", "package", "infra"]
     assert list(STEPS) == ["tested", "package", "upload", "image", "plan", "review", "apply"]
     assert not any("waitFor" in step for step in (*STEPS.values(), *TESTED.values())), "each step waits for the one before"
     applied = "\n".join(step["script"] for step in STEPS.values())
@@ -214,11 +232,44 @@ def test_what_is_tested_and_what_is_applied_are_two_builds() -> None:
     assert "terraform -chdir=infra test" in TESTED["infra"]["script"]
 
 
+@pytest.mark.parametrize("build", [TESTS, BUILD, IMAGE], ids=["tests", "deploy", "image"])
+def test_no_step_may_fail_unseen(build: dict[str, Any]) -> None:
+    for step in build["steps"]:
+        assert step.keys() == {"id", "name", "script"}, "as allowFailure would be, or a step that waits for no other"
+        assert step["script"].startswith("#!/bin/sh\nset -eu\n") or "\n" not in step["script"].strip(), step["id"]
+        assert not re.search(r"\|\| *(true|:)|set \+e|; *true$", step["script"], re.MULTILINE), step["id"]
+
+
+def test_builds_log_where_their_accounts_may_and_substitutions_are_filled_in() -> None:
+    logs = {"logging": "CLOUD_LOGGING_ONLY"}
+    assert TESTS["options"] == logs
+    assert BUILD["options"] == IMAGE["options"] == {**logs, "automapSubstitutions": True, "dynamicSubstitutions": True}
+
+
+def test_by_itself_a_trigger_agrees_to_nothing() -> None:
+    own = BUILD["substitutions"]
+    assert (own["_APPLY"], own["_REVOKE"], own["_VARS"], own["_MAIN"]) == ("no", "no", "", "main")
+
+
 def test_what_is_checked_in_the_build_can_be_made_here() -> None:
     targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     for step in ("lint", "test", "package"):
-        assert TESTED[step]["script"] == f"make {step}"
+        assert TESTED[step]["script"].endswith(f"make {step}")
         assert step in targets
+
+
+def test_the_tests_of_the_build_find_terraform(recorder: Recorder) -> None:
+    """Without it those that hold every right and condition to what is expected would be skipped."""
+    checkout = recorder.folder / "checkout"
+    checkout.mkdir()
+    assert recorder.run(["sh", "-c", f"cd {checkout}\n{TESTED['terraform']['script']}"]).returncode == 0
+    assert TESTED["terraform"]["name"] == TESTED["infra"]["name"]
+    (checkout / "make").write_text('#!/bin/sh\necho "$*"\ncommand -v terraform\n')
+    (checkout / "make").chmod(0o755)
+    told = {"PATH": f"{checkout}{os.pathsep}/usr/bin{os.pathsep}/bin"}
+    command = ["sh", "-c", TESTED["test"]["script"]]
+    done = subprocess.run(command, cwd=checkout, env=told, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["test", f"{checkout}/build/bin/terraform"]
 
 
 def test_a_commit_that_no_build_has_tested_is_not_deployed(recorder: Recorder) -> None:
@@ -227,6 +278,14 @@ def test_a_commit_that_no_build_has_tested_is_not_deployed(recorder: Recorder) -
     assert (refused.returncode, "has passed for abc" in refused.stdout) == (1, True)
     assert recorder.run(script, **substitutions(_VARS="europe.tfvars", PASSED="1")).returncode == 0
     assert f"tags={TESTS['tags'][0]} AND status=SUCCESS AND substitutions.COMMIT_SHA=abc" in recorder.calls[-1]
+
+
+@pytest.mark.parametrize("owner", ["456", ""])
+def test_a_build_keeps_no_state_in_a_bucket_of_somebody_else(recorder: Recorder, owner: str) -> None:
+    script = ["sh", "-c", STEPS["tested"]["script"]]
+    done = recorder.run(script, **substitutions(_VARS="europe.tfvars", PASSED="1", OWNER=owner))
+    assert done.returncode == 1
+    assert f"gs://my-project-onefold-terraform belongs to project number {owner}, expected 123 of my-project" in done.stdout
 
 
 def test_without_a_file_of_variables_nothing_is_planned(recorder: Recorder) -> None:
@@ -307,9 +366,24 @@ def run(recorder: Recorder, step: str, **changed: str) -> list[str]:
 
 
 def test_a_plan_is_kept_and_what_is_applied_is_that_plan(recorder: Recorder) -> None:
-    planned = run(recorder, "plan", _VARS="europe.tfvars")
-    assert planned[-2].startswith("terraform -chdir=infra plan -input=false -out=onefold.tfplan -var=project=my-project")
+    planned = (ROOT / "build" / "plan.json").read_text
+    assert run(recorder, "plan", _VARS="europe.tfvars", _PREFIX="eu-", PLAN='{"its": "own"}') == [
+        "terraform -chdir=infra init -input=false -backend-config=bucket=my-project-onefold-terraform "
+        "-backend-config=prefix=eu-onefold",
+        "terraform -chdir=infra plan -input=false -out=onefold.tfplan -var=project=my-project -var=region=europe-west1 "
+        "-var=prefix=eu- -var-file=../europe.tfvars",
+        "terraform -chdir=infra show -json onefold.tfplan",
+    ]
+    assert json.loads(planned()) == {"its": "own"}
+    assert "build/plan.json" in STEPS["review"]["script"], "what is reviewed is that plan, too"
     assert run(recorder, "apply", _APPLY="yes")[-1] == "terraform -chdir=infra apply -input=false onefold.tfplan"
+
+
+def test_what_is_packaged_is_kept_beside_the_state(recorder: Recorder) -> None:
+    assert STEPS["package"]["script"] == "python -m infra.package"
+    assert run(recorder, "upload") == [
+        "gcloud storage cp build/functions.zip build/spark.zip gs://my-project-onefold-terraform/packages/abc/"
+    ]
 
 
 def test_a_file_of_variables_is_planned_with(recorder: Recorder) -> None:
@@ -339,8 +413,8 @@ def copied(tmp_path: Path) -> Path:
     return tmp_path / "checkout"
 
 
-def written(checkout: Path) -> str | None:
-    path = checkout / "infra" / "capture.auto.tfvars"
+def written(checkout: Path, name: str = "capture.auto.tfvars") -> str | None:
+    path = checkout / "infra" / name
     return path.read_text() if path.exists() else None
 
 
@@ -360,18 +434,34 @@ def test_make_image_hands_the_digest_to_the_next_plan(recorder: Recorder, tmp_pa
     checkout = copied(tmp_path)
     done = make(recorder, "image", *WHERE, "TAG=abc", f"--directory={checkout}", DIGEST=DIGEST)
     assert done.returncode == 0, done.stderr
-    assert written(checkout) == f'capture_image = "{REPOSITORY}/capture@{DIGEST}"\n'
+    assert written(checkout, "my-project.capture.tfvars") == f'capture_image = "{REPOSITORY}/capture@{DIGEST}"\n'
+    assert planned_with(recorder, checkout, *WHERE, "VARS=europe.tfvars") == ["my-project.capture.tfvars", "europe.tfvars"]
     built, asked = recorder.calls
     assert "--substitutions=_REGION=europe-west1,_PREFIX=,_TAG=abc" in built
     assert "/serviceAccounts/onefold-build@my-project.iam.gserviceaccount.com" in built
     assert f"describe {REPOSITORY}/capture:abc" in asked
 
 
+def planned_with(recorder: Recorder, checkout: Path, *arguments: str) -> list[str]:
+    """The files of variables of the next plan, the one that wins last."""
+    done = make(recorder, "--dry-run", "deploy", *arguments, f"--directory={checkout}")
+    (plan,) = (line for line in done.stdout.splitlines() if "-out=onefold.tfplan" in line)
+    return [Path(name).name for name in re.findall(r"-var-file='([^']+)'", plan)]
+
+
+@pytest.mark.parametrize("other", [("PREFIX=eu-",), ("PROJECT=other-project",)])
+def test_a_deployment_takes_no_image_of_another_one(recorder: Recorder, tmp_path: Path, other: tuple[str, ...]) -> None:
+    checkout = copied(tmp_path)
+    make(recorder, "image", *WHERE, "TAG=abc", *other, f"--directory={checkout}", DIGEST=DIGEST)
+    assert planned_with(recorder, checkout, *WHERE) == []
+    assert len(planned_with(recorder, checkout, *WHERE, *other)) == 1
+
+
 @pytest.mark.parametrize("fails", ["builds submit", "images describe"])
 def test_without_an_image_no_digest_is_handed_on(recorder: Recorder, tmp_path: Path, fails: str) -> None:
     checkout = copied(tmp_path)
     done = make(recorder, "image", *WHERE, "TAG=abc", f"--directory={checkout}", fails=fails, DIGEST=DIGEST)
-    assert (done.returncode, written(checkout)) == (2, None)
+    assert (done.returncode, written(checkout, "my-project.capture.tfvars")) == (2, None)
 
 
 def deployed(recorder: Recorder, checkout: Path, **answers: str) -> subprocess.CompletedProcess[str]:

@@ -11,7 +11,8 @@ from typing import Any, get_args
 
 import pytest
 from support import infra_expected as expected
-from support.iam_conditions import BUCKET, LIST_PREFIX, OBJECT, TABLE, admits
+from support.hcl_text import expression, resources
+from support.iam_conditions import BUCKET, FOLDER, LIST_PREFIX, OBJECT, TABLE, admits
 from support.in_memory import audit_entry
 from support.infra_mutants import GROUPS, Mutant
 from support.log_filters import matches
@@ -92,6 +93,8 @@ SOURCES = f"projects/{expected.SOURCES_BUCKET}"
         ("google_project_iam_member.worker", BUCKET, f"{STAGING}-copy", False),
         ("google_project_iam_member.worker", OBJECT, f"{STAGING}-copy/objects/a", False),
         ("google_project_iam_member.worker", BUCKET, ARTIFACTS, False),
+        ("google_project_iam_member.worker", FOLDER, f"{ARTIFACTS}/managedFolders/functions/", False),
+        ("google_project_iam_member.worker", FOLDER, f"{STAGING}/managedFolders/a/", True),
         ("google_project_iam_member.worker", OBJECT, f"{ARTIFACTS}/objects/functions/a.zip", False),
         ("google_project_iam_member.worker", OBJECT, "projects/_/buckets/payroll/objects/a", False),
         ("google_storage_bucket_iam_member.batch_code", OBJECT, f"{ARTIFACTS}/objects/spark/0123/reconcile.py", True),
@@ -125,6 +128,22 @@ SOURCES = f"projects/{expected.SOURCES_BUCKET}"
 )
 def test_conditions_admit_what_they_should(plan: Plan, address: str, type_: str, name: str, admitted: bool) -> None:
     assert admits(condition(plan, address), type_, name) is admitted
+
+
+@pytest.mark.parametrize(
+    ("type_", "name", "admitted"),
+    [
+        (BUCKET, f"{SOURCES}-0a1b2c", True),
+        (OBJECT, f"{SOURCES}-0a1b2c/objects/eu-refresh-view/source.zip", True),
+        (OBJECT, f"{SOURCES}0-0a1b2c/objects/refresh-view/source.zip", False),
+        (OBJECT, "projects/_/buckets/payroll/objects/a", False),
+    ],
+)
+def test_with_a_key_the_sources_of_functions_are_in_a_bucket_of_that_key(
+    tested: Callable[[str], Outcome], type_: str, name: str, admitted: bool
+) -> None:
+    only = condition(tested("options.tftest.hcl").plans["all_options"], 'google_project_iam_member.build["source"]')
+    assert admits(only, type_, name) is admitted
 
 
 @pytest.mark.parametrize(("prefix", "admitted"), [("shop/daily/", True), ("shop/", False), ("", False), ("payroll/", False)])
@@ -264,6 +283,35 @@ def test_or_binds_closer_than_and_and_what_is_unknown_is_refused() -> None:
     for filter_ in ("a<1", 'a="1" b="2"', 'a:"1"', "a=", '(a="1"'):
         with pytest.raises(ValueError, match=r"."):
             matches(filter_, {"a": "1"})
+
+
+# Names
+
+# What has no name of its own, or one within something that has the prefix.
+UNNAMED = {"google_project_service", "google_storage_bucket_object", "google_bigquery_dataset_access", "terraform_data"}
+IDENTITIES = ("account_id", "role_id", "repository_id", "dashboard_json", "display_name", "name")
+
+
+def test_every_name_has_the_prefix(tested: Callable[[str], Outcome]) -> None:
+    changes = tested("options.tftest.hcl").plans["all_options"].changes
+    named = [one for one in changes if one["mode"] == "managed" and not one["type"].endswith("_iam_member")]
+    found = {}
+    for one in named:
+        if one["type"] not in UNNAMED:
+            after = one["change"]["after"]
+            found[one["address"]] = next(str(after[name]) for name in IDENTITIES if after.get(name))
+    assert len(found) > 40
+    bare = {
+        address: name
+        for address, name in found.items()
+        if not name.startswith(("eu-", "onefoldeu_", "my-project-eu-onefold-", '{"displayName":"eu-'))
+    }
+    assert bare == {}
+    # That plan has a subnetwork of the user's own.
+    for kind in ("network", "subnetwork", "firewall"):
+        name = expression(resources(INFRA)[f"google_compute_{kind}.batches"], "name")
+        assert name is not None
+        assert name.startswith('"${var.prefix}onefold')
 
 
 # Mutants

@@ -15,18 +15,20 @@ from onefold.settings.environment import load_settings
 
 KEY = "projects/p/locations/europe-west1/keyRings/r/cryptoKeys"
 SUBNETWORKS = "projects/p/regions/europe-west1/subnetworks"
+DOTS = "projects/a..b/regions/europe-west1/subnetworks/s"
 # By variable of Terraform, values that the code refuses in the variable of the environment that is made of it.
 REFUSED: dict[str, tuple[Any, ...]] = {
-    "view_name": ("{table}_v_1", "{table}_v_0af", "{table}", "unified", "{table!r}", "{table}.x", "{table}{x}"),
+    "view_name": ("{table}_v_1", "{table}_v_0af", "{table}", "unified", "{table!r}", "{table}.x", "{table}{x}",
+                  "onefold_leaf_{table}", "onefold_tmp_{table}"),
     "view_dataset": ("{dataset}-x", "{dataset}.x", "{x}", "{dataset}\n"),
     "batch_ttl": ("9m", "15d", "337h", "9999d", "1", "4 h", "4h\n"),
     "batch_folders": (["gs://b/x"], ["gs://bucket/../x"], ["gs://bucket/x/.."], ["gs://bucket/a*"], ["x"]),
     "batch_properties": ({"spark.a": "b\nc"}, {"spark.a": "b\u0000"}, {"spark.a": "\u200b"}, {"other": "1"}),
     "labels": ({"onefold_x": "1"}, {"A": "1"}, {"a": "B"}, {f"l{n}": "1" for n in range(28)}),
-    "kms_key": (f"{KEY}/k\n", f"{KEY}/k k", f"{KEY}/{'k' * 64}"),
-    "subnetwork": (f"{SUBNETWORKS}/s\n", f"{SUBNETWORKS}/S", f"{SUBNETWORKS}/s s"),
+    "kms_key": (f"{KEY}/k\n", f"{KEY}/k k", f"{KEY}/{'k' * 64}", f"{KEY}/k".replace("/p/", "/a..b/")),
+    "subnetwork": (f"{SUBNETWORKS}/s\n", f"{SUBNETWORKS}/S", f"{SUBNETWORKS}/s s", DOTS),
     "prefix": ("goog-",),
-    "datasets": (["a-b"], ["a.b"]),
+    "datasets": (["a-b"], ["a.b"], ["d" * 1025]),
 }  # fmt: skip
 # Values at the edge, that neither refuses.
 TAKEN: dict[str, tuple[Any, ...]] = {
@@ -35,7 +37,7 @@ TAKEN: dict[str, tuple[Any, ...]] = {
     "batch_folders": (["gs://bucket/a.b/c"], ["gs://buc/x=1/"], ["gs://bucket"]),
     "batch_properties": ({"spark.a": "b c, =ü€"}, {"dataproc.x": ""}, {}),
     "labels": ({f"l{n}": "1" for n in range(27)}, {"a": ""}, {}),
-    "kms_key": (f"{KEY}/{'k' * 63}", None, f"{KEY}/K_-1"),
+    "kms_key": (f"{KEY}/{'k' * 63}", None, f"{KEY}/K_-1", f"{KEY}/k".replace("/p/", "/example.com:a-b/")),
     "prefix": ("goo-", "eu-", ""),
 }
 # Cloud Scheduler refuses these when the job is made; the code never sees them.
@@ -119,3 +121,38 @@ def test_a_plan_refuses_and_takes_the_same(terraform: Terraform) -> None:
     failed = [rounds[int(name.removeprefix("round_"))] for name, status in outcome.status.items() if status != "pass"]
     assert not failed, outcome.said
     assert len(outcome.status) == len(rounds)
+
+
+# A naming of another dataset, or of none that is deployed, is one that a function knows all the same.
+NAMED_LIKE_A_VERSION: dict[str, dict[str, Any]] = {
+    "without_datasets": {"datasets": [], "view_name": "{table}_v_1"},
+    "beside_a_naming_of_its_own": {
+        "version_patterns": {"shop": "(?P<base>.+)_r(?P<version>[0-9]+)"},
+        "view_name": "{table}_v_1",
+    },
+    "in_a_dataset_of_the_file": {"view_name": "{table}_x7"},
+}
+TABLES_SETTINGS = "datasets: {crm: {version_pattern: '(?P<base>.+)_x(?P<version>[0-9]+)'}}\n"
+
+
+def test_no_view_is_named_like_a_version_of_any_naming(terraform: Terraform, tmp_path: Path) -> None:
+    settings = tmp_path / "onefold.yaml"
+    settings.write_text(TABLES_SETTINGS)
+    runs = []
+    for name, values in NAMED_LIKE_A_VERSION.items():
+        with pytest.raises(InvalidSettings, match="named like a versioned table"):
+            load_settings(environment(values), settings)
+        given = "\n".join(f"    {name} = {literal(value)}" for name, value in values.items())
+        failures = "var.view_name" if values.get("datasets", True) else "var.view_name, check.datasets"
+        runs.append(
+            f'run "{name}" {{\n  command = plan\n  variables {{\n{given}\n  }}\n  expect_failures = [{failures}]\n}}\n'
+        )
+    path, deployed = terraform.folder / "tests" / "named.tftest.hcl", terraform.folder.parent / settings.name
+    path.write_text("\n".join((written([]), *runs)))
+    deployed.write_text(TABLES_SETTINGS)
+    try:
+        outcome = terraform.tested(path.name)
+    finally:
+        path.unlink()
+        deployed.unlink()
+    assert outcome.status == dict.fromkeys(NAMED_LIKE_A_VERSION, "pass"), outcome.said

@@ -113,8 +113,8 @@ def test_an_alter_that_may_change_rows_or_their_key(part: str) -> None:
         ("DROP VIEW v", []),
         ("DROP INDEX i ON t", ["rows shop.t"]),
         ("DROP INDEX `i` ON x.`t` ALGORITHM=INPLACE", ["rows x.t"]),
-        ("RENAME TABLE t TO old, new TO t", ["rows shop.old", "dropped shop.new", "rows shop.t"]),
-        ("RENAME TABLE a.t TO b.t WAIT 5", ["dropped a.t", "rows b.t"]),
+        ("RENAME TABLE t TO old, new TO t", ["renamed shop.old", "dropped shop.new", "renamed shop.t"]),
+        ("RENAME TABLE a.t TO b.t WAIT 5", ["dropped a.t", "renamed b.t"]),
         ("RENAME USER a TO b", []),
         ("CREATE TABLE t (id INT)", ["created shop.t"]),
         ("CREATE TABLE IF NOT EXISTS x.t LIKE u", ["created x.t"]),
@@ -262,5 +262,5 @@ def test_with_ansi_quotes_a_name_is_in_double_quotes() -> None:
 
 def test_a_server_that_stores_names_in_lower_case_is_asked_for_them_so() -> None:
     lower = Grammar(lower_names=True)
-    assert told("RENAME TABLE T TO X.U", lower) == ["dropped shop.t", "rows x.u"]
+    assert told("RENAME TABLE T TO X.U", lower) == ["dropped shop.t", "renamed x.u"]
     assert told("DROP DATABASE Crm", lower) == ["dropped crm.*"]

@@ -10,14 +10,14 @@ from typing import Any
 
 import pymysql
 import pytest
-from support.capture import Bench, latest
+from support.capture import Bench, bench_of, latest
 from support.database_servers import MariaDb, MySql, new_server
 from support.source_database import SourceDatabase, end_of_log, on
 
 from onefold.capture.checkpoint import Reached
 from onefold.mysql.binlog.events import Place, RowsChanged, Statement
 from onefold.mysql.connection import connect, query
-from onefold.mysql.ddl.effects import effects
+from onefold.mysql.ddl.effects import Effect, effects
 from onefold.mysql.table_filter import Patterns
 
 CREATE = "CREATE TABLE t (id INT PRIMARY KEY, n INT)"
@@ -59,6 +59,18 @@ CHANGES = [
     ("ALTER TABLE t CONVERT TO CHARACTER SET latin1, ADD d INT DEFAULT 1",),
     ("ALTER TABLE t ADD COLUMN IF NOT EXISTS d INT DEFAULT 1",),
     ("DROP TABLE t",),
+    ("ALTER TABLE t ADD COLUMN d INT DEFAULT NULLIF(5, 4)",),
+    # The statement is read in the session's mode, and logged with its own.
+    (
+        "SET STATEMENT sql_mode='NO_BACKSLASH_ESCAPES' FOR "
+        "ALTER TABLE t ADD c INT COMMENT '\\'', ADD d INT DEFAULT 5 COMMENT ''",
+    ),
+    (NO_BACKSLASHES, "SET STATEMENT sql_mode='' FOR ALTER TABLE t ADD c INT COMMENT 'C:\\', ADD d INT DEFAULT 5 COMMENT ''"),
+    # The second byte of these characters is that of a backslash.
+    ("SET NAMES sjis", "ALTER TABLE t ADD c INT COMMENT 'ソ', ADD d INT DEFAULT 5 COMMENT '表'".encode("cp932")),
+    ("SET NAMES big5", "ALTER TABLE t ADD c INT COMMENT '功', ADD d INT DEFAULT 5 COMMENT '功'".encode("big5")),
+    ("SET NAMES gbk", "ALTER TABLE t ADD c INT COMMENT '誠', ADD d INT DEFAULT 5 COMMENT '誠'".encode("gbk")),
+    ("SET NAMES latin1", b"ALTER TABLE t\xa0ADD d INT DEFAULT 5"),
 ]
 HARMLESS = [
     "ANALYZE TABLE t", "ANALYZE LOCAL TABLE t", "ANALYZE NO_WRITE_TO_BINLOG TABLE t", "OPTIMIZE TABLE t",
@@ -87,14 +99,37 @@ HARMLESS = [
 
 
 @on(MariaDb, MySql)
-@pytest.mark.parametrize("some", CHANGES, ids=lambda some: some[-1][:40])
-def test_a_change_without_rows_in_the_log_is_seen(source: SourceDatabase, some: tuple[str, ...]) -> None:
+@pytest.mark.parametrize("some", CHANGES, ids=lambda some: str(some[-1])[:40])
+def test_a_change_without_rows_in_the_log_is_seen(source: SourceDatabase, some: tuple[Any, ...]) -> None:
     source.run(CREATE, ROWS)
     begun = end_of_log(source.connection)
     ran = run(source, *some)
     differs = logged_rows(source) != source_rows(source)
     assert differs == ran or "BLACKHOLE" in some[-1]  # which a server may lack, and keeps its own engine then
     assert told(source, begun) or not differs
+
+
+@on(MariaDb, MySql)
+@pytest.mark.parametrize("table", ["t€", "ไม้", "t\u00a0u", "te\u0301"])
+def test_a_name_without_quotes_has_any_character_beyond_ascii(source: SourceDatabase, table: str) -> None:
+    source.run(f"CREATE TABLE {table} (id INT PRIMARY KEY)", f"ALTER TABLE {table} ADD d INT NOT NULL DEFAULT 5")
+    altered = [event for event in source.log() if isinstance(event, Statement)][-1]
+    assert Effect("rows", source.name, table) in effects(altered.text, altered.database, altered.grammar)
+
+
+@on(MariaDb, MySql)
+@pytest.mark.parametrize(
+    "statement", ["UPDATE v SET n = 7", "INSERT INTO v VALUES (3, 3)", "DELETE FROM v WHERE id = 1", "RENAME TABLE v TO w"]
+)
+def test_what_is_written_through_a_view_is_seen(source: SourceDatabase, tmp_path: Path, statement: str) -> None:
+    bench = bench_of(source, tmp_path)
+    source.run(CREATE, ROWS, "CREATE VIEW v AS SELECT * FROM t")
+    before = len(bench.once(snapshot=True))
+    source.run(STATEMENT_FORMAT, statement)
+    records = bench.once()[before:]
+    assert bool(records) == (not statement.startswith("RENAME"))
+    copied = [record["data"] for record in records if record["metadata"]["ingestion_method"] == "SNAPSHOT"]
+    assert [(row["id"], row["n"]) for row in copied] == (source.rows("SELECT * FROM t ORDER BY id") if records else [])
 
 
 @on(MariaDb, MySql)
@@ -113,7 +148,7 @@ def wrong(event: Statement) -> bool:
     return any(one.kind != "created" for one in effects(event.text, event.database, event.grammar))
 
 
-def failing(source: SourceDatabase, statement: str) -> bool:
+def failing(source: SourceDatabase, statement: Any) -> bool:
     try:
         source.run(statement)
     except pymysql.err.MySQLError:
@@ -121,7 +156,7 @@ def failing(source: SourceDatabase, statement: str) -> bool:
     return False
 
 
-def run(source: SourceDatabase, *statements: str) -> bool:
+def run(source: SourceDatabase, *statements: Any) -> bool:
     """Run in a session of its own; False where the server does not have one of the statements."""
     with closing(connect(source.server.address)) as connection:
         connection.select_db(source.name)

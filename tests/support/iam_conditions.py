@@ -14,6 +14,7 @@ import cel
 TABLE = "bigquery.googleapis.com/Table"
 BUCKET = "storage.googleapis.com/Bucket"
 OBJECT = "storage.googleapis.com/Object"
+FOLDER = "storage.googleapis.com/ManagedFolder"
 LIST_PREFIX = "storage.googleapis.com/objectListPrefix"
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from support import infra_expected_captures as captures
+from support import infra_expected_services as services
 from support.hcl_text import depends_on, expression, resources
 from support.infra_differences import unequal
 from support.terraform import Plan
@@ -61,7 +62,7 @@ CONDITIONS: Mapping[str, str] = {
         for name in ("shop", "crm")
     },
     "google_project_iam_member.worker": (
-        '(resource.type != "storage.googleapis.com/Bucket" && resource.type != "storage.googleapis.com/Object")'
+        'resource.service != "storage.googleapis.com"'
         f' || resource.name == "projects/{STAGING_BUCKET}" || {_starts(f"{STAGING_BUCKET}/")}'
     ),
     'google_project_iam_member.build["source"]': (
@@ -218,6 +219,7 @@ def differences(plan: Plan, folder: Path) -> set[str]:
         *unequal("region", REGIONS, regions(plan)),
         *_push(plan, blocks["google_pubsub_subscription.push"]),
         *captures.differences(plan, blocks),
+        *services.differences(plan, blocks),
     ]
     return set(found)
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from support import infra_expected as expected
+from support import infra_expected_services as expected_services
 from support.infra_expected_captures import POOLS, QUERIES, SOURCES
 
 
@@ -120,5 +121,28 @@ GROUPS: tuple[tuple[Mutant, ...], ...] = (
         mutant("captures_alerts.tf", " or vector(0)", "", *everywhere("query", QUERIES, " query")),
         mutant("captures_alerts.tf", '"60s"', '"3600s"', *everywhere("query", QUERIES, " evaluation_interval")),
         mutant("captures_alerts.tf", 'jsonPayload.event=\\"captured', 'jsonPayload.event=\\"copied', "filter google_logging_metric.captured"),
+    ),
+    (
+        mutant("functions.tf", 'command = "sleep ${var.build_wait_seconds}"', 'command = "true"', "wait for rights of the build"),
+        mutant("functions.tf", "    google_storage_bucket_iam_member.build.id,\n", "", "awaited rights of the build"),
+        mutant("functions.tf", 'service_account   = "projects/${var.project}/serviceAccounts/${local.accounts["build"]}"', 'service_account   = "projects/${var.project}/serviceAccounts/${local.accounts["batch"]}"', "build account"),
+        mutant("functions.tf", "    docker_repository = google_artifact_registry_repository.images.id\n", "", "build repository"),
+        mutant("functions.tf", "local.accounts[each.key]", 'local.accounts[each.key == "sink_records" ? "launch_batch" : each.key]', 'runs as function["sink_records"]'),
+        mutant("buckets.tf", 'local.accounts["batch"]}"\n\n  # A folder', 'local.accounts["refresh_view"]}"\n\n  # A folder', *everywhere("folder", expected_services.FOLDERS)),
+        mutant("buckets.tf", "days_since_noncurrent_time = 30", "age = 30", "deleted artifacts"),
+        mutant("buckets.tf", "age = var.staging_days", "age = 1", "deleted staging"),
+        mutant("buckets.tf", '      matches_prefix = ["${local.large_records_folder}/"]\n', "", "deleted capture"),
+        mutant("buckets.tf", "force_destroy = false", "force_destroy = true", "emptied capture"),
+        mutant("triggers.tf", 'dead_letter_topic     = google_pubsub_topic.topic["dead-letter"].id', 'dead_letter_topic     = google_pubsub_topic.topic["schema-changes"].id', *everywhere("dead letters", (f'push["{name}"]' for name in expected_services.FUNCTIONS))),
+        mutant("topics.tf", 'topic                      = google_pubsub_topic.topic["dead-letter"].id', 'topic                      = google_pubsub_topic.topic["schema-changes"].id', "dead letters dead_letter"),
+        mutant("batches.tf", '  deletion_policy = "ABANDON"\n', "", "code spark"),
+        mutant("captures.tf", 'Images of Onefold\'s capture."\n', 'Images of Onefold\'s capture."\n  cleanup_policies {\n    id     = "delete-old-ones"\n    action = "DELETE"\n  }\n', "cleanup capture"),
+        mutant("topics.tf", 'each.value == "schema-changes" ? local.week : null', "null", "retention schema-changes"),
+        mutant("captures_alerts.tf", "  notification_channels = local.channels\n", "", "told silent_capture"),
+        mutant("alerts.tf", "  notification_channels = local.channels\n\n  conditions {\n    display_name = \"age", "\n  conditions {\n    display_name = \"age", "told waiting_rows"),
+        mutant("schedules.tf", "schedule    = var.refresh_schedule", "paused      = true\n  schedule    = var.refresh_schedule", *everywhere("off", (f"google_cloud_scheduler_job.refresh{name}" for name in SHOP_AND_CRM))),
+        mutant("triggers.tf", "  unique_writer_identity = true\n", "  unique_writer_identity = true\n  disabled               = true\n", "off google_logging_project_sink.tables"),
+        mutant("captures_alerts.tf", '  combiner              = "OR"\n', '  combiner              = "OR"\n  enabled               = false\n', *everywhere("off", (f"google_monitoring_alert_policy.{name}" for name in QUERIES))),
+        mutant("captures_alerts.tf", '  name        = "${var.prefix}onefold/captured"\n', '  name        = "${var.prefix}onefold/captured"\n  disabled    = true\n', "off google_logging_metric.captured"),
     ),
 )  # fmt: skip

@@ -8,6 +8,10 @@ mock_data "google_bigquery_dataset" {
   defaults = { location = "europe-west1" }
 }
 
+mock_resource "google_storage_bucket" {
+  defaults = { project_number = 123456789012 }
+}
+
 mock_resource "google_logging_project_sink" {
   defaults = { writer_identity = "serviceAccount:sink@gcp-sa-logging.iam.gserviceaccount.com" }
 }

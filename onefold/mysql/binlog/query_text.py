@@ -6,6 +6,9 @@ from collections.abc import Mapping
 
 from onefold.mysql.charsets import SUPPORTED, decoder
 
+_ESCAPING = {"sjis": "cp932", "big5": "big5hkscs", "ujis": "euc_jp", "eucjpms": "euc_jp"}
+"""Character sets whose columns are not read. Statements in them are: the second byte of a character may be that of a
+backslash, which escapes no quote."""
 _SQL_MODE, _CHARSET, _CATALOG = 1, 4, 6
 _SIZES = {0: 4, _SQL_MODE: 8, 3: 4, _CHARSET: 6}
 """Bytes of flags, the SQL mode, steps of AUTO_INCREMENT and the character set."""
@@ -31,6 +34,8 @@ def _decoded(text: bytes, client: int, charsets: Mapping[int, str]) -> str:
         return text.decode()
     except UnicodeDecodeError:
         charset = charsets.get(client, "")
+        if charset in _ESCAPING:
+            return text.decode(_ESCAPING[charset], "replace")
         found = decoder(charset)(text) if charset in SUPPORTED else text.decode(errors="replace")
         return found if isinstance(found, str) else found.value or ""
 

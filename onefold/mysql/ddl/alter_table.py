@@ -137,5 +137,4 @@ def _add_changes(part: Sequence[Word], keys: Sequence[str]) -> bool:
 
 
 def _filled(keys: Sequence[str]) -> bool:
-    text = " ".join(keys).replace("DEFAULT NULL", "")
-    return bool(_FILLED & set(text.split()))
+    return any(key in _FILLED and list(keys[at : at + 2]) != ["DEFAULT", "NULL"] for at, key in enumerate(keys))

@@ -5,23 +5,25 @@ A statement is in the log as text where it is DDL, or where a session wrote it i
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, product
 from typing import Literal
 
 from onefold.mysql.ddl.alter_table import changes_rows, exchanged, new_name
-from onefold.mysql.ddl.tokens import PLAIN, Grammar, Word, conditional_marks, words
+from onefold.mysql.ddl.tokens import ANSI_QUOTES, NO_BACKSLASH_ESCAPES, PLAIN, Grammar, Word, conditional_marks, words
 
 _LONGEST = 1_000_000
 """Characters that are looked at: what follows is values as a rule."""
 
-Kind = Literal["rows", "truncated", "dropped", "created"]
+Kind = Literal["rows", "truncated", "dropped", "created", "renamed", "structure"]
 
 
 @dataclass(frozen=True)
 class Effect:
-    """What happened to a table: its rows changed (`rows`), it was emptied, it is gone, or it is new.
+    """What happened to a table: its rows changed (`rows`), it was emptied, it is gone, it is new, it has this name from now
+    on, or only its structure changed.
 
     Without a table, it happened to all of the database; without a database, to any.
     """
@@ -43,15 +45,39 @@ def effects(text: str, database: str, grammar: Grammar = PLAIN) -> tuple[Effect,
         database: the session's, for names without one.
         grammar: how the server read the text.
     """
+    return tuple(one for one in all_effects(text, database, grammar) if one.kind != "structure")
+
+
+def all_effects(text: str, database: str, grammar: Grammar = PLAIN) -> tuple[Effect, ...]:
+    """Return what a statement did, an `ALTER TABLE` that leaves stored rows alone included. Arguments: as `effects`."""
     text = text[:_LONGEST]
     marks = sorted(conditional_marks(text))
     if len(marks) > _CONDITIONS:
         return (Effect("rows", ""),)
+    ignored = [frozenset(some) for count in range(len(marks) + 1) for some in combinations(marks, count)]
     found: list[Effect] = []
-    for count in range(len(marks) + 1):
-        for ignored in combinations(marks, count):
-            found += _effects(list(words(text, grammar, frozenset(ignored))), database)
+    for reading in product(_texts(text), _grammars(text, grammar), ignored):
+        found += _effects(list(words(*reading)), database)
     return tuple(dict.fromkeys(_lower(one) if grammar.lower_names else one for one in found))
+
+
+def _texts(text: str) -> Iterable[str]:
+    """A blank beyond ASCII belongs to a name; to a server whose client writes latin1, it is a blank."""
+    return dict.fromkeys((text, _WIDE_BLANK.sub(" ", text)))
+
+
+_WIDE_BLANK = re.compile(r"[^\S \t\n\v\f\r]")
+
+
+def _grammars(text: str, grammar: Grammar) -> Iterable[Grammar]:
+    """MariaDB reads `SET STATEMENT sql_mode = ... FOR ...` in the session's mode, and logs it with the other one."""
+    if not _OWN_MODE.search(text):
+        return (grammar,)
+    modes = (0, ANSI_QUOTES, NO_BACKSLASH_ESCAPES, ANSI_QUOTES | NO_BACKSLASH_ESCAPES)
+    return [Grammar(mode, grammar.lower_names) for mode in modes]
+
+
+_OWN_MODE = re.compile(r"\bstatement\b.*\bsql_mode\b", re.IGNORECASE | re.DOTALL)
 
 
 def _lower(effect: Effect) -> Effect:
@@ -165,8 +191,8 @@ def _alter(found: Sequence[Word], database: str) -> Effects:
     if new := new_name(rest):
         yield Effect("rows", new[0] or name[0], new[1])
         yield Effect("dropped", *name)
-    elif changes_rows(rest):
-        yield Effect("rows", *name)
+    else:
+        yield Effect("rows" if changes_rows(rest) else "structure", *name)
 
 
 def _create(found: Sequence[Word], database: str) -> Effects:
@@ -254,7 +280,7 @@ def _rename(found: Sequence[Word], database: str) -> Effects:
     for old, new in pairs:
         if old not in given:  # `t TO _t_old, _t_new TO t` leaves a table of the name
             yield Effect("dropped", *old)
-        yield Effect("rows", *new)
+        yield Effect("renamed", *new)
 
 
 def _truncate(found: Sequence[Word], database: str) -> Effects:

@@ -80,6 +80,11 @@ _ALWAYS = 50_700
 (https://mariadb.com/kb/en/comment-syntax/)."""
 
 
+_BLANKS = r" \t\n\v\f\r"
+"""Every character beyond ASCII belongs to a name without quotes, also a sign (`t€`), a mark of Thai, mostly a blank
+(https://dev.mysql.com/doc/refman/9.4/en/identifiers.html)."""
+
+
 @cache
 def _tokens(ansi_quotes: bool, backslashes: bool) -> re.Pattern[str]:
     """Return the pattern of one token."""
@@ -88,10 +93,10 @@ def _tokens(ansi_quotes: bool, backslashes: bool) -> re.Pattern[str]:
     return re.compile(
         rf"""
           (?P<mark> /\*M?!(?:\d{{5,6}})? )
-        | (?P<space> \s+ | \*/ | /\*.*?(?:\*/|\Z) | \#[^\n]* | --(?=\s|\Z)[^\n]* )
+        | (?P<space> [{_BLANKS}]+ | \*/ | /\*.*?(?:\*/|\Z) | \#[^\n]* | --(?=[{_BLANKS}]|\Z)[^\n]* )
         | (?P<quoted> `(?:[^`]|``)*` {names} )
         | (?P<text> {texts} )
-        | (?P<word> [\w$]+ )
+        | (?P<word> [0-9A-Za-z_$\x80-\U0010ffff]+ )
         | (?P<sign> . )
         """,
         re.VERBOSE | re.DOTALL,

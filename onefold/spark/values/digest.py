@@ -18,6 +18,7 @@ from onefold.spark.values.python_text import handed_type, is_written_by_python, 
 from onefold.spark.values.types import held
 
 _SHA = 256
+_SHORT_LENGTHS = " ".join(f"{length}:" for length in range(128))
 
 
 def digest(columns: Sequence[Column]) -> Value:
@@ -47,4 +48,7 @@ def _with_length(value: Value) -> Value:
 
 
 def _length_first(value: Value) -> tuple[Value, ...]:
-    return F.length(value).cast("string"), F.lit(":"), value
+    length = F.length(value)
+    # To look up short lengths, which most are, takes a fraction of the time of writing each one out.
+    looked_up = F.get(F.split(F.lit(_SHORT_LENGTHS), " "), length)
+    return F.coalesce(looked_up, F.concat(length.cast("string"), F.lit(":"))), value
