@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from support.kinds import mark_by_fixtures, show_skipped
 from support.spark_class_archive import quick_java
 from support.zetasql_judge import Judge
 
@@ -53,8 +54,10 @@ SLOW = (
 """Files that take a minute or so: begun last, one of them would keep one processor waiting for the other."""
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The slow files first, in the order above."""
+    """Mark tests by what they start; the slow files come first, in the order above."""
+    mark_by_fixtures(items)
     places = {name: place for place, name in enumerate(SLOW)}
     items.sort(key=lambda item: places.get(item.path.relative_to(TESTS).with_suffix("").as_posix(), len(SLOW)))
 
@@ -68,4 +71,5 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    show_skipped(terminalreporter)
     show_seed(terminalreporter)
