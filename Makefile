@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test lint format bench package terraform image deploy undeploy lock images clean
+.PHONY: help install demo test lint docs format bench package terraform image deploy undeploy lock images clean
 IMAGES := python:3.12 python:3.12-slim google/cloud-sdk:slim hashicorp/terraform:1.11 gcr.io/cloud-builders/docker:latest
 PINNED := cloudbuild.yaml cloudbuild.deploy.yaml cloudbuild.image.yaml capture.Dockerfile
 
@@ -24,6 +24,9 @@ demo: install  ## a message arrives and the view is refreshed, on this machine
 
 test: install  ## the whole test suite
 	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder
+
+docs: install  ## the site of the documentation, in build/site: a broken link is an error
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 lint: install  ## ruff, mypy --strict and the layers of imports
 	$(BIN)/ruff check .

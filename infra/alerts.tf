@@ -154,7 +154,7 @@ resource "google_monitoring_alert_policy" "dead_letters" {
   }
 
   documentation {
-    content = "Messages could not be handled, and are kept for 7 days. docs/deploy.md says how to look at them and how to send them again."
+    content = "Messages could not be handled, and are kept for 7 days. docs/how-to/replay-dead-letters.md says how to look at them and how to send them again."
   }
 
   depends_on = [google_project_service.api]

@@ -80,7 +80,7 @@ resource "google_storage_bucket" "capture" {
   uniform_bucket_level_access = true
   public_access_prevention    = "enforced"
   # It outlives the deployment: capture would have to copy every table again without its checkpoint, and rows that have not
-  # landed yet would be lost. `make undeploy` leaves it, and the next deployment takes it over (docs/deploy.md).
+  # landed yet would be lost. `make undeploy` leaves it, and the next deployment takes it over (docs/how-to/deploy.md).
   force_destroy = false
 
   soft_delete_policy {

@@ -258,7 +258,7 @@ resource "google_cloud_run_v2_worker_pool" "capture" {
   ]
 }
 
-# What the command takes (docs/cli.md). `--name=value` in one word: a value that begins with a hyphen is no option.
+# What the command takes (docs/reference/cli.md). `--name=value` in one word: a value that begins with a hyphen is no option.
 locals {
   capture_arguments = {
     for name, capture in local.captures : name => concat(

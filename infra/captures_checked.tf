@@ -55,7 +55,7 @@ locals {
         "memory must be 512Mi at least, as 1Gi"                                                                                                                              = !can(regex(local.capture_memory, capture.memory))
         "service_account must be the e-mail of an account of the project"                                                                                                    = capture.service_account != null && !can(regex("^[a-z0-9-]+@${var.project}\\.iam\\.gserviceaccount\\.com$", capture.service_account))
         "service_account is that of something else: each source needs one of its own"                                                                                        = capture.service_account != null && length([for email in local.capture_emails : email if email == capture.service_account]) > 1
-        "capture_image is missing: build it with make image, docs/deploy.md"                                                                                                 = capture.worker_pool && var.capture_image == null
+        "capture_image is missing: build it with make image, docs/how-to/deploy.md"                                                                                          = capture.worker_pool && var.capture_image == null
       } : "captures.${name}: ${fault}" if wrong
     ]
   ])

@@ -1,4 +1,4 @@
-# What the dashboard counts, taken from the functions' log lines: docs/messages.md.
+# What the dashboard counts, taken from the functions' log lines: docs/reference/log-events.md.
 locals {
   log_metrics = {
     refreshes = { filter = "${local.services["refresh_view"]} AND jsonPayload.event=\"refreshed\"", label = "action", from = "jsonPayload.action" }

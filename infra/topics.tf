@@ -22,7 +22,7 @@ resource "google_pubsub_topic" "topic" {
   depends_on = [google_project_service.api, google_kms_crypto_key_iam_member.agent]
 }
 
-# A topic without a subscription keeps nothing. This one waits for a person: docs/deploy.md.
+# A topic without a subscription keeps nothing. This one waits for a person: docs/how-to/replay-dead-letters.md.
 resource "google_pubsub_subscription" "dead_letter" {
   name                       = "${var.prefix}dead-letter"
   topic                      = google_pubsub_topic.topic["dead-letter"].id

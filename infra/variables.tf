@@ -152,7 +152,7 @@ variable "package_folder" {
 }
 
 variable "captures" {
-  description = "The databases whose logs are captured, by a short name: each gets an account, its rights, and a worker pool of Cloud Run. docs/deploy.md describes every field."
+  description = "The databases whose logs are captured, by a short name: each gets an account, its rights, and a worker pool of Cloud Run. docs/how-to/deploy.md describes every field."
   type = map(object({
     source          = optional(string) # its name in the key of every row, for ever; default: the short name
     host            = string

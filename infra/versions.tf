@@ -9,7 +9,7 @@ terraform {
     }
   }
 
-  # Its bucket comes with `terraform init -backend-config`; `make deploy` makes one: docs/deploy.md.
+  # Its bucket comes with `terraform init -backend-config`; `make deploy` makes one: docs/how-to/deploy.md.
   backend "gcs" {}
 }
 

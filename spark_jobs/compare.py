@@ -1,4 +1,4 @@
-"""The batch that compares two sets of rows, row by row. See docs/compare.md.
+"""The batch that compares two sets of rows, row by row. See docs/how-to/compare-with-the-source.md.
 
 Exit codes: 0 the same; 1 an error, wrong usage included; 2 different. With ONEFOLD_DIFFERENCES=log differences
 end with 0, since Dataproc calls every other code a failure: a CRITICAL line with the event `differences_found` reports them.

@@ -1,4 +1,4 @@
-"""The batch that folds a change log into the latest state of each key. See docs/spark.md.
+"""The batch that folds a change log into the latest state of each key. See docs/reference/spark-jobs.md.
 
 Exit codes: 0 done, or done before; 1 an error, wrong usage included.
 """

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import datetime
 import os
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -24,8 +26,11 @@ from onefold.local.processes import bigquery_emulator
 from onefold.settings import environment as settings
 
 ROOT = Path(__file__).resolve().parents[1]
-README = (ROOT / "README.md").read_text()
-CLI_DOCS = (ROOT / "docs" / "cli.md").read_text()
+DOCS = ROOT / "docs"
+# What a new user runs, in this order.
+FIRST_STEPS = (ROOT / "README.md").read_text() + (DOCS / "tutorials" / "first-view.md").read_text()
+CLI_DOCS = (DOCS / "reference" / "cli.md").read_text()
+SETTINGS_DOCS = (DOCS / "reference" / "settings.md").read_text()
 SERVER_SECONDS = 60
 
 # The suite cannot run itself; that it is what the README says is checked by its own test below.
@@ -35,7 +40,7 @@ BLOCK = re.compile(r"^```(sh|sh server|sql)\n(.*?)^```$", re.DOTALL | re.MULTILI
 
 
 def blocks(kind: str) -> list[str]:
-    return [text for found, text in BLOCK.findall(README) if found == kind]
+    return [text for found, text in BLOCK.findall(FIRST_STEPS) if found == kind]
 
 
 @pytest.fixture(scope="module")
@@ -90,33 +95,103 @@ def test_make_test_is_what_runs_in_ci() -> None:
     assert "make test\n" in blocks("sh")
 
 
-def test_every_link_of_the_docs_leads_somewhere() -> None:
-    for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")]:
-        for target in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text()):
+def test_every_link_outside_the_site_leads_somewhere() -> None:
+    """The pages of the site are checked by its build."""
+    for page in (ROOT / "README.md", ROOT / "CONTRIBUTING.md"):
+        for target, anchor in re.findall(r"\]\((?!https?:)([^)#]+)(?:#([^)]+))?\)", page.read_text()):
             assert (page.parent / target).exists(), f"{page.name}: {target}"
+            assert not anchor or anchor in anchors(page.parent / target), f"{page.name}: {target}#{anchor}"
+
+
+def anchors(page: Path) -> set[str]:
+    headings = re.findall(r"^#+ (.+)$", page.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w-]+", "-", heading.lower()).strip("-") for heading in headings}
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Path:
+    """A copy of all that the site is built from."""
+    for folder in ("docs", "onefold"):
+        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("mkdocs.yml", "README.md"):
+        shutil.copy(ROOT / name, tmp_path)
+    return tmp_path
+
+
+def build(site: Path) -> subprocess.CompletedProcess[str]:
+    (command,) = re.findall(r"\$\(BIN\)/mkdocs (.+)", (ROOT / "Makefile").read_text())
+    arguments = [sys.executable, "-m", "mkdocs", *command.split()]
+    return subprocess.run(arguments, cwd=site, capture_output=True, text=True, check=False)
+
+
+def test_the_site_is_built(site: Path) -> None:
+    done = build(site)
+    assert done.returncode == 0, done.stdout + done.stderr
+    pages = {path.relative_to(site / "docs").with_suffix(".html") for path in (site / "docs").rglob("*.md")}
+    assert {path.relative_to(site / "build" / "site") for path in (site / "build" / "site").rglob("*.html")} >= pages
+    home = (site / "build" / "site" / "index.html").read_text()
+    assert '<pre class="mermaid">' in home
+    assert not re.search(r"fonts\.googleapis|google-analytics|gtag", home)
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ("[nowhere](no-such-page.md)", "no-such-page.md"),
+        ("[nowhere](glossary.md#no-such-anchor)", "no-such-anchor"),
+        ('--8<-- "NO-SUCH-FILE.md"', "NO-SUCH-FILE.md"),
+    ],
+)
+def test_a_broken_link_fails_the_build(site: Path, text: str, error: str) -> None:
+    with (site / "docs" / "index.md").open("a") as page:
+        page.write(f"\n{text}\n")
+    done = build(site)
+    assert (done.returncode, error in done.stdout + done.stderr) == (1, True), done.stdout + done.stderr
+
+
+def test_a_page_that_the_navigation_does_not_name_fails_the_build(site: Path) -> None:
+    (site / "docs" / "how-to" / "forgotten.md").write_text("# Forgotten\n")
+    done = build(site)
+    assert (done.returncode, "how-to/forgotten.md" in done.stdout + done.stderr) == (1, True), done.stdout + done.stderr
+
+
+def test_every_decision_has_a_status_and_a_date_and_is_listed() -> None:
+    listed = (DOCS / "decisions" / "index.md").read_text()
+    records = sorted((DOCS / "decisions").glob("[0-9]*.md"))
+    assert [int(record.name[:4]) for record in records] == list(range(1, len(records) + 1))
+    for record in records:
+        _, front, text = record.read_text().split("---\n", 2)
+        matter = yaml.safe_load(front)
+        number, title = re.findall(r"^# (\d+)\. (.+)$", text, re.MULTILINE)[0]
+        assert int(number) == int(record.name[:4])
+        assert isinstance(matter["date"], datetime.date), record.name
+        assert f"| {number} | [{title}]({record.name}) | {matter['status']} | {matter['date']} |" in listed, record.name
 
 
 def test_every_command_is_described() -> None:
     for name in cli.commands:
-        assert f"## onefold {name}" in CLI_DOCS, f"describe `onefold {name}` in docs/cli.md"
+        assert f"## onefold {name}" in CLI_DOCS, f"describe `onefold {name}` in docs/reference/cli.md"
 
 
 def test_every_option_is_described() -> None:
     for name, command in cli.commands.items():
         for parameter in command.params:
             if isinstance(parameter, click.Option):
-                assert parameter.opts[0] in CLI_DOCS, f"describe {parameter.opts[0]} of `onefold {name}` in docs/cli.md"
+                assert parameter.opts[0] in CLI_DOCS, (
+                    f"describe {parameter.opts[0]} of `onefold {name}` in docs/reference/cli.md"
+                )
 
 
 def test_every_setting_is_described() -> None:
-    page = (ROOT / "docs" / "settings.md").read_text()
     for name in settings.VARIABLES:
-        assert f"`{name}`" in page, f"describe {name} in docs/settings.md"
+        assert f"`{name}`" in SETTINGS_DOCS, f"describe {name} in docs/reference/settings.md"
 
 
 def test_the_configuration_of_the_docs_is_valid(tmp_path: Path) -> None:
-    for page in ("settings.md", "types.md"):
-        for text in re.findall(r"^```yaml\n(.*?)^```$", (ROOT / "docs" / page).read_text(), re.DOTALL | re.MULTILINE):
+    for page in ("reference/onefold-yaml.md", "how-to/change-a-type.md"):
+        found = re.findall(r"^```yaml\n(.*?)^```$", (DOCS / page).read_text(), re.DOTALL | re.MULTILINE)
+        assert found, f"{page} shows no configuration"
+        for text in found:
             # An empty entry stands for one that the reader fills in.
             assert yaml.safe_load(text)
             config = tmp_path / "onefold.yaml"
@@ -126,7 +201,7 @@ def test_the_configuration_of_the_docs_is_valid(tmp_path: Path) -> None:
 
 def test_the_help_of_make_lists_what_can_be_made() -> None:
     printed = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    for target in ("demo", "test", "lint", "bench", "package"):
+    for target in ("demo", "test", "lint", "docs", "bench", "package"):
         assert f"make {target}" in printed
 
 
@@ -143,12 +218,12 @@ def wait_for(port: str) -> None:
 
 
 def test_every_event_of_the_log_is_described() -> None:
-    page = (ROOT / "docs" / "messages.md").read_text()
+    page = (DOCS / "reference" / "log-events.md").read_text()
     modules = [ROOT / "onefold" / name for name in ("messages/consumer.py", "views/handler.py", "batches/launch.py")]
     found = set().union(*(events(path) for path in (*modules, *(ROOT / "functions").glob("*.py"))))
     assert len(found) == 11
     for event in found:
-        assert f"| `{event}` |" in page, f"describe the event {event} in docs/messages.md"
+        assert f"| `{event}` |" in page, f"describe the event {event} in docs/reference/log-events.md"
 
 
 def events(path: Path) -> set[str]:

@@ -1,4 +1,4 @@
-"""The version of a structure: a hash that is specified in docs/capture.md, and stays as it is for ever."""
+"""The version of a structure: a hash that is specified in docs/reference/source-types.md, and stays as it is for ever."""
 
 from __future__ import annotations
 

@@ -165,7 +165,7 @@ def free_names(structure: Structure) -> dict[str, str]:
 
 
 def bigquery_type(type_: SourceType) -> Scalar:
-    """By the table in docs/capture.md."""
+    """By the table in docs/reference/source-types.md."""
     return Scalar(_sized(type_) or _BY_NAME[type_.name])
 
 

@@ -8,9 +8,9 @@ as it is meant: numbers as numbers, NULL lowest. A blank ends each part; nothing
 The sequence: hexadecimal sections, separated by `/`, each compared as a number, whatever their count and length. The nearest
 published contract (BigQuery change data capture, `_CHANGE_SEQUENCE_NUMBER`) has one to four sections of 1 to 16 digits. The
 places that PostgreSQL, SQL Server and Oracle document are sections, too, and MySQL's file and position sort as text does
-(docs/current.md lists all forms). Text sorts below all hexadecimal sections, with its runs of digits as numbers
-(`mysql-bin.999999` before `mysql-bin.1000000`); text of no documented form is counted as ordered by text. NULL is lowest: a
-backfill, a row of a snapshot.
+(docs/explanation/position-and-digest.md lists all forms). Text sorts below all hexadecimal sections, with its runs of digits
+as numbers (`mysql-bin.999999` before `mysql-bin.1000000`); text of no documented form is counted as ordered by text. NULL is
+lowest: a backfill, a row of a snapshot.
 
 Positions are stored in bases, so the text of a position never changes from release to release, with one exception: sequences
 and sort keys of hexadecimal form that earlier releases ordered as text. `STORED_AS_TEXT` finds these.

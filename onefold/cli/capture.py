@@ -49,7 +49,7 @@ file_option = click.Path(exists=True, dir_okay=False, path_type=Path)
 address = options_of(
     click.option("--host", metavar="H", required=True, help="The source's address."),
     click.option("--port", metavar="N", type=click.IntRange(1, 65535), default=3306, show_default=True),
-    click.option("--user", metavar="U", required=True, help="Who reads: docs/capture.md names what it has to be granted."),
+    click.option("--user", metavar="U", required=True, help="Who reads: docs/how-to/run-capture.md names the grants."),
     click.option("--password-file", metavar="FILE", type=file_option, help=f"Its password.  [default: {PASSWORD}]"),
     click.option("--tls-ca", metavar="FILE", type=file_option, help="Who vouches for the source; its name is checked, too."),
     click.option("--tls-any-name", is_flag=True, help="With --tls-ca: the certificate may be of another name than --host."),

@@ -153,7 +153,7 @@ def _warning(done: Merged) -> str:
     return (
         f"WARNING: {done.plan.base.id}: {counted(counts.ordered_by_text, 'change')} ordered by text, since a sequence such "
         f"as {counts.text_example!r} has no documented form; if text is not the order of the source, let it write "
-        "hexadecimal sections (docs/current.md, Position) and merge with --rebuild"
+        "hexadecimal sections (docs/explanation/position-and-digest.md, Position) and merge with --rebuild"
     )
 
 

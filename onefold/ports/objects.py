@@ -50,7 +50,8 @@ class ObjectStore(Protocol):
 
         Raises:
             ObjectChanged: there is another one.
-            TryAgain, Rejected.
+            TryAgain: the store does not answer; try again later.
+            Rejected: the store refused for good.
         """
 
     def folder_faults(self, folder: str, who: str) -> list[str]:
@@ -61,7 +62,8 @@ class ObjectStore(Protocol):
             who: the member of this process, for the command that grants the rights.
 
         Raises:
-            TryAgain, Rejected.
+            TryAgain: the store does not answer; try again later.
+            Rejected: the store refused for good.
         """
 
 

@@ -40,4 +40,4 @@ class Landing(Protocol):
 
 
 Row = dict[str, Any]
-"""By column, as JSON has it: docs/capture.md."""
+"""By column, as JSON has it: docs/reference/source-types.md."""

@@ -72,7 +72,8 @@ def identify(view: str, old: Sequence[Column] | None, new: Sequence[Column] | No
     """Return the identifier of a view's change: the same for each attempt at it, another one for each later change.
 
     Args:
-        old, new: the columns before and after; None without a view.
+        old: the columns before the change; None where there was no view.
+        new: the columns after the change; None where the view is removed.
         former: the identifier of the change before it; where there is no view yet, what tells its tables from earlier ones.
     """
     digest = hashlib.sha256(json.dumps([view, _as_text(old), _as_text(new), former]).encode())

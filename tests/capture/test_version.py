@@ -1,4 +1,4 @@
-"""The version of a structure: as docs/capture.md specifies it, and no other."""
+"""The version of a structure: as docs/reference/source-types.md specifies it, and no other."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from onefold.capture.version import canonical_text, version_of
 from onefold.mysql.table import SourceColumn, SourceType, Structure
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "capture.md").read_text()
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "reference" / "source-types.md").read_text()
 CUSTOMER = Structure(
     "customer",
     (

@@ -164,12 +164,12 @@ def test_a_server_that_is_not_there_is_an_error(mariadb: DatabaseServer, run: Ru
 
 
 def test_every_event_of_its_log_is_described() -> None:
-    page = (ROOT / "docs" / "capture-run.md").read_text()
+    page = (ROOT / "docs" / "reference" / "log-events.md").read_text()
     paths = [path for package in ("capture", "mysql") for path in (ROOT / "onefold" / package).rglob("*.py")]
     found = set().union(*map(events, paths)) | {"table_truncated", "table_dropped"}
     assert len(found) >= 14
     for event in found:
-        assert f"`{event}`" in page, f"describe the event {event} in docs/capture-run.md"
+        assert f"`{event}`" in page, f"describe the event {event} in docs/reference/log-events.md"
 
 
 def test_capture_refuses_a_dataset_whose_pattern_does_not_match_its_tables() -> None:

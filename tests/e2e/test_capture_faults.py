@@ -24,7 +24,7 @@ DATABASES = ("faulty_1", "faulty_2")
 # A server that is killed loses nothing that its log has told.
 SERVER = ("--innodb-flush-log-at-trx-commit=1", "--max-binlog-size=65536")
 BOUND = 200_000_000
-"""Of memory, as docs/capture-run.md states it, beside six times the largest row."""
+"""Of memory, as docs/reference/limits.md states it, beside six times the largest row."""
 
 
 @pytest.fixture(scope="module")

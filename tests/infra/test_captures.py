@@ -107,14 +107,14 @@ def test_what_the_process_writes_lies_where_its_account_may_write_and_the_sink_m
 def test_every_field_of_a_source_is_described() -> None:
     block = (ROOT / "infra" / "variables.tf").read_text().partition('variable "captures" {')[2].partition("\n}")[0]
     fields = set(re.findall(r"^    (\w+) +=", block, re.MULTILINE))
-    page = (ROOT / "docs" / "deploy.md").read_text().partition("\n## Capture\n")[2].partition("\n## ")[0]
+    page = (ROOT / "docs" / "how-to" / "deploy.md").read_text().partition("\n## Capture\n")[2].partition("\n## ")[0]
     described = {name for row in re.findall(r"^\| (`.+?) \|", page, re.MULTILINE) for name in re.findall(r"`(\w+)`", row)}
     assert "secret" in fields
     assert described == fields
 
 
 def test_the_documented_container_has_no_password_in_sight_and_its_arguments_are_taken() -> None:
-    page = (ROOT / "docs" / "capture-run.md").read_text()
+    page = (ROOT / "docs" / "how-to" / "run-capture.md").read_text()
     (block,) = re.findall(r"^    docker run (.*(?:\n      .*)*)", page, re.MULTILINE)
     words = block.replace("\\\n", " ").split()
     image = next(place for place, word in enumerate(words) if "@sha256:" in word)
@@ -125,7 +125,7 @@ def test_the_documented_container_has_no_password_in_sight_and_its_arguments_are
 
 
 def test_nothing_tells_to_put_a_password_into_the_metadata_of_an_instance() -> None:
-    for page in (*(ROOT / "docs").glob("*.md"), *ROOT.glob("*.md"), *ROOT.glob("*.yaml"), *(ROOT / "infra").glob("*.tf")):
+    for page in (*(ROOT / "docs").rglob("*.md"), *ROOT.glob("*.md"), *ROOT.glob("*.yaml"), *(ROOT / "infra").glob("*.tf")):
         text = page.read_text()
         assert "create-with-container" not in text, page
         assert "container-env" not in text, page

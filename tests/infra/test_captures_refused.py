@@ -168,7 +168,7 @@ def test_everything_that_is_wrong_is_said_at_once_and_by_name(terraform: Terrafo
 
 def test_without_an_image_only_a_process_elsewhere_is_planned(terraform: Terraform) -> None:
     outcome = planned(terraform, written({"shop-db": {}, "old-db": {"worker_pool": False}}, image=None))
-    assert faults(outcome) == {"captures.shop-db: capture_image is missing: build it with make image, docs/deploy.md"}
+    assert faults(outcome) == {"captures.shop-db: capture_image is missing: build it with make image, docs/how-to/deploy.md"}
 
 
 def test_what_is_right_is_planned_and_taken_by_the_command(terraform: Terraform) -> None:

@@ -217,7 +217,8 @@ def test_without_a_project_and_a_region_nothing_is_called(recorder: Recorder, to
 
 def test_every_agent_that_is_given_a_key_is_made_first_where_the_documentation_says_so() -> None:
     given = re.findall(r'^    (\w+) += "\$\{local\.agent\}@', (ROOT / "infra" / "encryption.tf").read_text(), re.MULTILINE)
-    commands = (ROOT / "docs" / "deploy.md").read_text().partition("## With keys of your own")[2].partition("\n## ")[0]
+    page = (ROOT / "docs" / "how-to" / "deploy.md").read_text()
+    commands = page.partition("## With keys of your own")[2].partition("\n## ")[0]
     (listed,) = re.findall(r"for service in (.+); do", commands)
     alone = re.findall(r"gcloud (?:services enable (\w+)\.|(storage) service-agent)", commands)
     assert sorted([*listed.split(), *("".join(names) for names in alone)]) == sorted(given)

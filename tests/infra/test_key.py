@@ -30,7 +30,7 @@ def test_a_deployment_that_leaves_its_key_takes_no_right_on_it_away(tmp_path: Pa
     words = ("-input=false", "-no-color", "-refresh=false", *VARIABLES, f"-target={ADDRESS}")
     left = terraform.run("plan", *words, GOOGLE_OAUTH_ACCESS_TOKEN="none")
     assert (left.returncode, "Instance cannot be destroyed" in left.stderr) == (1, True), left.stdout + left.stderr
-    # What docs/deploy.md says.
+    # What docs/how-to/deploy.md says.
     assert terraform.run("state", "rm", ADDRESS).returncode == 0
     again = terraform.run("plan", "-detailed-exitcode", *words, GOOGLE_OAUTH_ACCESS_TOKEN="none")
     assert again.returncode == 0, again.stdout + again.stderr

@@ -20,7 +20,7 @@ from onefold.local.processes import free_port
 from onefold.settings.environment import load_settings
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = (ROOT / "docs" / "laptop.md").read_text()
+PAGE = (ROOT / "docs" / "tutorials" / "first-batch.md").read_text()
 BLOCK = re.compile(r"^```(sh|sh server)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 PATH = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
 JOB = re.compile(r"onefold batch|python spark_jobs/")

@@ -29,7 +29,7 @@ from onefold.sink.handler import Sink
 
 DEAD_LETTER = "dead-letter"
 SOURCE_COLUMNS = ("source_name", "database_name")
-"""What tells the rows of tenants apart, as docs/current.md names it."""
+"""What tells the rows of tenants apart, as docs/reference/change-record.md names it."""
 _GIVEN_BY_THE_SERVER = ("type", "creationTime", "etag")
 
 Row = dict[str, Any]

@@ -1,4 +1,6 @@
-"""What infra/ has to say of the sources of `exact.tftest.hcl`, written from docs/deploy.md: rights, worker pools, alerts."""
+"""What infra/ has to say of the sources of `exact.tftest.hcl`, written from docs/how-to/deploy.md: rights, worker
+pools, alerts.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """An oracle for the latest rows of a change log, written from the specification and from nothing of the project's code.
 
-The order of changes is a tuple of Python numbers and texts (docs/current.md, "Position"), the digest of a row that decides
-an exact tie is worked out here from its description (docs/merge.md, "The digest"). Only type strings are parsed by the
-project. Values have the form of a workload: what BigQuery takes in a line of JSON.
+The order of changes is a tuple of Python numbers and texts, and the digest of a row decides an exact tie. Both are computed
+here from their description in docs/explanation/position-and-digest.md. Only type strings are parsed by the project. Values
+have the form of a workload: what BigQuery takes in a line of JSON.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ NO_TYPES: Mapping[str, str] = {}
 
 _SECTIONS = re.compile(r"[0-9A-Fa-f]+(/[0-9A-Fa-f]+)*")
 _PLACE = re.compile(r"[0-9A-Fa-f]+:[0-9A-Fa-f]+:[0-9A-Fa-f]+| *0[xX][0-9A-Fa-f]+(\.[0-9A-Fa-f]+\.[0-9A-Fa-f]+)? *")
-"""Places of SQL Server and Oracle, as docs/current.md lists them."""
+"""Places of SQL Server and Oracle, as docs/explanation/position-and-digest.md lists them."""
 _TEN_BYTES = re.compile(r"[0-9A-Fa-f]{20}")
 _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 _WIDE = 2**53

@@ -1,7 +1,7 @@
 """What `bqemulator` 1.4.0 does otherwise than BigQuery, replaced in the server's process.
 
 Each correction names a function of that very version, so no other version is started. What stays impossible is an error of
-the statement; docs/laptop.md lists it.
+the statement; docs/how-to/run-on-a-laptop.md lists it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The adapter over `mysql-replication`: a server's binary log as rows, statements and ends of transactions.
 
 The library connects and takes the log apart into events. Their bodies are read by `table_map` and `row_image`: its own
-reading loses or refuses values (docs/capture.md, "Faults of servers and of the library").
+reading loses or refuses values (docs/explanation/capture-correctness.md, "Known errors of servers and of the library").
 """
 
 from __future__ import annotations
