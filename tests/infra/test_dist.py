@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from support.terraform import ROOT
 
-SECONDS = 300
+SECONDS = 900
 COLUMNS = [
     {"table_name": f"customer_v_{version}", "column_name": "id", "ordinal_position": 1, "data_type": type_}
     for version, type_ in ((1, "INT64"), (2, "STRING"))
@@ -84,7 +84,9 @@ def test_it_renders_a_view(installed: Path, tmp_path: Path) -> None:
     assert "UNION ALL" in run(installed, tmp_path, "render", "customer", "--columns", "columns.json")
 
 
+@pytest.mark.long
 @pytest.mark.emulator
+@pytest.mark.spark
 def test_it_shows_the_demo(installed: Path, tmp_path: Path) -> None:
     assert "customer_unified" in run(installed, tmp_path, "demo")
 
