@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test lint docs format bench package terraform image deploy undeploy lock images clean
+.PHONY: help install demo test lint docs format bench dist package terraform image deploy undeploy lock images clean
 IMAGES := python:3.12 python:3.12-slim google/cloud-sdk:slim hashicorp/terraform:1.11 gcr.io/cloud-builders/docker:latest
 PINNED := cloudbuild.yaml cloudbuild.deploy.yaml cloudbuild.image.yaml capture.Dockerfile
 
@@ -50,6 +50,9 @@ bench: install  ## the benchmarks: all figures of docs/benchmarks.md anew, in ab
 	$(BIN)/python -m benchmarks.bigquery_path $(FIGURES)
 	PYTHONPATH=tests $(BIN)/python -m benchmarks.capture $(FIGURES)
 	PYTHONPATH=tests $(BIN)/python -m benchmarks.capture_start $(FIGURES)
+
+dist: install  ## a wheel and an sdist in dist/
+	$(BIN)/python -m build --no-isolation --outdir dist .
 
 package: install  ## build/functions.zip, the source of the functions
 	$(BIN)/python -m infra.package

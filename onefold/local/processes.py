@@ -22,6 +22,7 @@ import requests
 from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT
 from onefold.core.errors import Rejected
 from onefold.local.send_event import local_session
+from onefold.local.sources import source_folder
 
 _START_SECONDS = 60.0
 _END_SECONDS = 10.0
@@ -69,16 +70,14 @@ def function_server(target: str, environ: Mapping[str, str], log: IO[bytes] | No
 
 
 def functions_source() -> Path:
-    """functions/main.py of the checkout.
+    """Return functions/main.py, of the checkout or as installed.
 
     Raises:
         Rejected: the library is installed without it.
     """
-    source = Path(__file__).resolve().parents[2] / "functions" / "main.py"
+    source = source_folder("functions") / "main.py"
     if not source.is_file():
-        raise Rejected(
-            f"{source} is missing: the demo serves the function of a checkout; clone the project and run it there"
-        )
+        raise Rejected(f"{source} is missing: install the library anew, or run the demo in a checkout of the project")
     return source
 
 

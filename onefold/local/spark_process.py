@@ -15,10 +15,11 @@ from pathlib import Path
 from google.cloud import dataproc_v1
 
 from onefold.core.errors import Rejected
+from onefold.local.sources import source_folder
 from onefold.ports.batches import DRIVER_ENVIRONMENT
 
-ROOT = Path(__file__).resolve().parents[2]
-JOBS = ROOT / "spark_jobs"
+LIBRARY = Path(__file__).resolve().parents[2]
+JOBS = source_folder("spark_jobs")
 MASTER = "local[2]"
 
 SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
@@ -65,7 +66,7 @@ def job_file(uri: str, jobs: Path) -> Path:
     """
     script = jobs / uri.rpartition("/")[2]
     if not script.is_file():
-        raise Rejected(f"there is no job {script}: the jobs are run from a checkout of the project")
+        raise Rejected(f"there is no job {script}: run it from a checkout of the project, or install the library anew")
     return script
 
 
@@ -78,7 +79,7 @@ def _environ(batch: dataproc_v1.Batch, environ: Mapping[str, str]) -> dict[str, 
     }
     properties = {**_DEFAULTS, **{name: value for name, value in asked.items() if not name.startswith(DRIVER_ENVIRONMENT)}}
     submit = ["--master", MASTER, *(word for pair in properties.items() for word in ("--conf", "=".join(pair)))]
-    paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
+    paths = [str(LIBRARY), *filter(None, [os.environ.get("PYTHONPATH")])]
     return {
         "JAVA_TOOL_OPTIONS": SHORT_LIVED,
         **kept,

@@ -66,11 +66,11 @@ def test_all_is_run_and_the_tests_are_even_where_terraform_is_not_ready(checkout
     assert done.returncode == 0, done.stderr
     assert told in done.stderr
     assert (checkout.folder / "calls").read_text().splitlines() == [
-        "make PYTHON=python3 install", "make lint", "make docs", "make package", "terraform ", "make test",
+        "make PYTHON=python3 install", "make lint", "make docs", "make package", "make dist", "terraform ", "make test",
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("target", ["install", "lint", "docs", "package", "test"])
+@pytest.mark.parametrize("target", ["install", "lint", "docs", "package", "dist", "test"])
 def test_what_fails_ends_it(checkout: Checkout, target: str) -> None:
     checkout.put("bin/make", f'{NOTE}[ "${{!#}}" != {target} ]')
     checkout.put(".ci/terraform", NOTE)

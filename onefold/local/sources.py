@@ -1,0 +1,14 @@
+"""Sources that run beside the library: of a checkout, or as a wheel has installed them."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+INSTALLED = Path(sys.prefix) / "share" / "onefold"
+
+
+def source_folder(name: str) -> Path:
+    """Return the folder `functions` or `spark_jobs`: that of the checkout, else the installed one, which may be missing."""
+    return next((root / name for root in (CHECKOUT, INSTALLED) if (root / name).is_dir()), INSTALLED / name)

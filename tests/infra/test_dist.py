@@ -1,0 +1,98 @@
+"""The wheel, installed outside the checkout: commands run from what it holds."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import sysconfig
+import tarfile
+import venv
+from pathlib import Path
+
+import pytest
+from support.terraform import ROOT
+
+SECONDS = 900
+COLUMNS = [
+    {"table_name": f"customer_v_{version}", "column_name": "id", "ordinal_position": 1, "data_type": type_}
+    for version, type_ in ((1, "INT64"), (2, "STRING"))
+]
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder with the wheel and the sdist. They are built from a copy, so that nothing is left in the checkout."""
+    folder = tmp_path_factory.mktemp("dist")
+    tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False).stdout.split()
+    if not tracked:
+        pytest.skip("this is no clone of the repository: the sources to build cannot be listed")
+    for name in tracked:
+        (folder / "source" / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / "source" / name).write_bytes((ROOT / name).read_bytes())
+    command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(folder / "dist"), str(folder / "source")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder / "dist"
+
+
+@pytest.fixture(scope="module")
+def installed(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The programs of an environment that has the wheel, and the dependencies of this one, but not this checkout."""
+    folder = tmp_path_factory.mktemp("empty") / "venv"
+    venv.create(folder)
+    programs = folder / "bin"
+    (wheel,) = built.glob("*.whl")
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", str(programs / "python")]
+    subprocess.run([*pip, "install", "--quiet", "--no-deps", str(wheel)], check=True)
+    (own,) = folder.glob("lib/python*/site-packages")
+    # A folder of a .pth file is searched, but its own .pth files, as that of the editable checkout, are not read.
+    (own / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    return programs
+
+
+def run(installed: Path, folder: Path, *words: str) -> str:
+    environ = {name: value for name, value in os.environ.items() if not name.startswith(("ONEFOLD_", "PYTHON"))}
+    done = subprocess.run(
+        [str(installed / "onefold"), *words],
+        cwd=folder,
+        env=environ,
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_the_library_is_that_of_the_wheel(installed: Path, tmp_path: Path) -> None:
+    code = "import onefold; print(onefold.__file__)"
+    printed = subprocess.run(
+        [installed / "python", "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
+    ).stdout
+    assert printed.startswith(str(installed.parent))
+
+
+def test_its_version_is_told(installed: Path, tmp_path: Path) -> None:
+    assert run(installed, tmp_path, "--version") == "onefold, version 0.1.0\n"
+
+
+def test_it_renders_a_view(installed: Path, tmp_path: Path) -> None:
+    (tmp_path / "columns.json").write_text(json.dumps(COLUMNS))
+    assert "UNION ALL" in run(installed, tmp_path, "render", "customer", "--columns", "columns.json")
+
+
+@pytest.mark.long
+@pytest.mark.emulator
+@pytest.mark.spark
+def test_it_shows_the_demo(installed: Path, tmp_path: Path) -> None:
+    assert "customer_unified" in run(installed, tmp_path, "demo")
+
+
+def test_the_sdist_has_the_sources_that_the_wheel_installs(built: Path) -> None:
+    (archive,) = built.glob("*.tar.gz")
+    with tarfile.open(archive) as opened:
+        names = {name.partition("/")[2] for name in opened.getnames()}
+    assert {"functions/main.py", "spark_jobs/reconcile.py", "onefold/demo/history.json", "README.md", "LICENSE"} <= names
