@@ -53,9 +53,13 @@ def test_the_job_is_compared_with_its_peers_whose_results_are_the_same(printed: 
 
 
 def test_whatever_runs_in_spark_reads_base_and_changes_in_a_counted_round(printed: str) -> None:
-    """A fold that an earlier round had cached would be read from memory, where its rows do not count."""
+    """A fold that an earlier round had cached would be read from memory, where its rows do not count.
+
+    Onefold's base is read by Arrow, which Spark does not count.
+    """
     in_spark = [line for line in cells(printed) if line[2] not in ("DuckDB", "delta-rs")]
-    assert all(int(line[5].replace(",", "")) >= ROWS + CHANGES for line in in_spark), in_spark
+    least = {line[2]: CHANGES if line[2] == "onefold" else ROWS + CHANGES for line in in_spark}
+    assert all(int(line[5].replace(",", "")) >= least[line[2]] for line in in_spark), in_spark
 
 
 def test_what_the_figures_were_measured_with_is_printed(printed: str) -> None:

@@ -37,7 +37,10 @@ NOT_HELD: Mapping[str, str] = {
 
 PARTS = range(9)
 """The emulator takes minutes to translate a MERGE of many nested columns, so a test takes a part of them."""
-_PART = {name: number % len(PARTS) for number, name in enumerate(name for name in TYPES if name not in NOT_HELD)}
+_RANGES = ("v_range_date", "v_range_datetime")
+"""In the last part, alone: the emulator does not find a RANGE in a query that reads an ARRAY as well."""
+_OTHERS = (name for name in TYPES if name not in NOT_HELD and name not in _RANGES)
+_PART = {name: number % PARTS[-1] for number, name in enumerate(_OTHERS)} | dict.fromkeys(_RANGES, PARTS[-1])
 
 
 def held(row: Mapping[str, Any], part: int) -> Row:
