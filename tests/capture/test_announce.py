@@ -62,7 +62,7 @@ def test_the_table_is_there_before_it_is_announced(target: Target, monkeypatch: 
 
 
 def test_trouble_that_may_pass_is_waited_out(target: Target, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("onefold.capture.announce._FIRST_PAUSE", 0.01)
+    monkeypatch.setattr("onefold.core.retry._FIRST_WAIT", 0.01)
     create, tries = target.warehouse.create_table, iter([TryAgain("503"), TryAgain("503")])
 
     def troubled(*arguments: object) -> None:
