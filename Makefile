@@ -3,12 +3,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test lint docs format bench dist package terraform image deploy undeploy lock images clean
+.PHONY: help install demo test test-fast test-long lint docs format bench dist package terraform image deploy undeploy lock images clean
 IMAGES := python:3.12 python:3.12-slim google/cloud-sdk:slim hashicorp/terraform:1.11 gcr.io/cloud-builders/docker:latest
 PINNED := cloudbuild.yaml cloudbuild.deploy.yaml cloudbuild.image.yaml capture.Dockerfile
 
 help:  ## what can be made
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
 
 install: $(VENV)/.installed  ## the virtual environment, from the pinned lock file
 
@@ -22,8 +22,15 @@ $(VENV)/.installed: requirements.lock pyproject.toml
 demo: install  ## a message arrives and the view is refreshed, on this machine
 	$(BIN)/onefold demo
 
-test: install  ## the whole test suite
-	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder
+PYTEST := $(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder
+test: install  ## the tests: every module on its real server
+	$(PYTEST) -m "not long"
+
+test-fast: install  ## the tests that start no server, no Spark and no Terraform, for the loop while one writes
+	$(PYTEST) -m "not (emulator or mysql or spark or terraform or long)"
+
+test-long: install  ## the long tests: kills, fuzzing, whole histories
+	$(PYTEST) -m long
 
 docs: install  ## the site of the documentation, in build/site: a broken link is an error
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

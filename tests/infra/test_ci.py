@@ -67,10 +67,11 @@ def test_all_is_run_and_the_tests_are_even_where_terraform_is_not_ready(checkout
     assert told in done.stderr
     assert (checkout.folder / "calls").read_text().splitlines() == [
         "make PYTHON=python3 install", "make lint", "make docs", "make package", "make dist", "terraform ", "make test",
+        "make test-long",
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("target", ["install", "lint", "docs", "package", "dist", "test"])
+@pytest.mark.parametrize("target", ["install", "lint", "docs", "package", "dist", "test", "test-long"])
 def test_what_fails_ends_it(checkout: Checkout, target: str) -> None:
     checkout.put("bin/make", f'{NOTE}[ "${{!#}}" != {target} ]')
     checkout.put(".ci/terraform", NOTE)
