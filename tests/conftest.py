@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.kinds import mark_by_fixtures, show_skipped
+from support.kinds import mark, show_skipped
 from support.spark_class_archive import quick_java
 from support.zetasql_judge import Judge
 
@@ -45,11 +45,18 @@ from support.spark_session import in_parts, spark  # noqa: E402, F401
 from support.terraform import terraform, tested  # noqa: E402, F401
 
 TESTS = Path(__file__).parent
+LONG = (
+    "e2e/test_capture_history", "e2e/test_capture_kill", "merge/test_migrate", "spark/reconcile/test_unavailable",
+    "e2e/test_demo", "local/test_emulated_tables", "e2e/test_view_history", "test_benchmarks", "e2e/test_capture_faults",
+    "merge/test_positions", "e2e/test_capture_keys", "spark/reconcile/test_kill_bigquery",
+    "spark/io/test_bigquery_connector",
+)  # fmt: skip
+"""Files of `make test-long`: kills, faults and whole histories."""
 SLOW = (
-    "spark/reconcile/test_kill", "e2e/test_demo", "e2e/test_demo_own_database", "e2e/test_capture", "e2e/test_view_history",
-    "e2e/test_capture_history", "e2e/test_capture_kill", "spark/io/test_bigquery_connector", "spark/values/test_casts",
-    "infra/test_packages", "e2e/test_capture_faults", "merge/test_migrate", "merge/test_apply", "test_docs",
-    "infra/test_function_package", "spark/reconcile/test_faults", "test_benchmarks",
+    "merge/test_apply", "spark/reconcile/test_bigquery", "spark/reconcile/test_formats", "spark/reconcile/test_kill",
+    "spark/compare/test_job", "e2e/test_capture", "spark/test_job_errors", "spark/reconcile/test_faults",
+    "spark/reconcile/test_parquet_merge", "e2e/test_demo_own_database", "merge/test_purge", "infra/test_packages",
+    "spark/values/test_casts", "infra/test_validation", "test_docs", "infra/test_function_package",
 )  # fmt: skip
 """Files that take a minute or so: begun last, one of them would keep one processor waiting for the other."""
 
@@ -57,9 +64,16 @@ SLOW = (
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark tests by what they start; the slow files come first, in the order above."""
-    mark_by_fixtures(items)
-    places = {name: place for place, name in enumerate(SLOW)}
-    items.sort(key=lambda item: places.get(item.path.relative_to(TESTS).with_suffix("").as_posix(), len(SLOW)))
+    mark(items, TESTS)
+    places = {name: place for place, name in enumerate((*LONG, *SLOW))}
+    for item in items:
+        if _file(item) in LONG:
+            item.add_marker("long")
+    items.sort(key=lambda item: places.get(_file(item), len(places)))
+
+
+def _file(item: pytest.Item) -> str:
+    return item.path.relative_to(TESTS).with_suffix("").as_posix()
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

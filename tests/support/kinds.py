@@ -4,24 +4,43 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from pathlib import Path
 
 import pytest
 
 FIXTURES = {
     "emulator": {"emulator_host", "pubsub_emulator"},
-    "mysql": {"mariadb", "mysql", "source", "scene", "mariadb_servers", "mysql_servers"},
+    "mysql": {
+        "mariadb",
+        "mysql",
+        "server",
+        "source",
+        "others",
+        "other",
+        "pair",
+        "large",
+        "mariadb_servers",
+        "mysql_servers",
+    },
     "spark": {"spark"},
     "judge": {"judge"},
     "terraform": {"terraform"},
 }
-"""For each marker, the fixtures that start such a system. A test that starts one by itself sets the marker by itself."""
+"""For each marker, the fixtures that start such a system."""
+FILES = {
+    "emulator": ("test_docs", "infra/test_function_package", "infra/test_dist"),
+    "spark": ("spark/", "infra/test_packages", "local/test_dataproc", "local/test_main"),
+    "terraform": ("infra/test_bucket", "infra/test_plan", "infra/test_apply"),
+}
+"""For each marker, files and folders below tests/ that start such a system in processes of their own."""
 
 
-def mark_by_fixtures(items: Iterable[pytest.Item]) -> None:
+def mark(items: Iterable[pytest.Item], tests: Path) -> None:
+    """Add the markers of FIXTURES and FILES; `tests` is the folder that FILES are below."""
     for item in items:
-        used = set(getattr(item, "fixturenames", ()))
-        for kind, fixtures in FIXTURES.items():
-            if fixtures & used:
+        used, path = set(getattr(item, "fixturenames", ())), item.path.relative_to(tests).as_posix()
+        for kind in FIXTURES:
+            if FIXTURES[kind] & used or path.startswith(FILES.get(kind, ())):
                 item.add_marker(kind)
 
 

@@ -112,6 +112,7 @@ def test_what_has_no_such_type_is_written_without_python(spark: SparkSession) ->
     assert "Python" not in explained(frame.select(digest(columns)))
 
 
+@pytest.mark.usefixtures("spark")
 def test_a_struct_that_only_bigquery_writes_is_refused() -> None:
     for name in ("STRUCT<g GEOGRAPHY>", "ARRAY<STRUCT<g GEOGRAPHY>>"):
         with pytest.raises(SchemaConflict, match="only BigQuery"):
