@@ -30,11 +30,11 @@ from onefold.changelog.position import Position
 from onefold.core.names import TableId
 from onefold.local.processes import bigquery_emulator
 from onefold.merge.base_table import base_of
-from onefold.ports.warehouse import Written
+from onefold.ports.warehouse import WriteResult
 from onefold.schema.types import parse_type
 from onefold.schema.versions import Column
 from onefold.settings.environment import Settings
-from onefold.spark.io.bigquery_tables import Tables
+from onefold.spark.io.bigquery_tables import StagingTables
 from onefold.spark.reconcile.bigquery import BigQueryTables
 from onefold.spark.reconcile.job import reconcile
 
@@ -51,7 +51,7 @@ class TimedWarehouse(EmulatedWarehouse):
 
     seconds = 0.0
 
-    def execute(self, sql: str) -> Written:
+    def execute(self, sql: str) -> WriteResult:
         with self._timed():
             return super().execute(sql)
 
@@ -102,7 +102,7 @@ class Case:
         forget(spark)
         counter = RowCounter(spark)
         started = time.perf_counter()
-        with Tables(spark, self.client) as tables:
+        with StagingTables(spark, self.client) as tables:
             reconcile(spark, arguments, BigQueryTables(warehouse, tables, Settings()))
         return Run(time.perf_counter() - started - warehouse.seconds, counter.take().shuffled)
 

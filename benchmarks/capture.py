@@ -39,7 +39,7 @@ from support.source_database import end_of_log
 
 from benchmarks.report import add_options, machine, markdown, publish, ratio, rounds, spread, versions
 from onefold.cli import capture as capturing
-from onefold.mysql.binlog.events import Place
+from onefold.mysql.binlog.events import LogPosition
 from onefold.mysql.connection import connect, query
 from onefold.settings.environment import Settings
 
@@ -83,7 +83,7 @@ class Log:
     title: str
     port: int
     database: str
-    start: Place
+    start: LogPosition
 
 
 @dataclass

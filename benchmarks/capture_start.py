@@ -22,7 +22,7 @@ from support.database_servers import MariaDb, new_server
 from benchmarks.report import add_options, machine, markdown, publish, versions
 from onefold.capture.source import Source
 from onefold.mysql.connection import Address, connect, query, variables
-from onefold.mysql.table_filter import Patterns
+from onefold.mysql.table_filter import TableFilter
 
 HEADING = "Capture at its start"
 HEADER = ("tables of the server", "captured", "columns captured", "before, MB", "peak, MB", "more, MB", "seconds")
@@ -47,7 +47,7 @@ def measure(address: Address, include: tuple[str, ...]) -> Start:
     with closing(connect(address)) as connection:
         variables(connection)
     before, began = _peak(), time.perf_counter()
-    source = Source(address, Patterns(include), 77)
+    source = Source(address, TableFilter(include), 77)
     checked = source.check()
     source.cascades()
     if checked.problems:

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 import onefold.views.unified_view as view_module
 from benchmarks.report import add_options, machine, markdown, publish
 from onefold.core.names import TableId
-from onefold.schema.table_rules import Rules
+from onefold.schema.table_rules import TableRules
 from onefold.schema.types import parse_type
 from onefold.schema.versions import Column, Version, fold
 from onefold.views.unified_view import UnifiedView, build_view
@@ -51,14 +51,14 @@ def best_of_five(versions: list[Version]) -> tuple[float, UnifiedView]:
     times = []
     for _ in range(5):
         started = time.perf_counter()
-        result = build_view(VIEW, BASE, versions, Rules())
+        result = build_view(VIEW, BASE, versions, TableRules())
         times.append(time.perf_counter() - started)
     return min(times), result
 
 
 def sizes(versions: list[Version]) -> dict[str, int]:
     """Characters of each form, whether or not it fits."""
-    writer = view_module._Writer(BASE, fold(versions, Rules()), Rules())
+    writer = view_module._Writer(BASE, fold(versions, TableRules()), TableRules())
     spelled = writer.spelled(versions, room=10**12) or ""
     return {"spelled": len(spelled), "compact": len(writer.compact(versions))}
 

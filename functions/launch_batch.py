@@ -7,21 +7,21 @@ import os
 
 import flask
 import functions_framework
-from entry import answer, check, is_served
+from http_entry import answer, check, is_served
 
-from onefold.batches.launch import Launcher
+from onefold.batches.launch import BatchHandler
 from onefold.settings.environment import Settings, load_settings
 
 
 @functools.cache
-def launcher() -> Launcher:
+def launcher() -> BatchHandler:
     """Settings and clients, once per instance. Clients are made at the first request, when their answer has a reader."""
     from onefold.adapters.dataproc import connect
     from onefold.adapters.pubsub import PubSub
 
     settings = launch_settings()
     batches = connect(settings.project, settings.batch)
-    return Launcher(settings, batches, PubSub(batches.project))
+    return BatchHandler(settings, batches, PubSub(batches.project))
 
 
 @functions_framework.http

@@ -7,21 +7,21 @@ import os
 
 import flask
 import functions_framework
-from entry import answer, check, is_served
+from http_entry import answer, check, is_served
 
 from onefold.settings.environment import Settings, load_settings
-from onefold.views.handler import Receiver
+from onefold.views.handler import TableCreatedHandler
 
 
 @functools.cache
-def receiver() -> Receiver:
+def receiver() -> TableCreatedHandler:
     """Settings and clients, once per instance. Clients are made at the first request, when their answer has a reader."""
     from onefold.adapters.connect import connect
     from onefold.adapters.pubsub import PubSub
 
     settings = load_settings(os.environ)
     warehouse = connect(settings.project)
-    return Receiver(settings, warehouse, PubSub(warehouse.project))
+    return TableCreatedHandler(settings, warehouse, PubSub(warehouse.project))
 
 
 @functions_framework.http

@@ -7,23 +7,23 @@ import os
 
 import flask
 import functions_framework
-from entry import answer, check, is_served
+from http_entry import answer, check, is_served
 
 from onefold.settings.environment import Settings, load_settings
-from onefold.sink.handler import Sink, check_sink_settings
+from onefold.sink.handler import RecordHandler, check_sink_settings
 
 
 @functools.cache
-def sink() -> Sink:
+def sink() -> RecordHandler:
     """Settings and clients, once per instance. Clients are made at the first request, when their answer has a reader."""
     from onefold.adapters.bigquery.storage_write import landing_in
     from onefold.adapters.connect import connect
-    from onefold.adapters.gcs import StoredObjects
+    from onefold.adapters.gcs import GcsObjects
     from onefold.adapters.pubsub import PubSub
 
     settings = sink_settings()
     warehouse = connect(settings.project)
-    return Sink(settings, landing_in(warehouse), StoredObjects(), PubSub(warehouse.project))
+    return RecordHandler(settings, landing_in(warehouse), GcsObjects(), PubSub(warehouse.project))
 
 
 @functions_framework.http

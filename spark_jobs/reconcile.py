@@ -13,7 +13,7 @@ from onefold.batches.arguments import ReconcileArguments, parse_reconcile, uris_
 from onefold.settings.environment import load_settings
 from onefold.spark.job import run_job
 from onefold.spark.reconcile.job import reconcile
-from onefold.spark.reconcile.report import Report
+from onefold.spark.reconcile.report import JobReport
 from onefold.spark.session import open_session
 
 
@@ -21,25 +21,25 @@ def main(argv: Sequence[str]) -> int:
     return run_job("reconcile", argv, lambda: _print(run(parse_reconcile(argv))))
 
 
-def _print(report: Report) -> int:
+def _print(report: JobReport) -> int:
     sys.stdout.write(f"{report.to_json()}\n")
     sys.stderr.write(f"{report.summary()}\n")
     return 0
 
 
-def run(arguments: ReconcileArguments) -> Report:
+def run(arguments: ReconcileArguments) -> JobReport:
     spark = open_session("onefold reconcile")
     if not any(uri.table for uri in uris_of(arguments)):
         return reconcile(spark, arguments)
     # Not needed by a job on files, which may run where there is no Google Cloud.
     from onefold.adapters.connect import connect
-    from onefold.spark.io.bigquery_tables import Tables
+    from onefold.spark.io.bigquery_tables import StagingTables
     from onefold.spark.reconcile.announce import announcing
     from onefold.spark.reconcile.bigquery import BigQueryTables
 
     settings = load_settings(os.environ)
     warehouse = connect(settings.project)
-    with Tables(spark, warehouse.client) as tables:
+    with StagingTables(spark, warehouse.client) as tables:
         return reconcile(
             spark, arguments, BigQueryTables(warehouse, tables, settings, announcing(warehouse.project, settings))
         )

@@ -19,7 +19,7 @@ from google.cloud.dataproc_v1.services.batch_controller.transports import BatchC
 from google.protobuf.duration_pb2 import Duration
 
 from onefold.core.errors import Rejected, TryAgain
-from onefold.ports.batches import ACTIVE, Batch, BatchExists, State, StoredBatch
+from onefold.ports.batches import ACTIVE, Batch, BatchExists, BatchState, StoredBatch
 from onefold.settings.batches import BatchSettings
 
 EMULATOR = "DATAPROC_EMULATOR_HOST"
@@ -112,7 +112,7 @@ class DataprocBatches:
             raise BatchExists(f"batch {batch.id} is there already") from error
         except api.NotFound as error:
             raise Rejected(f"Dataproc in {self._parent}: {_text(error)}") from error
-        return StoredBatch(batch.id, State.PENDING, labels=batch.labels)
+        return StoredBatch(batch.id, BatchState.PENDING, labels=batch.labels)
 
     @property
     def _parent(self) -> str:
@@ -180,8 +180,8 @@ def _filter(labels: Mapping[str, str]) -> str:
 
 
 def _stored(batch: dataproc_v1.Batch) -> StoredBatch:
-    names = {state.value: state for state in State}
-    state = names.get(dataproc_v1.Batch.State(batch.state).name, State.UNKNOWN)
+    names = {state.value: state for state in BatchState}
+    state = names.get(dataproc_v1.Batch.State(batch.state).name, BatchState.UNKNOWN)
     return StoredBatch(batch.name.rpartition("/")[2], state, batch.state_message, dict(batch.labels))
 
 

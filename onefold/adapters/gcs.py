@@ -33,7 +33,7 @@ _PASSING = (api.ServerError, api.TooManyRequests, api.Unauthorized, api.Forbidde
 _REQUEST_TIMEOUT = 408
 
 
-class StoredObjects:
+class GcsObjects:
     """By their addresses, gs://BUCKET/NAME. The client is made at the first use."""
 
     def __init__(self) -> None:
@@ -84,7 +84,7 @@ class StoredObjects:
             )
             return int(blob.generation or NEW)
 
-    def folder_faults(self, folder: str, who: str) -> list[str]:
+    def folder_problems(self, folder: str, who: str) -> list[str]:
         """Return what keeps objects from being read, written or replaced below a folder, each with its remedy.
 
         Writes nothing. A right may be given for a prefix, and `buckets.testIamPermissions` does not know of objects. So one

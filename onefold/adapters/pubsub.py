@@ -47,7 +47,7 @@ class PubSub:
 
         future.add_done_callback(ended)
 
-    def topic_faults(self, topic: str, who: str) -> list[str]:
+    def topic_problems(self, topic: str, who: str) -> list[str]:
         """Return what keeps messages from being published to a topic, each with its remedy. Publishes nothing.
 
         Of a topic that is missing, Google may tell no more than that no permission is held (REST reference,
@@ -75,8 +75,8 @@ class PubSub:
         if permissions is None:
             return [f"topic {path} does not exist; run: {_create(path)}"]
         if _PUBLISH not in permissions:
-            fault = f"{who} may not publish to topic {path}; {_grant(path, who)}"
-            return [f"{fault}; where there is no such topic, run: {_create(path)}"]
+            problem = f"{who} may not publish to topic {path}; {_grant(path, who)}"
+            return [f"{problem}; where there is no such topic, run: {_create(path)}"]
         return []
 
     def _permissions(self, path: str) -> list[str] | None:

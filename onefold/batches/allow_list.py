@@ -10,27 +10,27 @@ from onefold.settings.batches import FOLDER, BatchSettings
 
 
 @dataclass(frozen=True)
-class AllowedPlaces:
+class AllowList:
     project: str
     datasets: frozenset[str] | None
     """None is all of the project."""
     settings: BatchSettings
 
-    def faults_of(self, uri: Uri, written: bool) -> list[str]:
-        return self._faults_of_table(uri.table) if uri.table else self._faults_of_folder(uri.text, written)
+    def problems_of(self, uri: Uri, written: bool) -> list[str]:
+        return self._problems_of_table(uri.table) if uri.table else self._problems_of_folder(uri.text, written)
 
-    def faults_of_dataset(self, dataset: str | None) -> list[str]:
+    def problems_of_dataset(self, dataset: str | None) -> list[str]:
         if self.datasets is None or dataset in self.datasets:
             return []
         return [f"dataset {dataset} is not among ONEFOLD_DATASETS"]
 
-    def _faults_of_table(self, table: TableId) -> list[str]:
-        faults = self.faults_of_dataset(table.dataset)
+    def _problems_of_table(self, table: TableId) -> list[str]:
+        problems = self.problems_of_dataset(table.dataset)
         if table.project not in (None, self.project):
-            faults.append(f"{table}: project {table.project} is not {self.project}, in which batches run")
-        return faults
+            problems.append(f"{table}: project {table.project} is not {self.project}, in which batches run")
+        return problems
 
-    def _faults_of_folder(self, folder: str, written: bool) -> list[str]:
+    def _problems_of_folder(self, folder: str, written: bool) -> list[str]:
         if not FOLDER.fullmatch(folder) or ".." in folder.split("/") or "." in folder.split("/"):
             return [f"{folder!r} is no folder that a batch may use: write gs://bucket/folder, without * ? {{ }} or `..`"]
         allowed = self.settings.folders

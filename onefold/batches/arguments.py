@@ -11,7 +11,7 @@ from typing import Any, Literal, NoReturn
 
 from onefold.changelog.position import HEXADECIMAL, Position
 from onefold.core.errors import InvalidInput
-from onefold.core.names import TableId, faults_of_name, fold_case
+from onefold.core.names import TableId, fold_case, problems_of_name
 
 Format = Literal["datastream", "debezium", "modify_time"]
 Mode = Literal["merge", "rebuild"]
@@ -139,36 +139,36 @@ def compare_parser() -> argparse.ArgumentParser:
 def parse_reconcile(arguments: Sequence[str]) -> ReconcileArguments:
     """Raises InvalidInput with every fault."""
     found = reconcile_parser().parse_args(list(arguments))
-    faults: list[str] = []
+    problems: list[str] = []
     parsed = ReconcileArguments(
-        changes=tuple(_uri("--changes", text, faults) for text in found.changes),
-        keys=_names("--keys", found.keys, faults) if found.keys is not None else (),
-        base=_uri("--base", found.base, faults) if found.base is not None else None,
-        output=_uri("--output", found.output, faults) if found.output is not None else None,
-        start=_place(found.start, found.format, faults),
-        end=_place(found.end, found.format, faults),
+        changes=tuple(_uri("--changes", text, problems) for text in found.changes),
+        keys=_names("--keys", found.keys, problems) if found.keys is not None else (),
+        base=_uri("--base", found.base, problems) if found.base is not None else None,
+        output=_uri("--output", found.output, problems) if found.output is not None else None,
+        start=_place(found.start, found.format, problems),
+        end=_place(found.end, found.format, problems),
         format=found.format,
         mode=found.mode,
         position=found.position,
         unavailable=UNAVAILABLE_VALUE if found.unavailable is None else found.unavailable,
     )
-    faults += _unavailable_faults(found.unavailable, found.format)
-    faults += _reconcile_faults(parsed)
-    if faults:
-        raise InvalidInput(faults)
+    problems += _unavailable_problems(found.unavailable, found.format)
+    problems += _reconcile_problems(parsed)
+    if problems:
+        raise InvalidInput(problems)
     return parsed
 
 
 def parse_compare(arguments: Sequence[str]) -> CompareArguments:
     """Raises InvalidInput with every fault."""
     found = compare_parser().parse_args(list(arguments))
-    faults: list[str] = []
-    output = _uri("--output", found.output, faults) if found.output is not None else None
-    left, right = _uri("--left", found.left, faults), _uri("--right", found.right, faults)
-    without = _names("--except", found.without, faults) if found.without is not None else ()
-    parsed = CompareArguments(left, right, _names("--keys", found.keys, faults), output, without)
-    if faults:
-        raise InvalidInput(faults)
+    problems: list[str] = []
+    output = _uri("--output", found.output, problems) if found.output is not None else None
+    left, right = _uri("--left", found.left, problems), _uri("--right", found.right, problems)
+    without = _names("--except", found.without, problems) if found.without is not None else ()
+    parsed = CompareArguments(left, right, _names("--keys", found.keys, problems), output, without)
+    if problems:
+        raise InvalidInput(problems)
     return parsed
 
 
@@ -193,55 +193,57 @@ def command_line(arguments: Mapping[str, Any]) -> list[str]:
         InvalidInput: every value that is neither text, a number nor a list of such.
     """
     words: list[str] = []
-    faults: list[str] = []
+    problems: list[str] = []
     for name, value in arguments.items():
         items = value if isinstance(value, list) else [value]
         if not items or not all(isinstance(item, str | int | float) and not isinstance(item, bool) for item in items):
-            faults.append(f"argument {name!r} must be text or a list of texts, and not empty")
+            problems.append(f"argument {name!r} must be text or a list of texts, and not empty")
             continue
         texts = [str(item) for item in items]
         if not all(text.isprintable() for text in [name, *texts]):
-            faults.append(f"argument {name!r} holds characters that are no text")
+            problems.append(f"argument {name!r} holds characters that are no text")
         if name == "changes" and any(text.startswith("-") for text in texts):
-            faults.append("argument 'changes': no URI begins with '-'")
+            problems.append("argument 'changes': no URI begins with '-'")
         # One word with "=": text that begins with "-" is a value all the same.
         words += [f"--{name}", *texts] if name == "changes" else [f"--{name}={','.join(texts)}"]
-    if faults:
-        raise InvalidInput(faults)
+    if problems:
+        raise InvalidInput(problems)
     return words
 
 
-def _uri(option: str, text: str, faults: list[str]) -> Uri:
+def _uri(option: str, text: str, problems: list[str]) -> Uri:
     if text.startswith(_BIGQUERY):
-        return Uri(text, _table(option, text, faults))
+        return Uri(text, _table(option, text, problems))
     if not _FOLDER.fullmatch(text):
-        faults.append(f"{option} {text!r}: name bigquery:dataset.table, gs://bucket/folder, file:/folder or a path")
+        problems.append(f"{option} {text!r}: name bigquery:dataset.table, gs://bucket/folder, file:/folder or a path")
     elif _PATTERN.search(text):
-        faults.append(f"{option} {text!r}: name one folder; Spark would read * ? [ ] {{ }} as a pattern for others")
+        problems.append(f"{option} {text!r}: name one folder; Spark would read * ? [ ] {{ }} as a pattern for others")
     return Uri(text)
 
 
-def _table(option: str, text: str, faults: list[str]) -> TableId:
+def _table(option: str, text: str, problems: list[str]) -> TableId:
     parts = text.removeprefix(_BIGQUERY).split(".")
     kinds = {2: ("dataset", "table"), 3: ("project", "dataset", "table")}.get(len(parts))
     if not kinds:
-        faults.append(f"{option} {text!r}: name a table as bigquery:dataset.table or bigquery:project.dataset.table")
+        problems.append(f"{option} {text!r}: name a table as bigquery:dataset.table or bigquery:project.dataset.table")
         return TableId(None, None, "")
-    faults += [f"{option}: {fault}" for kind, part in zip(kinds, parts, strict=True) for fault in faults_of_name(kind, part)]
+    problems += [
+        f"{option}: {problem}" for kind, part in zip(kinds, parts, strict=True) for problem in problems_of_name(kind, part)
+    ]
     return TableId(parts[0] if len(parts) == len(("project", "dataset", "table")) else None, parts[-2], parts[-1])
 
 
-def _names(option: str, text: str, faults: list[str]) -> tuple[str, ...]:
+def _names(option: str, text: str, problems: list[str]) -> tuple[str, ...]:
     """Each once, as it is spelled first: a name in another case is the same one."""
     names: dict[str, str] = {}
     for name in text.split(","):
         names.setdefault(fold_case(name.strip()), name.strip())
     if not all(names):
-        faults.append(f"{option} {text!r}: name columns, separated by commas")
+        problems.append(f"{option} {text!r}: name columns, separated by commas")
     return tuple(names.values())
 
 
-def _place(text: str | None, format_: Format, faults: list[str]) -> datetime | str | None:
+def _place(text: str | None, format_: Format, problems: list[str]) -> datetime | str | None:
     """A time of landing where the text is a date or a time, UTC where it names no zone; else a sequence.
 
     With periodic pulls it is a value of the column that orders them, which may be any text.
@@ -252,12 +254,12 @@ def _place(text: str | None, format_: Format, faults: list[str]) -> datetime | s
         if format_ == "modify_time":
             return text
         if not any(letter.isdigit() for letter in text) and not re.fullmatch(HEXADECIMAL[1:-1], text):
-            faults.append(f"{text!r} is neither a time of landing, as 2024-05-01T12:00:00Z, nor a sequence of the source")
+            problems.append(f"{text!r} is neither a time of landing, as 2024-05-01T12:00:00Z, nor a sequence of the source")
         return text
     try:
         time = datetime.fromisoformat(text)
     except ValueError as error:
-        faults.append(f"{text!r} is no time: {error}")
+        problems.append(f"{text!r} is no time: {error}")
         return None
     return time if time.tzinfo else time.replace(tzinfo=UTC)
 
@@ -275,7 +277,7 @@ def _rank(place: datetime | str) -> str:
     return str(Position(place)) if isinstance(place, str) else place.astimezone(UTC).isoformat(timespec="microseconds")
 
 
-def _unavailable_faults(text: str | None, format_: Format) -> list[str]:
+def _unavailable_problems(text: str | None, format_: Format) -> list[str]:
     if text is None:
         return []
     if format_ != "debezium" or not text:
@@ -285,25 +287,25 @@ def _unavailable_faults(text: str | None, format_: Format) -> list[str]:
     return []
 
 
-def _reconcile_faults(arguments: ReconcileArguments) -> list[str]:
-    faults = []
+def _reconcile_problems(arguments: ReconcileArguments) -> list[str]:
+    problems = []
     in_bigquery = arguments.base is not None and arguments.base.table is not None
     if not arguments.keys and any(uri.table is None for uri in arguments.changes):
-        faults.append("--keys: name the columns that identify a row; only tables of BigQuery can tell them")
+        problems.append("--keys: name the columns that identify a row; only tables of BigQuery can tell them")
     if in_bigquery and arguments.output:
-        faults.append("--output: a base in BigQuery is merged into, and takes no output")
+        problems.append("--output: a base in BigQuery is merged into, and takes no output")
     if not in_bigquery and not arguments.output:
-        faults.append("--output: name a new folder for the new base, or a --base in BigQuery")
+        problems.append("--output: name a new folder for the new base, or a --base in BigQuery")
     if arguments.output and arguments.output.table:
-        faults.append("--output: name a folder; to merge into a table of BigQuery, name it as --base")
+        problems.append("--output: name a folder; to merge into a table of BigQuery, name it as --base")
     if arguments.base and arguments.output and arguments.base.text.rstrip("/") == arguments.output.text.rstrip("/"):
-        faults.append("--output must not be the base: the old base stays whole until the new one is")
+        problems.append("--output must not be the base: the old base stays whole until the new one is")
     if in_bigquery and arguments.mode == "rebuild" and not arguments.whole:
-        faults.append("--mode rebuild makes a base in BigQuery of the whole history: leave out --from and --to")
+        problems.append("--mode rebuild makes a base in BigQuery of the whole history: leave out --from and --to")
     if (arguments.format == "modify_time") != (arguments.position is not None):
-        faults.append("--position names the column that orders rows, with --format modify_time and only with it")
+        problems.append("--position names the column that orders rows, with --format modify_time and only with it")
     if arguments.start is not None and arguments.end is not None and type(arguments.start) is not type(arguments.end):
-        faults.append("--from and --to must both be times of landing, or both be sequences")
+        problems.append("--from and --to must both be times of landing, or both be sequences")
     elif _is_empty(arguments):
-        faults.append(f"nothing is from {arguments.start} to {arguments.end}: --to has to come after --from")
-    return faults
+        problems.append(f"nothing is from {arguments.start} to {arguments.end}: --to has to come after --from")
+    return problems

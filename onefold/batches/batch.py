@@ -10,12 +10,12 @@ import re
 from collections.abc import Sequence
 from typing import Literal
 
-from onefold.batches.allow_list import AllowedPlaces
+from onefold.batches.allow_list import AllowList
 from onefold.batches.arguments import PARSERS, uris_of
 from onefold.batches.request import BatchRequest
 from onefold.core.errors import InvalidInput, InvalidMessage
-from onefold.core.names import faults_of_name
-from onefold.ports.batches import ACTIVE, Batch, State, StoredBatch
+from onefold.core.names import problems_of_name
+from onefold.ports.batches import ACTIVE, Batch, BatchState, StoredBatch
 from onefold.settings.batches import BatchSettings
 
 MAX_ATTEMPTS = 9
@@ -28,7 +28,7 @@ _EXIT_CODE = re.compile(r"\b(?:exit code|exited with|SystemExit:)(?: code)? ([0-
 
 def exit_code(batch: StoredBatch) -> int | None:
     """The job's own, as far as the batch's message tells it: the API has none."""
-    if batch.state is State.SUCCEEDED:
+    if batch.state is BatchState.SUCCEEDED:
         return 0
     told = _EXIT_CODE.search(batch.message)
     return int(told[1]) if told else None
@@ -37,29 +37,31 @@ def exit_code(batch: StoredBatch) -> int | None:
 Meaning = Literal["attach", "again", "wait"]
 
 
-def meaning(state: State) -> Meaning:
+def meaning(state: BatchState) -> Meaning:
     """What a message's batch that is there already means for the message: it is done with, needs another one, or waits."""
-    if state in (*ACTIVE, State.SUCCEEDED):
+    if state in (*ACTIVE, BatchState.SUCCEEDED):
         return "attach"
     return "again" if state.ended else "wait"
 
 
-def plan_batch(request: BatchRequest, message_id: str, settings: BatchSettings, places: AllowedPlaces) -> Batch:
+def plan_batch(request: BatchRequest, message_id: str, settings: BatchSettings, places: AllowList) -> Batch:
     """The batch for a request.
 
     Raises:
         InvalidMessage: every fault of its arguments, by the job's own parser and by what may be read and written.
     """
     words = with_defaults(request)
-    faults = faults_of_name("dataset", request.dataset) + faults_of_name("table", request.table)
-    faults += places.faults_of_dataset(request.dataset)
+    problems = problems_of_name("dataset", request.dataset) + problems_of_name("table", request.table)
+    problems += places.problems_of_dataset(request.dataset)
     try:
         arguments = PARSERS[request.job](words)
     except InvalidInput as error:
-        raise InvalidMessage([*faults, *error.faults]) from error
-    faults += [fault for uri in uris_of(arguments) for fault in places.faults_of(uri, written=uri is arguments.output)]
-    if faults:
-        raise InvalidMessage(dict.fromkeys(faults))
+        raise InvalidMessage([*problems, *error.problems]) from error
+    problems += [
+        problem for uri in uris_of(arguments) for problem in places.problems_of(uri, written=uri is arguments.output)
+    ]
+    if problems:
+        raise InvalidMessage(dict.fromkeys(problems))
     labels = {**settings.labels, **labels_of(request, message_id)}
     return Batch(batch_id(request, message_id), request.job, words, labels, settings)
 

@@ -6,11 +6,11 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from onefold.batches.allow_list import AllowedPlaces
+from onefold.batches.allow_list import AllowList
 from onefold.batches.batch import MAX_ATTEMPTS, batch_link, meaning, plan_batch, table_labels
 from onefold.batches.request import BatchRequest, parse_batch_request
 from onefold.core.errors import InvalidMessage, Rejected, TryAgain
-from onefold.messages.consumer import Told, receive
+from onefold.messages.consumer import MessageLog, consume
 from onefold.messages.envelope import Delivery
 from onefold.ports.batches import Batch, Batches, BatchExists, StoredBatch
 from onefold.ports.publisher import Publisher
@@ -23,7 +23,7 @@ PATIENCE = 20
 
 
 @dataclass(frozen=True)
-class Launched:
+class LaunchedBatch:
     """A message's batch; `created` is False where it was there already."""
 
     batch: StoredBatch
@@ -32,22 +32,22 @@ class Launched:
 
 
 @dataclass(frozen=True)
-class Launcher:
+class BatchHandler:
     """Handles the messages of the topic `batch-requests`."""
 
     settings: Settings
     batches: Batches
     publisher: Publisher
 
-    def receive(self, body: bytes) -> None:
+    def handle(self, body: bytes) -> None:
         """Handle the body of one request.
 
         Raises:
             TryAgain: trouble that may pass, or a batch for the table that runs.
         """
-        receive(body, self._handle, self.batches, self.publisher, self.settings.topic_dead_letter)
+        consume(body, self._handle, self.batches, self.publisher, self.settings.topic_dead_letter)
 
-    def _handle(self, delivery: Delivery, told: Told) -> None:
+    def _handle(self, delivery: Delivery, told: MessageLog) -> None:
         request = parse_batch_request(delivery.data)
         told.fields |= {"job": request.job, "dataset": request.dataset, "table": request.table}
         if not delivery.id:
@@ -67,7 +67,7 @@ class Launcher:
         )
 
 
-def launch(batches: Batches, request: BatchRequest, message_id: str, settings: Settings) -> Launched:
+def launch(batches: Batches, request: BatchRequest, message_id: str, settings: Settings) -> LaunchedBatch:
     """The batch for a message: created once, however often the message comes.
 
     Raises:
@@ -75,7 +75,7 @@ def launch(batches: Batches, request: BatchRequest, message_id: str, settings: S
         Rejected: Dataproc refuses the batch, or it has failed too often.
         TryAgain: trouble that may pass, or another message's batch for the table runs.
     """
-    places = AllowedPlaces(batches.project, settings.datasets, settings.batch)
+    places = AllowList(batches.project, settings.datasets, settings.batch)
     planned = plan_batch(request, message_id, settings.batch, places)
     for attempt in range(1, MAX_ATTEMPTS + 1):
         batch = planned.attempt(attempt)
@@ -85,7 +85,7 @@ def launch(batches: Batches, request: BatchRequest, message_id: str, settings: S
             found, created = _create(batches, batch)
         what = meaning(found.state)
         if what == "attach":
-            return Launched(found, created, attempt)
+            return LaunchedBatch(found, created, attempt)
         if what == "wait":
             raise TryAgain(f"batch {found.id} is {found.state.value}; what the message asks for waits for its end")
     raise Rejected(f"all {MAX_ATTEMPTS} batches of this message failed, the last one is {planned.attempt(MAX_ATTEMPTS).id}")

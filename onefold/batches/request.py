@@ -9,7 +9,7 @@ from typing import Any
 
 from onefold.batches.arguments import PARSERS, command_line
 from onefold.core.errors import InvalidInput, InvalidMessage
-from onefold.messages.envelope import json_object, table_faults
+from onefold.messages.envelope import json_object, table_problems
 
 _MAX_REQUEST = 50_000
 """A request for a batch is short: what it says is told in logs, labels and an address of Dataproc's."""
@@ -35,12 +35,12 @@ def parse_batch_request(data: bytes) -> BatchRequest:
     if len(data) > _MAX_REQUEST:
         raise InvalidMessage(f"a request for a batch of {len(data)} bytes is no request: it may have {_MAX_REQUEST}")
     content = json_object(data, "the message")
-    faults = [*_job_faults(content.get("job")), *table_faults(content)]
+    problems = [*_job_problems(content.get("job")), *table_problems(content)]
     if "table" not in content:
-        faults.append("the message names no `table`")
-    words = _words(content.get("arguments", {}), faults)
-    if faults:
-        raise InvalidMessage(faults)
+        problems.append("the message names no `table`")
+    words = _words(content.get("arguments", {}), problems)
+    if problems:
+        raise InvalidMessage(problems)
     return BatchRequest(content["job"], content["dataset"], content["table"]["name"], words)
 
 
@@ -50,17 +50,17 @@ def batch_message(job: str, dataset: str, table: str, arguments: Mapping[str, An
     return json.dumps(body).encode()
 
 
-def _job_faults(job: object) -> list[str]:
+def _job_problems(job: object) -> list[str]:
     known = isinstance(job, str) and job in PARSERS
     return [] if known else [f"`job` must be one of {', '.join(PARSERS)}"]
 
 
-def _words(arguments: object, faults: list[str]) -> tuple[str, ...]:
+def _words(arguments: object, problems: list[str]) -> tuple[str, ...]:
     if not isinstance(arguments, dict):
-        faults.append("`arguments` is not an object")
+        problems.append("`arguments` is not an object")
         return ()
     try:
         return tuple(command_line(arguments))
     except InvalidInput as error:
-        faults += error.faults
+        problems += error.problems
         return ()

@@ -17,7 +17,7 @@ from onefold.changelog.metadata import LANDED_AT
 from onefold.core.errors import Rejected, SchemaConflict, TableRefused, TryAgain
 from onefold.core.log import log
 from onefold.core.names import TableId, fold_case, quote
-from onefold.core.retry import again_and_again
+from onefold.core.retry import retry_until_stopped
 from onefold.core.shutdown import Stop
 from onefold.messages.table_created import table_message
 from onefold.mysql.table import Structure
@@ -47,7 +47,7 @@ class TableWarehouse(Protocol):
 
 
 @dataclass(frozen=True)
-class Target:
+class Destination:
     """Where rows are to land, and who is told of a new table."""
 
     warehouse: TableWarehouse
@@ -60,7 +60,7 @@ class Target:
 class Announcer:
     """Knows which versions this process has announced. Several threads may ask at once."""
 
-    def __init__(self, target: Target, stop: Stop) -> None:
+    def __init__(self, target: Destination, stop: Stop) -> None:
         self._target = target
         self._stop = stop
         self._lock = threading.Lock()
@@ -99,7 +99,7 @@ class Announcer:
         return table
 
 
-def announce(target: Target, table: VersionedTable, stop: Stop) -> tuple[str, ...]:
+def announce(target: Destination, table: VersionedTable, stop: Stop) -> tuple[str, ...]:
     """Create the table where it is not there, and say so.
 
     Returns:
@@ -116,9 +116,9 @@ def announce(target: Target, table: VersionedTable, stop: Stop) -> tuple[str, ..
             source_column=renamed.source,
             column=renamed.column,
         )
-    declared = again_and_again(lambda: _create(target.warehouse, id_, table), stop)
+    declared = retry_until_stopped(lambda: _create(target.warehouse, id_, table), stop)
     message = Message(table_message(target.dataset, table.table, table.version))
-    again_and_again(lambda: target.publisher.publish(target.topic, [message]), stop)
+    retry_until_stopped(lambda: target.publisher.publish(target.topic, [message]), stop)
     log(
         "NOTICE",
         f"{target.dataset}.{table.name} is there and announced",
@@ -133,7 +133,7 @@ def announce(target: Target, table: VersionedTable, stop: Stop) -> tuple[str, ..
     return declared
 
 
-def table_faults(id_: TableId, wanted: Sequence[Column], found: Sequence[Column]) -> Iterator[str]:
+def table_problems(id_: TableId, wanted: Sequence[Column], found: Sequence[Column]) -> Iterator[str]:
     """What keeps a table from taking the rows: columns that people added to it do not."""
     types = {fold_case(column.name): column.type for column in found}
     for column in wanted:
@@ -167,11 +167,11 @@ def _create(warehouse: TableWarehouse, id_: TableId, table: VersionedTable) -> t
         found = warehouse.read_table(id_)
     if found is None:
         raise TryAgain(f"{id_} was created, but does not show yet")
-    faults = list(table_faults(id_, table.columns, found.columns))
-    if faults:
+    problems = list(table_problems(id_, table.columns, found.columns))
+    if problems:
         # BigQuery renames no table with a primary key.
         drop = "drop its primary key, " if found.primary_key else ""
-        raise SchemaConflict([*faults, f"{id_} is not the table of this version: {drop}rename it, and start again"])
+        raise SchemaConflict([*problems, f"{id_} is not the table of this version: {drop}rename it, and start again"])
     return found.primary_key
 
 

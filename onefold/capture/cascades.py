@@ -14,7 +14,7 @@ from typing import Any
 from onefold.mysql.binlog.events import RowsChanged
 from onefold.mysql.catalog import TableName
 from onefold.mysql.connection import stream
-from onefold.mysql.table_filter import Patterns
+from onefold.mysql.table_filter import TableFilter
 
 _ACTS = frozenset({"CASCADE", "SET NULL", "SET DEFAULT"})
 _RULES = """
@@ -77,7 +77,7 @@ class Cascades:
 
 
 @dataclass(frozen=True)
-class Watched(Patterns):
+class WatchedTables(TableFilter):
     """What patterns choose, and some tables besides."""
 
     besides: frozenset[TableName] = frozenset()
@@ -86,7 +86,7 @@ class Watched(Patterns):
         return super().match(database, table) or (bool(self.besides) and TableName(database, table) in self.besides)
 
 
-def read_cascades(connection: Any, patterns: Patterns) -> Cascades:
+def read_cascades(connection: Any, patterns: TableFilter) -> Cascades:
     """Those of the server's present tables."""
     # Not joined there: MariaDB compares each row of the one with each row of the other.
     rules = {tuple(key): (delete, update) for *key, delete, update in stream(connection, _RULES)}
@@ -102,7 +102,7 @@ def may_change_cascades(statement: str) -> bool:
     return any(word in text for word in _TELLING)
 
 
-def cascades_of(rows: Iterable[Sequence[str]], patterns: Patterns) -> Cascades:
+def cascades_of(rows: Iterable[Sequence[str]], patterns: TableFilter) -> Cascades:
     """From rows of: child, parent, the parent's column, and both rules."""
     links: defaultdict[TableName, list[_Link]] = defaultdict(list)
     for child, child_table, parent, parent_table, column, delete_rule, update_rule in rows:

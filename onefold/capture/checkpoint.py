@@ -11,14 +11,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from onefold.capture.quarantine import Known, Problem, Quarantined
-from onefold.capture.xa import Prepared
+from onefold.capture.quarantine import KnownStructure, Problem, Quarantined
+from onefold.capture.xa import PreparedTransaction
 from onefold.core.errors import InvalidInput
-from onefold.mysql.binlog.events import Place
+from onefold.mysql.binlog.events import LogPosition
 from onefold.mysql.catalog import TableName
-from onefold.mysql.gtid import Executed, read_executed
+from onefold.mysql.gtid import GtidSet, read_executed
 from onefold.mysql.snapshot.chunks import TableSnapshot
-from onefold.mysql.table_filter import Patterns
+from onefold.mysql.table_filter import TableFilter
 
 FORM = 2
 """Rises when a checkpoint is written that older code would misread."""
@@ -27,28 +27,28 @@ _FORM_WITHOUT_QUARANTINE = 1
 
 
 @dataclass(frozen=True)
-class Reached:
+class Progress:
     """A place between transactions: all that lies before it has been read."""
 
-    place: Place | None = None
-    executed: Executed = field(default_factory=Executed)
+    place: LogPosition | None = None
+    executed: GtidSet = field(default_factory=GtidSet)
     """The transactions that lie before it, as far as they are known."""
     fingerprint: str | None = None
     """When and by which server the place's file was begun."""
-    prepared: tuple[Prepared, ...] = ()
+    prepared: tuple[PreparedTransaction, ...] = ()
     """Those that lie before it and have not ended there, the oldest first."""
 
 
 @dataclass(frozen=True, order=True)
-class Wanted:
+class CopyRequest:
     """A table that is to be copied, as it was at a place of the log or later."""
 
     table: TableName
-    since: Place = field(compare=False)
+    since: LogPosition = field(compare=False)
 
 
 @dataclass(frozen=True)
-class Sweep:
+class DeleteScan:
     """A copy that is finished: keys that it did not contain are to get a tombstone, now and again for some time."""
 
     copy: TableSnapshot
@@ -62,21 +62,21 @@ class Checkpoint:
     source: str
     dataset: str
     epoch: int = 1
-    reached: Reached = field(default_factory=Reached)
+    reached: Progress = field(default_factory=Progress)
     copied: bool = False
     """Whether a first copy of all tables has been asked for."""
-    wanted: tuple[Wanted, ...] = ()
+    wanted: tuple[CopyRequest, ...] = ()
     copies: tuple[TableSnapshot, ...] = ()
     """Those that have begun."""
-    sweeps: tuple[Sweep, ...] = ()
+    sweeps: tuple[DeleteScan, ...] = ()
     dropped: tuple[tuple[str, str | None], ...] = ()
     """Tables that were there once, by database and name; without a name, all of a database. One of that name that is
     created again is another table, and is copied, so that the rows of the old one get their tombstones."""
-    patterns: Patterns | None = None
+    patterns: TableFilter | None = None
     """Which tables were captured; None where nobody knows any more."""
     quarantine: tuple[Quarantined, ...] = ()
     """Tables whose rows are not published."""
-    structures: tuple[tuple[TableName, Known], ...] = ()
+    structures: tuple[tuple[TableName, KnownStructure], ...] = ()
     """The last known structure of tables."""
     owners: tuple[tuple[str, str], ...] = ()
     """Base names, and the source tables that have them under another name than their own."""
@@ -130,11 +130,11 @@ def from_json(data: bytes) -> Checkpoint:
 def check_owner(found: Checkpoint, source: str, dataset: str) -> None:
     """Raises InvalidInput where a checkpoint is of another source, or goes into another dataset."""
     named = (("source", found.source, source), ("dataset", found.dataset, dataset))
-    faults = [
+    problems = [
         f"the checkpoint is of the {kind} {theirs!r}, not of {ours!r}" for kind, theirs, ours in named if theirs != ours
     ]
-    if faults:
-        raise InvalidInput([*faults, "name another checkpoint, or the same source and dataset as before"])
+    if problems:
+        raise InvalidInput([*problems, "name another checkpoint, or the same source and dataset as before"])
 
 
 def next_epoch(last: int, now: float) -> int:
@@ -153,27 +153,27 @@ def next_epoch(last: int, now: float) -> int:
     return max(last + 1, int(now))
 
 
-def raised(found: Checkpoint, epoch: int, reached: Reached, tables: Iterable[TableName]) -> Checkpoint:
+def raised(found: Checkpoint, epoch: int, reached: Progress, tables: Iterable[TableName]) -> Checkpoint:
     """A new epoch: reading goes on at a place that was read before, and these tables are copied again.
 
     Nothing of the last epoch is left to do: whatever it brings forth later ranks below these copies.
     """
     place = reached.place and replace(reached.place, epoch=epoch)
-    wanted = tuple(Wanted(table, place) for table in tables) if place else ()
+    wanted = tuple(CopyRequest(table, place) for table in tables) if place else ()
     return replace(
         found, epoch=epoch, reached=replace(reached, place=place), wanted=wanted, copies=(), sweeps=(), copied=True
     )
 
 
-def _place_json(place: Place) -> dict[str, Any]:
+def _place_json(place: LogPosition) -> dict[str, Any]:
     return {"epoch": place.epoch, "file": place.file, "offset": place.offset}
 
 
-def _place(body: Mapping[str, Any]) -> Place:
-    return Place(int(body["epoch"]), str(body["file"]), int(body["offset"]))
+def _place(body: Mapping[str, Any]) -> LogPosition:
+    return LogPosition(int(body["epoch"]), str(body["file"]), int(body["offset"]))
 
 
-def _prepared_json(one: Prepared) -> dict[str, Any]:
+def _prepared_json(one: PreparedTransaction) -> dict[str, Any]:
     tables = [[table.database, table.table] for table in sorted(one.tables)]
     return {
         "xid": one.xid, "place": _place_json(one.place), "timestamp": one.timestamp, "tables": tables,
@@ -181,10 +181,10 @@ def _prepared_json(one: Prepared) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _prepared(body: Mapping[str, Any]) -> Prepared:
+def _prepared(body: Mapping[str, Any]) -> PreparedTransaction:
     tables = frozenset(TableName(database, table) for database, table in body["tables"])
     published = bool(body.get("published", True))  # as earlier versions did without saying it
-    return Prepared(body["xid"], _place(body["place"]), int(body["timestamp"]), tables, published)
+    return PreparedTransaction(body["xid"], _place(body["place"]), int(body["timestamp"]), tables, published)
 
 
 def _quarantined_json(one: Quarantined) -> dict[str, Any]:
@@ -201,7 +201,7 @@ def _quarantined(body: Mapping[str, Any]) -> Quarantined:
     return Quarantined(problem, _place(body["since"]), body["until"] and _place(body["until"]))
 
 
-def _structures_json(structures: Iterable[tuple[TableName, Known]]) -> list[dict[str, Any]]:
+def _structures_json(structures: Iterable[tuple[TableName, KnownStructure]]) -> list[dict[str, Any]]:
     """By table and structure: a thousand databases have the same one."""
     found: defaultdict[tuple[str, str], dict[str, list[Any]]] = defaultdict(dict)
     for table, known in structures:
@@ -209,23 +209,26 @@ def _structures_json(structures: Iterable[tuple[TableName, Known]]) -> list[dict
     return [{"table": table, "shape": shape, "databases": places} for (table, shape), places in sorted(found.items())]
 
 
-def _structures(body: Iterable[Mapping[str, Any]]) -> tuple[tuple[TableName, Known], ...]:
+def _structures(body: Iterable[Mapping[str, Any]]) -> tuple[tuple[TableName, KnownStructure], ...]:
     return tuple(
         sorted(
-            (TableName(database, one["table"]), Known(one["shape"], Place(int(epoch), str(file), int(offset))))
+            (
+                TableName(database, one["table"]),
+                KnownStructure(one["shape"], LogPosition(int(epoch), str(file), int(offset))),
+            )
             for one in body
             for database, (epoch, file, offset) in one["databases"].items()
         )
     )
 
 
-def _patterns(body: Mapping[str, Any]) -> Patterns:
-    return Patterns(tuple(body["include"]), tuple(body["exclude"]))
+def _patterns(body: Mapping[str, Any]) -> TableFilter:
+    return TableFilter(tuple(body["include"]), tuple(body["exclude"]))
 
 
 def _read(body: Mapping[str, Any]) -> Checkpoint:
     """Older documents have neither `prepared` nor `patterns`, nor what is known of single tables."""
-    reached = Reached(
+    reached = Progress(
         _place(body["place"]) if body["place"] else None, read_executed(body["executed"] or ""), body["fingerprint"],
         tuple(_prepared(one) for one in body.get("prepared", ())),
     )  # fmt: skip
@@ -235,10 +238,11 @@ def _read(body: Mapping[str, Any]) -> Checkpoint:
         int(body["epoch"]),
         reached,
         bool(body["copied"]),
-        tuple(Wanted(TableName(one["database"], one["table"]), _place(one["since"])) for one in body["wanted"]),
+        tuple(CopyRequest(TableName(one["database"], one["table"]), _place(one["since"])) for one in body["wanted"]),
         tuple(TableSnapshot.from_json(copy) for copy in body["copies"]),
         tuple(
-            Sweep(TableSnapshot.from_json(one["copy"]), int(one["finished_at"]), one["swept_at"]) for one in body["sweeps"]
+            DeleteScan(TableSnapshot.from_json(one["copy"]), int(one["finished_at"]), one["swept_at"])
+            for one in body["sweeps"]
         ),
         tuple((database, table) for database, table in body["dropped"]),
         _patterns(body["patterns"]) if body.get("patterns") else None,

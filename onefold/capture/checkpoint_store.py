@@ -10,7 +10,7 @@ from typing import IO, Protocol
 
 from onefold.capture.checkpoint import Checkpoint, from_json, to_json
 from onefold.core.errors import Rejected
-from onefold.core.folders import local_folder_faults
+from onefold.core.folders import local_folder_problems
 from onefold.ports.objects import NEW, ObjectChanged, ObjectStore, check_folder
 
 _NAME = "checkpoint.json"
@@ -28,10 +28,10 @@ class CheckpointStore(Protocol):
         """Leave it to the next process."""
 
 
-class CheckpointPlace(CheckpointStore, Protocol):
+class InspectableCheckpointStore(CheckpointStore, Protocol):
     """A store that can be looked at before it is used."""
 
-    def faults(self, who: str) -> list[str]:
+    def problems(self, who: str) -> list[str]:
         """Return what keeps a checkpoint from being written, each with its remedy. Writes nothing. Raises TryAgain."""
 
     def peek(self) -> Checkpoint | None:
@@ -61,8 +61,8 @@ class FolderStore:
         new.replace(self._path)
         _sync_folder(self._folder)
 
-    def faults(self, who: str) -> list[str]:  # noqa: ARG002 rights are those of this machine's user
-        return [f"checkpoint: {fault}" for fault in local_folder_faults(self._folder)]
+    def problems(self, who: str) -> list[str]:  # noqa: ARG002 rights are those of this machine's user
+        return [f"checkpoint: {problem}" for problem in local_folder_problems(self._folder)]
 
     def peek(self) -> Checkpoint | None:
         return from_json(self._path.read_bytes()) if self._path.exists() else None
@@ -107,8 +107,8 @@ class BucketStore:
             raise Rejected(f"{error}: {_TAKEN}") from error
         return found.generation
 
-    def faults(self, who: str) -> list[str]:
-        return [f"checkpoint: {fault}" for fault in self._objects.folder_faults(self._folder, who)]
+    def problems(self, who: str) -> list[str]:
+        return [f"checkpoint: {problem}" for problem in self._objects.folder_problems(self._folder, who)]
 
     def peek(self) -> Checkpoint | None:
         found = self._objects.find(self._address)
@@ -118,7 +118,7 @@ class BucketStore:
         """Nothing is held: the next process takes it over by writing it."""
 
 
-def store_at(address: str, objects: ObjectStore) -> CheckpointPlace:
+def store_at(address: str, objects: ObjectStore) -> InspectableCheckpointStore:
     """Return the store of an address: `gs://bucket/folder` among the objects, or a folder of this machine."""
     return BucketStore(address, objects) if address.startswith("gs://") else FolderStore(Path(address))
 

@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from onefold.capture.checkpoint import Sweep
-from onefold.capture.deletes import tombstones
+from onefold.capture.checkpoint import DeleteScan
+from onefold.capture.deletes import missing_keys
 from onefold.capture.isolation import Isolation
-from onefold.capture.message_batcher import Stream
-from onefold.capture.outbox import Track
+from onefold.capture.message_batcher import MessageBatcher
+from onefold.capture.outbox import ConfirmationTracker
 from onefold.capture.records import Record, snapshot_record
 from onefold.capture.source import Source
-from onefold.capture.state import Copy, Ledger
+from onefold.capture.state import CaptureState, RunningCopy
 from onefold.core.errors import SchemaConflict, TableRefused, TryAgain
 from onefold.core.log import log
 from onefold.core.shutdown import Stop
@@ -33,8 +33,8 @@ class Copier:
     """Does what the ledger has for it, one step after the other."""
 
     source: Source
-    ledger: Ledger
-    stream: Stream
+    ledger: CaptureState
+    stream: MessageBatcher
     warehouse: Any
     dataset: str
     name: str
@@ -43,8 +43,8 @@ class Copier:
     isolation: Isolation
     watch: Watch = lambda _, __, ___: None
     _connection: Any = field(default=None, repr=False)
-    _current: tuple[Copy, TableSnapshot] | None = field(default=None, repr=False)
-    _postponed: deque[tuple[Copy, TableSnapshot]] = field(default_factory=deque, repr=False)
+    _current: tuple[RunningCopy, TableSnapshot] | None = field(default=None, repr=False)
+    _postponed: deque[tuple[RunningCopy, TableSnapshot]] = field(default_factory=deque, repr=False)
     _through: int = 0
 
     def run(self) -> None:
@@ -97,7 +97,7 @@ class Copier:
             self._postponed.append(self._current)
             self._current = None
 
-    def _copy(self, copy: Copy, snapshot: TableSnapshot) -> None:
+    def _copy(self, copy: RunningCopy, snapshot: TableSnapshot) -> None:
         """One chunk. A table that cannot be copied goes into quarantine, and its copy with it."""
         if snapshot.start is None and not self.isolation.may_copy(copy.table):
             self._current = None
@@ -108,7 +108,7 @@ class Copier:
             self._current = None
             self.isolation.refused(copy.table, error)
 
-    def _copy_chunk(self, copy: Copy, snapshot: TableSnapshot) -> None:
+    def _copy_chunk(self, copy: RunningCopy, snapshot: TableSnapshot) -> None:
         # Asked for before the table is read.
         chunk = next_chunk(self._connected(), snapshot, copy.epoch, standing=self.ledger.standing(copy))
         if not self.ledger.is_valid(copy):
@@ -119,7 +119,7 @@ class Copier:
         else:
             self._send(copy, chunk)
 
-    def _send(self, copy: Copy, chunk: Chunk) -> None:
+    def _send(self, copy: RunningCopy, chunk: Chunk) -> None:
         origin = self.stream.origin(copy.table.database, chunk.structure)
         self.isolation.copied(copy.table, chunk.structure, chunk.place)
         records = (snapshot_record(origin, row, chunk.place, chunk.timestamp) for row in chunk.rows)
@@ -140,9 +140,9 @@ class Copier:
                 table=table.table, rows=progress.rows, waiting=waiting,
             )  # fmt: skip
 
-    def _sweep(self, sweep: Sweep) -> None:
+    def _sweep(self, sweep: DeleteScan) -> None:
         table = TableName(sweep.copy.database, sweep.copy.table)
-        track: Track[bool] = Track(False)
+        track: ConfirmationTracker[bool] = ConfirmationTracker(False)
         found = 0
         try:
             for record in self._tombstones(sweep, table):
@@ -161,9 +161,9 @@ class Copier:
             table=table.table, rows=found,
         )  # fmt: skip
 
-    def _tombstones(self, sweep: Sweep, table: TableName) -> Iterator[Record]:
+    def _tombstones(self, sweep: DeleteScan, table: TableName) -> Iterator[Record]:
         structure = self.source.structure(table)
-        for _, record in tombstones(self.warehouse, self.dataset, self.name, sweep.copy, structure):
+        for _, record in missing_keys(self.warehouse, self.dataset, self.name, sweep.copy, structure):
             yield record
 
     def _connected(self) -> Any:

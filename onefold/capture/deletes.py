@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from onefold.capture.records import Origin, Record, tombstone
 from onefold.capture.versioned_table import VersionedTable, versioned_table
-from onefold.changelog.metadata import DATABASE_NAME, LANDED_AT, METADATA, SOURCE_NAME, is_deletion, key_faults
+from onefold.changelog.metadata import DATABASE_NAME, LANDED_AT, METADATA, SOURCE_NAME, is_deletion, key_problems
 from onefold.changelog.position import Position, position_sql
 from onefold.core.names import TableId, fold_case, quote, quote_text, versioned_name
 from onefold.mysql.snapshot.chunks import TableSnapshot
@@ -32,7 +32,7 @@ _ADDED = (SOURCE_NAME, DATABASE_NAME, LANDED_AT, METADATA)
 _NO_KEYS = "CAST([] AS ARRAY<STRING>)"
 
 
-class Landed(Protocol):
+class LandedRowsWarehouse(Protocol):
     """What a sweep needs of a warehouse."""
 
     @property
@@ -43,8 +43,8 @@ class Landed(Protocol):
     def fetch(self, sql: str) -> list[dict[str, Any]]: ...
 
 
-def tombstones(
-    warehouse: Landed, dataset: str, source: str, finished: TableSnapshot, structure: Structure | None
+def missing_keys(
+    warehouse: LandedRowsWarehouse, dataset: str, source: str, finished: TableSnapshot, structure: Structure | None
 ) -> Iterator[tuple[VersionedTable, Record]]:
     """Deletions for what has landed of a table and is not in it any more; none for a table without a key.
 
@@ -63,7 +63,7 @@ def tombstones(
     base = TableId(warehouse.project, dataset, present.table)
     versions = [version for version in warehouse.read_versions(base) if _is_captured(version)]
     keys = [Column(key, join_all(types)) for key in present.primary_key if (types := _types(versions, key))]
-    if len(keys) < len(present.primary_key) or list(key_faults(str(base), keys, present.primary_key)):
+    if len(keys) < len(present.primary_key) or list(key_problems(str(base), keys, present.primary_key)):
         return
     landed = {version.id: _Version(version, _target(version, present, versions, keys)) for version in versions}
     rows = _last_changes(base, list(landed.values()), keys, source, finished.database)
@@ -160,7 +160,7 @@ def _branch(base: TableId, landed: _Version, keys: Sequence[Column]) -> str:
     return f"SELECT {', '.join(items)}\nFROM {base.sibling(versioned_name(base.table, version.id)).quoted} AS v"
 
 
-def _pages(warehouse: Landed, rows: str, start: str, keys: int) -> Iterator[Mapping[str, Any]]:
+def _pages(warehouse: LandedRowsWarehouse, rows: str, start: str, keys: int) -> Iterator[Mapping[str, Any]]:
     """The keys to be deleted, some at a time: a table that was emptied may have had very many."""
     after = ""
     while True:

@@ -37,7 +37,7 @@ class Heartbeat:
             self._next = now + _PAUSE_SECONDS
 
 
-def fault(environ: Mapping[str, str], now: float) -> str | None:
+def problem(environ: Mapping[str, str], now: float) -> str | None:
     """Return what is wrong with the process that beats where the environment says, or None.
 
     Args:
@@ -56,4 +56,4 @@ def fault(environ: Mapping[str, str], now: float) -> str | None:
 
 
 if __name__ == "__main__":
-    sys.exit(fault(os.environ, time.time()))
+    sys.exit(problem(os.environ, time.time()))

@@ -10,9 +10,9 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from onefold.capture.checkpoint import Checkpoint
-from onefold.capture.quarantine import Known, Quarantined, shape_of
+from onefold.capture.quarantine import KnownStructure, Quarantined, shape_of
 from onefold.capture.versioned_table import table_name
-from onefold.mysql.binlog.events import Place
+from onefold.mysql.binlog.events import LogPosition
 from onefold.mysql.catalog import TableName
 from onefold.mysql.table import Structure
 
@@ -20,14 +20,14 @@ MOST_KNOWN = 20_000
 """Tables whose structure the checkpoint remembers: those that changed last. It has to stay a small document."""
 
 
-class Isolated:
+class IsolatedTables:
     """Every method may be called by any thread."""
 
     def __init__(self, lock: threading.RLock, checkpoint: Checkpoint) -> None:
         self._lock = lock
         self._held = {one.table: one for one in checkpoint.quarantine}
         self._known = dict(checkpoint.structures)
-        self._saved_known: tuple[tuple[TableName, Known], ...] | None = None
+        self._saved_known: tuple[tuple[TableName, KnownStructure], ...] | None = None
         self._owners = dict(checkpoint.owners)
 
     def saved(self, checkpoint: Checkpoint) -> Checkpoint:
@@ -53,7 +53,7 @@ class Isolated:
         """Whether no rows of any table are passed over. Asked for with every event."""
         return not self._held
 
-    def held(self, table: TableName, place: Place) -> Quarantined | None:
+    def held(self, table: TableName, place: LogPosition) -> Quarantined | None:
         """Why rows of a table that are at a place of the log are not published."""
         one = self._held.get(table)
         return one if one and (one.until is None or place.order < one.until.order) else None
@@ -79,7 +79,7 @@ class Isolated:
 
     # Structures.
 
-    def changed_silently(self, table: TableName, structure: Structure, place: Place) -> bool:
+    def changed_silently(self, table: TableName, structure: Structure, place: LogPosition) -> bool:
         """Note the structure of a table at a place.
 
         Returns:
@@ -91,7 +91,7 @@ class Isolated:
             if before and (before.shape == shape or place.order < before.place.order):
                 return False
             self._known.pop(table, None)  # so that it comes last
-            self._known[table] = Known(shape, place)
+            self._known[table] = KnownStructure(shape, place)
             if len(self._known) > MOST_KNOWN:
                 del self._known[next(iter(self._known))]
             self._saved_known = None

@@ -15,14 +15,14 @@ from onefold.capture.announce import Announcer
 from onefold.capture.quarantine import Kind, Problem, Quarantined
 from onefold.capture.source import Source
 from onefold.capture.source_events import quarantine_event
-from onefold.capture.state import Ledger, lowest
-from onefold.capture.table_checks import Checked, exclusion, name_problem
+from onefold.capture.state import CaptureState, lowest
+from onefold.capture.table_checks import CheckedTables, exclusion, name_problem
 from onefold.capture.versioned_table import table_name
 from onefold.core.errors import SchemaConflict, TableRefused
 from onefold.core.log import log
-from onefold.core.retry import again_and_again
+from onefold.core.retry import retry_until_stopped
 from onefold.core.shutdown import Stop
-from onefold.mysql.binlog.events import Place, RowsChanged, RowsUnreadable, Statement
+from onefold.mysql.binlog.events import LogPosition, RowsChanged, Statement, UnreadableRows
 from onefold.mysql.catalog import TableName
 from onefold.mysql.ddl.effects import Effect, all_effects, effects
 from onefold.mysql.table import Structure
@@ -41,7 +41,7 @@ class Isolation:
     """Decides of each table whether it is captured now. The reader's and the copier's thread both ask."""
 
     source: Source
-    ledger: Ledger
+    ledger: CaptureState
     announcer: Announcer
     tell: Callable[[Message], object]
     name: str
@@ -58,7 +58,7 @@ class Isolation:
     _incomplete: dict[TableName, int] = field(default_factory=dict, repr=False)
     """When the log last had rows of a table that could not be read, in seconds."""
 
-    def start(self, checked: Checked) -> None:
+    def start(self, checked: CheckedTables) -> None:
         """Take what the checks at the start have found: tables go into quarantine, and others leave it."""
         isolated = self.ledger.isolated
         patterns = self.source.patterns
@@ -93,7 +93,7 @@ class Isolation:
             return False
         return known or self._first_seen(table, event)
 
-    def unreadable(self, event: RowsUnreadable) -> None:
+    def unreadable(self, event: UnreadableRows) -> None:
         """Rows of the log that cannot be read: the table goes into quarantine, or is copied where it is in order by now."""
         table = TableName(event.database, event.table)
         self._incomplete[table] = event.timestamp
@@ -163,7 +163,7 @@ class Isolation:
         self._seen[(event.database, event.structure.table)] = event.structure
         return True
 
-    def _copy_changed(self, table: TableName, place: Place) -> None:
+    def _copy_changed(self, table: TableName, place: LogPosition) -> None:
         """Stored rows may have changed with the structure. A copy from here on shows it."""
         for one in self.ledger.want([table], place):
             log(
@@ -181,7 +181,7 @@ class Isolation:
             self._hold(problem, self._now())
         return problem is None
 
-    def copied(self, table: TableName, structure: Structure, place: Place) -> None:
+    def copied(self, table: TableName, structure: Structure, place: LogPosition) -> None:
         """The structure that a copy had at a place."""
         self.ledger.isolated.changed_silently(table, structure, place)
         self.ledger.isolated.own(table.table)
@@ -193,7 +193,7 @@ class Isolation:
 
     # Into quarantine, and out of it.
 
-    def _found(self, problem: Problem, place: Place) -> None:
+    def _found(self, problem: Problem, place: LogPosition) -> None:
         """A problem in the log, which may be behind: where the table is in order by now, a copy is enough."""
         now = self._present_problem(problem.table)
         # A log that goes on to be unreadable behind such a copy is no matter of being behind.
@@ -203,7 +203,7 @@ class Isolation:
         else:
             self._hold(now or problem, place)
 
-    def _hold(self, problem: Problem, place: Place) -> None:
+    def _hold(self, problem: Problem, place: LogPosition) -> None:
         before = next((one for one in self.ledger.isolated.quarantined() if one.table == problem.table), None)
         known = before is not None and before.problem.kind == problem.kind
         one = Quarantined(problem, before.since if before and known else place)
@@ -216,7 +216,7 @@ class Isolation:
         )  # fmt: skip
         if not known:
             message = quarantine_event(self.name, self.dataset, one)
-            again_and_again(lambda: self.tell(message), self.stop)
+            retry_until_stopped(lambda: self.tell(message), self.stop)
         self.ledger.hold(one)
 
     def _try(self, one: Quarantined) -> None:
@@ -242,7 +242,7 @@ class Isolation:
             position=end.sequence(),
         )  # fmt: skip
 
-    def _now(self) -> Place:
+    def _now(self) -> LogPosition:
         return self.ledger.read or lowest(self.ledger.epoch)
 
     # What may be wrong with a table.
@@ -273,10 +273,10 @@ def refusal(table: TableName, error: TableRefused | SchemaConflict, kind: Kind) 
     """The problem of a table that was refused."""
     if isinstance(error, TableRefused):
         return Problem(table, kind, f"{table}: {error.reason}", error.remedy)
-    return Problem(table, kind, f"{table}: {'; '.join(error.faults)}", f"leave the table out ({exclusion(table)})")
+    return Problem(table, kind, f"{table}: {'; '.join(error.problems)}", f"leave the table out ({exclusion(table)})")
 
 
-def _remedy(event: RowsUnreadable) -> str:
+def _remedy(event: UnreadableRows) -> str:
     if event.kind == "structure":
         return f"change the columns, or leave the table out ({exclusion(TableName(event.database, event.table))})"
     return (

@@ -10,7 +10,7 @@ from urllib.parse import quote, unquote
 
 from onefold.capture.records import Record
 from onefold.core.errors import Rejected
-from onefold.core.folders import local_folder_faults
+from onefold.core.folders import local_folder_problems
 from onefold.core.names import versioned_name
 from onefold.ports.objects import ObjectStore, check_folder
 
@@ -25,7 +25,7 @@ class LargeRows(Protocol):
             TryAgain: trouble that may pass.
         """
 
-    def faults(self, who: str) -> list[str]:
+    def problems(self, who: str) -> list[str]:
         """Return what keeps objects from being written, each with its remedy. Writes nothing. Raises TryAgain."""
 
 
@@ -53,7 +53,7 @@ class NoLargeRows:
             "--bucket gs://BUCKET/FOLDER, and start again"
         )
 
-    def faults(self, who: str) -> list[str]:  # noqa: ARG002 a source may have no such row
+    def problems(self, who: str) -> list[str]:  # noqa: ARG002 a source may have no such row
         return []
 
 
@@ -69,8 +69,8 @@ class LargeRowsFolder:
         path.write_bytes(data)
         return path.as_uri()
 
-    def faults(self, who: str) -> list[str]:  # noqa: ARG002 rights are those of this machine's user
-        return [f"large rows: {fault}" for fault in local_folder_faults(self.folder)]
+    def problems(self, who: str) -> list[str]:  # noqa: ARG002 rights are those of this machine's user
+        return [f"large rows: {problem}" for problem in local_folder_problems(self.folder)]
 
 
 class LargeRowsBucket:
@@ -85,8 +85,8 @@ class LargeRowsBucket:
         self._objects.write(address, data)
         return address
 
-    def faults(self, who: str) -> list[str]:
-        return [f"large rows: {fault}" for fault in self._objects.folder_faults(self._folder, who)]
+    def problems(self, who: str) -> list[str]:
+        return [f"large rows: {problem}" for problem in self._objects.folder_problems(self._folder, who)]
 
 
 def large_rows_at(address: str | None, objects: ObjectStore) -> LargeRows:

@@ -7,35 +7,35 @@ from contextlib import closing
 from dataclasses import dataclass, field, replace
 
 from onefold.capture.cascades import Cascades, may_change_cascades
-from onefold.capture.checkpoint import Reached
+from onefold.capture.checkpoint import Progress
 from onefold.capture.deletes import RETENTION_SECONDS
 from onefold.capture.isolation import Isolation
-from onefold.capture.message_batcher import Stream
+from onefold.capture.message_batcher import MessageBatcher
 from onefold.capture.source import LogLost, Source, check_file
 from onefold.capture.source_events import Befell, source_event
-from onefold.capture.state import Ledger, lowest
-from onefold.capture.xa import Kept, Prepared, find, merged, plus, without
+from onefold.capture.state import CaptureState, lowest
+from onefold.capture.xa import PreparedRows, PreparedTransaction, find, merged, plus, without
 from onefold.core.log import log
-from onefold.core.retry import again_and_again
+from onefold.core.retry import retry_until_stopped
 from onefold.core.shutdown import Stop
 from onefold.mysql.binlog.events import (
-    BrokenOff,
     Committed,
-    FileBegun,
     Idle,
-    Place,
+    IncompleteTransaction,
+    LogFileStarted,
+    LogPosition,
     RowEvent,
     RowsChanged,
-    RowsUnreadable,
     Statement,
-    TwoPhase,
-    Unread,
+    UnfinishedRows,
+    UnreadableRows,
     Voids,
+    XaStep,
 )
 from onefold.mysql.binlog.transactions import decoded
 from onefold.mysql.catalog import TableName
 from onefold.mysql.ddl.effects import Effect, effects
-from onefold.mysql.gtid import Executed
+from onefold.mysql.gtid import GtidSet
 from onefold.ports.publisher import Message
 
 _MAX_OFFSET = 1 << 32
@@ -49,17 +49,17 @@ Tell = Callable[[Message], object]
 
 
 @dataclass
-class Reader:
+class LogReader:
     """Reads on from where it has come, as often as it is asked to."""
 
     source: Source
-    ledger: Ledger
-    stream: Stream
+    ledger: CaptureState
+    stream: MessageBatcher
     name: str
     dataset: str
     tell: Tell
     stop: Stop
-    at: Reached
+    at: Progress
     """Between two transactions: reading goes on here, while what lies before it may still be on its way."""
     isolation: Isolation
     timestamp: int = 0
@@ -68,16 +68,16 @@ class Reader:
     """Whether the log has answered at all."""
     _cascades: Cascades = field(default_factory=Cascades)
     _altered: bool = False
-    _executed: Executed = field(default_factory=Executed)
-    _prepared: tuple[Prepared, ...] = ()
+    _executed: GtidSet = field(default_factory=GtidSet)
+    _prepared: tuple[PreparedTransaction, ...] = ()
     _changed: set[tuple[str, str]] = field(default_factory=set)
     """The tables of which the transaction has asked for copies so far."""
-    _known: dict[Place, Voids] = field(default_factory=dict)
+    _known: dict[LogPosition, Voids] = field(default_factory=dict)
     """Committed transactions behind `at` that are too large to be held, by where they begin, with what of them is void."""
-    _kept: Kept = field(default_factory=Kept)
-    _ending: tuple[Prepared, Committed] | None = None
+    _kept: PreparedRows = field(default_factory=PreparedRows)
+    _ending: tuple[PreparedTransaction, Committed] | None = None
     """An XA transaction that is committed, whose rows have to be read a second time."""
-    _published: set[Place] = field(default_factory=set)
+    _published: set[LogPosition] = field(default_factory=set)
     """The ends behind `at` of XA transactions whose rows were read a second time."""
 
     def read(self, blocking: bool) -> None:
@@ -110,33 +110,33 @@ class Reader:
                         return True
                 else:
                     self._other(event, first)
-                    first = first and not isinstance(event, FileBegun)
+                    first = first and not isinstance(event, LogFileStarted)
         return False
 
-    def _other(self, event: Statement | BrokenOff | FileBegun | Idle, first: bool) -> None:
+    def _other(self, event: Statement | IncompleteTransaction | LogFileStarted | Idle, first: bool) -> None:
         if isinstance(event, Statement):
             self._statement(event)
-        elif isinstance(event, BrokenOff):
+        elif isinstance(event, IncompleteTransaction):
             # Transactional tables do not have its rows, and others do.
             self._want(self._affected(event.tables), event.place, "a transaction without its end")
-        elif isinstance(event, FileBegun):
+        elif isinstance(event, LogFileStarted):
             self._file(event, first)
         elif event.place:
             self._reach(event.place, self.at.fingerprint)
 
-    def _rows(self, event: RowEvent, since: Place) -> None:
+    def _rows(self, event: RowEvent, since: LogPosition) -> None:
         """Publish rows, or note that they cannot be read.
 
         Args:
             event: the rows, of a transaction that is committed.
             since: from there on, tables show them.
         """
-        if isinstance(event, RowsUnreadable):
+        if isinstance(event, UnreadableRows):
             self._unreadable(event, since)
         else:
             self._readable(event, since)
 
-    def _readable(self, event: RowsChanged, since: Place) -> None:
+    def _readable(self, event: RowsChanged, since: LogPosition) -> None:
         if self._cascades.links:
             hit = self._cascades.changed_by(event)
             self._want([table for table in hit if self._is_captured(table)], since, "a cascading foreign key")
@@ -145,7 +145,7 @@ class Reader:
         if self.isolation.passes(event):
             self.stream.changes(event, self.ledger.log)
 
-    def _unreadable(self, event: RowsUnreadable, since: Place) -> None:
+    def _unreadable(self, event: UnreadableRows, since: LogPosition) -> None:
         """Tables that follow this one may have changed with it, in whatever rows."""
         table = TableName(event.database, event.table)
         hit = set() if event.cascades_logged else self._cascades.followers(table)
@@ -178,7 +178,7 @@ class Reader:
         all_ = {*names, *(follower for name in names for follower in self._cascades.followers(name))}
         return frozenset(table for table in all_ if self._is_captured(table))
 
-    def _take_step(self, event: Committed, step: TwoPhase) -> bool:
+    def _take_step(self, event: Committed, step: XaStep) -> bool:
         """Rows of an XA transaction are published when it is committed. False where they have to be read for that."""
         before = self._prepared
         if step.step == "prepared":
@@ -197,15 +197,15 @@ class Reader:
         self._kept.forget(step.xid)
         return True
 
-    def _prepare(self, event: Committed, xid: str, unread: Unread | None) -> None:
+    def _prepare(self, event: Committed, xid: str, unread: UnfinishedRows | None) -> None:
         """Note a transaction, with its rows where they fit into memory."""
         place = (unread and unread.begin) or self.at.place or lowest(self.ledger.epoch)
         tables = self._affected(unread.tables if unread else ()) | {TableName(*name) for name in self._changed}
-        self._prepared = plus(self._prepared, Prepared(xid, place, event.timestamp, tables))
+        self._prepared = plus(self._prepared, PreparedTransaction(xid, place, event.timestamp, tables))
         if unread and unread.rows is not None:
             self._kept.keep(xid, place, unread.rows, unread.size)
 
-    def _publish(self, one: Prepared, event: Committed) -> bool:
+    def _publish(self, one: PreparedTransaction, event: Committed) -> bool:
         """Publish the rows of a prepared transaction; False where they have to be read from the log before."""
         rows = self._kept.find(one)
         if rows is not None:
@@ -213,13 +213,13 @@ class Reader:
                 self._rows(changed, event.place)
         return rows is not None or one.published or not one.tables or event.place in self._published
 
-    def _read_prepared(self, one: Prepared, event: Committed) -> None:
+    def _read_prepared(self, one: PreparedTransaction, event: Committed) -> None:
         """Read the rows of a committed XA transaction a second time, and publish them while reading.
 
         Where the log does not have them any more, or does not tell which ones count, the tables are copied.
         """
-        prepared = TwoPhase(one.xid, "prepared")
-        known: dict[Place, Voids] = {}
+        prepared = XaStep(one.xid, "prepared")
+        known: dict[LogPosition, Voids] = {}
         try:
             ended = self._read_once(one.place, event.place, known) if one.place.epoch == self.ledger.epoch else None
             unread = ended.unread if ended and ended.two_phase == prepared else None
@@ -235,9 +235,9 @@ class Reader:
             self._want(one.tables, event.place, "XA COMMIT")
         self._published.add(event.place)
 
-    def _read_once(self, begin: Place, since: Place, known: Mapping[Place, Voids]) -> Committed | None:
+    def _read_once(self, begin: LogPosition, since: LogPosition, known: Mapping[LogPosition, Voids]) -> Committed | None:
         """Read one transaction, and publish those of its rows that come before its end, which is returned."""
-        start = Reached(begin)
+        start = Progress(begin)
         with closing(self.source.follow(start, self.ledger.epoch, self._cascades, False, known)) as events:
             for event in events:
                 self.stop.check()
@@ -247,7 +247,7 @@ class Reader:
                     return event
         return None
 
-    def _lacking(self, event: Committed, one: Prepared | None) -> Iterable[TableName]:
+    def _lacking(self, event: Committed, one: PreparedTransaction | None) -> Iterable[TableName]:
         """The tables of a transaction of which a copy stands above its rows, and does not show them.
 
         Where it was prepared before the log was read, that may be all that were copied at all.
@@ -257,7 +257,7 @@ class Reader:
         tables = one.tables if one else self.source.tables()
         return [table for table in tables if self.ledger.may_lack(table, event.place, one.place if one else None)]
 
-    def _file(self, event: FileBegun, first: bool) -> None:
+    def _file(self, event: LogFileStarted, first: bool) -> None:
         """The file within which reading starts has to be the one that was read; transactions do not go on in the next."""
         place, self.begun = self.at.place, True
         within = first and place is not None and place.file == event.place.file
@@ -268,9 +268,9 @@ class Reader:
         else:
             self._reach(place if within and place else event.place, event.fingerprint)
 
-    def _reach(self, place: Place, fingerprint: str | None, last: Place | None = None) -> None:
+    def _reach(self, place: LogPosition, fingerprint: str | None, last: LogPosition | None = None) -> None:
         if place.offset < _MAX_OFFSET:
-            self.at = Reached(place, self._executed, fingerprint, self._prepared)
+            self.at = Progress(place, self._executed, fingerprint, self._prepared)
             self.ledger.reach(self.at, last)
 
     def _statement(self, event: Statement) -> None:
@@ -293,7 +293,7 @@ class Reader:
         # Not the whole statement: it may hold people's data.
         self._want(tables, behind(event.place), " ".join(event.text.split(None, 2)[:2]).upper()[:_SHOWN])
 
-    def _dropped(self, effect: Effect, place: Place) -> None:
+    def _dropped(self, effect: Effect, place: LogPosition) -> None:
         if self._was_captured(effect.database, effect.table):
             self.ledger.drop(effect.database, effect.table)
             self._befell("table dropped", effect.database, effect.table, place)
@@ -310,16 +310,16 @@ class Reader:
             return self.source.tables()
         return found
 
-    def _befell(self, kind: Befell, database: str, table: str | None, place: Place) -> None:
+    def _befell(self, kind: Befell, database: str, table: str | None, place: LogPosition) -> None:
         what = f"{database}.{table}" if table else f"database {database}"
         log(
             "CRITICAL", f"{kind} at the source: {what}; nothing that has landed is removed",
             event=kind.replace(" ", "_"), database=database, table=table, position=place.sequence(),
         )  # fmt: skip
         message = source_event(self.name, self.dataset, database, table, place, kind)
-        again_and_again(lambda: self.tell(message), self.stop)
+        retry_until_stopped(lambda: self.tell(message), self.stop)
 
-    def _want(self, tables: Iterable[TableName], since: Place, reason: str) -> None:
+    def _want(self, tables: Iterable[TableName], since: LogPosition, reason: str) -> None:
         """These tables are to be copied as they were at a place, or later."""
         wanted = sorted(tables)
         self._changed |= {(table.database, table.table) for table in wanted}
@@ -345,6 +345,6 @@ class Reader:
         return same
 
 
-def behind(place: Place) -> Place:
+def behind(place: LogPosition) -> LogPosition:
     """A copy that has to show what happened at a place has to be read behind it."""
     return replace(place, offset=place.offset + 1)

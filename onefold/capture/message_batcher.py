@@ -11,10 +11,10 @@ from typing import Any
 
 from onefold.capture.announce import Announcer
 from onefold.capture.large_rows import LargeRows, object_name
-from onefold.capture.message_builder import LIMIT, Parcel, encoded, head_of, reference
-from onefold.capture.outbox import Outbox, Ticket, Track
+from onefold.capture.message_builder import LIMIT, MessageBuilder, encoded, head_of, reference
+from onefold.capture.outbox import ConfirmationTracker, Outbox, PendingMessage
 from onefold.capture.records import Origin, Record, change_records
-from onefold.core.retry import again_and_again
+from onefold.core.retry import retry_until_stopped
 from onefold.core.shutdown import Stop
 from onefold.mysql.binlog.events import RowsChanged
 from onefold.mysql.table import Structure
@@ -25,7 +25,7 @@ _KNOWN_ORIGINS = 100_000
 
 
 @dataclass(frozen=True)
-class Way:
+class Publishing:
     """What the streams share."""
 
     source: str
@@ -41,16 +41,16 @@ class Way:
 class _Open:
     """A message that is begun."""
 
-    parcel: Parcel
-    ticket: Ticket
-    track: Track[Any]
+    parcel: MessageBuilder
+    ticket: PendingMessage
+    track: ConfirmationTracker[Any]
     large: Record | None = field(default=None, repr=False)
 
 
-class Stream:
+class MessageBatcher:
     """Packs the records of one thread. `flush` may be called by another one."""
 
-    def __init__(self, way: Way) -> None:
+    def __init__(self, way: Publishing) -> None:
         self._way = way
         self._lock = threading.RLock()
         self._origins: dict[tuple[str, Structure], Origin] = {}
@@ -72,12 +72,12 @@ class Stream:
             self._origins[(database, structure)] = known
         return known
 
-    def changes(self, event: RowsChanged, track: Track[Any]) -> None:
+    def changes(self, event: RowsChanged, track: ConfirmationTracker[Any]) -> None:
         """The records of an event of the log."""
         self.records(change_records(self.origin(event.database, event.structure), event), track)
         self.note_losses(event.structure.table, event.losses)
 
-    def records(self, records: Iterable[Record], track: Track[Any]) -> None:
+    def records(self, records: Iterable[Record], track: ConfirmationTracker[Any]) -> None:
         """Pack records, and send the messages that are full.
 
         Raises:
@@ -99,7 +99,7 @@ class Stream:
             for name in list(self._open):
                 self._send(name)
 
-    def _add(self, record: Record, track: Track[Any]) -> None:
+    def _add(self, record: Record, track: ConfirmationTracker[Any]) -> None:
         metadata = record["metadata"]
         name = f"{metadata['table_name']}_v_{metadata['table_version']}"
         data = encoded(record)
@@ -108,7 +108,9 @@ class Stream:
             self._send(name)
             open_ = None
         if open_ is None:
-            open_ = self._open[name] = _Open(Parcel(self._head(name, metadata), self._way.limit), track.begin(), track)
+            open_ = self._open[name] = _Open(
+                MessageBuilder(self._head(name, metadata), self._way.limit), track.begin(), track
+            )
         open_.parcel.add(data)
         self._bytes += len(data)
         self.rows += 1
@@ -134,4 +136,4 @@ class Stream:
     def _put_aside(self, record: Record, head: bytes, data: bytes) -> bytes:
         """A row too large for a message lies in the bucket before the message that refers to it is sent."""
         put = partial(self._way.large_rows.put, object_name(record, data), data)
-        return reference(head, again_and_again(put, self._way.stop))
+        return reference(head, retry_until_stopped(put, self._way.stop))

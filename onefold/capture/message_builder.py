@@ -31,7 +31,7 @@ def reference(head: bytes, address: str) -> bytes:
 
 
 @dataclass
-class Parcel:
+class MessageBuilder:
     """A message while it is packed. One record always has room, however large it is."""
 
     head: bytes

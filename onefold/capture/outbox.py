@@ -30,23 +30,23 @@ class Sender(Protocol):
         """Publish without waiting; `done` is told once, perhaps by another thread, what became of it."""
 
 
-class Ticket:
+class PendingMessage:
     """A message that is not confirmed yet."""
 
     confirmed = False
 
 
-class Track(Generic[Value]):
+class ConfirmationTracker(Generic[Value]):
     """Marks between messages: one is reached when all messages that were begun before it are confirmed."""
 
     def __init__(self, reached: Value) -> None:
         self.reached = reached
         self._lock = threading.Lock()
-        self._waiting: deque[Ticket | tuple[Value]] = deque()
+        self._waiting: deque[PendingMessage | tuple[Value]] = deque()
 
-    def begin(self) -> Ticket:
+    def begin(self) -> PendingMessage:
         """A message is begun: no mark from here on is reached before it is confirmed."""
-        ticket = Ticket()
+        ticket = PendingMessage()
         with self._lock:
             self._waiting.append(ticket)
         return ticket
@@ -61,7 +61,7 @@ class Track(Generic[Value]):
             else:
                 self._waiting.append((value,))
 
-    def confirm(self, ticket: Ticket) -> None:
+    def confirm(self, ticket: PendingMessage) -> None:
         with self._lock:
             ticket.confirmed = True
             while self._waiting:

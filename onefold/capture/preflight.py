@@ -7,14 +7,14 @@ from dataclasses import asdict, dataclass, field
 from functools import partial
 from typing import Any, Literal, TypeVar
 
-from onefold.capture.announce import TableWarehouse, table_faults
-from onefold.capture.checkpoint import Checkpoint, Reached, check_owner
-from onefold.capture.checkpoint_store import CheckpointPlace
+from onefold.capture.announce import TableWarehouse, table_problems
+from onefold.capture.checkpoint import Checkpoint, Progress, check_owner
+from onefold.capture.checkpoint_store import InspectableCheckpointStore
 from onefold.capture.quarantine import Problem
-from onefold.capture.requirements import Requirement, check, faults_of
-from onefold.capture.run import Options
+from onefold.capture.requirements import Requirement, check, problems_of
+from onefold.capture.run import CaptureOptions
 from onefold.capture.source import LogLost, Source
-from onefold.capture.table_checks import Checked, name_problem
+from onefold.capture.table_checks import CheckedTables, name_problem
 from onefold.capture.versioned_table import VersionedTable, versioned_table
 from onefold.core.errors import OnefoldError, Rejected
 from onefold.core.names import TableId
@@ -25,7 +25,7 @@ Value = TypeVar("Value")
 
 
 @dataclass(frozen=True)
-class Finding:
+class CheckResult:
     """One thing that was checked. Without problems it is in order."""
 
     part: Part
@@ -37,10 +37,10 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Report:
+class PreflightReport:
     """Everything that was checked."""
 
-    findings: tuple[Finding, ...]
+    findings: tuple[CheckResult, ...]
     tables: int
     """How many are captured, those in quarantine included."""
     quarantine: tuple[Problem, ...]
@@ -65,29 +65,29 @@ def _without_table(problem: Problem) -> dict[str, str]:
 
 
 @dataclass
-class _Findings:
+class _Results:
     """What was found so far. An error is a problem of what was checked, and keeps nothing else from being checked."""
 
-    found: list[Finding] = field(default_factory=list)
+    found: list[CheckResult] = field(default_factory=list)
 
     def ask(self, part: Part, name: str, work: Callable[[], Value], note: Callable[[Value], str]) -> Value | None:
         """Return what work gives, or None where it fails. Trouble that may pass is a problem, too."""
         try:
             value = work()
         except OnefoldError as error:
-            self.found.append(Finding(part, name, faults_of(error)))
+            self.found.append(CheckResult(part, name, problems_of(error)))
             return None
-        self.found.append(Finding(part, name, note=note(value)))
+        self.found.append(CheckResult(part, name, note=note(value)))
         return value
 
 
 def preflight(
     source: Source,
     requirements: Iterable[Requirement],
-    store: CheckpointPlace,
+    store: InspectableCheckpointStore,
     warehouse: TableWarehouse,
-    options: Options,
-) -> Report:
+    options: CaptureOptions,
+) -> PreflightReport:
     """Return what the next start of a process would find.
 
     Args:
@@ -97,13 +97,13 @@ def preflight(
         warehouse: of the versioned tables.
         options: those of the start.
     """
-    findings = _Findings()
+    findings = _Results()
     findings.ask("source", "settings", source.check_settings, str)
     checkpoint = findings.ask("source", "start", lambda: _checkpoint(store, options), _start_note)
     findings.ask("source", "log", lambda: _check_log(source, checkpoint, options), str)
     findings.ask("source", "GTIDs", lambda: _check_gtids(source, options), str)
     checked = findings.ask("source", "tables", source.check_tables, lambda found: f"{len(found.tables)} captured")
-    checked = checked or Checked(frozenset(), ())
+    checked = checked or CheckedTables(frozenset(), ())
     for one in requirements:
         findings.ask("destination", one.name, partial(check, (one,)), lambda _: "")
     problems = {one.table: one for one in (*_name_problems(checked, checkpoint), *checked.problems)}
@@ -111,10 +111,10 @@ def preflight(
         work = partial(_landing_problems, source, warehouse, options.dataset, problems)
         landing = findings.ask("destination", "versioned tables", work, lambda found: f"{len(found)} cannot take the rows")
         problems.update(landing or {})
-    return Report(tuple(findings.found), len(checked.tables), tuple(problems[name] for name in sorted(problems)))
+    return PreflightReport(tuple(findings.found), len(checked.tables), tuple(problems[name] for name in sorted(problems)))
 
 
-def _checkpoint(store: CheckpointPlace, options: Options) -> Checkpoint | None:
+def _checkpoint(store: InspectableCheckpointStore, options: CaptureOptions) -> Checkpoint | None:
     found = store.peek()
     if found:
         check_owner(found, options.source, options.dataset)
@@ -125,7 +125,7 @@ def _start_note(found: Checkpoint | None) -> str:
     return f"a checkpoint of epoch {found.epoch}" if found else "no checkpoint yet"
 
 
-def _check_log(source: Source, checkpoint: Checkpoint | None, options: Options) -> str:
+def _check_log(source: Source, checkpoint: Checkpoint | None, options: CaptureOptions) -> str:
     """Read where the next start would."""
     epoch = checkpoint.epoch if checkpoint else options.epoch
     start = checkpoint.reached if checkpoint else options.start
@@ -140,11 +140,11 @@ def _check_log(source: Source, checkpoint: Checkpoint | None, options: Options) 
     return f"from {_named(reached)}{'' if start else ', its present end'}"
 
 
-def _named(reached: Reached) -> str:
+def _named(reached: Progress) -> str:
     return f"{reached.place.file}, {reached.place.offset}" if reached.place else f"behind {reached.executed}"
 
 
-def _check_gtids(source: Source, options: Options) -> str:
+def _check_gtids(source: Source, options: CaptureOptions) -> str:
     found = source.has_gtids()
     if options.follow_gtids and not found:
         raise Rejected(
@@ -154,7 +154,7 @@ def _check_gtids(source: Source, options: Options) -> str:
     return "on" if found else "off"
 
 
-def _name_problems(checked: Checked, checkpoint: Checkpoint | None) -> Iterator[Problem]:
+def _name_problems(checked: CheckedTables, checkpoint: Checkpoint | None) -> Iterator[Problem]:
     owners = dict(checkpoint.owners) if checkpoint else {}
     names = {table.table for table in checked.tables}
     for table in checked.tables:
@@ -169,17 +169,17 @@ def _landing_problems(
     others: Mapping[TableName, Problem],
 ) -> dict[TableName, Problem]:
     """Return the problems of tables whose versioned table is there and cannot take their rows; each is read once."""
-    faults: dict[VersionedTable, list[str]] = {}
+    problems: dict[VersionedTable, list[str]] = {}
     found = {}
     for name, structure in source.structures().items():
         if name in others:
             continue
         table = versioned_table(structure)
         id_ = TableId(warehouse.project, dataset, table.name)
-        if table not in faults:
+        if table not in problems:
             stored = warehouse.read_table(id_)
-            faults[table] = list(table_faults(id_, table.columns, stored.columns)) if stored else []
-        if faults[table]:
+            problems[table] = list(table_problems(id_, table.columns, stored.columns)) if stored else []
+        if problems[table]:
             remedy = f"{id_} is not the table of this version: rename it, and start again"
-            found[name] = Problem(name, "warehouse", f"{name}: {'; '.join(faults[table])}", remedy)
+            found[name] = Problem(name, "warehouse", f"{name}: {'; '.join(problems[table])}", remedy)
     return found

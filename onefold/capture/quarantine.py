@@ -10,7 +10,7 @@ from typing import Literal
 
 from onefold.capture.version import canonical_text
 from onefold.capture.versioned_table import table_name
-from onefold.mysql.binlog.events import Place
+from onefold.mysql.binlog.events import LogPosition
 from onefold.mysql.catalog import TableName
 from onefold.mysql.table import Structure
 
@@ -40,8 +40,8 @@ class Quarantined:
     """
 
     problem: Problem
-    since: Place
-    until: Place | None = None
+    since: LogPosition
+    until: LogPosition | None = None
 
     @property
     def table(self) -> TableName:
@@ -49,11 +49,11 @@ class Quarantined:
 
 
 @dataclass(frozen=True)
-class Known:
+class KnownStructure:
     """The structure that a table had at a place of the log, as a digest."""
 
     shape: str
-    place: Place
+    place: LogPosition
 
 
 def shape_of(structure: Structure) -> str:

@@ -8,7 +8,7 @@ from itertools import zip_longest
 from typing import Any
 
 from onefold.capture.versioned_table import VersionedTable
-from onefold.mysql.binlog.events import Place, RowsChanged
+from onefold.mysql.binlog.events import LogPosition, RowsChanged
 from onefold.mysql.binlog.rows import Row
 
 BINLOG = "BINLOG"
@@ -36,12 +36,12 @@ def change_records(origin: Origin, event: RowsChanged) -> Iterator[Record]:
             yield _record(origin, row, BINLOG, kind, f"{place}/{number:X}", event.timestamp)
 
 
-def snapshot_record(origin: Origin, row: Row, place: Place, timestamp: int) -> Record:
+def snapshot_record(origin: Origin, row: Row, place: LogPosition, timestamp: int) -> Record:
     """A row that was read from the table after the log had come to `place`: below every change from there on."""
     return _record(origin, row, SNAPSHOT, "INSERT", place.sequence(), timestamp)
 
 
-def tombstone(origin: Origin, key: Mapping[str, Any], place: Place, timestamp: int) -> Record:
+def tombstone(origin: Origin, key: Mapping[str, Any], place: LogPosition, timestamp: int) -> Record:
     """The deletion of a row that a snapshot did not find, which began at `place` and that time: below all that it found."""
     return {"data": dict(key), "metadata": _metadata(origin, SNAPSHOT, "DELETE", place.sequence(), timestamp)}
 

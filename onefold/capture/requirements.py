@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from onefold.capture.checkpoint_store import CheckpointPlace
+from onefold.capture.checkpoint_store import InspectableCheckpointStore
 from onefold.capture.large_rows import LargeRows
 from onefold.core.errors import InvalidInput, InvalidSettings, OnefoldError, TryAgain
 
@@ -20,13 +20,13 @@ class CheckedWarehouse(Protocol):
     def member(self) -> str:
         """Who asks, as a grant names it."""
 
-    def dataset_faults(self, dataset: str) -> list[str]: ...
+    def dataset_problems(self, dataset: str) -> list[str]: ...
 
 
 class CheckedPublisher(Protocol):
     """What a check needs of a publisher."""
 
-    def topic_faults(self, topic: str, who: str) -> list[str]: ...
+    def topic_problems(self, topic: str, who: str) -> list[str]: ...
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Requirement:
     """
 
     name: str
-    faults: Callable[[], Sequence[str]]
+    problems: Callable[[], Sequence[str]]
 
 
 def destination(
@@ -45,7 +45,7 @@ def destination(
     publisher: CheckedPublisher,
     dataset: str,
     topics: Iterable[str],
-    store: CheckpointPlace,
+    store: InspectableCheckpointStore,
     large_rows: LargeRows,
 ) -> tuple[Requirement, ...]:
     """Return what capture writes to.
@@ -59,15 +59,15 @@ def destination(
         large_rows: where rows go that are too large for a message.
     """
     return (
-        Requirement("dataset", lambda: warehouse.dataset_faults(dataset)),
+        Requirement("dataset", lambda: warehouse.dataset_problems(dataset)),
         *(_topic(warehouse, publisher, name) for name in dict.fromkeys(topics)),
-        Requirement("checkpoint", lambda: store.faults(warehouse.member)),
-        Requirement("large rows", lambda: large_rows.faults(warehouse.member)),
+        Requirement("checkpoint", lambda: store.problems(warehouse.member)),
+        Requirement("large rows", lambda: large_rows.problems(warehouse.member)),
     )
 
 
 def _topic(warehouse: CheckedWarehouse, publisher: CheckedPublisher, name: str) -> Requirement:
-    return Requirement(f"topic {name}", lambda: publisher.topic_faults(name, warehouse.member))
+    return Requirement(f"topic {name}", lambda: publisher.topic_problems(name, warehouse.member))
 
 
 def check(requirements: Iterable[Requirement]) -> None:
@@ -83,22 +83,22 @@ def check(requirements: Iterable[Requirement]) -> None:
     if len(final) == 1:
         raise final[0]
     if final:
-        raise InvalidSettings(fault for error in final for fault in faults_of(error))
+        raise InvalidSettings(problem for error in final for problem in problems_of(error))
     if errors:
         raise errors[0]
 
 
-def faults_of(error: OnefoldError) -> tuple[str, ...]:
+def problems_of(error: OnefoldError) -> tuple[str, ...]:
     """Return the faults that an error tells, one sentence each."""
-    return error.faults if isinstance(error, InvalidInput) else (str(error),)
+    return error.problems if isinstance(error, InvalidInput) else (str(error),)
 
 
 def _errors(requirements: Iterable[Requirement]) -> Iterator[OnefoldError]:
     for one in requirements:
         try:
-            faults = one.faults()
+            problems = one.problems()
         except OnefoldError as error:
             yield error
         else:
-            if faults:
-                yield InvalidSettings(faults)
+            if problems:
+                yield InvalidSettings(problems)

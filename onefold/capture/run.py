@@ -14,24 +14,24 @@ from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from typing import Any
 
-from onefold.capture.checkpoint import Checkpoint, Reached, Wanted, check_owner, next_epoch, raised
+from onefold.capture.checkpoint import Checkpoint, CopyRequest, Progress, check_owner, next_epoch, raised
 from onefold.capture.checkpoint_store import CheckpointStore
 from onefold.capture.copier import Copier, Watch
 from onefold.capture.isolation import QUIET, Isolation
-from onefold.capture.log_reader import Reader, Tell, behind
-from onefold.capture.message_batcher import Stream, Way
+from onefold.capture.log_reader import LogReader, Tell, behind
+from onefold.capture.message_batcher import MessageBatcher, Publishing
 from onefold.capture.requirements import Requirement, check
 from onefold.capture.source import GtidsLost, LogLost, Source
-from onefold.capture.state import SWEEP_DELAY, Ledger, lowest
-from onefold.capture.table_checks import Checked
+from onefold.capture.state import SWEEP_DELAY, CaptureState, lowest
+from onefold.capture.table_checks import CheckedTables
 from onefold.core.errors import TryAgain
 from onefold.core.log import log
-from onefold.core.retry import Result, again_and_again
+from onefold.core.retry import Result, retry_until_stopped
 from onefold.core.shutdown import Stop, Stopped
-from onefold.mysql.binlog.events import Place
+from onefold.mysql.binlog.events import LogPosition
 from onefold.mysql.catalog import TableName
-from onefold.mysql.gtid import Executed
-from onefold.mysql.table_filter import Patterns
+from onefold.mysql.gtid import GtidSet
+from onefold.mysql.table_filter import TableFilter
 
 _TICK_SECONDS = 0.5
 _LOOK_SECONDS = 0.1
@@ -48,14 +48,14 @@ _SHOWN_GTIDS = 2_000
 
 
 @dataclass(frozen=True)
-class Options:
+class CaptureOptions:
     source: str
     """Its name in the rows' key."""
     dataset: str
-    start: Reached | None = None
+    start: Progress | None = None
     """Where to begin without a checkpoint; by default at the log's present end."""
     snapshot: bool = False
-    again: Patterns | None = None
+    again: TableFilter | None = None
     """Tables to be copied in any case."""
     once: bool = False
     epoch: int = 1
@@ -72,10 +72,10 @@ class Capture:
 
     source: Source
     store: CheckpointStore
-    way: Way
+    way: Publishing
     warehouse: Any
     tell: Tell
-    options: Options
+    options: CaptureOptions
     watch: Watch = lambda _, __, ___: None
     clock: Callable[[], float] = time.monotonic
     now: Callable[[], float] = time.time
@@ -107,11 +107,11 @@ class Capture:
 
     def _asked(self, work: Callable[[], Result]) -> Result:
         """What is needed before reading starts; only with `once` it is not waited for."""
-        return work() if self.options.once else again_and_again(work, self.way.stop)
+        return work() if self.options.once else retry_until_stopped(work, self.way.stop)
 
-    def _check(self) -> Checked:
+    def _check(self) -> CheckedTables:
         """Check the source and all that is written to; every fault is told at once."""
-        found: list[Checked] = []
+        found: list[CheckedTables] = []
 
         def check_source() -> tuple[str, ...]:
             found.append(self.source.check())
@@ -121,13 +121,13 @@ class Capture:
         return found[-1]
 
     def _begin(self, checkpoint: Checkpoint) -> None:
-        self._ledger = Ledger(checkpoint, 0 if self.options.once else self.options.sweep_delay)
-        self._stream, self._copies = Stream(self.way), Stream(self.way)
+        self._ledger = CaptureState(checkpoint, 0 if self.options.once else self.options.sweep_delay)
+        self._stream, self._copies = MessageBatcher(self.way), MessageBatcher(self.way)
         self._isolation = Isolation(
             self.source, self._ledger, self.way.announcer, self.tell, self.options.source, self.options.dataset,
             self.way.stop, 0 if self.options.once else QUIET,
         )  # fmt: skip
-        self._reader = Reader(
+        self._reader = LogReader(
             self.source, self._ledger, self._stream, self.options.source, self.options.dataset, self.tell, self.way.stop,
             checkpoint.reached, self._isolation,
         )  # fmt: skip
@@ -198,7 +198,7 @@ class Capture:
             found,
             copied=found.copied or (first and bool(wanted)),
             reached=replace(found.reached, prepared=prepared),
-            wanted=(*found.wanted, *(Wanted(table, since) for table in dict.fromkeys([*new, *wanted]))),
+            wanted=(*found.wanted, *(CopyRequest(table, since) for table in dict.fromkeys([*new, *wanted]))),
             patterns=now,
         )
 
@@ -244,13 +244,13 @@ class Capture:
         with self._saving:
             now = self._ledger.checkpoint()
             epoch, by_gtid = self._epoch_after(now.epoch), self._may_follow_gtids(now, error)
-            lost = self.source.lost(now.reached.executed) if by_gtid else Executed()
+            lost = self.source.lost(now.reached.executed) if by_gtid else GtidSet()
             if following := by_gtid and not lost:
                 new = _followed(now, epoch)
             else:
                 new = raised(now, epoch, self.source.log_end(epoch), self.source.tables())
             _tell_raised(new, error, following, lost)
-            again_and_again(lambda: self.store.save(new), self.way.stop)
+            retry_until_stopped(lambda: self.store.save(new), self.way.stop)
             self._saved = new
             self._ledger.begin(new)
         self._reader.at = new.reached
@@ -317,7 +317,7 @@ class Capture:
         )  # fmt: skip
 
 
-def _tell_raised(new: Checkpoint, error: LogLost, following: bool, lost: Executed) -> None:
+def _tell_raised(new: Checkpoint, error: LogLost, following: bool, lost: GtidSet) -> None:
     """Log that an epoch begins, why, and which captured transactions the server never had."""
     then = "the log is read on by GTIDs" if following else f"{len(new.wanted)} tables are copied again"
     shown = str(lost)[:_SHOWN_GTIDS]
@@ -332,17 +332,17 @@ def _tell_raised(new: Checkpoint, error: LogLost, following: bool, lost: Execute
 def _followed(now: Checkpoint, epoch: int) -> Checkpoint:
     """A new epoch, by what has been executed. Copies on their way begin anew."""
     tables = {*(one.table for one in now.wanted), *(TableName(copy.database, copy.table) for copy in now.copies)}
-    wanted = tuple(Wanted(table, lowest(epoch)) for table in sorted(tables))
-    reached = Reached(None, now.reached.executed, prepared=now.reached.prepared)
+    wanted = tuple(CopyRequest(table, lowest(epoch)) for table in sorted(tables))
+    reached = Progress(None, now.reached.executed, prepared=now.reached.prepared)
     return replace(now, epoch=epoch, reached=reached, wanted=wanted, copies=())
 
 
-def _chosen(found: Checkpoint, patterns: Patterns) -> Checkpoint:
+def _chosen(found: Checkpoint, patterns: TableFilter) -> Checkpoint:
     """Without copies of tables that are not captured any more; sweeps of what has landed go on."""
     wanted = tuple(one for one in found.wanted if patterns.match(one.table.database, one.table.table))
     copies = tuple(one for one in found.copies if patterns.match(one.database, one.table))
     return replace(found, wanted=wanted, copies=copies)
 
 
-def start_at(file: str, offset: int) -> Reached:
-    return Reached(Place(1, file, offset))
+def start_at(file: str, offset: int) -> Progress:
+    return Progress(LogPosition(1, file, offset))

@@ -9,24 +9,24 @@ from dataclasses import dataclass, replace
 
 import pymysql
 
-from onefold.capture.cascades import Cascades, Watched, read_cascades
-from onefold.capture.checkpoint import Reached
-from onefold.capture.table_checks import Checked, Inspected, check_tables, inspect_table
-from onefold.core.errors import NothingFound, Rejected, TryAgain
-from onefold.mysql.binlog.events import Committed, FileBegun, Gtid, LogEvent, Place, Voids
+from onefold.capture.cascades import Cascades, WatchedTables, read_cascades
+from onefold.capture.checkpoint import Progress
+from onefold.capture.table_checks import CheckedTables, InspectedTable, check_tables, inspect_table
+from onefold.core.errors import NotFound, Rejected, TryAgain
+from onefold.mysql.binlog.events import Committed, Gtid, LogEvent, LogFileStarted, LogPosition, Voids
 from onefold.mysql.binlog.stream import follow
 from onefold.mysql.binlog.transactions import HELD
 from onefold.mysql.catalog import BASE, TableName, is_view, structure_of, structures, tables
 from onefold.mysql.checks import check_server
 from onefold.mysql.connection import Address, connect, executed_now, is_mariadb, lost_on, previous_gtids, query, variables
 from onefold.mysql.grants import grantee, may_lock
-from onefold.mysql.gtid import Executed, read_executed
+from onefold.mysql.gtid import GtidSet, read_executed
 from onefold.mysql.snapshot.consistent_read import end_of_what_shows
 from onefold.mysql.table import Structure
-from onefold.mysql.table_filter import Patterns
+from onefold.mysql.table_filter import TableFilter
 
 
-class LogLost(NothingFound):
+class LogLost(NotFound):
     """The log does not have the place where reading was to go on, or it is another log."""
 
 
@@ -38,7 +38,7 @@ _QUIET_MOMENTS = 10
 """How often a moment without transactions is looked for, before a file of the log is read for what it holds."""
 
 
-def check_file(start: Reached, event: FileBegun) -> None:
+def check_file(start: Progress, event: LogFileStarted) -> None:
     """Raise LogLost where the file within which reading starts is not the one that was read."""
     within = start.place is not None and start.place.file == event.place.file
     if within and start.fingerprint not in (None, event.fingerprint):
@@ -47,7 +47,7 @@ def check_file(start: Reached, event: FileBegun) -> None:
 
 _FIRST_OFFSET = 4
 """Of every file of a log."""
-_NO_TABLES = Patterns((), ("*",))
+_NO_TABLES = TableFilter((), ("*",))
 _PROBES = 1 << 31
 """The first of as many numbers of replicas, of which a check takes one at random."""
 _DENIED = (1044, 1045, 1142, 1227)
@@ -59,12 +59,12 @@ class Source:
     where the server refuses."""
 
     address: Address
-    patterns: Patterns
+    patterns: TableFilter
     server_id: int
     held: int = HELD
     """The most bytes of the log that are held for one transaction."""
 
-    def check(self) -> Checked:
+    def check(self) -> CheckedTables:
         """Check the server, and each table that is captured.
 
         Raises:
@@ -83,7 +83,7 @@ class Source:
             check_server(connection, self.patterns)
             return variables(connection).get("version", "")
 
-    def check_tables(self) -> Checked:
+    def check_tables(self) -> CheckedTables:
         """Check each table that is captured."""
         with self._asked() as connection:
             return check_tables(connection, self.patterns)
@@ -93,7 +93,7 @@ class Source:
         with self._asked() as connection:
             return is_mariadb(connection) or variables(connection).get("gtid_mode", "").upper() == "ON"
 
-    def check_log(self, start: Reached, epoch: int) -> None:
+    def check_log(self, start: Progress, epoch: int) -> None:
         """Read the beginning of the log from a place on, as a replica would, under a number of its own.
 
         Raises:
@@ -104,7 +104,7 @@ class Source:
         probe = replace(self, patterns=_NO_TABLES, server_id=_PROBES + secrets.randbelow(_PROBES))
         with closing(probe.follow(start, epoch, Cascades(), blocking=False)) as events:
             for event in events:
-                if isinstance(event, FileBegun):
+                if isinstance(event, LogFileStarted):
                     check_file(start, event)
                 return
 
@@ -113,7 +113,7 @@ class Source:
         with self._asked() as connection:
             return structures(connection, self.patterns)
 
-    def inspect(self, name: TableName) -> Inspected:
+    def inspect(self, name: TableName) -> InspectedTable:
         """One table as it is now, with what keeps it from being captured."""
         with self._asked() as connection:
             return inspect_table(connection, name)
@@ -124,31 +124,36 @@ class Source:
             return may_lock(connection, name)
 
     def follow(
-        self, start: Reached, epoch: int, cascades: Cascades, blocking: bool, known: Mapping[Place, Voids] | None = None
+        self,
+        start: Progress,
+        epoch: int,
+        cascades: Cascades,
+        blocking: bool,
+        known: Mapping[LogPosition, Voids] | None = None,
     ) -> Generator[LogEvent]:
         """The log from a place on, or from behind what has been executed. Raises LogLost or GtidsLost without it.
 
         Args:
             known: transactions that are known to be committed, by where they begin, with what of them is void.
         """
-        watched = Watched(self.patterns.include, self.patterns.exclude, cascades.watched)
+        watched = WatchedTables(self.patterns.include, self.patterns.exclude, cascades.watched)
         at = start.place or Gtid(epoch, start.executed)
         try:
             yield from follow(self.address, at, watched, self.server_id, blocking, known, self.held)
-        except NothingFound as error:
+        except NotFound as error:
             raise (LogLost if start.place else GtidsLost)(str(error)) from error
 
-    def lost(self, executed: Executed) -> Executed:
+    def lost(self, executed: GtidSet) -> GtidSet:
         """Return the executed transactions that the server does not have."""
         with self._asked() as connection:
             return lost_on(connection, executed)
 
-    def end_place(self, epoch: int) -> Place:
+    def end_place(self, epoch: int) -> LogPosition:
         """Where the log ends now, as far as copies of tables show it."""
         with self._asked() as connection:
             return end_of_what_shows(connection, epoch)
 
-    def log_end(self, epoch: int) -> Reached:
+    def log_end(self, epoch: int) -> Progress:
         """Where the log ends now, as far as copies of tables show it, and exactly what was executed before that place.
 
         A transaction too few in that set would be read again after a failover, and stand above what came after it.
@@ -158,10 +163,10 @@ class Source:
                 before = executed_now(connection)
                 place = end_of_what_shows(connection, epoch)
                 if before is not None and before == executed_now(connection):
-                    return Reached(place, read_executed(before))
-        return self.with_executed(Reached(place))
+                    return Progress(place, read_executed(before))
+        return self.with_executed(Progress(place))
 
-    def with_executed(self, start: Reached) -> Reached:
+    def with_executed(self, start: Progress) -> Progress:
         """A start with what has been executed before its place: from the place on, the log tells only what comes after."""
         if not start.place:
             return start
@@ -172,10 +177,10 @@ class Source:
                 executed = self._executed_within(start.place, read_executed(previous_gtids(connection, start.place.file)))
         return replace(start, executed=executed)
 
-    def _executed_within(self, place: Place, executed: Executed) -> Executed:
+    def _executed_within(self, place: LogPosition, executed: GtidSet) -> GtidSet:
         """MySQL tells what was executed before a file; the rest is read from the file itself."""
         beginning = replace(place, offset=_FIRST_OFFSET)
-        with suppress(NothingFound), closing(follow(self.address, beginning, _NO_TABLES, self.server_id, False)) as events:
+        with suppress(NotFound), closing(follow(self.address, beginning, _NO_TABLES, self.server_id, False)) as events:
             for event in events:
                 if isinstance(event, Committed):
                     if event.place.order > place.order:

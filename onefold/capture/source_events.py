@@ -8,14 +8,14 @@ from typing import Any, Literal
 
 from onefold.capture.quarantine import Quarantined
 from onefold.capture.versioned_table import table_name
-from onefold.mysql.binlog.events import Place
+from onefold.mysql.binlog.events import LogPosition
 from onefold.ports.publisher import Message
-from onefold.schema.diff import Change, Severity
+from onefold.schema.diff import SchemaChange, Severity
 
 Befell = Literal["table truncated", "table dropped", "table in quarantine"]
 
 
-def source_event(source: str, dataset: str, database: str, table: str | None, place: Place, kind: Befell) -> Message:
+def source_event(source: str, dataset: str, database: str, table: str | None, place: LogPosition, kind: Befell) -> Message:
     """A message in the form of a view's changes. `id` is the same however often the log is read; without a table, it is
     about all of the database."""
     return Message(*_written(_body(source, dataset, database, table, place, kind)))
@@ -27,8 +27,8 @@ def quarantine_event(source: str, dataset: str, one: Quarantined) -> Message:
     return Message(*_written({**body, "reason": one.problem.reason, "remedy": one.problem.remedy}))
 
 
-def _body(source: str, dataset: str, database: str, table: str | None, place: Place, kind: Befell) -> dict[str, Any]:
-    change = Change(kind, "", Severity.CRITICAL)
+def _body(source: str, dataset: str, database: str, table: str | None, place: LogPosition, kind: Befell) -> dict[str, Any]:
+    change = SchemaChange(kind, "", Severity.CRITICAL)
     text = "\n".join((source, place.sequence(), database, table or "", kind))
     return {
         "id": hashlib.sha256(text.encode()).hexdigest()[:32],

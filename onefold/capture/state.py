@@ -8,14 +8,14 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from operator import attrgetter
 
-from onefold.capture.checkpoint import Checkpoint, Reached, Sweep, Wanted
+from onefold.capture.checkpoint import Checkpoint, CopyRequest, DeleteScan, Progress
 from onefold.capture.deletes import next_sweep
-from onefold.capture.isolated import Isolated
-from onefold.capture.outbox import Track
+from onefold.capture.isolated import IsolatedTables
+from onefold.capture.outbox import ConfirmationTracker
 from onefold.capture.quarantine import Quarantined
-from onefold.mysql.binlog.events import Place
+from onefold.mysql.binlog.events import LogPosition
 from onefold.mysql.catalog import TableName
-from onefold.mysql.snapshot.chunks import Standing, TableSnapshot
+from onefold.mysql.snapshot.chunks import ChunkPosition, TableSnapshot
 
 SWEEP_DELAY = 60
 """Seconds for the rows of a copy to land before it is asked which keys it did not contain: a sweep that comes too early is
@@ -25,17 +25,17 @@ _MANY_DROPPED = 1_000
 
 
 @dataclass(frozen=True)
-class Copy:
+class RunningCopy:
     """A copy on its way. What of it is confirmed is told by the track."""
 
     table: TableName
-    since: Place
+    since: LogPosition
     """Chunks from before this place do not count: the table was changed there without a trace."""
     epoch: int
-    track: Track[TableSnapshot]
+    track: ConfirmationTracker[TableSnapshot]
 
 
-class Ledger:
+class CaptureState:
     """Every method may be called by any thread."""
 
     def __init__(
@@ -51,14 +51,16 @@ class Ledger:
         with self._lock:
             self._base = checkpoint
             self._read, self._last = checkpoint.reached, lowest(checkpoint.epoch)
-            self.log: Track[Reached] = Track(checkpoint.reached)
-            self.isolated = Isolated(self._lock, checkpoint)
+            self.log: ConfirmationTracker[Progress] = ConfirmationTracker(checkpoint.reached)
+            self.isolated = IsolatedTables(self._lock, checkpoint)
             quarantined = self.isolated.is_quarantined
             self._wanted = {one.table: one.since for one in checkpoint.wanted if not quarantined(one.table)}
-            self._copies: dict[TableName, Copy] = {}
+            self._copies: dict[TableName, RunningCopy] = {}
             for copy in checkpoint.copies:
                 table = TableName(copy.database, copy.table)
-                self._copies[table] = Copy(table, copy.start or lowest(checkpoint.epoch), checkpoint.epoch, Track(copy))
+                self._copies[table] = RunningCopy(
+                    table, copy.start or lowest(checkpoint.epoch), checkpoint.epoch, ConfirmationTracker(copy)
+                )
             self._resumable = list(self._copies)
             self._sweeps = {TableName(sweep.copy.database, sweep.copy.table): sweep for sweep in checkpoint.sweeps}
             self._dropped = dict.fromkeys(checkpoint.dropped)
@@ -77,7 +79,7 @@ class Ledger:
             saved = replace(
                 self._base,
                 reached=reached,
-                wanted=tuple(Wanted(table, since) for table, since in sorted({**waiting, **self._wanted}.items())),
+                wanted=tuple(CopyRequest(table, since) for table, since in sorted({**waiting, **self._wanted}.items())),
                 copies=tuple(begun[table] for table in sorted(begun)),
                 sweeps=tuple(self._sweeps[table] for table in sorted(self._sweeps)),
                 dropped=tuple(self._dropped),
@@ -85,14 +87,14 @@ class Ledger:
             return self.isolated.saved(saved)
 
     @property
-    def read(self) -> Place | None:
+    def read(self) -> LogPosition | None:
         """The place up to which the log has been read."""
         with self._lock:
             return self._read.place
 
     # What the log tells.
 
-    def reach(self, reached: Reached, last: Place | None = None) -> None:
+    def reach(self, reached: Progress, last: LogPosition | None = None) -> None:
         """The log is read up to there; it is reached when all that lies before it is confirmed.
 
         Args:
@@ -102,7 +104,7 @@ class Ledger:
             self._read, self._last = reached, last or self._last
             self.log.mark(reached)
 
-    def want(self, tables: Iterable[TableName], since: Place) -> list[TableName]:
+    def want(self, tables: Iterable[TableName], since: LogPosition) -> list[TableName]:
         """These tables are to be copied, as of a place or later; gives those that were not waiting already."""
         with self._lock:
             new = []
@@ -122,14 +124,14 @@ class Ledger:
             for kept in (self._wanted, self._copies, self._sweeps):
                 kept.pop(one.table, None)
 
-    def release(self, one: Quarantined, until: Place) -> None:
+    def release(self, one: Quarantined, until: LogPosition) -> None:
         """A table leaves quarantine: a copy as of a place, or later, stands for all rows of the log before that place."""
         with self._lock:
             self.isolated.hold(replace(one, until=until))
             self._copies.pop(one.table, None)
             self.want([one.table], until)
 
-    def may_lack(self, table: TableName, committed: Place, prepared: Place | None) -> bool:
+    def may_lack(self, table: TableName, committed: LogPosition, prepared: LogPosition | None) -> bool:
         """Whether a copy may stand above the rows of an XA transaction without showing them, or is going to.
 
         Args:
@@ -160,7 +162,7 @@ class Ledger:
 
     # What copies a table.
 
-    def next_copy(self) -> Copy | None:
+    def next_copy(self) -> RunningCopy | None:
         """A copy to go on with: one that a former process has begun, or a new one of a table that waits."""
         with self._lock:
             while self._resumable:
@@ -172,11 +174,16 @@ class Ledger:
             table_ = next((table for table in self._wanted if table not in self._copies), None)
             if table_ is None:
                 return None
-            copy = Copy(table_, self._wanted.pop(table_), self.epoch, Track(TableSnapshot(table_.database, table_.table)))
+            copy = RunningCopy(
+                table_,
+                self._wanted.pop(table_),
+                self.epoch,
+                ConfirmationTracker(TableSnapshot(table_.database, table_.table)),
+            )
             self._copies[table_] = copy
             return copy
 
-    def standing(self, copy: Copy) -> Standing:
+    def standing(self, copy: RunningCopy) -> ChunkPosition:
         """Where rows stand that are read from now on.
 
         They show nothing of XA transactions that are prepared, and so stand below these; those of which the log has not been
@@ -186,15 +193,15 @@ class Ledger:
             read = self._read.place or lowest(copy.epoch)
             below = [one.place for one in self._read.prepared if copy.table in one.tables]
             rank = max(copy.since, min([read, *below], key=_order), key=_order)
-            return Standing(max(copy.since, self._last, key=_order), rank)
+            return ChunkPosition(max(copy.since, self._last, key=_order), rank)
 
-    def gone(self, copy: Copy) -> None:
+    def gone(self, copy: RunningCopy) -> None:
         """There is no such table any more."""
         with self._lock:
             if self._copies.get(copy.table) is copy:
                 del self._copies[copy.table]
 
-    def is_valid(self, copy: Copy) -> bool:
+    def is_valid(self, copy: RunningCopy) -> bool:
         """Whether it is still wanted: after a new epoch, none of the former ones is."""
         with self._lock:
             return self._copies.get(copy.table) is copy
@@ -204,22 +211,22 @@ class Ledger:
         for table, copy in list(self._copies.items()):
             if copy.track.reached.finished:
                 del self._copies[table]
-                self._sweeps[table] = Sweep(copy.track.reached, int(self._clock()))
+                self._sweeps[table] = DeleteScan(copy.track.reached, int(self._clock()))
 
     # What looks for rows that are no longer there.
 
-    def due_sweep(self) -> Sweep | None:
+    def due_sweep(self) -> DeleteScan | None:
         """One whose pause is over. The pauses grow with the time since the copy."""
         now = self._clock()
         with self._lock:
             self._settle()
             return next((sweep for sweep in self._sweeps.values() if self._due_at(sweep) <= now), None)
 
-    def _due_at(self, sweep: Sweep) -> float:
+    def _due_at(self, sweep: DeleteScan) -> float:
         due = next_sweep(sweep.finished_at, sweep.swept_at) or 0
         return due + self._delay if sweep.swept_at is None else due
 
-    def swept(self, sweep: Sweep) -> None:
+    def swept(self, sweep: DeleteScan) -> None:
         """All of its tombstones are confirmed. The last sweep is the one when nothing older can land any more."""
         now = int(self._clock())
         table = TableName(sweep.copy.database, sweep.copy.table)
@@ -233,7 +240,7 @@ class Ledger:
             if next_sweep(done.finished_at, done.swept_at) is None:
                 del self._sweeps[table]
 
-    def _has_passed(self, start: Place | None) -> bool:
+    def _has_passed(self, start: LogPosition | None) -> bool:
         place = self.log.reached.place
         return start is None or (place is not None and not is_before(place, start))
 
@@ -249,13 +256,13 @@ class Ledger:
         return self.counts() == (0, 0) and self.due_sweep() is None
 
 
-def is_before(place: Place, other: Place) -> bool:
+def is_before(place: LogPosition, other: LogPosition) -> bool:
     return place.order < other.order
 
 
 _order = attrgetter("order")
 
 
-def lowest(epoch: int) -> Place:
+def lowest(epoch: int) -> LogPosition:
     """Before all places of an epoch."""
-    return Place(epoch, ".0", 0)
+    return LogPosition(epoch, ".0", 0)

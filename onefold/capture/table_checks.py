@@ -13,19 +13,19 @@ import pymysql
 from onefold.capture.quarantine import Problem, holder_of_name
 from onefold.capture.versioned_table import free_names, table_name, versioned_table
 from onefold.core.errors import SchemaConflict
-from onefold.mysql.catalog import BASE, ColumnRow, Described, TableName, describe, describe_one, tables
+from onefold.mysql.catalog import BASE, ColumnRow, TableDescription, TableName, describe, describe_one, tables
 from onefold.mysql.charsets import SUPPORTED
 from onefold.mysql.connection import quoted
 from onefold.mysql.grants import grant, is_of_connection, missing_select, reads_everything, table_sql
 from onefold.mysql.table import Structure
-from onefold.mysql.table_filter import Patterns
+from onefold.mysql.table_filter import TableFilter
 
 _OLD_TIMES = ("/* mariadb-5.3 */", "/* 5.5 binary format */")
 _WILD = re.compile(r"[*?\[]")
 
 
 @dataclass(frozen=True)
-class Inspected:
+class InspectedTable:
     """A table as it is now. Without a structure, and without a problem, there is no such table."""
 
     structure: Structure | None = None
@@ -33,14 +33,14 @@ class Inspected:
 
 
 @dataclass(frozen=True)
-class Checked:
+class CheckedTables:
     """The captured tables of a source that are there now, and the problems of those that cannot be captured."""
 
     tables: frozenset[TableName]
     problems: tuple[Problem, ...]
 
 
-def check_tables(connection: pymysql.Connection, patterns: Patterns) -> Checked:
+def check_tables(connection: pymysql.Connection, patterns: TableFilter) -> CheckedTables:
     """Check every captured table and column that the user may see, and those that a pattern names exactly."""
     kinds = tables(connection, patterns)
     found = {table.name: problem for table in describe(connection, kinds) if (problem := described_problem(table))}
@@ -48,28 +48,28 @@ def check_tables(connection: pymysql.Connection, patterns: Patterns) -> Checked:
         for name in sorted({*kinds, *_named(patterns)}):
             if problem := _grant_problem(connection, name, visible=name in kinds):
                 found[name] = problem
-    return Checked(frozenset(kinds), tuple(found[name] for name in sorted(found)))
+    return CheckedTables(frozenset(kinds), tuple(found[name] for name in sorted(found)))
 
 
-def inspect_table(connection: pymysql.Connection, name: TableName) -> Inspected:
+def inspect_table(connection: pymysql.Connection, name: TableName) -> InspectedTable:
     """One table, in the same way."""
     table = describe_one(connection, name)
     denied = _grant_problem(connection, name, visible=table is not None)
     if denied or table is None:
-        return Inspected(problem=denied)
-    return Inspected(table.structure, described_problem(table))
+        return InspectedTable(problem=denied)
+    return InspectedTable(table.structure, described_problem(table))
 
 
-def described_problem(table: Described) -> Problem | None:
+def described_problem(table: TableDescription) -> Problem | None:
     """What keeps a table from being captured, as far as its description tells."""
-    faults = [*_versioning_faults(table), *_column_faults(table)]
-    if faults:
-        remedies = dict.fromkeys(remedy for _, remedy in faults)
-        return Problem(table.name, "structure", "; ".join(reason for reason, _ in faults), "; ".join(remedies))
+    problems = [*_versioning_problems(table), *_column_problems(table)]
+    if problems:
+        remedies = dict.fromkeys(remedy for _, remedy in problems)
+        return Problem(table.name, "structure", "; ".join(reason for reason, _ in problems), "; ".join(remedies))
     return clash_problem(table.name, table.structure) if table.structure else None
 
 
-def _named(patterns: Patterns) -> Iterator[TableName]:
+def _named(patterns: TableFilter) -> Iterator[TableName]:
     """Tables that a pattern names without a wildcard: one that the user may not see at all is missed otherwise."""
     for one in patterns.include:
         database, dot, table = one.partition(".")
@@ -90,7 +90,7 @@ def _grant_problem(connection: pymysql.Connection, name: TableName, visible: boo
     return Problem(name, "grant", reason, grant("SELECT", table_sql(name), connection))
 
 
-def _versioning_faults(table: Described) -> Iterator[tuple[str, str]]:
+def _versioning_problems(table: TableDescription) -> Iterator[tuple[str, str]]:
     if table.kind != BASE:
         yield (
             f"{table.name} is a system-versioned table, whose log holds its history as rows",
@@ -99,7 +99,7 @@ def _versioning_faults(table: Described) -> Iterator[tuple[str, str]]:
         )
 
 
-def _column_faults(table: Described) -> Iterator[tuple[str, str]]:
+def _column_problems(table: TableDescription) -> Iterator[tuple[str, str]]:
     """Each fault with its remedy."""
     name = table_sql(table.name)
     for row in table.rows:
@@ -130,7 +130,7 @@ def clash_problem(name: TableName, structure: Structure) -> Problem | None:
         renames = ", ".join(f"RENAME COLUMN {quoted(old)} TO {quoted(new)}" for old, new in renamed)
         leave = f"leave the table out ({exclusion(name)})"
         remedy = f"run: ALTER TABLE {table_sql(name)} {renames}; or {leave}" if renames else leave
-        return Problem(name, "structure", "; ".join(f"{name.database}.{fault}" for fault in error.faults), remedy)
+        return Problem(name, "structure", "; ".join(f"{name.database}.{problem}" for problem in error.problems), remedy)
     return None
 
 

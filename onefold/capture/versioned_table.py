@@ -48,7 +48,7 @@ _CLUSTERS = frozenset({"STRING", "INT64", "NUMERIC", "BIGNUMERIC", "DATE", "DATE
 
 
 @dataclass(frozen=True)
-class Renamed:
+class RenamedColumn:
     """A source column whose name no column of BigQuery can have here."""
 
     source: str
@@ -65,7 +65,7 @@ class VersionedTable:
     """The source's, in its order, then those that are added."""
     primary_key: tuple[str, ...]
     """Names in BigQuery; empty for a table without a key."""
-    renamed: tuple[Renamed, ...] = ()
+    renamed: tuple[RenamedColumn, ...] = ()
 
     @property
     def name(self) -> str:
@@ -96,16 +96,16 @@ def versioned_table(structure: Structure) -> VersionedTable:
         SchemaConflict: names all columns that would end up with one name.
     """
     names = {column.name: column_name(column.name) for column in structure.columns}
-    faults = [*_unknown_types(structure), *_clashes(structure, names)]
-    if faults:
-        raise SchemaConflict(faults)
+    problems = [*_unknown_types(structure), *_clashes(structure, names)]
+    if problems:
+        raise SchemaConflict(problems)
     columns = (Column(names[column.name], bigquery_type(column.type)) for column in structure.columns)
     return VersionedTable(
         table_name(structure.table),
         version_of(structure),
         (*columns, *ADDED),
         tuple(names[key] for key in structure.primary_key),
-        tuple(Renamed(source, name) for source, name in names.items() if source != name),
+        tuple(RenamedColumn(source, name) for source, name in names.items() if source != name),
     )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from onefold.mysql.binlog.events import Decode, Place
+from onefold.mysql.binlog.events import Decode, LogPosition
 from onefold.mysql.binlog.transactions import HELD
 from onefold.mysql.catalog import TableName
 
@@ -18,11 +18,11 @@ _MERGED = ""
 
 
 @dataclass(frozen=True)
-class Prepared:
+class PreparedTransaction:
     """A transaction that is neither committed nor rolled back."""
 
     xid: str
-    place: Place
+    place: LogPosition
     """Before all of its rows."""
     timestamp: int
     """When it was prepared, in seconds."""
@@ -33,14 +33,14 @@ class Prepared:
 
 
 @dataclass
-class Kept:
+class PreparedRows:
     """Rows of prepared transactions in memory: an XA transaction is committed at once as a rule."""
 
     bound: int = HELD
     """Bytes of the log."""
-    _rows: dict[tuple[str, Place], tuple[tuple[Decode, ...], int]] = field(default_factory=dict)
+    _rows: dict[tuple[str, LogPosition], tuple[tuple[Decode, ...], int]] = field(default_factory=dict)
 
-    def keep(self, xid: str, begin: Place, rows: tuple[Decode, ...], size: int) -> None:
+    def keep(self, xid: str, begin: LogPosition, rows: tuple[Decode, ...], size: int) -> None:
         """Keep the rows, and forget older ones where the bound asks for it.
 
         Args:
@@ -55,7 +55,7 @@ class Kept:
         if size <= self.bound:
             self._rows[xid, begin] = rows, size
 
-    def find(self, one: Prepared) -> tuple[Decode, ...] | None:
+    def find(self, one: PreparedTransaction) -> tuple[Decode, ...] | None:
         """Return the rows of a transaction; None where they are not kept."""
         found = self._rows.get((one.xid, one.place))
         return found and found[0]
@@ -65,7 +65,7 @@ class Kept:
             del self._rows[key]
 
 
-def plus(those: Sequence[Prepared], one: Prepared) -> tuple[Prepared, ...]:
+def plus(those: Sequence[PreparedTransaction], one: PreparedTransaction) -> tuple[PreparedTransaction, ...]:
     """With one more, which is the latest. Some that never end would make a checkpoint large."""
     first, *others = (*without(those, one.xid), one)
     if len(others) < _MANY:
@@ -74,20 +74,20 @@ def plus(those: Sequence[Prepared], one: Prepared) -> tuple[Prepared, ...]:
     return (replace(first, xid=_MERGED, tables=first.tables | second.tables), *others)
 
 
-def without(those: Sequence[Prepared], xid: str) -> tuple[Prepared, ...]:
+def without(those: Sequence[PreparedTransaction], xid: str) -> tuple[PreparedTransaction, ...]:
     return tuple(one for one in those if one.xid != xid)
 
 
-def find(those: Sequence[Prepared], xid: str) -> Prepared | None:
+def find(those: Sequence[PreparedTransaction], xid: str) -> PreparedTransaction | None:
     return next((one for one in those if one.xid == xid), None)
 
 
-def tables_of(those: Sequence[Prepared], xid: str) -> frozenset[TableName]:
+def tables_of(those: Sequence[PreparedTransaction], xid: str) -> frozenset[TableName]:
     """The tables that a transaction may have changed: none that we know of, if it was prepared before we read the log."""
     one = find(those, xid) or find(those, _MERGED)
     return one.tables if one else frozenset()
 
 
-def merged(those: Sequence[Prepared]) -> frozenset[TableName]:
+def merged(those: Sequence[PreparedTransaction]) -> frozenset[TableName]:
     """The tables of those that are kept as one only."""
     return tables_of(those, _MERGED)

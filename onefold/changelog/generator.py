@@ -24,7 +24,7 @@ Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Options:
+class WorkloadOptions:
     """What a workload is made of.
 
     mix: how many of 100 operations insert, update and delete.
@@ -80,22 +80,22 @@ def type_of(column: str) -> str:
     return "INT64" if column in ("id", "amount") else TYPES.get(column, "STRING")
 
 
-def check_options(options: Options) -> None:
+def check_options(options: WorkloadOptions) -> None:
     """Raise InvalidInput with everything that makes no workload."""
-    faults = []
+    problems = []
     if sum(options.mix) != 100 or min(options.mix) < 0:
-        faults.append(f"the mix {options.mix} must be three shares that make 100: insertions, updates, deletions")
+        problems.append(f"the mix {options.mix} must be three shares that make 100: insertions, updates, deletions")
     if options.operations < 1 or not 1 <= options.versions <= options.operations:
-        faults.append("there must be at least one operation, and no more versions than operations")
+        problems.append("there must be at least one operation, and no more versions than operations")
     shares = {"key changes": options.key_changes, "duplicates": options.duplicates}
-    faults += [f"the share of {name} must be from 0 to 1" for name, share in shares.items() if not 0 <= share <= 1]
+    problems += [f"the share of {name} must be from 0 to 1" for name, share in shares.items() if not 0 <= share <= 1]
     if options.base_at is not None and not 0 <= options.base_at <= options.operations:
-        faults.append(f"the base must be taken after 0 to {options.operations} operations")
-    if faults:
-        raise InvalidInput(faults)
+        problems.append(f"the base must be taken after 0 to {options.operations} operations")
+    if problems:
+        raise InvalidInput(problems)
 
 
-def make_workload(options: Options) -> Workload:
+def make_workload(options: WorkloadOptions) -> Workload:
     """The same options make the same workload."""
     check_options(options)
     source = _Source(options)
@@ -111,7 +111,7 @@ def make_workload(options: Options) -> Workload:
     return Workload(_delivered(changes, options), base, source.table(), source.counts)
 
 
-def _delivered(changes: list[tuple[str, Row]], options: Options) -> dict[str, list[Row]]:
+def _delivered(changes: list[tuple[str, Row]], options: WorkloadOptions) -> dict[str, list[Row]]:
     """Some twice, in any order where that is asked for, each in the table of its version."""
     chance = random.Random(f"delivery {options.seed}")  # noqa: S311
     delivered = [change for change in changes for _ in range(2 if chance.random() < options.duplicates else 1)]
@@ -130,7 +130,7 @@ def _version(number: int) -> str:
 class _Source:
     """The table at the source, and the changes that each operation writes."""
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: WorkloadOptions) -> None:
         self._options = options
         self._chance = random.Random(options.seed)  # noqa: S311
         self._rows: dict[int, Row] = {}

@@ -40,9 +40,9 @@ _NOT_A_KEY = frozenset({"FLOAT64", "GEOGRAPHY", "JSON"})
 
 def check_change_table(table: str, columns: Sequence[Column], keys: Sequence[str]) -> None:
     """Raise SchemaConflict with everything that keeps `table` from having a latest state by these keys."""
-    faults = [*metadata_faults(table, columns), *key_faults(table, columns, keys)]
-    if faults:
-        raise SchemaConflict(faults)
+    problems = [*metadata_problems(table, columns), *key_problems(table, columns, keys)]
+    if problems:
+        raise SchemaConflict(problems)
 
 
 def position_of(row: str, columns: Sequence[Column], landed: Sequence[Column] = ()) -> str:
@@ -89,7 +89,7 @@ def _metadata(columns: Sequence[Column]) -> Struct:
     return Struct(())
 
 
-def metadata_faults(table: str, columns: Sequence[Column], *, casts_sort_keys: bool = False) -> Iterator[str]:
+def metadata_problems(table: str, columns: Sequence[Column], *, casts_sort_keys: bool = False) -> Iterator[str]:
     """Yield what keeps the rows of a table from being changes.
 
     Args:
@@ -120,7 +120,7 @@ def _listed(columns: Sequence[Column]) -> str:
     return ", ".join(f"{one.name} {one.type}" if fold_case(one.name) == METADATA else one.name for one in columns)
 
 
-def key_faults(table: str, columns: Sequence[Column], keys: Sequence[str]) -> Iterator[str]:
+def key_problems(table: str, columns: Sequence[Column], keys: Sequence[str]) -> Iterator[str]:
     """What keeps these columns from being a key."""
     known = {fold_case(column.name): column for column in source_columns(columns)}
     if not keys:

@@ -15,7 +15,7 @@ from onefold.cli.common import CHANGES, ERROR, OK, as_json, given, progress_line
 from onefold.core.errors import InvalidInput
 from onefold.core.names import check_names
 from onefold.messages.envelope import MESSAGE_ID
-from onefold.ports.batches import State, StoredBatch
+from onefold.ports.batches import BatchState, StoredBatch
 
 
 @click.command()
@@ -65,12 +65,12 @@ def batch(
         _tell_state(job, found)
     if _found_differences(job, found):
         return CHANGES
-    return ERROR if found.state in (State.FAILED, State.CANCELLED) else OK
+    return ERROR if found.state in (BatchState.FAILED, BatchState.CANCELLED) else OK
 
 
 def _found_differences(job: str, batch: StoredBatch) -> bool:
     """A comparison that has done its work and ends with 2; Dataproc calls that a failure."""
-    return job == "compare" and batch.state is State.FAILED and exit_code(batch) == CHANGES
+    return job == "compare" and batch.state is BatchState.FAILED and exit_code(batch) == CHANGES
 
 
 def _identifier(given: str | None) -> str:
@@ -90,6 +90,6 @@ def _tell_state(job: str, batch: StoredBatch) -> None:
     different = _found_differences(job, batch)
     tell(f"{batch.state.value}: the two sides differ" if different else batch.state.value)
     for text in batch.message.splitlines():
-        say("red" if batch.state is State.FAILED and not different else "yellow", text)
-    if job == "compare" and batch.state is State.FAILED and exit_code(batch) is None:
+        say("red" if batch.state is BatchState.FAILED and not different else "yellow", text)
+    if job == "compare" and batch.state is BatchState.FAILED and exit_code(batch) is None:
         say("yellow", "A comparison that finds differences fails too, with exit code 2: see its log.")

@@ -23,7 +23,7 @@ from onefold.core.versioned_names import VersionedNames
 from onefold.settings.environment import Settings
 
 if TYPE_CHECKING:
-    from onefold.capture.run import Capture, Options
+    from onefold.capture.run import Capture, CaptureOptions
     from onefold.core.shutdown import Stop
     from onefold.mysql.connection import Address
 
@@ -115,12 +115,12 @@ def capture(context: click.Context, /, **options: Any) -> int:
 
 
 def _show_check(process: Capture, options: Mapping[str, Any]) -> int:
-    from onefold.adapters.gcs import StoredObjects
+    from onefold.adapters.gcs import GcsObjects
     from onefold.capture.checkpoint_store import store_at
     from onefold.capture.preflight import preflight
     from onefold.cli.capture_report import show_report
 
-    store = store_at(options["checkpoint"], StoredObjects())
+    store = store_at(options["checkpoint"], GcsObjects())
     report = preflight(process.source, process.requirements, store, process.warehouse, process.options)
     if options["as_json"]:
         click.echo(json.dumps(report.to_json(), indent=2, ensure_ascii=False))
@@ -136,19 +136,19 @@ def address_of(options: Mapping[str, Any], environ: Mapping[str, str]) -> Addres
     """
     from onefold.mysql.connection import Address
 
-    faults = []
+    problems = []
     if options["password_file"]:
         password = options["password_file"].read_text().rstrip("\r\n")
     elif PASSWORD in environ:
         password = environ[PASSWORD]
     else:
-        faults.append(f"the user's password is missing: set {PASSWORD}, or name a file with --password-file")
+        problems.append(f"the user's password is missing: set {PASSWORD}, or name a file with --password-file")
     if options["tls_key"] and not options["tls_cert"]:
-        faults.append("--tls-key needs --tls-cert")
+        problems.append("--tls-key needs --tls-cert")
     if options["tls_any_name"] and not options["tls_ca"]:
-        faults.append("--tls-any-name needs --tls-ca")
-    if faults:
-        raise InvalidInput(faults)
+        problems.append("--tls-any-name needs --tls-ca")
+    if problems:
+        raise InvalidInput(problems)
     return Address(options["host"], options["port"], options["user"], password, _tls(options))
 
 
@@ -159,68 +159,72 @@ def _tls(options: Mapping[str, Any]) -> dict[str, Any]:
     return {**files, "ssl_verify_cert": True, "ssl_verify_identity": not options["tls_any_name"]}
 
 
-def options_from(options: Mapping[str, Any]) -> Options:
+def options_from(options: Mapping[str, Any]) -> CaptureOptions:
     """
     Raises:
         InvalidInput: a start that is none, a name that is empty.
     """
-    from onefold.capture.run import Options
-    from onefold.mysql.table_filter import Patterns
+    from onefold.capture.run import CaptureOptions
+    from onefold.mysql.table_filter import TableFilter
 
     if not options["source"].strip():
         raise InvalidInput("--source is empty: it is part of the key of every row")
-    again = Patterns(options["again"]) if options["again"] else None
-    return Options(
+    again = TableFilter(options["again"]) if options["again"] else None
+    return CaptureOptions(
         options["source"], options["dataset"], _start(options["start"], options["gtid"]), options["snapshot"], again,
         options["once"], options["epoch"], options["gtid_failover"],
     )  # fmt: skip
 
 
 def _start(place: str | None, gtid: str | None) -> Any:
-    from onefold.capture.checkpoint import Reached
-    from onefold.mysql.binlog.events import Place, file_number
+    from onefold.capture.checkpoint import Progress
+    from onefold.mysql.binlog.events import LogPosition, file_number
     from onefold.mysql.gtid import read_executed
 
     if place and gtid:
         raise InvalidInput("--start and --gtid both say where to begin: name one")
     if gtid:
-        return Reached(executed=read_executed(gtid))
+        return Progress(executed=read_executed(gtid))
     if not place:
         return None
     file, _, offset = place.rpartition(":")
     if not file or not offset.isdigit():
         raise InvalidInput(f"--start {place!r}: write FILE:OFFSET, as in mysql-bin.000123:4")
     file_number(file)
-    return Reached(Place(1, file, int(offset)))
+    return Progress(LogPosition(1, file, int(offset)))
 
 
 def _process(
-    settings: Settings, where: Address, wanted: Options, options: Mapping[str, Any], watch: Callable[[str, int, int], None]
+    settings: Settings,
+    where: Address,
+    wanted: CaptureOptions,
+    options: Mapping[str, Any],
+    watch: Callable[[str, int, int], None],
 ) -> Capture:
     from onefold.adapters.connect import connect
-    from onefold.adapters.gcs import StoredObjects
+    from onefold.adapters.gcs import GcsObjects
     from onefold.adapters.pubsub import PubSub
-    from onefold.capture.announce import Announcer, Target
+    from onefold.capture.announce import Announcer, Destination
     from onefold.capture.checkpoint_store import store_at
     from onefold.capture.large_rows import large_rows_at
-    from onefold.capture.message_batcher import Way
+    from onefold.capture.message_batcher import Publishing
     from onefold.capture.outbox import Outbox
     from onefold.capture.requirements import destination
     from onefold.capture.run import Capture
     from onefold.capture.source import Source
-    from onefold.mysql.table_filter import Patterns
+    from onefold.mysql.table_filter import TableFilter
 
     check_names_of_capture(settings, wanted.dataset)
     warehouse = connect(options["project"] or settings.project)
     publisher, stop = PubSub(warehouse.project), _stop(os.environ)
-    target = Target(warehouse, publisher, wanted.dataset, settings.topic_table_created or TABLE_CREATED)
+    target = Destination(warehouse, publisher, wanted.dataset, settings.topic_table_created or TABLE_CREATED)
     outbox = Outbox(publisher, settings.topic_change_records or CHANGE_RECORDS, stop)
-    large_rows = large_rows_at(options["bucket"] or settings.large_records, StoredObjects())
-    way = Way(wanted.source, wanted.dataset, Announcer(target, stop), outbox, large_rows, stop)
-    topic, store = settings.topic_schema_changes, store_at(options["checkpoint"], StoredObjects())
+    large_rows = large_rows_at(options["bucket"] or settings.large_records, GcsObjects())
+    way = Publishing(wanted.source, wanted.dataset, Announcer(target, stop), outbox, large_rows, stop)
+    topic, store = settings.topic_schema_changes, store_at(options["checkpoint"], GcsObjects())
     topics = [outbox.topic, target.topic, *([topic] if topic else [])]
     return Capture(
-        Source(where, Patterns(options["include"], options["exclude"]), options["server_id"] or server_id(wanted.source)),
+        Source(where, TableFilter(options["include"], options["exclude"]), options["server_id"] or server_id(wanted.source)),
         store,
         way,
         warehouse,

@@ -12,10 +12,10 @@ from rich.table import Table
 from onefold.core.text import counted
 
 if TYPE_CHECKING:
-    from onefold.capture.preflight import Report
+    from onefold.capture.preflight import PreflightReport
 
 
-def show_report(console: Console, report: Report) -> None:
+def show_report(console: Console, report: PreflightReport) -> None:
     """A line for each check, then each problem: unwrapped, since its command is there to be copied."""
     table = Table("", "check", "result", "found")
     for one in report.findings:
@@ -28,7 +28,7 @@ def show_report(console: Console, report: Report) -> None:
     console.print(f"{end}; nothing was changed")
 
 
-def _problems(report: Report) -> Iterator[str]:
+def _problems(report: PreflightReport) -> Iterator[str]:
     for one in report.findings:
         yield from (f"[red]{one.name}:[/] {escape(problem)}" for problem in one.problems)
     for held in report.quarantine:

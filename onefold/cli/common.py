@@ -13,7 +13,7 @@ import click
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from onefold.core.errors import NothingFound, OnefoldError
+from onefold.core.errors import NotFound, OnefoldError
 from onefold.core.names import TableId, check_names
 from onefold.core.versioned_names import VersionedNames
 from onefold.settings.environment import Settings, load_settings
@@ -81,7 +81,7 @@ def each(
     """Work on one table, or on all; each failure is told, is a result too, and keeps no other from being done."""
     tables = [table] if table else list(warehouse.list_bases(dataset, names))
     if not tables:
-        raise NothingFound(f"dataset {warehouse.project}.{dataset} has no versioned tables, named as {names.pattern}")
+        raise NotFound(f"dataset {warehouse.project}.{dataset} has no versioned tables, named as {names.pattern}")
     with Progress(console=_stderr, disable=not progress) as bar:
         tracked = bar.track(tables, description=f"refreshing {dataset}")
         return [_done(TableId(warehouse.project, dataset, name), work) for name in tracked]

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from onefold.cli.common import CHANGES, OK, as_json, project, read_settings, tell
-from onefold.compare.files import Source, open_rows
+from onefold.compare.files import RowSource, open_rows
 from onefold.compare.finding_files import check_new_file, write_findings
 from onefold.compare.findings import FINDING_COLUMNS, Comparison, Finding, findings
 from onefold.compare.rows import compare_sources
@@ -115,11 +115,11 @@ def _names(text: str) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
-def _open(context: click.Context, side: str, project: str | None) -> Source:
+def _open(context: click.Context, side: str, project: str | None) -> RowSource:
     if not side.startswith(_TABLE):
         return open_rows(_path(side))
     warehouse, id_ = _table(context, side, project)
-    return Source(warehouse.read_rows(id_), _TABLE)
+    return RowSource(warehouse.read_rows(id_), _TABLE)
 
 
 def _output(context: click.Context, output: str | None, project: str | None) -> _Output | None:

@@ -83,10 +83,10 @@ def current(context: click.Context, dataset: str, table: str, keys: str | None, 
 @as_json
 def workload(mix: str, form: Format, out: Path, as_json: bool, **options: int | float | bool | None) -> int:
     """Make a change log with a known truth: files DIR/changes/VERSION, DIR/base, DIR/truth and DIR/types.json."""
-    from onefold.changelog.generator import Options, make_workload
+    from onefold.changelog.generator import WorkloadOptions, make_workload
     from onefold.changelog.generator_files import write_workload
 
-    wanted = Options(mix=_shares(mix), **options)  # type: ignore[arg-type]  # click has checked them
+    wanted = WorkloadOptions(mix=_shares(mix), **options)  # type: ignore[arg-type]  # click has checked them
     made = make_workload(wanted)
     write_workload(made, out, form)
     told = {

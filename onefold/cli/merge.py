@@ -12,11 +12,11 @@ from onefold.cli.common import OK, announcing, as_json, open_warehouse, project,
 from onefold.core.errors import InvalidInput
 from onefold.core.names import TableId, check_names
 from onefold.core.text import counted
-from onefold.merge.merge_log import Counts
+from onefold.merge.merge_log import MergeCounts
 from onefold.merge.plan import BROUGHT_UP
 
 if TYPE_CHECKING:
-    from onefold.merge.reconcile import Merged
+    from onefold.merge.reconcile import MergeResult
 
 key_option = click.option(
     "--keys",
@@ -92,15 +92,15 @@ def merge(
 
 
 def _check_together(snapshot: str | None, at: str | None, show: bool, purge_after_days: int | None) -> None:
-    faults = []
+    problems = []
     if at is not None and snapshot is None:
-        faults.append("--at says when a copy was made: name the copy with --from-snapshot")
+        problems.append("--at says when a copy was made: name the copy with --from-snapshot")
     if at is not None and not at.strip():
-        faults.append("--at is empty: name the source's sequence when the copy was made, or leave it out")
+        problems.append("--at is empty: name the source's sequence when the copy was made, or leave it out")
     if show and purge_after_days is not None:
-        faults.append("--show prints the statements of a merge, not those of --purge-tombstones-after")
-    if faults:
-        raise InvalidInput(faults)
+        problems.append("--show prints the statements of a merge, not those of --purge-tombstones-after")
+    if problems:
+        raise InvalidInput(problems)
 
 
 def key_names(text: str | None) -> tuple[str, ...]:
@@ -121,7 +121,7 @@ def _table(text: str, beside: TableId) -> TableId:
     return TableId(parts[2] if len(parts) == len(_PARTS) else beside.project, dataset, parts[0])
 
 
-def _as_dict(done: Merged) -> dict[str, Any]:
+def _as_dict(done: MergeResult) -> dict[str, Any]:
     return {
         "base": str(done.plan.base.id),
         "key": list(done.plan.base.keys),
@@ -133,13 +133,13 @@ def _as_dict(done: Merged) -> dict[str, Any]:
     }
 
 
-def _lines(done: Merged) -> list[str]:
+def _lines(done: MergeResult) -> list[str]:
     base = done.plan.base.id
     lines = [f"{base}: {BROUGHT_UP[done.brought_up]}"] if done.brought_up else []
     if done.snapshot:
         lines.append(f"{base}: from the copy {_told(done.snapshot, 'row')}")
     lines.append(f"{base}: {_told(done.counts, 'change')}")
-    lines += [_warning(done)] if (done.counts + (done.snapshot or Counts())).ordered_by_text else []
+    lines += [_warning(done)] if (done.counts + (done.snapshot or MergeCounts())).ordered_by_text else []
     if done.purged is not None:
         lines.append(f"{counted(done.purged, 'tombstone')} purged")
     if done.view:
@@ -147,9 +147,9 @@ def _lines(done: Merged) -> list[str]:
     return lines
 
 
-def _warning(done: Merged) -> str:
+def _warning(done: MergeResult) -> str:
     """Say which sequence this release could not order as a place in a log, and what to do about it."""
-    counts = done.counts + (done.snapshot or Counts())
+    counts = done.counts + (done.snapshot or MergeCounts())
     return (
         f"WARNING: {done.plan.base.id}: {counted(counts.ordered_by_text, 'change')} ordered by text, since a sequence such "
         f"as {counts.text_example!r} has no documented form; if text is not the order of the source, let it write "
@@ -157,7 +157,7 @@ def _warning(done: Merged) -> str:
     )
 
 
-def _told(counts: Counts, what: str) -> str:
+def _told(counts: MergeCounts, what: str) -> str:
     parts = [f"{counted(counts.changes, what)} of {counted(counts.keys, 'key')} read"]
     if counts.inserted is not None and counts.updated is not None:
         parts.append(f"{counted(counts.inserted, 'row')} inserted, {counts.updated:,} updated")

@@ -23,14 +23,14 @@ from onefold.cli.common import (
     read_settings,
     say,
 )
-from onefold.core.errors import InvalidInput, NothingFound
-from onefold.core.names import TableId, check_names, faults_of_name
+from onefold.core.errors import InvalidInput, NotFound
+from onefold.core.names import TableId, check_names, problems_of_name
 from onefold.core.text import counted
-from onefold.core.versioned_names import LeftOut, VersionedNames
+from onefold.core.versioned_names import SkippedTable, VersionedNames
 from onefold.schema.information_schema import read_columns
 from onefold.schema.versions import in_order
 from onefold.settings.environment import Settings
-from onefold.views.unified_view import UnifiedView, build_view, limit_faults
+from onefold.views.unified_view import UnifiedView, build_view, limit_problems
 
 
 @click.command()
@@ -170,12 +170,12 @@ def publish(
 
     settings = read_settings(context)
     name = project or settings.project or ""
-    faults = _version_faults(settings, dataset, table, version)
-    faults += [fault for kind, text in given(("project", project)) for fault in faults_of_name(kind, text)]
+    problems = _version_problems(settings, dataset, table, version)
+    problems += [problem for kind, text in given(("project", project)) for problem in problems_of_name(kind, text)]
     if not to and not name:
-        faults.append("Say --project, or set ONEFOLD_PROJECT")
-    if faults:
-        raise InvalidInput(faults)
+        problems.append("Say --project, or set ONEFOLD_PROJECT")
+    if problems:
+        raise InvalidInput(problems)
     data = table_message(dataset, table, version)
     if to:
         identifier = send_event(to, data)
@@ -189,41 +189,43 @@ def publish(
     return OK
 
 
-def _version_faults(settings: Settings, dataset: str, table: str, version: str) -> list[str]:
+def _version_problems(settings: Settings, dataset: str, table: str, version: str) -> list[str]:
     """Return what keeps the functions from taking a message about a version of a table."""
     named = (("dataset", dataset), ("table", table), ("version", version))
-    faults = [fault for kind, text in named for fault in faults_of_name(kind, text)]
-    return faults or settings.names_in(dataset).faults(table, version)
+    problems = [problem for kind, text in named for problem in problems_of_name(kind, text)]
+    return problems or settings.names_in(dataset).problems(table, version)
 
 
 def _built(columns: Any, base: TableId, settings: Settings) -> UnifiedView:
     rules = settings.rules_for(base)
     found = read_columns(_text(columns), base.table, rules.names)
     if not found:
-        raise NothingFound(f"{_name(columns)}: no rows of a table named {rules.names.versions_pattern(base.table)}")
+        raise NotFound(f"{_name(columns)}: no rows of a table named {rules.names.versions_pattern(base.table)}")
     versions = in_order(found, rules)
     if not versions:
-        raise NothingFound(f"{_name(columns)}: no version of {base.table} to unify: all {len(found)} of them are retired")
+        raise NotFound(f"{_name(columns)}: no version of {base.table} to unify: all {len(found)} of them are retired")
     return build_view(settings.view_of(base), base, versions, rules)
 
 
 def _warn(view: UnifiedView, leaves: bool) -> None:
     from onefold.views.display import size_warnings
 
-    for warning in [*limit_faults(view), *size_warnings(view)]:
+    for warning in [*limit_problems(view), *size_warnings(view)]:
         say("yellow", f"Warning: {warning}")
     if view.leaves and leaves:
         say("yellow", f"This view reads {counted(len(view.leaves), 'leaf view')}; print them with --ddl or --json.")
 
 
-def _left_out(warehouse: Any, dataset: str, names: VersionedNames) -> tuple[LeftOut, ...]:
+def _left_out(warehouse: Any, dataset: str, names: VersionedNames) -> tuple[SkippedTable, ...]:
     try:
         return names.left_out(warehouse.list_tables(dataset))
-    except NothingFound:  # the plan itself says that there is no such dataset
+    except NotFound:  # the plan itself says that there is no such dataset
         return ()
 
 
-def _plans_as_dicts(project: str, dataset: str, results: list[Any], left_out: Sequence[LeftOut]) -> list[dict[str, Any]]:
+def _plans_as_dicts(
+    project: str, dataset: str, results: list[Any], left_out: Sequence[SkippedTable]
+) -> list[dict[str, Any]]:
     """Return plans and failures for programs, each with the tables of its base name that were left out.
 
     A base name of which nothing is used has an entry of its own, with the action `none`.

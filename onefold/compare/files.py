@@ -27,16 +27,16 @@ _GZIP = ".gz"
 
 
 @dataclass(frozen=True)
-class Source:
+class RowSource:
     """Rows, and the format in which they come."""
 
     rows: Iterable[Mapping[str, Any]]
     format: str
 
 
-def open_rows(path: Path) -> Source:
+def open_rows(path: Path) -> RowSource:
     """The rows of a file or a folder, read as they are asked for."""
-    return Source(read_rows(path), format_of(row_files(path)[0].name))
+    return RowSource(read_rows(path), format_of(row_files(path)[0].name))
 
 
 def format_of(name: str) -> str:

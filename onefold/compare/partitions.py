@@ -92,9 +92,9 @@ def partitions_of(name: str, paths: Mapping[str, Path]) -> tuple[Partition, ...]
         InvalidInput: every way in which the folders do not make columns: a file lacks a folder that others have, a name
             is repeated or is spelled in two ways, a value is empty.
     """
-    faults = list(dict.fromkeys(_faults(name, paths)))
-    if faults:
-        raise InvalidInput(faults)
+    problems = list(dict.fromkeys(_problems(name, paths)))
+    if problems:
+        raise InvalidInput(problems)
     spelled: dict[str, dict[str, str | None]] = {}
     for path in paths.values():
         for column, value in path:
@@ -102,7 +102,7 @@ def partitions_of(name: str, paths: Mapping[str, Path]) -> tuple[Partition, ...]
     return tuple(Partition(column, _type_of(values.values()), values) for column, values in spelled.items())
 
 
-def _faults(name: str, paths: Mapping[str, Path]) -> Iterator[str]:
+def _problems(name: str, paths: Mapping[str, Path]) -> Iterator[str]:
     spellings: dict[str, str] = {}
     for file, path in paths.items():
         repeated = [one for one, count in Counter(fold_case(column) for column, _ in path).items() if count > 1]

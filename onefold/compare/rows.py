@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from onefold.compare.files import CSV, TEXT_FORMATS, Source
+from onefold.compare.files import CSV, TEXT_FORMATS, RowSource
 from onefold.compare.findings import Comparison, Difference, Key, Row
 from onefold.compare.values import equal, kind_of, plain, read_as, text_of
 from onefold.core.errors import InvalidInput
@@ -61,7 +61,7 @@ def compare_rows(
     return result
 
 
-def compare_sources(left: Source, right: Source, keys: Sequence[str], *, without: Sequence[str] = ()) -> Comparison:
+def compare_sources(left: RowSource, right: RowSource, keys: Sequence[str], *, without: Sequence[str] = ()) -> Comparison:
     """Compare two files, tables or folders: where one of the two comes as text, text may stand for another type's value."""
     formats = {left.format, right.format}
     as_text = len(formats) > 1 and bool(formats & TEXT_FORMATS)
@@ -82,18 +82,20 @@ def check_columns(sides: tuple[Sequence[str], Sequence[str]], keys: Sequence[str
     A side without any column is one without rows: nothing is known of it.
     """
     named = dict(zip(("left", "right"), sides, strict=True))
-    faults = [
+    problems = [
         f"the {side} side has no column {key} for the key; it has {', '.join(columns)}"
         for side, columns in named.items()
         for key in keys
         if columns and not _has(columns, key)
     ]
-    faults += [f"neither side has a column {name} to leave out" for name in without if not any(_has(c, name) for c in sides)]
-    faults += [f"{name} is a column of the key, and cannot be left out" for name in without if _has(keys, name)]
+    problems += [
+        f"neither side has a column {name} to leave out" for name in without if not any(_has(c, name) for c in sides)
+    ]
+    problems += [f"{name} is a column of the key, and cannot be left out" for name in without if _has(keys, name)]
     repeated = [name for name, count in Counter(map(fold_case, keys)).items() if count > 1]
-    faults += [f"the key names {name} twice" for name in repeated]
-    if faults or not keys:
-        raise InvalidInput(faults or "name the columns of the key")
+    problems += [f"the key names {name} twice" for name in repeated]
+    if problems or not keys:
+        raise InvalidInput(problems or "name the columns of the key")
 
 
 def _has(columns: Iterable[str], name: str) -> bool:

@@ -32,9 +32,9 @@ class OnefoldError(Exception):
 class InvalidInput(OnefoldError):
     """All faults of one input, one sentence each."""
 
-    def __init__(self, faults: Iterable[str] | str) -> None:
-        self.faults: tuple[str, ...] = (faults,) if isinstance(faults, str) else tuple(faults)
-        super().__init__("\n".join(self.faults))
+    def __init__(self, problems: Iterable[str] | str) -> None:
+        self.problems: tuple[str, ...] = (problems,) if isinstance(problems, str) else tuple(problems)
+        super().__init__("\n".join(self.problems))
 
 
 class InvalidName(InvalidInput):
@@ -69,11 +69,11 @@ class LimitExceeded(InvalidInput):
     pass
 
 
-class NothingFound(OnefoldError):
+class NotFound(OnefoldError):
     pass
 
 
-class ViewNotOurs(OnefoldError):
+class ViewNameTaken(OnefoldError):
     pass
 
 

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 
-def local_folder_faults(folder: Path) -> list[str]:
+def local_folder_problems(folder: Path) -> list[str]:
     """Return what keeps files from being written in a folder of this machine, which need not be there yet."""
     place = folder.absolute()
     while not place.exists():

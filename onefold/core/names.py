@@ -68,7 +68,7 @@ def fold_case(name: str) -> str:
     return name.lower() if name.isascii() else name.translate(_LOWER)
 
 
-def faults_of_name(kind: str, name: object) -> list[str]:
+def problems_of_name(kind: str, name: object) -> list[str]:
     """What is wrong with a name from outside: an empty list where it is safe. `kind` is a key of `_RULES`."""
     pattern, rule = _RULES[kind]
     if isinstance(name, str) and pattern.fullmatch(name):
@@ -79,9 +79,9 @@ def faults_of_name(kind: str, name: object) -> list[str]:
 
 def check_names(named: Iterable[tuple[str, object]]) -> None:
     """Raise InvalidName with the faults of all (kind, name) pairs."""
-    faults = [fault for kind, name in named for fault in faults_of_name(kind, name)]
-    if faults:
-        raise InvalidName(faults)
+    problems = [problem for kind, name in named for problem in problems_of_name(kind, name)]
+    if problems:
+        raise InvalidName(problems)
 
 
 _RULES = {

@@ -37,7 +37,7 @@ def until_unchanged(view: TableId, work: Callable[[], Result], sleep: Callable[[
     raise TryAgain(f"{view}: others wrote it during each of {TRIES} tries, or it needs what is missing ({last})") from last
 
 
-def again_and_again(work: Callable[[], Result], stop: Stop) -> Result:
+def retry_until_stopped(work: Callable[[], Result], stop: Stop) -> Result:
     """What work gives, as soon as it does: nothing goes on without it. Raises Stopped."""
     pause = _FIRST_WAIT
     while True:

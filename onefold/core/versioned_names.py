@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from onefold.core.names import faults_of_name
+from onefold.core.names import problems_of_name
 
 DEFAULT_PATTERN = "(?P<base>.+)_v_(?P<version>[0-9a-f]{1,64})"
 """Hexadecimal hashes in lower case: nine digits from capture and from the predecessor, 64 at most."""
@@ -31,7 +31,7 @@ _OTHER_REPETITION = re.compile(r"(?:[*+?]|\{[0-9]*,?[0-9]*\})\+|\{,[0-9]+\}")
 
 
 @dataclass(frozen=True)
-class LeftOut:
+class SkippedTable:
     """A table that looks like a version and is not used, and the reason."""
 
     table: str
@@ -80,7 +80,7 @@ class VersionedNames:
         found = self.split(table)
         return found[1] if found and found[0] == base else None
 
-    def faults(self, base: str, version: str) -> list[str]:
+    def problems(self, base: str, version: str) -> list[str]:
         """Return what keeps a base name and a version of a message from naming a table of this pattern."""
         table = self.name(base, version)
         if self._match(table) == (base, version):
@@ -110,18 +110,18 @@ class VersionedNames:
             return f"no pattern of `include` matches {base}"
         return None
 
-    def left_out(self, tables: Iterable[str]) -> tuple[LeftOut, ...]:
+    def left_out(self, tables: Iterable[str]) -> tuple[SkippedTable, ...]:
         """Return the tables of a dataset that look like versions, but are not used."""
         tables = tuple(tables)
         known = {found[0] for table in tables if (found := self._match(table))}
         return tuple(left for table in tables if (left := self._left_out(table, known)))
 
-    def _left_out(self, table: str, known: set[str]) -> LeftOut | None:
+    def _left_out(self, table: str, known: set[str]) -> SkippedTable | None:
         if found := self._match(table):
             reason = self.why_left_out(found[0], table)
-            return LeftOut(table, found[0], reason) if reason else None
+            return SkippedTable(table, found[0], reason) if reason else None
         base, version = self._known_base(table, known) or self._loose_base(table) or ("", "")
-        return LeftOut(table, base, f"{version} is no version by version_pattern {self.pattern}") if base else None
+        return SkippedTable(table, base, f"{version} is no version by version_pattern {self.pattern}") if base else None
 
     def _known_base(self, table: str, known: set[str]) -> tuple[str, str] | None:
         """Return the longest base name that has versions and that a table is named after, and the rest of its name."""
@@ -147,7 +147,7 @@ class VersionedNames:
 
     def _match(self, table: str) -> tuple[str, str] | None:
         match = _compiled(self.pattern).fullmatch(table)
-        if not match or faults_of_name("table", match["base"]) or faults_of_name("version", match["version"]):
+        if not match or problems_of_name("table", match["base"]) or problems_of_name("version", match["version"]):
             return None
         return match["base"], match["version"]
 
@@ -167,49 +167,51 @@ def without_anchors(pattern: str) -> str:
     return pattern.removeprefix("^").removesuffix("$")
 
 
-def pattern_faults(pattern: str) -> list[str]:
+def pattern_problems(pattern: str) -> list[str]:
     """Return all that is wrong with a version pattern: empty where Python and RE2 read it alike."""
     parts = _parse(pattern)
     named = [part.name for part in parts if isinstance(part, _Group)]
-    faults = [f"the group (?P<{name}>...) is missing" for name in _GROUPS if name not in named]
-    faults += [f"the group {name} is there twice" for name in _GROUPS if named.count(name) > 1]
-    faults += [f"the group {name} is unknown: there are base and version" for name in named if name not in _GROUPS]
-    faults += [
+    problems = [f"the group (?P<{name}>...) is missing" for name in _GROUPS if name not in named]
+    problems += [f"the group {name} is there twice" for name in _GROUPS if named.count(name) > 1]
+    problems += [f"the group {name} is unknown: there are base and version" for name in named if name not in _GROUPS]
+    problems += [
         f"{part!r} is outside the groups base and version: expected letters, digits, _ and - there"
         for part in parts
         if isinstance(part, str) and not _PLAIN.fullmatch(part)
     ]
     inner = [part.text for part in parts if isinstance(part, _Group)]
-    faults += [fault for text in inner for fault in regex_faults(text)]
-    if not faults and _compiled(pattern).fullmatch(""):
-        faults.append("it matches an empty name")
-    return faults
+    problems += [problem for text in inner for problem in regex_problems(text)]
+    if not problems and _compiled(pattern).fullmatch(""):
+        problems.append("it matches an empty name")
+    return problems
 
 
-def regex_faults(text: str) -> list[str]:
+def regex_problems(text: str) -> list[str]:
     """Return what a regular expression has that Python and RE2 read differently, or that one of them does not read."""
-    faults = [f"{len(text)} characters are too many: {_MOST_CHARACTERS} are allowed"] if len(text) > _MOST_CHARACTERS else []
-    faults += dict.fromkeys(_token_faults(text))
-    faults += [
+    problems = (
+        [f"{len(text)} characters are too many: {_MOST_CHARACTERS} are allowed"] if len(text) > _MOST_CHARACTERS else []
+    )
+    problems += dict.fromkeys(_token_problems(text))
+    problems += [
         f"{found[0]} is a repetition that RE2 does not have" for found in _OTHER_REPETITION.finditer(_without_classes(text))
     ]
-    faults += [
+    problems += [
         f"{{{number}}} repeats too often: RE2 allows {_MOST_REPETITIONS}"
         for number in re.findall(r"[{,]([0-9]+)", _without_classes(text))
         if int(number) > _MOST_REPETITIONS
     ]
     if re.search(r"\)\{", _without_classes(text)) and _repetitions(text) > _MOST_REPETITIONS:
-        faults.append(f"nested repetitions come to more than {_MOST_REPETITIONS}, which is the most that RE2 allows")
+        problems.append(f"nested repetitions come to more than {_MOST_REPETITIONS}, which is the most that RE2 allows")
     if _repeats_ambiguously(text):
-        faults.append(
+        problems.append(
             "a repeated group holds a repetition or a choice, which may take Python for ever: repeat a class, as in [a-z_]+"
         )
     try:
-        if not faults:  # a class that was refused would make Python warn
+        if not problems:  # a class that was refused would make Python warn
             re.compile(text, re.ASCII)
     except (re.error, OverflowError) as error:
-        faults.append(f"it is no regular expression: {error}")
-    return faults
+        problems.append(f"it is no regular expression: {error}")
+    return problems
 
 
 @dataclass(frozen=True)
@@ -287,7 +289,7 @@ def _repeats_ambiguously(text: str) -> bool:
     return False
 
 
-def _token_faults(text: str) -> Iterator[str]:
+def _token_problems(text: str) -> Iterator[str]:
     for piece in _TOKEN.findall(text):
         if piece[0] == "\\" and not _ESCAPES.fullmatch(piece[1:]):
             yield f"{piece} is not allowed: use \\d, \\w, or a character as it is"
@@ -296,10 +298,10 @@ def _token_faults(text: str) -> Iterator[str]:
         elif piece in ("^", "$"):
             yield f"{piece} is not allowed within a group: the whole name always has to match"
         elif piece[0] == "[" and len(piece) > 1:
-            yield from _class_faults(piece)
+            yield from _class_problems(piece)
 
 
-def _class_faults(piece: str) -> Iterator[str]:
+def _class_problems(piece: str) -> Iterator[str]:
     if re.search(r"\[[:.=]|&&|~~|\|\||--|\[.*\[", piece):
         yield f"{piece} is a class that Python and RE2 may read differently: write single characters and ranges"
     for escape in re.findall(r"\\(.)", piece):

@@ -19,7 +19,7 @@ from onefold.adapters.dataproc import EMULATOR, connect
 from onefold.batches.batch import batch_id
 from onefold.batches.launch import follow
 from onefold.batches.request import parse_batch_request
-from onefold.changelog.generator import Options, Row, Workload, make_workload
+from onefold.changelog.generator import Row, Workload, WorkloadOptions, make_workload
 from onefold.changelog.metadata import METADATA
 from onefold.changelog.position import Position
 from onefold.compare.rows import compare_rows
@@ -30,12 +30,12 @@ from onefold.local.dataproc import dataproc_emulator
 from onefold.local.load_workload import land
 from onefold.local.processes import function_server, told_errors
 from onefold.local.send_event import send_event
-from onefold.ports.batches import Batches, State, StoredBatch
+from onefold.ports.batches import Batches, BatchState, StoredBatch
 from onefold.settings.batches import read_batch_settings
 from onefold.views.display import show_rows
 
 TABLE = "account"
-OPTIONS = Options(operations=1000, key_changes=0.1, duplicates=0.1, shuffle=True, every_type=False)
+OPTIONS = WorkloadOptions(operations=1000, key_changes=0.1, duplicates=0.1, shuffle=True, every_type=False)
 COLUMNS = ("id", "name", "amount")
 _REGION = "europe-west1"
 _SETTINGS = {
@@ -66,7 +66,7 @@ def play_batches(console: Console, client: bigquery.Client, host: str, dataset: 
         f"At the end the source has {counted(len(workload.truth), 'row')}."
     )
     with _launcher(host, dataset) as (batches, url, log):
-        batching = _Batching(console, EmulatedWarehouse(client), batches, url, log, dataset)
+        batching = _BatchDemo(console, EmulatedWarehouse(client), batches, url, log, dataset)
         middle = _middle(workload)
         batching.merge("first batch", {"to": middle})
         batching.merge("second batch", {"from": middle})
@@ -82,7 +82,7 @@ def play_batches(console: Console, client: bigquery.Client, host: str, dataset: 
 
 
 @dataclass(frozen=True)
-class _Batching:
+class _BatchDemo:
     console: Console
     warehouse: BigQueryWarehouse
     batches: Batches
@@ -106,7 +106,7 @@ class _Batching:
         id_ = batch_id(parse_batch_request(message), send_event(self.url, message))
         with self.console.status("the batch runs ..."):
             ended = self._follow(id_)
-        if ended.state is not State.SUCCEEDED:
+        if ended.state is not BatchState.SUCCEEDED:
             raise Rejected(f"batch {ended.id} {ended.state.value}: {ended.message}")
         self.console.print(f"batch {ended.id}: {ended.state.value}", highlight=False)
 

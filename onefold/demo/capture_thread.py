@@ -15,13 +15,13 @@ from typing import Any
 
 from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT
 from onefold.adapters.connect import connect
-from onefold.adapters.gcs import StoredObjects
-from onefold.capture.announce import Announcer, Target
+from onefold.adapters.gcs import GcsObjects
+from onefold.capture.announce import Announcer, Destination
 from onefold.capture.checkpoint import Checkpoint
 from onefold.capture.large_rows import LargeRowsFolder
-from onefold.capture.message_batcher import Way
+from onefold.capture.message_batcher import Publishing
 from onefold.capture.outbox import Outbox
-from onefold.capture.run import Capture, Options
+from onefold.capture.run import Capture, CaptureOptions
 from onefold.capture.source import Source
 from onefold.capture.state import is_before
 from onefold.core.errors import TableRefused
@@ -30,7 +30,7 @@ from onefold.core.shutdown import Stop
 from onefold.local.pubsub import Listener, LocalTopics
 from onefold.messages.change_records import parse_change_message, parse_stored_message
 from onefold.messages.table_created import TableHint, parse_event
-from onefold.mysql.binlog.events import Place
+from onefold.mysql.binlog.events import LogPosition
 from onefold.mysql.catalog import TableName
 from onefold.ports.publisher import Message
 
@@ -39,7 +39,7 @@ TABLE_CREATED, CHANGE_RECORDS = "table-created", "change-records"
 
 
 @dataclass(frozen=True)
-class Announced:
+class VersionAnnounced:
     """A new version's table is there, and its view."""
 
     base: str
@@ -47,7 +47,7 @@ class Announced:
 
 
 @dataclass(frozen=True)
-class Landed:
+class RowsLanded:
     """The rows of one message: how many of which kind, by database."""
 
     base: str
@@ -56,14 +56,14 @@ class Landed:
 
 
 @dataclass(frozen=True)
-class Copying:
+class CopyProgress:
     text: str
     through: int
     tables: int
 
 
 @dataclass(frozen=True)
-class Logged:
+class LogLine:
     """A line of capture's log."""
 
     severity: str
@@ -72,10 +72,10 @@ class Logged:
     fields: Mapping[str, Any]
 
 
-Tiding = Announced | Landed | Copying | Logged
+Tiding = VersionAnnounced | RowsLanded | CopyProgress | LogLine
 
 
-class KeptCheckpoint:
+class InMemoryCheckpoint:
     """`CheckpointStore` for as long as the demo lasts."""
 
     def __init__(self) -> None:
@@ -94,7 +94,7 @@ class KeptCheckpoint:
         """The tables whose rows are not published."""
         return frozenset(one.table for one in (self._latest.quarantine if self._latest else ()) if one.until is None)
 
-    def is_beyond(self, end: Place) -> bool:
+    def is_beyond(self, end: LogPosition) -> bool:
         """Whether all of the log up to there has landed, with all copies and sweeps that it called for.
 
         Args:
@@ -108,7 +108,7 @@ class KeptCheckpoint:
 
 
 @dataclass(frozen=True)
-class Running:
+class CaptureThread:
     """A capture in a thread of its own."""
 
     tidings: queue.SimpleQueue[Tiding]
@@ -130,8 +130,8 @@ class Running:
 
 @contextlib.contextmanager
 def capturing(
-    source: Source, listeners: Mapping[str, Listener], folder: Path, store: KeptCheckpoint, once: bool
-) -> Iterator[Running]:
+    source: Source, listeners: Mapping[str, Listener], folder: Path, store: InMemoryCheckpoint, once: bool
+) -> Iterator[CaptureThread]:
     """Capture as `onefold capture --snapshot` does it, ended with the block; its log is told and not printed.
 
     Args:
@@ -146,18 +146,18 @@ def capturing(
         worker = stack.enter_context(ThreadPoolExecutor(1, "capture"))
         stack.callback(stop.set)
         capture = _capture(source, topics, _Isolating(topics, tidings), folder, store, stop, once)
-        capture.watch = lambda text, through, tables: tidings.put(Copying(text, through, tables))
-        yield Running(tidings, worker.submit(capture.run))
+        capture.watch = lambda text, through, tables: tidings.put(CopyProgress(text, through, tables))
+        yield CaptureThread(tidings, worker.submit(capture.run))
 
 
 def _capture(
-    source: Source, topics: LocalTopics, sender: _Isolating, folder: Path, store: KeptCheckpoint, stop: Stop, once: bool
+    source: Source, topics: LocalTopics, sender: _Isolating, folder: Path, store: InMemoryCheckpoint, stop: Stop, once: bool
 ) -> Capture:
     warehouse = connect(DEFAULT_PROJECT)
-    announcer = Announcer(Target(warehouse, topics, DATASET, TABLE_CREATED), stop)
-    way = Way(SOURCE, DATASET, announcer, Outbox(sender, CHANGE_RECORDS, stop), LargeRowsFolder(folder), stop)
+    announcer = Announcer(Destination(warehouse, topics, DATASET, TABLE_CREATED), stop)
+    way = Publishing(SOURCE, DATASET, announcer, Outbox(sender, CHANGE_RECORDS, stop), LargeRowsFolder(folder), stop)
     # What is confirmed here has landed: so a sweep has nothing to wait for.
-    options = Options(SOURCE, DATASET, snapshot=True, once=once, sweep_delay=0)
+    options = CaptureOptions(SOURCE, DATASET, snapshot=True, once=once, sweep_delay=0)
     return Capture(source, store, way, warehouse, _not_told_twice, options)
 
 
@@ -168,13 +168,13 @@ def _not_told_twice(_: Message) -> None:
 def _taken(topic: str, data: bytes) -> Tiding:
     hint = parse_event(data) if topic == TABLE_CREATED else None
     if isinstance(hint, TableHint):
-        return Announced(hint.table, hint.version or "")
+        return VersionAnnounced(hint.table, hint.version or "")
     message = parse_change_message(data)
     if message.records_at:
-        message = parse_stored_message(StoredObjects().read(message.records_at), message)
+        message = parse_stored_message(GcsObjects().read(message.records_at), message)
     said = (record["metadata"] for record in message.records)
     kinds = Counter((one["database_name"], one["change_type"]) for one in said)
-    return Landed(message.table, versioned_name(message.table, message.version), kinds)
+    return RowsLanded(message.table, versioned_name(message.table, message.version), kinds)
 
 
 class _Isolating:
@@ -196,7 +196,7 @@ class _Isolating:
             if isinstance(error, TableRefused):
                 self._refused.add(table)
                 text = f"rows of {head.table} are left out from here on: {error.reason}"
-                self._tidings.put(Logged("ERROR", text, "rows_left_out", {"base": head.table}))
+                self._tidings.put(LogLine("ERROR", text, "rows_left_out", {"base": head.table}))
             done(None if isinstance(error, TableRefused) else error)
 
         self._topics.publish_soon(topic, message, outcome)
@@ -213,11 +213,11 @@ class _LogLines(io.TextIOBase):
             if line.startswith("{"):
                 fields = json.loads(line)
                 severity, message, event = (fields.pop(name, "") for name in ("severity", "message", "event"))
-                self._tidings.put(Logged(severity, message, event, fields))
+                self._tidings.put(LogLine(severity, message, event, fields))
         return len(text)
 
 
-def table_of(logged: Logged) -> TableName | None:
+def table_of(logged: LogLine) -> TableName | None:
     """The table that a line is about."""
     database, table = logged.fields.get("database"), logged.fields.get("table")
     return TableName(database, table) if database and table else None

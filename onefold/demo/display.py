@@ -13,15 +13,15 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 from onefold.capture.versioned_table import versioned_table
 from onefold.compare.findings import FINDING_COLUMNS, findings
 from onefold.core.text import counted
-from onefold.demo.capture_thread import Copying
-from onefold.demo.source import Chosen
-from onefold.demo.source_comparison import Beside
+from onefold.demo.capture_thread import CopyProgress
+from onefold.demo.source import TableChoice
+from onefold.demo.source_comparison import SourceComparison
 from onefold.views.display import show_rows
 
 _MOST_FINDINGS = 10
 
 
-def show_chosen(console: Console, chosen: Chosen) -> None:
+def show_chosen(console: Console, chosen: TableChoice) -> None:
     rows = []
     for name, structure in chosen.tables.items():
         versioned = versioned_table(structure)
@@ -32,7 +32,7 @@ def show_chosen(console: Console, chosen: Chosen) -> None:
         console.print(f"[yellow]Left out: {escape(str(name))}: {escape(reason)}[/]", highlight=False)
 
 
-def show_beside(console: Console, found: Iterable[Beside]) -> None:
+def show_beside(console: Console, found: Iterable[SourceComparison]) -> None:
     rows = [(one.table, one.source_rows, _rows(one), _result(one), one.unified_rows) for one in found]
     names = ["table", "rows of\nthe source", "rows of the\ncurrent view", "row by row", "rows of the\nunified view"]
     show_rows(console, "the views beside the source; a unified view holds all that ever landed", names, rows)
@@ -47,11 +47,11 @@ def show_beside(console: Console, found: Iterable[Beside]) -> None:
             )
 
 
-def _rows(one: Beside) -> int | None:
+def _rows(one: SourceComparison) -> int | None:
     return one.found.left_rows if one.found else None
 
 
-def _result(one: Beside) -> str:
+def _result(one: SourceComparison) -> str:
     if one.found is None:
         return one.why_not
     if one.found.same:
@@ -62,7 +62,7 @@ def _result(one: Beside) -> str:
 
 
 @contextlib.contextmanager
-def copying_bar(console: Console) -> Iterator[Callable[[Copying], None]]:
+def copying_bar(console: Console) -> Iterator[Callable[[CopyProgress], None]]:
     """A bar of the tables that are copied, on a terminal; nothing elsewhere."""
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     # What is printed meanwhile is capture's, and is read; so the bar must not take it.

@@ -28,19 +28,19 @@ from onefold.demo.capture_thread import (
     DATASET,
     SOURCE,
     TABLE_CREATED,
-    Announced,
-    Copying,
-    KeptCheckpoint,
-    Landed,
-    Logged,
-    Running,
+    CaptureThread,
+    CopyProgress,
+    InMemoryCheckpoint,
+    LogLine,
+    RowsLanded,
     Tiding,
+    VersionAnnounced,
     capturing,
     table_of,
 )
 from onefold.demo.display import copying_bar, show_beside, show_chosen
 from onefold.demo.source import choose, server_settings, without
-from onefold.demo.source_comparison import Beside, beside_source
+from onefold.demo.source_comparison import SourceComparison, beside_source
 from onefold.local.processes import bigquery_emulator, ended_in_order, function_server
 from onefold.local.pubsub import Listener
 from onefold.mysql.catalog import TableName
@@ -80,7 +80,7 @@ def run_capture_demo(console: Console, source: Source, once: bool) -> bool:
         console.print(f"[red]In quarantine: {escape(str(problem))}[/]", highlight=False)
     console.print("Starting the embedded BigQuery, and the functions [bold]refresh_view[/] and [bold]sink_records[/] ...")
     with ended_in_order(), tempfile.TemporaryDirectory() as folder, _listeners(folder) as listeners:
-        demo = _Demo(console, without(source, chosen.left_out), listeners, Path(folder), connect(DEFAULT_PROJECT))
+        demo = _OwnDatabaseDemo(console, without(source, chosen.left_out), listeners, Path(folder), connect(DEFAULT_PROJECT))
         demo.copy(chosen.tables)
         if not once:
             with contextlib.suppress(KeyboardInterrupt):
@@ -125,7 +125,7 @@ def _listeners(folder: str) -> Iterator[Mapping[str, Listener]]:
 
 
 @dataclass
-class _Demo:
+class _OwnDatabaseDemo:
     console: Console
     source: Source
     """Without the tables that are left out."""
@@ -134,7 +134,7 @@ class _Demo:
     warehouse: BigQueryJobs
     different: set[TableName] = field(default_factory=set)
     """Tables that were not the same when they were last compared."""
-    _store: KeptCheckpoint = field(default_factory=KeptCheckpoint)
+    _store: InMemoryCheckpoint = field(default_factory=InMemoryCheckpoint)
     _views: dict[str, tuple[Column, ...]] = field(default_factory=dict)
     """The columns of each unified view as they were last."""
     _versions: set[str] = field(default_factory=set)
@@ -160,9 +160,9 @@ class _Demo:
         with copying_bar(self.console) as show, self._capturing(once=True) as running:
             while not running.ended() or not running.tidings.empty():
                 tiding = running.next(_LOOK_SECONDS)
-                if isinstance(tiding, Copying):
+                if isinstance(tiding, CopyProgress):
                     show(tiding)
-                elif not isinstance(tiding, Landed):
+                elif not isinstance(tiding, RowsLanded):
                     self._tell(tiding)
             running.check()
 
@@ -194,19 +194,19 @@ class _Demo:
         exports = f"export BIGQUERY_EMULATOR_HOST={host} ONEFOLD_PROJECT={DEFAULT_PROJECT}"
         self.console.print(exports, highlight=False, soft_wrap=True)
 
-    def _capturing(self, once: bool) -> contextlib.AbstractContextManager[Running]:
+    def _capturing(self, once: bool) -> contextlib.AbstractContextManager[CaptureThread]:
         return capturing(self.source, self.listeners, self.folder, self._store, once)
 
     def _tell(self, tiding: Tiding | None) -> None:
         match tiding:
-            case Announced():
+            case VersionAnnounced():
                 self._announced(tiding)
-            case Landed():
+            case RowsLanded():
                 self._landed(tiding)
-            case Logged():
+            case LogLine():
                 self._logged(tiding)
 
-    def _announced(self, tiding: Announced) -> None:
+    def _announced(self, tiding: VersionAnnounced) -> None:
         """A version is announced again at each start of a process."""
         name = versioned_name(tiding.base, tiding.version)
         if name in self._versions:
@@ -220,7 +220,7 @@ class _Demo:
         if before is not None:
             show_changes(self.console, compare(before, columns))
 
-    def _landed(self, tiding: Landed) -> None:
+    def _landed(self, tiding: RowsLanded) -> None:
         by_database: dict[str, Counter[str]] = {}
         for (database, kind), count in tiding.kinds.items():
             by_database.setdefault(database, Counter())[kind] += count
@@ -230,7 +230,7 @@ class _Demo:
             line = f"{database}.{tiding.base}: {told} landed in {tiding.versioned}"
             self.console.print(line, highlight=False, markup=False)
 
-    def _logged(self, tiding: Logged) -> None:
+    def _logged(self, tiding: LogLine) -> None:
         if table := table_of(tiding):
             self._note(table)
         if tiding.event not in _SHOWN_OTHERWISE and tiding.severity != "INFO":
@@ -251,7 +251,7 @@ class _Demo:
         if found:
             show_beside(self.console, found)
 
-    def _beside(self, tables: Iterable[TableName]) -> list[Beside]:
+    def _beside(self, tables: Iterable[TableName]) -> list[SourceComparison]:
         """Bring the views of tables up to date, and compare each with its source."""
         present = {landed_name(table): table for table in self.source.tables()}
         found = []

@@ -11,11 +11,11 @@ from urllib.parse import SplitResult, unquote, urlsplit
 import pymysql
 
 from onefold.capture.source import Source
-from onefold.core.errors import InvalidInput, NothingFound
+from onefold.core.errors import InvalidInput, NotFound
 from onefold.mysql.catalog import TableName, structures
 from onefold.mysql.connection import query, quoted, variables
 from onefold.mysql.table import Structure
-from onefold.mysql.table_filter import Patterns
+from onefold.mysql.table_filter import TableFilter
 
 MOST_TABLES = 20
 MOST_ROWS = 10_000
@@ -37,7 +37,7 @@ class SourceUrl:
 
 
 @dataclass(frozen=True)
-class Chosen:
+class TableChoice:
     """The tables of the demo, and of each other one why it is left out."""
 
     tables: Mapping[TableName, Structure]
@@ -55,13 +55,13 @@ def parse_source(url: str) -> SourceUrl:
         port = parts.port
     except ValueError as error:
         raise InvalidInput(f"--source is no address of a database: write {_FORM}, without a password") from error
-    if faults := list(_faults(parts)):
-        raise InvalidInput(faults)
+    if problems := list(_problems(parts)):
+        raise InvalidInput(problems)
     database = unquote(parts.path.strip("/")) or None
     return SourceUrl(parts.hostname or "", port or _PORT, unquote(parts.username or ""), database)
 
 
-def _faults(parts: SplitResult) -> Iterator[str]:
+def _problems(parts: SplitResult) -> Iterator[str]:
     if parts.scheme not in _SCHEMES:
         yield f"--source is no address of MySQL or MariaDB: write {_FORM}"
         return
@@ -80,11 +80,11 @@ def _faults(parts: SplitResult) -> Iterator[str]:
         yield "--source ends in options, and none is known: write % in a name as %25, ? as %3F, # as %23"
 
 
-def patterns_of(url: SourceUrl, include: tuple[str, ...], exclude: tuple[str, ...]) -> Patterns:
+def patterns_of(url: SourceUrl, include: tuple[str, ...], exclude: tuple[str, ...]) -> TableFilter:
     """The tables that are asked for. Raises InvalidInput where two options say which."""
     if url.database and include:
         raise InvalidInput(f"--source and --include both say which tables: name {url.database} in one of them")
-    return Patterns((_all_of(url.database),) if url.database else include, exclude)
+    return TableFilter((_all_of(url.database),) if url.database else include, exclude)
 
 
 def _all_of(database: str) -> str:
@@ -98,7 +98,7 @@ def server_settings(source: Source) -> tuple[str, Mapping[str, str]]:
     return found.get("version", ""), {name: found.get(name, "") for name in SETTINGS}
 
 
-def choose(source: Source, quarantined: Collection[TableName] = ()) -> Chosen:
+def choose(source: Source, quarantined: Collection[TableName] = ()) -> TableChoice:
     """
     Args:
         quarantined: tables that cannot be captured now. They are not left out: capture takes them once they are in order.
@@ -121,8 +121,8 @@ def choose(source: Source, quarantined: Collection[TableName] = ()) -> Chosen:
                 tables[name], rows[name] = structure, count
     if not tables:
         told = "".join(f"\n{name}: {reason}" for name, reason in left_out.items())
-        raise NothingFound(f"there is no table for the demo: see --include and --exclude, and what the user may read{told}")
-    return Chosen(tables, rows, left_out)
+        raise NotFound(f"there is no table for the demo: see --include and --exclude, and what the user may read{told}")
+    return TableChoice(tables, rows, left_out)
 
 
 def without(source: Source, left_out: Mapping[TableName, str]) -> Source:

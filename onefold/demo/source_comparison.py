@@ -20,7 +20,7 @@ from onefold.capture.versioned_table import VersionedTable, versioned_table
 from onefold.changelog.metadata import DATABASE_NAME, SOURCE_NAME
 from onefold.compare.findings import Comparison
 from onefold.compare.rows import compare_rows
-from onefold.core.errors import NothingFound, Rejected, SchemaConflict, TryAgain
+from onefold.core.errors import NotFound, Rejected, SchemaConflict, TryAgain
 from onefold.core.names import TableId, fold_case, quote, quote_text
 from onefold.merge.reconcile import refresh_current
 from onefold.mysql.catalog import TableName, structure_of
@@ -39,7 +39,7 @@ Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Beside:
+class SourceComparison:
     """How many rows there are where, and how they compare; or why there is no current view to compare."""
 
     table: TableName
@@ -56,7 +56,9 @@ class Beside:
         return self.found is None or self.found.same
 
 
-def beside_source(warehouse: BigQueryJobs, dataset: str, name: str, source: Source, table: TableName) -> Beside | None:
+def beside_source(
+    warehouse: BigQueryJobs, dataset: str, name: str, source: Source, table: TableName
+) -> SourceComparison | None:
     """Bring the views of a table up to date, and compare; None where the source has no such table (any more).
 
     Args:
@@ -73,10 +75,10 @@ def beside_source(warehouse: BigQueryJobs, dataset: str, name: str, source: Sour
     tenant = f"{SOURCE_NAME} = {quote_text(name)} AND {DATABASE_NAME} = {quote_text(table.database)}"
     try:
         current = refresh_current(warehouse, base, (), Settings()).id
-    except (SchemaConflict, NothingFound) as error:
-        return Beside(table, base, _landed(warehouse, base, tenant), len(rows), why_not=str(error))
+    except (SchemaConflict, NotFound) as error:
+        return SourceComparison(table, base, _landed(warehouse, base, tenant), len(rows), why_not=str(error))
     except Rejected as error:
-        return Beside(table, base, _landed(warehouse, base, tenant), len(rows), why_not=_refusal(error))
+        return SourceComparison(table, base, _landed(warehouse, base, tenant), len(rows), why_not=_refusal(error))
     # Its text says `*`: what is kept as its columns is as old as its text, and those of the view below are not.
     unified = warehouse.get_view(Settings().view_of(base))
     shown = {fold_case(column.name): column for column in unified.columns} if unified else {}
@@ -85,9 +87,9 @@ def beside_source(warehouse: BigQueryJobs, dataset: str, name: str, source: Sour
     try:
         landed = warehouse.fetch(f"SELECT {items} FROM {current.quoted} WHERE {tenant}")
     except Rejected as error:
-        return Beside(table, base, _landed(warehouse, base, tenant), len(rows), why_not=_refusal(error))
+        return SourceComparison(table, base, _landed(warehouse, base, tenant), len(rows), why_not=_refusal(error))
     found = compare_rows(_read_back(common, landed), _without_news(shown, rows), versioned.primary_key)
-    return Beside(table, base, _landed(warehouse, base, tenant), len(rows), versioned.primary_key, found)
+    return SourceComparison(table, base, _landed(warehouse, base, tenant), len(rows), versioned.primary_key, found)
 
 
 def _refusal(error: Rejected) -> str:

@@ -66,7 +66,7 @@ def run_demo(console: Console) -> None:
         console.print(f"{hint}\nWithout it this demo ends before the batches.")
     console.print("Starting the embedded BigQuery and the real function [bold]refresh_view[/] ...")
     with ended_in_order(), _stack() as (client, url, log):
-        demo = _Demo(console, client, url, log)
+        demo = _Tour(console, client, url, log)
         demo.play("customer", CUSTOMER)
         history = json.loads(resources.files("onefold.demo").joinpath("history.json").read_text("utf-8"))
         console.print(f"\n[bold]A real history.[/] {history['about']}")
@@ -89,7 +89,7 @@ def _stack() -> Iterator[tuple[bigquery.Client, str, IO[bytes]]]:
             yield client, url, log
 
 
-class _Demo:
+class _Tour:
     def __init__(self, console: Console, client: bigquery.Client, url: str, log: IO[bytes]) -> None:
         self._console = console
         self._client = client

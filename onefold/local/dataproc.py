@@ -39,7 +39,7 @@ _PAGE, _LARGEST_PAGE = 20, 1_000
 _ENDED = (State.SUCCEEDED, State.FAILED, State.CANCELLED)
 
 
-class Refused(Exception):
+class ApiError(Exception):
     """An answer that is an error."""
 
     def __init__(self, code: grpc.StatusCode, text: str) -> None:
@@ -48,7 +48,7 @@ class Refused(Exception):
 
 
 @dataclass
-class _Kept:
+class _StoredBatch:
     """A batch, its operation's name, and what ends its run."""
 
     batch: Batch
@@ -64,7 +64,7 @@ class LocalDataproc:
         self._run = run
         self._workers = ThreadPoolExecutor(at_once, "batch")
         self._lock = threading.RLock()
-        self._kept: dict[str, _Kept] = {}
+        self._kept: dict[str, _StoredBatch] = {}
 
     def close(self) -> None:
         """End every batch that has not ended."""
@@ -80,7 +80,7 @@ class LocalDataproc:
             if same:
                 return _operation(same[0])
             if name in self._kept:
-                raise Refused(grpc.StatusCode.ALREADY_EXISTS, f"Already exists: Failed to create batch: {name}")
+                raise ApiError(grpc.StatusCode.ALREADY_EXISTS, f"Already exists: Failed to create batch: {name}")
             kept = self._keep(request, name)
         self._workers.submit(self._carry_out, kept)
         return _operation(kept)
@@ -93,7 +93,7 @@ class LocalDataproc:
         try:
             matches, start = parse_filter(request.filter), int(request.page_token or 0)
         except ValueError as error:
-            raise Refused(grpc.StatusCode.INVALID_ARGUMENT, str(error)) from error
+            raise ApiError(grpc.StatusCode.INVALID_ARGUMENT, str(error)) from error
         with self._lock:
             own = [kept.batch for name, kept in self._kept.items() if name.startswith(f"{request.parent}/batches/")]
             found = [Batch(batch) for batch in reversed(own) if matches(batch)]
@@ -104,7 +104,7 @@ class LocalDataproc:
     def delete_batch(self, request: dataproc_v1.DeleteBatchRequest) -> empty_pb2.Empty:
         with self._lock:
             if self._find(request.name).batch.state not in _ENDED:
-                raise Refused(grpc.StatusCode.FAILED_PRECONDITION, f"{request.name} has not ended")
+                raise ApiError(grpc.StatusCode.FAILED_PRECONDITION, f"{request.name} has not ended")
             del self._kept[request.name]
         return empty_pb2.Empty()
 
@@ -120,16 +120,16 @@ class LocalDataproc:
                 kept.cancelled.set()
         return empty_pb2.Empty()
 
-    def _keep(self, request: dataproc_v1.CreateBatchRequest, name: str) -> _Kept:
+    def _keep(self, request: dataproc_v1.CreateBatchRequest, name: str) -> _StoredBatch:
         operation = f"{request.parent.replace('/locations/', '/regions/')}/operations/{uuid.uuid4()}"
         batch = Batch(request.batch)
         batch.name, batch.uuid, batch.operation = name, str(uuid.uuid4()), operation
         Batch.pb(batch).create_time.GetCurrentTime()
         _enter(batch, State.PENDING)
-        kept = self._kept[name] = _Kept(batch, request.request_id, operation)
+        kept = self._kept[name] = _StoredBatch(batch, request.request_id, operation)
         return kept
 
-    def _carry_out(self, kept: _Kept) -> None:
+    def _carry_out(self, kept: _StoredBatch) -> None:
         with self._lock:
             if not kept.cancelled.is_set():
                 _enter(kept.batch, State.RUNNING)
@@ -143,18 +143,18 @@ class LocalDataproc:
             else:
                 _enter(kept.batch, State.SUCCEEDED if message is None else State.FAILED, message or "")
 
-    def _find(self, name: str) -> _Kept:
+    def _find(self, name: str) -> _StoredBatch:
         with self._lock:
             if name not in self._kept:
-                raise Refused(grpc.StatusCode.NOT_FOUND, f"Not found: Batch {name}")
+                raise ApiError(grpc.StatusCode.NOT_FOUND, f"Not found: Batch {name}")
             return self._kept[name]
 
-    def _find_operation(self, name: str) -> _Kept:
+    def _find_operation(self, name: str) -> _StoredBatch:
         with self._lock:
             for kept in self._kept.values():
                 if kept.operation == name:
                     return kept
-        raise Refused(grpc.StatusCode.NOT_FOUND, f"Not found: Operation {name}")
+        raise ApiError(grpc.StatusCode.NOT_FOUND, f"Not found: Operation {name}")
 
 
 @contextlib.contextmanager
@@ -208,7 +208,7 @@ def _answering(method: Callable[[Any], Any]) -> Callable[[Any, grpc.ServicerCont
     def answer(request: Any, context: grpc.ServicerContext) -> Any:
         try:
             return method(request)
-        except Refused as refused:
+        except ApiError as refused:
             context.abort(refused.code, str(refused))
 
     return answer
@@ -220,18 +220,18 @@ def _serialize(message: Any) -> bytes:
 
 
 def _check_create(request: dataproc_v1.CreateBatchRequest) -> None:
-    batch, faults = request.batch, []
+    batch, problems = request.batch, []
     if not _ID.fullmatch(request.batch_id):
-        faults.append(f"Batch ID {request.batch_id!r} must be 4-63 characters of [a-z0-9-]")
+        problems.append(f"Batch ID {request.batch_id!r} must be 4-63 characters of [a-z0-9-]")
     if not batch.pyspark_batch.main_python_file_uri:
-        faults.append("pyspark_batch.main_python_file_uri is missing: no other batch is known here")
-    faults += [
+        problems.append("pyspark_batch.main_python_file_uri is missing: no other batch is known here")
+    problems += [
         f"label {name}={value} is not valid"
         for name, value in batch.labels.items()
         if not (_LABEL_NAME.fullmatch(name) and _LABEL_VALUE.fullmatch(value))
     ]
-    if faults:
-        raise Refused(grpc.StatusCode.INVALID_ARGUMENT, "; ".join(faults))
+    if problems:
+        raise ApiError(grpc.StatusCode.INVALID_ARGUMENT, "; ".join(problems))
 
 
 def _enter(batch: Batch, state: int, message: str = "") -> None:
@@ -244,7 +244,7 @@ def _enter(batch: Batch, state: int, message: str = "") -> None:
     Batch.pb(batch).state_time.GetCurrentTime()
 
 
-def _operation(kept: _Kept) -> operations_pb2.Operation:
+def _operation(kept: _StoredBatch) -> operations_pb2.Operation:
     batch = kept.batch
     operation = operations_pb2.Operation(name=kept.operation, done=batch.state in _ENDED)
     metadata = dataproc_v1.BatchOperationMetadata(batch=batch.name, batch_uuid=batch.uuid, labels=batch.labels)

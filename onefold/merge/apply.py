@@ -12,14 +12,14 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from onefold.changelog.position import Position, shown_sequence
-from onefold.core.errors import NothingFound, SchemaConflict, TryAgain
+from onefold.core.errors import NotFound, SchemaConflict, TryAgain
 from onefold.core.names import TableId
 from onefold.core.text import counted
-from onefold.merge.base_table import POSITION, Base, merge_statement, repeated_keys_query
+from onefold.merge.base_table import POSITION, BaseTable, merge_statement, repeated_keys_query
 from onefold.merge.change_query import changes_query, count_query, in_statements, snapshot_query
-from onefold.merge.merge_log import Counts, floor_sql, floor_statement, no_rebuild_since
+from onefold.merge.merge_log import MergeCounts, floor_sql, floor_statement, no_rebuild_since
 from onefold.merge.migrate import prepare
-from onefold.merge.plan import Plan, log
+from onefold.merge.plan import MergePlan, log
 from onefold.merge.positions_check import check_positions
 from onefold.ports.warehouse import BaseWarehouse
 from onefold.settings.environment import Settings
@@ -32,7 +32,7 @@ def merge(
     keys: Sequence[str] = (),
     *,
     rebuild: bool = False,
-) -> tuple[Plan, Counts]:
+) -> tuple[MergePlan, MergeCounts]:
     """Bring the base up to date with all that landed; killed anywhere and run again, or run twice, it ends the same.
 
     Args:
@@ -43,7 +43,7 @@ def merge(
     """
     plan = prepare(warehouse, table, settings, keys, rebuild=rebuild)
     check_positions(warehouse, plan)
-    counts = Counts()
+    counts = MergeCounts()
     for group in in_statements(plan.changes, plan.base, plan.rules):
         counts += _merge_rows(warehouse, plan, changes_query(group, plan.base, plan.rules))
         counts += count_rows(warehouse, plan, changes_query(group, plan.base, plan.rules, only_keys=True))
@@ -52,8 +52,8 @@ def merge(
 
 
 def merge_rows(
-    warehouse: BaseWarehouse, plan: Plan, rows: str, versions: Sequence[str] = (), counts: Counts | None = None
-) -> Counts:
+    warehouse: BaseWarehouse, plan: MergePlan, rows: str, versions: Sequence[str] = (), counts: MergeCounts | None = None
+) -> MergeCounts:
     """One MERGE of rows from elsewhere: winners that a batch staged.
 
     Args:
@@ -68,7 +68,7 @@ def merge_rows(
         SchemaConflict: as for `check_positions`.
     """
     check_positions(warehouse, plan)
-    done = (counts or Counts()) + _merge_rows(warehouse, plan, rows)
+    done = (counts or MergeCounts()) + _merge_rows(warehouse, plan, rows)
     if plan.state.floor:
         done = replace(done, below_floor=count_rows(warehouse, plan, rows).below_floor)
     check_not_replaced(warehouse, plan)
@@ -76,7 +76,7 @@ def merge_rows(
     return done
 
 
-def merge_snapshot(warehouse: BaseWarehouse, plan: Plan, snapshot: TableId, at: str | None = None) -> Counts:
+def merge_snapshot(warehouse: BaseWarehouse, plan: MergePlan, snapshot: TableId, at: str | None = None) -> MergeCounts:
     """Merge the rows of a copy of the source.
 
     Args:
@@ -102,15 +102,15 @@ def merge_snapshot(warehouse: BaseWarehouse, plan: Plan, snapshot: TableId, at: 
     return counts
 
 
-def snapshot_rows(warehouse: BaseWarehouse, plan: Plan, snapshot: TableId, at: str | None) -> str:
+def snapshot_rows(warehouse: BaseWarehouse, plan: MergePlan, snapshot: TableId, at: str | None) -> str:
     """A query of the rows of a copy."""
     found = warehouse.read_table(snapshot)
     if found is None:
-        raise NothingFound(f"there is no table {snapshot}")
+        raise NotFound(f"there is no table {snapshot}")
     return snapshot_query(snapshot, found.columns, plan.base, str(Position(sequence=at)), plan.rules)
 
 
-def purge(warehouse: BaseWarehouse, plan: Plan, days: int) -> int | None:
+def purge(warehouse: BaseWarehouse, plan: MergePlan, days: int) -> int | None:
     """Delete tombstones whose deletion the source dates at least this many days back. Those without a date stay.
 
     The floor comes first: a purge that breaks off there has made nothing unknown that is still there.
@@ -130,28 +130,28 @@ def doomed_rows(until: datetime) -> str:
     return f"b._deleted AND REGEXP_EXTRACT(b.{POSITION}, r'^[^ ]* ([01][0-9]{{19}}) ') < '{limit}'"
 
 
-def purge_statement(base: Base, doomed: str, started_at: datetime) -> str:
+def purge_statement(base: BaseTable, doomed: str, started_at: datetime) -> str:
     return (
         f"DELETE FROM {base.id.quoted} AS b\nWHERE {doomed}\n"
         f"AND b.{POSITION} <= {floor_sql(base.log)}\nAND {no_rebuild_since(base.log, started_at)}"
     )
 
 
-def count_rows(warehouse: BaseWarehouse, plan: Plan, rows: str) -> Counts:
+def count_rows(warehouse: BaseWarehouse, plan: MergePlan, rows: str) -> MergeCounts:
     found = warehouse.fetch(count_query(plan.base, rows, with_floor=plan.state.floor is not None))[0]
     numbers = ("changes", "keys", "below_floor", "disputed", "ordered_by_text")
     example = found["text_example"]
-    return Counts(
+    return MergeCounts(
         **{name: int(found[name]) for name in numbers}, text_example=None if example is None else shown_sequence(example)
     )
 
 
-def check_not_replaced(warehouse: BaseWarehouse, plan: Plan) -> None:
+def check_not_replaced(warehouse: BaseWarehouse, plan: MergePlan) -> None:
     now = warehouse.read_table(plan.base.id)
     if now is None or now.created != plan.created:
         raise TryAgain(f"{plan.base.id} was replaced while rows were merged into it: merge them again")
 
 
-def _merge_rows(warehouse: BaseWarehouse, plan: Plan, rows: str) -> Counts:
+def _merge_rows(warehouse: BaseWarehouse, plan: MergePlan, rows: str) -> MergeCounts:
     done = warehouse.execute(merge_statement(plan.base, rows, plan.following.spare))
-    return Counts(written=done.rows, inserted=done.inserted, updated=done.updated)
+    return MergeCounts(written=done.rows, inserted=done.inserted, updated=done.updated)

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from textwrap import indent
 
-from onefold.changelog.metadata import key_faults, source_columns
+from onefold.changelog.metadata import key_problems, source_columns
 from onefold.core.errors import SchemaConflict
 from onefold.core.names import TableId, fold_case, quote
 from onefold.merge.merge_log import floor_sql
@@ -40,7 +40,7 @@ _ZEROS = {
 
 
 @dataclass(frozen=True)
-class Base:
+class BaseTable:
     """What the base table of `table` is to be: the source's columns in their unified types, and which are the key."""
 
     table: TableId
@@ -74,7 +74,7 @@ class Base:
         return fold_case(column.name) in {fold_case(key) for key in self.keys}
 
 
-def base_of(table: TableId, columns: Sequence[Column], keys: Sequence[str]) -> Base:
+def base_of(table: TableId, columns: Sequence[Column], keys: Sequence[str]) -> BaseTable:
     """The base of a table of this unified schema (metadata included), its keys spelled as the columns are.
 
     Raises:
@@ -82,12 +82,14 @@ def base_of(table: TableId, columns: Sequence[Column], keys: Sequence[str]) -> B
     """
     known = {fold_case(column.name): column.name for column in source_columns(columns)}
     taken = [name for name in (POSITION, DELETED) if name in known]
-    faults = [f"{table}: the column {name} has a name that the base table needs; rename it at the source" for name in taken]
-    faults += key_faults(str(table), columns, keys)
-    if faults:
-        raise SchemaConflict(faults)
+    problems = [
+        f"{table}: the column {name} has a name that the base table needs; rename it at the source" for name in taken
+    ]
+    problems += key_problems(str(table), columns, keys)
+    if problems:
+        raise SchemaConflict(problems)
     spelled = tuple(dict.fromkeys(known[fold_case(key)] for key in keys))
-    return Base(table, tuple(source_columns(columns)), spelled)
+    return BaseTable(table, tuple(source_columns(columns)), spelled)
 
 
 def base_table(table: TableId) -> TableId:
@@ -98,7 +100,7 @@ def log_of(table: TableId) -> TableId:
     return table.sibling(f"{table.table}_merges")
 
 
-def merge_statement(base: Base, rows: str, spare: Collection[str] = ()) -> str:
+def merge_statement(base: BaseTable, rows: str, spare: Collection[str] = ()) -> str:
     """One MERGE of rows into the base.
 
     Args:
@@ -126,12 +128,12 @@ def is_newer(change: str, row: str) -> str:
     return f"({row}.{POSITION} IS NULL OR {change}.{POSITION} > {row}.{POSITION})"
 
 
-def same_key(base: Base, one: str, other: str) -> str:
+def same_key(base: BaseTable, one: str, other: str) -> str:
     """Equality of keys in which NULL equals NULL. A plain equality of both sides' expressions: an outer join needs that."""
     return " AND ".join(_same(quote(column.name), column.type, one, other) for column in base.key_columns)
 
 
-def winners(base: Base, rows: str, extra: str = "") -> str:
+def winners(base: BaseTable, rows: str, extra: str = "") -> str:
     """Of each key among the rows the one with the greatest position. Of a tombstone no more is kept than its key.
 
     Args:
@@ -160,7 +162,7 @@ def ranked(keys: Iterable[str], rows: str, rank: str, last: str = "", known: str
     )
 
 
-def repeated_keys_query(base: Base, rows: str) -> str:
+def repeated_keys_query(base: BaseTable, rows: str) -> str:
     """How many keys come more than once."""
     by_key = ", ".join(f"r.{quote(key)}" for key in base.keys)
     return f"SELECT COUNT(*) AS found FROM (\n  SELECT 1 FROM (\n{rows}\n  ) AS r GROUP BY {by_key} HAVING COUNT(*) > 1\n)"
@@ -174,17 +176,17 @@ def free_name(name: str, columns: Iterable[Column]) -> str:
     return name
 
 
-def _guarded_winners(base: Base, rows: str) -> str:
+def _guarded_winners(base: BaseTable, rows: str) -> str:
     """The winners, and whether they are above the floor. MERGE allows no subquery in its conditions, so it stands here."""
     floor = f"w.{POSITION} > IFNULL({floor_sql(base.log)}, '')"
     return winners(base, rows, f"{floor} AS {quote(_above_floor(base))}")
 
 
-def _above_floor(base: Base) -> str:
+def _above_floor(base: BaseTable) -> str:
     return free_name("_above_floor", base.columns)
 
 
-def _kept(base: Base, column: Column) -> str:
+def _kept(base: BaseTable, column: Column) -> str:
     name = quote(column.name)
     return f"w.{name}" if base.is_key(column) else f"IF(w.{DELETED}, NULL, w.{name}) AS {name}"
 

@@ -8,15 +8,15 @@ from datetime import datetime, timedelta
 from textwrap import indent
 
 from onefold.changelog.digest import LENGTH
-from onefold.changelog.metadata import LANDED_AT, is_deletion, metadata_faults, position_of, source_columns
+from onefold.changelog.metadata import LANDED_AT, is_deletion, metadata_problems, position_of, source_columns
 from onefold.changelog.position import is_ordered_by_text_sql
 from onefold.core.errors import LimitExceeded, SchemaConflict
 from onefold.core.names import TableId, fold_case, quote, quote_text
-from onefold.merge.base_table import DELETED, POSITION, Base, same_key
-from onefold.merge.merge_log import State, floor_sql, time_literal
+from onefold.merge.base_table import DELETED, POSITION, BaseTable, same_key
+from onefold.merge.merge_log import MergeState, floor_sql, time_literal
 from onefold.schema.casts import convert, null
 from onefold.schema.common_type import is_at_or_below
-from onefold.schema.table_rules import Rules
+from onefold.schema.table_rules import TableRules
 from onefold.schema.types import Scalar
 from onefold.schema.versions import Column, Version
 
@@ -30,7 +30,7 @@ _TEXT, _EXAMPLE = "_onefold_text", "_onefold_example"
 
 
 @dataclass(frozen=True)
-class Changes:
+class ChangeTable:
     """A change table, in one version, and the times of landing between which it is read; None for no bound."""
 
     id: TableId
@@ -38,29 +38,29 @@ class Changes:
     since: datetime | None = None
     until: datetime | None = None
 
-    def windowed(self, state: State, overlap: timedelta) -> Changes:
+    def windowed(self, state: MergeState, overlap: timedelta) -> ChangeTable:
         """Read from where the last merge of this version started, less an overlap; wholly where there was none."""
         start = state.start_of(self.version.id) if _landing(self.version.columns) else None
-        return Changes(self.id, self.version, start - overlap if start else None)
+        return ChangeTable(self.id, self.version, start - overlap if start else None)
 
 
-def check_changes(changes: Iterable[Changes], keys: Sequence[str]) -> None:
+def check_changes(changes: Iterable[ChangeTable], keys: Sequence[str]) -> None:
     """Raise SchemaConflict with everything that keeps rows of these tables from being merged."""
-    faults: list[str] = []
+    problems: list[str] = []
     for source in changes:
         known = {fold_case(column.name) for column in source.version.columns}
-        faults += metadata_faults(str(source.id), source.version.columns)
+        problems += metadata_problems(str(source.id), source.version.columns)
         # Every row of it would be a row of the key NULL.
-        faults += [
+        problems += [
             f"{source.id} has no column {key} for the key; `retire` the version in onefold.yaml, or name other keys"
             for key in keys
             if fold_case(key) not in known
         ]
-    if faults:
-        raise SchemaConflict(faults)
+    if problems:
+        raise SchemaConflict(problems)
 
 
-def changes_query(changes: Iterable[Changes], base: Base, rules: Rules, only_keys: bool = False) -> str:
+def changes_query(changes: Iterable[ChangeTable], base: BaseTable, rules: TableRules, only_keys: bool = False) -> str:
     """The changes as rows of the base, any number per key.
 
     Args:
@@ -70,9 +70,9 @@ def changes_query(changes: Iterable[Changes], base: Base, rules: Rules, only_key
     return _UNION.join(_branch(source, columns, rules) for source in changes)
 
 
-def in_statements(changes: Sequence[Changes], base: Base, rules: Rules) -> Iterator[list[Changes]]:
+def in_statements(changes: Sequence[ChangeTable], base: BaseTable, rules: TableRules) -> Iterator[list[ChangeTable]]:
     """Groups whose query fits a statement: nearly always one. Merging one after the other gives the same as all at once."""
-    group: list[Changes] = []
+    group: list[ChangeTable] = []
     size = 0
     for source in changes:
         length = len(_branch(source, base.columns, rules)) + len(_UNION)
@@ -88,7 +88,7 @@ def in_statements(changes: Sequence[Changes], base: Base, rules: Rules) -> Itera
         yield group
 
 
-def count_query(base: Base, rows: str, with_floor: bool) -> str:
+def count_query(base: BaseTable, rows: str, with_floor: bool) -> str:
     """Changes, keys, disputed changes, keys below the floor that the base does not have, changes ordered by text."""
     by_key = ", ".join(quote(key) for key in base.keys)
     # Rows of a copy have no digest.
@@ -115,28 +115,28 @@ def count_query(base: Base, rows: str, with_floor: bool) -> str:
     )
 
 
-def snapshot_query(snapshot: TableId, columns: Sequence[Column], base: Base, position: str, rules: Rules) -> str:
+def snapshot_query(snapshot: TableId, columns: Sequence[Column], base: BaseTable, position: str, rules: TableRules) -> str:
     """Rows of a copy of the source as rows of the base, all of one position.
 
     Raises:
         SchemaConflict: columns that the base does not have, or whose values would not fit it; a key that it lacks.
     """
     known = {fold_case(column.name): column for column in base.columns}
-    faults = [
+    problems = [
         f"{snapshot}: no version of {base.table} has a column {column.name}; leave it out of the copy"
         for column in columns
         if fold_case(column.name) not in known
     ]
-    faults += [
+    problems += [
         f"{snapshot}: column {column.name} is {column.type}, which does not fit {known[fold_case(column.name)].type}; "
         "cast it in the copy, or set the column's type in onefold.yaml"
         for column in columns
         if fold_case(column.name) in known and not is_at_or_below(column.type, known[fold_case(column.name)].type)
     ]
     found = {fold_case(column.name) for column in columns}
-    faults += [f"{snapshot} has no column {key} for the key" for key in base.keys if fold_case(key) not in found]
-    if faults:
-        raise SchemaConflict(faults)
+    problems += [f"{snapshot} has no column {key} for the key" for key in base.keys if fold_case(key) not in found]
+    if problems:
+        raise SchemaConflict(problems)
     items = _items(columns, base.columns, rules, None)
     return _select([*items, f"{quote_text(position)} AS {POSITION}", f"FALSE AS {DELETED}"], snapshot)
 
@@ -155,7 +155,7 @@ def window_sql(row: str, since: datetime | None, until: datetime | None = None) 
 _UNION = "\nUNION ALL\n"
 
 
-def _branch(source: Changes, columns: Sequence[Column], rules: Rules) -> str:
+def _branch(source: ChangeTable, columns: Sequence[Column], rules: TableRules) -> str:
     landed = source.version.columns
     items = [
         *_items(landed, columns, rules, source.version.id),
@@ -166,7 +166,7 @@ def _branch(source: Changes, columns: Sequence[Column], rules: Rules) -> str:
     return _select(items, source.id) + (f"\nWHERE {window}" if window else "")
 
 
-def _items(landed: Sequence[Column], columns: Sequence[Column], rules: Rules, version: str | None) -> Iterator[str]:
+def _items(landed: Sequence[Column], columns: Sequence[Column], rules: TableRules, version: str | None) -> Iterator[str]:
     by_name = {fold_case(column.name): column for column in landed}
     for column in columns:
         found = by_name.get(fold_case(column.name))

@@ -12,7 +12,7 @@ from textwrap import indent
 
 from onefold.changelog.metadata import LANDED_AT, METADATA, check_change_table, is_deletion, position_of
 from onefold.core.names import TableId, fold_case, quote
-from onefold.merge.base_table import DELETED, POSITION, Base, free_name, is_newer, ranked, same_key
+from onefold.merge.base_table import DELETED, POSITION, BaseTable, free_name, is_newer, ranked, same_key
 from onefold.merge.change_query import window_sql
 from onefold.merge.merge_log import floor_sql
 from onefold.merge.schema_evolution import converted
@@ -47,7 +47,7 @@ def current_query(changes: TableId, columns: Sequence[Column], keys: Sequence[st
 
 
 def current_query_over_base(
-    base: Base,
+    base: BaseTable,
     stored: Sequence[Column],
     changes: TableId,
     columns: Sequence[Column],
@@ -81,7 +81,7 @@ def current_query_over_base(
     )
 
 
-def _newest(base: Base, changes: TableId, columns: Sequence[Column], since: datetime | None) -> str:
+def _newest(base: BaseTable, changes: TableId, columns: Sequence[Column], since: datetime | None) -> str:
     rank = free_name("_rank", base.columns)
     names = [f"r.{quote(column.name)}" for column in base.columns]
     window = window_sql("r.", since)
@@ -92,7 +92,7 @@ def _newest(base: Base, changes: TableId, columns: Sequence[Column], since: date
     return f"SELECT w.* EXCEPT ({rank})\n{ranked(base.keys, rows, rank)}\nWHERE w.{rank} = 1"
 
 
-def _base_rows(base: Base, stored: Sequence[Column], zone: str) -> str:
+def _base_rows(base: BaseTable, stored: Sequence[Column], zone: str) -> str:
     """The base in the unified types, which it may have yet to follow."""
     known: Mapping[str, Column] = {fold_case(column.name): column for column in stored}
     items = _list(converted(column, known, zone) for column in base.stored)

@@ -16,10 +16,10 @@ from typing import Any
 from onefold.changelog.declared_keys import are_same, source_key
 from onefold.changelog.metadata import DATABASE_NAME, METADATA, SOURCE_NAME
 from onefold.changelog.position import sequence_sql
-from onefold.core.errors import NothingFound, SchemaConflict
+from onefold.core.errors import NotFound, SchemaConflict
 from onefold.core.names import TableId, fold_case, quote
 from onefold.merge.base_table import POSITION
-from onefold.merge.change_query import MAX_TABLES, Changes, window_sql
+from onefold.merge.change_query import MAX_TABLES, ChangeTable, window_sql
 from onefold.ports.warehouse import BaseWarehouse
 from onefold.schema.types import STRING, Array, Struct, Type
 from onefold.schema.versions import Column
@@ -48,7 +48,7 @@ PrimaryKeys = Mapping[Tenant, tuple[str, ...]]
 
 
 def captured_keys(
-    warehouse: BaseWarehouse, table: TableId, changes: Iterable[Changes], base_keys: Sequence[str] = ()
+    warehouse: BaseWarehouse, table: TableId, changes: Iterable[ChangeTable], base_keys: Sequence[str] = ()
 ) -> tuple[str, ...]:
     """The columns that identify a row of a captured table; none where the table is not captured.
 
@@ -78,7 +78,7 @@ def captured_keys(
     return tuple(base_keys)
 
 
-def _declared_key(warehouse: BaseWarehouse, captured: Sequence[Changes]) -> tuple[str, ...]:
+def _declared_key(warehouse: BaseWarehouse, captured: Sequence[ChangeTable]) -> tuple[str, ...]:
     """The primary key that all versions declare; none where they do not agree.
 
     Versions that declare none are older, or have a key that cannot be declared: what their rows say has to agree, too.
@@ -114,13 +114,13 @@ def is_captured(columns: Iterable[Column]) -> bool:
     return _FIELDS.items() <= {fold_case(field.name): field.type for field in metadata.fields}.items()
 
 
-def read_primary_keys(warehouse: BaseWarehouse, changes: Sequence[Changes]) -> PrimaryKeys:
+def read_primary_keys(warehouse: BaseWarehouse, changes: Sequence[ChangeTable]) -> PrimaryKeys:
     """What the latest change of each tenant says its key is."""
     groups = (changes[start : start + MAX_TABLES] for start in range(0, len(changes), MAX_TABLES))
     return latest_keys(row for group in groups for row in warehouse.fetch(keys_query(group)))
 
 
-def keys_query(changes: Iterable[Changes]) -> str:
+def keys_query(changes: Iterable[ChangeTable]) -> str:
     """Every key that a tenant has had, with the place of the last change that said so. It reads four narrow columns."""
     # Capture's sequence alone is a total order.
     position = sequence_sql("r.change_sequence_number")
@@ -151,14 +151,14 @@ def agreed_key(table: TableId, keys: PrimaryKeys) -> tuple[str, ...]:
         SchemaConflict, NothingFound: as `captured_keys`.
     """
     if not keys:
-        raise NothingFound(f"{table}: no row has landed yet that tells its key: wait for the first, or {_BY_HAND}")
+        raise NotFound(f"{table}: no row has landed yet that tells its key: wait for the first, or {_BY_HAND}")
     tenants = _by_key(keys)
     keyless = tenants.pop(frozenset(), [])
-    faults = [_keyless(table, keyless)] if keyless else []
+    problems = [_keyless(table, keyless)] if keyless else []
     if len(tenants) > 1:
-        faults.append(_disagreement(table, tenants, keys))
-    if faults:
-        raise SchemaConflict(faults)
+        problems.append(_disagreement(table, tenants, keys))
+    if problems:
+        raise SchemaConflict(problems)
     return next(iter(keys.values()))
 
 
@@ -166,14 +166,14 @@ def check_unchanged(table: TableId, base_keys: Sequence[str], keys: PrimaryKeys)
     """Raise SchemaConflict with every tenant whose key is not the one that the base was made with."""
     tenants = _by_key(others_than(base_keys, keys))
     keyless = tenants.pop(frozenset(), [])
-    faults = [_keyless(table, keyless)] if keyless else []
-    faults += [
+    problems = [_keyless(table, keyless)] if keyless else []
+    problems += [
         f"{table}: the key is {', '.join(keys[changed[0]])} by now in {_all(changed)}, and its base was made with "
         f"{', '.join(base_keys)}: {_anew(table)}"
         for changed in tenants.values()
     ]
-    if faults:
-        raise SchemaConflict(faults)
+    if problems:
+        raise SchemaConflict(problems)
 
 
 def others_than(base_keys: Sequence[str], keys: PrimaryKeys) -> PrimaryKeys:
@@ -182,7 +182,7 @@ def others_than(base_keys: Sequence[str], keys: PrimaryKeys) -> PrimaryKeys:
     return {tenant: key for tenant, key in keys.items() if _folded((SOURCE_NAME, DATABASE_NAME, *key)) != base}
 
 
-def _branch(source: Changes) -> str:
+def _branch(source: ChangeTable) -> str:
     metadata = f"v.{quote(METADATA)}"
     window = window_sql("v.", source.since, source.until)
     return (

@@ -38,7 +38,7 @@ _LOWEST = "TIMESTAMP '0001-01-01 00:00:00+00'"
 
 
 @dataclass(frozen=True)
-class Counts:
+class MergeCounts:
     """What a merge did. None where the warehouse does not tell.
 
     changes, keys: how many changes were read, and of how many keys.
@@ -59,14 +59,14 @@ class Counts:
     ordered_by_text: int = 0
     text_example: str | None = None
 
-    def __add__(self, other: Counts) -> Counts:
+    def __add__(self, other: MergeCounts) -> MergeCounts:
         pairs = ((getattr(self, name), getattr(other, name)) for name in asdict(self) if name != "text_example")
         sums = (None if a is None or b is None else a + b for a, b in pairs)
-        return replace(Counts(*sums), text_example=self.text_example or other.text_example)  # type: ignore[arg-type]
+        return replace(MergeCounts(*sums), text_example=self.text_example or other.text_example)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)
-class State:
+class MergeState:
     """What the log says of the present base.
 
     now: the warehouse's time when it was asked; None where there is no log yet.
@@ -121,13 +121,13 @@ def state_query(log: TableId, *, counts_text: bool = True) -> str:
     return f"SELECT CURRENT_TIMESTAMP() AS now, {floor_sql(log)} AS floor, {nothing}\nUNION ALL\n{groups}"
 
 
-def read_state(rows: Iterable[Mapping[str, Any]], base_created: datetime | None, lacks: Iterable[Column] = ()) -> State:
+def read_state(rows: Iterable[Mapping[str, Any]], base_created: datetime | None, lacks: Iterable[Column] = ()) -> MergeState:
     """Rows of `state_query`. Merges into a base that was replaced since tell nothing of what the present one has read."""
     rows = list(rows)
     merges = sorted((row for row in rows if row["keys"] is not None), key=lambda row: row["started_at"])
     ours = [row for row in merges if base_created is not None and row["base_created"] == base_created]
     starts = {version: row["started_at"] for row in ours for version in json.loads(row["versions"])}
-    return State(
+    return MergeState(
         now=next(row["now"] for row in rows if row["now"]),
         starts=starts,
         keys=tuple(json.loads(merges[-1]["keys"])) if merges else (),
@@ -145,7 +145,7 @@ def append_statement(
     base_created: datetime | None,
     keys: Sequence[str],
     versions: Iterable[str] = (),
-    counts: Counts | None = None,
+    counts: MergeCounts | None = None,
 ) -> str:
     values: dict[str, str] = {
         **_first_values(kind, started_at, base_created, keys, versions),

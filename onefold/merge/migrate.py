@@ -10,7 +10,7 @@ from onefold.core.names import TableId
 from onefold.core.text import counted
 from onefold.merge.change_query import MAX_QUERY, changes_query, in_statements
 from onefold.merge.merge_log import LOG_COLUMNS, append_statement
-from onefold.merge.plan import BroughtUp, Plan, log, plan_merge
+from onefold.merge.plan import BroughtUp, MergePlan, log, plan_merge
 from onefold.merge.positions_check import check_floor
 from onefold.merge.schema_evolution import convert_statement, lost_rows_query, rebuild_statement
 from onefold.ports.warehouse import BaseWarehouse, StoredTable
@@ -20,7 +20,7 @@ from onefold.settings.environment import Settings
 
 def prepare(
     warehouse: BaseWarehouse, table: TableId, settings: Settings, keys: Sequence[str] = (), *, rebuild: bool = False
-) -> Plan:
+) -> MergePlan:
     """Make the base where there is none, and bring it up to the unified schema.
 
     Returns:
@@ -46,13 +46,13 @@ def prepare(
     return plan
 
 
-def _check_changes(warehouse: BaseWarehouse, plan: Plan) -> None:
+def _check_changes(warehouse: BaseWarehouse, plan: MergePlan) -> None:
     """Refuse changes that the warehouse cannot read before there is a base, which a failed merge would leave empty."""
     for group in in_statements(plan.changes, plan.base, plan.rules):
         warehouse.check_query(changes_query(group, plan.base, plan.rules))
 
 
-def first_statements(plan: Plan, rebuild: bool) -> list[str]:
+def first_statements(plan: MergePlan, rebuild: bool) -> list[str]:
     """What `prepare` would do, as statements; log rows left out."""
     base, following, zone = plan.base, plan.following, plan.rules.time_zone
     log_ = [add_statement(base.log, plan.state.lacks)] if plan.state.lacks else []
@@ -68,7 +68,7 @@ def first_statements(plan: Plan, rebuild: bool) -> list[str]:
     return [*log_, *([add_statement(base.id, following.added)] if following.added else [])]
 
 
-def bring_up(warehouse: BaseWarehouse, plan: Plan, rebuild: bool) -> BroughtUp | None:
+def bring_up(warehouse: BaseWarehouse, plan: MergePlan, rebuild: bool) -> BroughtUp | None:
     """Do what is left to do before a MERGE can run; None where there was nothing.
 
     Raises:
@@ -89,7 +89,7 @@ def bring_up(warehouse: BaseWarehouse, plan: Plan, rebuild: bool) -> BroughtUp |
     return None
 
 
-def _create(warehouse: BaseWarehouse, plan: Plan) -> None:
+def _create(warehouse: BaseWarehouse, plan: MergePlan) -> None:
     """An empty base: whatever a former one had lost comes with the whole history, so its floor is lifted."""
     if plan.state.floor is not None:
         warehouse.execute(append_statement(plan.base.log, "create", plan.started_at, None, plan.base.keys))
@@ -97,7 +97,7 @@ def _create(warehouse: BaseWarehouse, plan: Plan) -> None:
     log(warehouse, _with_new_base(warehouse, plan), "create")
 
 
-def _convert(warehouse: BaseWarehouse, plan: Plan, stored: StoredTable) -> None:
+def _convert(warehouse: BaseWarehouse, plan: MergePlan, stored: StoredTable) -> None:
     """What the base has read is carried over to the new table, as far as the log told it before the old one was read."""
     warehouse.execute(convert_statement(plan.base, stored.columns, stored.clustering, plan.rules.time_zone))
     created = _with_new_base(warehouse, plan).created
@@ -107,7 +107,7 @@ def _convert(warehouse: BaseWarehouse, plan: Plan, stored: StoredTable) -> None:
         warehouse.execute(append_statement(plan.base.log, "convert", start, created, plan.base.keys, versions))
 
 
-def rebuild_from(warehouse: BaseWarehouse, plan: Plan, rows: str) -> Plan:
+def rebuild_from(warehouse: BaseWarehouse, plan: MergePlan, rows: str) -> MergePlan:
     """Write the base anew from rows of the whole history: a query of any number per key, in the columns of the base.
 
     Returns:
@@ -122,14 +122,14 @@ def rebuild_from(warehouse: BaseWarehouse, plan: Plan, rows: str) -> Plan:
     return replace(_with_new_base(warehouse, plan), brought_up="rebuilt")
 
 
-def _rebuild(warehouse: BaseWarehouse, plan: Plan, stored: StoredTable) -> None:
+def _rebuild(warehouse: BaseWarehouse, plan: MergePlan, stored: StoredTable) -> None:
     history = changes_query(plan.whole, plan.base, plan.rules)
     if len(history) > MAX_QUERY:
         raise SchemaConflict(_too_long(plan))
     _replace(warehouse, plan, stored, history, changes_query(plan.whole, plan.base, plan.rules, only_keys=True))
 
 
-def _replace(warehouse: BaseWarehouse, plan: Plan, stored: StoredTable, history: str, keys: str) -> None:
+def _replace(warehouse: BaseWarehouse, plan: MergePlan, stored: StoredTable, history: str, keys: str) -> None:
     _check_nothing_is_lost(warehouse, plan, stored, keys)
     # A purge that started before this row stops where it sees it: what it would delete is about to come back.
     log(warehouse, plan, "rebuilding")
@@ -137,7 +137,7 @@ def _replace(warehouse: BaseWarehouse, plan: Plan, stored: StoredTable, history:
     log(warehouse, _with_new_base(warehouse, plan), "rebuild", plan.versions)
 
 
-def _check_nothing_is_lost(warehouse: BaseWarehouse, plan: Plan, stored: StoredTable, history: str) -> None:
+def _check_nothing_is_lost(warehouse: BaseWarehouse, plan: MergePlan, stored: StoredTable, history: str) -> None:
     lost = warehouse.fetch(lost_rows_query(plan.base, stored.columns, history, plan.rules.time_zone))[0]["found"]
     if not lost:
         return
@@ -153,13 +153,13 @@ def _check_nothing_is_lost(warehouse: BaseWarehouse, plan: Plan, stored: StoredT
     raise SchemaConflict([f"{reason}, but {advice}" for reason in why])
 
 
-def _with_new_base(warehouse: BaseWarehouse, plan: Plan) -> Plan:
+def _with_new_base(warehouse: BaseWarehouse, plan: MergePlan) -> MergePlan:
     stored = warehouse.read_table(plan.base.id)
     if stored is None:
         raise TryAgain(f"{plan.base.id} was dropped just now")
     return replace(plan, stored=stored)
 
 
-def _too_long(plan: Plan) -> str:
+def _too_long(plan: MergePlan) -> str:
     versions = len(plan.changes)
     return f"{plan.base.id}: its {versions} versions do not fit one query of {MAX_QUERY} characters; `retire` old ones"

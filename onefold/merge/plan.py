@@ -7,25 +7,25 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Literal
 
-from onefold.core.errors import InvalidInput, NothingFound, SchemaConflict
+from onefold.core.errors import InvalidInput, NotFound, SchemaConflict
 from onefold.core.names import TableId, fold_case
-from onefold.merge.base_table import DELETED, POSITION, Base, base_of, base_table, log_of
-from onefold.merge.change_query import Changes, check_changes
+from onefold.merge.base_table import DELETED, POSITION, BaseTable, base_of, base_table, log_of
+from onefold.merge.change_query import ChangeTable, check_changes
 from onefold.merge.keys import captured_keys
 from onefold.merge.merge_log import (
     LOG_COLUMNS,
     ORDERED_BY_TEXT,
-    Counts,
     Kind,
-    State,
+    MergeCounts,
+    MergeState,
     append_statement,
     read_state,
     state_query,
 )
-from onefold.merge.schema_evolution import Following, follow
+from onefold.merge.schema_evolution import SchemaPlan, follow
 from onefold.ports.warehouse import BaseWarehouse, StoredTable
 from onefold.schema.bigquery import absent_columns
-from onefold.schema.table_rules import Rules
+from onefold.schema.table_rules import TableRules
 from onefold.schema.versions import Version, fold, in_order
 from onefold.settings.environment import Settings
 
@@ -40,7 +40,7 @@ BROUGHT_UP: Mapping[BroughtUp, str] = {
 
 
 @dataclass(frozen=True)
-class Plan:
+class MergePlan:
     """What there is, and what a merge has to do; read from the warehouse, which it does not write.
 
     stored: the base table as it is; None where there is none.
@@ -49,12 +49,12 @@ class Plan:
     brought_up: what `prepare` did to the base; None where there was nothing to do.
     """
 
-    base: Base
+    base: BaseTable
     stored: StoredTable | None
-    state: State
-    changes: tuple[Changes, ...]
-    following: Following
-    rules: Rules
+    state: MergeState
+    changes: tuple[ChangeTable, ...]
+    following: SchemaPlan
+    rules: TableRules
     brought_up: BroughtUp | None = None
 
     @property
@@ -65,7 +65,7 @@ class Plan:
     def started_at(self) -> datetime:
         """The warehouse's time before the change tables were listed: what lands later is read by the next merge."""
         if self.state.now is None:
-            raise NothingFound(f"there is no log of merges {self.base.log}: it was dropped meanwhile")
+            raise NotFound(f"there is no log of merges {self.base.log}: it was dropped meanwhile")
         return self.state.now
 
     @property
@@ -73,12 +73,12 @@ class Plan:
         return tuple(source.version.id for source in self.changes)
 
     @property
-    def whole(self) -> tuple[Changes, ...]:
+    def whole(self) -> tuple[ChangeTable, ...]:
         """The change tables, each to be read from its beginning."""
         return tuple(replace(source, since=None) for source in self.changes)
 
 
-def plan_merge(warehouse: BaseWarehouse, table: TableId, settings: Settings, keys: Sequence[str] = ()) -> Plan:
+def plan_merge(warehouse: BaseWarehouse, table: TableId, settings: Settings, keys: Sequence[str] = ()) -> MergePlan:
     """Read the log, the change tables and the base; write nothing.
 
     Args:
@@ -104,7 +104,7 @@ def plan_merge(warehouse: BaseWarehouse, table: TableId, settings: Settings, key
     named = chosen_keys(table, named, state, has_base=stored is not None)
     check_changes(sources, named)
     base = base_of(table, fold([source.version for source in sources], rules), named)
-    return Plan(base, stored, state, windows, _following(base, stored, state, found, rules), rules)
+    return MergePlan(base, stored, state, windows, _following(base, stored, state, found, rules), rules)
 
 
 def _is_view(warehouse: BaseWarehouse, id_: TableId) -> bool:
@@ -117,18 +117,18 @@ def is_base(stored: StoredTable) -> bool:
     return {POSITION, DELETED} <= {column.name for column in stored.columns}
 
 
-def read_log(warehouse: BaseWarehouse, table: TableId, stored: StoredTable | None) -> State:
+def read_log(warehouse: BaseWarehouse, table: TableId, stored: StoredTable | None) -> MergeState:
     log = log_of(table)
     found = warehouse.read_table(log)
     if found is None:
-        return State()
+        return MergeState()
     lacks = tuple(absent_columns(found.columns, LOG_COLUMNS))
     counts_text = ORDERED_BY_TEXT not in {column.name for column in lacks}
     rows = warehouse.fetch(state_query(log, counts_text=counts_text))
     return read_state(rows, stored.created if stored else None, lacks)
 
 
-def chosen_keys(table: TableId, named: Sequence[str], state: State, has_base: bool) -> tuple[str, ...]:
+def chosen_keys(table: TableId, named: Sequence[str], state: MergeState, has_base: bool) -> tuple[str, ...]:
     """The keys that were named, else those of the base. Raises InvalidInput where there are none, or they differ."""
     if not named and not state.keys:
         raise InvalidInput(f"{table}: name the columns of the key with --keys, or as `keys` of the table in onefold.yaml")
@@ -141,7 +141,13 @@ def chosen_keys(table: TableId, named: Sequence[str], state: State, has_base: bo
 
 
 def keys_of(
-    warehouse: BaseWarehouse, table: TableId, settings: Settings, state: State, keys: Sequence[str] = (), *, has_base: bool
+    warehouse: BaseWarehouse,
+    table: TableId,
+    settings: Settings,
+    state: MergeState,
+    keys: Sequence[str] = (),
+    *,
+    has_base: bool,
 ) -> tuple[str, ...]:
     """The keys for a table whose changes nobody has looked for yet: as for `plan_merge`, with its errors."""
     rules = settings.rules_for(table)
@@ -153,49 +159,49 @@ def keys_of(
 
 
 def log(
-    warehouse: BaseWarehouse, plan: Plan, kind: Kind, versions: Sequence[str] = (), counts: Counts | None = None
+    warehouse: BaseWarehouse, plan: MergePlan, kind: Kind, versions: Sequence[str] = (), counts: MergeCounts | None = None
 ) -> None:
     """Append what was done to the log."""
     row = append_statement(plan.base.log, kind, plan.started_at, plan.created, plan.base.keys, versions, counts)
     warehouse.execute(row)
 
 
-def _find_changes(warehouse: BaseWarehouse, table: TableId, rules: Rules) -> list[Changes]:
+def _find_changes(warehouse: BaseWarehouse, table: TableId, rules: TableRules) -> list[ChangeTable]:
     """The change table of that name; else all versions of it, retired ones too."""
     single = warehouse.read_table(table)
     if single is not None:
-        return [Changes(table, Version("", single.columns, single.created))]
+        return [ChangeTable(table, Version("", single.columns, single.created))]
     names = rules.names
     versions = warehouse.read_versions(table, names)
     if not versions:
-        raise NothingFound(
-            f"there is neither a change table {table} nor a version of it, {names.versions_pattern(table.table)}"
-        )
-    return [Changes(table.sibling(names.name(table.table, version.id)), version) for version in versions]
+        raise NotFound(f"there is neither a change table {table} nor a version of it, {names.versions_pattern(table.table)}")
+    return [ChangeTable(table.sibling(names.name(table.table, version.id)), version) for version in versions]
 
 
-def changes_in_use(warehouse: BaseWarehouse, table: TableId, rules: Rules) -> list[Changes]:
+def changes_in_use(warehouse: BaseWarehouse, table: TableId, rules: TableRules) -> list[ChangeTable]:
     """The change table of that name, or all versions of it that are not retired, in their order."""
     return _in_use(table, _find_changes(warehouse, table, rules), rules)
 
 
-def _in_use(table: TableId, found: Sequence[Changes], rules: Rules) -> list[Changes]:
+def _in_use(table: TableId, found: Sequence[ChangeTable], rules: TableRules) -> list[ChangeTable]:
     by_id = {source.version.id: source for source in found}
     sources = [by_id[version.id] for version in in_order((source.version for source in found), rules)]
     if not sources:
-        raise NothingFound(f"all versions of {table} are retired in onefold.yaml: there is nothing to merge")
+        raise NotFound(f"all versions of {table} are retired in onefold.yaml: there is nothing to merge")
     return sources
 
 
-def _windows(sources: Sequence[Changes], state: State, rules: Rules) -> tuple[Changes, ...]:
+def _windows(sources: Sequence[ChangeTable], state: MergeState, rules: TableRules) -> tuple[ChangeTable, ...]:
     """The sources, each to be read from what no merge has read yet, less the overlap."""
     overlap = timedelta(minutes=rules.overlap_minutes)
     return tuple(source.windowed(state, overlap) for source in sources)
 
 
-def _following(base: Base, stored: StoredTable | None, state: State, found: Sequence[Changes], rules: Rules) -> Following:
+def _following(
+    base: BaseTable, stored: StoredTable | None, state: MergeState, found: Sequence[ChangeTable], rules: TableRules
+) -> SchemaPlan:
     if stored is None:
-        return Following()
+        return SchemaPlan()
     versions = [source.version for source in found]
     merged = {*(state.starts or {})}
     gone = merged - {version.id for version in versions}

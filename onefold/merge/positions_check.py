@@ -9,12 +9,12 @@ from __future__ import annotations
 from onefold.changelog.position import is_stored_as_text, is_stored_as_text_sql, shown_sequence
 from onefold.core.errors import SchemaConflict
 from onefold.core.text import counted
-from onefold.merge.base_table import POSITION, Base
-from onefold.merge.plan import Plan
+from onefold.merge.base_table import POSITION, BaseTable
+from onefold.merge.plan import MergePlan
 from onefold.ports.warehouse import BaseWarehouse
 
 
-def check_positions(warehouse: BaseWarehouse, plan: Plan) -> None:
+def check_positions(warehouse: BaseWarehouse, plan: MergePlan) -> None:
     """Check the positions of a base, once: the first merge of this release logs that they can be compared.
 
     Raises:
@@ -31,7 +31,7 @@ def check_positions(warehouse: BaseWarehouse, plan: Plan) -> None:
         )
 
 
-def check_floor(plan: Plan) -> None:
+def check_floor(plan: MergePlan) -> None:
     """Check that late changes can be compared with the floor of a purge.
 
     Raises:
@@ -46,7 +46,7 @@ def check_floor(plan: Plan) -> None:
         )
 
 
-def stored_as_text_query(base: Base) -> str:
+def stored_as_text_query(base: BaseTable) -> str:
     """Return a query of how many rows have such a position, and of one of their sequences. It reads one column."""
     found = is_stored_as_text_sql(f"b.{POSITION}")
     return (

@@ -9,16 +9,16 @@ from datetime import datetime, timedelta
 from typing import Literal
 
 from onefold.changelog.metadata import LANDED_AT
-from onefold.core.errors import LimitExceeded, NothingFound, SchemaConflict, ViewNotOurs
+from onefold.core.errors import LimitExceeded, NotFound, SchemaConflict, ViewNameTaken
 from onefold.core.names import TableId, fold_case
 from onefold.core.retry import until_unchanged
 from onefold.merge.apply import merge, merge_snapshot, purge, snapshot_rows
 from onefold.merge.base_table import base_table, merge_statement
 from onefold.merge.change_query import changes_query, in_statements
 from onefold.merge.current_view import current_query, current_query_over_base
-from onefold.merge.merge_log import Counts
+from onefold.merge.merge_log import MergeCounts
 from onefold.merge.migrate import first_statements, prepare
-from onefold.merge.plan import BroughtUp, Plan, is_base, keys_of, plan_merge, read_log
+from onefold.merge.plan import BroughtUp, MergePlan, is_base, keys_of, plan_merge, read_log
 from onefold.merge.positions_check import check_floor, check_positions
 from onefold.ports.warehouse import BaseWarehouse, StoredView, ViewDraft
 from onefold.schema.bigquery import MAX_TEXT
@@ -42,13 +42,13 @@ class CurrentView:
 
 
 @dataclass(frozen=True)
-class Merged:
+class MergeResult:
     """What a merge did, step by step; None for a step that was not asked for, or not needed."""
 
-    plan: Plan
-    counts: Counts
+    plan: MergePlan
+    counts: MergeCounts
     brought_up: BroughtUp | None = None
-    snapshot: Counts | None = None
+    snapshot: MergeCounts | None = None
     purged: int | None = None
     view: CurrentView | None = None
 
@@ -64,7 +64,7 @@ def reconcile(
     purge_after_days: int | None = None,
     rebuild: bool = False,
     announce: Announce | None = None,
-) -> Merged:
+) -> MergeResult:
     """Bring `<table>_base` up to date, and the text of `<table>_current` where that is ours.
 
     Args:
@@ -85,7 +85,7 @@ def reconcile(
     plan, counts = merge(warehouse, table, settings, keys, rebuild=rebuild and not snapshot)
     purged = None if purge_after_days is None else purge(warehouse, plan, purge_after_days)
     view = keep_current(warehouse, table, settings, plan.base.keys, announce)
-    return Merged(plan, counts, brought_up or plan.brought_up, copied, purged, view)
+    return MergeResult(plan, counts, brought_up or plan.brought_up, copied, purged, view)
 
 
 def statements(
@@ -158,9 +158,9 @@ def current_view(table: TableId) -> TableId:
     return table.sibling(f"{table.table}_current")
 
 
-def _query_over_base(warehouse: BaseWarehouse, plan: Plan, source: TableId, columns: Sequence[Column]) -> str:
+def _query_over_base(warehouse: BaseWarehouse, plan: MergePlan, source: TableId, columns: Sequence[Column]) -> str:
     if plan.stored is None:
-        raise NothingFound(f"{plan.base.id} was dropped just now")
+        raise NotFound(f"{plan.base.id} was dropped just now")
     check_floor(plan)
     check_positions(warehouse, plan)
     if plan.following.way == "rebuild":
@@ -173,7 +173,7 @@ def _query_over_base(warehouse: BaseWarehouse, plan: Plan, source: TableId, colu
     return query
 
 
-def _since(plan: Plan, columns: Sequence[Column]) -> datetime | None:
+def _since(plan: MergePlan, columns: Sequence[Column]) -> datetime | None:
     """The earliest start of a version's last merge, less the overlap; None where one was never merged."""
     landing = any(fold_case(column.name) == LANDED_AT and column.type == Scalar("TIMESTAMP") for column in columns)
     starts = [plan.state.start_of(version) for version in plan.versions]
@@ -191,10 +191,10 @@ def _source(
         return table, columns
     try:
         plan = refresh(warehouse, table, settings, announce=announce)
-    except NothingFound as error:
-        raise NothingFound(f"there is no change table {table}, and {error}") from error
+    except NotFound as error:
+        raise NotFound(f"there is no change table {table}, and {error}") from error
     if plan.view is None:
-        raise NothingFound(f"there is no version of {table}")
+        raise NotFound(f"there is no version of {table}")
     return plan.view.id, plan.view.columns
 
 
@@ -212,7 +212,7 @@ def _write(warehouse: BaseWarehouse, id_: TableId, query: str, columns: tuple[Co
         warehouse.create_view(id_, ViewDraft(query, labels={TABLE_LABEL: owner}))
         return "create"
     if not _is_ours(stored, owner):
-        raise ViewNotOurs(f"{id_} was not written by `onefold current` for this table: rename it")
+        raise ViewNameTaken(f"{id_} was not written by `onefold current` for this table: rename it")
     if stored.query == query and not stored.unfinished:
         return "none"
     warehouse.update_view(stored, ViewDraft(query, stored.description, stored.labels, columns))

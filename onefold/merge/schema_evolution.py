@@ -12,7 +12,7 @@ from textwrap import indent
 from typing import Literal
 
 from onefold.core.names import fold_case, quote
-from onefold.merge.base_table import DELETED, POSITION, Base, free_name, ranked
+from onefold.merge.base_table import DELETED, POSITION, BaseTable, free_name, ranked
 from onefold.merge.merge_log import floor_sql
 from onefold.schema.bigquery import absent_columns, cluster_by
 from onefold.schema.casts import UTC, convert, losses, null
@@ -23,7 +23,7 @@ from onefold.schema.versions import Column, Version
 
 
 @dataclass(frozen=True)
-class Retyped:
+class TypeChange:
     """A column of the base whose unified type is another one by now."""
 
     name: str
@@ -32,7 +32,7 @@ class Retyped:
 
 
 @dataclass(frozen=True)
-class Following:
+class SchemaPlan:
     """What brings a base up to the unified schema.
 
     spare: columns that the unified schema no longer has; they stay, and are emptied row by row.
@@ -40,19 +40,19 @@ class Following:
     """
 
     added: tuple[Column, ...] = ()
-    retyped: tuple[Retyped, ...] = ()
+    retyped: tuple[TypeChange, ...] = ()
     spare: tuple[str, ...] = ()
     way: Literal["none", "convert", "rebuild"] = "none"
 
 
 def follow(
-    base: Base,
+    base: BaseTable,
     stored: Sequence[Column],
     versions: Iterable[Version],
     merged: Collection[str],
     zone: str = UTC,
     unknown_rows: bool = False,
-) -> Following:
+) -> SchemaPlan:
     """Compare a base table with what it is to be.
 
     Args:
@@ -63,7 +63,7 @@ def follow(
     """
     known = {fold_case(column.name): column.type for column in stored}
     retyped = tuple(
-        Retyped(column.name, known[fold_case(column.name)], column.type)
+        TypeChange(column.name, known[fold_case(column.name)], column.type)
         for column in base.stored
         if known.get(fold_case(column.name), column.type) != column.type
     )
@@ -76,14 +76,14 @@ def follow(
     )
     way: Literal["none", "convert", "rebuild"] = ("convert" if same else "rebuild") if retyped else "none"
     spare = tuple(column.name for column in absent_columns(base.stored, stored))
-    return Following(tuple(absent_columns(stored, base.stored)), retyped, spare, way)
+    return SchemaPlan(tuple(absent_columns(stored, base.stored)), retyped, spare, way)
 
 
-def _is_key(base: Base, change: Retyped) -> bool:
+def _is_key(base: BaseTable, change: TypeChange) -> bool:
     return fold_case(change.name) in {fold_case(key) for key in base.keys}
 
 
-def convert_statement(base: Base, stored: Sequence[Column], clustering: Sequence[str], zone: str = UTC) -> str:
+def convert_statement(base: BaseTable, stored: Sequence[Column], clustering: Sequence[str], zone: str = UTC) -> str:
     """The base written anew, each value converted from the type that it is stored in; spare columns stay as they are."""
     known = _by_name(stored)
     items = [converted(column, known, zone) for column in base.stored]
@@ -92,7 +92,9 @@ def convert_statement(base: Base, stored: Sequence[Column], clustering: Sequence
     return f"CREATE OR REPLACE TABLE {base.id.quoted}{cluster_by(clustering)}\nAS\n{rows}"
 
 
-def rebuild_statement(base: Base, stored: Sequence[Column], clustering: Sequence[str], history: str, zone: str = UTC) -> str:
+def rebuild_statement(
+    base: BaseTable, stored: Sequence[Column], clustering: Sequence[str], history: str, zone: str = UTC
+) -> str:
     """The base written anew from its whole history. It fails rather than lose a row of the old base that is not in it.
 
     What a purge made unknown stays so: the history may have kept a late change of a key whose deletion has expired.
@@ -107,7 +109,7 @@ def rebuild_statement(base: Base, stored: Sequence[Column], clustering: Sequence
     )
 
 
-def lost_rows_query(base: Base, stored: Sequence[Column], history: str, zone: str = UTC) -> str:
+def lost_rows_query(base: BaseTable, stored: Sequence[Column], history: str, zone: str = UTC) -> str:
     """How many rows of the base would be lost: the history has no change of their key at or above their position.
 
     Args:
@@ -119,7 +121,7 @@ def lost_rows_query(base: Base, stored: Sequence[Column], history: str, zone: st
     return f"SELECT COUNT(*) AS found\n{ranked(base.keys, rows, rank, f', r.{lost}')}\nWHERE w.{rank} = 1 AND w.{lost}"
 
 
-def _landed_types(change: Retyped, versions: Iterable[Version], merged: Collection[str]) -> set[Type]:
+def _landed_types(change: TypeChange, versions: Iterable[Version], merged: Collection[str]) -> set[Type]:
     return {
         column.type
         for version in versions
@@ -129,7 +131,7 @@ def _landed_types(change: Retyped, versions: Iterable[Version], merged: Collecti
     }
 
 
-def _keeps_values(landed: Iterable[Type], change: Retyped, zone: str, unknown: bool) -> bool:
+def _keeps_values(landed: Iterable[Type], change: TypeChange, zone: str, unknown: bool) -> bool:
     types = {*landed, *(_all_below(change.old) if unknown else ())}
     return all(keeps_values(type_, change.old, change.new, zone) for type_ in types)
 
@@ -154,7 +156,7 @@ def converted(column: Column, stored: Mapping[str, Column], zone: str) -> str:
     return f"{value} AS {quote(column.name)}"
 
 
-def _history_and_base(base: Base, stored: Sequence[Column], history: str, lost: str, zone: str) -> str:
+def _history_and_base(base: BaseTable, stored: Sequence[Column], history: str, lost: str, zone: str) -> str:
     """The changes, and of the base what tells whether a row is among them: of two with one place the change comes first."""
     names = ", ".join(f"h.{quote(column.name)}" for column in base.stored)
     known = _by_name(stored)
@@ -170,7 +172,7 @@ def _history_and_base(base: Base, stored: Sequence[Column], history: str, lost: 
     )
 
 
-def _rebuilt(base: Base, column: Column, lost: str) -> str:
+def _rebuilt(base: BaseTable, column: Column, lost: str) -> str:
     name = quote(column.name)
     if column.name == POSITION:
         return f"IF(w.{lost}, ERROR('a row of the base is not in its history'), w.{name}) AS {name}"

@@ -16,7 +16,7 @@ from urllib.parse import unquote
 
 from onefold.core.errors import InvalidMessage
 from onefold.core.versioned_names import DEFAULT_NAMES, NamesIn, VersionedNames, default_names
-from onefold.messages.envelope import json_object, table_faults
+from onefold.messages.envelope import json_object, table_problems
 
 _KEYS = frozenset({"dataset", "table", "records", "records_at"})
 _MAX_ADDRESS = 1_100
@@ -46,12 +46,12 @@ def parse_change_message(data: bytes, names_in: NamesIn = default_names) -> Chan
         InvalidMessage: every fault of it.
     """
     content = json_object(data, "the message")
-    faults = [*_table_faults(content), *_records_faults(content)]
-    if faults:
-        raise InvalidMessage(faults)
+    problems = [*_table_problems(content), *_records_problems(content)]
+    if problems:
+        raise InvalidMessage(problems)
     table, names = content["table"], names_in(content["dataset"])
-    if faults := names.faults(table["name"], table["version"]):
-        raise InvalidMessage(faults)
+    if problems := names.problems(table["name"], table["version"]):
+        raise InvalidMessage(problems)
     records = tuple(content.get("records", ()))
     return ChangeMessage(content["dataset"], table["name"], table["version"], records, content.get("records_at"), names)
 
@@ -75,8 +75,8 @@ def change_message(dataset: str, table: str, version: str, records: Sequence[Any
     return json.dumps(content, separators=(",", ":")).encode()
 
 
-def _table_faults(content: Mapping[str, Any]) -> Iterator[str]:
-    yield from table_faults(content)
+def _table_problems(content: Mapping[str, Any]) -> Iterator[str]:
+    yield from table_problems(content)
     if "table" not in content:
         yield "the message names no `table`"
     elif isinstance(content["table"], dict) and content["table"].get("version") is None:
@@ -85,17 +85,17 @@ def _table_faults(content: Mapping[str, Any]) -> Iterator[str]:
         yield f"{', '.join(repr(name[:60]) for name in unknown[:10])}: not known; a message has {', '.join(sorted(_KEYS))}"
 
 
-def _records_faults(content: Mapping[str, Any]) -> Iterator[str]:
+def _records_problems(content: Mapping[str, Any]) -> Iterator[str]:
     if ("records" in content) == ("records_at" in content):
         yield "the message has to hold either `records` or `records_at`"
     elif "records" in content:
         if not isinstance(content["records"], list) or not content["records"]:
             yield "`records` is not a list of records"
     else:
-        yield from _address_faults(content["records_at"])
+        yield from _address_problems(content["records_at"])
 
 
-def _address_faults(address: object) -> Iterator[str]:
+def _address_problems(address: object) -> Iterator[str]:
     if not isinstance(address, str):
         yield "`records_at` is not a text"
     elif not _is_object(address):

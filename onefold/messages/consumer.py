@@ -11,7 +11,7 @@ import traceback
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
-from onefold.core.errors import NothingFound, OnefoldError, Rejected, TryAgain
+from onefold.core.errors import NotFound, OnefoldError, Rejected, TryAgain
 from onefold.core.log import LogSeverity, log
 from onefold.messages.envelope import Delivery, read_delivery
 from onefold.ports.publisher import Message, Publisher
@@ -21,7 +21,7 @@ MAX_DATA = 9_000_000
 MAX_ATTRIBUTE = 1_024
 
 
-class Counting(Protocol):
+class CountsCalls(Protocol):
     """An adapter that counts its calls."""
 
     @property
@@ -29,10 +29,10 @@ class Counting(Protocol):
         """How many calls this thread has made so far."""
 
 
-class Told:
+class MessageLog:
     """What every log line about one message says: what is known of it by then, its calls and its milliseconds."""
 
-    def __init__(self, adapter: Counting) -> None:
+    def __init__(self, adapter: CountsCalls) -> None:
         self.fields: dict[str, Any] = {}
         self._adapter = adapter
         self._calls = adapter.calls
@@ -46,16 +46,16 @@ class Told:
         log(severity, message, event=event, **{**self.fields, **fields, **spent})
 
 
-Handle = Callable[[Delivery, Told], None]
+Handle = Callable[[Delivery, MessageLog], None]
 
 
-def receive(body: bytes, handle: Handle, adapter: Counting, publisher: Publisher, dead_letter_topic: str | None) -> None:
+def consume(body: bytes, handle: Handle, adapter: CountsCalls, publisher: Publisher, dead_letter_topic: str | None) -> None:
     """Handle the message in the body of one request.
 
     Raises:
         TryAgain: trouble that may pass.
     """
-    told = Told(adapter)
+    told = MessageLog(adapter)
     delivery = Delivery(body)
     try:
         try:
@@ -64,7 +64,7 @@ def receive(body: bytes, handle: Handle, adapter: Counting, publisher: Publisher
             handle(delivery, told)
         except TryAgain:
             raise
-        except NothingFound as error:
+        except NotFound as error:
             told.log("WARNING", f"nothing to do: {error}", "nothing_found", reason=str(error))
         except OnefoldError as error:
             _put_aside(delivery, error, told, publisher, dead_letter_topic)
@@ -78,7 +78,7 @@ def receive(body: bytes, handle: Handle, adapter: Counting, publisher: Publisher
         raise
 
 
-def _put_aside(delivery: Delivery, error: OnefoldError, told: Told, publisher: Publisher, topic: str | None) -> None:
+def _put_aside(delivery: Delivery, error: OnefoldError, told: MessageLog, publisher: Publisher, topic: str | None) -> None:
     """Log the reason, and keep the original bytes in the dead-letter topic, in parts where they are too large."""
     reason, kind = str(error), type(error).__name__
     told.log("ERROR", f"put aside: {reason}", "put_aside", reason=reason, kind=kind, bytes=len(delivery.data))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from onefold.core.errors import InvalidMessage
-from onefold.core.names import faults_of_name
+from onefold.core.names import problems_of_name
 
 MESSAGE_ID = re.compile(r"[A-Za-z0-9_-]{1,200}")
 
@@ -53,25 +53,25 @@ def _structured_data(envelope: dict[str, Any]) -> dict[str, Any]:
     return data
 
 
-def table_faults(content: Mapping[str, Any]) -> Iterator[str]:
+def table_problems(content: Mapping[str, Any]) -> Iterator[str]:
     if "dataset" not in content:
         yield "the message names no `dataset`"
     else:
-        yield from _name_faults("dataset", content["dataset"])
+        yield from _name_problems("dataset", content["dataset"])
     if "table" not in content:
         return
     table = content["table"]
     if not isinstance(table, dict):
         yield "`table` is not an object with a `name`"
         return
-    yield from _name_faults("table", table["name"]) if "name" in table else ["`table` has no `name`"]
+    yield from _name_problems("table", table["name"]) if "name" in table else ["`table` has no `name`"]
     if table.get("version") is not None:
-        yield from _name_faults("version", table["version"])
+        yield from _name_problems("version", table["version"])
 
 
-def _name_faults(kind: str, name: object) -> list[str]:
+def _name_problems(kind: str, name: object) -> list[str]:
     # What is no text is not even shown: nested as deeply as JSON may be, it would exhaust the stack.
-    return faults_of_name(kind, name) if isinstance(name, str) else [f"the {kind} is not a text"]
+    return problems_of_name(kind, name) if isinstance(name, str) else [f"the {kind} is not a text"]
 
 
 def json_object(data: bytes, what: str) -> dict[str, Any]:

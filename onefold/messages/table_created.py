@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from onefold.core.errors import InvalidMessage
-from onefold.core.names import faults_of_name
+from onefold.core.names import problems_of_name
 from onefold.core.versioned_names import NamesIn, VersionedNames, default_names
-from onefold.messages.envelope import json_object, table_faults
+from onefold.messages.envelope import json_object, table_problems
 
 _RESOURCE = re.compile(r"projects/(?P<project>[^/]+)/datasets/(?P<dataset>[^/]+)/tables/(?P<table>[^/]{1,1024})")
 
@@ -63,9 +63,9 @@ def parse_event(data: bytes, names_in: NamesIn = default_names) -> Event:
     content = json_object(data, "the message")
     if "protoPayload" in content:
         return _audit_entry(content["protoPayload"], names_in)
-    faults = list(table_faults(content))
-    if faults:
-        raise InvalidMessage(faults)
+    problems = list(table_problems(content))
+    if problems:
+        raise InvalidMessage(problems)
     if "table" not in content:
         return DatasetHint(content["dataset"])
     return _table_hint(content["dataset"], content["table"], names_in(content["dataset"]))
@@ -79,8 +79,8 @@ def table_message(dataset: str, table: str, version: str | None = None) -> bytes
 
 def _table_hint(dataset: str, table: Mapping[str, str], names: VersionedNames) -> Event:
     base, version = table["name"], table.get("version")
-    if version is not None and (faults := names.faults(base, version)):
-        raise InvalidMessage(faults)
+    if version is not None and (problems := names.problems(base, version)):
+        raise InvalidMessage(problems)
     named = names.name(base, version) if version is not None else None
     left_out = names.why_left_out(base, named)
     return OtherTable(named or base) if left_out else TableHint(dataset, base, version)
@@ -100,9 +100,9 @@ def _audit_entry(payload: Any, names_in: NamesIn) -> Event:
         return OtherTable(match["table"])
     base, version = split
     named = (("project", match["project"]), ("dataset", match["dataset"]), ("table", base), ("version", version))
-    faults = [fault for kind, name in named for fault in faults_of_name(kind, name)]
-    if faults:
-        raise InvalidMessage(faults)
+    problems = [problem for kind, name in named for problem in problems_of_name(kind, name)]
+    if problems:
+        raise InvalidMessage(problems)
     # A version is named only where a view that covers it is up to date: not after ALTER TABLE, nor after DROP TABLE.
     return TableHint(match["dataset"], base, version if "tableCreation" in metadata else None, match["project"])
 

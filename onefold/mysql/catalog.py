@@ -14,7 +14,7 @@ import pymysql
 
 from onefold.mysql.connection import query, stream
 from onefold.mysql.table import INTEGERS, SourceColumn, SourceType, Structure, enum_size, set_size
-from onefold.mysql.table_filter import Patterns
+from onefold.mysql.table_filter import TableFilter
 
 _DATABASES = "SELECT SCHEMA_NAME FROM information_schema.SCHEMATA"
 # Not joined to each other: MariaDB compares each row of the one with each row of the other.
@@ -81,7 +81,7 @@ class ColumnRow:
 
 
 @dataclass(frozen=True)
-class Described:
+class TableDescription:
     """A table as the server describes it now: its kind, and its columns in their order."""
 
     name: TableName
@@ -97,7 +97,7 @@ class Described:
         return _structure(self.name.table, self.rows, self.indexes) if self.kind == BASE else None
 
 
-def tables(connection: pymysql.Connection, patterns: Patterns, only: str | None = None) -> dict[TableName, str]:
+def tables(connection: pymysql.Connection, patterns: TableFilter, only: str | None = None) -> dict[TableName, str]:
     """Return the kinds of all tables that the patterns fit, by name; views and sequences are left out.
 
     Only databases that may have such a table are asked for, and no other name is kept.
@@ -120,7 +120,7 @@ def is_view(connection: pymysql.Connection, name: TableName) -> bool:
     return bool(query(connection, _VIEW, (name.database, name.table)))
 
 
-def describe(connection: pymysql.Connection, kinds: Mapping[TableName, str]) -> Iterator[Described]:
+def describe(connection: pymysql.Connection, kinds: Mapping[TableName, str]) -> Iterator[TableDescription]:
     """Yield each of these tables, one after the other, so that the columns of one are in memory at a time.
 
     The connection takes no other query before the last table was read.
@@ -140,25 +140,27 @@ def _describe(
     names: Collection[TableName],
     condition: str,
     values: tuple[str, ...],
-) -> Iterator[Described]:
+) -> Iterator[TableDescription]:
     indexes = _indexes(row for row in stream(connection, _KEYS.format(condition=condition), values) if _named(row) in names)
     rows = stream(connection, _COLUMNS.format(condition=condition), values)
     for name, columns in groupby(rows, _named):
         if name in names:
-            yield Described(name, kinds[name], tuple(ColumnRow(*row) for row in columns), tuple(indexes[name].values()))
+            yield TableDescription(
+                name, kinds[name], tuple(ColumnRow(*row) for row in columns), tuple(indexes[name].values())
+            )
 
 
 def _named(row: tuple[Any, ...]) -> TableName:
     return TableName(row[0], row[1])
 
 
-def structures(connection: pymysql.Connection, patterns: Patterns) -> dict[TableName, Structure]:
+def structures(connection: pymysql.Connection, patterns: TableFilter) -> dict[TableName, Structure]:
     """All tables that the patterns fit, views and sequences left out."""
     found = describe(connection, tables(connection, patterns))
     return {table.name: table.structure for table in found if table.structure}
 
 
-def describe_one(connection: pymysql.Connection, name: TableName) -> Described | None:
+def describe_one(connection: pymysql.Connection, name: TableName) -> TableDescription | None:
     """Return one table, or None where there is none. Within a transaction that has read it, nobody can alter it."""
     values = (name.database, name.table)
     kinds = {TableName(*found): kind for *found, kind in query(connection, _TABLES.format(condition=_OF_TABLE), values)}

@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from onefold.core.errors import InvalidInput
-from onefold.mysql.unrepresentable import Lossy
+from onefold.mysql.unrepresentable import Unrepresentable
 
-Decode = Callable[[bytes], str | Lossy]
+Decode = Callable[[bytes], str | Unrepresentable]
 
 _CODECS = {
     "utf8": "utf-8", "utf8mb3": "utf-8", "utf8mb4": "utf-8", "ascii": "ascii",
@@ -50,16 +50,16 @@ def decoder(charset: str) -> Decode:
     return functools.partial(_decode, _CODECS[charset])
 
 
-def _decode(codec: str, data: bytes) -> str | Lossy:
+def _decode(codec: str, data: bytes) -> str | Unrepresentable:
     try:
         return data.decode(codec)
     except UnicodeDecodeError:
-        return Lossy(data.decode(codec, "replace"), "text")
+        return Unrepresentable(data.decode(codec, "replace"), "text")
 
 
-def _decode_by_table(table: str, data: bytes) -> str | Lossy:
+def _decode_by_table(table: str, data: bytes) -> str | Unrepresentable:
     text = codecs.charmap_decode(data, "replace", table)[0]
-    return Lossy(text, "text") if "\ufffd" in text else text
+    return Unrepresentable(text, "text") if "\ufffd" in text else text
 
 
 def _table(charset: str) -> str:

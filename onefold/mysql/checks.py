@@ -9,27 +9,27 @@ import pymysql
 from onefold.core.errors import InvalidSettings
 from onefold.mysql.catalog import tables
 from onefold.mysql.connection import log_status, variables
-from onefold.mysql.table_filter import Patterns
+from onefold.mysql.table_filter import TableFilter
 
 
-def check_server(connection: pymysql.Connection, patterns: Patterns) -> None:
+def check_server(connection: pymysql.Connection, patterns: TableFilter) -> None:
     """Check what concerns the whole source. What concerns one table only is checked by `table_checks`.
 
     Raises:
         InvalidSettings: every fault of the server's settings.
     """
     found = variables(connection)
-    faults = [*setting_faults(found)]
+    problems = [*setting_problems(found)]
     if _is_on(found, "log_bin"):
         _, _, only, never, *_ = log_status(connection)
         if only or never:
             databases = {name.database for name in tables(connection, patterns)}
-            faults += database_faults(databases, only or "", never or "")
-    if faults:
-        raise InvalidSettings(faults)
+            problems += database_problems(databases, only or "", never or "")
+    if problems:
+        raise InvalidSettings(problems)
 
 
-def setting_faults(found: Mapping[str, str]) -> Iterator[str]:
+def setting_problems(found: Mapping[str, str]) -> Iterator[str]:
     """What in a server's variables keeps its log from being read."""
     if not _is_on(found, "log_bin"):
         yield "the source writes no log; put `log_bin = mysql-bin` under [mysqld] in its configuration, then restart it"
@@ -55,7 +55,7 @@ def _is_on(found: Mapping[str, str], name: str) -> bool:
     return found.get(name, "OFF").upper() in ("ON", "1")
 
 
-def database_faults(databases: Iterable[str], only: str, never: str) -> Iterator[str]:
+def database_problems(databases: Iterable[str], only: str, never: str) -> Iterator[str]:
     """Databases whose changes a server does not log: both lists are the server's own, with commas."""
     for database in sorted(databases):
         if (only and database not in only.split(",")) or database in never.split(","):

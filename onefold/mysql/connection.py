@@ -11,7 +11,7 @@ from pymysql.cursors import SSCursor
 
 from onefold.core.errors import Rejected
 from onefold.mysql.charsets import Dialect
-from onefold.mysql.gtid import Executed, lost
+from onefold.mysql.gtid import GtidSet, lost
 
 # Text in one character set, times in UTC, identifiers in backticks, CHAR without the blanks that fill it up, and all rows: a
 # server may give each session a limit of its own (`sql_select_limit`), and a copy in one pass would end there. And MySQL may
@@ -114,7 +114,7 @@ def previous_gtids(connection: pymysql.Connection, file: str) -> str:
     return next((str(text) for _, _, kind, _, _, text in events if kind == "Previous_gtids"), "").replace("\n", "")
 
 
-def lost_on(connection: pymysql.Connection, executed: Executed) -> Executed:
+def lost_on(connection: pymysql.Connection, executed: GtidSet) -> GtidSet:
     """Return the executed transactions that the server does not have."""
     names = ("gtid_binlog_state", "gtid_slave_pos") if is_mariadb(connection) else ("gtid_executed",)
     (texts,) = query(connection, f"SELECT {', '.join(f'@@GLOBAL.{name}' for name in names)}")

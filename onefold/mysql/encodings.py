@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 from functools import cache
 
-from onefold.mysql.unrepresentable import Lossy
+from onefold.mysql.unrepresentable import Unrepresentable
 
 _GROUP = 9
 _BYTES = (0, 1, 1, 2, 2, 3, 3, 4, 4, 4)
@@ -41,19 +41,19 @@ def _digits(data: bytes, groups: list[int]) -> str:
     return text
 
 
-def date_text(year: int, month: int, day: int) -> str | Lossy:
+def date_text(year: int, month: int, day: int) -> str | Unrepresentable:
     """A zero or partial date, and 30 February where the source allows it, is none to BigQuery."""
     try:
         return datetime.date(year, month, day).isoformat()
     except ValueError:
-        return Lossy(None, "date")
+        return Unrepresentable(None, "date")
 
 
-def datetime_text(packed: int, fraction: str) -> str | Lossy:
+def datetime_text(packed: int, fraction: str) -> str | Unrepresentable:
     """From the whole seconds of DATETIME: 17 bits of year and month (in thirteens), 5 of day, 5, 6 and 6 of time."""
     year, month = divmod(packed >> 22, 13)
     date = date_text(year, month, packed >> 17 & 31)
-    return date if isinstance(date, Lossy) else f"{date} {clock_text(packed & 0x1FFFF)}{fraction}"
+    return date if isinstance(date, Unrepresentable) else f"{date} {clock_text(packed & 0x1FFFF)}{fraction}"
 
 
 def clock_text(packed: int) -> str:

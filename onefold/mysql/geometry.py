@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import struct
 
-from onefold.mysql.unrepresentable import Lossy
+from onefold.mysql.unrepresentable import Unrepresentable
 
 _NAMES = ("", "POINT", "LINESTRING", "POLYGON", "MULTIPOINT", "MULTILINESTRING", "MULTIPOLYGON", "GEOMETRYCOLLECTION")
 _SRID = 4
 
 
-def wkt(data: bytes) -> str | Lossy:
+def wkt(data: bytes) -> str | Unrepresentable:
     """The text, in the order of axes in which the source stores them. The SRID is no part of it.
 
     MariaDB stores no bytes at all where an ALTER made a column NOT NULL that held a NULL: there is no shape, as for its
     own ST_AsText.
     """
     if not data:
-        return Lossy(None, "geometry")
+        return Unrepresentable(None, "geometry")
     text, _ = _geometry(data, _SRID, named=True)
     return text
 

@@ -23,7 +23,7 @@ Source: MySQL 8.4 Reference Manual, "GTID Format", https://dev.mysql.com/doc/ref
 
 
 @dataclass(frozen=True)
-class Executed:
+class GtidSet:
     """A set that is never changed: a place in the log keeps the one of its time."""
 
     domains: dict[str, str] = field(default_factory=dict)
@@ -39,16 +39,16 @@ class Executed:
         sets = (f"{server}:{':'.join(map(_range_text, ranges))}" for server, ranges in self.servers.items())
         return ",".join((*self.domains.values(), *sets))
 
-    def plus(self, gtid: str) -> Executed:
+    def plus(self, gtid: str) -> GtidSet:
         """With one more transaction; the same twice is the same once."""
         if ":" not in gtid:
-            return Executed({**self.domains, gtid.partition("-")[0]: gtid}, self.servers)
+            return GtidSet({**self.domains, gtid.partition("-")[0]: gtid}, self.servers)
         server, _, number = gtid.rpartition(":")
         ranges = _with(self.servers.get(server, ()), int(number))
-        return Executed(self.domains, {**self.servers, server: ranges})
+        return GtidSet(self.domains, {**self.servers, server: ranges})
 
 
-def read_executed(text: str) -> Executed:
+def read_executed(text: str) -> GtidSet:
     """Return a set that is written in the server's own form.
 
     Raises:
@@ -71,10 +71,10 @@ def read_executed(text: str) -> Executed:
         raise InvalidInput(
             f"{text!r} is no set of GTIDs: write `uuid:1-5,...` as MySQL does, or `0-1-5` as MariaDB"
         ) from error
-    return Executed(domains, servers)
+    return GtidSet(domains, servers)
 
 
-def lost(executed: Executed, logged: str, applied: str = "") -> Executed:
+def lost(executed: GtidSet, logged: str, applied: str = "") -> GtidSet:
     """Return the executed transactions that a server does not have; of a domain of MariaDB, the last one stands for all.
 
     A sequence number alone says nothing: after a failover, another server may have given the same number to another
@@ -101,7 +101,7 @@ def lost(executed: Executed, logged: str, applied: str = "") -> Executed:
         if number > last.get((domain, server), -1) and gtid not in exact:
             domains[name] = gtid
     left = {server: _without(ranges, had.servers.get(server, ())) for server, ranges in executed.servers.items()}
-    return Executed(domains, {server: ranges for server, ranges in left.items() if ranges})
+    return GtidSet(domains, {server: ranges for server, ranges in left.items() if ranges})
 
 
 def _last_numbers(state: str) -> dict[tuple[int, int], int]:

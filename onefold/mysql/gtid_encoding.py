@@ -10,7 +10,7 @@ from __future__ import annotations
 import struct
 
 from onefold.core.errors import InvalidInput
-from onefold.mysql.gtid import Executed
+from onefold.mysql.gtid import GtidSet
 
 _VERSION = 1
 _FLAGS, _UUID, _NUMBER, _TAG = 0, 1, 2, 3
@@ -92,7 +92,7 @@ def _uuid(body: bytes, at: int) -> tuple[str, int]:
     return "-".join((text[:8], text[8:12], text[12:16], text[16:20], text[20:])), at
 
 
-def dump_by_gtids(executed: Executed, server_id: int, blocking: bool) -> bytes:
+def dump_by_gtids(executed: GtidSet, server_id: int, blocking: bool) -> bytes:
     """Return the packet that asks MySQL for its log without what has been executed.
 
     Args:
@@ -106,7 +106,7 @@ def dump_by_gtids(executed: Executed, server_id: int, blocking: bool) -> bytes:
     return struct.pack("<I", len(body)) + body
 
 
-def encode_executed(executed: Executed) -> bytes:
+def encode_executed(executed: GtidSet) -> bytes:
     """Return sets of MySQL in bytes. Without tags it is the form that servers before 8.3 read, too."""
     tagged = any(":" in server for server in executed.servers)
     count = len(executed.servers)

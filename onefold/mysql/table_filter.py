@@ -13,7 +13,7 @@ _WILD = re.compile(r"[*?\[]")
 
 
 @dataclass(frozen=True)
-class Patterns:
+class TableFilter:
     """Patterns of `database.table`, with `*`, `?` and `[...]`; one without a dot is of databases.
 
     A table is captured if one of `include` fits, or there is none, and none of `exclude` does.
@@ -58,11 +58,11 @@ def _may_begin(pattern: str, database: str) -> bool:
 
 
 @lru_cache(maxsize=65536)
-def _match(patterns: Patterns, database: str, table: str) -> bool:
+def _match(patterns: TableFilter, database: str, table: str) -> bool:
     return _chosen(patterns, database, table)
 
 
-def _chosen(patterns: Patterns, database: str, table: str) -> bool:
+def _chosen(patterns: TableFilter, database: str, table: str) -> bool:
     if database in SYSTEM:
         return False
     included = not patterns.include or _any(patterns.include, database, table)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Lossy:
+class Unrepresentable:
     """What is left of a value, and its kind: a `date` or a `text` that is none, a `geometry` without bytes."""
 
     value: str | None

@@ -16,7 +16,7 @@ DRIVER_ENVIRONMENT = "spark.dataproc.driverEnv."
 """Dataproc Serverless, "Spark properties": what follows is a variable of the driver's environment."""
 
 
-class State(Enum):
+class BatchState(Enum):
     """The states of a batch, by Dataproc's names."""
 
     PENDING = "PENDING"
@@ -29,10 +29,10 @@ class State(Enum):
 
     @property
     def ended(self) -> bool:
-        return self in (State.SUCCEEDED, State.FAILED, State.CANCELLED)
+        return self in (BatchState.SUCCEEDED, BatchState.FAILED, BatchState.CANCELLED)
 
 
-ACTIVE = (State.PENDING, State.RUNNING)
+ACTIVE = (BatchState.PENDING, BatchState.RUNNING)
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class StoredBatch:
     """A batch as Dataproc has it now."""
 
     id: str
-    state: State
+    state: BatchState
     message: str = ""
     labels: Mapping[str, str] | None = None
 

@@ -54,7 +54,7 @@ class ObjectStore(Protocol):
             Rejected: the store refused for good.
         """
 
-    def folder_faults(self, folder: str, who: str) -> list[str]:
+    def folder_problems(self, folder: str, who: str) -> list[str]:
         """Return what keeps objects from being read, written or replaced below a folder, each with its remedy.
 
         Args:
@@ -67,7 +67,7 @@ class ObjectStore(Protocol):
         """
 
 
-class Objects(Protocol):
+class ObjectReader(Protocol):
     """Where records lie that are too large for a message."""
 
     def read(self, address: str) -> bytes:

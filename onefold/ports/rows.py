@@ -12,7 +12,7 @@ Refused = dict[int, str]
 """Why rows or records do not fit, by their place in the list."""
 
 
-class OpenTable(Protocol):
+class TableWriter(Protocol):
     """A versioned table that rows are appended to."""
 
     columns: tuple[Column, ...]
@@ -26,7 +26,7 @@ class OpenTable(Protocol):
         """
 
 
-class Landing(Protocol):
+class RowWriter(Protocol):
     """The versioned tables of a project."""
 
     project: str
@@ -35,7 +35,7 @@ class Landing(Protocol):
     def calls(self) -> int:
         """How many calls this thread has made so far."""
 
-    def open(self, id_: TableId) -> OpenTable | None:
+    def open(self, id_: TableId) -> TableWriter | None:
         """The table, or None where there is none of that name (yet)."""
 
 

@@ -131,7 +131,7 @@ class StoredTable:
 
 
 @dataclass(frozen=True)
-class Written:
+class WriteResult:
     """How many rows a statement wrote, and how; None where the warehouse does not tell."""
 
     rows: int | None = None
@@ -172,5 +172,5 @@ class BaseWarehouse(Warehouse, Protocol):
     def fetch(self, sql: str) -> list[dict[str, Any]]:
         """The rows of a query, which may take long."""
 
-    def execute(self, sql: str) -> Written:
+    def execute(self, sql: str) -> WriteResult:
         """A statement that writes, which may take long. Raises TryAgain where another one was in its way."""

@@ -71,13 +71,13 @@ def convert(x: str, source: Type, target: Type, zone: str = UTC, depth: int = 1,
     return _to_scalar(x, source, target, zone)
 
 
-def conversion_faults(source: Type, target: Type) -> list[str]:
+def conversion_problems(source: Type, target: Type) -> list[str]:
     """Why there is no expression from `source` to `target`: empty where there is one."""
     if isinstance(target, Array):
         element = source.element if isinstance(source, Array) else source
-        return conversion_faults(element, target.element)
+        return conversion_problems(element, target.element)
     if isinstance(source, Struct) and isinstance(target, Struct):
-        return [fault for old, new in _common(source, target) for fault in conversion_faults(old.type, new.type)]
+        return [problem for old, new in _common(source, target) for problem in conversion_problems(old.type, new.type)]
     if source == target:
         return []
     if isinstance(target, Struct) or (isinstance(source, Struct | Array) and target not in (JSON, STRING)):

@@ -32,7 +32,7 @@ _FAMILIES = ({"INT64", "NUMERIC", "BIGNUMERIC", "FLOAT64"}, {"DATE", "DATETIME",
 
 
 @dataclass(frozen=True)
-class Change:
+class SchemaChange:
     """One change of a view's schema; `path` is a column, or a field as `address.street`, empty for the view itself."""
 
     kind: Kind
@@ -55,15 +55,15 @@ class Change:
         }
 
 
-def view_created() -> Change:
-    return Change("view created", "", Severity.INFO)
+def view_created() -> SchemaChange:
+    return SchemaChange("view created", "", Severity.INFO)
 
 
-def view_removed() -> Change:
-    return Change("view removed", "", Severity.CRITICAL)
+def view_removed() -> SchemaChange:
+    return SchemaChange("view removed", "", Severity.CRITICAL)
 
 
-def compare(old: Sequence[Column], new: Sequence[Column]) -> tuple[Change, ...]:
+def compare(old: Sequence[Column], new: Sequence[Column]) -> tuple[SchemaChange, ...]:
     """Changes from one schema to another: retyped and removed ones in the old order, then added ones in the new."""
     return tuple(_compare(_fields(old), _fields(new), ""))
 
@@ -84,7 +84,7 @@ def _as_text(columns: Sequence[Column] | None) -> list[tuple[str, str]] | None:
     return None if columns is None else [(column.name, str(column.type)) for column in columns]
 
 
-def highest(changes: Iterable[Change]) -> Severity:
+def highest(changes: Iterable[SchemaChange]) -> Severity:
     return max((change.severity for change in changes), default=Severity.INFO)
 
 
@@ -92,7 +92,7 @@ def _fields(columns: Iterable[Column]) -> list[Field]:
     return [Field(column.name, column.type) for column in columns]
 
 
-def _compare(old: Iterable[Field], new: Iterable[Field], prefix: str) -> Iterator[Change]:
+def _compare(old: Iterable[Field], new: Iterable[Field], prefix: str) -> Iterator[SchemaChange]:
     before = {fold_case(field.name): field for field in old}
     after = {fold_case(field.name): field for field in new}
     for key, field in before.items():
@@ -100,13 +100,13 @@ def _compare(old: Iterable[Field], new: Iterable[Field], prefix: str) -> Iterato
         if key in after:
             yield from _compare_types(field.type, after[key].type, path)
         else:
-            yield Change("removed", path, Severity.CRITICAL, old=str(field.type))
+            yield SchemaChange("removed", path, Severity.CRITICAL, old=str(field.type))
     for key, field in after.items():
         if key not in before:
-            yield Change("added", prefix + field.name, Severity.INFO, new=str(field.type))
+            yield SchemaChange("added", prefix + field.name, Severity.INFO, new=str(field.type))
 
 
-def _compare_types(old: Type, new: Type, path: str) -> Iterator[Change]:
+def _compare_types(old: Type, new: Type, path: str) -> Iterator[SchemaChange]:
     if old == new:
         return
     if isinstance(old, Struct) and isinstance(new, Struct):
@@ -115,7 +115,7 @@ def _compare_types(old: Type, new: Type, path: str) -> Iterator[Change]:
         yield from _compare_types(old.element, new.element, path)
     else:
         severity = Severity.WARNING if _same_family(old, new) else Severity.CRITICAL
-        yield Change("retyped", path, severity, old=str(old), new=str(new))
+        yield SchemaChange("retyped", path, severity, old=str(old), new=str(new))
 
 
 def _are_structs(*arrays: Array) -> bool:

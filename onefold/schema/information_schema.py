@@ -17,7 +17,7 @@ from onefold.schema.types import parse_type
 from onefold.schema.versions import Column, Version
 
 _REQUIRED = ("table_name", "column_name", "ordinal_position", "data_type")
-_MOST_FAULTS = 20
+_MOST_PROBLEMS = 20
 _SHOWN = 80
 _TIME_FORM = "2024-03-01 12:30:00 UTC or 2024-03-01T12:30:00Z"
 
@@ -36,15 +36,15 @@ def read_columns(text: str, base: str, names: VersionedNames = DEFAULT_NAMES) ->
     Raises:
         InvalidColumns: every fault, with the number of its row (the first twenty are shown).
     """
-    faults: list[str] = []
-    rows = [row for number, raw in enumerate(_rows(text), 1) if (row := _read(raw, number, base, names, faults))]
+    problems: list[str] = []
+    rows = [row for number, raw in enumerate(_rows(text), 1) if (row := _read(raw, number, base, names, problems))]
     found: dict[str, list[_Row]] = {}
     for row in rows:
         found.setdefault(row.version, []).append(row)
-    faults += _faults_of_versions(found)
-    if faults:
-        more = [f"and {len(faults) - _MOST_FAULTS} more"] if len(faults) > _MOST_FAULTS else []
-        raise InvalidColumns(faults[:_MOST_FAULTS] + more)
+    problems += _problems_of_versions(found)
+    if problems:
+        more = [f"and {len(problems) - _MOST_PROBLEMS} more"] if len(problems) > _MOST_PROBLEMS else []
+        raise InvalidColumns(problems[:_MOST_PROBLEMS] + more)
     return tuple(
         Version(version, tuple(row.column for row in sorted(own, key=lambda row: row.position)), own[0].created)
         for version, own in found.items()
@@ -71,15 +71,15 @@ def _rows(text: str) -> Iterator[Any]:
                 raise InvalidColumns(f"line {number} is not JSON: {error}") from error
 
 
-def _read(raw: Any, number: int, base: str, names: VersionedNames, faults: list[str]) -> _Row | None:
+def _read(raw: Any, number: int, base: str, names: VersionedNames, problems: list[str]) -> _Row | None:
     if not isinstance(raw, Mapping):
-        faults.append(f"row {number} is not a JSON object")
+        problems.append(f"row {number} is not a JSON object")
         return None
     if missing := [name for name in _REQUIRED if name not in raw]:
-        faults.append(f"row {number} has no {', '.join(missing)}: give the columns {', '.join(_REQUIRED)}")
+        problems.append(f"row {number} has no {', '.join(missing)}: give the columns {', '.join(_REQUIRED)}")
         return None
     if not isinstance(raw["table_name"], str):
-        faults.append(f"row {number}: table_name is {_json(raw['table_name'])}: give the name of a table")
+        problems.append(f"row {number}: table_name is {_json(raw['table_name'])}: give the name of a table")
         return None
     version = names.version_of(base, raw["table_name"])
     if version is None or not _counts(raw):
@@ -87,13 +87,13 @@ def _read(raw: Any, number: int, base: str, names: VersionedNames, faults: list[
     try:
         name = _name(raw["column_name"])
     except ValueError as error:
-        faults.append(f"row {number} of {raw['table_name']}: {error}")
+        problems.append(f"row {number} of {raw['table_name']}: {error}")
         return None
     try:
         column = Column(name, parse_type(_type(raw["data_type"])))
         return _Row(version, column, _position(raw["ordinal_position"]), _time(raw.get("creation_time")))
     except (InvalidType, ValueError) as error:
-        faults.append(f"row {number}, column {name} of {raw['table_name']}: {error}")
+        problems.append(f"row {number}, column {name} of {raw['table_name']}: {error}")
         return None
 
 
@@ -145,7 +145,7 @@ def _json(value: Any) -> str:
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 
-def _faults_of_versions(found: Mapping[str, list[_Row]]) -> Iterator[str]:
+def _problems_of_versions(found: Mapping[str, list[_Row]]) -> Iterator[str]:
     if len({row.created is None for rows in found.values() for row in rows}) > 1:
         yield "some rows have a creation_time and some have none: give it for all or for none"
     for version, rows in found.items():

@@ -11,7 +11,7 @@ from onefold.schema.types import Type
 
 
 @dataclass(frozen=True)
-class Rules:
+class TableRules:
     """How the versions of one table become one view.
 
     conversions: `lossless` is the type tree; `classic` the two rules of the published predecessor.

@@ -134,7 +134,7 @@ class _Parser:
     def type(self) -> Type:
         self._depth += 1
         if self._depth > MAX_DEPTH:
-            raise self._fault(f"nested deeper than {MAX_DEPTH} levels")
+            raise self._problem(f"nested deeper than {MAX_DEPTH} levels")
         type_ = self._type()
         self._depth -= 1
         return type_
@@ -149,19 +149,19 @@ class _Parser:
         if name == "RANGE":
             return self._range()
         if name not in SCALARS:
-            raise self._fault(f"{word!r} is not a BigQuery type")
+            raise self._problem(f"{word!r} is not a BigQuery type")
         self._parameters()
         return Scalar(name)
 
     def end(self) -> None:
         if self._at < len(self._tokens):
-            raise self._fault(f"unexpected {self._tokens[self._at]!r} after the type")
+            raise self._problem(f"unexpected {self._tokens[self._at]!r} after the type")
 
     def _array(self) -> Array:
         self._expect("<")
         element = self.type()
         if isinstance(element, Array):
-            raise self._fault("an array of arrays is not a BigQuery type")
+            raise self._problem("an array of arrays is not a BigQuery type")
         self._attributes()
         self._expect(">")
         return Array(element)
@@ -170,7 +170,7 @@ class _Parser:
         self._expect("<")
         element = self.type()
         if not isinstance(element, Scalar) or element.name not in ("DATE", "DATETIME", "TIMESTAMP"):
-            raise self._fault("a range holds DATE, DATETIME or TIMESTAMP")
+            raise self._problem("a range holds DATE, DATETIME or TIMESTAMP")
         self._expect(">")
         return Range(element)
 
@@ -183,15 +183,15 @@ class _Parser:
         self._expect(">")
         names = [fold_case(field.name) for field in fields]
         if len(set(names)) < len(names):
-            raise self._fault("two fields of a struct have one name")
+            raise self._problem("two fields of a struct have one name")
         return Struct(tuple(fields))
 
     def _field(self) -> Field:
         name = self._next()
         if name in "<>(),":
-            raise self._fault("a struct's field needs a name")
+            raise self._problem("a struct's field needs a name")
         if self._peek() in (",", ">", "<"):
-            raise self._fault(f"a struct's field needs a name and a type; found {name!r} alone")
+            raise self._problem(f"a struct's field needs a name and a type; found {name!r} alone")
         if name.startswith("`"):
             name = re.sub(r"\\(.)", r"\1", name[1:-1])
         field = Field(name, self.type())
@@ -206,7 +206,7 @@ class _Parser:
         if (self._peek() or "").upper() == "NOT":
             self._next()
             if self._next().upper() != "NULL":
-                raise self._fault("expected NULL after NOT")
+                raise self._problem("expected NULL after NOT")
 
     def _parameters(self) -> None:
         if self._peek() == "(":
@@ -218,14 +218,14 @@ class _Parser:
 
     def _next(self) -> str:
         if self._at >= len(self._tokens):
-            raise self._fault("it ends too early")
+            raise self._problem("it ends too early")
         self._at += 1
         return self._tokens[self._at - 1]
 
     def _expect(self, token: str) -> None:
         found = self._next()
         if found != token:
-            raise self._fault(f"expected {token!r}, found {found!r}")
+            raise self._problem(f"expected {token!r}, found {found!r}")
 
-    def _fault(self, what: str) -> InvalidType:
+    def _problem(self, what: str) -> InvalidType:
         return InvalidType(f"type {_shown(self._text)}: {what}")

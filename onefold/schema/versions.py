@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 
 from onefold.core.errors import SchemaConflict
 from onefold.core.names import fold_case
-from onefold.schema.casts import conversion_faults, losses
+from onefold.schema.casts import conversion_problems, losses
 from onefold.schema.common_type import classic, join_all
-from onefold.schema.table_rules import Rules
+from onefold.schema.table_rules import TableRules
 from onefold.schema.types import STRING, Type
 
 
@@ -40,7 +40,7 @@ class Cast:
     losses: tuple[str, ...]
 
 
-def in_order(versions: Iterable[Version], rules: Rules) -> tuple[Version, ...]:
+def in_order(versions: Iterable[Version], rules: TableRules) -> tuple[Version, ...]:
     """The versions that are not retired, by creation time and hash; those without a time keep their order."""
     kept = [version for version in versions if version.id not in rules.retired]
     if any(version.created is None for version in kept):
@@ -49,7 +49,7 @@ def in_order(versions: Iterable[Version], rules: Rules) -> tuple[Version, ...]:
     return tuple(sorted(kept, key=lambda version: (version.created or oldest, version.id)))
 
 
-def fold(versions: Sequence[Version], rules: Rules) -> tuple[Column, ...]:
+def fold(versions: Sequence[Version], rules: TableRules) -> tuple[Column, ...]:
     """The columns of the unified view: names united without case, types joined, in order of first appearance.
 
     Raises:
@@ -70,7 +70,7 @@ def fold(versions: Sequence[Version], rules: Rules) -> tuple[Column, ...]:
     return columns
 
 
-def casts(versions: Sequence[Version], columns: Sequence[Column], rules: Rules) -> tuple[Cast, ...]:
+def casts(versions: Sequence[Version], columns: Sequence[Column], rules: TableRules) -> tuple[Cast, ...]:
     """Every conversion that the view makes."""
     targets = {fold_case(column.name): column.type for column in columns}
     return tuple(
@@ -81,7 +81,7 @@ def casts(versions: Sequence[Version], columns: Sequence[Column], rules: Rules) 
     )
 
 
-def unused_rules(found: Sequence[Version], rules: Rules) -> list[str]:
+def unused_rules(found: Sequence[Version], rules: TableRules) -> list[str]:
     """Settings that have no effect on these versions: typing mistakes, or what can be taken out by now."""
     known = {fold_case(column.name) for version in found for column in version.columns}
     ids = {version.id for version in found}
@@ -89,23 +89,25 @@ def unused_rules(found: Sequence[Version], rules: Rules) -> list[str]:
     return types + [f"retire: there is no version {id_}" for id_ in sorted(rules.retired - ids)]
 
 
-def _join(types: Iterable[Type], rules: Rules) -> Type:
+def _join(types: Iterable[Type], rules: TableRules) -> Type:
     return classic(types) if rules.conversions == "classic" else join_all(types)
 
 
-def _check(columns: Sequence[Column], landed: dict[str, dict[Type, None]], targets: dict[str, Type], rules: Rules) -> None:
-    faults = [
-        f"column {column.name}: {fault}; set another type for it in onefold.yaml"
+def _check(
+    columns: Sequence[Column], landed: dict[str, dict[Type, None]], targets: dict[str, Type], rules: TableRules
+) -> None:
+    problems = [
+        f"column {column.name}: {problem}; set another type for it in onefold.yaml"
         for column in columns
         if fold_case(column.name) in targets
         for source in landed[fold_case(column.name)]
-        for fault in conversion_faults(source, column.type)
+        for problem in conversion_problems(source, column.type)
     ]
     if rules.version_column and fold_case(rules.version_column) in landed:
-        faults.append(
+        problems.append(
             f"version_column {rules.version_column!r} is also a column of the table; choose another name in onefold.yaml"
         )
     if rules.version_column and fold_case(rules.version_column) in targets:
-        faults.append(f"types.{rules.version_column}: the version_column is always STRING; take it out of onefold.yaml")
-    if faults:
-        raise SchemaConflict(faults)
+        problems.append(f"types.{rules.version_column}: the version_column is always STRING; take it out of onefold.yaml")
+    if problems:
+        raise SchemaConflict(problems)

@@ -85,13 +85,13 @@ class BatchSettings:
             raise InvalidSettings([f"{name} is not set: {VARIABLES[name]}" for name in missing])
 
 
-def read_batch_settings(environ: Mapping[str, str], faults: list[str]) -> BatchSettings:
+def read_batch_settings(environ: Mapping[str, str], problems: list[str]) -> BatchSettings:
     """What the environment says; what is wrong with it is added to the faults."""
 
     def read(name: str, pattern: re.Pattern[str], example: str) -> str | None:
         value = environ.get(f"ONEFOLD_BATCH_{name}") or None
         if value and (not pattern.fullmatch(value) or ".." in value):
-            faults.append(f"ONEFOLD_BATCH_{name} {value!r}: write it as {example}")
+            problems.append(f"ONEFOLD_BATCH_{name} {value!r}: write it as {example}")
         return value
 
     bucket = read("BUCKET", _BUCKET, "the name of a bucket, without gs://")
@@ -103,21 +103,21 @@ def read_batch_settings(environ: Mapping[str, str], faults: list[str]) -> BatchS
         subnet=read("SUBNET", _SUBNET, "its name, or projects/PROJECT/regions/REGION/subnetworks/NAME"),
         bucket=bucket,
         kms_key=read("KMS_KEY", _KMS_KEY, "projects/P/locations/REGION/keyRings/R/cryptoKeys/K"),
-        properties=_parsed(environ, "PROPERTIES", _properties, faults) or {},
-        labels=_parsed(environ, "LABELS", _labels, faults) or {},
-        ttl=_parsed(environ, "TTL", _ttl, faults),
-        folders=_folders(environ.get("ONEFOLD_BATCH_FOLDERS", ""), bucket, faults),
+        properties=_parsed(environ, "PROPERTIES", _properties, problems) or {},
+        labels=_parsed(environ, "LABELS", _labels, problems) or {},
+        ttl=_parsed(environ, "TTL", _ttl, problems),
+        folders=_folders(environ.get("ONEFOLD_BATCH_FOLDERS", ""), bucket, problems),
         code=code.rstrip("/") if code else None,
         passed_on={name: environ[name] for name in PASSED_ON if environ.get(name)},
     )
 
 
-def _parsed(environ: Mapping[str, str], name: str, parse: Callable[[str], Any], faults: list[str]) -> Any:
+def _parsed(environ: Mapping[str, str], name: str, parse: Callable[[str], Any], problems: list[str]) -> Any:
     text = environ.get(f"ONEFOLD_BATCH_{name}")
     try:
         return parse(text) if text else None
     except (ValueError, RecursionError) as error:
-        faults.append(f"ONEFOLD_BATCH_{name}: {error}")
+        problems.append(f"ONEFOLD_BATCH_{name}: {error}")
         return None
 
 
@@ -162,9 +162,9 @@ def _split(text: str) -> list[tuple[str, str]]:
     return [(name.strip(), value.strip()) for name, _, value in parts]
 
 
-def _folders(text: str, bucket: str | None, faults: list[str]) -> tuple[str, ...]:
+def _folders(text: str, bucket: str | None, problems: list[str]) -> tuple[str, ...]:
     names = [name.strip() for name in text.split(",") if name.strip()]
-    faults += [
+    problems += [
         f"ONEFOLD_BATCH_FOLDERS: {name!r} is no folder: write gs://bucket/folder"
         for name in names
         if not FOLDER.fullmatch(name) or ".." in name

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from onefold.core.errors import InvalidSettings
-from onefold.core.names import LEAF_PREFIX, TEMPORARY_PREFIX, TableId, faults_of_name
+from onefold.core.names import LEAF_PREFIX, TEMPORARY_PREFIX, TableId, problems_of_name
 from onefold.core.versioned_names import DEFAULT_NAMES, VersionedNames
-from onefold.schema.table_rules import Rules
+from onefold.schema.table_rules import TableRules
 from onefold.settings import batches as batch_settings
 from onefold.settings.batches import DEFAULT_CONFIG, FOLDER, BatchSettings, read_batch_settings
 from onefold.settings.yaml_file import read_tables_file
@@ -53,14 +53,14 @@ class Settings:
     large_records: str | None = None
     differences: str | None = None
     batch: BatchSettings = field(default_factory=BatchSettings)
-    rules: Rules = field(default_factory=Rules)
-    tables: Mapping[str, Rules] = field(default_factory=dict)
+    rules: TableRules = field(default_factory=TableRules)
+    tables: Mapping[str, TableRules] = field(default_factory=dict)
     """Rules by `table` or `dataset.table`; the longer name wins."""
     names: VersionedNames = DEFAULT_NAMES
     dataset_names: Mapping[str, VersionedNames] = field(default_factory=dict)
     """How versioned tables are named in single datasets."""
 
-    def rules_for(self, base: TableId) -> Rules:
+    def rules_for(self, base: TableId) -> TableRules:
         rules = self.tables.get(f"{base.dataset}.{base.table}") or self.tables.get(base.table) or self.rules
         return replace(rules, names=self.names_in(base.dataset))
 
@@ -81,23 +81,23 @@ def load_settings(environ: Mapping[str, str], config: Path | None = None) -> Set
     Raises:
         InvalidSettings: every fault, each with the variable or the key it is about.
     """
-    faults: list[str] = []
-    settings = _from_environment(environ, faults)
-    path = config or _config_path(environ, faults)
+    problems: list[str] = []
+    settings = _from_environment(environ, problems)
+    path = config or _config_path(environ, problems)
     if path:
-        file = read_tables_file(path, faults)
+        file = read_tables_file(path, problems)
         batch = replace(settings.batch, config=True)
         settings = replace(
             settings, rules=file.rules, tables=file.tables, names=file.names, dataset_names=file.datasets, batch=batch
         )
-    faults += _view_name_faults(settings)
-    if faults:
-        raise InvalidSettings(faults)
+    problems += _view_name_problems(settings)
+    if problems:
+        raise InvalidSettings(problems)
     return settings
 
 
-def _from_environment(environ: Mapping[str, str], faults: list[str]) -> Settings:
-    faults += [
+def _from_environment(environ: Mapping[str, str], problems: list[str]) -> Settings:
+    problems += [
         f"{name} is not a setting; known are {', '.join(VARIABLES)}"
         for name in sorted(environ)
         if name.startswith("ONEFOLD_") and name not in VARIABLES
@@ -115,23 +115,25 @@ def _from_environment(environ: Mapping[str, str], faults: list[str]) -> Settings
         topic_dead_letter=environ.get("ONEFOLD_TOPIC_DEAD_LETTER") or None,
         differences=environ.get("ONEFOLD_DIFFERENCES") or None,
         large_records=environ.get("ONEFOLD_LARGE_RECORDS", "").rstrip("/") or None,
-        batch=read_batch_settings(environ, faults),
+        batch=read_batch_settings(environ, problems),
     )
-    faults += [f"ONEFOLD_DATASETS: {fault}" for name in sorted(datasets or ()) for fault in faults_of_name("dataset", name)]
+    problems += [
+        f"ONEFOLD_DATASETS: {problem}" for name in sorted(datasets or ()) for problem in problems_of_name("dataset", name)
+    ]
     if named and not datasets:
-        faults.append(
+        problems.append(
             "ONEFOLD_DATASETS names no dataset; make it empty to allow none, or unset it to allow all of the project"
         )
     if settings.differences not in (None, "log"):
-        faults.append(f"ONEFOLD_DIFFERENCES {settings.differences!r}: expected log, or no value")
+        problems.append(f"ONEFOLD_DIFFERENCES {settings.differences!r}: expected log, or no value")
     if settings.project:
         variable = "ONEFOLD_PROJECT" if environ.get("ONEFOLD_PROJECT") else "GOOGLE_CLOUD_PROJECT"
-        faults += [f"{variable}: {fault}" for fault in faults_of_name("project", settings.project)]
-    faults += [*_template_faults(settings), *_topic_faults(settings), *_folder_faults(settings)]
+        problems += [f"{variable}: {problem}" for problem in problems_of_name("project", settings.project)]
+    problems += [*_template_problems(settings), *_topic_problems(settings), *_folder_problems(settings)]
     return settings
 
 
-def _template_faults(settings: Settings) -> Iterator[str]:
+def _template_problems(settings: Settings) -> Iterator[str]:
     templates = (
         ("ONEFOLD_VIEW_DATASET", settings.view_dataset, "dataset"),
         ("ONEFOLD_VIEW_NAME", settings.view_name, "table"),
@@ -143,11 +145,11 @@ def _template_faults(settings: Settings) -> Iterator[str]:
         return
     for variable, template, kind in templates:
         name = template.format(dataset="dataset", table="table")
-        yield from (f"{variable}: {fault}" for fault in faults_of_name(kind, name))
-    yield from _shared_view_faults(settings)
+        yield from (f"{variable}: {problem}" for problem in problems_of_name(kind, name))
+    yield from _shared_view_problems(settings)
 
 
-def _view_name_faults(settings: Settings) -> Iterator[str]:
+def _view_name_problems(settings: Settings) -> Iterator[str]:
     if not _is_template(settings.view_name):
         return
     name = settings.view_name.format(dataset="dataset", table="table")
@@ -155,7 +157,7 @@ def _view_name_faults(settings: Settings) -> Iterator[str]:
         yield f"ONEFOLD_VIEW_NAME {settings.view_name!r}: a view must not be named like a versioned table"
 
 
-def _shared_view_faults(settings: Settings) -> Iterator[str]:
+def _shared_view_problems(settings: Settings) -> Iterator[str]:
     if "{table}" not in settings.view_name:
         yield f"ONEFOLD_VIEW_NAME {settings.view_name!r} must hold {{table}}, or all tables would share one view"
     if settings.view_name == "{table}":
@@ -178,23 +180,23 @@ def _is_template(text: str) -> bool:
     return all(field is None or (field in _FIELDS and not format_ and not how) for _, field, format_, how in parts)
 
 
-def _topic_faults(settings: Settings) -> Iterator[str]:
+def _topic_problems(settings: Settings) -> Iterator[str]:
     for purpose in ("table_created", "schema_changes", "change_records", "dead_letter"):
         topic = getattr(settings, f"topic_{purpose}")
         if topic and not _TOPIC.fullmatch(topic):
             yield f"ONEFOLD_TOPIC_{purpose.upper()} {topic!r} is no topic; write its name, or projects/PROJECT/topics/NAME"
 
 
-def _folder_faults(settings: Settings) -> Iterator[str]:
+def _folder_problems(settings: Settings) -> Iterator[str]:
     folder = settings.large_records
     if folder and not folder.startswith("file:///") and (not FOLDER.fullmatch(folder) or ".." in folder.split("/")):
         yield f"ONEFOLD_LARGE_RECORDS {folder!r} is no folder: write gs://bucket/folder, or file:///folder on a laptop"
 
 
-def _config_path(environ: Mapping[str, str], faults: list[str]) -> Path | None:
+def _config_path(environ: Mapping[str, str], problems: list[str]) -> Path | None:
     named = environ.get(CONFIG)
     if named and not Path(named).is_file():
-        faults.append(f"{CONFIG}: there is no file {named}")
+        problems.append(f"{CONFIG}: there is no file {named}")
         return None
     if named:
         return Path(named)

@@ -12,10 +12,10 @@ from typing import Any
 import yaml
 
 from onefold.core.errors import InvalidType
-from onefold.core.names import faults_of_name, fold_case
-from onefold.core.versioned_names import DEFAULT_NAMES, VersionedNames, pattern_faults, regex_faults, without_anchors
+from onefold.core.names import fold_case, problems_of_name
+from onefold.core.versioned_names import DEFAULT_NAMES, VersionedNames, pattern_problems, regex_problems, without_anchors
 from onefold.schema.casts import UTC
-from onefold.schema.table_rules import Rules
+from onefold.schema.table_rules import TableRules
 from onefold.schema.types import Type, parse_type
 
 # In the tz database, but what they mean depends on the machine.
@@ -39,23 +39,23 @@ class TablesFile:
     datasets: the same for single datasets.
     """
 
-    rules: Rules = field(default_factory=Rules)
-    tables: Mapping[str, Rules] = field(default_factory=dict)
+    rules: TableRules = field(default_factory=TableRules)
+    tables: Mapping[str, TableRules] = field(default_factory=dict)
     names: VersionedNames = DEFAULT_NAMES
     datasets: Mapping[str, VersionedNames] = field(default_factory=dict)
 
 
-def read_tables_file(path: Path, faults: list[str]) -> TablesFile:
+def read_tables_file(path: Path, problems: list[str]) -> TablesFile:
     """Return what the file says; what is wrong goes to `faults`."""
     try:
         content = _given(yaml.load(path.read_text(encoding="utf-8"), _Loader), {})  # noqa: S506 a SafeLoader
     except (OSError, ValueError, TypeError, RecursionError, yaml.YAMLError) as error:
-        faults.append(f"{path}: cannot be read: {error}")
+        problems.append(f"{path}: cannot be read: {error}")
         return TablesFile()
-    reader = _Reader(str(path), faults)
+    reader = _Reader(str(path), problems)
     if not reader.is_mapping(content, "the file"):
         return TablesFile()
-    defaults = reader.rules(content, Rules(), "", _DEFAULT_KEYS)
+    defaults = reader.rules(content, TableRules(), "", _DEFAULT_KEYS)
     names = reader.names(content, DEFAULT_NAMES, "")
     tables = {name: reader.table(name, body, defaults) for name, body in reader.entries(content, "tables")}
     datasets = {name: reader.dataset(name, body, names) for name, body in reader.entries(content, "datasets")}
@@ -84,19 +84,19 @@ class _Loader(yaml.SafeLoader):
 class _Reader:
     """Turns the parsed YAML into Rules and collects faults, each with its place in the file."""
 
-    def __init__(self, path: str, faults: list[str]) -> None:
+    def __init__(self, path: str, problems: list[str]) -> None:
         self._path = path
-        self._faults = faults
+        self._problems = problems
 
     def is_mapping(self, value: object, where: str) -> bool:
         if not isinstance(value, dict):
-            self._fault(f"{where} must be a mapping")
+            self._problem(f"{where} must be a mapping")
         return isinstance(value, dict)
 
     def is_text(self, value: object, where: str) -> bool:
         # YAML reads a hash of digits as a number, 0123 as 83, and `no`, `on` and `yes` as true or false.
         if not isinstance(value, str):
-            self._fault(f"{where}{value!r} is not a text; put it in quotes")
+            self._problem(f"{where}{value!r} is not a text; put it in quotes")
         return isinstance(value, str)
 
     def entries(self, content: dict[str, Any], key: str) -> Iterator[tuple[str, Any]]:
@@ -106,13 +106,13 @@ class _Reader:
             yield from ((name, body) for name, body in found.items() if self.is_text(name, f"{key}: "))
 
     def dataset(self, name: str, body: Any, defaults: VersionedNames) -> VersionedNames:
-        for fault in faults_of_name("dataset", name):
-            self._fault(f"datasets: {fault}")
+        for problem in problems_of_name("dataset", name):
+            self._problem(f"datasets: {problem}")
         body = _given(body, {})
         if not self.is_mapping(body, f"datasets.{name}"):
             return defaults
         for key in sorted(set(body) - _NAME_KEYS):
-            self._fault(f"datasets.{name}.{key} is not a setting; known are {', '.join(sorted(_NAME_KEYS))}")
+            self._problem(f"datasets.{name}.{key} is not a setting; known are {', '.join(sorted(_NAME_KEYS))}")
         return self.names(body, defaults, f"datasets.{name}.")
 
     def names(self, body: dict[str, Any], defaults: VersionedNames, where: str) -> VersionedNames:
@@ -129,39 +129,39 @@ class _Reader:
         if not self.is_text(value, f"{where}version_pattern: "):
             return None
         pattern = without_anchors(value)
-        faults = pattern_faults(pattern) or list(_caught(pattern))
-        for fault in faults:
-            self._fault(f"{where}version_pattern {value!r}: {fault}")
-        return None if faults else pattern
+        problems = pattern_problems(pattern) or list(_caught(pattern))
+        for problem in problems:
+            self._problem(f"{where}version_pattern {value!r}: {problem}")
+        return None if problems else pattern
 
     def _patterns(self, value: Any, where: str) -> Iterator[str]:
         if not isinstance(value, list):
-            self._fault(f"{where} must be a list of regular expressions")
+            self._problem(f"{where} must be a list of regular expressions")
             return
         for text in value:
             if not self.is_text(text, f"{where}: the pattern "):
                 continue
-            faults = regex_faults(without_anchors(text))
-            for fault in faults:
-                self._fault(f"{where} {text!r}: {fault}")
-            if not faults:
+            problems = regex_problems(without_anchors(text))
+            for problem in problems:
+                self._problem(f"{where} {text!r}: {problem}")
+            if not problems:
                 yield without_anchors(text)
 
-    def table(self, name: str, body: Any, defaults: Rules) -> Rules:
+    def table(self, name: str, body: Any, defaults: TableRules) -> TableRules:
         dataset, _, table = name.rpartition(".")
-        for fault in [*(faults_of_name("dataset", dataset) if dataset else []), *faults_of_name("table", table)]:
-            self._fault(f"tables: {fault}")
+        for problem in [*(problems_of_name("dataset", dataset) if dataset else []), *problems_of_name("table", table)]:
+            self._problem(f"tables: {problem}")
         body = _given(body, {})
         if not self.is_mapping(body, f"tables.{name}"):
             return defaults
         return self.rules(body, defaults, f"tables.{name}.", _TABLE_KEYS)
 
-    def rules(self, body: dict[str, Any], defaults: Rules, where: str, known: frozenset[str]) -> Rules:
+    def rules(self, body: dict[str, Any], defaults: TableRules, where: str, known: frozenset[str]) -> TableRules:
         for key in body:
             if key not in known:
-                self._fault(f"{where}{key} is not a setting{_advice(key, where)}; known are {', '.join(sorted(known))}")
+                self._problem(f"{where}{key} is not a setting{_advice(key, where)}; known are {', '.join(sorted(known))}")
         # What is inherited was checked where it was written.
-        return Rules(
+        return TableRules(
             conversions=self._conversions(body["conversions"], where) if "conversions" in body else defaults.conversions,
             time_zone=self._time_zone(body["time_zone"], where) if "time_zone" in body else defaults.time_zone,
             version_column=(
@@ -177,12 +177,12 @@ class _Reader:
 
     def _conversions(self, value: Any, where: str) -> Any:
         if value not in ("lossless", "classic"):
-            self._fault(f"{where}conversions must be lossless or classic, not {value!r}")
+            self._problem(f"{where}conversions must be lossless or classic, not {value!r}")
         return value
 
     def _time_zone(self, value: Any, where: str) -> str:
         if not isinstance(value, str) or not _ZONE.fullmatch(value) or not _zone_exists(value):
-            self._fault(
+            self._problem(
                 f"{where}time_zone {value!r} is unknown; write a tz database name, as Europe/Berlin, or '+01:00' in quotes"
             )
         return str(value)
@@ -191,9 +191,9 @@ class _Reader:
         if value is None:
             return None
         if not isinstance(value, str) or not _COLUMN_NAME.fullmatch(value):
-            self._fault(f"{where}version_column {value!r} is no column name; use letters, digits and underscores")
+            self._problem(f"{where}version_column {value!r} is no column name; use letters, digits and underscores")
         elif value.upper().startswith(_RESERVED_PREFIXES):
-            self._fault(f"{where}version_column {value!r} starts with a prefix that BigQuery reserves")
+            self._problem(f"{where}version_column {value!r} starts with a prefix that BigQuery reserves")
         return str(value)
 
     def _types(self, value: Any, where: str) -> Iterator[tuple[str, Type]]:
@@ -204,47 +204,47 @@ class _Reader:
             if not self.is_text(column, f"{where}types: ") or not self.is_text(text, f"{where}types.{column}: "):
                 continue
             if fold_case(column) in seen:
-                self._fault(f"{where}types.{column}: the column is given twice; case makes no difference")
+                self._problem(f"{where}types.{column}: the column is given twice; case makes no difference")
             seen.add(fold_case(column))
             if "(" in text:
-                self._fault(f"{where}types.{column}: {text} has parameters, which a view cannot keep; leave them out")
+                self._problem(f"{where}types.{column}: {text} has parameters, which a view cannot keep; leave them out")
             try:
                 yield fold_case(column), parse_type(text)
             except InvalidType as error:
-                self._fault(f"{where}types.{column}: {error}")
+                self._problem(f"{where}types.{column}: {error}")
 
     def _retired(self, value: Any, where: str) -> Iterator[str]:
         if not isinstance(value, list):
-            self._fault(f"{where}retire must be a list of versions")
+            self._problem(f"{where}retire must be a list of versions")
             return
         for version in value:
             if not self.is_text(version, f"{where}retire: the version "):
                 continue
-            for fault in faults_of_name("version", version):
-                self._fault(f"{where}retire: {fault}")
+            for problem in problems_of_name("version", version):
+                self._problem(f"{where}retire: {problem}")
             yield version
 
     def _keys(self, value: Any, where: str) -> Iterator[str]:
         if not isinstance(value, list):
-            self._fault(f"{where}keys must be a list of columns")
+            self._problem(f"{where}keys must be a list of columns")
             return
         seen = set()
         for column in value:
             if not self.is_text(column, f"{where}keys: the column "):
                 continue
             if not column or fold_case(column) in seen:
-                self._fault(f"{where}keys: {column!r} is no column name, or is given twice; case makes no difference")
+                self._problem(f"{where}keys: {column!r} is no column name, or is given twice; case makes no difference")
             seen.add(fold_case(column))
             yield column
 
     def _overlap(self, value: Any, where: str) -> int:
         if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-            self._fault(f"{where}overlap_minutes must be a whole number of minutes, 0 or more, not {value!r}")
+            self._problem(f"{where}overlap_minutes must be a whole number of minutes, 0 or more, not {value!r}")
             return 0
         return value
 
-    def _fault(self, what: str) -> None:
-        self._faults.append(f"{self._path}: {what}")
+    def _problem(self, what: str) -> None:
+        self._problems.append(f"{self._path}: {what}")
 
 
 def _caught(pattern: str) -> Iterator[str]:

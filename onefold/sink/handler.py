@@ -13,37 +13,37 @@ from typing import Any
 from onefold.core.errors import InvalidMessage, InvalidRecord, InvalidSettings, Rejected, TryAgain
 from onefold.core.names import TableId
 from onefold.messages.change_records import ChangeMessage, change_message, parse_change_message, parse_stored_message
-from onefold.messages.consumer import Told, dead_letters, fitting, receive
+from onefold.messages.consumer import MessageLog, consume, dead_letters, fitting
 from onefold.messages.envelope import Delivery
-from onefold.ports.objects import Objects
+from onefold.ports.objects import ObjectReader
 from onefold.ports.publisher import Message, Publisher
-from onefold.ports.rows import Landing, OpenTable, Refused, Row
+from onefold.ports.rows import Refused, Row, RowWriter, TableWriter
 from onefold.settings.environment import Settings
-from onefold.sink.rows import RowsOf
+from onefold.sink.rows import RowBuilder
 
 # A log line says of a message why rows were refused, not of each row: that is in the dead letters.
 _MAX_LOGGED_REASONS = 5
 
 
 @dataclass(frozen=True)
-class Sink:
+class RecordHandler:
     """Handles the messages of the topic `change-records`."""
 
     settings: Settings
-    landing: Landing
-    objects: Objects
+    landing: RowWriter
+    objects: ObjectReader
     publisher: Publisher
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
 
-    def receive(self, body: bytes) -> None:
+    def handle(self, body: bytes) -> None:
         """Handle the body of one request.
 
         Raises:
             TryAgain: trouble that may pass, or a table that is not there yet.
         """
-        receive(body, self._handle, self.landing, _Insisting(self.publisher), self.settings.topic_dead_letter)
+        consume(body, self._handle, self.landing, _RetryingPublisher(self.publisher), self.settings.topic_dead_letter)
 
-    def _handle(self, delivery: Delivery, told: Told) -> None:
+    def _handle(self, delivery: Delivery, told: MessageLog) -> None:
         message = parse_change_message(delivery.data, self.settings.names_in)
         told.fields |= {"dataset": message.dataset, "table": message.table, "version": message.version}
         self._check_allowed(message)
@@ -58,17 +58,17 @@ class Sink:
         _tell(told, id_, len(message.records), refused)
 
     def _check_allowed(self, message: ChangeMessage) -> None:
-        faults = []
+        problems = []
         if self.settings.datasets is not None and message.dataset not in self.settings.datasets:
-            faults.append(f"dataset {message.dataset} is not among ONEFOLD_DATASETS")
+            problems.append(f"dataset {message.dataset} is not among ONEFOLD_DATASETS")
         folder = self.settings.large_records
         if message.records_at and not (folder and message.records_at.startswith(f"{folder}/")):
-            faults.append(f"`records_at` is not in the folder of ONEFOLD_LARGE_RECORDS ({folder or 'none is set'})")
-        if faults:
-            raise InvalidMessage(faults)
+            problems.append(f"`records_at` is not in the folder of ONEFOLD_LARGE_RECORDS ({folder or 'none is set'})")
+        if problems:
+            raise InvalidMessage(problems)
 
-    def _land(self, message: ChangeMessage, table: OpenTable) -> Refused:
-        rows_of = RowsOf(message, table.columns, self.now())
+    def _land(self, message: ChangeMessage, table: TableWriter) -> Refused:
+        rows_of = RowBuilder(message, table.columns, self.now())
         rows: dict[int, Row] = {}
         refused: Refused = {}
         for place, record in enumerate(message.records):
@@ -88,7 +88,7 @@ class Sink:
             for letter in _letters(message, message.records[place], reason, identifier)
         ]
         if letters and self.settings.topic_dead_letter:
-            _Insisting(self.publisher).publish(self.settings.topic_dead_letter, letters)
+            _RetryingPublisher(self.publisher).publish(self.settings.topic_dead_letter, letters)
 
 
 def check_sink_settings(settings: Settings) -> Settings:
@@ -99,7 +99,7 @@ def check_sink_settings(settings: Settings) -> Settings:
 
 
 @dataclass(frozen=True)
-class _Insisting:
+class _RetryingPublisher:
     """A publisher that does not give up: what it is to publish is nowhere else once the message is acknowledged."""
 
     publisher: Publisher
@@ -116,7 +116,7 @@ def _letters(message: ChangeMessage, record: Any, reason: str, identifier: str |
     return dead_letters(Delivery(data, identifier), {"reason": fitting(reason), "kind": InvalidRecord.__name__})
 
 
-def _tell(told: Told, id_: TableId, records: int, refused: Refused) -> None:
+def _tell(told: MessageLog, id_: TableId, records: int, refused: Refused) -> None:
     text = f"{id_.dataset}.{id_.table}: {records - len(refused)} rows landed"
     told.log(
         "ERROR" if refused else "INFO",

@@ -23,7 +23,7 @@ _EMPTY: Row = {"uuid": None, "sort_keys": []}
 _NAMES = ("table_name", "table_version")
 
 
-class RowsOf:
+class RowBuilder:
     """The rows that a version's table takes."""
 
     def __init__(self, message: ChangeMessage, columns: Sequence[Column], landed_at: datetime) -> None:
@@ -48,9 +48,9 @@ class RowsOf:
         Raises:
             InvalidRecord: all that is wrong with the record itself.
         """
-        faults = list(self._faults(record))
-        if faults:
-            raise InvalidRecord(faults)
+        problems = list(self._problems(record))
+        if problems:
+            raise InvalidRecord(problems)
         metadata = record["metadata"]
         return {
             **record["data"],
@@ -59,7 +59,7 @@ class RowsOf:
             METADATA: {name: _EMPTY[name] if name in _EMPTY else metadata[name] for name in self._fields},
         }
 
-    def _faults(self, record: Any) -> Iterator[str]:
+    def _problems(self, record: Any) -> Iterator[str]:
         if not isinstance(record, dict) or record.keys() != {"data", "metadata"}:
             yield "a record is an object of `data` and `metadata`"
             return
@@ -68,11 +68,11 @@ class RowsOf:
         else:
             yield "`data` is not an object"
         if isinstance(record["metadata"], dict):
-            yield from self._metadata_faults(record["metadata"])
+            yield from self._metadata_problems(record["metadata"])
         else:
             yield "`metadata` is not an object"
 
-    def _metadata_faults(self, metadata: Mapping[str, Any]) -> Iterator[str]:
+    def _metadata_problems(self, metadata: Mapping[str, Any]) -> Iterator[str]:
         if metadata.keys() != self._wanted:
             if missing := sorted(self._wanted - metadata.keys()):
                 yield f"metadata lacks {', '.join(missing)}"

@@ -81,7 +81,7 @@ def _logged(name: str, text: str) -> str:
     return str(Path(log.name))
 
 
-class _Said(logging.Handler):
+class _Py4jLog(logging.Handler):
     """Keeps what Py4J logs for the log of an error, and passes on what anybody else logs."""
 
     def __init__(self) -> None:
@@ -101,7 +101,7 @@ def _quiet_py4j() -> Iterator[list[str]]:
 
     It logs to the root logger, which would print by itself as soon as it has no handler.
     """
-    logger, handler = logging.getLogger(), _Said()
+    logger, handler = logging.getLogger(), _Py4jLog()
     logger.addHandler(handler)
     try:
         yield handler.lines

@@ -13,12 +13,12 @@ from rich.syntax import Syntax
 from rich.table import Table
 
 from onefold.core.text import counted
-from onefold.core.versioned_names import LeftOut
+from onefold.core.versioned_names import SkippedTable
 from onefold.schema.bigquery import MAX_COLUMNS, MAX_TABLES, MAX_TEXT
-from onefold.schema.diff import Change, Severity
+from onefold.schema.diff import SchemaChange, Severity
 from onefold.schema.versions import Cast
-from onefold.views.refresh import Plan
-from onefold.views.unified_view import UnifiedView, covered_versions, limit_faults, limit_warnings
+from onefold.views.refresh import ViewPlan
+from onefold.views.unified_view import UnifiedView, covered_versions, limit_problems, limit_warnings
 
 _COLOURS = {Severity.INFO: "green", Severity.WARNING: "yellow", Severity.CRITICAL: "red"}
 _ACTIONS = {
@@ -30,7 +30,7 @@ _ACTIONS = {
 _MOST_ROWS = 200
 
 
-def show_plan(console: Console, plan: Plan) -> None:
+def show_plan(console: Console, plan: ViewPlan) -> None:
     """What a refresh would do, and why."""
     for warning in plan.warnings:
         console.print(f"[yellow]Warning: {escape(warning)}[/]", soft_wrap=True)
@@ -42,7 +42,7 @@ def show_plan(console: Console, plan: Plan) -> None:
         console.print(f"[bold]{plan.base}[/]: nothing to remove", soft_wrap=True)
 
 
-def _show_view(console: Console, plan: Plan, view: UnifiedView) -> None:
+def _show_view(console: Console, plan: ViewPlan, view: UnifiedView) -> None:
     console.print(f"[bold]{view.id}[/] {_ACTIONS[plan.action]}", soft_wrap=True)
     _show_size(console, plan, view)
     if plan.action == "create":
@@ -52,7 +52,7 @@ def _show_view(console: Console, plan: Plan, view: UnifiedView) -> None:
     show_casts(console, view.casts)
 
 
-def _show_size(console: Console, plan: Plan, view: UnifiedView) -> None:
+def _show_size(console: Console, plan: ViewPlan, view: UnifiedView) -> None:
     console.print(f"  versions: {len(view.versions)} ({_shortened(view.versions)})")
     for reason in reasons(plan):
         console.print(f"  [yellow]{reason}[/]")
@@ -74,7 +74,7 @@ def show_columns(console: Console, view: UnifiedView) -> None:
         console.print(f"  and {counted(len(view.columns) - _MOST_ROWS, 'more column')}: see --json")
 
 
-def show_changes(console: Console, changes: Iterable[Change]) -> None:
+def show_changes(console: Console, changes: Iterable[SchemaChange]) -> None:
     table = _table("changes of the schema", "change", "column", "from", "to", "severity")
     for change in changes:
         colour = _COLOURS[change.severity]
@@ -125,7 +125,7 @@ def show_sql(console: Console, sql: str) -> None:
     console.print(Syntax(sql, "sql", background_color="default", word_wrap=True))
 
 
-def reasons(plan: Plan) -> list[str]:
+def reasons(plan: ViewPlan) -> list[str]:
     """Why a view that is there already would be written again, besides the changes of its schema."""
     if plan.action != "update" or not plan.stored or not plan.view:
         return []
@@ -143,7 +143,7 @@ def size_warnings(view: UnifiedView) -> list[str]:
     return [] if view.tables > MAX_TABLES else limit_warnings(view)
 
 
-def show_left_out(console: Console, dataset: str, left_out: Sequence[LeftOut]) -> None:
+def show_left_out(console: Console, dataset: str, left_out: Sequence[SkippedTable]) -> None:
     """Print the tables that look like versions and are not used, and why."""
     table = _table(f"left out in {escape(dataset)}", "table", "why")
     for left in left_out[:_MOST_ROWS]:
@@ -154,7 +154,7 @@ def show_left_out(console: Console, dataset: str, left_out: Sequence[LeftOut]) -
         console.print(f"  and {counted(len(left_out) - _MOST_ROWS, 'more table')}: see --json")
 
 
-def plan_as_dict(plan: Plan) -> dict[str, Any]:
+def plan_as_dict(plan: ViewPlan) -> dict[str, Any]:
     """A plan for programs."""
     view = view_as_dict(plan.view) if plan.view else {}
     return {
@@ -190,7 +190,7 @@ def view_as_dict(view: UnifiedView) -> dict[str, Any]:
             "characters_left": MAX_TEXT - len(view.query),
             "tables_left": MAX_TABLES - view.tables,
         },
-        "faults": limit_faults(view),
+        "faults": limit_problems(view),
         "warnings": size_warnings(view),
     }
 

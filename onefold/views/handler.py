@@ -10,14 +10,14 @@ from typing import Any
 
 from onefold.core.errors import InvalidMessage, OnefoldError, Rejected, TopicRefused
 from onefold.core.names import TableId
-from onefold.messages.consumer import Told, receive
+from onefold.messages.consumer import MessageLog, consume
 from onefold.messages.envelope import Delivery
 from onefold.messages.table_created import DatasetHint, OtherTable, TableHint, parse_event, table_message
 from onefold.ports.publisher import Message, Publisher
 from onefold.ports.warehouse import Warehouse
 from onefold.schema.diff import Severity, highest
 from onefold.settings.environment import Settings
-from onefold.views.refresh import CHANGE_LABEL, Plan, refresh
+from onefold.views.refresh import CHANGE_LABEL, ViewPlan, refresh
 from onefold.views.unified_view import limit_warnings
 
 # Cloud Logging takes 256 KB an entry; all changes are on the topic for them, and `changes_severity` is that of all.
@@ -30,22 +30,22 @@ Refused = Callable[[Mapping[str, Any], OnefoldError], None]
 
 
 @dataclass(frozen=True)
-class Receiver:
+class TableCreatedHandler:
     """Handles the messages of the topic `table-created`."""
 
     settings: Settings
     warehouse: Warehouse
     publisher: Publisher
 
-    def receive(self, body: bytes) -> None:
+    def handle(self, body: bytes) -> None:
         """Handle the body of one request.
 
         Raises:
             TryAgain: trouble that may pass.
         """
-        receive(body, self._handle, self.warehouse, self.publisher, self.settings.topic_dead_letter)
+        consume(body, self._handle, self.warehouse, self.publisher, self.settings.topic_dead_letter)
 
-    def _handle(self, delivery: Delivery, told: Told) -> None:
+    def _handle(self, delivery: Delivery, told: MessageLog) -> None:
         event = parse_event(delivery.data, self.settings.names_in)
         if isinstance(event, OtherTable):
             told.log("DEBUG", f"{event.resource} is not a versioned table", "ignored", table=event.resource)
@@ -58,16 +58,16 @@ class Receiver:
             self._refresh(event, told)
 
     def _check_allowed(self, event: TableHint | DatasetHint) -> None:
-        faults = []
+        problems = []
         if self.settings.datasets is not None and event.dataset not in self.settings.datasets:
-            faults.append(f"dataset {event.dataset} is not among ONEFOLD_DATASETS")
+            problems.append(f"dataset {event.dataset} is not among ONEFOLD_DATASETS")
         project = event.project if isinstance(event, TableHint) else None
         if project and project != self.warehouse.project:
-            faults.append(f"project {project} is not {self.warehouse.project}, which this function serves")
-        if faults:
-            raise InvalidMessage(faults)
+            problems.append(f"project {project} is not {self.warehouse.project}, which this function serves")
+        if problems:
+            raise InvalidMessage(problems)
 
-    def _fan_out(self, dataset: str, told: Told) -> None:
+    def _fan_out(self, dataset: str, told: MessageLog) -> None:
         """One message per table, without a version, so that each view is computed and not just looked at."""
         topic = self.settings.topic_table_created
         if not topic:
@@ -76,7 +76,7 @@ class Receiver:
         self.publisher.publish(topic, [Message(table_message(dataset, base)) for base in bases])
         told.log("INFO", f"{len(bases)} tables of {dataset} are to be checked", "fan_out", tables=len(bases))
 
-    def _refresh(self, event: TableHint, told: Told) -> None:
+    def _refresh(self, event: TableHint, told: MessageLog) -> None:
         base = TableId(self.warehouse.project, event.dataset, event.table)
 
         def refused(content: Mapping[str, Any], error: OnefoldError) -> None:
@@ -105,7 +105,7 @@ class Receiver:
         )
 
 
-def announce(publisher: Publisher, settings: Settings, plan: Plan, refused: Refused) -> tuple[str, ...]:
+def announce(publisher: Publisher, settings: Settings, plan: ViewPlan, refused: Refused) -> tuple[str, ...]:
     """Publish the changes of a view's schema, after the announcements that the view keeps, where a topic for them is set.
 
     Returns what the view has to keep, since the topic is missing or refuses: the next refresh publishes it.
@@ -126,7 +126,7 @@ def announce(publisher: Publisher, settings: Settings, plan: Plan, refused: Refu
     return ()
 
 
-def schema_change(plan: Plan) -> dict[str, Any]:
+def schema_change(plan: ViewPlan) -> dict[str, Any]:
     """Return the announcement of a plan's changes."""
     return {
         "id": plan.change_id,
@@ -137,11 +137,11 @@ def schema_change(plan: Plan) -> dict[str, Any]:
     }
 
 
-def _place(plan: Plan) -> dict[str, Any]:
+def _place(plan: ViewPlan) -> dict[str, Any]:
     return {"dataset": plan.base.dataset, "table": plan.base.table, "view": _view_of(plan)}
 
 
-def _view_of(plan: Plan) -> str:
+def _view_of(plan: ViewPlan) -> str:
     return str(plan.view.id if plan.view else plan.stored.id if plan.stored else plan.base)
 
 
@@ -158,7 +158,7 @@ def _fitting(content: Mapping[str, Any]) -> str:
     return json.dumps({**content, "versions": [], "changes": [], "changes_left_out": len(content["changes"])})
 
 
-def _kept_content(plan: Plan, number: int, text: str) -> dict[str, Any]:
+def _kept_content(plan: ViewPlan, number: int, text: str) -> dict[str, Any]:
     """Return an announcement that a view kept. Where its text had no room, all that is known is that there was one."""
     last = plan.stored.labels.get(CHANGE_LABEL, "") if plan.stored else ""
     unknown = hashlib.sha256(f"{_view_of(plan)}\nunknown\n{last}\n{number}".encode()).hexdigest()[:32]
@@ -173,7 +173,7 @@ def _kept_content(plan: Plan, number: int, text: str) -> dict[str, Any]:
     return {**default, "changes_left_out": None}
 
 
-def _log_refused(told: Told, content: Mapping[str, Any], error: OnefoldError) -> None:
+def _log_refused(told: MessageLog, content: Mapping[str, Any], error: OnefoldError) -> None:
     """Log an announcement in full, in as many lines as Cloud Logging wants; of those kept before, only that they wait."""
     if not content:
         told.log("WARNING", f"still not announced: {error}", "unannounced", reason=str(error))
@@ -192,7 +192,7 @@ def _log_refused(told: Told, content: Mapping[str, Any], error: OnefoldError) ->
         )
 
 
-def _done(plan: Plan) -> str:
+def _done(plan: ViewPlan) -> str:
     if plan.shortcut:
         return "the view covers this version already"
     return {"none": "the view is up to date", "create": "view created", "update": "view updated", "remove": "view removed"}[

@@ -19,12 +19,12 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Literal
 
-from onefold.core.errors import LimitExceeded, NothingFound, OnefoldError, Rejected, TryAgain, ViewChanged, ViewNotOurs
+from onefold.core.errors import LimitExceeded, NotFound, OnefoldError, Rejected, TryAgain, ViewChanged, ViewNameTaken
 from onefold.core.names import TableId
 from onefold.core.retry import until_unchanged
 from onefold.core.versioned_names import VersionedNames
 from onefold.ports.warehouse import StoredView, ViewDraft, ViewExists, Warehouse
-from onefold.schema.diff import Change, compare, identify, view_created, view_removed
+from onefold.schema.diff import SchemaChange, compare, identify, view_created, view_removed
 from onefold.schema.versions import Version, in_order, unused_rules
 from onefold.settings.environment import Settings
 from onefold.views.creations import creations_label, milliseconds, still_holds, was_read
@@ -36,7 +36,7 @@ from onefold.views.unified_view import (
     build_view,
     covered_versions,
     leaf_pattern,
-    limit_faults,
+    limit_problems,
     old_leaf_pattern,
 )
 
@@ -65,7 +65,7 @@ def _now() -> datetime:
 
 
 @dataclass(frozen=True)
-class Plan:
+class ViewPlan:
     """What a refresh would do, and why. `view` is None where no version is left."""
 
     base: TableId
@@ -73,7 +73,7 @@ class Plan:
     view: UnifiedView | None
     stored: StoredView | None
     draft: ViewDraft | None
-    changes: tuple[Change, ...]
+    changes: tuple[SchemaChange, ...]
     shortcut: bool = False
     """Whether the view was not even computed, because it already covers the version that was asked for."""
     warnings: tuple[str, ...] = ()
@@ -84,7 +84,7 @@ class Plan:
     """The identifier of `changes`, where there are any: the same after a write that failed, and of no other change."""
 
 
-Announce = Callable[[Plan], tuple[str, ...]]
+Announce = Callable[[ViewPlan], tuple[str, ...]]
 """Publishes what a plan still has to announce, and the changes that it makes; returns, as JSON, what the topic refused."""
 
 
@@ -95,7 +95,7 @@ def plan_refresh(
     version: str | None = None,
     prune: bool = False,
     now: Callable[[], datetime] = _now,
-) -> Plan:
+) -> ViewPlan:
     """Read everything and compute the view; write nothing.
 
     Args:
@@ -118,7 +118,7 @@ def plan_refresh(
     if stored and version and _covers(stored, base, version, fingerprint, names):
         created = warehouse.table_created(base.sibling(names.name(base.table, version)))
         if created and was_read(stored.labels.get(CREATED_LABEL, ""), created):
-            return Plan(base, "none", None, stored, None, (), shortcut=True, unannounced=stored.unannounced)
+            return ViewPlan(base, "none", None, stored, None, (), shortcut=True, unannounced=stored.unannounced)
     read_at = now()
     found = warehouse.read_versions(base, names)
     if version:
@@ -127,8 +127,8 @@ def plan_refresh(
     if not versions:
         return _plan_removal(base, stored, prune, len(found), names)
     view = build_view(id_, base, versions, settings.rules_for(base), stored.reserved if stored else 0)
-    if faults := limit_faults(view):
-        raise LimitExceeded(faults)
+    if problems := limit_problems(view):
+        raise LimitExceeded(problems)
     plan = _plan_write(warehouse, base, view, stored, _labels(view, stored, fingerprint, creations_label(versions, read_at)))
     warnings = tuple(unused_rules(found, settings.rules_for(base)))
     return _identified(replace(plan, warnings=warnings), id_, _first_created(versions))
@@ -144,7 +144,7 @@ def refresh(
     announce: Announce | None = None,
     sleep: Callable[[float], None] = time.sleep,
     now: Callable[[], datetime] = _now,
-) -> Plan:
+) -> ViewPlan:
     """Bring the view up to date and return what was done; the same twice is the same once.
 
     Args:
@@ -158,7 +158,7 @@ def refresh(
     """
     asked = version
 
-    def once() -> Plan:
+    def once() -> ViewPlan:
         nonlocal asked
         plan = plan_refresh(warehouse, base, settings, asked, prune, now)
         if plan.action == "update" and plan.stored and plan.draft:
@@ -180,16 +180,16 @@ def refresh(
 def _check_ours(stored: StoredView, base: TableId, names: VersionedNames) -> None:
     """A view without our labels is taken over only where it reads versions of the table, as the predecessor's does."""
     if not stored.is_view:
-        raise ViewNotOurs(f"{stored.id} is a table, not a view: rename it, or set ONEFOLD_VIEW_NAME")
+        raise ViewNameTaken(f"{stored.id} is a table, not a view: rename it, or set ONEFOLD_VIEW_NAME")
     owner = stored.labels.get(TABLE_LABEL)
     if owner and owner != owner_digest(str(base)):
-        raise ViewNotOurs(
+        raise ViewNameTaken(
             f"{stored.id} is the view of another table than {base}: set ONEFOLD_VIEW_DATASET or ONEFOLD_VIEW_NAME so that "
             "each table has a view of its own"
         )
     reads_versions = re.search(rf"\b{names.search_pattern(base.table)}\b", stored.query)
     if not owner and LABEL not in stored.labels and stored.query and not reads_versions:
-        raise ViewNotOurs(
+        raise ViewNameTaken(
             f"{stored.id} was not written by Onefold and reads no version of {base}: rename it, or set ONEFOLD_VIEW_NAME"
         )
 
@@ -215,16 +215,16 @@ def _wait_for(
         raise TryAgain(f"{table} was created again, but the dataset's metadata still show the former table")
 
 
-def _plan_removal(base: TableId, stored: StoredView | None, prune: bool, retired: int, names: VersionedNames) -> Plan:
+def _plan_removal(base: TableId, stored: StoredView | None, prune: bool, retired: int, names: VersionedNames) -> ViewPlan:
     if stored and prune:
-        plan = Plan(base, "remove", None, stored, None, (view_removed(),), unannounced=stored.unannounced)
+        plan = ViewPlan(base, "remove", None, stored, None, (view_removed(),), unannounced=stored.unannounced)
         return _identified(plan, stored.id)
     if prune:
-        return Plan(base, "none", None, None, None, ())
+        return ViewPlan(base, "none", None, None, None, ())
     hint = f"all {retired} of them are retired" if retired else "there is none"
     command = f"onefold refresh {base.dataset} {base.table} --prune"
     advice = f"; remove the view that is left with `{command}`" if stored else ""
-    raise NothingFound(
+    raise NotFound(
         f"no versioned table to unify in dataset {base.project}.{base.dataset}: tables matching "
         f"{names.versions_pattern(base.table)} were searched, and {hint}{advice}"
     )
@@ -232,17 +232,17 @@ def _plan_removal(base: TableId, stored: StoredView | None, prune: bool, retired
 
 def _plan_write(
     warehouse: Warehouse, base: TableId, view: UnifiedView, stored: StoredView | None, labels: dict[str, str]
-) -> Plan:
+) -> ViewPlan:
     description = describe(stored.description if stored else "", view.casts)
     draft = ViewDraft(view.query, description, {**labels, TABLE_LABEL: owner_digest(str(base))}, view.columns)
     if stored is None:
-        return Plan(base, "create", view, None, draft, (view_created(),))
+        return ViewPlan(base, "create", view, None, draft, (view_created(),))
     changes = compare(stored.columns, view.columns) if stored.query != view.query else ()
     done = _is_as_drafted(stored, draft) and _has_its_leaves(warehouse, view)
-    return Plan(base, "none" if done else "update", view, stored, draft, changes, unannounced=stored.unannounced)
+    return ViewPlan(base, "none" if done else "update", view, stored, draft, changes, unannounced=stored.unannounced)
 
 
-def _identified(plan: Plan, id_: TableId, first_created: str = "") -> Plan:
+def _identified(plan: ViewPlan, id_: TableId, first_created: str = "") -> ViewPlan:
     """Name the plan's changes, if any, in the label that is written with them."""
     if not plan.changes:
         return plan
@@ -309,7 +309,7 @@ def _may_have_leaves(stored: StoredView | None) -> bool:
     return stored is not None and (LEAVES_LABEL in stored.labels or bool(_leaves_read(stored.id, stored.query)))
 
 
-def _apply(warehouse: Warehouse, plan: Plan, settings: Settings) -> tuple[str, ...]:
+def _apply(warehouse: Warehouse, plan: ViewPlan, settings: Settings) -> tuple[str, ...]:
     """Carry the plan out and return warnings."""
     if plan.action == "remove" and plan.stored:
         if plan.unannounced:

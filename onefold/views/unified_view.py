@@ -23,7 +23,7 @@ from onefold.core.names import LEAF_PREFIX, TableId, fold_case, leaf_name, quote
 from onefold.core.versioned_names import DEFAULT_NAMES, VersionedNames
 from onefold.schema.bigquery import MAX_COLUMNS, MAX_RESOLVED_TEXT, MAX_TABLES, MAX_TEXT, WARN_TABLES
 from onefold.schema.casts import convert, null
-from onefold.schema.table_rules import Rules
+from onefold.schema.table_rules import TableRules
 from onefold.schema.types import Array, Struct, Type
 from onefold.schema.versions import Cast, Column, Version, casts, fold
 from onefold.views.description import describe
@@ -77,7 +77,9 @@ class UnifiedView:
         return f"\nOPTIONS (description = {quote_text(description)})" if description else ""
 
 
-def build_view(id_: TableId, base: TableId, versions: Sequence[Version], rules: Rules, reserved: int = 0) -> UnifiedView:
+def build_view(
+    id_: TableId, base: TableId, versions: Sequence[Version], rules: TableRules, reserved: int = 0
+) -> UnifiedView:
     """Return the view `id_` over the versioned tables of `base`.
 
     Args:
@@ -94,21 +96,21 @@ def build_view(id_: TableId, base: TableId, versions: Sequence[Version], rules: 
     return UnifiedView(id_, columns, ids, casts(versions, columns, rules), form, query, leaves, rules.names)
 
 
-def limit_faults(view: UnifiedView) -> list[str]:
+def limit_problems(view: UnifiedView) -> list[str]:
     """Limits of BigQuery that a text alone does not show."""
-    faults = []
+    problems = []
     if view.tables > MAX_TABLES:
         spare = MAX_TABLES - 1 - len(view.leaves)
-        faults.append(
+        problems.append(
             f"{view.id}: {len(view.versions)} versions, {len(view.leaves)} leaf views and the view itself make "
             f"{view.tables} tables, and BigQuery allows {MAX_TABLES} in a query: at most {spare} versions fit. "
             "Copy old versions into one table of their own version, or set `retire` for them in onefold.yaml"
         )
     if (count := _count_columns(view.columns)) > MAX_COLUMNS:
-        faults.append(f"{view.id}: {count} columns, nested ones counted, and BigQuery allows {MAX_COLUMNS}")
+        problems.append(f"{view.id}: {count} columns, nested ones counted, and BigQuery allows {MAX_COLUMNS}")
     if (size := len(view.query) + sum(len(leaf.query) for leaf in view.leaves)) > MAX_RESOLVED_TEXT:
-        faults.append(f"{view.id}: {size} characters with all leaves, and BigQuery allows 12 MB once views are expanded")
-    return faults
+        problems.append(f"{view.id}: {size} characters with all leaves, and BigQuery allows 12 MB once views are expanded")
+    return problems
 
 
 def limit_warnings(view: UnifiedView) -> list[str]:
@@ -175,7 +177,7 @@ def _leaf(view: TableId, query: str) -> Leaf:
 class _Writer:
     """Writes the forms for one schema; each distinct conversion is worked out once."""
 
-    def __init__(self, base: TableId, columns: tuple[Column, ...], rules: Rules) -> None:
+    def __init__(self, base: TableId, columns: tuple[Column, ...], rules: TableRules) -> None:
         self._base = base
         self._rules = rules
         self._columns = columns

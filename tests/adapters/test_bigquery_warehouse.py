@@ -27,7 +27,7 @@ from onefold.adapters.bigquery.warehouse import (
 )
 from onefold.adapters.connect import connect
 from onefold.changelog.generator_values import TYPES
-from onefold.core.errors import InvalidColumns, LimitExceeded, NothingFound, OnefoldError, Rejected, TryAgain, ViewChanged
+from onefold.core.errors import InvalidColumns, LimitExceeded, NotFound, OnefoldError, Rejected, TryAgain, ViewChanged
 from onefold.core.names import TableId
 from onefold.core.versioned_names import DEFAULT_NAMES
 from onefold.ports.warehouse import StoredView, ViewDraft, ViewExists, Warehouse
@@ -159,7 +159,7 @@ def test_columns_of_unknown_types_are_all_named() -> None:
     with pytest.raises(InvalidColumns) as caught:
         versions_from_rows(rows, BASE.sibling("t"))
     named = [f"table t_v_{n}, column {column}" for n in "ab" for column in "cd"]
-    assert [fault.split(":")[0] for fault in caught.value.faults] == named
+    assert [problem.split(":")[0] for problem in caught.value.problems] == named
 
 
 def test_columns_of_one_name_and_type_are_one_object() -> None:
@@ -522,7 +522,7 @@ def test_what_is_said_of_a_job_is_one_line() -> None:
     ids=["query", "list", "list bases"],
 )
 def test_a_dataset_that_is_not_there_is_final(warehouse: Warehouse, call: Callable[[Warehouse], object]) -> None:
-    with pytest.raises(NothingFound, match="nowhere"):
+    with pytest.raises(NotFound, match="nowhere"):
         call(warehouse)
 
 

@@ -20,15 +20,15 @@ from support.batches import BATCH_SETTINGS, REQUEST, SETTINGS
 
 import onefold.adapters.dataproc
 from onefold.adapters.dataproc import DataprocBatches, connect
-from onefold.batches.allow_list import AllowedPlaces
+from onefold.batches.allow_list import AllowList
 from onefold.batches.batch import plan_batch
 from onefold.batches.launch import launch
 from onefold.batches.request import BatchRequest
 from onefold.core.errors import InvalidSettings, OnefoldError, Rejected, TryAgain
-from onefold.local.dataproc import LocalDataproc, Refused, dataproc_emulator
-from onefold.ports.batches import Batch, BatchExists, State
+from onefold.local.dataproc import ApiError, LocalDataproc, dataproc_emulator
+from onefold.ports.batches import Batch, BatchExists, BatchState
 
-PLACES = AllowedPlaces("my-project", frozenset({"shop"}), BATCH_SETTINGS)
+PLACES = AllowList("my-project", frozenset({"shop"}), BATCH_SETTINGS)
 BATCH = plan_batch(REQUEST, "1", BATCH_SETTINGS, PLACES)
 PARENT = "projects/my-project/locations/europe-west1"
 
@@ -54,7 +54,7 @@ class Stage:
             pass
         self.may_end.clear()
 
-    def state_of(self, id_: str) -> State:
+    def state_of(self, id_: str) -> BatchState:
         found = self.batches.get(id_)
         assert found
         return found.state
@@ -166,11 +166,16 @@ def test_active_batches_come_from_all_pages(stage: Stage, monkeypatch: pytest.Mo
 def test_a_batch_is_read_with_its_state_and_its_message(stage: Stage) -> None:
     assert stage.batches.get(BATCH.id) is None
     created = stage.batches.create(BATCH)
-    assert (created.id, created.state) == (BATCH.id, State.PENDING)
+    assert (created.id, created.state) == (BATCH.id, BatchState.PENDING)
     stage.end(BATCH.id, "out of memory")
     found = stage.batches.get(BATCH.id)
     assert found
-    assert (found.id, found.state, found.message, found.labels) == (BATCH.id, State.FAILED, "out of memory", BATCH.labels)
+    assert (found.id, found.state, found.message, found.labels) == (
+        BATCH.id,
+        BatchState.FAILED,
+        "out of memory",
+        BATCH.labels,
+    )
 
 
 def test_an_identifier_that_is_taken_is_told(stage: Stage) -> None:
@@ -247,7 +252,7 @@ def test_every_answer_of_the_api_passes_or_is_final(
 
 def refusing(code: grpc.StatusCode) -> Callable[..., Any]:
     def refuse(*_: Any) -> Any:
-        raise Refused(code, "not today")
+        raise ApiError(code, "not today")
 
     return refuse
 
@@ -255,7 +260,7 @@ def refusing(code: grpc.StatusCode) -> Callable[..., Any]:
 def test_a_short_outage_is_waited_for(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     answers = [refusing(grpc.StatusCode.UNAVAILABLE), LocalDataproc._keep]
     monkeypatch.setattr(LocalDataproc, "_keep", lambda *arguments: answers.pop(0)(*arguments))
-    assert stage.batches.create(BATCH).state is State.PENDING
+    assert stage.batches.create(BATCH).state is BatchState.PENDING
     assert not answers
 
 

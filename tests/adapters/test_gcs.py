@@ -8,7 +8,7 @@ import pytest
 from support.fake_gcs import ObjectStore
 
 import onefold.adapters.gcs
-from onefold.adapters.gcs import StoredObjects
+from onefold.adapters.gcs import GcsObjects
 from onefold.core.errors import InvalidInput, OnefoldError, Rejected, TryAgain
 from onefold.ports.objects import NEW, ObjectChanged, check_folder
 
@@ -17,7 +17,7 @@ PASSING = (401, 403, 408, 429, 503)
 
 
 def test_an_object_is_written_and_read_by_its_name_whatever_is_in_it(object_store: ObjectStore) -> None:
-    objects = StoredObjects()
+    objects = GcsObjects()
     objects.write(ADDRESS, b"x" * 1_000_000)
     assert list(object_store.objects) == [ADDRESS.removeprefix("gs://")]
     assert [objects.read(ADDRESS), objects.read(ADDRESS)] == [b"x" * 1_000_000] * 2
@@ -25,7 +25,7 @@ def test_an_object_is_written_and_read_by_its_name_whatever_is_in_it(object_stor
 
 @pytest.mark.usefixtures("object_store")
 def test_what_somebody_else_wrote_meanwhile_is_not_overwritten() -> None:
-    objects = StoredObjects()
+    objects = GcsObjects()
     first = objects.write(ADDRESS, b"1", NEW)
     second = objects.write(ADDRESS, b"2", first)
     for generation in (NEW, first):
@@ -43,37 +43,37 @@ def test_what_may_pass_is_tried_again_and_what_may_not_is_refused(
     object_store.objects[ADDRESS.removeprefix("gs://")] = (b"1", 1)
     object_store.status = status
     with pytest.raises(kind, match=r"gs://bucket/records"):
-        StoredObjects().read(ADDRESS)
+        GcsObjects().read(ADDRESS)
     with pytest.raises(kind, match=r"gs://bucket/records"):
-        StoredObjects().write(ADDRESS, b"2")
+        GcsObjects().write(ADDRESS, b"2")
 
 
 @pytest.mark.usefixtures("object_store")
 def test_an_object_that_is_not_there_is_refused() -> None:
     with pytest.raises(Rejected, match="there is no such object"):
-        StoredObjects().read(ADDRESS)
-    assert StoredObjects().find(ADDRESS) is None
+        GcsObjects().read(ADDRESS)
+    assert GcsObjects().find(ADDRESS) is None
 
 
 def test_an_object_that_is_too_large_is_not_read(object_store: ObjectStore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(onefold.adapters.gcs, "MAX_OBJECT", 6)
     object_store.objects[ADDRESS.removeprefix("gs://")] = (b"content", 1)
     with pytest.raises(Rejected, match="has 7 bytes"):
-        StoredObjects().read(ADDRESS)
+        GcsObjects().read(ADDRESS)
 
 
 def test_a_file_stands_in_for_an_object(tmp_path: Path) -> None:
     path = tmp_path / "größe 1%20.json"
     path.write_bytes(b"content")
-    assert StoredObjects().read(path.as_uri()) == b"content"
+    assert GcsObjects().read(path.as_uri()) == b"content"
     with pytest.raises(Rejected, match="there is no such file"):
-        StoredObjects().read(f"{path.as_uri()}x")
+        GcsObjects().read(f"{path.as_uri()}x")
 
 
 def test_a_server_that_does_not_answer_is_trouble_that_passes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("STORAGE_EMULATOR_HOST", "http://127.0.0.1:9")
     with pytest.raises(TryAgain, match=r"gs://bucket/records"):
-        StoredObjects().read(ADDRESS)
+        GcsObjects().read(ADDRESS)
 
 
 @pytest.mark.parametrize("address", ["gs://", "gs://B/a", "s3://bucket/a", "bucket/a"])

@@ -23,13 +23,13 @@ from support.in_memory import ABC
 from support.source_database import SourceDatabase, end_of_log
 
 from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT
-from onefold.adapters.gcs import StoredObjects
+from onefold.adapters.gcs import GcsObjects
 from onefold.adapters.pubsub import PubSub
 from onefold.core.errors import Rejected, TryAgain
 from onefold.local.java import java_version
 from onefold.local.processes import function_server
 from onefold.messages.table_created import table_message
-from onefold.mysql.binlog.events import Place
+from onefold.mysql.binlog.events import LogPosition
 from onefold.ports.publisher import Message
 
 _START_SECONDS = 60.0
@@ -196,11 +196,11 @@ def test_a_change_at_a_real_source_goes_out_while_capture_runs(
     (created,) = until(lambda: pulled(subscriber, "table-created"))
     told = json.loads(created.data)
     assert f"customer_v_{told['table']['version']}" in names(dataset)
-    found = [json.loads(copied.data), json.loads(StoredObjects().read(json.loads(large.data)["records_at"]))]
+    found = [json.loads(copied.data), json.loads(GcsObjects().read(json.loads(large.data)["records_at"]))]
     assert [{name: message[name] for name in told} for message in found] == [told, told]
     assert [[record["data"]["id"] for record in message["records"]] for message in found] == [[1], [2]]
     place = json.loads((tmp_path / "state" / "checkpoint.json").read_bytes())["place"]
-    assert Place(**place) == replace(end_of_log(source.connection), epoch=place["epoch"])
+    assert LogPosition(**place) == replace(end_of_log(source.connection), epoch=place["epoch"])
     assert len(topics) == len(TOPICS)
 
 

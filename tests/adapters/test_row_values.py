@@ -28,10 +28,10 @@ def written(type_: str, value: Any, name: str = "value") -> Any:
     return Decoder(rows.descriptor, columns).row(rows.serialize({name: value}))[name]
 
 
-def fault(type_: str, value: Any) -> str:
+def problem(type_: str, value: Any) -> str:
     with pytest.raises(InvalidRecord) as caught:
         RowValues({"value": parse_type(type_)}).convert({"value": value})
-    (told,) = caught.value.faults
+    (told,) = caught.value.problems
     return told
 
 
@@ -123,18 +123,23 @@ def test_what_a_type_cannot_hold_is_refused_and_the_reason_does_not_tell_it(type
     for value in values:
         if value is None:
             continue
-        told = fault(type_, value)
+        told = problem(type_, value)
         assert told.startswith("column value: ")
         assert len(told) < 200
         assert len(str(value)) < 3 or str(value) not in told
 
 
-def test_all_faults_of_a_row_are_told_at_once() -> None:
+def test_all_problems_of_a_row_are_told_at_once() -> None:
     values = RowValues({"id": parse_type("INT64"), "born": parse_type("DATE")})
     with pytest.raises(InvalidRecord) as caught:
         values.convert({"id": "x", "born": "1970", "extra": 1, "more": None, "a" * 500: 1})
-    told = caught.value.faults
-    assert [fault.partition(":")[0] for fault in told][:4] == ["column id", "column born", "column 'extra'", "column 'more'"]
+    told = caught.value.problems
+    assert [problem.partition(":")[0] for problem in told][:4] == [
+        "column id",
+        "column born",
+        "column 'extra'",
+        "column 'more'",
+    ]
     assert len(told[4]) < 150
 
 

@@ -15,7 +15,7 @@ from support.sink import COLUMNS, Shop, shop  # noqa: F401
 
 import onefold.adapters.bigquery.append_connections
 import onefold.adapters.bigquery.storage_write
-from onefold.adapters.bigquery.storage_write import StorageTable
+from onefold.adapters.bigquery.storage_write import StorageTableWriter
 from onefold.core.errors import OnefoldError, Rejected, TryAgain
 from onefold.core.names import TableId
 
@@ -23,11 +23,11 @@ ID = TableId("my-project", "shop", "customer_v_abc")
 
 
 @pytest.fixture
-def table(shop: Shop) -> StorageTable:  # noqa: F811
+def table(shop: Shop) -> StorageTableWriter:  # noqa: F811
     return opened(shop)
 
 
-def opened(shop: Shop) -> StorageTable:  # noqa: F811
+def opened(shop: Shop) -> StorageTableWriter:  # noqa: F811
     table = shop.landing.open(ID)
     assert table
     return table
@@ -37,7 +37,7 @@ def numbers(shop: Shop) -> list[int]:  # noqa: F811
     return sorted(row["id"] for row in shop.rows)
 
 
-def test_all_rows_of_a_message_go_in_one_request(shop: Shop, table: StorageTable) -> None:  # noqa: F811
+def test_all_rows_of_a_message_go_in_one_request(shop: Shop, table: StorageTableWriter) -> None:  # noqa: F811
     assert table.append([{"id": number, "name": f"n{number}"} for number in range(3_000)]) == {}
     assert numbers(shop) == list(range(3_000))
     (request,) = shop.api.requests
@@ -47,7 +47,7 @@ def test_all_rows_of_a_message_go_in_one_request(shop: Shop, table: StorageTable
     ]
 
 
-def test_what_is_not_set_is_null(shop: Shop, table: StorageTable) -> None:  # noqa: F811
+def test_what_is_not_set_is_null(shop: Shop, table: StorageTableWriter) -> None:  # noqa: F811
     table.append([{"id": 1, "name": None}, {"id": 2, "name": ""}])
     assert [row["name"] for row in shop.rows] == [None, ""]
     assert shop.rows[0] == {**dict.fromkeys(COLUMNS), "id": 1}
@@ -91,7 +91,7 @@ def test_idle_connections_are_bounded(shop: Shop, monkeypatch: pytest.MonkeyPatc
 # Rows that do not fit.
 
 
-def test_rows_that_do_not_fit_come_back_and_all_others_are_written(shop: Shop, table: StorageTable) -> None:  # noqa: F811
+def test_rows_that_do_not_fit_come_back_and_all_others_are_written(shop: Shop, table: StorageTableWriter) -> None:  # noqa: F811
     refused = table.append([{"id": 1}, {"id": "x"}, {"id": 3, "other": 1}, {"id": 4}])
     assert refused.keys() == {1, 2}
     assert refused[1] == "column id: wanted is a whole number of 64 bits"
@@ -101,7 +101,7 @@ def test_rows_that_do_not_fit_come_back_and_all_others_are_written(shop: Shop, t
 
 def test_what_only_bigquery_refuses_comes_back_by_its_place_and_all_others_are_written(
     shop: Shop,  # noqa: F811
-    table: StorageTable,
+    table: StorageTableWriter,
 ) -> None:
     shop.api.refuse = lambda row: "Field name: maximum length 3" if len(row["name"]) > 3 else None
     rows: list[dict[str, Any]] = [{"id": number, "name": "long" if number % 3 == 0 else "ok"} for number in range(10)]
@@ -112,23 +112,23 @@ def test_what_only_bigquery_refuses_comes_back_by_its_place_and_all_others_are_w
     assert numbers(shop) == [2, 4, 5, 7, 8]
 
 
-def test_row_errors_that_come_a_few_at_a_time_are_followed_to_the_end(shop: Shop, table: StorageTable) -> None:  # noqa: F811
+def test_row_errors_that_come_a_few_at_a_time_are_followed_to_the_end(shop: Shop, table: StorageTableWriter) -> None:  # noqa: F811
     for index in (0, 0, 2):
         answer = failed(code_pb2.INVALID_ARGUMENT, "Errors found while processing rows.")
         answer.row_errors = [types.RowError(index=index, code="FIELDS_ERROR", message="no")]
-        shop.api.faults.put(answer)
+        shop.api.problems.put(answer)
     assert sorted(table.append([{"id": number} for number in range(6)])) == [0, 1, 4]
     assert numbers(shop) == [2, 3, 5]
 
 
-def test_a_message_of_which_no_row_fits_sends_nothing(shop: Shop, table: StorageTable) -> None:  # noqa: F811
+def test_a_message_of_which_no_row_fits_sends_nothing(shop: Shop, table: StorageTableWriter) -> None:  # noqa: F811
     assert table.append([{"id": "x"}, {"id": None, "born": "never"}]).keys() == {0, 1}
     assert shop.api.requests == []
 
 
 def test_large_rows_go_in_several_requests_and_one_that_is_too_large_comes_back(
     shop: Shop,  # noqa: F811
-    table: StorageTable,
+    table: StorageTableWriter,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(onefold.adapters.bigquery.storage_write, "MAX_ROWS", 1_000)
@@ -139,7 +139,7 @@ def test_large_rows_go_in_several_requests_and_one_that_is_too_large_comes_back(
     assert numbers(shop) == [0, 1, 2, 3, 5]
 
 
-def test_the_largest_row_that_is_sent_is_one_that_bigquery_takes(shop: Shop, table: StorageTable) -> None:  # noqa: F811
+def test_the_largest_row_that_is_sent_is_one_that_bigquery_takes(shop: Shop, table: StorageTableWriter) -> None:  # noqa: F811
     size = onefold.adapters.bigquery.storage_write.MAX_ROWS - 20
     assert table.append([{"id": 1, "name": "x" * size}, {"id": 2, "name": "y" * size}]) == {}
     assert [len(row["name"]) for row in shop.rows] == [size, size]
@@ -167,12 +167,12 @@ def test_the_largest_row_that_is_sent_is_one_that_bigquery_takes(shop: Shop, tab
 )
 def test_trouble_has_the_message_delivered_again_and_a_refusal_has_it_put_aside(
     shop: Shop,  # noqa: F811
-    table: StorageTable,
+    table: StorageTableWriter,
     code: grpc.StatusCode,
     kind: type[OnefoldError],
     in_band: bool,
 ) -> None:
-    shop.api.faults.put(failed(code.value[0], "as it was told to") if in_band else code)
+    shop.api.problems.put(failed(code.value[0], "as it was told to") if in_band else code)
     with pytest.raises(kind, match=f"shop.customer_v_abc: {code.name}: as it was told to") as caught:
         table.append([{"id": 1}])
     assert type(caught.value) is kind
@@ -181,14 +181,14 @@ def test_trouble_has_the_message_delivered_again_and_a_refusal_has_it_put_aside(
     assert numbers(shop) == [1]
 
 
-def test_a_connection_that_ended_while_it_was_idle_is_replaced(shop: Shop, table: StorageTable) -> None:  # noqa: F811
+def test_a_connection_that_ended_while_it_was_idle_is_replaced(shop: Shop, table: StorageTableWriter) -> None:  # noqa: F811
     shop.api.hang_up = True
     for number in range(3):
         assert table.append([{"id": number}]) == {}
     assert numbers(shop) == [0, 1, 2]
 
 
-def test_a_table_that_went_is_looked_for_again(shop: Shop, table: StorageTable) -> None:  # noqa: F811
+def test_a_table_that_went_is_looked_for_again(shop: Shop, table: StorageTableWriter) -> None:  # noqa: F811
     table.append([{"id": 1}])
     columns = shop.api.tables.pop("shop.customer_v_abc")
     with pytest.raises(TryAgain, match="NOT_FOUND"):
@@ -199,7 +199,7 @@ def test_a_table_that_went_is_looked_for_again(shop: Shop, table: StorageTable) 
     assert numbers(shop) == [1, 2]
 
 
-def test_a_table_that_was_made_again_with_other_columns_is_looked_at_again(shop: Shop, table: StorageTable) -> None:  # noqa: F811
+def test_a_table_that_was_made_again_with_other_columns_is_looked_at_again(shop: Shop, table: StorageTableWriter) -> None:  # noqa: F811
     table.append([{"id": 1}])
     shop.create("customer_v_abc", {"id": "INT64", "email": "STRING"})
     with pytest.raises(TryAgain, match="no column"):
@@ -210,7 +210,7 @@ def test_a_table_that_was_made_again_with_other_columns_is_looked_at_again(shop:
 
 def test_a_server_that_is_silent_is_not_waited_for_for_ever(
     shop: Shop,  # noqa: F811
-    table: StorageTable,
+    table: StorageTableWriter,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(onefold.adapters.bigquery.append_connections, "_TIMEOUT", 0.05)
@@ -222,7 +222,7 @@ def test_a_server_that_is_silent_is_not_waited_for_for_ever(
     assert opened(shop).append([{"id": 1}]) == {}
 
 
-def test_a_server_that_is_not_there_is_trouble_that_passes(shop: Shop, table: StorageTable) -> None:  # noqa: F811
+def test_a_server_that_is_not_there_is_trouble_that_passes(shop: Shop, table: StorageTableWriter) -> None:  # noqa: F811
     shop.api.stop()
     with pytest.raises(TryAgain, match="UNAVAILABLE"):
         table.append([{"id": 1}])

@@ -38,16 +38,16 @@ def test_keys_are_one_whatever_their_case_and_keep_their_order() -> None:
         ),
     ],
 )
-def test_what_is_wrong_is_told(words: list[str], fault: str) -> None:
+def test_what_is_wrong_is_told(words: list[str], problem: str) -> None:
     with pytest.raises(InvalidInput) as raised:
         parse_reconcile(words)
-    assert fault in str(raised.value)
+    assert problem in str(raised.value)
 
 
-def test_all_faults_are_told_at_once() -> None:
+def test_all_problems_are_told_at_once() -> None:
     with pytest.raises(InvalidInput) as raised:
         parse_compare(["--left", "bigquery:a", "--right", "x*", "--keys", ","])
-    assert len(raised.value.faults) == 3
+    assert len(raised.value.problems) == 3
 
 
 def test_the_arguments_of_a_message_become_words() -> None:
@@ -63,8 +63,8 @@ def test_the_arguments_of_a_message_become_words() -> None:
         (["--from", "2024-05-02", "--to", "2024-05-01"], "--to has to come after --from"),
     ],
 )
-def test_a_window_that_cannot_be_meant_is_refused(words: list[str], fault: str) -> None:
-    with pytest.raises(InvalidInput, match=fault):
+def test_a_window_that_cannot_be_meant_is_refused(words: list[str], problem: str) -> None:
+    with pytest.raises(InvalidInput, match=problem):
         parse_reconcile([*FILES, *words])
 
 

@@ -12,25 +12,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.batches import BATCH_SETTINGS, REQUEST
 
-from onefold.batches.allow_list import AllowedPlaces, is_within
+from onefold.batches.allow_list import AllowList, is_within
 from onefold.batches.batch import batch_id, batch_link, label, labels_of, meaning, plan_batch, with_defaults
 from onefold.batches.request import BatchRequest, batch_message, parse_batch_request
 from onefold.core.errors import InvalidMessage
-from onefold.ports.batches import Batch, State
+from onefold.ports.batches import Batch, BatchState
 
-PLACES = AllowedPlaces("my-project", frozenset({"shop"}), BATCH_SETTINGS)
+PLACES = AllowList("my-project", frozenset({"shop"}), BATCH_SETTINGS)
 NAMES = st.from_regex(r"[\w-]{1,200}", fullmatch=True)
 IDENTIFIERS = st.from_regex(r"[A-Za-z0-9_-]{1,200}", fullmatch=True)
 
 
-def plan(*words: str, job: str = "reconcile", places: AllowedPlaces = PLACES) -> Batch:
+def plan(*words: str, job: str = "reconcile", places: AllowList = PLACES) -> Batch:
     return plan_batch(BatchRequest(job, "shop", "customer", words), "1", places.settings, places)
 
 
-def faults_of(*words: str, job: str = "reconcile", places: AllowedPlaces = PLACES) -> list[str]:
+def problems_of(*words: str, job: str = "reconcile", places: AllowList = PLACES) -> list[str]:
     with pytest.raises(InvalidMessage) as refused:
         plan(*words, job=job, places=places)
-    return list(refused.value.faults)
+    return list(refused.value.problems)
 
 
 # Identifiers and labels.
@@ -104,16 +104,16 @@ def test_labels_of_the_settings_come_besides_and_never_instead() -> None:
 @pytest.mark.parametrize(
     ("state", "means"),
     [
-        (State.PENDING, "attach"),
-        (State.RUNNING, "attach"),
-        (State.SUCCEEDED, "attach"),
-        (State.FAILED, "again"),
-        (State.CANCELLED, "again"),
-        (State.CANCELLING, "wait"),
-        (State.UNKNOWN, "wait"),
+        (BatchState.PENDING, "attach"),
+        (BatchState.RUNNING, "attach"),
+        (BatchState.SUCCEEDED, "attach"),
+        (BatchState.FAILED, "again"),
+        (BatchState.CANCELLED, "again"),
+        (BatchState.CANCELLING, "wait"),
+        (BatchState.UNKNOWN, "wait"),
     ],
 )
-def test_what_a_batch_that_is_there_means(state: State, means: str) -> None:
+def test_what_a_batch_that_is_there_means(state: BatchState, means: str) -> None:
     assert meaning(state) == means
 
 
@@ -143,7 +143,7 @@ def test_the_table_itself_stands_for_what_a_request_leaves_out(words: list[str],
 def test_a_comparison_is_of_the_current_view_unless_it_says_otherwise() -> None:
     words = ("--right=gs://lake/changes/export", "--keys=id")
     assert plan(*words, job="compare").arguments == (*words, "--left=bigquery:shop.customer_current")
-    assert faults_of("--keys=id", job="compare") == ["the following arguments are required: --right"]
+    assert problems_of("--keys=id", job="compare") == ["the following arguments are required: --right"]
 
 
 def test_a_batch_runs_the_job_of_the_code_folder_with_our_archive() -> None:
@@ -152,7 +152,7 @@ def test_a_batch_runs_the_job_of_the_code_folder_with_our_archive() -> None:
 
 
 def test_arguments_are_checked_by_the_jobs_own_parser() -> None:
-    assert faults_of("--keys=id,", "--format=modify_time", "--output=gs://lake/bases/1", "--base=bigquery:shop.b") == [
+    assert problems_of("--keys=id,", "--format=modify_time", "--output=gs://lake/bases/1", "--base=bigquery:shop.b") == [
         "--keys 'id,': name columns, separated by commas",
         "--output: a base in BigQuery is merged into, and takes no output",
         "--position names the column that orders rows, with --format modify_time and only with it",
@@ -186,9 +186,9 @@ def test_arguments_are_checked_by_the_jobs_own_parser() -> None:
     ],
 )
 def test_what_is_not_allowed_is_refused(words: list[str], told: str) -> None:
-    faults = faults_of("--keys=id", *words)
-    assert len(faults) == 1
-    assert told in faults[0]
+    problems = problems_of("--keys=id", *words)
+    assert len(problems) == 1
+    assert told in problems[0]
 
 
 def test_a_request_for_another_dataset_is_refused_whatever_its_arguments_name() -> None:
@@ -202,28 +202,30 @@ def test_what_is_allowed_is_not_refused() -> None:
     plan("--keys=id", "--changes=bigquery:my-project.shop.log")
 
 
-def test_all_faults_are_told_at_once_and_each_once() -> None:
-    faults = faults_of(
+def test_all_problems_are_told_at_once_and_each_once() -> None:
+    problems = problems_of(
         "--keys=id", "--changes", "bigquery:crm.a", "bigquery:crm.b", "gs://x1y/z", "--output=gs://lake/bases"
     )
-    assert len(faults) == 3
+    assert len(problems) == 3
 
 
 def test_without_datasets_in_the_settings_all_of_our_project_are_allowed_and_no_other() -> None:
     anything = replace(PLACES, datasets=None)
     plan("--keys=id", "--changes=bigquery:crm.customer", places=anything)
-    assert "project other is not my-project" in faults_of("--keys=id", "--changes=bigquery:other.crm.t", places=anything)[0]
+    assert (
+        "project other is not my-project" in problems_of("--keys=id", "--changes=bigquery:other.crm.t", places=anything)[0]
+    )
 
 
 def test_without_folders_in_the_settings_none_is_allowed() -> None:
     none = replace(PLACES, settings=replace(BATCH_SETTINGS, folders=()))
-    assert "(none is set)" in faults_of("--keys=id", "--changes=gs://lake/changes", places=none)[0]
+    assert "(none is set)" in problems_of("--keys=id", "--changes=gs://lake/changes", places=none)[0]
 
 
 @pytest.mark.parametrize("output", ["gs://lake/code/v1", "gs://lake/code", "gs://lake/code/v1/x"])
 def test_a_job_must_not_write_over_the_code_of_the_jobs(output: str) -> None:
     shared = replace(PLACES, settings=replace(BATCH_SETTINGS, code="gs://lake/code/v1", folders=("gs://lake",)))
-    assert "holds the code of the jobs" in faults_of("--keys=id", f"--output={output}", places=shared)[0]
+    assert "holds the code of the jobs" in problems_of("--keys=id", f"--output={output}", places=shared)[0]
     plan("--keys=id", "--output=gs://lake/code2", places=shared)
 
 
@@ -276,14 +278,14 @@ def test_a_message_names_a_job_and_a_table() -> None:
 def test_other_messages_are_refused(changed: dict[str, Any], told: str) -> None:
     with pytest.raises(InvalidMessage) as refused:
         parse_batch_request(message(**changed))
-    assert len(refused.value.faults) == 1
-    assert told in refused.value.faults[0]
+    assert len(refused.value.problems) == 1
+    assert told in refused.value.problems[0]
 
 
-def test_all_faults_of_a_message_are_told_at_once() -> None:
+def test_all_problems_of_a_message_are_told_at_once() -> None:
     with pytest.raises(InvalidMessage) as refused:
         parse_batch_request(b'{"job": "x", "arguments": 1}')
-    assert len(refused.value.faults) == 4
+    assert len(refused.value.problems) == 4
 
 
 def test_a_message_that_is_far_too_long_is_refused_unread() -> None:

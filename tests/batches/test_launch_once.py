@@ -6,10 +6,10 @@ import pytest
 from support.batches import REQUEST, SETTINGS, MemoryBatches
 
 from onefold.batches.batch import MAX_ATTEMPTS
-from onefold.batches.launch import PATIENCE, Launched, follow, launch
+from onefold.batches.launch import PATIENCE, LaunchedBatch, follow, launch
 from onefold.batches.request import BatchRequest
 from onefold.core.errors import InvalidMessage, Rejected, TryAgain
-from onefold.ports.batches import Batch, State, StoredBatch
+from onefold.ports.batches import Batch, BatchState, StoredBatch
 
 
 @pytest.fixture
@@ -17,7 +17,7 @@ def batches() -> MemoryBatches:
     return MemoryBatches()
 
 
-def deliver(batches: MemoryBatches, message: str = "1", request: BatchRequest = REQUEST) -> Launched:
+def deliver(batches: MemoryBatches, message: str = "1", request: BatchRequest = REQUEST) -> LaunchedBatch:
     return launch(batches, request, message, SETTINGS)
 
 
@@ -32,8 +32,8 @@ def test_a_message_creates_a_batch(batches: MemoryBatches) -> None:
     )
 
 
-@pytest.mark.parametrize("state", [State.PENDING, State.RUNNING, State.SUCCEEDED])
-def test_a_redelivery_attaches_to_a_batch_that_will_do_or_has_done_it(batches: MemoryBatches, state: State) -> None:
+@pytest.mark.parametrize("state", [BatchState.PENDING, BatchState.RUNNING, BatchState.SUCCEEDED])
+def test_a_redelivery_attaches_to_a_batch_that_will_do_or_has_done_it(batches: MemoryBatches, state: BatchState) -> None:
     first = deliver(batches)
     batches.enter(first.batch.id, state)
     again = deliver(batches)
@@ -41,8 +41,10 @@ def test_a_redelivery_attaches_to_a_batch_that_will_do_or_has_done_it(batches: M
     assert len(batches.created) == 1
 
 
-@pytest.mark.parametrize("state", [State.FAILED, State.CANCELLED])
-def test_a_redelivery_creates_another_batch_where_the_last_one_came_to_nothing(batches: MemoryBatches, state: State) -> None:
+@pytest.mark.parametrize("state", [BatchState.FAILED, BatchState.CANCELLED])
+def test_a_redelivery_creates_another_batch_where_the_last_one_came_to_nothing(
+    batches: MemoryBatches, state: BatchState
+) -> None:
     first = deliver(batches).batch.id
     batches.enter(first, state)
     second = deliver(batches)
@@ -53,8 +55,8 @@ def test_a_redelivery_creates_another_batch_where_the_last_one_came_to_nothing(b
     assert len(batches.created) == 3
 
 
-@pytest.mark.parametrize("state", [State.CANCELLING, State.UNKNOWN])
-def test_a_redelivery_waits_for_a_batch_whose_end_is_open(batches: MemoryBatches, state: State) -> None:
+@pytest.mark.parametrize("state", [BatchState.CANCELLING, BatchState.UNKNOWN])
+def test_a_redelivery_waits_for_a_batch_whose_end_is_open(batches: MemoryBatches, state: BatchState) -> None:
     batches.enter(deliver(batches).batch.id, state)
     with pytest.raises(TryAgain, match=state.value):
         deliver(batches)
@@ -63,7 +65,7 @@ def test_a_redelivery_waits_for_a_batch_whose_end_is_open(batches: MemoryBatches
 
 def test_a_message_whose_batches_fail_again_and_again_is_put_aside(batches: MemoryBatches) -> None:
     for _ in range(MAX_ATTEMPTS):
-        batches.enter(deliver(batches).batch.id, State.FAILED)
+        batches.enter(deliver(batches).batch.id, BatchState.FAILED)
     with pytest.raises(Rejected, match="all 9 batches of this message failed"):
         deliver(batches)
     assert len(batches.created) == MAX_ATTEMPTS
@@ -72,17 +74,17 @@ def test_a_message_whose_batches_fail_again_and_again_is_put_aside(batches: Memo
 @pytest.mark.parametrize("failed", [0, 1])
 def test_of_two_deliveries_at_once_one_creates_and_the_other_attaches(batches: MemoryBatches, failed: int) -> None:
     for _ in range(failed):
-        batches.enter(deliver(batches).batch.id, State.FAILED)
-    batches.rival = lambda batch: batches.enter(batch.id, State.RUNNING)
+        batches.enter(deliver(batches).batch.id, BatchState.FAILED)
+    batches.rival = lambda batch: batches.enter(batch.id, BatchState.RUNNING)
     launched = deliver(batches)
-    assert (launched.created, launched.batch.state, launched.attempt) == (False, State.RUNNING, failed + 1)
+    assert (launched.created, launched.batch.state, launched.attempt) == (False, BatchState.RUNNING, failed + 1)
     assert len(batches.kept) == failed + 1
 
 
 def test_where_the_faster_delivery_has_failed_already_the_other_tries_again(batches: MemoryBatches) -> None:
     def rival(batch: Batch) -> None:
         batches.rival = None
-        batches.enter(batch.id, State.FAILED)
+        batches.enter(batch.id, BatchState.FAILED)
 
     batches.rival = rival
     launched = deliver(batches)
@@ -92,13 +94,13 @@ def test_where_the_faster_delivery_has_failed_already_the_other_tries_again(batc
 # Batches of other messages.
 
 
-@pytest.mark.parametrize("state", [State.PENDING, State.RUNNING])
-def test_a_message_comes_later_while_a_batch_for_its_table_runs(batches: MemoryBatches, state: State) -> None:
+@pytest.mark.parametrize("state", [BatchState.PENDING, BatchState.RUNNING])
+def test_a_message_comes_later_while_a_batch_for_its_table_runs(batches: MemoryBatches, state: BatchState) -> None:
     first = deliver(batches, "1").batch.id
     batches.kept[first] = StoredBatch(first, state, labels=batches.created[0].labels)
     with pytest.raises(TryAgain, match=f"batch {first} for shop.customer has not ended"):
         deliver(batches, "2")
-    batches.enter(first, State.SUCCEEDED)
+    batches.enter(first, BatchState.SUCCEEDED)
     assert deliver(batches, "2").created
 
 
@@ -121,7 +123,7 @@ def test_nothing_is_asked_or_created_where_the_arguments_are_wrong(batches: Memo
 class Passing(MemoryBatches):
     """A batch that is in another state at each look; an error is raised."""
 
-    def __init__(self, *seen: State | Exception | None) -> None:
+    def __init__(self, *seen: BatchState | Exception | None) -> None:
         super().__init__()
         self.seen = list(seen)
 
@@ -132,14 +134,14 @@ class Passing(MemoryBatches):
         return StoredBatch(id_, now, "its message") if now else None
 
 
-@pytest.mark.parametrize("end", [State.SUCCEEDED, State.FAILED, State.CANCELLED])
-def test_a_batch_is_followed_to_its_end(end: State) -> None:
-    told: list[State] = []
+@pytest.mark.parametrize("end", [BatchState.SUCCEEDED, BatchState.FAILED, BatchState.CANCELLED])
+def test_a_batch_is_followed_to_its_end(end: BatchState) -> None:
+    told: list[BatchState] = []
     pauses: list[float] = []
-    passing = Passing(State.PENDING, TryAgain("503"), State.RUNNING, State.CANCELLING, end)
+    passing = Passing(BatchState.PENDING, TryAgain("503"), BatchState.RUNNING, BatchState.CANCELLING, end)
     found = follow(passing, "b", lambda batch: told.append(batch.state), pauses.append)
     assert (found.state, found.message) == (end, "its message")
-    assert told == [State.PENDING, State.RUNNING, State.CANCELLING, end]
+    assert told == [BatchState.PENDING, BatchState.RUNNING, BatchState.CANCELLING, end]
     assert len(pauses) == 4
     assert pauses == sorted(pauses)
 
@@ -151,4 +153,4 @@ def test_following_ends_where_dataproc_does_not_answer_any_more() -> None:
 
 def test_following_ends_where_the_batch_is_gone() -> None:
     with pytest.raises(Rejected, match="batch b is gone"):
-        follow(Passing(State.PENDING, None), "b", lambda _: None, lambda _: None)
+        follow(Passing(BatchState.PENDING, None), "b", lambda _: None, lambda _: None)

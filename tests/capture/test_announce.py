@@ -9,18 +9,18 @@ from typing import Any
 import pytest
 from support.capture import DATASET, MemoryTables, RecordingPublisher
 
-from onefold.capture.announce import Announcer, Target
+from onefold.capture.announce import Announcer, Destination
 from onefold.capture.cascades import Cascades, cascades_of
 from onefold.capture.source_events import source_event
 from onefold.capture.versioned_table import versioned_table
 from onefold.core.errors import SchemaConflict, TryAgain
 from onefold.core.names import TableId
 from onefold.core.shutdown import Stop
-from onefold.mysql.binlog.events import Place, RowsChanged
+from onefold.mysql.binlog.events import LogPosition, RowsChanged
 from onefold.mysql.binlog.rows import Row
 from onefold.mysql.catalog import TableName
 from onefold.mysql.table import SourceColumn, SourceType, Structure
-from onefold.mysql.table_filter import Patterns
+from onefold.mysql.table_filter import TableFilter
 from onefold.ports.warehouse import StoredTable
 from onefold.schema.types import parse_type
 from onefold.schema.versions import Column
@@ -31,20 +31,20 @@ TABLE = versioned_table(CUSTOMER)
 
 
 @pytest.fixture
-def target() -> Target:
-    return Target(MemoryTables(), RecordingPublisher(), DATASET, "table-created")
+def target() -> Destination:
+    return Destination(MemoryTables(), RecordingPublisher(), DATASET, "table-created")
 
 
-def announcer(target: Target) -> Announcer:
+def announcer(target: Destination) -> Announcer:
     return Announcer(target, Stop())
 
 
-def announced(target: Target) -> int:
+def announced(target: Destination) -> int:
     assert isinstance(target.publisher, RecordingPublisher)
     return len(target.publisher.bodies("table-created"))
 
 
-def test_a_version_is_announced_once_by_a_process_and_again_by_the_next(target: Target) -> None:
+def test_a_version_is_announced_once_by_a_process_and_again_by_the_next(target: Destination) -> None:
     first = announcer(target)
     assert first.table(CUSTOMER) == first.table(CUSTOMER) == TABLE
     assert announced(target) == 1
@@ -52,7 +52,7 @@ def test_a_version_is_announced_once_by_a_process_and_again_by_the_next(target: 
     assert announced(target) == 2
 
 
-def test_the_table_is_there_before_it_is_announced(target: Target, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_table_is_there_before_it_is_announced(target: Destination, monkeypatch: pytest.MonkeyPatch) -> None:
     there: list[bool] = []
     found = target.warehouse.read_table
     publish = lambda *_: there.append(found(TableId("p", DATASET, TABLE.name)) is not None)  # noqa: E731
@@ -61,7 +61,7 @@ def test_the_table_is_there_before_it_is_announced(target: Target, monkeypatch: 
     assert there == [True]
 
 
-def test_trouble_that_may_pass_is_waited_out(target: Target, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_trouble_that_may_pass_is_waited_out(target: Destination, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("onefold.core.retry._FIRST_WAIT", 0.01)
     create, tries = target.warehouse.create_table, iter([TryAgain("503"), TryAgain("503")])
 
@@ -87,7 +87,7 @@ def reports(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
     return [line for line in lines if line["event"] == "key_differs"]
 
 
-def test_a_table_is_created_with_the_key_of_whoever_comes_first(target: Target) -> None:
+def test_a_table_is_created_with_the_key_of_whoever_comes_first(target: Destination) -> None:
     assert isinstance(target.warehouse, MemoryTables)
     announcer(target).tenant_table("eu", "a", keyed("id"))
     announcer(target).tenant_table("eu", "b", keyed("name", "id"))
@@ -96,7 +96,7 @@ def test_a_table_is_created_with_the_key_of_whoever_comes_first(target: Target) 
 
 
 def test_a_tenant_with_another_key_is_reported_once_by_each_process(
-    target: Target, capsys: pytest.CaptureFixture[str]
+    target: Destination, capsys: pytest.CaptureFixture[str]
 ) -> None:
     first = announcer(target)
     for _ in range(2):
@@ -133,7 +133,7 @@ def test_a_tenant_with_another_key_is_reported_once_by_each_process(
     "declared", [(), ("id",), ("DATABASE_NAME", "Source_Name", "Name", "ID")], ids=["none", "not capture's", "the same"]
 )
 def test_where_the_declared_key_is_none_or_the_same_nothing_is_reported(
-    target: Target, capsys: pytest.CaptureFixture[str], declared: tuple[str, ...]
+    target: Destination, capsys: pytest.CaptureFixture[str], declared: tuple[str, ...]
 ) -> None:
     assert isinstance(target.warehouse, MemoryTables)
     target.warehouse.tables[TABLE.name] = StoredTable(TABLE.columns, datetime.now(UTC), (), declared)
@@ -141,36 +141,36 @@ def test_where_the_declared_key_is_none_or_the_same_nothing_is_reported(
     assert reports(capsys) == []
 
 
-def test_another_table_with_a_key_has_to_drop_it_before_it_is_renamed(target: Target) -> None:
+def test_another_table_with_a_key_has_to_drop_it_before_it_is_renamed(target: Destination) -> None:
     assert isinstance(target.warehouse, MemoryTables)
     target.warehouse.tables[TABLE.name] = StoredTable(TABLE.columns[:1], datetime.now(UTC), (), ("id",))
     with pytest.raises(SchemaConflict) as refused:
         announcer(target).table(CUSTOMER)
-    assert refused.value.faults[-1].endswith(
+    assert refused.value.problems[-1].endswith(
         "is not the table of this version: drop its primary key, rename it, and start again"
     )
 
 
-def stored(target: Target, *columns: Column) -> None:
+def stored(target: Destination, *columns: Column) -> None:
     assert isinstance(target.warehouse, MemoryTables)
     target.warehouse.tables[TABLE.name] = StoredTable(columns, datetime.now(UTC))
 
 
-def test_a_table_with_more_columns_takes_the_rows(target: Target) -> None:
+def test_a_table_with_more_columns_takes_the_rows(target: Destination) -> None:
     stored(target, *TABLE.columns, Column("note", parse_type("STRING")))
     assert announcer(target).table(CUSTOMER) == TABLE
 
 
-def test_another_table_of_that_name_is_refused_with_all_that_does_not_fit(target: Target) -> None:
+def test_another_table_of_that_name_is_refused_with_all_that_does_not_fit(target: Destination) -> None:
     stored(target, Column("id", parse_type("STRING")), *TABLE.columns[2:])
     with pytest.raises(SchemaConflict) as refused:
         announcer(target).table(CUSTOMER)
     id_ = f"my-project.shop.{TABLE.name}"
-    assert refused.value.faults[:2] == (f"{id_}: id is STRING, not INT64", f"{id_} has no column name")
+    assert refused.value.problems[:2] == (f"{id_}: id is STRING, not INT64", f"{id_} has no column name")
     assert announced(target) == 0
 
 
-def test_a_column_that_is_renamed_is_told(target: Target, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_column_that_is_renamed_is_told(target: Destination, capsys: pytest.CaptureFixture[str]) -> None:
     announcer(target).table(Structure("t", (SourceColumn("database_name", INT),)))
     told = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     renamed = [(line["source_column"], line["column"]) for line in told if line["event"] == "column_renamed"]
@@ -178,7 +178,7 @@ def test_a_column_that_is_renamed_is_told(target: Target, capsys: pytest.Capture
 
 
 def test_what_befalls_a_table_has_one_identifier_however_often_it_is_told() -> None:
-    place = Place(1, "bin.000001", 4)
+    place = LogPosition(1, "bin.000001", 4)
     one, again, other = (
         source_event("shop-db", "shop", "crm", table, place, "table dropped") for table in ("a b", "a b", None)
     )
@@ -198,12 +198,12 @@ LINKS = [
     ("shop", "free", "shop", "parent", "id", "RESTRICT", NO),
 ]
 PARENT = Structure("parent", CUSTOMER.columns, ("id",))
-FOUND = cascades_of(LINKS, Patterns(("crm",)))
+FOUND = cascades_of(LINKS, TableFilter(("crm",)))
 
 
 def changed(before: Row | None, after: Row | None, cascades: Cascades = FOUND) -> list[str]:
     old, new = (() if row is None else (row,) for row in (before, after))
-    event = RowsChanged(Place(1, "bin.000001", 4), 0, "shop", PARENT, old, new)
+    event = RowsChanged(LogPosition(1, "bin.000001", 4), 0, "shop", PARENT, old, new)
     return sorted(str(table) for table in cascades.changed_by(event))
 
 

@@ -13,7 +13,7 @@ from support.capture import bench_of, eventually, latest
 from support.database_servers import DatabaseServer, MariaDb, MySql, new_server
 from support.source_database import SourceDatabase, end_of_log, numbers, on
 
-from onefold.capture.checkpoint import Reached
+from onefold.capture.checkpoint import Progress
 from onefold.mysql.binlog.events import RowsChanged
 from onefold.mysql.connection import connect, query
 
@@ -176,7 +176,7 @@ def test_a_replica_tells_of_each_event_who_followed_the_foreign_keys(tmp_path: P
         eventually(lambda: set(source.executed().split(",")) <= set(replica.executed().split(",")))
         replica.connection.select_db("shop")
         bench = bench_of(replica, tmp_path)
-        records = bench.once(start=Reached(replica.start))
+        records = bench.once(start=Progress(replica.start))
         assert latest(copies(records)) == shown(replica, "child") != {}
         count = len(copies(records))
         replica.run("DELETE FROM parent WHERE id = 2")

@@ -11,27 +11,29 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.fake_gcs import ObjectStore
 
-from onefold.adapters.gcs import StoredObjects
-from onefold.capture.checkpoint import Checkpoint, Reached, Sweep, Wanted, check_owner, from_json, raised, to_json
+from onefold.adapters.gcs import GcsObjects
+from onefold.capture.checkpoint import Checkpoint, CopyRequest, DeleteScan, Progress, check_owner, from_json, raised, to_json
 from onefold.capture.checkpoint_store import CheckpointStore, store_at
 from onefold.capture.large_rows import large_rows_at
-from onefold.capture.state import Ledger
-from onefold.capture.xa import Prepared
+from onefold.capture.state import CaptureState
+from onefold.capture.xa import PreparedTransaction
 from onefold.core.errors import InvalidInput, Rejected, TryAgain
-from onefold.mysql.binlog.events import Place
+from onefold.mysql.binlog.events import LogPosition
 from onefold.mysql.catalog import TableName
-from onefold.mysql.gtid import Executed, read_executed
+from onefold.mysql.gtid import GtidSet, read_executed
 from onefold.mysql.snapshot.chunks import TableSnapshot
-from onefold.mysql.table_filter import Patterns
+from onefold.mysql.table_filter import TableFilter
 
-PLACE = Place(3, "mysql-bin.000007", 1234)
+PLACE = LogPosition(3, "mysql-bin.000007", 1234)
 COPY = TableSnapshot("shop", "customer", PLACE, (7, "größe", None), 20_000)
-PREPARED = Prepared("X'61',X'',1", PLACE, 1_700_000_000, frozenset({TableName("shop", "a"), TableName("shop", "b")}))
+PREPARED = PreparedTransaction(
+    "X'61',X'',1", PLACE, 1_700_000_000, frozenset({TableName("shop", "a"), TableName("shop", "b")})
+)
 FULL = Checkpoint(
-    "shop-db", "shop", 3, Reached(PLACE, read_executed("0-1-5,1-2-7"), "1700000000/1/10.11", (PREPARED,)), True,
-    (Wanted(TableName("shop", "a"), PLACE), Wanted(TableName("shop", "b"), PLACE)), (COPY,),
-    (Sweep(replace(COPY, table="order", finished=True), 1_700_000_000, 1_700_000_600),),
-    (("shop", "gone"), ("crm", None)), Patterns(("shop", "crm.*"), ("shop.log",)),
+    "shop-db", "shop", 3, Progress(PLACE, read_executed("0-1-5,1-2-7"), "1700000000/1/10.11", (PREPARED,)), True,
+    (CopyRequest(TableName("shop", "a"), PLACE), CopyRequest(TableName("shop", "b"), PLACE)), (COPY,),
+    (DeleteScan(replace(COPY, table="order", finished=True), 1_700_000_000, 1_700_000_600),),
+    (("shop", "gone"), ("crm", None)), TableFilter(("shop", "crm.*"), ("shop.log",)),
 )  # fmt: skip
 
 
@@ -64,14 +66,14 @@ def test_a_checkpoint_of_another_source_or_dataset_is_refused() -> None:
     check_owner(FULL, "shop-db", "shop")
     with pytest.raises(InvalidInput) as refused:
         check_owner(FULL, "crm-db", "crm")
-    assert len(refused.value.faults) == 3
+    assert len(refused.value.problems) == 3
 
 
 def test_a_raised_epoch_copies_everything_and_forgets_what_was_under_way() -> None:
-    end = Reached(Place(4, "mysql-bin.000001", 330), Executed(), None)
+    end = Progress(LogPosition(4, "mysql-bin.000001", 330), GtidSet(), None)
     new = raised(FULL, 4, end, [TableName("shop", "a")])
     assert (new.epoch, new.reached, new.copies, new.sweeps) == (4, end, (), ())
-    assert new.wanted == (Wanted(TableName("shop", "a"), end.place or PLACE),)
+    assert new.wanted == (CopyRequest(TableName("shop", "a"), end.place or PLACE),)
     assert new.dropped == FULL.dropped
 
 
@@ -87,29 +89,29 @@ def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 
 def test_a_store_is_empty_and_then_holds_what_was_saved_last(address: str) -> None:
-    store = store_at(address, StoredObjects())
+    store = store_at(address, GcsObjects())
     assert store.load() is None
     for offset in (4, 500):
-        store.save(replace(FULL, reached=Reached(replace(PLACE, offset=offset))))
-    assert loaded_anew(store, address) == replace(FULL, reached=Reached(replace(PLACE, offset=500)))
+        store.save(replace(FULL, reached=Progress(replace(PLACE, offset=offset))))
+    assert loaded_anew(store, address) == replace(FULL, reached=Progress(replace(PLACE, offset=500)))
 
 
 def loaded_anew(store: CheckpointStore, address: str) -> Checkpoint | None:
     """By another process, after this one has ended."""
     store.close()
-    return store_at(address, StoredObjects()).load()
+    return store_at(address, GcsObjects()).load()
 
 
 def test_a_folder_belongs_to_the_first_process(tmp_path: Path) -> None:
-    first = store_at(str(tmp_path), StoredObjects())
+    first = store_at(str(tmp_path), GcsObjects())
     first.load()
     with pytest.raises(Rejected, match="another process works with the checkpoint"):
-        store_at(str(tmp_path), StoredObjects()).load()
+        store_at(str(tmp_path), GcsObjects()).load()
     first.save(FULL)
 
 
 def test_a_crash_while_writing_leaves_the_old_one(tmp_path: Path) -> None:
-    store = store_at(str(tmp_path), StoredObjects())
+    store = store_at(str(tmp_path), GcsObjects())
     store.save(FULL)
     (tmp_path / "checkpoint.new").write_bytes(b'{"half')
     assert loaded_anew(store, str(tmp_path)) == FULL
@@ -117,19 +119,19 @@ def test_a_crash_while_writing_leaves_the_old_one(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("object_store")
 def test_a_bucket_belongs_to_the_latest_process() -> None:
-    first, second = store_at("gs://bucket/a", StoredObjects()), store_at("gs://bucket/a", StoredObjects())
+    first, second = store_at("gs://bucket/a", GcsObjects()), store_at("gs://bucket/a", GcsObjects())
     assert first.load() is None
     first.save(FULL)
     assert second.load() == FULL
     with pytest.raises(Rejected, match="each source needs one checkpoint and one process"):
         first.save(replace(FULL, epoch=9))
     second.save(replace(FULL, epoch=4))
-    assert store_at("gs://bucket/a", StoredObjects()).load() == replace(FULL, epoch=4)
+    assert store_at("gs://bucket/a", GcsObjects()).load() == replace(FULL, epoch=4)
 
 
 @pytest.mark.usefixtures("object_store")
 def test_two_processes_that_begin_a_checkpoint_at_once_do_not_both_have_it() -> None:
-    first, second = store_at("gs://bucket/a", StoredObjects()), store_at("gs://bucket/a", StoredObjects())
+    first, second = store_at("gs://bucket/a", GcsObjects()), store_at("gs://bucket/a", GcsObjects())
     assert (first.load(), second.load()) == (None, None)
     first.save(FULL)
     with pytest.raises(Rejected):
@@ -137,20 +139,20 @@ def test_two_processes_that_begin_a_checkpoint_at_once_do_not_both_have_it() -> 
 
 
 def test_a_write_whose_answer_was_lost_is_ours(object_store: ObjectStore) -> None:
-    store = store_at("gs://bucket/a", StoredObjects())
+    store = store_at("gs://bucket/a", GcsObjects())
     store.save(FULL)
     object_store.lose_answers = 1
     with pytest.raises(TryAgain, match="503"):
         store.save(replace(FULL, epoch=4))
     store.save(replace(FULL, epoch=5))
-    assert store_at("gs://bucket/a", StoredObjects()).load() == replace(FULL, epoch=5)
+    assert store_at("gs://bucket/a", GcsObjects()).load() == replace(FULL, epoch=5)
 
 
 def test_objects_are_written_below_their_folder(object_store: ObjectStore) -> None:
-    rows = large_rows_at("gs://bucket/a/b/", StoredObjects())
+    rows = large_rows_at("gs://bucket/a/b/", GcsObjects())
     assert rows.put("größe/x y.json", b"1") == "gs://bucket/a/b/größe/x y.json"
     assert list(object_store.objects) == ["bucket/a/b/größe/x y.json"]
-    assert StoredObjects().read("gs://bucket/a/b/größe/x y.json") == b"1"
+    assert GcsObjects().read("gs://bucket/a/b/größe/x y.json") == b"1"
 
 
 # GTIDs.
@@ -178,7 +180,7 @@ def test_executed_transactions_add_up(text: str, gtids: list[str], then: str) ->
 
 @given(st.permutations(range(1, 9)))
 def test_their_order_does_not_matter(numbers: list[int]) -> None:
-    executed = Executed()
+    executed = GtidSet()
     for number in numbers:
         executed = executed.plus(f"a:{number}")
     assert str(executed) == "a:1-8"
@@ -204,7 +206,7 @@ TABLE = TableName("shop", "a")
 
 
 def test_a_table_that_waits_is_wanted_once_and_as_of_its_last_change() -> None:
-    ledger = Ledger(Checkpoint("shop-db", "shop"))
+    ledger = CaptureState(Checkpoint("shop-db", "shop"))
     assert ledger.want([TABLE], PLACE) == [TABLE]
     assert ledger.want([TABLE], replace(PLACE, offset=9999)) == []
     assert ledger.checkpoint().wanted[0].since.offset == 9999
@@ -212,7 +214,7 @@ def test_a_table_that_waits_is_wanted_once_and_as_of_its_last_change() -> None:
 
 def test_a_copy_is_wanted_until_its_first_rows_are_confirmed_then_goes_on_then_is_swept() -> None:
     clock = Clock()
-    ledger = Ledger(Checkpoint("shop-db", "shop"), 60, clock)
+    ledger = CaptureState(Checkpoint("shop-db", "shop"), 60, clock)
     ledger.want([TABLE], PLACE)
     copy = ledger.next_copy()
     assert copy
@@ -228,11 +230,11 @@ def test_a_copy_is_wanted_until_its_first_rows_are_confirmed_then_goes_on_then_i
     assert (ledger.checkpoint().copies, ledger.counts()) == ((), (0, 0))
     assert ledger.due_sweep() is None
     clock.now += 60
-    assert ledger.due_sweep() == Sweep(replace(part, finished=True), 1_000_000)
+    assert ledger.due_sweep() == DeleteScan(replace(part, finished=True), 1_000_000)
 
 
 def test_a_table_that_changes_while_it_is_copied_is_copied_again_afterwards() -> None:
-    ledger = Ledger(Checkpoint("shop-db", "shop"))
+    ledger = CaptureState(Checkpoint("shop-db", "shop"))
     ledger.want([TABLE], PLACE)
     first = ledger.next_copy()
     assert ledger.want([TABLE], PLACE) == [TABLE]
@@ -245,18 +247,18 @@ def test_a_table_that_changes_while_it_is_copied_is_copied_again_afterwards() ->
 
 
 def test_a_new_process_goes_on_with_the_copies_of_the_last_one() -> None:
-    ledger = Ledger(FULL)
+    ledger = CaptureState(FULL)
     resumed = ledger.next_copy()
     assert resumed
     assert (resumed.track.reached, ledger.is_valid(resumed)) == (COPY, True)
-    ledger.begin(raised(FULL, 4, Reached(PLACE), []))
+    ledger.begin(raised(FULL, 4, Progress(PLACE), []))
     assert not ledger.is_valid(resumed)
 
 
 def test_sweeps_go_on_until_nothing_older_can_land() -> None:
     clock = Clock()
-    swept = Sweep(replace(COPY, finished=True), int(clock.now))
-    ledger = Ledger(replace(FULL, sweeps=(swept,), wanted=(), copies=()), 0, clock)
+    swept = DeleteScan(replace(COPY, finished=True), int(clock.now))
+    ledger = CaptureState(replace(FULL, sweeps=(swept,), wanted=(), copies=()), 0, clock)
     times = 0
     while ledger.checkpoint().sweeps:
         if due := ledger.due_sweep():
@@ -270,9 +272,9 @@ def test_sweeps_go_on_until_nothing_older_can_land() -> None:
 
 def test_the_time_of_sweeps_does_not_count_while_the_log_is_behind() -> None:
     clock = Clock()
-    behind = Reached(replace(PLACE, offset=4))
-    swept = Sweep(replace(COPY, finished=True), int(clock.now))
-    ledger = Ledger(replace(FULL, reached=behind, sweeps=(swept,)), 0, clock)
+    behind = Progress(replace(PLACE, offset=4))
+    swept = DeleteScan(replace(COPY, finished=True), int(clock.now))
+    ledger = CaptureState(replace(FULL, reached=behind, sweeps=(swept,)), 0, clock)
     clock.now += 8 * 24 * 3600
     due = ledger.due_sweep()
     assert due
@@ -282,11 +284,11 @@ def test_the_time_of_sweeps_does_not_count_while_the_log_is_behind() -> None:
 
 @pytest.mark.parametrize(("database", "table", "known"), [("shop", "gone", True), ("shop", "x", False), ("crm", "x", True)])
 def test_dropped_tables_are_remembered(database: str, table: str, known: bool) -> None:
-    assert Ledger(FULL).was_dropped(database, table) == known
+    assert CaptureState(FULL).was_dropped(database, table) == known
 
 
 def test_many_dropped_tables_of_a_database_become_one_entry() -> None:
-    ledger = Ledger(Checkpoint("shop-db", "shop"))
+    ledger = CaptureState(Checkpoint("shop-db", "shop"))
     for number in range(1_500):
         ledger.drop("shop", f"t{number}")
     assert len(json.dumps(ledger.checkpoint().dropped)) < 20_000

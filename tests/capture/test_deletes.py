@@ -13,19 +13,19 @@ from support.zetasql_judge import Judge
 
 from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT, EmulatedWarehouse
 from onefold.capture import deletes as sweep
-from onefold.capture.deletes import next_sweep, tombstones
+from onefold.capture.deletes import missing_keys, next_sweep
 from onefold.capture.records import Origin, Record, snapshot_record, tombstone
 from onefold.capture.versioned_table import VersionedTable, versioned_table
 from onefold.changelog.metadata import DATABASE_NAME, LANDED_AT, METADATA, SOURCE_NAME
 from onefold.core.names import TableId
-from onefold.mysql.binlog.events import Place
+from onefold.mysql.binlog.events import LogPosition
 from onefold.mysql.snapshot.chunks import TableSnapshot
 from onefold.mysql.table import SourceColumn, SourceType, Structure
 from onefold.schema.types import render_type
 from onefold.schema.versions import Version
 
-START, BEGAN = Place(1, "bin.000002", 500), 1_700_000_000
-BEFORE, LATER = Place(1, "bin.000001", 9000), Place(1, "bin.000002", 600)
+START, BEGAN = LogPosition(1, "bin.000002", 500), 1_700_000_000
+BEFORE, LATER = LogPosition(1, "bin.000001", 9000), LogPosition(1, "bin.000002", 600)
 FINISHED = TableSnapshot("customer1", "customer", START, None, 0, finished=True, began=BEGAN)
 INT, TEXT = SourceType("int"), SourceType("text")
 
@@ -58,7 +58,7 @@ class Landing:
     def sweep(
         self, present: Structure | None, finished: TableSnapshot = FINISHED, source: str = "shop-db"
     ) -> list[tuple[VersionedTable, Record]]:
-        return list(tombstones(self.warehouse, self.dataset.name, source, finished, present))
+        return list(missing_keys(self.warehouse, self.dataset.name, source, finished, present))
 
 
 def landed(record: Record) -> dict[str, Any]:
@@ -105,8 +105,8 @@ def test_what_the_snapshot_did_not_find_is_deleted_at_its_start(dataset: Emulate
         change(CUSTOMER, 7, "INSERT", BEFORE.sequence(0), source="other-db"),
         change(CUSTOMER, 8, "DELETE", BEFORE.sequence(0)),
         change(CUSTOMER, 8, "INSERT", BEFORE.sequence(1)),
-        change(CUSTOMER, 9, "INSERT", Place(1, "bin.000002", 499).sequence(9)),
-        change(CUSTOMER, 10, "INSERT", Place(1, "bin.000002", 500).sequence(0)),
+        change(CUSTOMER, 9, "INSERT", LogPosition(1, "bin.000002", 499).sequence(9)),
+        change(CUSTOMER, 10, "INSERT", LogPosition(1, "bin.000002", 500).sequence(0)),
     )
     found = landing.sweep(structure())
     assert keys(found) == [1, 8, 9]
@@ -279,7 +279,7 @@ def test_the_question_is_sql_to_bigquery(judge: Judge, type_: SourceType, old: S
     tables = [versioned_table(structure("id", kind)) for kind in (type_, old)]
     versions = tuple(Version(table.version, table.columns) for table in dict.fromkeys(tables))
     warehouse = AskedWarehouse(judge, versions)
-    assert list(tombstones(warehouse, "shop", "it's \\ 'shop'", FINISHED, structure("id", type_))) == []
+    assert list(missing_keys(warehouse, "shop", "it's \\ 'shop'", FINISHED, structure("id", type_))) == []
 
 
 def test_sweeps_come_at_growing_pauses_until_nothing_can_be_on_its_way() -> None:

@@ -13,7 +13,7 @@ from support.capture import Bench, bench_of, latest
 from support.database_servers import MariaDb, MySql
 from support.source_database import SourceDatabase, end_of_log, on
 
-from onefold.capture.checkpoint import Reached, next_epoch
+from onefold.capture.checkpoint import Progress, next_epoch
 
 NOW = 1_700_000_000
 CREATE = "CREATE TABLE t (id INT PRIMARY KEY, name VARCHAR(30))"
@@ -70,7 +70,7 @@ def test_epochs_rise_whatever_the_clock_does(times: list[float]) -> None:
 
 @on(MariaDb, MySql)
 def test_a_lost_checkpoint_begins_an_epoch_above_all_before(bench: Bench, source: SourceDatabase, clock: Clock) -> None:
-    start = Reached(end_of_log(source.connection))
+    start = Progress(end_of_log(source.connection))
     source.run(CREATE, "INSERT INTO t VALUES (1, 'a')", "UPDATE t SET name = 'b'")
     assert epochs(bench.once(start=start)) == [NOW]
     another_log(bench)

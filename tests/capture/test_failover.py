@@ -15,8 +15,8 @@ from support.end_to_end import Flow
 from support.replicas import Pair, new_pair, new_servers
 from support.source_database import SourceDatabase, end_of_log, on
 
-from onefold.capture.checkpoint import Reached
-from onefold.core.errors import NothingFound
+from onefold.capture.checkpoint import Progress
+from onefold.core.errors import NotFound
 from onefold.mysql.connection import query
 from onefold.mysql.gtid import read_executed
 
@@ -64,7 +64,7 @@ def bench(pair: Pair, tmp_path: Path) -> Bench:
 
 def lose(pair: Pair, bench: Bench, *lost: str, others: tuple[str, ...] = ()) -> None:
     """Capture reads transactions that the replica never applies; the replica is the primary from then on."""
-    start = Reached(pair.primary.start)
+    start = Progress(pair.primary.start)
     pair.primary.run(CREATE, "INSERT INTO t VALUES (1, 'a'), (2, 'b')")
     pair.lag()
     pair.primary.run(*lost)
@@ -152,8 +152,8 @@ def test_a_start_behind_transactions_that_the_server_never_had_is_refused(pair: 
     pair.lag()
     pair.primary.run("INSERT INTO t VALUES (1, 'a')")
     bench.server = pair.replica.server
-    with pytest.raises(NothingFound, match="was to be read") as refused:
-        bench.once(start=Reached(executed=read_executed(pair.primary.executed())))
+    with pytest.raises(NotFound, match="was to be read") as refused:
+        bench.once(start=Progress(executed=read_executed(pair.primary.executed())))
     assert str(refused.value).endswith(lost_of(pair))
     assert not (bench.folder / "checkpoint" / "checkpoint.json").exists()
 
@@ -174,7 +174,7 @@ def test_a_new_primary_whose_log_was_purged_is_copied(pair: Pair, bench: Bench, 
 def test_tagged_transactions_are_looked_for_like_all_others(
     pair: Pair, bench: Bench, capsys: pytest.CaptureFixture[str], lagging: bool
 ) -> None:
-    start = Reached(pair.primary.start)
+    start = Progress(pair.primary.start)
     pair.primary.run(CREATE, "INSERT INTO t VALUES (1, 'a')", "SET gtid_next = 'AUTOMATIC:tag'", "UPDATE t SET name = 'b'")
     if lagging:
         pair.lag()

@@ -21,7 +21,7 @@ from support.database_servers import DatabaseServer
 from support.mysql_load import make_tables
 from test_docs import ROOT
 
-from onefold.capture.heartbeat import LIMIT_SECONDS, VARIABLE, Heartbeat, fault
+from onefold.capture.heartbeat import LIMIT_SECONDS, VARIABLE, Heartbeat, problem
 from onefold.core.shutdown import Stop, Stopped
 
 DOCKERFILE = re.sub(r"^#.*\n", "", (ROOT / "capture.Dockerfile").read_text().replace("\\\n", " "), flags=re.MULTILINE)
@@ -65,11 +65,11 @@ def test_a_process_is_well_as_long_as_it_came_round_not_long_ago(tmp_path: Path,
     path = tmp_path / "heartbeat"
     path.touch()
     os.utime(path, (1000, 1000))
-    assert (fault({VARIABLE: str(path)}, 1000 + age) is None) is well
+    assert (problem({VARIABLE: str(path)}, 1000 + age) is None) is well
 
 
 def test_a_process_that_has_not_started_is_not_well(tmp_path: Path) -> None:
-    assert "has not started" in str(fault({VARIABLE: str(tmp_path / "heartbeat")}, 1000))
+    assert "has not started" in str(problem({VARIABLE: str(tmp_path / "heartbeat")}, 1000))
 
 
 def test_the_thread_that_made_the_stop_shows_its_life_and_no_other() -> None:

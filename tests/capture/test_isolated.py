@@ -9,13 +9,13 @@ from dataclasses import replace
 import pytest
 
 from onefold.capture import isolated as isolated_module
-from onefold.capture.checkpoint import Checkpoint, Reached, Wanted, from_json, to_json
-from onefold.capture.isolated import Isolated
-from onefold.capture.quarantine import Known, Problem, Quarantined, holder_of_name, shape_of
-from onefold.capture.state import Ledger
+from onefold.capture.checkpoint import Checkpoint, CopyRequest, Progress, from_json, to_json
+from onefold.capture.isolated import IsolatedTables
+from onefold.capture.quarantine import KnownStructure, Problem, Quarantined, holder_of_name, shape_of
+from onefold.capture.state import CaptureState
 from onefold.capture.versioned_table import free_names, versioned_table
 from onefold.core.errors import SchemaConflict
-from onefold.mysql.binlog.events import Place
+from onefold.mysql.binlog.events import LogPosition
 from onefold.mysql.catalog import TableName
 from onefold.mysql.table import SourceColumn, SourceType, Structure
 
@@ -26,8 +26,8 @@ STRUCTURE = Structure(
 )
 
 
-def at(offset: int, epoch: int = 1) -> Place:
-    return Place(epoch, "bin.000001", offset)
+def at(offset: int, epoch: int = 1) -> LogPosition:
+    return LogPosition(epoch, "bin.000001", offset)
 
 
 def held(table: TableName = T, since: int = 10, until: int | None = None) -> Quarantined:
@@ -35,17 +35,17 @@ def held(table: TableName = T, since: int = 10, until: int | None = None) -> Qua
     return Quarantined(problem, at(since), None if until is None else at(until))
 
 
-def isolated(checkpoint: Checkpoint | None = None) -> Isolated:
-    return Isolated(threading.RLock(), checkpoint or Checkpoint("s", "d"))
+def isolated(checkpoint: Checkpoint | None = None) -> IsolatedTables:
+    return IsolatedTables(threading.RLock(), checkpoint or Checkpoint("s", "d"))
 
 
 def reached(checkpoint: Checkpoint, offset: int) -> Checkpoint:
-    return replace(checkpoint, reached=Reached(at(offset)))
+    return replace(checkpoint, reached=Progress(at(offset)))
 
 
 FULL = Checkpoint(
-    "s", "d", reached=Reached(at(5)), quarantine=(held(), held(U, 1, 9)), owners=(("a_b", "a b"),),
-    structures=((T, Known("0123", at(3))), (TableName("shop2", "t"), Known("0123", at(4)))),
+    "s", "d", reached=Progress(at(5)), quarantine=(held(), held(U, 1, 9)), owners=(("a_b", "a b"),),
+    structures=((T, KnownStructure("0123", at(3))), (TableName("shop2", "t"), KnownStructure("0123", at(4)))),
 )  # fmt: skip
 
 
@@ -83,7 +83,9 @@ def test_a_table_that_has_left_is_forgotten_once_the_log_is_confirmed_beyond() -
 
 
 def test_a_table_in_quarantine_is_neither_copied_nor_swept_until_it_leaves() -> None:
-    ledger = Ledger(Checkpoint("s", "d", reached=Reached(at(5)), wanted=(Wanted(T, at(1)), Wanted(U, at(1)))))
+    ledger = CaptureState(
+        Checkpoint("s", "d", reached=Progress(at(5)), wanted=(CopyRequest(T, at(1)), CopyRequest(U, at(1))))
+    )
     ledger.hold(held())
     assert ledger.want([T, U], at(20)) == []
     assert [one.table for one in ledger.checkpoint().wanted] == [U]
@@ -93,7 +95,7 @@ def test_a_table_in_quarantine_is_neither_copied_nor_swept_until_it_leaves() -> 
 
 
 def test_a_checkpoint_that_wants_a_copy_of_a_table_in_quarantine_copies_it_later() -> None:
-    ledger = Ledger(replace(FULL, wanted=(Wanted(T, at(1)),)))
+    ledger = CaptureState(replace(FULL, wanted=(CopyRequest(T, at(1)),)))
     assert ledger.next_copy() is None
 
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onefold.adapters.gcs import StoredObjects
+from onefold.adapters.gcs import GcsObjects
 from onefold.capture.large_rows import LargeRowsFolder, NoLargeRows, large_rows_at, object_name
-from onefold.capture.message_builder import LIMIT, Parcel, encoded, head_of, reference
+from onefold.capture.message_builder import LIMIT, MessageBuilder, encoded, head_of, reference
 from onefold.core.errors import InvalidInput, Rejected
 from onefold.messages.change_records import parse_change_message
 
@@ -20,11 +20,11 @@ HEAD = head_of("shop", "customer", "5b6ffe5fb")
 
 def packed(records: list[Any], limit: int) -> list[bytes]:
     """All records in order, in as few messages as that allows."""
-    messages, parcel = [], Parcel(HEAD, limit)
+    messages, parcel = [], MessageBuilder(HEAD, limit)
     for record in map(encoded, records):
         if not parcel.takes(record):
             messages.append(parcel.data())
-            parcel = Parcel(HEAD, limit)
+            parcel = MessageBuilder(HEAD, limit)
         parcel.add(record)
     return [*messages, parcel.data()]
 
@@ -37,7 +37,7 @@ def test_every_record_is_in_one_message_in_order_and_none_is_too_large(records: 
 
 
 def test_a_parcel_knows_its_size_to_the_byte() -> None:
-    parcel = Parcel(HEAD)
+    parcel = MessageBuilder(HEAD)
     for text in ("a", "größe", "日"):
         parcel.add(encoded({"x": text}))
         assert parcel.size == len(parcel.data())
@@ -45,13 +45,13 @@ def test_a_parcel_knows_its_size_to_the_byte() -> None:
 
 @pytest.mark.parametrize(("spare", "takes"), [(0, True), (1, False)])
 def test_the_limit_is_met_exactly(spare: int, takes: bool) -> None:
-    parcel = Parcel(HEAD, 500)
+    parcel = MessageBuilder(HEAD, 500)
     parcel.add(b"{}")
     assert parcel.takes(b"x" * (500 - parcel.size - 1 + spare)) == takes
 
 
 def test_one_record_always_has_room_and_may_be_too_large() -> None:
-    parcel = Parcel(HEAD)
+    parcel = MessageBuilder(HEAD)
     record = encoded({"x": "y" * LIMIT})
     assert parcel.takes(record)
     parcel.add(record)
@@ -92,19 +92,19 @@ def test_no_name_of_a_database_leads_out_of_its_folder(name: str) -> None:
 
 
 def test_large_rows_lie_in_a_folder(tmp_path: Any) -> None:
-    rows = large_rows_at(str(tmp_path), StoredObjects())
+    rows = large_rows_at(str(tmp_path), GcsObjects())
     assert isinstance(rows, LargeRowsFolder)
     assert rows.put("a/b.json", b"1") == (tmp_path / "a" / "b.json").as_uri()
-    assert large_rows_at(tmp_path.as_uri(), StoredObjects()).put("a/b.json", b"2")
+    assert large_rows_at(tmp_path.as_uri(), GcsObjects()).put("a/b.json", b"2")
     assert (tmp_path / "a" / "b.json").read_bytes() == b"2"
 
 
 def test_without_a_place_for_them_large_rows_end_the_process_with_what_to_do() -> None:
-    assert isinstance(large_rows_at(None, StoredObjects()), NoLargeRows)
+    assert isinstance(large_rows_at(None, GcsObjects()), NoLargeRows)
     with pytest.raises(Rejected, match="--bucket gs://BUCKET/FOLDER"):
-        large_rows_at(None, StoredObjects()).put("a", b"x")
+        large_rows_at(None, GcsObjects()).put("a", b"x")
 
 
 def test_an_address_that_is_none_is_refused() -> None:
     with pytest.raises(InvalidInput, match="write gs://BUCKET/FOLDER"):
-        large_rows_at("gs://A/b", StoredObjects())
+        large_rows_at("gs://A/b", GcsObjects())

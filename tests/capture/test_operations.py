@@ -12,11 +12,11 @@ from support.capture import Bench, bench_of, eventually, latest
 from support.source_database import SourceDatabase, end_of_log
 
 from onefold.capture.cascades import may_change_cascades
-from onefold.capture.checkpoint import Reached
+from onefold.capture.checkpoint import Progress
 from onefold.cli.capture import end_by_signal
 from onefold.mysql.binlog.events import Statement
 from onefold.mysql.snapshot import consistent_read as vantage
-from onefold.mysql.table_filter import Patterns
+from onefold.mysql.table_filter import TableFilter
 
 CREATE = "CREATE TABLE t (id INT PRIMARY KEY, name VARCHAR(30))"
 SWAP = (
@@ -36,8 +36,8 @@ def bench(source: SourceDatabase, tmp_path: Path) -> Bench:
     return bench_of(source, tmp_path)
 
 
-def begin(source: SourceDatabase) -> Reached:
-    return Reached(end_of_log(source.connection))
+def begin(source: SourceDatabase) -> Progress:
+    return Progress(end_of_log(source.connection))
 
 
 def told(bench: Bench) -> list[tuple[str, str | None]]:
@@ -45,7 +45,7 @@ def told(bench: Bench) -> list[tuple[str, str | None]]:
 
 
 def test_a_table_that_a_tool_swaps_is_right_and_nobody_is_told_that_it_is_gone(bench: Bench, source: SourceDatabase) -> None:
-    bench.patterns = Patterns((source.name,), ("*._*_new", "*._*_old"))
+    bench.patterns = TableFilter((source.name,), ("*._*_new", "*._*_old"))
     start = begin(source)
     source.run(CREATE, "INSERT INTO t VALUES (1, 'a'), (2, 'b')", *SWAP)
     records = bench.once(start=start)
@@ -56,7 +56,7 @@ def test_a_table_that_a_tool_swaps_is_right_and_nobody_is_told_that_it_is_gone(b
 
 def test_a_database_that_goes_is_told_where_its_tables_may_be_captured(bench: Bench, source: SourceDatabase) -> None:
     scratch, tenant = f"scratch_{source.name}", f"tenant_{source.name}"
-    bench.patterns = Patterns(("tenant_*.t",))
+    bench.patterns = TableFilter(("tenant_*.t",))
     start = begin(source)
     for database in (scratch, tenant):
         source.run(f"CREATE DATABASE {database}", f"DROP DATABASE {database}")
@@ -77,8 +77,8 @@ def test_a_database_that_goes_is_told_where_its_tables_may_be_captured(bench: Be
     ],
 )
 def test_a_database_of_which_tables_may_be_captured(include: tuple[str, ...], exclude: tuple[str, ...], may: bool) -> None:
-    assert Patterns(include, exclude).may_match("shop") is may
-    assert not Patterns().may_match("mysql")
+    assert TableFilter(include, exclude).may_match("shop") is may
+    assert not TableFilter().may_match("mysql")
 
 
 def test_a_table_that_is_versioned_by_its_server_is_in_quarantine_when_it_becomes_one(
@@ -98,7 +98,7 @@ def test_a_table_that_is_versioned_by_its_server_is_in_quarantine_when_it_become
 def test_a_first_copy_that_finds_no_table_says_so_and_is_made_when_there_is_one(
     bench: Bench, source: SourceDatabase, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    chosen, bench.patterns = bench.patterns, Patterns(("mistyped.*",))
+    chosen, bench.patterns = bench.patterns, TableFilter(("mistyped.*",))
     source.run(CREATE, "INSERT INTO t VALUES (1, 'a')")
     bench.once(start=begin(source), snapshot=True)
     assert "nothing to copy: no table that the user may read fits the patterns" in capsys.readouterr().out
@@ -148,7 +148,7 @@ def test_sequences_and_excluded_tables_of_any_kind_are_passed_over(source: Sourc
         "INSERT INTO t VALUES ()",
         "DROP TABLE pressed",  # other tests capture all of the server
     )
-    changes = source.changes(Patterns((source.name,), ("*.pressed",)))
+    changes = source.changes(TableFilter((source.name,), ("*.pressed",)))
     assert [(change.structure.table, change.after) for change in changes] == [("t", ((1,),))]
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 from support.capture import eventually
 
-from onefold.capture.outbox import Outbox, Track
+from onefold.capture.outbox import ConfirmationTracker, Outbox
 from onefold.core.errors import Rejected, TryAgain
 from onefold.core.shutdown import Stop, Stopped
 from onefold.ports.publisher import Message
@@ -33,7 +33,7 @@ class Postman:
 
 
 def test_a_mark_is_reached_when_all_before_it_is_confirmed() -> None:
-    track = Track(0)
+    track = ConfirmationTracker(0)
     first, second = track.begin(), track.begin()
     track.mark(1)
     third = track.begin()
@@ -48,7 +48,7 @@ def test_a_mark_is_reached_when_all_before_it_is_confirmed() -> None:
 
 
 def test_a_message_that_was_begun_before_a_mark_holds_it_back_although_it_is_sent_later() -> None:
-    track = Track("start")
+    track = ConfirmationTracker("start")
     early = track.begin()
     track.mark("a")
     track.mark("b")
@@ -58,13 +58,13 @@ def test_a_message_that_was_begun_before_a_mark_holds_it_back_although_it_is_sen
 
 
 def test_without_messages_a_mark_is_reached_at_once() -> None:
-    track = Track(0)
+    track = ConfirmationTracker(0)
     track.mark(1)
     assert (track.reached, track.is_empty) == (1, True)
 
 
 def test_any_order_of_confirmations_reaches_the_last_mark() -> None:
-    track = Track(-1)
+    track = ConfirmationTracker(-1)
     tickets = []
     for number in range(50):
         tickets.append(track.begin())

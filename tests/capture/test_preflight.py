@@ -17,9 +17,9 @@ from support.database_servers import MariaDb, MySql
 from support.fake_gcs import ObjectStore
 from support.source_database import SourceDatabase, end_of_log, on
 
-from onefold.capture.checkpoint import Checkpoint, Reached, to_json
+from onefold.capture.checkpoint import Checkpoint, Progress, to_json
 from onefold.capture.versioned_table import versioned_table
-from onefold.mysql.binlog.events import Place
+from onefold.mysql.binlog.events import LogPosition
 from onefold.mysql.catalog import TableName, structure_of
 from onefold.mysql.connection import Address, connect, query
 
@@ -90,7 +90,7 @@ def scene(source: SourceDatabase, object_store: ObjectStore, run: Run, monkeypat
         source.run(f"DROP USER {scene.user}@'%'")
 
 
-def save(scene: Scene, reached: Reached, **other: Any) -> None:
+def save(scene: Scene, reached: Progress, **other: Any) -> None:
     """A checkpoint, written by another process."""
     document = to_json(Checkpoint(**{"source": "shop-db", "dataset": "shop", "reached": reached, **other}))
     scene.objects.objects["a-bucket/shop-db/checkpoint.json"] = (document, 1_700_000_000_000_000)
@@ -112,7 +112,7 @@ def test_all_is_in_order_for_a_user_who_may_only_read(scene: Scene) -> None:
 def test_nothing_is_changed_and_nothing_is_locked(scene: Scene) -> None:
     """A table that a start would announce, one that it would tell of, and a checkpoint that it would take over."""
     scene.source.run("CREATE TABLE b (x TEXT CHARACTER SET swe7)")
-    save(scene, Reached(end_of_log(scene.source.connection)))
+    save(scene, Progress(end_of_log(scene.source.connection)))
     before = scene.state()
     assert not scene.check("--snapshot", "--again", "*", "--epoch", "9")["ok"]
     after = scene.state()
@@ -190,7 +190,7 @@ def test_two_tables_with_one_base_name_are_told(scene: Scene) -> None:
     scene.source.run("CREATE TABLE `x y` (id INT PRIMARY KEY)", "CREATE TABLE x_y (id INT PRIMARY KEY)")
     (held,) = scene.check()["quarantine"]
     assert (held["table"], held["kind"]) == ("x y", "name")
-    save(scene, Reached(end_of_log(scene.source.connection)), owners=(("x_y", "x y"),))
+    save(scene, Progress(end_of_log(scene.source.connection)), owners=(("x_y", "x y"),))
     (held,) = scene.check()["quarantine"]
     assert (held["table"], held["kind"]) == ("x_y", "name")
 
@@ -207,26 +207,26 @@ def test_a_versioned_table_that_is_another_one_is_told(scene: Scene) -> None:
     assert f"{name}: id is STRING, not INT64" in held["reason"]
 
 
-def purged(_: Scene) -> Reached:
-    return Reached(Place(1, "mysql-bin.999999", 4))
+def purged(_: Scene) -> Progress:
+    return Progress(LogPosition(1, "mysql-bin.999999", 4))
 
 
-def another_file(scene: Scene) -> Reached:
-    return Reached(end_of_log(scene.source.connection), fingerprint="1/2/3")
+def another_file(scene: Scene) -> Progress:
+    return Progress(end_of_log(scene.source.connection), fingerprint="1/2/3")
 
 
 @on(MariaDb, MySql)
 @pytest.mark.parametrize("reached", [purged, another_file])
-def test_a_log_that_lacks_the_checkpoint_s_place_is_told(scene: Scene, reached: Callable[[Scene], Reached]) -> None:
+def test_a_log_that_lacks_the_checkpoint_s_place_is_told(scene: Scene, reached: Callable[[Scene], Progress]) -> None:
     save(scene, reached(scene), epoch=7)
     assert "the next start begins epoch 8, and copies all tables again" in scene.problems(scene.check())["log"]
-    save(scene, Reached(end_of_log(scene.source.connection)), epoch=7)
+    save(scene, Progress(end_of_log(scene.source.connection)), epoch=7)
     assert scene.check()["ok"]
 
 
 def test_a_start_that_the_log_lacks_is_told_and_a_checkpoint_of_another_source(scene: Scene) -> None:
     assert "log" in scene.problems(scene.check("--start", "mysql-bin.999999:4"))
-    save(scene, Reached(end_of_log(scene.source.connection)), source="crm")
+    save(scene, Progress(end_of_log(scene.source.connection)), source="crm")
     assert "of the source 'crm', not of 'shop-db'" in scene.problems(scene.check())["start"]
 
 

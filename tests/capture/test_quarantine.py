@@ -18,7 +18,7 @@ from support.source_database import SourceDatabase, on
 from onefold.core.errors import Rejected
 from onefold.core.names import TableId
 from onefold.mysql.connection import connect, query
-from onefold.mysql.table_filter import Patterns
+from onefold.mysql.table_filter import TableFilter
 from onefold.schema.versions import Column
 
 GOOD = ("CREATE TABLE good (id INT PRIMARY KEY, n INT)", "CREATE TABLE other (id INT PRIMARY KEY, n INT)")
@@ -282,7 +282,7 @@ def reader(scene: Scene) -> Iterator[Callable[..., None]]:
 def test_a_right_that_is_missing(scene: Scene, reader: Callable[[str], None], given: str, named: bool) -> None:
     scene.source.run("CREATE TABLE bad (id INT PRIMARY KEY, n INT)", "INSERT INTO bad VALUES (1, 1)")
     if named:
-        scene.bench.patterns = Patterns(tuple(f"{scene.source.name}.{table}" for table in ("good", "other", "bad")))
+        scene.bench.patterns = TableFilter(tuple(f"{scene.source.name}.{table}" for table in ("good", "other", "bad")))
     if given:
         reader(given)
     first = scene.once(snapshot=True)
@@ -368,7 +368,7 @@ def test_a_second_table_of_one_base_name(scene: Scene, first: str) -> None:
     assert all(repr(name) in critical(lines)[0]["reason"] for name in (first, second))
     check_restart(scene, "a_b", len(scene.landed("a_b")))
     scene.touch(first)
-    scene.once(again=Patterns((f"{scene.source.name}.*",)))
+    scene.once(again=TableFilter((f"{scene.source.name}.*",)))
     assert scene.landed("a_b") == scene.rows(first, "id", "n")
     assert scene.quarantine() == [(second, "name")]
     (rename,) = statements(remedy)

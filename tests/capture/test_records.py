@@ -6,14 +6,14 @@ from onefold.capture.records import Origin, change_records, snapshot_record
 from onefold.capture.version import version_of
 from onefold.capture.versioned_table import versioned_table
 from onefold.changelog.position import Position
-from onefold.mysql.binlog.events import Place, RowsChanged
+from onefold.mysql.binlog.events import LogPosition, RowsChanged
 from onefold.mysql.binlog.rows import Row
 from onefold.mysql.table import SourceColumn, SourceType, Structure
 
 COLUMNS = (SourceColumn("id", SourceType("int")), SourceColumn("database_name", SourceType("text"), "utf8mb4"))
 KEYED = Structure("customer", COLUMNS, ("id",))
 KEYLESS = Structure("customer", COLUMNS)
-PLACE = Place(1, "bin.000255", 4096)
+PLACE = LogPosition(1, "bin.000255", 4096)
 
 
 def origin(structure: Structure) -> Origin:
@@ -79,6 +79,6 @@ def test_a_row_of_a_snapshot_is_below_every_change_from_its_place_on_and_above_t
     metadata = snapshot_record(origin(KEYED), (1, "a"), PLACE, 1_700_000_009)["metadata"]
     assert (metadata["ingestion_method"], metadata["change_type"]) == ("SNAPSHOT", "INSERT")
     snapshot = Position(metadata["change_sequence_number"], metadata["source_timestamp"])
-    before = Position(Place(1, "bin.000255", 4000).sequence(9), 1_700_000_000_000)
+    before = Position(LogPosition(1, "bin.000255", 4000).sequence(9), 1_700_000_000_000)
     after = Position(PLACE.sequence(0), 1_700_000_000_000, deleted=True)
     assert str(before) < str(snapshot) < str(after)

@@ -16,13 +16,13 @@ from support.fake_gcs import ObjectStore
 from support.source_database import SourceDatabase, end_of_log
 
 from onefold.adapters.bigquery.jobs import BigQueryJobs
-from onefold.adapters.gcs import StoredObjects
+from onefold.adapters.gcs import GcsObjects
 from onefold.adapters.pubsub import PubSub
-from onefold.capture.checkpoint import Checkpoint, Reached
+from onefold.capture.checkpoint import Checkpoint, Progress
 from onefold.capture.checkpoint_store import store_at
 from onefold.capture.large_rows import large_rows_at
 from onefold.capture.requirements import Requirement, check
-from onefold.core.errors import InvalidSettings, LimitExceeded, NothingFound, OnefoldError, Rejected, TryAgain
+from onefold.core.errors import InvalidSettings, LimitExceeded, NotFound, OnefoldError, Rejected, TryAgain
 from onefold.core.identity import UNKNOWN
 
 WHO = "serviceAccount:capture@my-project.iam.gserviceaccount.com"
@@ -35,15 +35,15 @@ def warehouse(fake: FakeBigQuery) -> BigQueryJobs:
     return BigQueryJobs(client)
 
 
-def test_a_dataset_in_which_tables_may_be_made_has_no_fault_and_stays_as_it_is(cloud: FakeBigQuery) -> None:
+def test_a_dataset_in_which_tables_may_be_made_has_no_problem_and_stays_as_it_is(cloud: FakeBigQuery) -> None:
     before = copy.deepcopy(cloud.datasets)
-    assert warehouse(cloud).dataset_faults("shop") == []
+    assert warehouse(cloud).dataset_problems("shop") == []
     assert cloud.datasets == before
 
 
 def test_a_dataset_that_is_missing_is_named_with_the_command_that_makes_it(cloud: FakeBigQuery) -> None:
-    (fault,) = warehouse(cloud).dataset_faults("nowhere")
-    assert fault == (
+    (problem,) = warehouse(cloud).dataset_problems("nowhere")
+    assert problem == (
         "dataset my-project.nowhere does not exist; run: bq --location=LOCATION mk --dataset my-project:nowhere"
     )
 
@@ -67,16 +67,16 @@ def test_a_dataset_that_is_missing_is_named_with_the_command_that_makes_it(cloud
 )  # fmt: skip
 def test_a_right_that_is_missing_in_bigquery_is_named_with_its_grant(cloud: FakeBigQuery, right: str, command: str) -> None:
     cloud.lacks.add(right)
-    (fault,) = warehouse(cloud).dataset_faults("shop")
-    assert right in fault
-    assert fault.endswith(f"run: {command}")
+    (problem,) = warehouse(cloud).dataset_problems("shop")
+    assert right in problem
+    assert problem.endswith(f"run: {command}")
 
 
 @pytest.mark.parametrize(("status", "reason"), [(503, "backendError"), (403, "rateLimitExceeded")])
-def test_trouble_of_bigquery_that_may_pass_is_no_fault(cloud: FakeBigQuery, status: int, reason: str) -> None:
+def test_trouble_of_bigquery_that_may_pass_is_no_problem(cloud: FakeBigQuery, status: int, reason: str) -> None:
     cloud.fail("dry run", status, reason)
     with pytest.raises(TryAgain, match=r"dataset my-project\.shop"):
-        warehouse(cloud).dataset_faults("shop")
+        warehouse(cloud).dataset_problems("shop")
 
 
 @pytest.fixture
@@ -89,40 +89,40 @@ def receiver(monkeypatch: pytest.MonkeyPatch) -> Iterator[Receiver]:
         yield found
 
 
-def test_a_topic_that_takes_messages_has_no_fault_and_gets_none(receiver: Receiver) -> None:
-    assert PubSub(PROJECT).topic_faults("change-records", WHO) == []
+def test_a_topic_that_takes_messages_has_no_problem_and_gets_none(receiver: Receiver) -> None:
+    assert PubSub(PROJECT).topic_problems("change-records", WHO) == []
     receiver.knows_rights = False
-    assert PubSub(PROJECT).topic_faults("change-records", WHO) == []
+    assert PubSub(PROJECT).topic_problems("change-records", WHO) == []
     assert receiver.arrived == []
 
 
 def test_a_topic_is_named_with_the_commands_that_grant_or_make_it(receiver: Receiver) -> None:
     receiver.closed.add("closed")
-    (fault,) = PubSub(PROJECT).topic_faults("projects/other/topics/closed", WHO)
+    (problem,) = PubSub(PROJECT).topic_problems("projects/other/topics/closed", WHO)
     grant = (
         f"gcloud pubsub topics add-iam-policy-binding closed --project=other --member={WHO} --role=roles/pubsub.publisher"
     )
-    assert f"{WHO} may not publish to topic projects/other/topics/closed; run: {grant}; " in fault
-    assert fault.endswith("run: gcloud pubsub topics create closed --project=other")
+    assert f"{WHO} may not publish to topic projects/other/topics/closed; run: {grant}; " in problem
+    assert problem.endswith("run: gcloud pubsub topics create closed --project=other")
 
 
 def test_a_topic_that_an_emulator_lacks_is_missing(receiver: Receiver) -> None:
     receiver.missing.add("gone")
     receiver.knows_rights = False
-    (fault,) = PubSub(PROJECT).topic_faults("gone", WHO)
-    assert fault.endswith("does not exist; run: gcloud pubsub topics create gone --project=my-project")
+    (problem,) = PubSub(PROJECT).topic_problems("gone", WHO)
+    assert problem.endswith("does not exist; run: gcloud pubsub topics create gone --project=my-project")
 
 
 def test_a_topic_that_does_not_answer_is_asked_again(receiver: Receiver) -> None:
     receiver.down = True
     with pytest.raises(TryAgain, match="topic projects/my-project/topics/t"):
-        PubSub(PROJECT).topic_faults("t", WHO)
+        PubSub(PROJECT).topic_problems("t", WHO)
 
 
 def test_a_folder_of_a_bucket_that_can_be_written_stays_as_it_is(object_store: ObjectStore) -> None:
-    store_at(FOLDER, StoredObjects()).save(Checkpoint("shop-db", "shop"))
+    store_at(FOLDER, GcsObjects()).save(Checkpoint("shop-db", "shop"))
     before = dict(object_store.objects)
-    assert (store_at(FOLDER, StoredObjects()).faults(WHO), large_rows_at(FOLDER, StoredObjects()).faults(WHO)) == ([], [])
+    assert (store_at(FOLDER, GcsObjects()).problems(WHO), large_rows_at(FOLDER, GcsObjects()).problems(WHO)) == ([], [])
     assert object_store.objects == before
 
 
@@ -130,8 +130,8 @@ def test_a_folder_of_a_bucket_that_can_be_written_stays_as_it_is(object_store: O
 def test_a_right_on_objects_that_is_missing_is_named_with_its_grant(object_store: ObjectStore, right: str) -> None:
     object_store.lacks.add(f"storage.objects.{right}")
     for what, found in (
-        ("checkpoint", store_at(FOLDER, StoredObjects()).faults(WHO)),
-        ("large rows", large_rows_at(FOLDER, StoredObjects()).faults(WHO)),
+        ("checkpoint", store_at(FOLDER, GcsObjects()).problems(WHO)),
+        ("large rows", large_rows_at(FOLDER, GcsObjects()).problems(WHO)),
     ):
         assert found == [
             f"{what}: {WHO} lacks storage.objects.{right} below {FOLDER}; run: gcloud storage buckets "
@@ -142,48 +142,48 @@ def test_a_right_on_objects_that_is_missing_is_named_with_its_grant(object_store
 
 def test_a_bucket_that_is_missing_is_named(object_store: ObjectStore) -> None:
     object_store.buckets = {"another"}
-    (fault,) = store_at(FOLDER, StoredObjects()).faults(WHO)
-    assert fault.endswith("bucket gs://a-bucket does not exist; run: gcloud storage buckets create gs://a-bucket")
+    (problem,) = store_at(FOLDER, GcsObjects()).problems(WHO)
+    assert problem.endswith("bucket gs://a-bucket does not exist; run: gcloud storage buckets create gs://a-bucket")
 
 
 def test_a_bucket_that_does_not_answer_is_asked_again(object_store: ObjectStore) -> None:
     object_store.status = 503
     with pytest.raises(TryAgain, match=FOLDER):
-        large_rows_at(FOLDER, StoredObjects()).faults(WHO)
+        large_rows_at(FOLDER, GcsObjects()).problems(WHO)
 
 
 def test_a_folder_of_this_machine_need_not_be_there_yet(tmp_path: Path) -> None:
     for place in ("state", "deep/er", "."):
-        assert store_at(str(tmp_path / place), StoredObjects()).faults(WHO) == []
+        assert store_at(str(tmp_path / place), GcsObjects()).problems(WHO) == []
     (tmp_path / "file").touch()
     for found in (
-        store_at(str(tmp_path / "file" / "state"), StoredObjects()),
-        large_rows_at((tmp_path / "file").as_uri(), StoredObjects()),
+        store_at(str(tmp_path / "file" / "state"), GcsObjects()),
+        large_rows_at((tmp_path / "file").as_uri(), GcsObjects()),
     ):
-        (fault,) = found.faults(WHO)
-        assert f"{tmp_path / 'file'} is a file" in fault
+        (problem,) = found.problems(WHO)
+        assert f"{tmp_path / 'file'} is a file" in problem
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
-def requirement(error: OnefoldError | None = None, *faults: str) -> Requirement:
+def requirement(error: OnefoldError | None = None, *problems: str) -> Requirement:
     def ask() -> tuple[str, ...]:
         if error:
             raise error
-        return faults
+        return problems
 
     return Requirement("one", ask)
 
 
-def test_all_faults_are_told_at_once_and_what_may_pass_only_alone() -> None:
+def test_all_problems_are_told_at_once_and_what_may_pass_only_alone() -> None:
     check((requirement(), requirement()))
     passing, refused = requirement(TryAgain("later")), requirement(Rejected("never"))
     with pytest.raises(InvalidSettings) as told:
         check((requirement(None, "a", "b"), passing, refused, requirement(LimitExceeded(["c", "d"]))))
-    assert told.value.faults == ("a", "b", "never", "c", "d")
+    assert told.value.problems == ("a", "b", "never", "c", "d")
     with pytest.raises(TryAgain, match="later"):
         check((requirement(), passing, requirement()))
-    with pytest.raises(NothingFound):
-        check((requirement(), requirement(NothingFound("gone"))))
+    with pytest.raises(NotFound):
+        check((requirement(), requirement(NotFound("gone"))))
 
 
 def test_whatever_is_wrong_ends_capture_before_it_writes_anything(source: SourceDatabase, tmp_path: Path) -> None:
@@ -197,7 +197,7 @@ def test_whatever_is_wrong_ends_capture_before_it_writes_anything(source: Source
             bench.once(snapshot=True)
     finally:
         source.run("SET GLOBAL binlog_format = ROW")
-    assert [fault.split(";")[0] for fault in told.value.faults] == [
+    assert [problem.split(";")[0] for problem in told.value.problems] == [
         "the source's binlog_format is MIXED", "no topic", "no bucket",
     ]  # fmt: skip
     assert (bench.publisher.topics, bench.warehouse.tables, list(tmp_path.iterdir())) == ({}, {}, [])
@@ -217,7 +217,7 @@ def test_what_may_pass_is_waited_for_before_anything_is_written(source: SourceDa
     bench.requirements = (Requirement("topic", ask),)
     with pytest.raises(TryAgain, match="not yet"):  # with --once nothing is waited for
         bench.once(snapshot=True)
-    with bench.running(snapshot=True, start=Reached(end_of_log(source.connection))):
+    with bench.running(snapshot=True, start=Progress(end_of_log(source.connection))):
         eventually(lambda: bench.publisher.records())
     assert written[:3] == [False] * 3
 

@@ -11,11 +11,11 @@ from support.capture import Bench, bench_of, eventually, latest
 from support.database_servers import MariaDb, MySql
 from support.source_database import SourceDatabase, end_of_log, on
 
-from onefold.adapters.gcs import StoredObjects
-from onefold.capture.checkpoint import Reached
-from onefold.core.errors import NothingFound
+from onefold.adapters.gcs import GcsObjects
+from onefold.capture.checkpoint import Progress
+from onefold.core.errors import NotFound
 from onefold.mysql.gtid import read_executed
-from onefold.mysql.table_filter import Patterns
+from onefold.mysql.table_filter import TableFilter
 
 pytestmark = on(MariaDb, MySql)
 
@@ -28,8 +28,8 @@ def bench(source: SourceDatabase, tmp_path: Path) -> Bench:
     return bench_of(source, tmp_path)
 
 
-def begin(source: SourceDatabase) -> Reached:
-    return Reached(end_of_log(source.connection))
+def begin(source: SourceDatabase) -> Progress:
+    return Progress(end_of_log(source.connection))
 
 
 def shown(source: SourceDatabase, *tables: str) -> dict[tuple[object, ...], dict[str, object]]:
@@ -85,7 +85,7 @@ def test_a_table_declares_its_key_and_a_database_with_another_one_is_reported_at
 ) -> None:
     """The columns are the same in both databases, and so is the version."""
     other = f"{source.name}_other"
-    bench.patterns = Patterns((source.name, other))
+    bench.patterns = TableFilter((source.name, other))
     start = begin(source)
     source.run(
         "CREATE TABLE t (`the id` INT NOT NULL, code INT NOT NULL, PRIMARY KEY (code, `the id`))",
@@ -243,7 +243,7 @@ def test_a_server_whose_log_starts_again_raises_the_epoch(source: SourceDatabase
 
 def test_by_gtids_another_log_is_read_on_without_copies(source: SourceDatabase, tmp_path: Path) -> None:
     bench = bench_of(source, tmp_path)
-    start = Reached(end_of_log(source.connection))
+    start = Progress(end_of_log(source.connection))
     source.run(CREATE, "INSERT INTO t VALUES (1, 'a')")
     bench.once(start=start)
     assert read_executed(bench.checkpoint()["executed"]) == read_executed(source.executed())
@@ -262,27 +262,27 @@ def test_it_begins_behind_gtids(bench: Bench, source: SourceDatabase) -> None:
     source.run(CREATE, "INSERT INTO t VALUES (1, 'a')")
     executed = source.executed()
     source.run("INSERT INTO t VALUES (2, 'b')")
-    records = bench.once(start=Reached(executed=read_executed(executed)))
+    records = bench.once(start=Progress(executed=read_executed(executed)))
     assert [record["data"]["id"] for record in records] == [2]
 
 
 def test_a_start_that_the_log_does_not_have_is_an_error_and_copies_nothing(bench: Bench, source: SourceDatabase) -> None:
     place = replace(end_of_log(source.connection), offset=10**9)
-    with pytest.raises(NothingFound, match="does not have the place"):
-        bench.once(start=Reached(place))
+    with pytest.raises(NotFound, match="does not have the place"):
+        bench.once(start=Progress(place))
     assert not (bench.folder / "checkpoint" / "checkpoint.json").exists()
 
 
 def test_tables_are_copied_again_when_somebody_asks(bench: Bench, source: SourceDatabase) -> None:
     source.run(CREATE, "INSERT INTO t VALUES (1, 'a')", "CREATE TABLE u (id INT PRIMARY KEY)", "INSERT INTO u VALUES (1)")
     assert bench.once() == []
-    records = bench.once(again=Patterns((f"{source.name}.t",)))
+    records = bench.once(again=TableFilter((f"{source.name}.t",)))
     assert latest(records) == shown(source, "t")
 
 
 def test_tables_that_patterns_choose_only_later_get_a_first_copy_by_themselves(bench: Bench, source: SourceDatabase) -> None:
     source.run(CREATE, "INSERT INTO t VALUES (1, 'a')", "CREATE TABLE u (id INT PRIMARY KEY)", "INSERT INTO u VALUES (1)")
-    wide, narrow = bench.patterns, Patterns((f"{source.name}.t",))
+    wide, narrow = bench.patterns, TableFilter((f"{source.name}.t",))
     bench.patterns = narrow
     assert latest(bench.once(snapshot=True)) == shown(source, "t")
     bench.patterns = wide
@@ -294,7 +294,7 @@ def test_tables_that_patterns_choose_only_later_get_a_first_copy_by_themselves(b
 @pytest.mark.parametrize("known", [True, False], ids=["no copy was asked for", "an older checkpoint"])
 def test_other_patterns_copy_nothing_where(bench: Bench, source: SourceDatabase, known: bool) -> None:
     source.run(CREATE, "INSERT INTO t VALUES (1, 'a')", "CREATE TABLE u (id INT PRIMARY KEY)", "INSERT INTO u VALUES (1)")
-    wide, bench.patterns = bench.patterns, Patterns((f"{source.name}.t",))
+    wide, bench.patterns = bench.patterns, TableFilter((f"{source.name}.t",))
     before = len(bench.once(snapshot=not known))
     path = bench.folder / "checkpoint" / "checkpoint.json"
     if not known:
@@ -310,13 +310,13 @@ def test_a_table_that_is_left_out_is_no_longer_copied(bench: Bench, source: Sour
     path = bench.folder / "checkpoint" / "checkpoint.json"
     place = bench.checkpoint()["place"]
     path.write_text(json.dumps({**bench.checkpoint(), "wanted": [{"database": source.name, "table": "t", "since": place}]}))
-    bench.patterns = Patterns((source.name,), (f"{source.name}.t",))
+    bench.patterns = TableFilter((source.name,), (f"{source.name}.t",))
     assert bench.once() == []
     assert bench.checkpoint()["wanted"] == []
 
 
 def test_a_load_that_is_logged_as_a_statement_copies_its_table(bench: Bench, source: SourceDatabase, tmp_path: Path) -> None:
-    start = Reached(end_of_log(source.connection))
+    start = Progress(end_of_log(source.connection))
     (tmp_path / "rows").write_text("1\ta\n2\tb\n")
     load = f"LOAD DATA INFILE '{tmp_path / 'rows'}' INTO TABLE t"
     source.run(CREATE, "CREATE TABLE u (id INT)", "SET SESSION binlog_format = 'STATEMENT'", load)
@@ -325,13 +325,13 @@ def test_a_load_that_is_logged_as_a_statement_copies_its_table(bench: Bench, sou
 
 
 def test_a_row_too_large_for_a_message_lies_apart(bench: Bench, source: SourceDatabase) -> None:
-    start = Reached(end_of_log(source.connection))
+    start = Progress(end_of_log(source.connection))
     source.run(
         "CREATE TABLE t (id INT PRIMARY KEY, name LONGTEXT)", f"INSERT INTO t VALUES (1, '{'x' * 500_000}'), (2, 'b')"
     )
     bench.once(start=start)
     (large, small) = sorted(bench.publisher.bodies("change-records"), key=lambda body: "records" in body)
-    stored = json.loads(StoredObjects().read(large["records_at"]))
+    stored = json.loads(GcsObjects().read(large["records_at"]))
     assert latest([*stored["records"], *small["records"]]) == shown(source, "t")
 
 

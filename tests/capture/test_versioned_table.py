@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from onefold.capture.version import version_of
-from onefold.capture.versioned_table import ADDED, Renamed, column_name, table_name, versioned_table
-from onefold.changelog.metadata import metadata_faults
+from onefold.capture.versioned_table import ADDED, RenamedColumn, column_name, table_name, versioned_table
+from onefold.changelog.metadata import metadata_problems
 from onefold.core.errors import SchemaConflict
-from onefold.core.names import faults_of_name
+from onefold.core.names import problems_of_name
 from onefold.mysql.table import SourceColumn, SourceType, Structure
 from onefold.schema.types import parse_type, render_type
 
@@ -30,7 +30,7 @@ def test_the_source_s_columns_come_first_then_those_that_are_added() -> None:
 
 
 def test_the_metadata_is_what_a_change_table_needs() -> None:
-    assert list(metadata_faults("customer", versioned_table(structure("id")).columns)) == []
+    assert list(metadata_problems("customer", versioned_table(structure("id")).columns)) == []
     for column in ADDED:
         assert parse_type(render_type(column.type)) == column.type
 
@@ -40,10 +40,10 @@ def test_a_source_column_with_an_added_name_is_renamed_and_reported() -> None:
     table = versioned_table(structure(*names, key=("Database_Name",)))
     assert table.source_names == ("source_name_", "Database_Name_", "_landed_at_", "datastream_metadata_", "x")
     assert table.renamed == (
-        Renamed("source_name", "source_name_"),
-        Renamed("Database_Name", "Database_Name_"),
-        Renamed("_landed_at", "_landed_at_"),
-        Renamed("datastream_metadata", "datastream_metadata_"),
+        RenamedColumn("source_name", "source_name_"),
+        RenamedColumn("Database_Name", "Database_Name_"),
+        RenamedColumn("_landed_at", "_landed_at_"),
+        RenamedColumn("datastream_metadata", "datastream_metadata_"),
     )
     assert table.primary_key == ("Database_Name_",)
 
@@ -63,14 +63,14 @@ def test_names_that_bigquery_refuses_are_changed(source: str, name: str) -> None
 def test_columns_that_end_up_with_one_name_are_an_error_that_names_all_of_them() -> None:
     with pytest.raises(SchemaConflict) as raised:
         versioned_table(structure("a b", "a-b", "A$B", "x", "database_name", "database_name_"))
-    assert len(raised.value.faults) == 2
-    assert "'a b' and 'a-b' and 'A$B'" in raised.value.faults[0]
-    assert "'database_name' and 'database_name_'" in raised.value.faults[1]
+    assert len(raised.value.problems) == 2
+    assert "'a b' and 'a-b' and 'A$B'" in raised.value.problems[0]
+    assert "'database_name' and 'database_name_'" in raised.value.problems[1]
 
 
 @pytest.mark.parametrize("source", ["customer", "a b", "größe", "a.b$c", "x_v_1"])
 def test_a_table_s_name_is_one_of_bigquery_s(source: str) -> None:
-    assert faults_of_name("table", table_name(source)) == []
+    assert problems_of_name("table", table_name(source)) == []
 
 
 def test_a_table_is_clustered_by_database_and_as_much_of_the_key_as_clusters() -> None:

@@ -13,14 +13,14 @@ from support.capture import Bench, bench_of, eventually, latest
 from support.database_servers import MariaDb, MySql
 from support.source_database import SourceDatabase, on
 
-from onefold.capture.checkpoint import Checkpoint, Reached
-from onefold.capture.state import Ledger, lowest
-from onefold.capture.xa import Kept, Prepared, plus, tables_of, without
-from onefold.mysql.binlog.events import Committed, Place, RowsChanged
+from onefold.capture.checkpoint import Checkpoint, Progress
+from onefold.capture.state import CaptureState, lowest
+from onefold.capture.xa import PreparedRows, PreparedTransaction, plus, tables_of, without
+from onefold.mysql.binlog.events import Committed, LogPosition, RowsChanged
 from onefold.mysql.catalog import TableName
 from onefold.mysql.connection import connect, query
-from onefold.mysql.snapshot.chunks import Standing, TableSnapshot
-from onefold.mysql.table_filter import Patterns
+from onefold.mysql.snapshot.chunks import ChunkPosition, TableSnapshot
+from onefold.mysql.table_filter import TableFilter
 
 
 class Xa:
@@ -139,7 +139,7 @@ def test_a_copy_that_had_to_stand_above_what_is_prepared_is_made_again(bench: Be
     source.run(CREATE, "INSERT INTO t VALUES (1, 'a'), (2, 'b')")
     xa.prepare("UPDATE t SET name = 'new' WHERE id = 1")
     bench.once(start=start)
-    records = bench.once(again=Patterns((source.name,)))
+    records = bench.once(again=TableFilter((source.name,)))
     assert len(copies(records)) == 2
     xa.end("COMMIT")
     records = bench.once()
@@ -199,12 +199,12 @@ def test_a_prepared_transaction_outlives_the_server(bench: Bench, source: Source
 TABLE, OTHER = TableName("shop", "a"), TableName("shop", "b")
 
 
-def place(offset: int, epoch: int = 1) -> Place:
-    return Place(epoch, "bin.000001", offset)
+def place(offset: int, epoch: int = 1) -> LogPosition:
+    return LogPosition(epoch, "bin.000001", offset)
 
 
-def prepared(xid: str, offset: int, *tables: TableName) -> Prepared:
-    return Prepared(xid, place(offset), 1_700_000_000, frozenset(tables or (TABLE,)))
+def prepared(xid: str, offset: int, *tables: TableName) -> PreparedTransaction:
+    return PreparedTransaction(xid, place(offset), 1_700_000_000, frozenset(tables or (TABLE,)))
 
 
 def test_an_identifier_that_comes_again_is_another_transaction() -> None:
@@ -215,7 +215,7 @@ def test_an_identifier_that_comes_again_is_another_transaction() -> None:
 
 
 def test_of_too_many_the_oldest_are_kept_as_one() -> None:
-    those: tuple[Prepared, ...] = ()
+    those: tuple[PreparedTransaction, ...] = ()
     for number in range(2_000):
         those = plus(those, prepared(str(number), number, OTHER if number == 3 else TABLE))
     assert len(those) == 1_000
@@ -227,24 +227,26 @@ def test_nothing_is_known_of_those_from_before_the_start() -> None:
     assert tables_of((), "x") == frozenset()
 
 
-def ledger_at(offset: int, *those: Prepared, since: Place | None = None) -> tuple[Ledger, Standing]:
-    ledger = Ledger(Checkpoint("shop-db", "shop"))
+def ledger_at(
+    offset: int, *those: PreparedTransaction, since: LogPosition | None = None
+) -> tuple[CaptureState, ChunkPosition]:
+    ledger = CaptureState(Checkpoint("shop-db", "shop"))
     ledger.want([TABLE], since or lowest(1))
     copy = ledger.next_copy()
     assert copy
-    ledger.reach(Reached(place(offset), prepared=those), place(offset - 50))
+    ledger.reach(Progress(place(offset), prepared=those), place(offset - 50))
     return ledger, ledger.standing(copy)
 
 
 def test_rows_stand_where_the_log_is_read_but_below_what_is_prepared_of_their_table() -> None:
-    assert ledger_at(500)[1] == Standing(place(450), place(500))
-    assert ledger_at(500, prepared("x", 300), prepared("y", 400))[1] == Standing(place(450), place(300))
-    assert ledger_at(500, prepared("x", 300, OTHER))[1] == Standing(place(450), place(500))
+    assert ledger_at(500)[1] == ChunkPosition(place(450), place(500))
+    assert ledger_at(500, prepared("x", 300), prepared("y", 400))[1] == ChunkPosition(place(450), place(300))
+    assert ledger_at(500, prepared("x", 300, OTHER))[1] == ChunkPosition(place(450), place(500))
 
 
 def test_rows_never_stand_before_the_place_that_they_are_to_show() -> None:
-    assert ledger_at(500, prepared("x", 300), since=place(400))[1] == Standing(place(450), place(400))
-    assert ledger_at(500, since=place(600))[1] == Standing(place(600), place(600))
+    assert ledger_at(500, prepared("x", 300), since=place(400))[1] == ChunkPosition(place(450), place(400))
+    assert ledger_at(500, since=place(600))[1] == ChunkPosition(place(600), place(600))
 
 
 @pytest.mark.parametrize(
@@ -255,7 +257,7 @@ def test_a_copy_lacks_a_transaction_if_it_began_between_its_two_steps(
     since: int, before: int | None, committed: int, lacks: bool
 ) -> None:
     for stage in ("wanted", "begun", "finished"):
-        ledger = Ledger(Checkpoint("shop-db", "shop"))
+        ledger = CaptureState(Checkpoint("shop-db", "shop"))
         ledger.want([TABLE], place(since))
         copy = ledger.next_copy() if stage != "wanted" else None
         if copy and stage == "finished":
@@ -265,7 +267,7 @@ def test_a_copy_lacks_a_transaction_if_it_began_between_its_two_steps(
 
 
 def test_of_a_first_copy_that_was_finished_long_ago_nothing_is_known() -> None:
-    ledger = Ledger(Checkpoint("shop-db", "shop", copied=True))
+    ledger = CaptureState(Checkpoint("shop-db", "shop", copied=True))
     assert ledger.may_lack(TABLE, place(500), None)
     assert not ledger.may_lack(TABLE, place(500), place(300))
 
@@ -275,7 +277,7 @@ def nothing() -> RowsChanged:
 
 
 def test_rows_of_prepared_transactions_are_kept_within_a_bound() -> None:
-    kept = Kept(bound=100)
+    kept = PreparedRows(bound=100)
     for offset, xid in enumerate("abc"):
         kept.keep(xid, place(offset), (nothing,), 40)
     assert [kept.find(prepared(xid, offset)) is None for offset, xid in enumerate("abc")] == [True, False, False]

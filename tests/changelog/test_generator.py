@@ -11,7 +11,7 @@ import pytest
 from support.oracle import oracle, text_of
 from support.typed_values import comparable, plain_row
 
-from onefold.changelog.generator import Options, Workload, check_options, make_workload
+from onefold.changelog.generator import Workload, WorkloadOptions, check_options, make_workload
 from onefold.changelog.generator_files import FORMATS, Format, type_in_parquet, value_in_parquet, write_workload
 from onefold.changelog.generator_values import EXTREMES, TYPES
 from onefold.changelog.metadata import METADATA
@@ -31,28 +31,30 @@ def all_changes(workload: Workload) -> list[dict[str, Any]]:
 
 
 def test_the_same_options_make_the_same_workload() -> None:
-    options = Options(key_changes=0.1, duplicates=0.2, shuffle=True, backfill=True, versions=3)
+    options = WorkloadOptions(key_changes=0.1, duplicates=0.2, shuffle=True, backfill=True, versions=3)
     assert make_workload(options) == make_workload(options)
 
 
 def test_another_seed_makes_another_one() -> None:
-    assert make_workload(Options(seed=1)).truth != make_workload(Options(seed=2)).truth
+    assert make_workload(WorkloadOptions(seed=1)).truth != make_workload(WorkloadOptions(seed=2)).truth
 
 
 def test_every_operation_is_one_change_and_a_change_of_key_is_two() -> None:
-    workload = make_workload(Options(key_changes=0.5))
+    workload = make_workload(WorkloadOptions(key_changes=0.5))
     assert len(all_changes(workload)) == sum(workload.counts.values()) + workload.counts["key change"]
     assert sum(workload.counts.values()) == 1000
 
 
 def test_duplicates_are_the_same_changes_again() -> None:
-    once, twice = make_workload(Options()), make_workload(Options(duplicates=1.0))
+    once, twice = make_workload(WorkloadOptions()), make_workload(WorkloadOptions(duplicates=1.0))
     assert [row for row in all_changes(once) for _ in range(2)] == all_changes(twice)
 
 
 def test_a_backfill_overlaps_the_changes_and_has_no_sequence() -> None:
     rows = [
-        row for row in all_changes(make_workload(Options(backfill=True))) if row[METADATA]["change_sequence_number"] is None
+        row
+        for row in all_changes(make_workload(WorkloadOptions(backfill=True)))
+        if row[METADATA]["change_sequence_number"] is None
     ]
     assert rows
     assert len({row[METADATA]["source_timestamp"] for row in rows}) == 1
@@ -60,30 +62,30 @@ def test_a_backfill_overlaps_the_changes_and_has_no_sequence() -> None:
 
 
 def test_each_version_after_the_first_brings_a_column() -> None:
-    workload = make_workload(Options(versions=3))
+    workload = make_workload(WorkloadOptions(versions=3))
     assert [len(rows[0]) - len(TYPES) for rows in workload.changes.values()] == [4, 5, 6]
     assert all(len(row) - len(TYPES) == 5 for row in workload.truth)
 
 
 def test_the_base_is_the_table_at_the_chosen_time() -> None:
-    changes = all_changes(make_workload(Options()))
-    base = make_workload(Options(base_at=300)).base
+    changes = all_changes(make_workload(WorkloadOptions()))
+    base = make_workload(WorkloadOptions(base_at=300)).base
     assert base == sorted(oracle(changes[:300], ["id"], TYPES), key=lambda row: row["id"])
-    assert make_workload(Options(base_at=0)).base == []
+    assert make_workload(WorkloadOptions(base_at=0)).base == []
 
 
 @pytest.mark.parametrize("mix", [(40, 40, 20), (100, 0, 0), (34, 33, 33), (10, 10, 80)])
 def test_the_log_leads_to_the_truth(mix: tuple[int, int, int]) -> None:
     workload = make_workload(
-        Options(mix=mix, key_changes=0.1, duplicates=0.1, shuffle=True, same_second=True, unpadded=True)
+        WorkloadOptions(mix=mix, key_changes=0.1, duplicates=0.1, shuffle=True, same_second=True, unpadded=True)
     )
     assert sorted(oracle(all_changes(workload), ["id"], TYPES), key=lambda row: row["id"]) == workload.truth
 
 
 def test_the_truth_is_kept_by_simulation_and_not_by_position() -> None:
     """Deliveries in another order, twice, with other positions: the table at the source is the same."""
-    plain = make_workload(Options())
-    assert make_workload(Options(shuffle=True, duplicates=0.5, same_second=True, unpadded=True)).truth == plain.truth
+    plain = make_workload(WorkloadOptions())
+    assert make_workload(WorkloadOptions(shuffle=True, duplicates=0.5, same_second=True, unpadded=True)).truth == plain.truth
     for name in ("generator", "generator_values"):
         tree = ast.parse((ROOT / "onefold" / "changelog" / f"{name}.py").read_text())
         modules = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
@@ -99,7 +101,7 @@ def test_there_is_a_column_of_every_type_and_an_array_of_each() -> None:
 
 
 def test_every_extreme_comes_up_and_so_does_null() -> None:
-    rows = all_changes(make_workload(Options(operations=2000)))
+    rows = all_changes(make_workload(WorkloadOptions(operations=2000)))
     for name, extremes in EXTREMES.items():
         found = [row[f"v_{name.lower()}"] for row in rows]
         assert {repr(value) for value in (*extremes, None)} <= set(map(repr, found)), name
@@ -118,17 +120,17 @@ def test_every_extreme_comes_up_and_so_does_null() -> None:
 
 @pytest.mark.parametrize("name", ["v_range_date", "v_range_datetime", "v_range_timestamp"])
 def test_a_range_in_parquet_is_the_text_that_bigquery_makes_of_it(name: str) -> None:
-    type_, rows = parse_type(TYPES[name]), all_changes(make_workload(Options(operations=60)))
+    type_, rows = parse_type(TYPES[name]), all_changes(make_workload(WorkloadOptions(operations=60)))
     assert all(value_in_parquet(row[name], type_) == text_of(row[name], type_) for row in rows)
 
 
 def test_few_columns_are_a_key_a_name_and_an_amount() -> None:
-    assert make_workload(Options(every_type=False)).types == {"id": "INT64", "name": "STRING", "amount": "INT64"}
+    assert make_workload(WorkloadOptions(every_type=False)).types == {"id": "INT64", "name": "STRING", "amount": "INT64"}
 
 
 @pytest.mark.parametrize("form", FORMATS)
 def test_a_file_holds_every_value_exactly(tmp_path: Path, form: Format) -> None:
-    workload = make_workload(Options(operations=200, versions=2))
+    workload = make_workload(WorkloadOptions(operations=200, versions=2))
     write_workload(workload, tmp_path / "work", form)
     types = {name: parse_type(type_) for name, type_ in workload.types.items()}
     if form == "jsonl":
@@ -144,5 +146,5 @@ def test_a_file_holds_every_value_exactly(tmp_path: Path, form: Format) -> None:
 
 def test_everything_that_makes_no_workload_is_told_at_once() -> None:
     with pytest.raises(InvalidInput) as raised:
-        check_options(Options(operations=0, mix=(50, 50, 50), key_changes=2, base_at=9))
-    assert len(raised.value.faults) == 4
+        check_options(WorkloadOptions(operations=0, mix=(50, 50, 50), key_changes=2, base_at=9))
+    assert len(raised.value.problems) == 4

@@ -15,11 +15,11 @@ from support.database_servers import DatabaseServer
 from support.source_database import SourceDatabase
 from test_docs import ROOT, events
 
-from onefold.capture.checkpoint import Reached
+from onefold.capture.checkpoint import Progress
 from onefold.cli.capture import address_of, capture, check_names_of_capture, options_from, server_id
 from onefold.core.errors import InvalidInput, InvalidSettings
 from onefold.core.versioned_names import VersionedNames
-from onefold.mysql.binlog.events import Place
+from onefold.mysql.binlog.events import LogPosition
 from onefold.mysql.gtid import read_executed
 from onefold.settings.environment import Settings
 
@@ -40,11 +40,11 @@ def test_the_password_comes_from_the_environment_or_from_a_file(tmp_path: Path) 
     assert "from" not in repr(address_of(parsed(), environ))
 
 
-def test_all_faults_of_an_address_are_told(tmp_path: Path) -> None:
+def test_all_problems_of_an_address_are_told(tmp_path: Path) -> None:
     (tmp_path / "key").touch()
     with pytest.raises(InvalidInput) as refused:
         address_of(parsed("--tls-key", str(tmp_path / "key"), "--tls-any-name"), {})
-    assert len(refused.value.faults) == 3
+    assert len(refused.value.problems) == 3
 
 
 @pytest.mark.parametrize(
@@ -69,11 +69,11 @@ def test_tls_proves_the_source_where_somebody_vouches_for_it(
     ("arguments", "start"),
     [
         ((), None),
-        (("--start", "mysql-bin.000123:4"), Reached(Place(1, "mysql-bin.000123", 4))),
-        (("--gtid", "0-1-5"), Reached(executed=read_executed("0-1-5"))),
+        (("--start", "mysql-bin.000123:4"), Progress(LogPosition(1, "mysql-bin.000123", 4))),
+        (("--gtid", "0-1-5"), Progress(executed=read_executed("0-1-5"))),
     ],
 )
-def test_where_to_begin(arguments: tuple[str, ...], start: Reached | None) -> None:
+def test_where_to_begin(arguments: tuple[str, ...], start: Progress | None) -> None:
     assert options_from(parsed(*arguments)).start == start
 
 
@@ -87,8 +87,8 @@ def test_where_to_begin(arguments: tuple[str, ...], start: Reached | None) -> No
         (("--source", " "), "--source is empty"),
     ],
 )
-def test_a_start_that_is_none_is_refused(arguments: tuple[str, ...], fault: str) -> None:
-    with pytest.raises(InvalidInput, match=fault):
+def test_a_start_that_is_none_is_refused(arguments: tuple[str, ...], problem: str) -> None:
+    with pytest.raises(InvalidInput, match=problem):
         options_from(parsed(*arguments))
 
 

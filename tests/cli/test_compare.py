@@ -135,13 +135,13 @@ def test_where_all_is_the_same_the_table_is_empty(run: Run, tmp_path: Path, data
     ],
 )
 def test_nothing_is_overwritten_or_guessed(
-    run: Run, tmp_path: Path, sides: tuple[Path, Path], dataset: EmulatedDataset, output: str, fault: str
+    run: Run, tmp_path: Path, sides: tuple[Path, Path], dataset: EmulatedDataset, output: str, problem: str
 ) -> None:
     (tmp_path / "there.jsonl").write_text("mine")
     before = sorted(path.name for path in tmp_path.iterdir())
     outcome = run("compare", *sides, "--keys", "id", "--output", output)
     assert outcome.code == 1
-    assert fault in outcome.err
+    assert problem in outcome.err
     assert (tmp_path / "there.jsonl").read_text() == "mine"
     assert sorted(path.name for path in tmp_path.iterdir()) == before
     assert dataset.client.list_tables(dataset.name).num_results == 0
@@ -239,12 +239,12 @@ def test_a_time_of_nanoseconds_is_told(run: Run, tmp_path: Path) -> None:
         ('x.jsonl:{"number": 1}', "has no column id"),
     ],
 )
-def test_what_cannot_be_compared_is_told(run: Run, tmp_path: Path, content: str, fault: str) -> None:
+def test_what_cannot_be_compared_is_told(run: Run, tmp_path: Path, content: str, problem: str) -> None:
     name, _, text = content.partition(":")
     (tmp_path / name).write_text(text)
     outcome = run("compare", tmp_path / name, write(tmp_path, "a.csv"), "--keys", "id")
     assert outcome.code == 1
-    assert fault in outcome.err
+    assert problem in outcome.err
 
 
 def test_what_is_not_there_is_told(run: Run, tmp_path: Path, dataset: EmulatedDataset) -> None:

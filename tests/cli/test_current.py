@@ -49,7 +49,7 @@ def test_current_leaves_a_view_alone_that_people_wrote(run: Run, dataset: Emulat
     assert dataset.rows("customer_current") == [(7,)]
 
 
-def test_current_tells_all_faults_and_writes_nothing(run: Run, dataset: EmulatedDataset) -> None:
+def test_current_tells_all_problems_and_writes_nothing(run: Run, dataset: EmulatedDataset) -> None:
     dataset.land("customer", {"id": "INT64", "datastream_metadata": METADATA_TYPE.replace("uuid STRING", "uuid INT64")})
     outcome = run("current", dataset.name, "customer", "--keys", "number,tenant")
     assert outcome.code == 1

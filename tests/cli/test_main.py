@@ -68,7 +68,7 @@ def test_wrong_usage_exits_with_1_and_says_so_beside_the_output(
     assert told in outcome.err
 
 
-def test_wrong_settings_are_told_one_fault_a_line(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wrong_settings_are_told_one_problem_a_line(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ONEFOLD_DATASETS", "a-b")
     Path("onefold.yaml").write_text("extra: 1\n")
     outcome = run("render", "customer", "--columns", "-")

@@ -89,11 +89,11 @@ def test_what_makes_no_sense_together_is_told(run: Run, dataset: EmulatedDataset
     ],
 )
 def test_a_variable_that_was_never_set_is_not_taken_for_an_option_left_out(
-    run: Run, dataset: EmulatedDataset, options: list[str], fault: str
+    run: Run, dataset: EmulatedDataset, options: list[str], problem: str
 ) -> None:
     outcome = run("merge", dataset.name, "customer", *options)
     assert (outcome.code, outcome.out) == (1, "")
-    assert fault in outcome.err
+    assert problem in outcome.err
 
 
 def test_a_view_with_the_name_of_the_base_is_left_alone(run: Run, dataset: EmulatedDataset) -> None:

@@ -72,7 +72,7 @@ def test_publish_fails_where_the_function_does_not_take_it(
     assert told in outcome.err
 
 
-def test_publish_names_every_fault_at_once(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_publish_names_every_problem_at_once(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     for variable in ("ONEFOLD_PROJECT", "GOOGLE_CLOUD_PROJECT"):
         monkeypatch.delenv(variable, raising=False)
     outcome = run("publish", "sh-op", "cust.omer", "a.b")

@@ -77,7 +77,7 @@ def test_every_error_is_reported_at_once() -> None:
     }
     with pytest.raises(InvalidInput) as caught:
         partitions_of("lake", paths)
-    assert set(caught.value.faults) == {
+    assert set(caught.value.problems) == {
         "lake: the folders of day=1/day=2/3.parquet name day more than once: rename one",
         "lake: expected one spelling of a partition column, got day and Day: rename the folders",
         f"lake: expected a value in day= above day=/4.parquet, got none: name it day={NULL} for NULL",

@@ -284,7 +284,7 @@ def test_an_empty_side_lacks_rows_not_columns() -> None:
 def test_a_key_that_is_no_column_is_told_for_both_sides() -> None:
     with pytest.raises(InvalidInput) as raised:
         compare_rows([{"id": 1}], [{"key": 1}], ["number"])
-    assert len(raised.value.faults) == 2
+    assert len(raised.value.problems) == 2
     with pytest.raises(InvalidInput, match="name the columns"):
         compare_rows([{"id": 1}], [{"id": 1}], [])
 
@@ -292,7 +292,7 @@ def test_a_key_that_is_no_column_is_told_for_both_sides() -> None:
 def test_what_is_named_and_makes_no_sense_is_told_all_at_once() -> None:
     with pytest.raises(InvalidInput) as raised:
         compare_rows([{"id": 1}], [{"id": 1}], ["id", "ID"], without=["id", "nothing"])
-    assert raised.value.faults == (
+    assert raised.value.problems == (
         "neither side has a column nothing to leave out",
         "id is a column of the key, and cannot be left out",
         "the key names id twice",

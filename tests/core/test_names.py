@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from support.zetasql_judge import Judge
 
 from onefold.core.errors import InvalidName
-from onefold.core.names import TableId, check_names, faults_of_name, fold_case, quote, quote_text
+from onefold.core.names import TableId, check_names, fold_case, problems_of_name, quote, quote_text
 
 HOSTILE = (
     "", "'", '"', "`", ".", "/", "..", "\\", ";", "\n", "a\n", "\na", "a b", "a`b", "a'b", "a.b", "../a", "a\x00", "a\u2028",
@@ -18,11 +18,11 @@ HOSTILE = (
 @pytest.mark.parametrize("kind", ["project", "dataset", "table", "version"])
 @pytest.mark.parametrize("name", [*HOSTILE, "x" * 1_025, None, 7, b"abc", ["abc"], {"a": 1}, True])
 def test_a_hostile_name_is_refused(kind: str, name: object) -> None:
-    [fault] = faults_of_name(kind, name)
-    assert fault.startswith(f"{kind} ")
-    assert "is not a valid name: use " in fault
-    assert len(fault) < 200
-    assert "\n" not in fault
+    [problem] = problems_of_name(kind, name)
+    assert problem.startswith(f"{kind} ")
+    assert "is not a valid name: use " in problem
+    assert len(problem) < 200
+    assert "\n" not in problem
 
 
 @pytest.mark.parametrize(
@@ -40,8 +40,8 @@ def test_a_hostile_name_is_refused(kind: str, name: object) -> None:
         ("version", "1_0-2"),
     ],
 )
-def test_a_good_name_has_no_fault(kind: str, name: str) -> None:
-    assert faults_of_name(kind, name) == []
+def test_a_good_name_has_no_problem(kind: str, name: str) -> None:
+    assert problems_of_name(kind, name) == []
 
 
 @pytest.mark.parametrize(
@@ -49,13 +49,13 @@ def test_a_good_name_has_no_fault(kind: str, name: str) -> None:
     [("project", "My-Project"), ("dataset", "a-b"), ("version", "a.b"), ("version", "v1 2"), ("version", "é")],
 )
 def test_a_name_of_another_kind_is_refused(kind: str, name: str) -> None:
-    assert faults_of_name(kind, name)
+    assert problems_of_name(kind, name)
 
 
-def test_all_faulty_names_are_told_at_once() -> None:
+def test_all_problemy_names_are_told_at_once() -> None:
     with pytest.raises(InvalidName) as caught:
         check_names([("dataset", "a.b"), ("table", "good"), ("version", "`")])
-    assert len(caught.value.faults) == 2
+    assert len(caught.value.problems) == 2
     check_names([("dataset", "good")])
 
 

@@ -14,8 +14,8 @@ from onefold.core.versioned_names import (
     DEFAULT_NAMES,
     DEFAULT_PATTERN,
     VersionedNames,
-    pattern_faults,
-    regex_faults,
+    pattern_problems,
+    regex_problems,
     without_anchors,
 )
 
@@ -65,7 +65,7 @@ def test_a_version_is_recognized_by_default(table: str, parts: tuple[str, str] |
     assert DEFAULT_NAMES.split(table) == parts
     if parts:
         assert DEFAULT_NAMES.name(*parts) == versioned_name(*parts) == table
-        assert DEFAULT_NAMES.faults(*parts) == []
+        assert DEFAULT_NAMES.problems(*parts) == []
 
 
 @pytest.mark.parametrize(
@@ -98,14 +98,14 @@ def test_a_version_is_recognized_by_a_pattern_of_its_own(
     [("customer", "backup"), ("customer", "ABC"), ("customer", "a" * 65), ("a`b", "abc"), ("a", "_")],
 )
 def test_a_message_that_names_no_version_is_refused(base: str, version: str) -> None:
-    [fault] = DEFAULT_NAMES.faults(base, version)
-    assert "expected a table named as (?P<base>.+)_v_" in fault
+    [problem] = DEFAULT_NAMES.problems(base, version)
+    assert "expected a table named as (?P<base>.+)_v_" in problem
 
 
 def test_a_message_whose_table_is_a_version_of_another_base_is_refused() -> None:
     names = VersionedNames("(?P<base>.+?)_(?P<version>[0-9a-z]+)")
     assert names.split("a_1_2") == ("a_1", "2")
-    assert VersionedNames("(?P<base>[a-z]+)(?P<version>[a-z0-9]+)").faults("ab", "cd")
+    assert VersionedNames("(?P<base>[a-z]+)(?P<version>[a-z0-9]+)").problems("ab", "cd")
 
 
 # In SQL
@@ -152,8 +152,8 @@ GOOD = (
 
 
 @pytest.mark.parametrize("pattern", GOOD)
-def test_a_good_pattern_has_no_fault(pattern: str) -> None:
-    assert pattern_faults(without_anchors(pattern)) == []
+def test_a_good_pattern_has_no_problem(pattern: str) -> None:
+    assert pattern_problems(without_anchors(pattern)) == []
 
 
 @pytest.mark.parametrize(
@@ -194,12 +194,12 @@ def test_a_good_pattern_has_no_fault(pattern: str) -> None:
     ],
 )
 def test_a_wrong_pattern_is_refused_with_the_reason(pattern: str, words: list[str]) -> None:
-    told = "\n".join(pattern_faults(pattern))
+    told = "\n".join(pattern_problems(pattern))
     assert [word for word in words if word not in told] == [] or words[0] in told, told
 
 
 def test_all_that_is_wrong_is_told_at_once() -> None:
-    assert len(pattern_faults("x*(?P<base>a++)(?P<version>\\b(?=1))(?P<day>1)")) == 5
+    assert len(pattern_problems("x*(?P<base>a++)(?P<version>\\b(?=1))(?P<day>1)")) == 5
 
 
 # include and exclude
@@ -256,5 +256,5 @@ def test_no_hostile_name_gets_through(text: str, names: VersionedNames) -> None:
 
 
 @pytest.mark.parametrize("text", ["a", "tmp_.*", "[a-z]+", r"\w+_\d{4}"])
-def test_a_good_expression_has_no_fault(text: str) -> None:
-    assert regex_faults(text) == []
+def test_a_good_expression_has_no_problem(text: str) -> None:
+    assert regex_problems(text) == []

@@ -22,7 +22,7 @@ from support.end_to_end import Flow, new_dataset, new_source
 from support.invented_history import INVENTED, Column, Version
 from support.source_values import key_value, placeholder, value
 
-from onefold.capture.checkpoint import Reached
+from onefold.capture.checkpoint import Progress
 from onefold.changelog.metadata import DATABASE_NAME, SOURCE_NAME
 from onefold.core.errors import OnefoldError
 from onefold.mysql.connection import query
@@ -176,7 +176,7 @@ def replay(
         for table in flow.tables:
             Replay(flow, table).play(histories[table])
     for flow in flows:
-        flow.capture(Reached(source.start))
+        flow.capture(Progress(source.start))
     return Replayed(flows)
 
 

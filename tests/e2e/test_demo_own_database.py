@@ -21,16 +21,16 @@ from support.cli import Run
 from support.source_database import SourceDatabase, end_of_log
 
 from onefold.adapters.bigquery.emulator import emulator_client
-from onefold.capture.checkpoint import Checkpoint, Reached
+from onefold.capture.checkpoint import Checkpoint, Progress
 from onefold.capture.source import Source
-from onefold.core.errors import InvalidInput, NothingFound, Rejected
+from onefold.core.errors import InvalidInput, NotFound, Rejected
 from onefold.core.shutdown import Stop, Stopped
-from onefold.demo.capture_thread import KeptCheckpoint
+from onefold.demo.capture_thread import InMemoryCheckpoint
 from onefold.demo.source import MOST_TABLES, SourceUrl, choose, parse_source, patterns_of, without
 from onefold.local.pubsub import Listener, LocalTopics
-from onefold.mysql.binlog.events import Place
+from onefold.mysql.binlog.events import LogPosition
 from onefold.mysql.catalog import TableName
-from onefold.mysql.table_filter import Patterns
+from onefold.mysql.table_filter import TableFilter
 from onefold.ports.publisher import Message
 
 SECONDS = 300
@@ -80,10 +80,12 @@ def test_an_address_is_read(text: str, expected: SourceUrl) -> None:
         ("mysql://reader@db:99999", ["no address of a database"]),
     ],
 )
-def test_all_faults_of_an_address_are_told_and_never_its_password(text: str, faults: list[str]) -> None:
+def test_all_problems_of_an_address_are_told_and_never_its_password(text: str, problems: list[str]) -> None:
     with pytest.raises(InvalidInput) as refused:
         parse_source(text)
-    assert [fault in told for fault, told in zip(faults, refused.value.faults, strict=True)] == [True] * len(faults)
+    assert [problem in told for problem, told in zip(problems, refused.value.problems, strict=True)] == [True] * len(
+        problems
+    )
     assert "hu" not in str(refused.value)
 
 
@@ -108,7 +110,7 @@ def test_a_password_that_nobody_can_be_asked_for_is_missing(run: Run, monkeypatc
     assert (done.code, "set ONEFOLD_SOURCE_PASSWORD" in done.err) == (1, True)
 
 
-def test_every_fault_of_the_source_is_told_before_anything_is_started(
+def test_every_problem_of_the_source_is_told_before_anything_is_started(
     source: SourceDatabase, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ONEFOLD_SOURCE_PASSWORD", "")
@@ -121,7 +123,7 @@ def test_every_fault_of_the_source_is_told_before_anything_is_started(
 
 
 def own(source: SourceDatabase, *exclude: str) -> Source:
-    return Source(source.server.address, Patterns((f"{source.name}.*",), exclude), 1)
+    return Source(source.server.address, TableFilter((f"{source.name}.*",), exclude), 1)
 
 
 def test_what_a_laptop_cannot_take_is_left_out_with_a_reason(source: SourceDatabase) -> None:
@@ -146,7 +148,7 @@ def test_of_many_tables_the_first_are_taken(source: SourceDatabase) -> None:
 
 def test_without_a_table_there_is_nothing_to_show(source: SourceDatabase) -> None:
     source.run("CREATE TABLE long_ (a INT PRIMARY KEY) SELECT seq AS a FROM seq_1_to_10001")
-    with pytest.raises(NothingFound, match=r"there is no table.*\n.*long_: more than 10,000 rows"):
+    with pytest.raises(NotFound, match=r"there is no table.*\n.*long_: more than 10,000 rows"):
         choose(own(source))
 
 
@@ -338,9 +340,9 @@ def test_changes_are_followed_and_compared_until_it_is_interrupted(
 
 def test_a_checkpoint_is_beyond_a_place_by_the_log_and_not_by_its_epoch() -> None:
     """An epoch is of the size of a time."""
-    store = KeptCheckpoint()
-    end = Place(1, "bin.000002", 500)
+    store = InMemoryCheckpoint()
+    end = LogPosition(1, "bin.000002", 500)
     assert not store.is_beyond(end)
     for file, offset, beyond in (("bin.000001", 900, False), ("bin.000002", 499, False), ("bin.000002", 500, True)):
-        store.save(Checkpoint("demo", "shop", 1_700_000_000, Reached(Place(1_700_000_000, file, offset))))
+        store.save(Checkpoint("demo", "shop", 1_700_000_000, Progress(LogPosition(1_700_000_000, file, offset))))
         assert store.is_beyond(end) is beyond

@@ -19,7 +19,7 @@ from onefold.core.names import TableId
 from onefold.core.versioned_names import VersionedNames
 from onefold.messages.table_created import table_message
 from onefold.settings.environment import Settings, load_settings
-from onefold.views.handler import Receiver
+from onefold.views.handler import TableCreatedHandler
 from onefold.views.refresh import fingerprint_of
 
 PATTERN = "(?P<base>.+)_(?P<version>[0-9]+|1r[0-9a-f]+)"
@@ -50,9 +50,9 @@ def audit_entry(dataset: str, table: str) -> bytes:
 
 
 def events(publisher: MemoryPublisher, dataset: EmulatedDataset, messages: Iterable[bytes]) -> None:
-    receiver = Receiver(load_settings({}), EmulatedWarehouse(dataset.client), publisher)
+    receiver = TableCreatedHandler(load_settings({}), EmulatedWarehouse(dataset.client), publisher)
     for message in messages:
-        receiver.receive(push_body(message))
+        receiver.handle(push_body(message))
 
 
 def test_plan_lists_what_is_left_out_and_refresh_reads_the_rest(run: Run, shop: EmulatedDataset) -> None:
@@ -92,7 +92,7 @@ def test_a_message_and_an_audit_entry_refresh_the_view(shop: EmulatedDataset, wa
     events(publisher, shop, [second])
     assert len(shop.rows(f"{BASE}_unified")) == 4
     warehouse = EmulatedWarehouse(shop.client)
-    Receiver(load_settings({}), warehouse, publisher).receive(push_body(second))
+    TableCreatedHandler(load_settings({}), warehouse, publisher).handle(push_body(second))
     assert warehouse.calls == 2, "the view covers the version: a look at the view and one at the table are all it takes"
     assert publisher.topics == {}
 
@@ -117,7 +117,7 @@ def test_what_is_left_out_is_ignored_and_what_is_no_version_is_refused(
 def test_a_check_of_the_dataset_fans_out_by_the_pattern(shop: EmulatedDataset) -> None:
     publisher = MemoryPublisher()
     settings = load_settings({"ONEFOLD_TOPIC_TABLE_CREATED": "table-created"})
-    Receiver(settings, EmulatedWarehouse(shop.client), publisher).receive(
+    TableCreatedHandler(settings, EmulatedWarehouse(shop.client), publisher).handle(
         push_body(json.dumps({"dataset": shop.name}).encode())
     )
     assert [message.data for message in publisher.topics["table-created"]] == [table_message(shop.name, BASE)]

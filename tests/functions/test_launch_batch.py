@@ -22,13 +22,13 @@ from support.fuzz_messages import EVENT_HEADERS, RAW, Fuzzer
 from support.in_memory import MemoryPublisher, event_body, push_body
 from werkzeug.test import Client
 
-from onefold.batches.launch import Launcher
+from onefold.batches.launch import BatchHandler
 from onefold.batches.request import batch_message
 from onefold.core.errors import TryAgain
 from onefold.local.dataproc import dataproc_emulator
 from onefold.local.processes import function_server
 from onefold.local.send_event import local_session
-from onefold.ports.batches import State
+from onefold.ports.batches import BatchState
 
 SOURCE = str(Path(__file__).parents[2] / "functions" / "main.py")
 MESSAGE = batch_message("reconcile", "shop", "customer", {"keys": ["id"]})
@@ -53,7 +53,7 @@ def publisher() -> MemoryPublisher:
 
 @pytest.fixture
 def client(monkeypatch: pytest.MonkeyPatch, batches: MemoryBatches, publisher: MemoryPublisher) -> Client:
-    launcher = Launcher(SETTINGS, batches, publisher)
+    launcher = BatchHandler(SETTINGS, batches, publisher)
     monkeypatch.setattr(launch_batch, "launcher", lambda: launcher)
     return serve()
 
@@ -115,7 +115,7 @@ def test_a_message_comes_later_while_another_batch_runs(
     assert answer.status_code == 500
     assert b"has not ended; this one is for later" in answer.data
     assert lines()[-1]["event"] == "try_again"
-    batches.enter(batches.created[0].id, State.SUCCEEDED)
+    batches.enter(batches.created[0].id, BatchState.SUCCEEDED)
     assert client.post("/", data=push_body(MESSAGE, "2")).status_code == 204
 
 

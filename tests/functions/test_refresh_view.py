@@ -19,7 +19,7 @@ from onefold.core.errors import TryAgain
 from onefold.core.names import TableId
 from onefold.messages.table_created import table_message
 from onefold.settings.environment import Settings
-from onefold.views.handler import Receiver
+from onefold.views.handler import TableCreatedHandler
 
 SOURCE = str(Path(__file__).parents[2] / "functions" / "main.py")
 VIEW = TableId("my-project", "shop", "customer_unified")
@@ -45,7 +45,7 @@ def publisher() -> MemoryPublisher:
 
 @pytest.fixture
 def client(monkeypatch: pytest.MonkeyPatch, warehouse: MemoryWarehouse, publisher: MemoryPublisher) -> Client:
-    receiver = Receiver(SETTINGS, warehouse, publisher)
+    receiver = TableCreatedHandler(SETTINGS, warehouse, publisher)
     monkeypatch.setattr(refresh_view, "receiver", lambda: receiver)
     return serve()
 
@@ -83,7 +83,7 @@ def test_trouble_that_may_pass_is_answered_with_500(client: Client, warehouse: M
     assert client.post("/", data=push_body(MESSAGE), headers=EVENT_HEADERS).status_code == 204
 
 
-def test_a_fault_of_ours_is_answered_with_500(client: Client, warehouse: MemoryWarehouse) -> None:
+def test_a_problem_of_ours_is_answered_with_500(client: Client, warehouse: MemoryWarehouse) -> None:
     warehouse.trouble = ZeroDivisionError("a bug")
     assert client.post("/", data=push_body(MESSAGE)).status_code == 500
 

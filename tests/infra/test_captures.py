@@ -20,7 +20,7 @@ from support.log_filters import matches
 from support.source_database import SourceDatabase
 from support.terraform import ROOT, Outcome, Plan
 
-from onefold.adapters.gcs import StoredObjects
+from onefold.adapters.gcs import GcsObjects
 from onefold.capture.checkpoint import Checkpoint, to_json
 from onefold.capture.checkpoint_store import store_at
 from onefold.capture.large_rows import large_rows_at
@@ -56,7 +56,7 @@ def test_the_settings_of_a_pool_are_valid_and_the_password_is_a_reference(plan: 
         settings = load_settings(values)
         assert (settings.project, settings.topic_change_records) == ("my-project", "change-records")
         assert (settings.topic_table_created, settings.topic_schema_changes) == ("table-created", "schema-changes")
-        assert large_rows_at(settings.large_records, StoredObjects())
+        assert large_rows_at(settings.large_records, GcsObjects())
 
 
 def test_no_password_passes_through_the_state(plan: Plan) -> None:
@@ -88,12 +88,12 @@ def test_what_the_process_writes_lies_where_its_account_may_write_and_the_sink_m
     pool = pools(plan)['capture["shop-db"]']
     (container,) = pool["template"][0]["containers"]
     folder = next(one["value"] for one in container["env"] if one["name"] == "ONEFOLD_LARGE_RECORDS")
-    store = store_at(parsed(arguments(pool))["checkpoint"], StoredObjects())
+    store = store_at(parsed(arguments(pool))["checkpoint"], GcsObjects())
     store.save(Checkpoint("shop-db", "shop"))
-    checkpoint = StoredObjects().read("gs://my-project-onefold-capture/shop-db/checkpoint.json")
+    checkpoint = GcsObjects().read("gs://my-project-onefold-capture/shop-db/checkpoint.json")
     assert checkpoint.startswith(to_json(Checkpoint("shop-db", "shop"))[:-1])
     record = (
-        large_rows_at(folder, StoredObjects()).put("customer_v_abc/1.json", b"{}").replace("gs://", "projects/_/buckets/", 1)
+        large_rows_at(folder, GcsObjects()).put("customer_v_abc/1.json", b"{}").replace("gs://", "projects/_/buckets/", 1)
     )
     record = record.replace("my-project-onefold-capture/", "my-project-onefold-capture/objects/")
     conditions = expected.conditions(plan)

@@ -154,7 +154,7 @@ def planned(terraform: Terraform, text: str) -> Outcome:
         path.unlink()
 
 
-def faults(outcome: Outcome) -> set[str]:
+def problems(outcome: Outcome) -> set[str]:
     """What the output `captures` refuses."""
     details = [json.loads(line)["detail"] for line in outcome.said.splitlines()]
     return {line for detail in details for line in detail.splitlines() if line.startswith("captures.")}
@@ -163,12 +163,14 @@ def faults(outcome: Outcome) -> set[str]:
 def test_everything_that_is_wrong_is_said_at_once_and_by_name(terraform: Terraform) -> None:
     outcome = planned(terraform, written({name: entry for name, entry, _ in WRONG}))
     assert outcome.status == {"captures": "error"}
-    assert faults(outcome) == {f"captures.{name}: {fault}" for name, _, found in WRONG for fault in found}
+    assert problems(outcome) == {f"captures.{name}: {problem}" for name, _, found in WRONG for problem in found}
 
 
 def test_without_an_image_only_a_process_elsewhere_is_planned(terraform: Terraform) -> None:
     outcome = planned(terraform, written({"shop-db": {}, "old-db": {"worker_pool": False}}, image=None))
-    assert faults(outcome) == {"captures.shop-db: capture_image is missing: build it with make image, docs/how-to/deploy.md"}
+    assert problems(outcome) == {
+        "captures.shop-db: capture_image is missing: build it with make image, docs/how-to/deploy.md"
+    }
 
 
 def test_what_is_right_is_planned_and_taken_by_the_command(terraform: Terraform) -> None:

@@ -18,7 +18,7 @@ import pytest
 from support.in_memory import audit_entry
 from support.terraform import ROOT, Outcome, Plan, Terraform
 
-from onefold.batches.allow_list import AllowedPlaces
+from onefold.batches.allow_list import AllowList
 from onefold.batches.batch import plan_batch
 from onefold.batches.request import parse_batch_request
 from onefold.capture.source_events import Befell
@@ -304,7 +304,7 @@ def test_the_schedules_send_what_the_functions_understand(plan: Plan) -> None:
     requests = {request.table: request for request in map(parse_batch_request, messages["batch-requests"])}
     assert requests.keys() == {"customer", "größe"}
     settings = load_settings(environment(plan, "launch_batch"))
-    places = AllowedPlaces("my-project", settings.datasets, settings.batch)
+    places = AllowList("my-project", settings.datasets, settings.batch)
     batch = plan_batch(requests["größe"], "1", settings.batch, places)
     assert batch.arguments[:3] == ("--keys=a,b", "--mode=rebuild", "--changes=bigquery:shop.größe")
 
@@ -353,7 +353,7 @@ def test_metrics_and_alerts_ask_for_fields_and_events_that_the_log_has(plan: Pla
 
 
 def test_an_answer_that_only_asks_for_the_message_to_come_later_is_no_error(plan: Plan) -> None:
-    answered = set(re.findall(r", (5\d\d)$", (ROOT / "functions" / "entry.py").read_text(), re.MULTILINE))
+    answered = set(re.findall(r", (5\d\d)$", (ROOT / "functions" / "http_entry.py").read_text(), re.MULTILINE))
     (alert,) = plan.of("google_monitoring_alert_policy")['log["function errors"]']["conditions"]
     filters = [found["filter"] for found in alert["condition_matched_log"]]
     for filter_ in (*filters, plan.of("google_logging_metric")['count["errors"]']["filter"]):

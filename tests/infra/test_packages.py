@@ -21,7 +21,7 @@ import pytest
 from packaging.requirements import Requirement
 
 from infra.package import package, package_spark
-from onefold.changelog.generator import Options, Workload, make_workload
+from onefold.changelog.generator import Workload, WorkloadOptions, make_workload
 from onefold.changelog.generator_files import write_workload
 from onefold.local.java import java_hint
 
@@ -184,7 +184,7 @@ def dataproc(tmp_path_factory: pytest.TempPathFactory) -> Dataproc:
         pytest.skip(hint)
     folder = tmp_path_factory.mktemp("dataproc")
     venv.create(folder / "venv")
-    options = Options(operations=100, key_changes=0.2, duplicates=0.2, shuffle=True, versions=2)
+    options = WorkloadOptions(operations=100, key_changes=0.2, duplicates=0.2, shuffle=True, versions=2)
     made = Dataproc(folder, make_workload(options))
     for target, path in set(lent_files()):
         (made.site / target).parent.mkdir(parents=True, exist_ok=True)

@@ -23,7 +23,7 @@ from onefold.merge.base_table import base_of, winners
 from onefold.merge.change_query import changes_query
 from onefold.merge.current_view import current_query
 from onefold.merge.plan import plan_merge
-from onefold.ports.warehouse import ViewDraft, Written
+from onefold.ports.warehouse import ViewDraft, WriteResult
 from onefold.schema.types import parse_type
 from onefold.schema.versions import Column
 from onefold.views.refresh import refresh
@@ -145,7 +145,7 @@ def test_a_base_follows_a_struct_that_gets_a_field(judge: Judge, dataset: Emulat
 class FailingMerges(EmulatedWarehouse):
     """Refuses every MERGE, as BigQuery might."""
 
-    def execute(self, sql: str) -> Written:
+    def execute(self, sql: str) -> WriteResult:
         if sql.startswith("MERGE"):
             raise Rejected("no MERGE today")
         return super().execute(sql)

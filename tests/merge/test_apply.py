@@ -11,25 +11,25 @@ from google.cloud.bigquery.retry import DEFAULT_RETRY
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.bigquery_emulator import EmulatedDataset
-from support.changelogs import FAULTS, METADATA_TYPE, change, land_changes, position_of
+from support.changelogs import METADATA_TYPE, PROBLEMS, change, land_changes, position_of
 from support.merge_shop import CUSTOMER, LONG_AGO, Shop, another_shop
 from support.typed_shop import NOT_HELD, PARTS, create_any, create_version, held, held_types, people_see, texts, truth
 
 from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT, emulator_client
-from onefold.changelog.generator import Options, make_workload
+from onefold.changelog.generator import WorkloadOptions, make_workload
 from onefold.changelog.generator_values import TYPES, present_value
 from onefold.changelog.metadata import METADATA
-from onefold.core.errors import InvalidInput, NothingFound, SchemaConflict
+from onefold.core.errors import InvalidInput, NotFound, SchemaConflict
 from onefold.merge.apply import merge_rows
 from onefold.merge.change_query import changes_query
 from onefold.merge.migrate import prepare
 from onefold.merge.plan import log
-from onefold.schema.table_rules import Rules
+from onefold.schema.table_rules import TableRules
 from onefold.schema.types import parse_type
 
 
 @pytest.fixture(scope="module")
-def bases_of_all_faults(emulator_host: str) -> Iterator[dict[str, list[tuple[Any, ...]]]]:
+def bases_of_all_problems(emulator_host: str) -> Iterator[dict[str, list[tuple[Any, ...]]]]:
     """The changes of every fault, told apart by a key of two columns: merged at once, and change by change."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("BIGQUERY_EMULATOR_HOST", emulator_host)
@@ -37,26 +37,26 @@ def bases_of_all_faults(emulator_host: str) -> Iterator[dict[str, list[tuple[Any
         client.create_dataset("faults")
         dataset = EmulatedDataset(emulator_host, client, "faults")
         found: dict[str, list[tuple[Any, ...]]] = {}
-        longest = max(len(changes) for changes, _ in FAULTS.values())
+        longest = max(len(changes) for changes, _ in PROBLEMS.values())
         for batches in (1, longest):
             shop = another_shop(dataset, keys=("fault", "id"))
             shop.create("a", {"fault": "STRING", **CUSTOMER})
             for batch in range(batches):
-                for fault, (changes, _) in FAULTS.items():
+                for problem, (changes, _) in PROBLEMS.items():
                     some = changes if batches == 1 else changes[batch : batch + 1]
-                    shop.land("a", *({"name": None, **row, "fault": fault} for row in some))
+                    shop.land("a", *({"name": None, **row, "fault": problem} for row in some))
                 shop.merge()
             for row in shop.people_see():
-                found.setdefault(f"{row['fault']}, {batches} batches", []).append((row["id"], row["name"]))
+                found.setdefault(f"{row['problem']}, {batches} batches", []).append((row["id"], row["name"]))
         yield found
 
 
-@pytest.mark.parametrize("batches", [1, max(len(changes) for changes, _ in FAULTS.values())])
-@pytest.mark.parametrize("fault", FAULTS)
-def test_faults_of_the_sql_in_common_use(
-    bases_of_all_faults: dict[str, list[tuple[Any, ...]]], fault: str, batches: int
+@pytest.mark.parametrize("batches", [1, max(len(changes) for changes, _ in PROBLEMS.values())])
+@pytest.mark.parametrize("fault", PROBLEMS)
+def test_problems_of_the_sql_in_common_use(
+    bases_of_all_problems: dict[str, list[tuple[Any, ...]]], problem: str, batches: int
 ) -> None:
-    assert bases_of_all_faults.get(f"{fault}, {batches} batches", []) == FAULTS[fault][1]
+    assert bases_of_all_problems.get(f"{problem}, {batches} batches", []) == PROBLEMS[problem][1]
 
 
 def test_a_base_holds_tombstones_and_positions_and_nothing_of_who_was_deleted(dataset: EmulatedDataset) -> None:
@@ -89,7 +89,7 @@ def test_the_article_s_experiment_ends_with_188_rows(dataset: EmulatedDataset) -
 
 def test_a_workload_of_several_versions_merged_in_batches_ends_as_its_truth(dataset: EmulatedDataset) -> None:
     """Each version comes when the one before was merged; what is late, twice and out of order comes all the same."""
-    options = Options(
+    options = WorkloadOptions(
         operations=300,
         shuffle=True,
         versions=3,
@@ -118,7 +118,7 @@ def test_columns_of_every_type_are_merged_with_deletions_and_changes_of_key(
 ) -> None:
     """A merge of a part of the columns takes the emulator ten seconds: each run of the tests draws one part."""
     part = chance.choice(PARTS)
-    workload = make_workload(Options(operations=60, shuffle=True, key_changes=0.2, duplicates=0.1))
+    workload = make_workload(WorkloadOptions(operations=60, shuffle=True, key_changes=0.2, duplicates=0.1))
     (rows,) = workload.changes.values()
     shop = Shop(dataset)
     create_version(shop, "a000", rows[0], part)
@@ -221,7 +221,7 @@ def test_only_what_landed_since_the_last_merge_is_read_and_late_changes_are(data
 
 
 def test_what_landed_within_the_overlap_is_read_again(dataset: EmulatedDataset) -> None:
-    shop = Shop(dataset, rules=Rules(overlap_minutes=60))
+    shop = Shop(dataset, rules=TableRules(overlap_minutes=60))
     shop.create("a", CUSTOMER)
     shop.land("a", change("INSERT", "1", id=1, name="a"))
     shop.merge()
@@ -280,9 +280,9 @@ def test_the_keys_come_from_the_settings_or_from_the_base(dataset: EmulatedDatas
     shop.create("a", CUSTOMER)
     with pytest.raises(InvalidInput, match="--keys"):
         shop.merge()
-    shop.rules = Rules(keys=("ID",))
+    shop.rules = TableRules(keys=("ID",))
     shop.merge()
-    shop.rules = Rules()
+    shop.rules = TableRules()
     shop.merge()
     shop.keys = ("name",)
     with pytest.raises(InvalidInput, match="not those that its base was made with, id"):
@@ -291,14 +291,14 @@ def test_the_keys_come_from_the_settings_or_from_the_base(dataset: EmulatedDatas
 
 def test_what_cannot_be_merged_is_told_and_nothing_is_made(dataset: EmulatedDataset) -> None:
     shop = Shop(dataset)
-    with pytest.raises(NothingFound, match="customer_v_"):
+    with pytest.raises(NotFound, match="customer_v_"):
         shop.merge()
     dataset.land("customer_v_a", {"id": "INT64", "_deleted": "BOOL", METADATA: METADATA_TYPE})
     dataset.land("customer_v_b", {"number": "INT64"})
     with pytest.raises(SchemaConflict) as raised:
         shop.merge()
     assert {"customer_v_b is no change table", "customer_v_b has no column id"} <= {
-        fault.split(":")[0].split(" for the key")[0].rpartition(".")[2] for fault in raised.value.faults
+        problem.split(":")[0].split(" for the key")[0].rpartition(".")[2] for problem in raised.value.problems
     }
     assert {item.table_id for item in dataset.client.list_tables(dataset.name)} == {"customer_v_a", "customer_v_b"}
 

@@ -18,20 +18,20 @@ from onefold.changelog.position import Position
 from onefold.core.errors import LimitExceeded, SchemaConflict
 from onefold.core.names import TableId
 from onefold.merge.apply import doomed_rows, purge_statement
-from onefold.merge.base_table import POSITION, Base, base_of, merge_statement, repeated_keys_query, same_key, winners
-from onefold.merge.change_query import Changes, changes_query, check_changes, count_query, in_statements, snapshot_query
-from onefold.merge.merge_log import LOG_COLUMNS, Counts, append_statement, floor_statement, read_state, state_query
+from onefold.merge.base_table import POSITION, BaseTable, base_of, merge_statement, repeated_keys_query, same_key, winners
+from onefold.merge.change_query import ChangeTable, changes_query, check_changes, count_query, in_statements, snapshot_query
+from onefold.merge.merge_log import LOG_COLUMNS, MergeCounts, append_statement, floor_statement, read_state, state_query
 from onefold.merge.schema_evolution import convert_statement, lost_rows_query, rebuild_statement
 from onefold.schema.bigquery import add_statement, create_statement
 from onefold.schema.common_type import PARENTS
-from onefold.schema.table_rules import Rules
+from onefold.schema.table_rules import TableRules
 from onefold.schema.types import Scalar, parse_type
 from onefold.schema.versions import Column, Version, fold
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "base"
 TABLE = TableId("my-project", "shop", "customer")
 TIME = datetime(2024, 5, 1, 12, 30, tzinfo=UTC)
-RULES = Rules(version_column="_version")
+RULES = TableRules(version_column="_version")
 
 
 def version(id_: str, **landed: str) -> Version:
@@ -43,8 +43,8 @@ ABC = version("abc", id="INT64", Name="STRING", born="DATE", _landed_at="TIMESTA
 DEF = version("def", id="NUMERIC", name="STRING", tags="ARRAY<STRING>", _landed_at="TIMESTAMP")
 VERSIONS = (ABC, DEF)
 CHANGES = (
-    Changes(TABLE.sibling("customer_v_abc"), ABC, TIME - timedelta(hours=1)),
-    Changes(TABLE.sibling("customer_v_def"), DEF),
+    ChangeTable(TABLE.sibling("customer_v_abc"), ABC, TIME - timedelta(hours=1)),
+    ChangeTable(TABLE.sibling("customer_v_def"), DEF),
 )
 BASE = base_of(TABLE, fold(VERSIONS, RULES), ["ID"])
 STORED = (Column("id", Scalar("INT64")), Column("gone", Scalar("STRING")), *BASE.stored[2:])
@@ -55,7 +55,7 @@ STATEMENTS = {
     "add columns": add_statement(BASE.id, BASE.columns[-1:]),
     "convert": convert_statement(BASE, STORED, ["id"]),
     "rebuild": rebuild_statement(BASE, STORED, ["id"], changes_query(CHANGES, BASE, RULES)),
-    "append to the log": append_statement(BASE.log, "merge", TIME, TIME, ["id"], ["abc"], Counts(3, 2, 2, None, None)),
+    "append to the log": append_statement(BASE.log, "merge", TIME, TIME, ["id"], ["abc"], MergeCounts(3, 2, 2, None, None)),
     "append a floor": floor_statement(BASE.log, TIME, TIME, ["id"], BASE.id, doomed_rows(TIME)),
     "purge": purge_statement(BASE, doomed_rows(TIME), TIME),
     "lost rows": lost_rows_query(BASE, STORED, changes_query(CHANGES, BASE, RULES, only_keys=True)),
@@ -80,7 +80,7 @@ def test_the_analyzer_accepts_every_statement(judge: Judge, statement: str) -> N
 
 def test_a_column_may_be_named_as_the_rows_are_here(judge: Judge) -> None:
     landed = version("fed", **dict.fromkeys(["id", "b", "c", "r", "v", "w"], "INT64"))
-    base, changes = base_of(TABLE, landed.columns, ["id", "w"]), [Changes(TABLE, landed)]
+    base, changes = base_of(TABLE, landed.columns, ["id", "w"]), [ChangeTable(TABLE, landed)]
     schemas = {base.id: (*base.stored, Column("b_", Scalar("STRING"))), base.log: LOG_COLUMNS, TABLE: landed.columns}
     spelled = {str(id_): [(column.name, str(column.type)) for column in columns] for id_, columns in schemas.items()}
     judge.accept(merge_statement(base, changes_query(changes, base, RULES), spare=["b_"]), spelled)
@@ -118,12 +118,12 @@ def test_a_base_is_clustered_by_the_keys_that_can_be() -> None:
         Column(name, parse_type(type_))
         for name, type_ in zip("abcdef", ["TIME", "INT64", "DATE", "BOOL", "STRING", "INT64"], strict=True)
     ]
-    assert Base(TABLE, tuple(columns), tuple("abcdef")).clustering == ("b", "c", "d", "e")
+    assert BaseTable(TABLE, tuple(columns), tuple("abcdef")).clustering == ("b", "c", "d", "e")
 
 
 @pytest.mark.parametrize("kind", [kind for kind in (*PARENTS, "STRING") if kind not in ("FLOAT64", "JSON", "GEOGRAPHY")])
 def test_keys_that_are_null_are_equal_to_each_other_and_to_nothing_else(judge: Judge, kind: str) -> None:
-    base = Base(TABLE, (Column("k", parse_type(kind)),), ("k",))
+    base = BaseTable(TABLE, (Column("k", parse_type(kind)),), ("k",))
     cells = ["NULL", *EXTREMES[kind]]
     rows = " UNION ALL ".join(f"SELECT {place} AS place, CAST({cell} AS {kind}) AS k" for place, cell in enumerate(cells))
     both = f"({rows}) AS b JOIN ({rows}) AS c ON {same_key(base, 'b', 'c')}"
@@ -140,7 +140,7 @@ def test_a_stored_position_is_the_same_text_in_python_and_in_sql(judge: Judge) -
         change("DELETE", None, timestamp=None, id=None, Name="", born="2020-01-01"),
         change("UPDATE-INSERT", "mysql-bin.9", timestamp=-5, id=-7, Name=None, born="0001-01-01"),
     ]
-    query = f"SELECT {POSITION} FROM ({changes_query([Changes(CHANGES[0].id, ABC)], BASE, RULES)})"
+    query = f"SELECT {POSITION} FROM ({changes_query([ChangeTable(CHANGES[0].id, ABC)], BASE, RULES)})"
     cells = [[_cell(row["id"]), _cell(row["Name"]), _cell(row["born"]), "NULL", _metadata(row)] for row in some]
     columns = tables()[str(CHANGES[0].id)]
     found = judge.rows(query, tables(), {str(CHANGES[0].id): literals(columns, cells)})
@@ -148,7 +148,7 @@ def test_a_stored_position_is_the_same_text_in_python_and_in_sql(judge: Judge) -
 
 
 def test_of_a_tombstone_no_more_is_kept_than_its_key(judge: Judge) -> None:
-    base = Base(TABLE, tuple(Column(name, Scalar("INT64")) for name in ("id", "secret", "_rank")), ("id",))
+    base = BaseTable(TABLE, tuple(Column(name, Scalar("INT64")) for name in ("id", "secret", "_rank")), ("id",))
     rows = "SELECT 1 AS id, 7 AS secret, 5 AS _rank, 'b' AS _position, TRUE AS _deleted UNION ALL SELECT 1, 6, 4, 'a', FALSE"
     assert judge.rows(winners(base, rows)) == [(1, None, None, "b", True)]
 
@@ -156,7 +156,7 @@ def test_of_a_tombstone_no_more_is_kept_than_its_key(judge: Judge) -> None:
 @pytest.mark.parametrize(("floor", "below"), [(None, 0), ("3", 0), ("4", 1), ("7", 2)])
 def test_changes_and_what_is_odd_about_them_are_counted(judge: Judge, floor: str | None, below: int) -> None:
     """A place with three contents holds two that are disputed; the key 1 is in the base, and NULL and 2 are not."""
-    base = Base(TABLE, (Column("id", Scalar("INT64")),), ("id",))
+    base = BaseTable(TABLE, (Column("id", Scalar("INT64")),), ("id",))
     places = [(1, "1", "a"), (1, "1", "a"), (1, "1", "b"), (1, "1", "c"), (1, "2", "a"), ("NULL", "4", "a"), (2, "7", "a")]
     rows = " UNION ALL ".join(f"SELECT {key} AS id, '{place} {letter * 32}' AS _position" for key, place, letter in places)
     columns = {
@@ -192,7 +192,7 @@ def test_tombstones_without_a_date_stay(judge: Judge, position: Position, doomed
 
 
 def test_what_has_no_base_is_told_all_at_once() -> None:
-    columns = fold([version("a", id="JSON", _Position="INT64", _deleted="BOOL")], Rules())
+    columns = fold([version("a", id="JSON", _Position="INT64", _deleted="BOOL")], TableRules())
     with pytest.raises(SchemaConflict) as raised:
         base_of(TABLE, columns, ["id", "tenant"])
     told = str(raised.value)
@@ -203,20 +203,20 @@ def test_a_version_without_the_key_or_the_metadata_is_refused() -> None:
     """All its rows would be rows of the key NULL."""
     plain = Version("x", (Column("id", Scalar("INT64")),))
     sources = [
-        Changes(TABLE.sibling("customer_v_x"), plain),
-        Changes(TABLE.sibling("customer_v_y"), version("y", number="INT64")),
+        ChangeTable(TABLE.sibling("customer_v_x"), plain),
+        ChangeTable(TABLE.sibling("customer_v_y"), version("y", number="INT64")),
     ]
     with pytest.raises(SchemaConflict) as raised:
         check_changes(sources, ["id"])
-    assert len(raised.value.faults) == 2
+    assert len(raised.value.problems) == 2
     assert "customer_v_y has no column id for the key" in str(raised.value)
 
 
-def test_a_copy_that_does_not_fit_is_refused_with_every_fault() -> None:
+def test_a_copy_that_does_not_fit_is_refused_with_every_problem() -> None:
     copy = [Column("extra", Scalar("INT64")), Column("Name", Scalar("INT64")), Column("born", Scalar("STRING"))]
     with pytest.raises(SchemaConflict) as raised:
         snapshot_query(TABLE.sibling("copy"), copy, BASE, "0", RULES)
-    assert len(raised.value.faults) == 3
+    assert len(raised.value.problems) == 3
     assert all(
         word in str(raised.value)
         for word in ("extra", "born is STRING, which does not fit DATE", "no column id for the key")
@@ -276,8 +276,8 @@ def test_a_merge_into_a_table_that_was_replaced_since_tells_nothing_of_the_prese
 
 def test_a_change_table_that_does_not_tell_when_a_row_landed_is_read_whole() -> None:
     state = read_state([NOW, entry("merge", 1, '["a", "b"]')], TIME)
-    unknown = Changes(TABLE, version("a", id="INT64", _landed_at="STRING"))
-    known = Changes(TABLE, version("b", id="INT64", _LANDED_AT="TIMESTAMP"))
+    unknown = ChangeTable(TABLE, version("a", id="INT64", _landed_at="STRING"))
+    known = ChangeTable(TABLE, version("b", id="INT64", _LANDED_AT="TIMESTAMP"))
     assert unknown.windowed(state, timedelta(hours=2)).since is None
     assert known.windowed(state, timedelta(hours=2)).since == TIME + timedelta(days=1, hours=-2)
 

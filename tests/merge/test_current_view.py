@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 from support.bigquery_emulator import EmulatedDataset
-from support.changelogs import FAULTS, METADATA_TYPE, change, land_changes, oracle
+from support.changelogs import METADATA_TYPE, PROBLEMS, change, land_changes, oracle
 from support.merge_shop import Shop
 from support.typed_shop import PARTS, held, held_types, land_workload, shown, texts, truth
 from support.zetasql_judge import Judge
 
 from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT, EmulatedWarehouse
-from onefold.changelog.generator import Options, make_workload
+from onefold.changelog.generator import WorkloadOptions, make_workload
 from onefold.changelog.metadata import METADATA
 from onefold.core.errors import SchemaConflict
 from onefold.core.names import TableId
@@ -25,9 +25,9 @@ from onefold.views.refresh import refresh
 CUSTOMER = {"id": "INT64", "name": "STRING"}
 
 
-@pytest.mark.parametrize("fault", FAULTS)
-def test_faults_of_the_sql_in_common_use(dataset: EmulatedDataset, fault: str) -> None:
-    changes, expected = FAULTS[fault]
+@pytest.mark.parametrize("fault", PROBLEMS)
+def test_problems_of_the_sql_in_common_use(dataset: EmulatedDataset, problem: str) -> None:
+    changes, expected = PROBLEMS[problem]
     land_changes(dataset, "customer", CUSTOMER, [{"name": None, **row} for row in changes])
     assert read(dataset, "customer", columns(CUSTOMER), "id") == expected
 
@@ -35,11 +35,11 @@ def test_faults_of_the_sql_in_common_use(dataset: EmulatedDataset, fault: str) -
 @pytest.mark.parametrize(
     "options",
     [
-        Options(operations=200),
-        Options(operations=200, shuffle=True, duplicates=0.3, key_changes=0.2),
-        Options(operations=200, shuffle=True, same_second=True, unpadded=True),
-        Options(operations=200, shuffle=True, backfill=True, duplicates=0.1),
-        Options(
+        WorkloadOptions(operations=200),
+        WorkloadOptions(operations=200, shuffle=True, duplicates=0.3, key_changes=0.2),
+        WorkloadOptions(operations=200, shuffle=True, same_second=True, unpadded=True),
+        WorkloadOptions(operations=200, shuffle=True, backfill=True, duplicates=0.1),
+        WorkloadOptions(
             operations=200,
             shuffle=True,
             versions=3,
@@ -52,7 +52,7 @@ def test_faults_of_the_sql_in_common_use(dataset: EmulatedDataset, fault: str) -
     ],
     ids=["plain", "duplicates and key changes", "equal times", "backfill", "everything"],
 )
-def test_the_latest_state_of_a_workload_is_its_truth(dataset: EmulatedDataset, options: Options) -> None:
+def test_the_latest_state_of_a_workload_is_its_truth(dataset: EmulatedDataset, options: WorkloadOptions) -> None:
     workload, part = make_workload(options), options.versions % len(PARTS)
     shop = Shop(dataset)
     land_workload(shop, workload, part)
@@ -126,15 +126,15 @@ def test_a_log_without_sort_keys_and_identifiers_has_a_latest_state_too(judge: J
         ({"id": "ARRAY<INT64>", METADATA: METADATA_TYPE}, ["id"], "no equality to group rows by"),
     ],
 )
-def test_what_has_no_latest_state_is_told_by_name(landed: dict[str, str], keys: list[str], fault: str) -> None:
-    with pytest.raises(SchemaConflict, match=fault):
+def test_what_has_no_latest_state_is_told_by_name(landed: dict[str, str], keys: list[str], problem: str) -> None:
+    with pytest.raises(SchemaConflict, match=problem):
         current_query(TableId("p", "d", "customer"), columns(landed), keys)
 
 
-def test_all_faults_are_told_at_once() -> None:
+def test_all_problems_are_told_at_once() -> None:
     with pytest.raises(SchemaConflict) as raised:
         current_query(TableId("p", "d", "t"), columns({"a": "JSON", METADATA: "STRUCT<uuid STRING>"}), ["a", "b"])
-    assert len(raised.value.faults) == 5
+    assert len(raised.value.problems) == 5
 
 
 def columns(landed: dict[str, str]) -> list[Column]:

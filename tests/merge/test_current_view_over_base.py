@@ -17,7 +17,7 @@ from support.zetasql_judge import Judge, literals
 
 from onefold.changelog.metadata import DELETIONS, LANDED_AT, METADATA
 from onefold.core.names import TableId
-from onefold.merge.base_table import Base, base_of
+from onefold.merge.base_table import BaseTable, base_of
 from onefold.merge.current_view import current_query, current_query_over_base
 from onefold.merge.merge_log import LOG_COLUMNS
 from onefold.schema.types import Scalar, Type, parse_type, render_type
@@ -133,7 +133,7 @@ def test_a_row_of_the_base_without_a_position_is_older_than_any(judge: Judge) ->
 
 def test_a_base_that_has_yet_to_follow_the_schema_is_read_in_its_types(judge: Judge) -> None:
     """Readers do not wait for the next merge: a new column is NULL in the base, another type is converted."""
-    wanted = Base(
+    wanted = BaseTable(
         TABLE, (Column("id", Scalar("STRING")), Column("name", Scalar("STRING")), Column("new", Scalar("DATE"))), ("id",)
     )
     columns = [*wanted.columns, *COLUMNS[2:]]
@@ -172,7 +172,7 @@ def by_key(found: list[dict[str, Any]]) -> list[Any]:
     return sorted(((row["id"], row["name"]) for row in found), key=lambda row: (row[0] is not None, row))
 
 
-def tables(base: Base) -> dict[str, list[tuple[str, str]]]:
+def tables(base: BaseTable) -> dict[str, list[tuple[str, str]]]:
     stored = {base.id: base.stored, base.log: LOG_COLUMNS, TABLE: COLUMNS}
     return {str(id_): [(column.name, str(column.type)) for column in columns] for id_, columns in stored.items()}
 

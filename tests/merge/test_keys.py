@@ -19,9 +19,9 @@ from support.zetasql_judge import Judge, literals
 from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT, EmulatedWarehouse
 from onefold.capture.versioned_table import VersionedTable
 from onefold.changelog.metadata import METADATA
-from onefold.core.errors import NothingFound, SchemaConflict
+from onefold.core.errors import NotFound, SchemaConflict
 from onefold.core.names import TableId
-from onefold.merge.change_query import Changes
+from onefold.merge.change_query import ChangeTable
 from onefold.merge.keys import (
     PrimaryKeys,
     Tenant,
@@ -39,8 +39,8 @@ GOLDEN = Path(__file__).parents[1] / "golden" / "captured" / "keys.sql"
 TABLE = TableId("my-project", "shop", "customer")
 SINCE = datetime(2024, 5, 1, tzinfo=UTC)
 CHANGES = (
-    Changes(TABLE.sibling("customer_v_one"), Version("one", ONE.columns), SINCE),
-    Changes(TABLE.sibling("customer_v_two"), Version("two", TWO.columns)),
+    ChangeTable(TABLE.sibling("customer_v_one"), Version("one", ONE.columns), SINCE),
+    ChangeTable(TABLE.sibling("customer_v_two"), Version("two", TWO.columns)),
 )
 TABLES = {str(source.id): [(column.name, str(column.type)) for column in source.version.columns] for source in CHANGES}
 TENANT = ("source_name", "database_name")
@@ -74,7 +74,7 @@ def test_of_each_tenant_and_key_the_last_position_is_read_numbers_as_numbers(jud
     assert places["eu", "a", '["id"]'] > places["eu", "a", '["code","id"]']
 
 
-def told(source: Changes, rows: tuple[tuple[str, ...], ...]) -> str:
+def told(source: ChangeTable, rows: tuple[tuple[str, ...], ...]) -> str:
     """Rows as literals: tenant, key and sequence; all else NULL."""
     columns = TABLES[str(source.id)]
     metadata = dict(columns)[METADATA]
@@ -124,14 +124,14 @@ def test_tenants_without_a_key_and_those_that_disagree_are_named_in_one_error() 
     many = {f"t{number}": ("id",) for number in range(9)}
     with pytest.raises(SchemaConflict) as raised:
         agreed_key(TABLE, keys(x=(), y=(), p=("code",), q=("CODE",), r=("id", "code"), **many))
-    keyless, different = raised.value.faults
+    keyless, different = raised.value.problems
     assert keyless.startswith("my-project.shop.customer: there is no key in eu/x, eu/y: give the table one there")
     assert "the key is id in eu/t0, eu/t1, eu/t2, eu/t3, eu/t4 and 4 more, but code in eu/p, eu/q, but id, " in different
-    assert all("--keys" in fault and "onefold.yaml" in fault for fault in raised.value.faults)
+    assert all("--keys" in problem and "onefold.yaml" in problem for problem in raised.value.problems)
 
 
 def test_where_nothing_has_landed_nothing_says_the_key() -> None:
-    with pytest.raises(NothingFound, match="no row has landed yet"):
+    with pytest.raises(NotFound, match="no row has landed yet"):
         agreed_key(TABLE, {})
 
 
@@ -141,7 +141,7 @@ def test_a_base_keeps_its_keys_and_tenants_that_have_others_by_now_are_named() -
     check_unchanged(TABLE, made_with, {})
     with pytest.raises(SchemaConflict) as raised:
         check_unchanged(TABLE, made_with, keys(a=("id",), b=("code",), c=("Code",), d=(), e=("id", "code")))
-    keyless, code, both = raised.value.faults
+    keyless, code, both = raised.value.problems
     assert "no key in eu/d" in keyless
     assert "the key is code by now in eu/b, eu/c, and its base was made with Source_Name, database_name, ID: drop " in code
     assert "the key is id, code by now in eu/e" in both
@@ -184,14 +184,16 @@ def declare(dataset: EmulatedDataset, declared: Mapping[VersionedTable, tuple[st
 def test_a_declared_key_is_known_before_a_row_has_landed_and_without_a_query(dataset: EmulatedDataset) -> None:
     declare(dataset, {ONE: (*TENANT, "id", "code"), TWO: (*TENANT, "Code", "ID")})
     table = customer(dataset)
-    changes = [Changes(table.sibling(found.name), Version(found.version, found.columns)) for found in (ONE, TWO)]
+    changes = [ChangeTable(table.sibling(found.name), Version(found.version, found.columns)) for found in (ONE, TWO)]
     for base_keys in [(), (*TENANT, "id", "code"), ("CODE", "Database_Name", "id", "source_name")]:
         found = captured_keys(WithoutRows(dataset.client), table, changes, base_keys)
         assert found == (base_keys or (*TENANT, "id", "code"))
     with pytest.raises(SchemaConflict) as raised:
         captured_keys(WithoutRows(dataset.client), table, changes, (*TENANT, "id"))
-    (fault,) = raised.value.faults
-    assert "its versions declare the key id, code, and its base was made with source_name, database_name, id: drop " in fault
+    (problem,) = raised.value.problems
+    assert (
+        "its versions declare the key id, code, and its base was made with source_name, database_name, id: drop " in problem
+    )
 
 
 def test_rows_of_a_tenant_with_another_key_change_nothing_where_a_key_is_declared(dataset: EmulatedDataset) -> None:
@@ -225,7 +227,7 @@ def test_where_no_one_key_is_declared_the_rows_tell_it(
     dataset: EmulatedDataset, declared: Mapping[VersionedTable, tuple[str, ...]]
 ) -> None:
     declare(dataset, declared)
-    with pytest.raises(NothingFound, match="no row has landed yet"):
+    with pytest.raises(NotFound, match="no row has landed yet"):
         read(dataset)
     land(dataset, ONE, row("eu/a", "1", ("name",)))
     assert read(dataset) == (*TENANT, "name")
@@ -250,7 +252,7 @@ def customer(dataset: EmulatedDataset) -> TableId:
 
 def read(dataset: EmulatedDataset, *base_keys: str, since: datetime | None = None) -> tuple[str, ...]:
     table = customer(dataset)
-    changes = [Changes(table.sibling(found.name), Version(found.version, found.columns), since) for found in (ONE, TWO)]
+    changes = [ChangeTable(table.sibling(found.name), Version(found.version, found.columns), since) for found in (ONE, TWO)]
     return captured_keys(EmulatedWarehouse(dataset.client), table, changes, base_keys)
 
 

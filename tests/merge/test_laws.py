@@ -13,11 +13,11 @@ from support.typed_logs import EVALUATED, Row, columns_of, logs
 from support.typed_values import literal
 from support.zetasql_judge import Judge, literals
 
-from onefold.changelog.generator import METADATA, METADATA_TYPE, Options, make_workload
+from onefold.changelog.generator import METADATA, METADATA_TYPE, WorkloadOptions, make_workload
 from onefold.core.names import TableId
-from onefold.merge.base_table import Base, base_of, winners
-from onefold.merge.change_query import Changes, changes_query
-from onefold.schema.table_rules import Rules
+from onefold.merge.base_table import BaseTable, base_of, winners
+from onefold.merge.change_query import ChangeTable, changes_query
+from onefold.schema.table_rules import TableRules
 from onefold.schema.types import Scalar, Type, parse_type, render_type
 from onefold.schema.versions import Column, Version
 
@@ -33,13 +33,13 @@ class Fold:
         self.types = {"id": Scalar("INT64"), **columns, METADATA: parse_type(METADATA_TYPE)}
         self._judge = judge
         self._columns = [Column(name, type_) for name, type_ in self.types.items()]
-        self.base: Base = base_of(TABLE, self._columns, ["id"])
+        self.base: BaseTable = base_of(TABLE, self._columns, ["id"])
 
     def rows(self, *batches: Sequence[Row]) -> list[Cells]:
         """The winners of each batch, and of more than one the winners of those."""
         names = [TABLE.sibling(f"customer_v_{number}") for number in range(len(batches))]
         version = Version("v", tuple(self._columns))
-        folded = [winners(self.base, changes_query([Changes(id_, version)], self.base, Rules())) for id_ in names]
+        folded = [winners(self.base, changes_query([ChangeTable(id_, version)], self.base, TableRules())) for id_ in names]
         query = folded[0] if len(folded) == 1 else winners(self.base, " UNION ALL ".join(f"({one})" for one in folded))
         landed = [(column.name, render_type(column.type)) for column in self._columns]
         content = {str(id_): literals(landed, map(self._cells, rows)) for id_, rows in zip(names, batches, strict=True)}
@@ -103,7 +103,7 @@ def test_the_text_of_a_position_sorts_as_the_oracle_orders_changes(judge: Judge,
 
 def test_a_row_with_every_column_is_folded_too(judge: Judge) -> None:
     """All columns at once, from a workload; deletions and updates among them."""
-    workload = make_workload(Options(operations=30, key_changes=0.2, shuffle=True))
+    workload = make_workload(WorkloadOptions(operations=30, key_changes=0.2, shuffle=True))
     kept = {"id", METADATA, *EVALUATED}
     log = [{name: row[name] for name in row if name in kept} for rows in workload.changes.values() for row in rows]
     fold = Fold(judge, {name: parse_type(type_) for name, type_ in EVALUATED.items()})

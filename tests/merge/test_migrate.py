@@ -13,7 +13,7 @@ from support.merge_shop import CUSTOMER, LONG_AGO, KilledError, MortalWarehouse,
 from onefold.core.errors import SchemaConflict
 from onefold.merge.apply import purge
 from onefold.merge.reconcile import reconcile, statements
-from onefold.schema.table_rules import Rules
+from onefold.schema.table_rules import TableRules
 from onefold.schema.types import Scalar
 
 
@@ -81,7 +81,7 @@ def test_a_base_that_would_lose_rows_or_values_is_left_as_it_is(dataset: Emulate
     with pytest.raises(SchemaConflict, match="run `onefold merge` first"):
         shop.current()
     assert shop.base() == before
-    shop.rules = Rules(overlap_minutes=0, types=(("flag", Scalar("INT64")),))
+    shop.rules = TableRules(overlap_minutes=0, types=(("flag", Scalar("INT64")),))
     shop.merge()
     assert [row["flag"] for row in shop.people_see()] == [1, 0]
 

@@ -12,12 +12,12 @@ from support.merge_shop import CUSTOMER, LONG_AGO, Shop
 from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT
 from onefold.adapters.bigquery.jobs import written
 from onefold.changelog.position import Position
-from onefold.core.errors import NothingFound, SchemaConflict, TryAgain
+from onefold.core.errors import NotFound, SchemaConflict, TryAgain
 from onefold.core.names import TableId
 from onefold.merge.apply import merge_rows, merge_snapshot, purge
-from onefold.merge.merge_log import Counts
+from onefold.merge.merge_log import MergeCounts
 from onefold.merge.migrate import prepare
-from onefold.ports.warehouse import Written
+from onefold.ports.warehouse import WriteResult
 
 LAST_YEAR = 1_600_000_000_000
 FAR_AHEAD = 5_000_000_000_000
@@ -122,7 +122,7 @@ def test_a_copy_with_repeated_keys_or_none_at_all_is_refused(dataset: EmulatedDa
     dataset.land("copy", {"id": "INT64"}, "1", "1", "NULL", "NULL", "2")
     with pytest.raises(SchemaConflict, match="2 keys"):
         merge_snapshot(shop.warehouse, plan, TableId(DEFAULT_PROJECT, dataset.name, "copy"))
-    with pytest.raises(NothingFound, match="nobody"):
+    with pytest.raises(NotFound, match="nobody"):
         merge_snapshot(shop.warehouse, plan, TableId(DEFAULT_PROJECT, dataset.name, "nobody"))
     assert shop.base() == []
 
@@ -140,7 +140,7 @@ def test_rows_that_a_batch_staged_are_merged_by_the_same_statement(dataset: Emul
         "'2', NULL, '20 y', TRUE",
     )
     rows = f"SELECT CAST(id AS INT64) AS id, name, _position, _deleted FROM {dataset.quoted('staged')}"
-    counts = merge_rows(shop.warehouse, plan, rows, plan.versions, Counts(changes=7, keys=2, disputed=1))
+    counts = merge_rows(shop.warehouse, plan, rows, plan.versions, MergeCounts(changes=7, keys=2, disputed=1))
     assert (counts.changes, counts.keys, counts.written, counts.disputed) == (7, 2, 2, 1)
     assert [(row["id"], row["_deleted"]) for row in shop.base()] == [(1, False), (2, True)]
     assert shop.merge().changes == 0
@@ -165,6 +165,6 @@ def test_what_bigquery_tells_of_a_merge_is_told() -> None:
         "statistics": {"query": {"numDmlAffectedRows": "5", "dmlStats": {"insertedRowCount": "3", "updatedRowCount": "2"}}},
     }
     client = bigquery.Client(project="p", credentials=AnonymousCredentials())  # type: ignore[no-untyped-call]
-    assert written(bigquery.QueryJob.from_api_repr(resource, client)) == Written(5, 3, 2)
+    assert written(bigquery.QueryJob.from_api_repr(resource, client)) == WriteResult(5, 3, 2)
     del resource["statistics"]["query"]["dmlStats"]  # type: ignore[index]
-    assert written(bigquery.QueryJob.from_api_repr(resource, client)) == Written(5, None, None)
+    assert written(bigquery.QueryJob.from_api_repr(resource, client)) == WriteResult(5, None, None)

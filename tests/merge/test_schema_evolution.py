@@ -15,7 +15,7 @@ from onefold.merge.base_table import base_of
 from onefold.merge.schema_evolution import follow
 from onefold.schema.casts import convert
 from onefold.schema.recast import keeps_values
-from onefold.schema.table_rules import Rules
+from onefold.schema.table_rules import TableRules
 from onefold.schema.types import Scalar, Type, parse_type
 from onefold.schema.versions import Column, fold
 
@@ -46,7 +46,7 @@ def test_a_column_is_converted_where_that_is_as_good_as_one_step(
     landed: list[str], merged: str, unknown: bool, way: str
 ) -> None:
     versions = [version(str(place), id=type_) for place, type_ in enumerate(landed)]
-    base = base_of(BASE.table, fold(versions, Rules()), ["id"])
+    base = base_of(BASE.table, fold(versions, TableRules()), ["id"])
     stored = [Column("id", Scalar("INT64")), *base.stored[1:]]
     assert follow(base, stored, versions, list(merged), unknown_rows=unknown).way == way
 

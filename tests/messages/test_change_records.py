@@ -69,7 +69,7 @@ def test_a_table_that_capture_did_not_make_gets_no_rows(client: Client, shop: Sh
 
 
 def test_a_message_that_bigquery_refuses_as_a_whole_is_put_aside(client: Client, shop: Shop) -> None:  # noqa: F811
-    shop.api.faults.put(failed(code_pb2.INVALID_ARGUMENT, "no such form of rows"))
+    shop.api.problems.put(failed(code_pb2.INVALID_ARGUMENT, "no such form of rows"))
     assert post(client, message(ADA)) == 204
     assert shop.letters[0].data == message(ADA)
     assert "no such form of rows" in shop.letters[0].attributes["reason"]
@@ -97,7 +97,7 @@ def test_trouble_that_may_pass_is_answered_with_500(client: Client, shop: Shop, 
     if where == "BigQuery's metadata":
         shop.warehouse.trouble = TryAgain("503")
     else:
-        shop.api.faults.put(grpc.StatusCode.UNAVAILABLE)
+        shop.api.problems.put(grpc.StatusCode.UNAVAILABLE)
     assert post(client, message(ADA)) == 500
     shop.warehouse.trouble = None
     assert post(client, message(ADA)) == 204

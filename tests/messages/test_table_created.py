@@ -67,7 +67,7 @@ def structured(**content: Any) -> bytes:
 def test_a_body_that_is_no_delivery_is_refused_with_its_reason(body: bytes, reason: str) -> None:
     with pytest.raises(InvalidMessage) as refused:
         read_delivery(body)
-    assert refused.value.faults == (reason,)
+    assert refused.value.problems == (reason,)
 
 
 @pytest.mark.parametrize(
@@ -157,14 +157,14 @@ NO_VERSION = "is not a valid name: use letters, digits, underscores and hyphens"
         (audit_entry("a" * 1_025), ["the audit log entry's resourceName is not projects/P/datasets/D/tables/T"]),
     ],
 )
-def test_a_message_that_says_nothing_known_is_refused_with_all_its_faults(data: bytes, faults: list[str]) -> None:
+def test_a_message_that_says_nothing_known_is_refused_with_all_its_problems(data: bytes, problems: list[str]) -> None:
     with pytest.raises(InvalidMessage) as refused:
         parse_event(data)
-    assert list(refused.value.faults) == faults
+    assert list(refused.value.problems) == problems
 
 
 @pytest.mark.parametrize("depth", [10, 200, *range(900, 1000, 3)])
-def test_no_depth_of_nesting_is_more_than_a_fault(depth: int) -> None:
+def test_no_depth_of_nesting_is_more_than_a_problem(depth: int) -> None:
     nested = "[" * depth + "]" * depth
     for place in ('{"dataset": %s}', '{"dataset": "shop", "table": {"name": %s}}', '{"protoPayload": {"metadata": %s}}'):
         with pytest.raises(InvalidMessage):

@@ -13,19 +13,19 @@ from onefold.mysql.binlog import decoder as log_decoder
 from onefold.mysql.binlog.decoder import LogDecoder, RawEvent
 from onefold.mysql.binlog.events import (
     Committed,
-    FileBegun,
     Idle,
-    Place,
+    LogFileStarted,
+    LogPosition,
     RowsChanged,
-    RowsUnreadable,
     Statement,
-    TwoPhase,
+    UnreadableRows,
+    XaStep,
     file_number,
 )
 from onefold.mysql.binlog.table_map import parse_table_map
 from onefold.mysql.charsets import Dialect
 from onefold.mysql.table import SourceColumn, SourceType, Structure
-from onefold.mysql.table_filter import Patterns
+from onefold.mysql.table_filter import TableFilter
 
 DIALECT = Dialect(False, {33: "utf8mb3", 63: "binary", 255: "utf8mb4", 309: "utf8mb4"})
 GB = 1 << 30
@@ -82,8 +82,8 @@ def insert(number: int, table_id: int = 9, form: int = 30) -> bytes:
 XID = event(16)
 
 
-def started(patterns: Patterns | None = None) -> LogDecoder:
-    decoder = LogDecoder(DIALECT, patterns or Patterns(), epoch=3)
+def started(patterns: TableFilter | None = None) -> LogDecoder:
+    decoder = LogDecoder(DIALECT, patterns or TableFilter(), epoch=3)
     assert list(decoder.read(event(4, next_binlog="bin.000007"))) == []
     return decoder
 
@@ -98,7 +98,7 @@ def test_rows_have_the_place_where_their_event_begins() -> None:
     decoder = started()
     assert list(decoder.read(event(19, end=200, body=SIMPLE))) == []
     (change,) = rows_of(decoder, event(30, end=260, size=60, body=insert(-5)))
-    assert change.place == Place(3, "bin.000007", 200)
+    assert change.place == LogPosition(3, "bin.000007", 200)
     assert (change.database, change.structure.table, change.structure.primary_key, change.after) == (
         "shop",
         "t",
@@ -115,13 +115,13 @@ def test_rows_tell_whether_their_foreign_keys_are_in_the_log(flags: int, logged:
     flagged = struct.pack("<H", flags)
     unnamed = table_map(b"\x03", b"", b"", table_id=8)  # the columns have no names
     for mariadb in (False, True):
-        decoder = LogDecoder(replace(DIALECT, mariadb=mariadb), Patterns(), epoch=3)
+        decoder = LogDecoder(replace(DIALECT, mariadb=mariadb), TableFilter(), epoch=3)
         events = [event(4, next_binlog="bin.000007"), event(19, end=200, body=SIMPLE), event(19, end=250, body=unnamed)]
         for at, body in enumerate((insert(1), insert(1)[:-1], insert(1, table_id=8))):
             events.append(event(30, end=300 + 50 * at, body=body[:6] + flagged + body[8:]))
         found = [said for one in (*events, XID) for said in decoder.read(one)][:3]
-        assert [type(said) for said in found] == [RowsChanged, RowsUnreadable, RowsUnreadable]
-        told = [said.cascades_logged for said in found if isinstance(said, RowsChanged | RowsUnreadable)]
+        assert [type(said) for said in found] == [RowsChanged, UnreadableRows, UnreadableRows]
+        told = [said.cascades_logged for said in found if isinstance(said, RowsChanged | UnreadableRows)]
         assert told == [logged and not mariadb] * 3
 
 
@@ -144,7 +144,7 @@ def test_places_go_on_beyond_the_32_bits_that_tell_them() -> None:
     list(decoder.read(event(4, next_binlog="bin.000008")))
     list(decoder.read(event(19, end=100, body=SIMPLE)))
     (change,) = rows_of(decoder, event(30, end=160, size=60, body=insert(1)))
-    assert change.place == Place(3, "bin.000008", 100)
+    assert change.place == LogPosition(3, "bin.000008", 100)
 
 
 def test_a_transaction_of_mysql_ends_with_its_commit() -> None:
@@ -155,8 +155,8 @@ def test_a_transaction_of_mysql_ends_with_its_commit() -> None:
     ]  # fmt: skip
     found = [said for one in events for said in decoder.read(one)]
     assert [type(said) for said in found] == [Statement, Committed, Statement, Committed]
-    assert found[1] == Committed(Place(3, "bin.000007", 200), 1_700_000_000, "u:7")
-    assert found[3] == Committed(Place(3, "bin.000007", 300), 1_700_000_000, "u:8")
+    assert found[1] == Committed(LogPosition(3, "bin.000007", 200), 1_700_000_000, "u:7")
+    assert found[3] == Committed(LogPosition(3, "bin.000007", 300), 1_700_000_000, "u:8")
 
 
 def test_a_transaction_has_no_gtid_but_its_own() -> None:
@@ -179,9 +179,9 @@ NAME = "X'6162',X'ff',1"
 
 
 @pytest.mark.parametrize(
-    ("verb", "step"), [("COMMIT", TwoPhase(NAME, "committed")), ("ROLLBACK", TwoPhase(NAME, "rolled back"))]
+    ("verb", "step"), [("COMMIT", XaStep(NAME, "committed")), ("ROLLBACK", XaStep(NAME, "rolled back"))]
 )
-def test_an_xa_transaction_of_mysql_has_two_steps_by_one_name(verb: str, step: TwoPhase) -> None:
+def test_an_xa_transaction_of_mysql_has_two_steps_by_one_name(verb: str, step: XaStep) -> None:
     decoder = started()
     events = [
         event(2, end=150, query=f"XA START {NAME}"), event(2, end=170, query=f"XA END {NAME}"), event(27, end=170),
@@ -190,7 +190,7 @@ def test_an_xa_transaction_of_mysql_has_two_steps_by_one_name(verb: str, step: T
     found = [said for one in events for said in decoder.read(one)]
     assert [(said.place.offset if said.place else None) for said in found] == [None, 200, 300, 300]
     steps = [said.two_phase for said in found if isinstance(said, Committed)]
-    assert steps == [TwoPhase(NAME, "prepared"), step]
+    assert steps == [XaStep(NAME, "prepared"), step]
 
 
 @pytest.mark.parametrize(
@@ -201,7 +201,7 @@ def test_an_xa_transaction_of_mysql_has_two_steps_by_one_name(verb: str, step: T
 def test_an_xa_transaction_in_one_phase_is_one_like_any_other(last: RawEvent) -> None:
     decoder = started()
     list(decoder.read(event(2, end=150, query=f"XA START {NAME}")))
-    assert list(decoder.read(last)) == [Committed(Place(3, "bin.000007", 200), 1_700_000_000)]
+    assert list(decoder.read(last)) == [Committed(LogPosition(3, "bin.000007", 200), 1_700_000_000)]
 
 
 def test_a_sign_of_life_is_idle_and_moves_nothing() -> None:
@@ -209,7 +209,7 @@ def test_a_sign_of_life_is_idle_and_moves_nothing() -> None:
     list(decoder.read(event(16, end=500)))
     assert list(decoder.read(event(27, end=0))) == [Idle()]
     (committed,) = decoder.read(event(16, end=600))
-    assert committed == Committed(Place(3, "bin.000007", 600), 1_700_000_000)
+    assert committed == Committed(LogPosition(3, "bin.000007", 600), 1_700_000_000)
 
 
 @pytest.mark.parametrize("kind", [40, 165, 166, 167, 168, 169, 170, 171])
@@ -218,11 +218,11 @@ def test_compressed_events_are_refused_with_what_mends_it(kind: int) -> None:
         list(started().read(event(kind, end=500)))
 
 
-def unreadable(decoder: LogDecoder, kind: int, body: bytes) -> RowsUnreadable:
+def unreadable(decoder: LogDecoder, kind: int, body: bytes) -> UnreadableRows:
     """What a transaction gives for an event of rows, at its commit and not before."""
     assert list(decoder.read(event(kind, end=500, body=body))) == []
     found, committed = decoder.read(XID)
-    assert isinstance(found, RowsUnreadable)
+    assert isinstance(found, UnreadableRows)
     assert isinstance(committed, Committed)
     assert (found.database, found.table) == ("shop", "t")
     return found
@@ -291,7 +291,7 @@ def test_rows_that_cannot_be_read_wait_for_the_commit_of_an_xa_transaction(descr
     assert prepared.unread
     assert prepared.unread.rows
     (found,) = (decode() for decode in prepared.unread.rows)
-    assert isinstance(found, RowsUnreadable)
+    assert isinstance(found, UnreadableRows)
     assert (found.kind, prepared.unread.tables) == (kind, frozenset({("shop", "t")}))
 
 
@@ -308,7 +308,7 @@ def test_rows_of_a_table_that_was_not_described_are_an_error() -> None:
 
 
 def test_rows_of_excluded_tables_are_left_out_even_where_they_cannot_be_read() -> None:
-    decoder = started(Patterns((), ("shop.*",)))
+    decoder = started(TableFilter((), ("shop.*",)))
     assert list(decoder.read(event(19, end=200, body=table_map(b"\x8c", b"\0\0", b"")))) == []
     assert list(decoder.read(event(30, end=300, body=insert(1)))) == []
 
@@ -366,7 +366,7 @@ LATIN1, SJIS, DEC8 = 8, 13, 3
 def test_a_statement_is_read_in_the_client_s_character_set(text: bytes, client: int, found: str) -> None:
     settings = b"\0" + bytes(4) + b"\1" + bytes(8) + b"\6\3std" + b"\4" + struct.pack("<HHH", client, 255, 255) + b"\xfe?"
     charsets = {**DIALECT.charsets, LATIN1: "latin1", SJIS: "sjis", DEC8: "dec8"}
-    decoder = LogDecoder(Dialect(True, charsets), Patterns(), 1)
+    decoder = LogDecoder(Dialect(True, charsets), TableFilter(), 1)
     statement, _ = decoder.read(event(2, end=100, body=query_body(text, settings)))
     assert isinstance(statement, Statement)
     assert (statement.database, statement.text) == ("shop", found)
@@ -427,12 +427,12 @@ def test_a_file_is_known_by_when_and_by_which_server_it_was_begun() -> None:
     decoder = started()
     version = b"\4\0" + b"10.11.6-MariaDB".ljust(50, b"\0")
     begun = replace(event(15, body=version), packet=b"\0" * 6 + (77).to_bytes(4, "little") + b"\0" * 10 + version)
-    assert list(decoder.read(begun)) == [FileBegun(Place(3, "bin.000007", 4), "1700000000/77/10.11.6-MariaDB")]
+    assert list(decoder.read(begun)) == [LogFileStarted(LogPosition(3, "bin.000007", 4), "1700000000/77/10.11.6-MariaDB")]
 
 
 def test_silence_tells_the_end_of_the_log_but_not_within_a_transaction() -> None:
     decoder = started()
-    assert list(decoder.read(event(27, end=500))) == [Idle(Place(3, "bin.000007", 500))]
+    assert list(decoder.read(event(27, end=500))) == [Idle(LogPosition(3, "bin.000007", 500))]
     list(decoder.read(event(2, end=600, query="BEGIN")))
     assert list(decoder.read(event(27, end=600))) == [Idle()]
 

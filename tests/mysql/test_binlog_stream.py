@@ -19,13 +19,22 @@ from onefold.capture.records import Origin, Record, change_records
 from onefold.capture.version import version_of
 from onefold.capture.versioned_table import versioned_table
 from onefold.changelog.position import Position
-from onefold.core.errors import InvalidInput, NothingFound, Rejected, TryAgain
-from onefold.mysql.binlog.events import Committed, FileBegun, Gtid, LogEvent, Place, RowsChanged, RowsUnreadable, Statement
+from onefold.core.errors import InvalidInput, NotFound, Rejected, TryAgain
+from onefold.mysql.binlog.events import (
+    Committed,
+    Gtid,
+    LogEvent,
+    LogFileStarted,
+    LogPosition,
+    RowsChanged,
+    Statement,
+    UnreadableRows,
+)
 from onefold.mysql.binlog.stream import follow
 from onefold.mysql.catalog import TableName, structure_of, structures
 from onefold.mysql.connection import Address, connect, query
 from onefold.mysql.gtid import read_executed
-from onefold.mysql.table_filter import Patterns
+from onefold.mysql.table_filter import TableFilter
 
 pytestmark = on(MariaDb, MySql)
 
@@ -85,10 +94,10 @@ def test_one_structure_in_many_databases_is_one_version(source: SourceDatabase) 
     names = [f"{source.name}_tenant{number}" for number in range(3)]
     for name in names:
         source.run(f"CREATE DATABASE {name}", f"USE {name}", CREATE, "INSERT INTO t VALUES (1, 'a')")
-    changes = source.changes(Patterns((f"{source.name}_tenant*.t",)))
+    changes = source.changes(TableFilter((f"{source.name}_tenant*.t",)))
     assert [change.database for change in changes] == names
     assert len({version_of(change.structure) for change in changes}) == 1
-    present = structures(source.connection, Patterns((f"{source.name}_tenant?",)))
+    present = structures(source.connection, TableFilter((f"{source.name}_tenant?",)))
     assert sorted(name.database for name in present) == names
     assert set(present.values()) == {changes[0].structure}
 
@@ -110,7 +119,7 @@ def test_patterns_choose_tables(
 ) -> None:
     for table in ("a", "ab", "b"):
         source.run(f"CREATE TABLE {table} (id INT)", f"INSERT INTO {table} VALUES (1)")
-    patterns = Patterns(*(tuple(one.format(db=source.name) for one in some) for some in (include, exclude)))
+    patterns = TableFilter(*(tuple(one.format(db=source.name) for one in some) for some in (include, exclude)))
     assert [change.structure.table for change in source.changes(patterns) if change.database == source.name] == tables
     present = structures(source.connection, patterns)
     assert [name.table for name in present if name.database == source.name] == tables
@@ -190,11 +199,11 @@ def test_reading_may_start_again_behind_every_transaction(source: SourceDatabase
     for number in places:
         committed = whole[number]
         assert isinstance(committed, Committed)
-        patterns = Patterns((f"{source.name}.*",))
+        patterns = TableFilter((f"{source.name}.*",))
         rest = follow(source.server.address, committed.place, patterns, next(_server_ids), blocking=False)
         # Each reading begins by telling which file it is in.
         begun, *others = rest
-        assert isinstance(begun, FileBegun)
+        assert isinstance(begun, LogFileStarted)
         assert others == whole[number + 1 :]
         assert committed.gtid
 
@@ -203,21 +212,21 @@ def test_reading_may_start_at_a_gtid(source: SourceDatabase) -> None:
     source.run(CREATE, "INSERT INTO t VALUES (1, 'a')")
     at = Gtid(1, read_executed(source.executed()))
     source.run("INSERT INTO t VALUES (2, 'b')")
-    events = follow(source.server.address, at, Patterns((source.name,)), next(_server_ids), blocking=False)
+    events = follow(source.server.address, at, TableFilter((source.name,)), next(_server_ids), blocking=False)
     (change,) = [event for event in events if isinstance(event, RowsChanged)]
     assert change.after == ((2, "b"),)
     assert change == source.changes()[-1]
 
 
 def test_a_place_that_the_log_does_not_have_is_told(source: SourceDatabase) -> None:
-    gone = Place(1, "mysql-bin.000999", 4)
-    with pytest.raises(NothingFound, match="does not have the place"):
-        list(follow(source.server.address, gone, Patterns(), next(_server_ids), blocking=False))
+    gone = LogPosition(1, "mysql-bin.000999", 4)
+    with pytest.raises(NotFound, match="does not have the place"):
+        list(follow(source.server.address, gone, TableFilter(), next(_server_ids), blocking=False))
 
 
 def test_a_server_that_does_not_answer_is_a_reason_to_try_again() -> None:
     with pytest.raises(TryAgain):
-        list(follow(Address("127.0.0.1", 1), Place(1, "mysql-bin.1", 4), Patterns(), 1))
+        list(follow(Address("127.0.0.1", 1), LogPosition(1, "mysql-bin.1", 4), TableFilter(), 1))
 
 
 def test_a_user_who_may_not_read_the_log_is_told_what_to_grant(source: SourceDatabase) -> None:
@@ -227,10 +236,10 @@ def test_a_user_who_may_not_read_the_log_is_told_what_to_grant(source: SourceDat
     )
     address = Address("127.0.0.1", source.server.port, "reader", "x")
     with pytest.raises(Rejected, match="GRANT REPLICATION SLAVE"):
-        list(follow(address, source.start, Patterns(), next(_server_ids), blocking=False))
+        list(follow(address, source.start, TableFilter(), next(_server_ids), blocking=False))
     questions = "BINLOG MONITOR" if source.on_mariadb else "REPLICATION CLIENT"
     source.run(f"GRANT REPLICATION SLAVE, {questions} ON *.* TO reader@'127.0.0.1'")
-    assert list(follow(address, source.start, Patterns(), next(_server_ids), blocking=False)) == source.log(Patterns())
+    assert list(follow(address, source.start, TableFilter(), next(_server_ids), blocking=False)) == source.log(TableFilter())
 
 
 def test_the_password_is_not_shown() -> None:
@@ -255,8 +264,8 @@ def test_a_lost_connection_is_not_taken_up_again_by_itself(other: DatabaseServer
         query(connection, "CREATE DATABASE lost")
         start = end_of_log(connection)
         query(connection, "CREATE TABLE lost.t (id INT)")
-    events = follow(other.address, start, Patterns(), next(_server_ids))
-    assert [type(event) for event in itertools.islice(events, 2)] == [FileBegun, Statement]
+    events = follow(other.address, start, TableFilter(), next(_server_ids))
+    assert [type(event) for event in itertools.islice(events, 2)] == [LogFileStarted, Statement]
     other.kill()
     other.start()
     with pytest.raises(TryAgain):
@@ -279,7 +288,7 @@ def test_a_server_that_crashed_numbers_its_tables_anew(other: DatabaseServer) ->
             for table in order:
                 query(connection, f"INSERT INTO crash.{table} (id) VALUES (7)")
     assert start
-    found = list(follow(other.address, start, Patterns(("crash",)), next(_server_ids), blocking=False))
+    found = list(follow(other.address, start, TableFilter(("crash",)), next(_server_ids), blocking=False))
     rows = [(event.structure.table, event.after) for event in found if isinstance(event, RowsChanged)]
     a, b = ("a", ((7,),)), ("b", ((None, 7),))
     assert rows == [a, b, b, a]
@@ -295,12 +304,14 @@ def test_a_log_without_checksums_is_read(other: DatabaseServer) -> None:
         query(connection, "INSERT INTO sums.t VALUES (2)")
         try:
             found = list(
-                follow(other.address, Place(1, end_of_log(connection).file, 4), Patterns(), next(_server_ids), False)
+                follow(
+                    other.address, LogPosition(1, end_of_log(connection).file, 4), TableFilter(), next(_server_ids), False
+                )
             )
         finally:
             query(connection, "SET GLOBAL binlog_checksum = CRC32")
         assert [event.after for event in found if isinstance(event, RowsChanged)] == [((2,),)]
-        whole = list(follow(other.address, start, Patterns(), next(_server_ids), False))
+        whole = list(follow(other.address, start, TableFilter(), next(_server_ids), False))
     assert [event.after for event in whole if isinstance(event, RowsChanged)] == [((1,),), ((2,),)]
     assert all(event.structure.primary_key == ("id",) for event in whole if isinstance(event, RowsChanged))
 
@@ -318,7 +329,7 @@ def test_a_log_that_cannot_be_read_is_refused_with_what_mends_it(
 ) -> None:
     start = written_with(other, setting, value)
     with pytest.raises((Rejected, InvalidInput), match=statement):
-        list(follow(other.address, start, Patterns(), next(_server_ids), blocking=False))
+        list(follow(other.address, start, TableFilter(), next(_server_ids), blocking=False))
 
 
 @pytest.mark.parametrize(
@@ -341,14 +352,14 @@ def test_rows_that_a_session_wrote_otherwise_are_named_and_the_log_is_read_on(
     start = written_with(other, setting, value)
     with connect(other.address) as connection:
         query(connection, "INSERT INTO wrong.t VALUES (2, 'a', 'b', '1')")
-    events = follow(other.address, start, Patterns(("wrong",)), next(_server_ids), blocking=False)
-    unreadable, whole = [event for event in events if isinstance(event, RowsUnreadable | RowsChanged)]
-    assert isinstance(unreadable, RowsUnreadable)
+    events = follow(other.address, start, TableFilter(("wrong",)), next(_server_ids), blocking=False)
+    unreadable, whole = [event for event in events if isinstance(event, UnreadableRows | RowsChanged)]
+    assert isinstance(unreadable, UnreadableRows)
     assert (unreadable.table, unreadable.kind, setting in unreadable.reason) == ("t", kind, True)
     assert isinstance(whole, RowsChanged)
 
 
-def written_with(other: DatabaseServer, setting: str, value: str) -> Place:
+def written_with(other: DatabaseServer, setting: str, value: str) -> LogPosition:
     """An update by a session of other settings; the place before it."""
     with connect(other.address) as connection:
         query(connection, "DROP DATABASE IF EXISTS wrong")
@@ -373,10 +384,10 @@ def test_times_in_an_old_form_are_refused(source: SourceDatabase) -> None:
         source.run("CREATE TABLE t (at DATETIME(3))", "INSERT INTO t VALUES ('2020-01-01')")
     finally:
         source.run("SET GLOBAL mysql56_temporal_format = ON")
-    (unreadable,) = [event for event in source.log() if isinstance(event, RowsUnreadable)]
+    (unreadable,) = [event for event in source.log() if isinstance(event, UnreadableRows)]
     assert (unreadable.table, unreadable.kind) == ("t", "structure")
     assert f"{source.name}.t has a column that holds times in the form of MariaDB 5.3" in unreadable.reason
-    assert source.changes(Patterns((), (f"{source.name}.t",))) == []
+    assert source.changes(TableFilter((), (f"{source.name}.t",))) == []
     source.run("ALTER TABLE t FORCE", "INSERT INTO t VALUES ('2020-01-02')")
 
 
@@ -384,9 +395,9 @@ def test_times_in_an_old_form_are_refused(source: SourceDatabase) -> None:
 def test_a_table_that_cannot_be_read_is_passed_over_where_it_is_left_out(source: SourceDatabase) -> None:
     source.run("CREATE TABLE v (m VECTOR(3))", "INSERT INTO v VALUES (STRING_TO_VECTOR('[1,2,3]'))")
     source.run(CREATE, "INSERT INTO t VALUES (1, 'a')")
-    assert [change.after for change in source.changes(Patterns((source.name,), ("*.v",)))] == [((1, "a"),)]
-    found = [event for event in source.log() if isinstance(event, RowsUnreadable | RowsChanged)]
-    assert isinstance(found[0], RowsUnreadable)
+    assert [change.after for change in source.changes(TableFilter((source.name,), ("*.v",)))] == [((1, "a"),)]
+    found = [event for event in source.log() if isinstance(event, UnreadableRows | RowsChanged)]
+    assert isinstance(found[0], UnreadableRows)
     assert f"{source.name}.v has a column that is a VECTOR" in found[0].reason
     assert isinstance(found[1], RowsChanged)
 

@@ -16,7 +16,7 @@ from onefold.mysql.binlog.binary_json import json_text
 from onefold.mysql.charsets import SUPPORTED, decoder
 from onefold.mysql.encodings import decimal_bytes, decimal_text
 from onefold.mysql.geometry import wkt
-from onefold.mysql.unrepresentable import Lossy
+from onefold.mysql.unrepresentable import Unrepresentable
 
 SINGLE_BYTES = sorted({
     "ascii", "latin1", "latin2", "latin5", "latin7", "greek", "hebrew", "cp850", "cp852", "cp866", "cp1250", "cp1251",
@@ -123,8 +123,8 @@ def test_every_character_of_a_set_is_read_as_the_server_reads_it(source: SourceD
 
 
 def test_bytes_that_are_no_text_are_told() -> None:
-    assert decoder("utf8mb4")(b"a\xffb") == Lossy("a\ufffdb", "text")
-    assert decoder("ucs2")(b"\xd8\x00") == Lossy("\ufffd", "text")
+    assert decoder("utf8mb4")(b"a\xffb") == Unrepresentable("a\ufffdb", "text")
+    assert decoder("ucs2")(b"\xd8\x00") == Unrepresentable("\ufffd", "text")
 
 
 def test_text_that_cannot_be_read_is_refused() -> None:

@@ -16,7 +16,7 @@ from support.source_database import SourceDatabase, on
 from onefold.capture.source import Source
 from onefold.mysql.catalog import structures, tables
 from onefold.mysql.connection import connect, query
-from onefold.mysql.table_filter import Patterns
+from onefold.mysql.table_filter import TableFilter
 
 TABLES, COLUMNS, LINKS = 400, 30, 200
 FEW = ("few.*",)
@@ -32,7 +32,7 @@ class Large:
 
     def peak(self, work: Callable[[Source], object], *include: str, exclude: tuple[str, ...] = ()) -> int:
         """The most bytes that Python holds while work is done."""
-        source = Source(self.server.address, Patterns(include, exclude), 77)
+        source = Source(self.server.address, TableFilter(include, exclude), 77)
         work(source)  # what is made once: modules, patterns, caches of names
         tracemalloc.start()
         try:
@@ -84,28 +84,28 @@ def test_listing_tables_and_foreign_keys_keeps_nothing_of_others(large: Large) -
 
 
 def test_a_check_of_a_whole_server_sees_each_table(large: Large) -> None:
-    assert len(Source(large.server.address, Patterns(), 77).check().tables) == 2 * TABLES + 4 + LINKS
+    assert len(Source(large.server.address, TableFilter(), 77).check().tables) == 2 * TABLES + 4 + LINKS
 
 
 @given(_PATTERNS, _PATTERNS, st.text("ab.", min_size=1, max_size=3), st.text("ab.", min_size=1, max_size=3))
 def test_no_table_of_a_database_that_is_ruled_out_is_captured(
     include: tuple[str, ...], exclude: tuple[str, ...], database: str, table: str
 ) -> None:
-    patterns = Patterns(include, exclude)
+    patterns = TableFilter(include, exclude)
     assert not (patterns.rule_out(database) and patterns.match(database, table))
 
 
 @pytest.mark.parametrize("pattern", ["crm", "crm.*", "crm.t*", "c*", "[ab]*", "crm?.t", "shop_1.t", "sho", "sho.*"])
 def test_a_database_that_no_pattern_can_fit_is_not_asked_for(pattern: str) -> None:
-    assert Patterns((pattern,)).rule_out("shop")
+    assert TableFilter((pattern,)).rule_out("shop")
 
 
 def test_a_database_is_not_asked_for_where_all_of_it_is_left_out() -> None:
-    assert Patterns((), ("shop",)).rule_out("shop")
-    assert Patterns((), ("sho*.*",)).rule_out("shop")
-    assert not Patterns((), ("shop.log",)).rule_out("shop")
-    assert not Patterns((), ("shop.log",)).rule_out("shop.log")
-    assert Patterns().rule_out("mysql")
+    assert TableFilter((), ("shop",)).rule_out("shop")
+    assert TableFilter((), ("sho*.*",)).rule_out("shop")
+    assert not TableFilter((), ("shop.log",)).rule_out("shop")
+    assert not TableFilter((), ("shop.log",)).rule_out("shop.log")
+    assert TableFilter().rule_out("mysql")
 
 
 @on(MariaDb, MySql)
@@ -114,7 +114,7 @@ def test_tables_whose_names_differ_by_case_keep_their_columns(source: SourceData
     names = ["t", "T", "é", "e", *(f"n{number}" for number in range(20))]
     for name in names:
         source.run(f"CREATE TABLE `{name}` (id INT PRIMARY KEY, `of {ord(name[0])}` INT, UNIQUE (`of {ord(name[0])}`))")
-    for patterns in (Patterns((source.name,)), Patterns(tuple(f"{source.name}.{name}" for name in names[:3]))):
+    for patterns in (TableFilter((source.name,)), TableFilter(tuple(f"{source.name}.{name}" for name in names[:3]))):
         kinds = tables(source.connection, patterns)
         found = structures(source.connection, patterns)
         assert set(kinds) == set(found)

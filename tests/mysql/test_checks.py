@@ -12,19 +12,19 @@ from support.source_database import SourceDatabase, end_of_log, on
 
 from onefold.capture.table_checks import check_tables
 from onefold.core.errors import InvalidSettings
-from onefold.mysql.catalog import BASE, ColumnRow, Described, TableName
-from onefold.mysql.checks import check_server, database_faults, setting_faults
+from onefold.mysql.catalog import BASE, ColumnRow, TableDescription, TableName
+from onefold.mysql.checks import check_server, database_problems, setting_problems
 from onefold.mysql.connection import connect, query, variables
 from onefold.mysql.table import SourceColumn, SourceType, Structure
-from onefold.mysql.table_filter import Patterns
+from onefold.mysql.table_filter import TableFilter
 
 GOOD = {"log_bin": "ON", "binlog_format": "ROW", "binlog_row_image": "FULL", "binlog_row_metadata": "FULL"}
 
 
-def test_a_server_that_is_set_rightly_has_no_faults(source: SourceDatabase) -> None:
-    assert list(setting_faults(GOOD)) == []
+def test_a_server_that_is_set_rightly_has_no_problems(source: SourceDatabase) -> None:
+    assert list(setting_problems(GOOD)) == []
     source.run("CREATE TABLE t (id INT)")
-    check_server(source.connection, Patterns((source.name,)))
+    check_server(source.connection, TableFilter((source.name,)))
 
 
 @pytest.mark.parametrize(
@@ -37,15 +37,15 @@ def test_a_server_that_is_set_rightly_has_no_faults(source: SourceDatabase) -> N
         ("binlog_transaction_compression", "ON", "SET PERSIST binlog_transaction_compression = OFF"),
     ],
 )
-def test_each_fault_names_the_statement_that_mends_it(name: str, value: str, statement: str) -> None:
-    (fault,) = setting_faults({**GOOD, name: value})
-    assert statement in fault
+def test_each_problem_names_the_statement_that_mends_it(name: str, value: str, statement: str) -> None:
+    (problem,) = setting_problems({**GOOD, name: value})
+    assert statement in problem
 
 
 def test_a_server_without_a_log_or_too_old_is_told_so() -> None:
-    assert "log_bin = mysql-bin" in next(setting_faults({**GOOD, "log_bin": "OFF"}))
+    assert "log_bin = mysql-bin" in next(setting_problems({**GOOD, "log_bin": "OFF"}))
     old = {name: value for name, value in GOOD.items() if name != "binlog_row_metadata"}
-    assert "MySQL 8.0.1 or later" in next(setting_faults(old))
+    assert "MySQL 8.0.1 or later" in next(setting_problems(old))
 
 
 @pytest.mark.parametrize(
@@ -61,25 +61,25 @@ def test_a_server_without_a_log_or_too_old_is_told_so() -> None:
         ),
     ],
 )  # fmt: skip
-def test_all_faults_of_a_server_are_told_at_once_and_its_statements_mend_them(
+def test_all_problems_of_a_server_are_told_at_once_and_its_statements_mend_them(
     kind: type[DatabaseServer], options: list[str]
 ) -> None:
     settings = [f"--{option}" for option in options]
     with new_server(kind, *settings) as server, closing(connect(server.address)) as connection:
         with pytest.raises(InvalidSettings) as raised:
-            check_server(connection, Patterns())
-        assert len(raised.value.faults) == len(options)
+            check_server(connection, TableFilter())
+        assert len(raised.value.problems) == len(options)
         for statement in re.findall(r"SET (?:GLOBAL|PERSIST) [^;]+", str(raised.value)):
             query(connection, statement)
-        assert list(setting_faults(variables(connection))) == []
-        check_server(connection, Patterns())
+        assert list(setting_problems(variables(connection))) == []
+        check_server(connection, TableFilter())
         assert end_of_log(connection).file.startswith("mysql-bin.")
 
 
 @on(MySql)
 def test_a_column_of_a_type_that_cannot_be_read_is_named(source: SourceDatabase) -> None:
     source.run("CREATE TABLE meanings (id INT PRIMARY KEY, meaning VECTOR(3))")
-    (problem,) = check_tables(source.connection, Patterns((source.name,))).problems
+    (problem,) = check_tables(source.connection, TableFilter((source.name,))).problems
     assert problem.reason.startswith(f"{source.name}.meanings.meaning is a VECTOR")
 
 
@@ -103,15 +103,15 @@ def test_tables_that_cannot_be_read_are_named_with_what_mends_them(source: Sourc
         "SET GLOBAL mysql56_temporal_format = ON",
     )
     try:
-        check_server(source.connection, Patterns((source.name,)))
-        problems = check_tables(source.connection, Patterns((source.name,))).problems
+        check_server(source.connection, TableFilter((source.name,)))
+        problems = check_tables(source.connection, TableFilter((source.name,))).problems
         named = {reason.split()[0] for problem in problems for reason in problem.reason.split("; ")}
         assert {name.removeprefix(f"{source.name}.") for name in named} == {
             "history", "old.at", "pressed.a", "pressed.b", "strange.a",
         }  # fmt: skip
         remedies = "; ".join(problem.remedy for problem in problems if problem.table.table != "history")
         source.run(*re.findall(r"run: ([^;]+)", remedies))
-        without = Patterns((source.name,), (f"{source.name}.history",))
+        without = TableFilter((source.name,), (f"{source.name}.history",))
         assert check_tables(source.connection, without).problems == ()
         source.run("SET system_versioning_alter_history = KEEP", "ALTER TABLE history ADD c TEXT COMPRESSED")
         assert check_tables(source.connection, without).problems == ()
@@ -123,9 +123,9 @@ def test_tables_that_cannot_be_read_are_named_with_what_mends_them(source: Sourc
 
 def test_a_server_that_does_not_log_what_it_replicates_is_told_so() -> None:
     replica = {**GOOD, "read_only": "ON", "log_slave_updates": "OFF"}
-    assert "log_slave_updates = ON" in next(setting_faults(replica))
-    assert list(setting_faults({**replica, "log_slave_updates": "ON"})) == []
-    assert list(setting_faults({**replica, "read_only": "OFF"})) == []
+    assert "log_slave_updates = ON" in next(setting_problems(replica))
+    assert list(setting_problems({**replica, "log_slave_updates": "ON"})) == []
+    assert list(setting_problems({**replica, "read_only": "OFF"})) == []
 
 
 @pytest.mark.parametrize(
@@ -133,8 +133,10 @@ def test_a_server_that_does_not_log_what_it_replicates_is_told_so() -> None:
     [("", "", []), ("crm,shop", "", ["log"]), ("", "log,other", ["log"]), ("crm", "crm", ["crm", "log", "shop"])],
 )
 def test_databases_that_are_not_in_the_log_are_told(only: str, never: str, left_out: list[str]) -> None:
-    faults = list(database_faults({"shop", "crm", "log"}, only, never))
-    assert [fault.split(";")[0] for fault in faults] == [f"the log leaves out the database {name}" for name in left_out]
+    problems = list(database_problems({"shop", "crm", "log"}, only, never))
+    assert [problem.split(";")[0] for problem in problems] == [
+        f"the log leaves out the database {name}" for name in left_out
+    ]
 
 
 def test_what_only_mysql_says_of_its_tables_is_understood() -> None:
@@ -146,7 +148,7 @@ def test_what_only_mysql_says_of_its_tables_is_understood() -> None:
         ("shop", "t", "e", "enum", "enum('a','it''s')", 16, None, None, None, "utf8mb4", ""),
         ("shop", "t", "b", "bit", "bit(9)", None, 9, None, None, None, ""),
     ]
-    described = Described(TableName("shop", "t"), BASE, tuple(ColumnRow(*row) for row in columns), (("id",),))
+    described = TableDescription(TableName("shop", "t"), BASE, tuple(ColumnRow(*row) for row in columns), (("id",),))
     assert described.structure == Structure(
         "t",
         (

@@ -16,15 +16,15 @@ from support.capture import Bench, bench_of
 from support.database_servers import MariaDb, MySql
 from support.source_database import SourceDatabase, end_of_log, on
 
-from onefold.capture.checkpoint import Reached
+from onefold.capture.checkpoint import Progress
 from onefold.capture.source import Source
 from onefold.core.errors import InvalidInput
-from onefold.mysql.binlog.events import Committed, Gtid, Place, RowsChanged
+from onefold.mysql.binlog.events import Committed, Gtid, LogPosition, RowsChanged
 from onefold.mysql.binlog.stream import follow
 from onefold.mysql.connection import Address, connect, lost_on, query
-from onefold.mysql.gtid import Executed, lost, read_executed
+from onefold.mysql.gtid import GtidSet, lost, read_executed
 from onefold.mysql.gtid_encoding import encode_executed, tagged_gtid
-from onefold.mysql.table_filter import Patterns
+from onefold.mysql.table_filter import TableFilter
 
 CREATE = "CREATE TABLE t (id INT PRIMARY KEY)"
 A, B = "aaaaaaaa-80ff-81c0-bf7f-ffffffffffff", "00000000-0000-0000-0000-00000000007f"
@@ -121,9 +121,9 @@ def test_the_user_of_capture_may_ask_what_the_server_has(source: SourceDatabase)
         f"GRANT SELECT, REPLICATION SLAVE, REPLICATION CLIENT ON *.* TO {source.name}@'127.0.0.1'",
         CREATE,
     )
-    asked = Source(Address("127.0.0.1", source.server.port, source.name, "x"), Patterns(), next(_server_ids))
+    asked = Source(Address("127.0.0.1", source.server.port, source.name, "x"), TableFilter(), next(_server_ids))
     executed = read_executed(source.executed())
-    assert (asked.log_end(1).executed, asked.lost(executed)) == (executed, Executed())
+    assert (asked.log_end(1).executed, asked.lost(executed)) == (executed, GtidSet())
     assert str(asked.lost(read_executed("7-7-7"))) == "7-7-7"
 
 
@@ -166,7 +166,7 @@ def test_the_log_is_read_on_behind_tagged_transactions(source: SourceDatabase) -
     at = Gtid(1, read_executed(source.executed()))
     source.run("SET gtid_next = 'AUTOMATIC:t'", "INSERT INTO t VALUES (1000)", "SET gtid_next = 'AUTOMATIC'")
     source.run("INSERT INTO t VALUES (1001)")
-    events = follow(source.server.address, at, Patterns((source.name,)), next(_server_ids), blocking=False)
+    events = follow(source.server.address, at, TableFilter((source.name,)), next(_server_ids), blocking=False)
     assert [event.after for event in events if isinstance(event, RowsChanged)] == [((1000,),), ((1001,),)]
 
 
@@ -180,9 +180,9 @@ def test_sets_are_encoded_as_the_server_writes_them_into_its_log(source: SourceD
         assert encode_executed(in_order(read_executed(source.executed()))) in written
 
 
-def in_order(executed: Executed) -> Executed:
+def in_order(executed: GtidSet) -> GtidSet:
     """The server writes servers and tags in their order."""
-    return Executed(servers=dict(sorted(executed.servers.items())))
+    return GtidSet(servers=dict(sorted(executed.servers.items())))
 
 
 def test_a_set_without_tags_is_encoded_for_older_servers_too() -> None:
@@ -221,7 +221,7 @@ def test_the_checkpoint_has_all_that_was_executed(source: SourceDatabase, tmp_pa
     tag(source, "INSERT INTO t VALUES (1)")
     middle, executed = end_of_log(source.connection), source.executed()
     tag(source, "INSERT INTO t VALUES (2)", "INSERT INTO t VALUES (3)")
-    starts = (None, Reached(middle), Reached(executed=read_executed(executed)))
+    starts = (None, Progress(middle), Progress(executed=read_executed(executed)))
     benches = [bench_of(source, tmp_path / str(number)) for number in range(len(starts))]
     for bench, start, rows in zip(benches, starts, (0, 2, 2), strict=True):
         assert len(bench.once(start=start)) == rows
@@ -235,7 +235,7 @@ def test_the_checkpoint_has_all_that_was_executed(source: SourceDatabase, tmp_pa
 @on(MariaDb, MySql)
 def test_the_log_s_end_has_what_was_executed_before_it_and_no_more(source: SourceDatabase) -> None:
     source.run(CREATE)
-    asked = Source(source.server.address, Patterns(), next(_server_ids))
+    asked = Source(source.server.address, TableFilter(), next(_server_ids))
     with written_meanwhile(source):
         ends = [asked.log_end(1) for _ in range(20)]
     quiet = asked.log_end(1)
@@ -245,11 +245,11 @@ def test_the_log_s_end_has_what_was_executed_before_it_and_no_more(source: Sourc
         assert end.executed == before(source, end.place)
 
 
-def before(source: SourceDatabase, place: Place) -> Executed:
+def before(source: SourceDatabase, place: LogPosition) -> GtidSet:
     """What was executed before a place, as the server itself shows its log."""
     if source.on_mariadb:
         return read_executed(source.rows(f"SELECT BINLOG_GTID_POS('{place.file}', {place.offset})")[0][0])
-    executed = Executed()
+    executed = GtidSet()
     for _, offset, kind, _, _, text in source.rows(f"SHOW BINLOG EVENTS IN '{place.file}'"):
         if kind == "Previous_gtids":
             executed = read_executed(text)

@@ -14,11 +14,11 @@ from support.capture import Bench, bench_of, latest
 from support.database_servers import MariaDb, MySql, new_server
 from support.source_database import SourceDatabase, end_of_log, on
 
-from onefold.capture.checkpoint import Reached
-from onefold.mysql.binlog.events import Place, RowsChanged, Statement
+from onefold.capture.checkpoint import Progress
+from onefold.mysql.binlog.events import LogPosition, RowsChanged, Statement
 from onefold.mysql.connection import connect, query
 from onefold.mysql.ddl.effects import Effect, effects
-from onefold.mysql.table_filter import Patterns
+from onefold.mysql.table_filter import TableFilter
 
 CREATE = "CREATE TABLE t (id INT PRIMARY KEY, n INT)"
 ROWS = "INSERT INTO t VALUES (1, 1), (2, 2)"
@@ -163,7 +163,7 @@ def run(source: SourceDatabase, *statements: Any) -> bool:
         return not any(failing(replace(source, connection=connection), statement) for statement in statements)
 
 
-def told(source: SourceDatabase, begun: Place) -> set[str]:
+def told(source: SourceDatabase, begun: LogPosition) -> set[str]:
     """What statements did to `t`, or to all tables."""
     events = [event for event in source.log() if isinstance(event, Statement) and event.place.order >= begun.order]
     found = [one for event in events for one in effects(event.text, event.database, event.grammar)]
@@ -201,8 +201,8 @@ def test_a_server_that_stores_names_in_lower_case_is_read_right(tmp_path: Path) 
         start = end_of_log(connection)
         for statement in (CREATE.replace(" t ", " T "), ROWS, "CREATE TABLE Gone (id INT PRIMARY KEY, n INT)"):
             query(connection, statement)
-        bench = Bench(server, tmp_path, Patterns(("upper",)))
-        bench.once(start=Reached(start))
+        bench = Bench(server, tmp_path, TableFilter(("upper",)))
+        bench.once(start=Progress(start))
         for statement in ("ALTER TABLE UPPER.T ADD d INT NOT NULL DEFAULT 5", "DROP TABLE GONE"):
             query(connection, statement)
         records = bench.once()

@@ -21,7 +21,7 @@ from onefold.core.errors import TryAgain
 from onefold.mysql.connection import connect, query
 from onefold.mysql.snapshot import consistent_read as vantage
 from onefold.mysql.snapshot.chunks import Chunk, next_chunk
-from onefold.mysql.table_filter import Patterns
+from onefold.mysql.table_filter import TableFilter
 
 pytestmark = on(MariaDb, MySql)
 
@@ -189,7 +189,7 @@ def test_what_the_log_has_and_the_table_does_not_show_yet_is_not_lost(source: So
     with in_the_log_only(source, f"UPDATE {source.name}.t SET v = 'new'"):
         naive = end_of_log(source.connection)
         assert source.rows("SELECT v FROM t") == [("old",)]
-        start = Source(source.server.address, Patterns(), 1).end_place(1)
+        start = Source(source.server.address, TableFilter(), 1).end_place(1)
         read = list(chunks(source, 9))
     (_, change) = source.changes()
     assert start.offset <= change.place.offset, "reading begins before what no copy shows"

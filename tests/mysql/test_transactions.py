@@ -21,13 +21,13 @@ from support.capture import Bench, bench_of
 from support.database_servers import MariaDb, MySql, new_server
 from support.source_database import SourceDatabase, end_of_log, on
 
-from onefold.capture.checkpoint import Reached
+from onefold.capture.checkpoint import Progress
 from onefold.mysql.binlog import transactions
-from onefold.mysql.binlog.events import BrokenOff, Committed, Place, RowsChanged, Statement
+from onefold.mysql.binlog.events import Committed, IncompleteTransaction, LogPosition, RowsChanged, Statement
 from onefold.mysql.binlog.stream import follow
 from onefold.mysql.binlog.transactions import Transaction, folded, is_void
 from onefold.mysql.connection import connect, query
-from onefold.mysql.table_filter import Patterns
+from onefold.mysql.table_filter import TableFilter
 
 TABLES = (
     "CREATE TABLE t (id INT PRIMARY KEY, n INT)",
@@ -127,7 +127,7 @@ def run(source: SourceDatabase, statements: Sequence[str]) -> None:
 @pytest.mark.parametrize("case", ROLLED_BACK)
 def test_what_is_rolled_back_is_not_published(bench: Bench, source: SourceDatabase, case: str, held: int) -> None:
     source.run(TABLES[3])
-    bench.once(start=Reached(source.start))
+    bench.once(start=Progress(source.start))
     run(source, ROLLED_BACK[case])
     if source.on_mariadb:
         assert any(event.text.startswith("ROLLBACK TO") for event in statements(source)) == ("savepoint" in case)
@@ -155,7 +155,7 @@ def test_random_transactions_give_the_source_s_tables(bench: Bench, source: Sour
     """Over all engines, with savepoints, rollbacks, failing statements and procedures; capture looks after each."""
     source.run(TABLES[3], HANDLER, "SET GLOBAL log_bin_trust_function_creators = 1", FUNCTION)
     random_ = random.Random(held)
-    once(bench, held, start=Reached(source.start))
+    once(bench, held, start=Progress(source.start))
     for number in range(25):
         done = list(random_statements(random_, source.on_mariadb))
         run(source, done)
@@ -187,7 +187,7 @@ def without_swept(records: Sequence[dict[str, Any]], bench: Bench) -> dict[str, 
 def test_where_a_name_means_two_savepoints_the_table_is_copied(bench: Bench, source: SourceDatabase, function: bool) -> None:
     """The log of both is alike, and the source is not."""
     source.run(TABLES[3], "SET GLOBAL log_bin_trust_function_creators = 1", FUNCTION)
-    bench.once(start=Reached(source.start))
+    bench.once(start=Progress(source.start))
     inner = ("SELECT f(4)",) if function else ("INSERT INTO t VALUES (4, 0)", "SAVEPOINT b", "INSERT INTO u VALUES (4, 0)")
     run(source, ("BEGIN", "INSERT INTO t VALUES (3, 3)", "SAVEPOINT B", *inner, LOGGED, "ROLLBACK TO b", "COMMIT"))
     assert [event.text.split()[0] for event in statements(source)][-3:] == ["SAVEPOINT", "SAVEPOINT", "ROLLBACK"]
@@ -233,9 +233,9 @@ def test_nothing_is_published_while_a_large_transaction_is_open_to_the_log_s_rea
     assert bench.checkpoint()["place"]["offset"] >= end.offset
 
 
-def skimmed(source: SourceDatabase, held: int) -> Iterator[tuple[Place, set[str]]]:
+def skimmed(source: SourceDatabase, held: int) -> Iterator[tuple[LogPosition, set[str]]]:
     """The ends of transactions that are larger than the bound, and their tables."""
-    for event in follow(source.server.address, source.start, Patterns((source.name,)), 999, blocking=False, held=held):
+    for event in follow(source.server.address, source.start, TableFilter((source.name,)), 999, blocking=False, held=held):
         if isinstance(event, Committed) and event.unread:
             assert event.unread.rows is None
             yield event.place, {table for _, table in event.unread.tables}
@@ -249,7 +249,7 @@ def test_an_xa_transaction_is_published_when_it_is_committed(
     bench: Bench, source: SourceDatabase, xa: Xa, how: str, restart: bool, held: int
 ) -> None:
     source.run(TABLES[3])
-    start = Reached(source.start)
+    start = Progress(source.start)
     once(bench, held, start=start)
     temporary = ("CREATE TEMPORARY TABLE x (a INT)",) if source.on_mariadb else ()
     xa.prepare(
@@ -272,7 +272,7 @@ def test_an_xa_transaction_whose_log_is_gone_is_copied(bench: Bench, source: Sou
     source.run(
         TABLES[3], "ALTER TABLE u ADD FOREIGN KEY (id) REFERENCES t (id) ON DELETE CASCADE", "INSERT INTO u VALUES (2, 9)"
     )
-    bench.once(start=Reached(source.start))
+    bench.once(start=Progress(source.start))
     xa.prepare("DELETE FROM t WHERE id = 2")
     source.run("FLUSH BINARY LOGS")
     bench.once()
@@ -287,7 +287,7 @@ def test_what_was_published_when_it_was_prepared_is_copied_when_it_is_rolled_bac
 ) -> None:
     """A checkpoint of an earlier version does not say so."""
     source.run(TABLES[3])
-    bench.once(start=Reached(source.start))
+    bench.once(start=Progress(source.start))
     xa.prepare("DELETE FROM t")
     bench.once()
     file = bench.folder / "checkpoint" / "checkpoint.json"
@@ -322,10 +322,10 @@ def test_a_log_that_breaks_off_within_a_transaction_publishes_nothing_of_it(tmp_
         with connect(server.address) as connection:
             query(connection, "INSERT INTO torn.t VALUES (3, 3)")
             rows = query(connection, "SELECT id, n FROM torn.t ORDER BY id")
-        events = list(follow(server.address, start, Patterns(("torn",)), 998, blocking=False))
+        events = list(follow(server.address, start, TableFilter(("torn",)), 998, blocking=False))
         assert [event.after[0][0] for event in events if isinstance(event, RowsChanged)] == [1, 3]
-        assert [event.tables for event in events if isinstance(event, BrokenOff)] == [{("torn", "t")}]
-        records = Bench(server, tmp_path, Patterns(("torn",))).once(start=Reached(start))
+        assert [event.tables for event in events if isinstance(event, IncompleteTransaction)] == [{("torn", "t")}]
+        records = Bench(server, tmp_path, TableFilter(("torn",))).once(start=Progress(start))
     assert folded_rows(records) == {"t": rows}
 
 
@@ -335,7 +335,7 @@ XID_BYTES = 31
 
 def test_an_alter_that_mariadb_logs_twice_counts_when_it_is_through(bench: Bench, source: SourceDatabase) -> None:
     source.run(TABLES[3])
-    bench.once(start=Reached(source.start))
+    bench.once(start=Progress(source.start))
     source.run("SET SESSION binlog_alter_two_phase = 1", "ALTER TABLE u RENAME TO v, ALGORITHM = COPY")
     with pytest.raises(pymysql.err.MySQLError):
         source.run("INSERT INTO t VALUES (3, 2)", "ALTER TABLE t ADD UNIQUE (n), ALGORITHM = COPY")
@@ -346,8 +346,8 @@ def test_an_alter_that_mariadb_logs_twice_counts_when_it_is_through(bench: Bench
 # What is held.
 
 
-def place(offset: int) -> Place:
-    return Place(1, "bin.000001", offset)
+def place(offset: int) -> LogPosition:
+    return LogPosition(1, "bin.000001", offset)
 
 
 def never() -> RowsChanged:
@@ -425,7 +425,7 @@ def test_of_a_transaction_that_nobody_understands_the_tables_are_copied(
     bench: Bench, source: SourceDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source.run(TABLES[3])
-    bench.once(start=Reached(source.start))
+    bench.once(start=Progress(source.start))
     monkeypatch.setattr(transactions, "_MANY", 1)
     run(source, ROLLED_BACK["savepoints within each other"])
     records = bench.once()

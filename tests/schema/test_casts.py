@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from support.strategies import ABOVE, EXTREMES, RANGES, above, arrays, scalars, structs, types, values
 from support.zetasql_judge import Judge
 
-from onefold.schema.casts import UTC, conversion_faults, convert, losses
+from onefold.schema.casts import UTC, conversion_problems, convert, losses
 from onefold.schema.common_type import canonical, is_at_or_below, join
 from onefold.schema.types import Array, Scalar, Struct, Type, parse_type, render_type
 
@@ -207,7 +207,7 @@ def test_no_zone_makes_an_array_hold_null(judge: Judge, source: str, target: str
 
 @pytest.mark.parametrize(("source", "target"), NARROWING)
 def test_a_narrowing_never_fails_and_is_marked(judge: Judge, source: str, target: str) -> None:
-    if conversion_faults(parse_type(source), parse_type(target)):
+    if conversion_problems(parse_type(source), parse_type(target)):
         assert target == "RANGE<TIMESTAMP>"
         return
     for zone in (UTC, "America/New_York"):
@@ -347,15 +347,15 @@ def test_what_can_be_lost_is_said(source: str, target: str, zone: str, said: tup
         ("RANGE<DATE>", "RANGE<TIMESTAMP>"),
     ],
 )
-def test_what_cannot_be_converted_is_a_fault(source: str, target: str) -> None:
-    assert all("cannot be converted" in fault for fault in conversion_faults(parse_type(source), parse_type(target)))
-    assert conversion_faults(parse_type(source), parse_type(target))
+def test_what_cannot_be_converted_is_a_problem(source: str, target: str) -> None:
+    assert all("cannot be converted" in problem for problem in conversion_problems(parse_type(source), parse_type(target)))
+    assert conversion_problems(parse_type(source), parse_type(target))
 
 
 @settings(GENERATED, max_examples=200)
 @given(types(), types())
 def test_there_is_always_a_conversion_to_the_join(first: Type, second: Type) -> None:
-    assert conversion_faults(first, join(first, second)) == []
+    assert conversion_problems(first, join(first, second)) == []
     assert convert("v.x", first, first) == "v.x"
 
 

@@ -159,14 +159,14 @@ def test_creation_times_are_read_as_the_tools_print_them(time: str) -> None:
         ),
     ],
 )
-def test_what_is_wrong_is_told_with_its_place(text: str, fault: str) -> None:
+def test_what_is_wrong_is_told_with_its_place(text: str, problem: str) -> None:
     with pytest.raises(InvalidColumns) as refused:
         read_columns(text, "customer")
-    assert refused.value.faults[0].startswith(fault)
+    assert refused.value.problems[0].startswith(problem)
 
 
-def test_all_faults_are_told_at_once_up_to_twenty() -> None:
+def test_all_problems_are_told_at_once_up_to_twenty() -> None:
     with pytest.raises(InvalidColumns) as refused:
         read_columns(json.dumps([row(type_="INTEGR"), {}, 5] + [{}] * 50), "customer")
-    assert len(refused.value.faults) == 21
-    assert refused.value.faults[-1] == "and 33 more"
+    assert len(refused.value.problems) == 21
+    assert refused.value.problems[-1] == "and 33 more"

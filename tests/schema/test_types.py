@@ -101,10 +101,10 @@ def test_a_fields_name_is_read_out_of_its_quotes(text: str, name: str) -> None:
         ("STRUCT<`a INT64>", "unexpected '`' at character 8"),
     ],
 )
-def test_what_is_no_type_is_refused_with_the_reason(text: str, fault: str) -> None:
+def test_what_is_no_type_is_refused_with_the_reason(text: str, problem: str) -> None:
     with pytest.raises(InvalidType) as caught:
         parse_type(text)
-    assert str(caught.value) == f"type {text!r}: {fault}"
+    assert str(caught.value) == f"type {text!r}: {problem}"
 
 
 def test_fifteen_levels_of_records_are_read(judge: Judge) -> None:

@@ -92,15 +92,15 @@ def test_folders_that_are_named_are_all_there_are() -> None:
 def test_what_is_wrong_is_told(name: str, value: str, told: str) -> None:
     with pytest.raises(InvalidSettings) as refused:
         read(name, value)
-    (fault,) = refused.value.faults
-    assert fault.startswith(f"ONEFOLD_BATCH_{name}")
-    assert told in fault
+    (problem,) = refused.value.problems
+    assert problem.startswith(f"ONEFOLD_BATCH_{name}")
+    assert told in problem
 
 
-def test_all_faults_are_told_at_once() -> None:
+def test_all_problems_are_told_at_once() -> None:
     with pytest.raises(InvalidSettings) as refused:
         load_settings(dict.fromkeys(VARIABLES, "!"))
-    assert {fault.split(":")[0].split(" ")[0] for fault in refused.value.faults} == set(VARIABLES)
+    assert {problem.split(":")[0].split(" ")[0] for problem in refused.value.problems} == set(VARIABLES)
 
 
 def test_nothing_of_them_is_needed_where_no_batch_is_launched() -> None:
@@ -111,7 +111,7 @@ def test_where_one_is_launched_all_that_is_missing_is_told() -> None:
     BATCH_SETTINGS.check_complete()
     with pytest.raises(InvalidSettings) as refused:
         BatchSettings().check_complete()
-    assert [fault.split(" ")[0] for fault in refused.value.faults] == [
+    assert [problem.split(" ")[0] for problem in refused.value.problems] == [
         "ONEFOLD_BATCH_REGION",
         "ONEFOLD_BATCH_SERVICE_ACCOUNT",
         "ONEFOLD_BATCH_CODE",

@@ -12,7 +12,7 @@ import onefold.views.refresh
 from onefold.core.errors import InvalidSettings
 from onefold.core.names import TableId
 from onefold.core.versioned_names import VersionedNames
-from onefold.schema.table_rules import Rules
+from onefold.schema.table_rules import TableRules
 from onefold.schema.types import parse_type
 from onefold.settings.batches import BatchSettings
 from onefold.settings.environment import VARIABLES, Settings, load_settings
@@ -33,10 +33,10 @@ def from_yaml(text: str, **environ: str) -> Settings:
     return load_settings(environ, path)
 
 
-def faults_of(text: str = "", **environ: str) -> list[str]:
+def problems_of(text: str = "", **environ: str) -> list[str]:
     with pytest.raises(InvalidSettings) as refused:
         from_yaml(text, **environ)
-    return [fault.removeprefix("settings.yaml: ") for fault in refused.value.faults]
+    return [problem.removeprefix("settings.yaml: ") for problem in refused.value.problems]
 
 
 # Variables.
@@ -153,10 +153,10 @@ TEMPLATE = "a template may hold {dataset} and {table} and nothing else in braces
         ("ONEFOLD_CONFIG", "nowhere.yaml", "ONEFOLD_CONFIG: there is no file nowhere.yaml"),
     ],
 )
-def test_a_wrong_variable_is_named_with_what_to_do(variable: str, value: str, fault: str) -> None:
+def test_a_wrong_variable_is_named_with_what_to_do(variable: str, value: str, problem: str) -> None:
     with pytest.raises(InvalidSettings) as refused:
         load_settings({variable: value})
-    assert refused.value.faults == (fault,)
+    assert refused.value.problems == (problem,)
 
 
 # The file.
@@ -177,11 +177,11 @@ def test_every_key_of_the_file_is_read() -> None:
           shop.order:
           größe-2: {}
     """)
-    defaults = Rules("classic", "Europe/Berlin", "landed_in")
+    defaults = TableRules("classic", "Europe/Berlin", "landed_in")
     types = (("zip", parse_type("STRING")), ("address", parse_type("STRUCT<street STRING>")))
     assert settings.rules == defaults
     assert settings.tables == {
-        "customer": Rules("lossless", "+01:00", None, types, frozenset({"123", "abc"})),
+        "customer": TableRules("lossless", "+01:00", None, types, frozenset({"123", "abc"})),
         "shop.order": defaults,
         "größe-2": defaults,
     }
@@ -196,7 +196,7 @@ def test_the_longer_name_of_a_table_wins() -> None:
     settings = from_yaml("tables: {customer: {retire: [a]}, shop.customer: {retire: [b]}}")
     assert settings.rules_for(CUSTOMER).retired == {"b"}
     assert settings.rules_for(TableId("my-project", "crm", "customer")).retired == {"a"}
-    assert settings.rules_for(TableId("my-project", "crm", "order")) == Rules()
+    assert settings.rules_for(TableId("my-project", "crm", "order")) == TableRules()
 
 
 def test_the_file_is_found_by_its_name_by_the_variable_or_by_the_caller() -> None:
@@ -258,11 +258,11 @@ QUOTES = "is not a text; put it in quotes"
         ),
     ],
 )
-def test_a_fault_of_the_file_is_told_with_its_place(text: str, faults: list[str]) -> None:
-    if not faults:
+def test_a_problem_of_the_file_is_told_with_its_place(text: str, problems: list[str]) -> None:
+    if not problems:
         from_yaml(text)
         return
-    assert faults_of(text) == faults
+    assert problems_of(text) == problems
 
 
 @pytest.mark.parametrize(
@@ -278,25 +278,25 @@ def test_a_fault_of_the_file_is_told_with_its_place(text: str, faults: list[str]
         ("tables: {customer: {types: {no: STRING}}}", f"tables.customer.types: False {QUOTES}"),
     ],
 )
-def test_what_yaml_does_not_read_as_text_has_to_be_quoted(text: str, fault: str) -> None:
-    assert faults_of(text) == [fault]
+def test_what_yaml_does_not_read_as_text_has_to_be_quoted(text: str, problem: str) -> None:
+    assert problems_of(text) == [problem]
 
 
 def test_a_target_type_with_parameters_is_refused() -> None:
-    (fault,) = faults_of("tables: {customer: {types: {price: 'NUMERIC(10, 2)'}}}")
-    assert fault == "tables.customer.types.price: NUMERIC(10, 2) has parameters, which a view cannot keep; leave them out"
+    (problem,) = problems_of("tables: {customer: {types: {price: 'NUMERIC(10, 2)'}}}")
+    assert problem == "tables.customer.types.price: NUMERIC(10, 2) has parameters, which a view cannot keep; leave them out"
 
 
 def test_without_a_tz_database_no_zone_but_utc_is_taken_on_trust(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("zoneinfo.available_timezones", set)
-    assert faults_of("time_zone: Europe/Berlin") == [f"time_zone 'Europe/Berlin' {ZONE}"]
+    assert problems_of("time_zone: Europe/Berlin") == [f"time_zone 'Europe/Berlin' {ZONE}"]
     assert from_yaml("time_zone: UTC").rules.time_zone == "UTC"
 
 
 def test_a_key_that_is_given_twice_is_refused() -> None:
-    (fault,) = faults_of("tables:\n  customer: {retire: [a]}\n  customer: {retire: [b]}\n")
-    assert "the key 'customer' is given twice" in fault
-    assert "line 3" in fault
+    (problem,) = problems_of("tables:\n  customer: {retire: [a]}\n  customer: {retire: [b]}\n")
+    assert "the key 'customer' is given twice" in problem
+    assert "line 3" in problem
 
 
 @pytest.mark.parametrize(
@@ -319,7 +319,7 @@ def test_a_file_that_is_no_yaml_is_refused(content: bytes) -> None:
         load_settings({}, path)
 
 
-def test_all_faults_are_told_at_once_and_each_once() -> None:
+def test_all_problems_are_told_at_once_and_each_once() -> None:
     text = """
         conversions: lossy
         extra: 1
@@ -327,7 +327,7 @@ def test_all_faults_are_told_at_once_and_each_once() -> None:
           customer: {time_zone: Mars, retire: [1, a.b]}
           order: {types: {id: INTEGR}}
     """
-    assert faults_of(text, ONEFOLD_DATASETS="a-b", ONEFOLD_X="1") == [
+    assert problems_of(text, ONEFOLD_DATASETS="a-b", ONEFOLD_X="1") == [
         f"ONEFOLD_X is not a setting; known are {', '.join(VARIABLES)}",
         "ONEFOLD_DATASETS: dataset 'a-b' is not a valid name: use letters, digits and underscores",
         f"extra is not a setting; known are {TOP}",
@@ -385,14 +385,14 @@ def test_what_a_merge_needs_stands_under_the_table_and_changes_no_view() -> None
     assert fingerprint_of(settings, CUSTOMER) == fingerprint_of(Settings(), CUSTOMER)
 
 
-def test_faults_of_what_a_merge_needs_are_told_at_once() -> None:
+def test_problems_of_what_a_merge_needs_are_told_at_once() -> None:
     Path("onefold.yaml").write_text("overlap_minutes: an hour\ntables: {customer: {keys: [id, ID, 7]}, order: {keys: id}}")
     with pytest.raises(InvalidSettings) as raised:
         load_settings({})
     told = str(raised.value)
     assert all(
-        fault in told
-        for fault in (
+        problem in told
+        for problem in (
             "overlap_minutes must be a whole number",
             "tables.customer.keys: 'ID' is no column name, or is given twice",
             "tables.customer.keys: the column 7 is not a text",
@@ -426,7 +426,7 @@ def test_versioned_tables_are_named_by_dataset() -> None:
     assert settings.rules_for(CUSTOMER).names == settings.names_in("shop")
 
 
-def test_all_faults_of_names_are_told_at_once() -> None:
+def test_all_problems_of_names_are_told_at_once() -> None:
     text = """
         version_pattern: customer_v_(?P<version>[0-9]+)
         include: customer
@@ -438,7 +438,7 @@ def test_all_faults_of_names_are_told_at_once() -> None:
           events: {version_pattern: '(?P<base>.+)_(?P<version>[a-z]+)'}
           logs: {version_pattern: 7}
         """
-    told = faults_of(text)
+    told = problems_of(text)
     for place, words in (
         ("version_pattern 'customer_v_", "the group (?P<base>...) is missing"),
         ("include must be a list of regular expressions", ""),
@@ -452,11 +452,11 @@ def test_all_faults_of_names_are_told_at_once() -> None:
         ("datasets.events.version_pattern", "also matches customer_base and customer_merges and customer_current and cust"),
         ("datasets.logs.version_pattern: 7 is not a text", ""),
     ):
-        assert [fault for fault in told if fault.startswith(place) and words in fault], (place, told)
+        assert [problem for problem in told if problem.startswith(place) and words in problem], (place, told)
     assert len(told) == 11
 
 
 def test_a_view_is_not_named_like_a_version_of_any_dataset() -> None:
     text = "datasets: {events: {version_pattern: '(?P<base>.+)_(?P<version>all)'}}"
-    [fault] = faults_of(text, ONEFOLD_VIEW_NAME="{table}_all")
-    assert "a view must not be named like a versioned table" in fault
+    [problem] = problems_of(text, ONEFOLD_VIEW_NAME="{table}_all")
+    assert "a view must not be named like a versioned table" in problem

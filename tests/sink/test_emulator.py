@@ -29,7 +29,7 @@ from onefold.local.send_event import local_session
 from onefold.schema.types import parse_type
 from onefold.schema.versions import Column
 from onefold.settings.environment import Settings
-from onefold.sink.handler import Sink
+from onefold.sink.handler import RecordHandler
 
 # Without BIGNUMERIC, of which the emulator makes no table.
 TYPES = {
@@ -43,9 +43,9 @@ LANDED = {
 }  # fmt: skip
 
 
-def sink_of(dataset: EmulatedDataset, publisher: MemoryPublisher) -> Sink:
+def sink_of(dataset: EmulatedDataset, publisher: MemoryPublisher) -> RecordHandler:
     settings = Settings(datasets=frozenset({dataset.name}), topic_dead_letter="dead-letter")
-    return Sink(settings, landing_in(connect(DEFAULT_PROJECT)), MemoryObjects(), publisher)
+    return RecordHandler(settings, landing_in(connect(DEFAULT_PROJECT)), MemoryObjects(), publisher)
 
 
 def made(dataset: EmulatedDataset, name: str, columns: Mapping[str, str], added: Sequence[Column] = ADDED) -> None:
@@ -85,7 +85,7 @@ def test_the_real_function_lands_rows_with_their_metadata(dataset: EmulatedDatas
 def test_every_type_lands_in_the_emulator(dataset: EmulatedDataset) -> None:
     made(dataset, "customer_v_abc", TYPES)
     publisher = MemoryPublisher()
-    sink_of(dataset, publisher).receive(push_body(message(record(LANDED), record({"id": 1}), dataset=dataset.name)))
+    sink_of(dataset, publisher).handle(push_body(message(record(LANDED), record({"id": 1}), dataset=dataset.name)))
     assert publisher.topics == {}
     expect_landed(dataset)
 
@@ -115,7 +115,7 @@ def test_a_row_that_does_not_fit_is_found_there_as_well(dataset: EmulatedDataset
     made(dataset, "customer_v_abc", TYPES)
     publisher = MemoryPublisher()
     records = [record({"id": 1}), record({"id": "x"}), record({"id": 2, "born": "1815-02-30"}), record({"id": 3})]
-    sink_of(dataset, publisher).receive(push_body(message(*records, dataset=dataset.name)))
+    sink_of(dataset, publisher).handle(push_body(message(*records, dataset=dataset.name)))
     assert [row[0] for row in dataset.run(f"SELECT id FROM {dataset.quoted('customer_v_abc')} ORDER BY id")] == [1, 3]
     assert [letter.attributes["reason"] for letter in publisher.topics["dead-letter"]] == [
         "column id: wanted is a whole number of 64 bits",

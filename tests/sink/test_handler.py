@@ -15,7 +15,7 @@ from support.in_memory import event_body, push_body
 from support.sink import ADA, LANDED_ADA, NOW, SETTINGS, Shop, client, lines, message, post, record, shop, stored  # noqa: F401
 from werkzeug.test import Client
 
-from onefold.adapters.gcs import StoredObjects
+from onefold.adapters.gcs import GcsObjects
 from onefold.core.errors import Rejected, TryAgain
 
 # What lands.
@@ -111,9 +111,7 @@ def test_no_file_outside_its_folder_is_read(shop: Shop, tmp_path: Path, name: st
     (tmp_path / "records").mkdir()
     (tmp_path / "secret").write_bytes(message(ADA))
     settings = replace(SETTINGS, large_records=(tmp_path / "records").as_uri())
-    replace(shop.sink, settings=settings, objects=StoredObjects()).receive(
-        push_body(stored(f"{settings.large_records}/{name}"))
-    )
+    replace(shop.sink, settings=settings, objects=GcsObjects()).handle(push_body(stored(f"{settings.large_records}/{name}")))
     assert shop.rows == []
     assert len(shop.letters) == 1
 
@@ -146,7 +144,7 @@ def test_a_message_whose_object_is_no_such_message_is_put_aside(
 
 # Records that do not fit.
 
-FAULTY: list[tuple[Any, str]] = [
+PROBLEMY: list[tuple[Any, str]] = [
     (record({"id": "seven"}), "column id: wanted is a whole number of 64 bits"),
     (record({"id": 7, "born": "1815-13-01"}), "column born: there is no such date"),
     (record({"id": 7, "price": "1" + "0" * 29}), "column price: wanted is a number with up to 29 digits"),
@@ -170,19 +168,19 @@ FAULTY: list[tuple[Any, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("faulty", "told"), FAULTY, ids=[told[:40] for _, told in FAULTY])
+@pytest.mark.parametrize(("faulty", "told"), PROBLEMY, ids=[told[:40] for _, told in PROBLEMY])
 def test_a_record_that_does_not_fit_is_put_aside_whole_and_the_others_land(
     client: Client,  # noqa: F811
     shop: Shop,  # noqa: F811
-    faulty: Any,
+    problemy: Any,
     told: str,
 ) -> None:
-    assert post(client, message(ADA, faulty, ADA)) == 204
+    assert post(client, message(ADA, problemy, ADA)) == 204
     assert [row["id"] for row in shop.rows] == [7, 7]
     (letter,) = shop.letters
     assert told in letter.attributes["reason"]
     assert (letter.attributes["kind"], letter.attributes["message_id"]) == ("InvalidRecord", "1234")
-    assert json.loads(letter.data)["records"] == [faulty]
+    assert json.loads(letter.data)["records"] == [problemy]
 
 
 def test_what_only_bigquery_refuses_is_put_aside_in_the_same_way(client: Client, shop: Shop) -> None:  # noqa: F811
@@ -197,7 +195,7 @@ def test_what_only_bigquery_refuses_is_put_aside_in_the_same_way(client: Client,
     ]
 
 
-def test_a_dead_letter_lands_when_it_is_sent_again_after_the_fault_was_mended(client: Client, shop: Shop) -> None:  # noqa: F811
+def test_a_dead_letter_lands_when_it_is_sent_again_after_the_problem_was_mended(client: Client, shop: Shop) -> None:  # noqa: F811
     shop.api.refuse = lambda _: "not yet"
     post(client, message(ADA))
     assert shop.rows == []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from onefold.batches.request import BatchRequest
-from onefold.ports.batches import ACTIVE, Batch, BatchExists, State, StoredBatch
+from onefold.ports.batches import ACTIVE, Batch, BatchExists, BatchState, StoredBatch
 from onefold.settings.batches import BatchSettings
 from onefold.settings.environment import Settings
 
@@ -41,7 +41,7 @@ class MemoryBatches:
         self.rival: Callable[[Batch], None] | None = None
         self.trouble: Exception | None = None
 
-    def enter(self, id_: str, state: State, message: str = "") -> None:
+    def enter(self, id_: str, state: BatchState, message: str = "") -> None:
         self.kept[id_] = StoredBatch(id_, state, message, self.kept[id_].labels if id_ in self.kept else {})
 
     def get(self, id_: str) -> StoredBatch | None:
@@ -60,7 +60,7 @@ class MemoryBatches:
         if batch.id in self.kept:
             raise BatchExists(f"{batch.id} is there")
         self.created.append(batch)
-        self.kept[batch.id] = StoredBatch(batch.id, State.PENDING, labels=batch.labels)
+        self.kept[batch.id] = StoredBatch(batch.id, BatchState.PENDING, labels=batch.labels)
         return self.kept[batch.id]
 
     def _call(self) -> None:

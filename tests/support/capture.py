@@ -15,19 +15,19 @@ from typing import Any
 from support.database_servers import DatabaseServer
 from support.source_database import SourceDatabase
 
-from onefold.capture.announce import Announcer, Target
+from onefold.capture.announce import Announcer, Destination
 from onefold.capture.checkpoint_store import FolderStore
 from onefold.capture.large_rows import LargeRowsFolder
-from onefold.capture.message_batcher import Way
+from onefold.capture.message_batcher import Publishing
 from onefold.capture.outbox import Outbox
 from onefold.capture.requirements import Requirement
-from onefold.capture.run import Capture, Options
+from onefold.capture.run import Capture, CaptureOptions
 from onefold.capture.source import Source
 from onefold.changelog.position import Position
 from onefold.core.errors import TryAgain
 from onefold.core.names import TableId
 from onefold.core.shutdown import Stop
-from onefold.mysql.table_filter import Patterns
+from onefold.mysql.table_filter import TableFilter
 from onefold.ports.publisher import Message
 from onefold.ports.warehouse import StoredTable
 from onefold.schema.versions import Column, Version
@@ -121,7 +121,7 @@ class Bench:
 
     server: DatabaseServer
     folder: Path
-    patterns: Patterns
+    patterns: TableFilter
     publisher: RecordingPublisher = field(default_factory=RecordingPublisher)
     warehouse: MemoryTables = field(default_factory=MemoryTables)
     now: Callable[[], float] = lambda: 0.0
@@ -130,17 +130,17 @@ class Bench:
 
     def capture(self, stop: Stop | None = None, limit: int = 400_000, **options: Any) -> Capture:
         stop = stop or Stop()
-        target = Target(self.warehouse, self.publisher, DATASET, "table-created")
+        target = Destination(self.warehouse, self.publisher, DATASET, "table-created")
         outbox = Outbox(self.publisher, "change-records", stop)
         large = LargeRowsFolder(self.folder / "large")
-        way = Way(SOURCE, DATASET, Announcer(target, stop), outbox, large, stop, limit)
+        way = Publishing(SOURCE, DATASET, Announcer(target, stop), outbox, large, stop, limit)
         return Capture(
             Source(self.server.address, self.patterns, next(_server_ids)),
             FolderStore(self.folder / "checkpoint"),
             way,
             self.warehouse,
             lambda message: self.publisher.publish("schema-changes", [message]),
-            Options(SOURCE, DATASET, **options),
+            CaptureOptions(SOURCE, DATASET, **options),
             now=self.now,
             requirements=self.requirements,
         )
@@ -178,7 +178,7 @@ class Bench:
 
 
 def bench_of(source: SourceDatabase, folder: Path, *include: str) -> Bench:
-    return Bench(source.server, folder, Patterns(include or (f"{source.name}.*",)))
+    return Bench(source.server, folder, TableFilter(include or (f"{source.name}.*",)))
 
 
 def eventually(condition: Callable[[], Any]) -> Any:

@@ -12,7 +12,7 @@ from onefold.changelog.generator import METADATA_TYPE
 from onefold.changelog.metadata import METADATA
 from onefold.changelog.position import Position
 
-__all__ = ("FAULTS", "METADATA_TYPE", "Row", "change", "land_changes", "oracle", "position_of")
+__all__ = ("PROBLEMS", "METADATA_TYPE", "Row", "change", "land_changes", "oracle", "position_of")
 
 
 def position_of(change: Row) -> str:
@@ -57,7 +57,7 @@ def change(
     return {**columns, METADATA: metadata}
 
 
-FAULTS: dict[str, tuple[list[dict[str, Any]], list[tuple[Any, ...]]]] = {
+PROBLEMS: dict[str, tuple[list[dict[str, Any]], list[tuple[Any, ...]]]] = {
     "a changed key leaves no ghost at the old one": (
         [
             change("INSERT", "1", id=1, name="a"),

@@ -17,7 +17,7 @@ from onefold.core.names import TableId
 from onefold.schema.types import parse_type
 from onefold.schema.versions import Column
 from onefold.spark.io.bigquery_connector import connector_version
-from onefold.spark.io.bigquery_tables import Rows, Tables
+from onefold.spark.io.bigquery_tables import StagingTables, TypedFrame
 from onefold.spark.session import prepared
 
 
@@ -30,7 +30,7 @@ def main(dataset: str) -> None:
 def found(spark: SparkSession, dataset: str) -> dict[str, Any]:
     client = emulator_client(None)
     flat, nested, strange = (TableId(DEFAULT_PROJECT, dataset, name) for name in ("flat", "nested", "strange"))
-    with Tables(spark, client) as tables:
+    with StagingTables(spark, client) as tables:
         as_it_is = tables.read(flat, columns(id="INT64", name="STRING", price="NUMERIC", day="DATE"), where="id >= 2")
         converted = tables.read(flat, columns(id="INT64", price="NUMERIC"), {"price": parse_type("INT64")})
         whole = tables.read(flat, columns(**FLAT))
@@ -72,7 +72,7 @@ def columns(**types: str) -> list[Column]:
     return [Column(name, parse_type(type_)) for name, type_ in types.items()]
 
 
-def told(rows: Rows) -> dict[str, Any]:
+def told(rows: TypedFrame) -> dict[str, Any]:
     """The frame's types, and its rows as the text that Spark makes of them."""
     texts = rows.frame.orderBy("id").select(*(F.col(f"`{name}`").cast("string") for name in rows.frame.columns))
     types = {field.name: field.dataType.simpleString() for field in rows.frame.schema.fields}

@@ -19,13 +19,13 @@ from support.database_servers import DatabaseServer
 from support.in_memory import MemoryPublisher, push_body
 from support.sink import MemoryObjects
 
-from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT, EmulatedLanding, EmulatedWarehouse
+from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT, EmulatedRowWriter, EmulatedWarehouse
 from onefold.adapters.connect import connect as connect_warehouse
 from onefold.core.names import TableId
 from onefold.merge.reconcile import refresh_current
 from onefold.mysql.connection import connect, query
 from onefold.settings.environment import Settings
-from onefold.sink.handler import Sink
+from onefold.sink.handler import RecordHandler
 
 DEAD_LETTER = "dead-letter"
 SOURCE_COLUMNS = ("source_name", "database_name")
@@ -52,12 +52,12 @@ class LandedMessages:
     receiver: Receiver
     _landed: int = 0
     _publisher: MemoryPublisher = field(default_factory=MemoryPublisher)
-    _sink: Sink = field(init=False)
+    _sink: RecordHandler = field(init=False)
 
     def __post_init__(self) -> None:
-        landing = EmulatedLanding(connect_warehouse(DEFAULT_PROJECT))
+        landing = EmulatedRowWriter(connect_warehouse(DEFAULT_PROJECT))
         settings = Settings(datasets=frozenset({self.dataset.name}), topic_dead_letter=DEAD_LETTER)
-        self._sink = Sink(settings, landing, MemoryObjects(), self._publisher)
+        self._sink = RecordHandler(settings, landing, MemoryObjects(), self._publisher)
 
     def land(self) -> None:
         """Everything that has arrived since the last time."""
@@ -67,7 +67,7 @@ class LandedMessages:
             if kind == "table":
                 self._create(data)
             elif kind == RECORDS:
-                self._sink.receive(push_body(data))
+                self._sink.handle(push_body(data))
         assert DEAD_LETTER not in self._publisher.topics
 
     def _create(self, name: str) -> None:

@@ -26,16 +26,16 @@ from support.in_memory import MemoryPublisher, push_body
 from support.source_database import SourceDatabase, end_of_log
 from support.source_values import SHAPES, kind_of, selected
 
-from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT, EmulatedLanding, EmulatedWarehouse, emulator_client
-from onefold.adapters.gcs import StoredObjects
-from onefold.capture.announce import Announcer, Target
-from onefold.capture.checkpoint import Reached
+from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT, EmulatedRowWriter, EmulatedWarehouse, emulator_client
+from onefold.adapters.gcs import GcsObjects
+from onefold.capture.announce import Announcer, Destination
+from onefold.capture.checkpoint import Progress
 from onefold.capture.checkpoint_store import FolderStore
 from onefold.capture.large_rows import LargeRowsFolder
-from onefold.capture.message_batcher import Way
+from onefold.capture.message_batcher import Publishing
 from onefold.capture.message_builder import LIMIT
 from onefold.capture.outbox import Outbox
-from onefold.capture.run import Capture, Options
+from onefold.capture.run import Capture, CaptureOptions
 from onefold.capture.source import Source
 from onefold.changelog.metadata import DATABASE_NAME, LANDED_AT, METADATA, SOURCE_NAME
 from onefold.compare.findings import findings
@@ -46,12 +46,12 @@ from onefold.core.shutdown import Stop
 from onefold.core.versioned_names import DEFAULT_NAMES, VersionedNames
 from onefold.merge.reconcile import refresh_current
 from onefold.mysql.connection import connect, query
-from onefold.mysql.table_filter import Patterns
+from onefold.mysql.table_filter import TableFilter
 from onefold.ports.publisher import Message
 from onefold.schema.versions import Version
 from onefold.settings.environment import Settings
-from onefold.sink.handler import Sink
-from onefold.views.handler import Receiver
+from onefold.sink.handler import RecordHandler
+from onefold.views.handler import TableCreatedHandler
 
 SOURCE = "shop-db"
 TABLE_CREATED, CHANGE_RECORDS, DEAD_LETTER, SCHEMA_CHANGES = (
@@ -139,9 +139,9 @@ class Flow:
             datasets=frozenset({self.dataset.name}), topic_dead_letter=DEAD_LETTER, topic_schema_changes=SCHEMA_CHANGES,
             large_records=(self.folder / "large").resolve().as_uri(),
         )  # fmt: skip
-        sink = Sink(settings, EmulatedLanding(self.warehouse), StoredObjects(), self.publisher)
-        receiver = Receiver(settings, self.warehouse, self.publisher)
-        self._courier = Courier({CHANGE_RECORDS: sink.receive, TABLE_CREATED: receiver.receive}, seed=7)
+        sink = RecordHandler(settings, EmulatedRowWriter(self.warehouse), GcsObjects(), self.publisher)
+        receiver = TableCreatedHandler(settings, self.warehouse, self.publisher)
+        self._courier = Courier({CHANGE_RECORDS: sink.handle, TABLE_CREATED: receiver.handle}, seed=7)
 
     def run(self, *statements: str) -> None:
         """Each is a transaction of its own, after which the source tells what its tables hold."""
@@ -164,22 +164,22 @@ class Flow:
         self.present[(database, table)] = rows
         self.keys[table] = (SOURCE_NAME, DATABASE_NAME, *(name for name, _, _, key, *_ in columns if key == "PRI"))
 
-    def capture(self, start: Reached | None = None, snapshot: bool = False, follow_gtids: bool = False) -> None:
+    def capture(self, start: Progress | None = None, snapshot: bool = False, follow_gtids: bool = False) -> None:
         """One process up to the log's end, with all copies and sweeps through, and all messages handed over."""
         stop = Stop()
-        announcer = Announcer(Target(self.warehouse, self._courier, self.dataset.name, TABLE_CREATED), stop)
+        announcer = Announcer(Destination(self.warehouse, self._courier, self.dataset.name, TABLE_CREATED), stop)
         outbox = Outbox(self._courier, CHANGE_RECORDS, stop)
         Capture(
             Source(
                 self.source.server.address,
-                Patterns(tuple(f"{database}.{table}" for database in self.databases for table in self.tables)),
+                TableFilter(tuple(f"{database}.{table}" for database in self.databases for table in self.tables)),
                 next(_server_ids),
             ),
             FolderStore(self.folder / "checkpoint"),
-            Way(SOURCE, self.dataset.name, announcer, outbox, self._large, stop, self.limit),
+            Publishing(SOURCE, self.dataset.name, announcer, outbox, self._large, stop, self.limit),
             LandedByThen(self.warehouse, self._courier),
             lambda message: self.publisher.publish(SCHEMA_CHANGES, [message]),
-            Options(SOURCE, self.dataset.name, start, snapshot, once=True, follow_gtids=follow_gtids),
+            CaptureOptions(SOURCE, self.dataset.name, start, snapshot, once=True, follow_gtids=follow_gtids),
         ).run()
         self._courier.deliver()
         assert DEAD_LETTER not in self.publisher.topics

@@ -122,7 +122,7 @@ class FakeBigQuery:
     def __post_init__(self) -> None:
         self._lock = threading.RLock()
         self._numbers = itertools.count(1)
-        self._faults: list[tuple[str, _Error | Exception]] = []
+        self._problems: list[tuple[str, _Error | Exception]] = []
         self._results: dict[str, list[Resource]] = {}
 
     # What a test says and asks
@@ -167,11 +167,11 @@ class FakeBigQuery:
 
     def fail(self, kind: str, status: int, reason: str = "", message: str = "as the test wanted", times: int = 1) -> None:
         """Answer the next requests of a kind with an error."""
-        self._faults += [(kind, _Error(status, reason, message))] * times
+        self._problems += [(kind, _Error(status, reason, message))] * times
 
     def break_off(self, kind: str, error: Exception) -> None:
         """Let the connection fail at the next request of a kind."""
-        self._faults.append((kind, error))
+        self._problems.append((kind, error))
 
     @contextlib.contextmanager
     def counted(self) -> Iterator[list[Request]]:
@@ -192,7 +192,7 @@ class FakeBigQuery:
         with self._lock:
             self.log.append(request)
             try:
-                self._raise_fault(request.kind)
+                self._raise_problem(request.kind)
                 status, body = handler(call)
             except _Error as error:
                 details = {"reason": error.reason, "message": error.message, "domain": "global"}
@@ -237,10 +237,10 @@ class FakeBigQuery:
             return Request("job", "job"), self._job, _Call("", match["job"], body, query, None)
         raise AssertionError(f"the fake does not know {method} {path}")
 
-    def _raise_fault(self, kind: str) -> None:
-        for index, (wanted, error) in enumerate(self._faults):
+    def _raise_problem(self, kind: str) -> None:
+        for index, (wanted, error) in enumerate(self._problems):
             if wanted == kind:
-                del self._faults[index]
+                del self._problems[index]
                 raise error
 
     # Tables

@@ -52,7 +52,7 @@ ALLOWED = {
 INTERVAL = re.compile(r"(-?)(\d+)-(\d+) (-?)(\d+) (-?)(\d+):(\d+):(\d+)(?:\.(\d{1,6}))?")
 
 Row = dict[str, Any]
-Fault = Union[types.AppendRowsResponse, grpc.StatusCode]
+Problem = Union[types.AppendRowsResponse, grpc.StatusCode]
 
 
 class FakeWriteApi:
@@ -61,7 +61,7 @@ class FakeWriteApi:
     def __init__(self) -> None:
         self.tables: dict[str, dict[str, Type]] = {}
         self.rows: dict[str, list[Row]] = {}
-        self.faults: queue.SimpleQueue[Fault] = queue.SimpleQueue()
+        self.problems: queue.SimpleQueue[Problem] = queue.SimpleQueue()
         self.refuse: Callable[[Row], str | None] = lambda _: None
         """What a table's own rules would refuse (a NULL where none may be, STRING(3)), with the reason."""
         self.requests: list[types.AppendRowsRequest] = []
@@ -101,10 +101,10 @@ class FakeWriteApi:
         self, request: types.AppendRowsRequest, descriptor: descriptor_pb2.DescriptorProto, context: grpc.ServicerContext
     ) -> types.AppendRowsResponse:
         with contextlib.suppress(queue.Empty):
-            fault = self.faults.get_nowait()
-            if isinstance(fault, grpc.StatusCode):
-                context.abort(fault, "as it was told to")
-            return fault
+            problem = self.problems.get_nowait()
+            if isinstance(problem, grpc.StatusCode):
+                context.abort(problem, "as it was told to")
+            return problem
         match = STREAM.fullmatch(request.write_stream)
         assert match, request.write_stream
         table = f"{match[2]}.{match[3]}"

@@ -9,12 +9,12 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from onefold.core.errors import NothingFound, ViewChanged
+from onefold.core.errors import NotFound, ViewChanged
 from onefold.core.names import TableId
 from onefold.core.versioned_names import DEFAULT_NAMES, VersionedNames
 from onefold.ports.publisher import Message
 from onefold.ports.warehouse import StoredView, ViewDraft
-from onefold.schema.table_rules import Rules
+from onefold.schema.table_rules import TableRules
 from onefold.schema.types import parse_type
 from onefold.schema.versions import Column, Version, fold, in_order
 
@@ -115,7 +115,7 @@ class MemoryWarehouse:
         """The columns are those of the tables that the text reads, folded: there is nothing here to run it."""
         read = [version for table, version in self.tables.items() if table.quoted in draft.query]
         etag = f"etag-{next(self._etags)}"
-        columns = fold(in_order(read, Rules()), Rules())
+        columns = fold(in_order(read, TableRules()), TableRules())
         self.views[id_] = StoredView(
             id_, True, draft.query, columns, draft.description, dict(draft.labels), etag, unannounced=draft.unannounced
         )
@@ -127,7 +127,7 @@ class MemoryWarehouse:
 
     def _check_dataset(self, dataset: str | None) -> None:
         if all(id_.dataset != dataset for id_ in self.tables):
-            raise NothingFound(f"dataset {dataset}: not found")
+            raise NotFound(f"dataset {dataset}: not found")
 
 
 class MemoryPublisher:

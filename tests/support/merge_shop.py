@@ -15,11 +15,11 @@ from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT, EmulatedWarehous
 from onefold.changelog.metadata import LANDED_AT
 from onefold.core.names import TableId
 from onefold.merge.apply import merge
-from onefold.merge.merge_log import Counts
-from onefold.merge.plan import Plan
+from onefold.merge.merge_log import MergeCounts
+from onefold.merge.plan import MergePlan
 from onefold.merge.reconcile import refresh_current
-from onefold.ports.warehouse import StoredView, ViewDraft, Written
-from onefold.schema.table_rules import Rules
+from onefold.ports.warehouse import StoredView, ViewDraft, WriteResult
+from onefold.schema.table_rules import TableRules
 from onefold.schema.versions import Column
 from onefold.settings.environment import Settings
 
@@ -41,7 +41,7 @@ class Shop:
     dataset: EmulatedDataset
     name: str = "customer"
     keys: tuple[str, ...] = ("id",)
-    rules: Rules = field(default_factory=lambda: Rules(overlap_minutes=0))
+    rules: TableRules = field(default_factory=lambda: TableRules(overlap_minutes=0))
     landed: list[Row] = field(default_factory=list)
     warehouse: EmulatedWarehouse = field(init=False)
 
@@ -67,10 +67,10 @@ class Shop:
         if rows:
             assert self.dataset.client.insert_rows_json(table, rows) == []
 
-    def merge(self, **options: Any) -> Counts:
+    def merge(self, **options: Any) -> MergeCounts:
         return self.plan_and_merge(**options)[1]
 
-    def plan_and_merge(self, **options: Any) -> tuple[Plan, Counts]:
+    def plan_and_merge(self, **options: Any) -> tuple[MergePlan, MergeCounts]:
         return merge(options.pop("warehouse", self.warehouse), self.table, self.settings, self.keys, **options)
 
     def base(self) -> list[dict[str, Any]]:
@@ -135,7 +135,7 @@ class MortalWarehouse(EmulatedWarehouse):
         super().add_columns(id_, columns)
         self._write()
 
-    def execute(self, sql: str) -> Written:
+    def execute(self, sql: str) -> WriteResult:
         done = super().execute(sql)
         if not sql.startswith("ALTER"):
             self._write()

@@ -16,9 +16,9 @@ import onefold.views.unified_view
 from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
 from onefold.core.errors import TryAgain
 from onefold.core.names import TableId
-from onefold.schema.table_rules import Rules
+from onefold.schema.table_rules import TableRules
 from onefold.settings.environment import Settings
-from onefold.views.refresh import Plan, refresh
+from onefold.views.refresh import ViewPlan, refresh
 from onefold.views.unified_view import covered_versions
 
 BASE = TableId(PROJECT, "shop", "customer")
@@ -57,7 +57,7 @@ def small_texts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(onefold.views.unified_view, "MAX_TEXT", 700)
 
 
-def run(cloud: FakeBigQuery, version: str | None = None, settings: Settings = PLAIN, **options: Any) -> Plan:
+def run(cloud: FakeBigQuery, version: str | None = None, settings: Settings = PLAIN, **options: Any) -> ViewPlan:
     return refresh(BigQueryWarehouse(cloud.client()), BASE, settings, version=version, sleep=lambda _: None, **options)
 
 
@@ -87,7 +87,7 @@ def leaves(cloud: FakeBigQuery) -> set[str]:
 
 
 def with_rules(**rules: Any) -> Settings:
-    return Settings(tables={"customer": Rules(**rules)})
+    return Settings(tables={"customer": TableRules(**rules)})
 
 
 def before_next(cloud: FakeBigQuery, request: Request, act: Callable[[], None]) -> None:

@@ -19,7 +19,7 @@ from onefold.adapters.bigquery.storage_write import StorageWrite
 from onefold.core.errors import Rejected
 from onefold.messages.change_records import change_message
 from onefold.settings.environment import Settings
-from onefold.sink.handler import Sink
+from onefold.sink.handler import RecordHandler
 
 SOURCE = str(Path(__file__).parents[2] / "functions" / "main.py")
 METADATA = (
@@ -82,7 +82,7 @@ class Shop:
         self.warehouse = warehouse
         self.publisher = MemoryPublisher()
         self.objects = MemoryObjects()
-        self.sink = Sink(SETTINGS, landing, self.objects, self.publisher, lambda: NOW)
+        self.sink = RecordHandler(SETTINGS, landing, self.objects, self.publisher, lambda: NOW)
 
     def create(self, table: str, columns: dict[str, str]) -> None:
         self.api.create(f"shop.{table}", columns)

@@ -16,10 +16,10 @@ import pymysql
 import pytest
 from support.database_servers import DatabaseServer, MariaDb, MySql, new_server
 
-from onefold.mysql.binlog.events import LogEvent, Place, RowsChanged
+from onefold.mysql.binlog.events import LogEvent, LogPosition, RowsChanged
 from onefold.mysql.binlog.stream import follow
 from onefold.mysql.connection import connect, log_status, query
-from onefold.mysql.table_filter import Patterns
+from onefold.mysql.table_filter import TableFilter
 
 on = pytest.mark.on.with_args
 _numbers = itertools.count(1)
@@ -34,7 +34,7 @@ class SourceDatabase:
     server: DatabaseServer
     connection: pymysql.Connection
     name: str
-    start: Place
+    start: LogPosition
 
     def run(self, *statements: str) -> None:
         for statement in statements:
@@ -70,11 +70,11 @@ class SourceDatabase:
         ((text,),) = self.rows(f"SELECT @@{'gtid_binlog_pos' if self.on_mariadb else 'gtid_executed'}")
         return str(text).replace("\n", "")
 
-    def log(self, patterns: Patterns | None = None) -> list[LogEvent]:
-        chosen = patterns or Patterns((f"{self.name}.*",))
+    def log(self, patterns: TableFilter | None = None) -> list[LogEvent]:
+        chosen = patterns or TableFilter((f"{self.name}.*",))
         return list(follow(self.server.address, self.start, chosen, next(_server_ids), blocking=False))
 
-    def changes(self, patterns: Patterns | None = None) -> list[RowsChanged]:
+    def changes(self, patterns: TableFilter | None = None) -> list[RowsChanged]:
         return [event for event in self.log(patterns) if isinstance(event, RowsChanged)]
 
 
@@ -84,9 +84,9 @@ def numbers(first: int, last: int, name: str = "n") -> str:
     return f"(WITH RECURSIVE s (seq) AS (SELECT {first} UNION ALL {more}) SELECT seq FROM s) AS {name}"
 
 
-def end_of_log(connection: pymysql.Connection) -> Place:
+def end_of_log(connection: pymysql.Connection) -> LogPosition:
     file, offset, *_ = log_status(connection)
-    return Place(1, file, offset)
+    return LogPosition(1, file, offset)
 
 
 def roll_back_prepared(server: DatabaseServer) -> None:

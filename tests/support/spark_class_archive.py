@@ -11,7 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from onefold.changelog.generator import Options, make_workload
+from onefold.changelog.generator import WorkloadOptions, make_workload
 from onefold.changelog.generator_files import write_workload
 from onefold.local.spark_process import SHORT_LIVED
 
@@ -36,7 +36,7 @@ def make_archive(folder: Path) -> None:
 
 
 def _run_job(folder: Path, made: Path) -> None:
-    write_workload(make_workload(Options(operations=50, every_type=False)), folder)
+    write_workload(make_workload(WorkloadOptions(operations=50, every_type=False)), folder)
     job = [str(ROOT / "spark_jobs" / "reconcile.py"), "--changes", str(folder / "changes"), "--keys", "id"]
     command = [
         str(Path(sys.prefix) / "bin" / "spark-submit"), "--master", "local[2]", "--conf", "spark.ui.enabled=false",

@@ -17,7 +17,7 @@ from onefold.batches.arguments import parse_reconcile
 from onefold.changelog.generator_files import type_in_parquet, value_in_parquet
 from onefold.schema.types import Type, parse_type
 from onefold.spark.reconcile.job import reconcile
-from onefold.spark.reconcile.report import Report
+from onefold.spark.reconcile.report import JobReport
 
 Row = dict[str, Any]
 
@@ -121,7 +121,7 @@ def run_job(
     *more: str,
     keys: str = "id",
     base: Path | None = None,
-) -> Report:
+) -> JobReport:
     """The use case as the job's command line calls it."""
     folders = [changes] if isinstance(changes, Path) else changes
     based = ["--base", str(base)] if base else []

@@ -14,7 +14,7 @@ from support.typed_values import literal
 from support.zetasql_judge import Judge
 
 from onefold.changelog.digest import digest_sql
-from onefold.changelog.generator import Options, make_workload
+from onefold.changelog.generator import WorkloadOptions, make_workload
 from onefold.changelog.generator_values import EXTREMES
 from onefold.core.names import quote
 from onefold.schema.casts import convert
@@ -34,7 +34,7 @@ def test_the_text_of_every_extreme_is_the_evaluators_alone_and_within_a_struct(j
 
 
 def test_the_digest_of_rows_of_every_type_is_the_evaluators(judge: Judge) -> None:
-    workload = make_workload(Options(operations=25))
+    workload = make_workload(WorkloadOptions(operations=25))
     rows = [{name: row[name] for name in EVALUATED} for changes in workload.changes.values() for row in changes]
     types = {name: parse_type(type_) for name, type_ in EVALUATED.items()}
     selects = (", ".join(f"{literal(row[name], type_)} AS {quote(name)}" for name, type_ in types.items()) for row in rows)

@@ -12,14 +12,14 @@ from support.zetasql_judge import Judge
 import onefold.views.unified_view
 from onefold.core.names import TableId, fold_case, quote
 from onefold.schema.bigquery import MAX_TEXT
-from onefold.schema.table_rules import Rules
+from onefold.schema.table_rules import TableRules
 from onefold.schema.types import Array, Struct, Type, parse_type, render_type
 from onefold.schema.versions import Column, Version
 from onefold.views.unified_view import Form, UnifiedView, build_view
 
 BASE = TableId("my-project", "shop", "customer")
 VIEW = TableId("my-project", "shop", "customer_unified")
-PLAIN = Rules()
+PLAIN = TableRules()
 FORMS: tuple[Form, ...] = ("spelled", "compact", "two-level")
 
 Rows = Mapping[str, Sequence[Sequence[str]]]
@@ -52,7 +52,7 @@ def forced(form: Form, per_leaf: int = 2) -> Iterator[None]:
         yield
 
 
-def build(versions: Sequence[Version], rules: Rules = PLAIN, form: Form | None = None) -> UnifiedView:
+def build(versions: Sequence[Version], rules: TableRules = PLAIN, form: Form | None = None) -> UnifiedView:
     if form is None:
         return build_view(VIEW, BASE, versions, rules)
     with forced(form):

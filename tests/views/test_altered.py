@@ -12,7 +12,7 @@ from support.zetasql_judge import Judge
 
 from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT, EmulatedWarehouse
 from onefold.core.names import TableId
-from onefold.schema.table_rules import Rules
+from onefold.schema.table_rules import TableRules
 from onefold.schema.types import parse_type
 from onefold.schema.versions import Column, Version
 from onefold.settings.environment import Settings
@@ -27,7 +27,7 @@ class Alteration(NamedTuple):
     after: tuple[Version, ...]
     landed: dict[str, Sequence[Sequence[str]]]
     landed_after: dict[str, Sequence[Sequence[str]]]
-    rules: Rules = PLAIN
+    rules: TableRules = PLAIN
 
 
 ID, OTHER = version("a1", "id INT64"), version("b2", "id INT64", "c DATE")
@@ -78,7 +78,7 @@ ALTERATIONS: dict[str, Alteration] = {
         (version("a1", "id INT64", "_version INT64"), OTHER),
         {"a1": [("1",)], "b2": [("2", "NULL")]},
         {"a1": [("1", "7")]},
-        Rules(version_column="_version"),
+        TableRules(version_column="_version"),
     ),
     "a field of a struct": Alteration(
         (version("a1", SHAPE), version("b2", SHAPE)),
@@ -115,7 +115,7 @@ ALTERATIONS: dict[str, Alteration] = {
         (version("a1", "l ARRAY<STRUCT<a INT64, extra INT64>>"), version("b2", "l STRING")),
         {"a1": [("[STRUCT(2 AS a), STRUCT(1 AS a)]",)], "b2": [("'x'",)]},
         {"a1": [("[STRUCT(2 AS a, 7 AS extra), STRUCT(1 AS a, 7 AS extra)]",)]},
-        Rules(types=(("l", parse_type("STRING")),)),
+        TableRules(types=(("l", parse_type("STRING")),)),
     ),
 }  # fmt: skip
 

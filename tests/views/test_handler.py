@@ -16,7 +16,7 @@ from onefold.messages.consumer import MAX_ATTRIBUTE
 from onefold.messages.table_created import table_message
 from onefold.ports.publisher import Message
 from onefold.settings.environment import Settings
-from onefold.views.handler import MAX_LOGGED_CHANGES, Receiver
+from onefold.views.handler import MAX_LOGGED_CHANGES, TableCreatedHandler
 
 VIEW = TableId("my-project", "shop", "customer_unified")
 MESSAGE = push_body(table_message("shop", "customer", "abc"))
@@ -37,8 +37,8 @@ class Stage:
         self.settings = SETTINGS
         self._capsys = capsys
 
-    def receive(self, body: bytes) -> None:
-        Receiver(self.settings, self.warehouse, self.publisher).receive(body)
+    def handle(self, body: bytes) -> None:
+        TableCreatedHandler(self.settings, self.warehouse, self.publisher).handle(body)
 
     def published(self, topic: str) -> list[Message]:
         return self.publisher.topics.get(topic, [])
@@ -60,7 +60,7 @@ def stage(capsys: pytest.CaptureFixture[str]) -> Stage:
 
 
 def test_a_new_version_makes_the_view_and_one_line_says_so(stage: Stage) -> None:
-    stage.receive(MESSAGE)
+    stage.handle(MESSAGE)
     assert stage.warehouse.views[VIEW].query.count("UNION ALL") == 1
     line = stage.line()
     milliseconds = line.pop("milliseconds")
@@ -86,18 +86,18 @@ def test_a_new_version_makes_the_view_and_one_line_says_so(stage: Stage) -> None
 
 
 def test_a_message_that_comes_twice_costs_two_calls(stage: Stage) -> None:
-    stage.receive(MESSAGE)
+    stage.handle(MESSAGE)
     stage.lines()
-    stage.receive(MESSAGE)
+    stage.handle(MESSAGE)
     line = stage.line()
     assert (line["severity"], line["shortcut"], line["calls"]) == ("INFO", True, 2)
     assert "changes_severity" not in line, "nothing changed"
 
 
 def test_without_a_version_the_view_is_computed_and_not_just_looked_at(stage: Stage) -> None:
-    stage.receive(MESSAGE)
+    stage.handle(MESSAGE)
     stage.lines()
-    stage.receive(push_body(table_message("shop", "customer")))
+    stage.handle(push_body(table_message("shop", "customer")))
     line = stage.line()
     assert (line["action"], line["shortcut"], line["calls"]) == ("none", False, 2)
 
@@ -115,14 +115,14 @@ def test_without_a_version_the_view_is_computed_and_not_just_looked_at(stage: St
     ],
 )
 def test_what_needs_nothing_more_is_acknowledged_and_not_put_aside(stage: Stage, data: bytes, event: str) -> None:
-    stage.receive(push_body(data))
+    stage.handle(push_body(data))
     assert stage.line()["event"] == event
     assert not stage.published("dead-letter")
 
 
 def test_a_dataset_that_is_not_there_is_final(stage: Stage) -> None:
     stage.settings = replace(SETTINGS, datasets=None)
-    stage.receive(push_body(table_message("nowhere", "customer", "abc")))
+    stage.handle(push_body(table_message("nowhere", "customer", "abc")))
     assert stage.line()["event"] == "nothing_found"
 
 
@@ -134,14 +134,14 @@ def test_trouble_of_a_topic_that_may_pass_raises(stage: Stage, topic: str) -> No
     stage.publisher.trouble[topic] = TryAgain("unavailable")
     bodies = {"schema-changes": MESSAGE, "dead-letter": b"rubbish", "table-created": push_body(b'{"dataset": "shop"}')}
     with pytest.raises(TryAgain):
-        stage.receive(bodies[topic])
+        stage.handle(bodies[topic])
     assert stage.lines()[-1]["event"] == "try_again"
 
 
 def test_trouble_of_the_warehouse_that_may_pass_raises_with_a_line(stage: Stage) -> None:
     stage.warehouse.trouble = TryAgain("rateLimitExceeded")
     with pytest.raises(TryAgain):
-        stage.receive(MESSAGE)
+        stage.handle(MESSAGE)
     line = stage.line()
     assert (line["severity"], line["event"], line["reason"]) == ("WARNING", "try_again", "rateLimitExceeded")
     assert not stage.published("dead-letter")
@@ -150,7 +150,7 @@ def test_trouble_of_the_warehouse_that_may_pass_raises_with_a_line(stage: Stage)
 def test_a_table_that_the_metadata_do_not_show_yet_raises(stage: Stage) -> None:
     stage.warehouse.unseen.add(TableId("my-project", "shop", "customer_v_abc"))
     with pytest.raises(TryAgain, match="do not show it yet"):
-        stage.receive(MESSAGE)
+        stage.handle(MESSAGE)
 
 
 def test_a_view_that_others_write_through_all_tries_raises(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -158,13 +158,13 @@ def test_a_view_that_others_write_through_all_tries_raises(stage: Stage, monkeyp
     monkeypatch.setattr("onefold.core.retry.LONGEST_PAUSE", 0.0)
     stage.warehouse.trouble = ViewChanged("again")
     with pytest.raises(TryAgain, match="others wrote it"):
-        stage.receive(MESSAGE)
+        stage.handle(MESSAGE)
 
 
-def test_a_fault_of_ours_raises_with_one_line_that_holds_the_traceback(stage: Stage) -> None:
+def test_a_problem_of_ours_raises_with_one_line_that_holds_the_traceback(stage: Stage) -> None:
     stage.warehouse.trouble = ZeroDivisionError("a bug")
     with pytest.raises(ZeroDivisionError):
-        stage.receive(MESSAGE)
+        stage.handle(MESSAGE)
     line = stage.line()
     assert (line["severity"], line["event"]) == ("CRITICAL", "failed")
     assert line["stack_trace"].startswith("Traceback")
@@ -186,7 +186,7 @@ def test_a_fault_of_ours_raises_with_one_line_that_holds_the_traceback(stage: St
     ],
 )
 def test_what_can_never_be_handled_is_kept_with_its_reason(stage: Stage, data: bytes, reason: str) -> None:
-    stage.receive(push_body(data))
+    stage.handle(push_body(data))
     (kept,) = stage.published("dead-letter")
     assert kept.data == data
     assert kept.attributes == {
@@ -203,7 +203,7 @@ def test_what_can_never_be_handled_is_kept_with_its_reason(stage: Stage, data: b
 
 @pytest.mark.parametrize("body", [b"", b"\xff\x00", b'{"message": {"attributes": {"dataset": "shop"}}}'])
 def test_a_body_without_a_message_is_kept_whole(stage: Stage, body: bytes) -> None:
-    stage.receive(body)
+    stage.handle(body)
     (kept,) = stage.published("dead-letter")
     assert kept.data == body
 
@@ -211,21 +211,21 @@ def test_a_body_without_a_message_is_kept_whole(stage: Stage, body: bytes) -> No
 @pytest.mark.parametrize("error", [Rejected("invalidQuery"), LimitExceeded("too many"), OnefoldError("no")])
 def test_a_view_that_cannot_be_is_put_aside(stage: Stage, error: OnefoldError) -> None:
     stage.warehouse.trouble = error
-    stage.receive(MESSAGE)
+    stage.handle(MESSAGE)
     (kept,) = stage.published("dead-letter")
     assert (kept.attributes["kind"], kept.attributes["reason"]) == (type(error).__name__, str(error))
 
 
 def test_a_table_with_the_name_of_the_view_is_put_aside(stage: Stage) -> None:
     stage.warehouse.land("shop", "customer_unified", ABC)
-    stage.receive(MESSAGE)
+    stage.handle(MESSAGE)
     assert stage.published("dead-letter")[0].attributes["kind"] == "ViewNotOurs"
 
 
 @pytest.mark.parametrize("size", [8_999_999, 9_000_000, 9_000_001, 10_000_000])
 def test_a_message_at_the_size_limit_is_kept_in_parts_and_nothing_is_lost(stage: Stage, size: int) -> None:
     data = bytes(range(256)) * (size // 256 + 1)
-    stage.receive(push_body(data[:size]))
+    stage.handle(push_body(data[:size]))
     kept = stage.published("dead-letter")
     assert b"".join(part.data for part in kept) == data[:size]
     assert [part.attributes["part"] for part in kept] == [f"{n}/{len(kept)}" for n in range(1, len(kept) + 1)]
@@ -237,7 +237,7 @@ def test_a_message_at_the_size_limit_is_kept_in_parts_and_nothing_is_lost(stage:
 @pytest.mark.parametrize("reason", ["x" * 5_000, "ü" * 5_000, "\ud800" * 5_000])
 def test_a_reason_is_cut_to_what_an_attribute_holds(stage: Stage, reason: str) -> None:
     stage.warehouse.trouble = Rejected(reason)
-    stage.receive(MESSAGE)
+    stage.handle(MESSAGE)
     cut = stage.published("dead-letter")[0].attributes["reason"]
     assert MAX_ATTRIBUTE - 4 < len(cut.encode()) <= MAX_ATTRIBUTE
     assert stage.line()["reason"] == reason
@@ -245,13 +245,13 @@ def test_a_reason_is_cut_to_what_an_attribute_holds(stage: Stage, reason: str) -
 
 def test_without_a_topic_for_it_the_reason_is_logged_and_the_message_acknowledged(stage: Stage) -> None:
     stage.settings = replace(SETTINGS, topic_dead_letter=None)
-    stage.receive(b"rubbish")
+    stage.handle(b"rubbish")
     assert stage.line()["event"] == "put_aside"
 
 
 def test_where_the_topic_for_it_refuses_for_good_the_message_does_not_come_back(stage: Stage) -> None:
     stage.publisher.trouble["dead-letter"] = Rejected("topic not found")
-    stage.receive(b"rubbish")
+    stage.handle(b"rubbish")
     assert [line["event"] for line in stage.lines()] == ["put_aside", "not_kept"]
 
 
@@ -262,7 +262,7 @@ def test_a_dataset_alone_becomes_one_message_per_table_without_a_version(stage: 
     for name in ("supplier_v_1", "supplier_v_2", "customer_v_backup_old", "plain"):
         stage.warehouse.land("shop", name, ABC)
     stage.warehouse.land("crm", "person_v_1", ABC)
-    stage.receive(push_body(b'{"dataset": "shop"}'))
+    stage.handle(push_body(b'{"dataset": "shop"}'))
     assert [json.loads(message.data) for message in stage.published("table-created")] == [
         {"dataset": "shop", "table": {"name": "customer"}},
         {"dataset": "shop", "table": {"name": "supplier"}},
@@ -273,7 +273,7 @@ def test_a_dataset_alone_becomes_one_message_per_table_without_a_version(stage: 
 
 def test_a_dataset_alone_needs_the_topic_to_fan_out_on(stage: Stage) -> None:
     stage.settings = replace(SETTINGS, topic_table_created=None)
-    stage.receive(push_body(b'{"dataset": "shop"}'))
+    stage.handle(push_body(b'{"dataset": "shop"}'))
     assert "ONEFOLD_TOPIC_TABLE_CREATED" in stage.line()["reason"]
 
 
@@ -287,9 +287,9 @@ def changes(stage: Stage) -> list[dict[str, Any]]:
 def test_every_change_of_a_schema_is_published_with_its_severity(stage: Stage) -> None:
     stage.warehouse = MemoryWarehouse()
     stage.warehouse.land("shop", "customer_v_abc", {"id": "INT64", "name": "STRING"})
-    stage.receive(MESSAGE)
+    stage.handle(MESSAGE)
     stage.warehouse.land("shop", "customer_v_def", {"id": "STRING", "email": "STRING"})
-    stage.receive(push_body(table_message("shop", "customer", "def")))
+    stage.handle(push_body(table_message("shop", "customer", "def")))
     first, second = changes(stage)
     assert (first["severity"], first["changes"][0]["kind"]) == ("INFO", "view created")
     assert (second["dataset"], second["table"], second["severity"]) == ("shop", "customer", "CRITICAL")
@@ -303,35 +303,35 @@ def test_every_change_of_a_schema_is_published_with_its_severity(stage: Stage) -
 
 
 def test_a_version_that_changes_no_column_is_no_change_of_the_schema(stage: Stage) -> None:
-    stage.receive(MESSAGE)
+    stage.handle(MESSAGE)
     stage.warehouse.land("shop", "customer_v_fed", ABC)
-    stage.receive(push_body(table_message("shop", "customer", "fed")))
+    stage.handle(push_body(table_message("shop", "customer", "fed")))
     assert len(changes(stage)) == 1
 
 
 def test_a_change_that_is_announced_again_has_the_same_identifier(stage: Stage) -> None:
     """The process dies between the announcement and the write: the change is announced at least once."""
     for _ in range(2):
-        stage.receive(MESSAGE)
+        stage.handle(MESSAGE)
         stage.warehouse.views.clear()
     assert len({change["id"] for change in changes(stage)}) == 1
 
 
 def test_a_change_there_and_back_has_two_identifiers(stage: Stage) -> None:
-    stage.receive(MESSAGE)
+    stage.handle(MESSAGE)
     table = TableId("my-project", "shop", "customer_v_def")
     version = stage.warehouse.tables.pop(table)
-    stage.receive(push_body(table_message("shop", "customer")))
+    stage.handle(push_body(table_message("shop", "customer")))
     stage.warehouse.tables[table] = version
-    stage.receive(push_body(table_message("shop", "customer")))
+    stage.handle(push_body(table_message("shop", "customer")))
     assert len({change["id"] for change in changes(stage)}) == 3
 
 
 def test_a_line_stays_within_what_cloud_logging_takes(stage: Stage) -> None:
-    stage.receive(MESSAGE)
+    stage.handle(MESSAGE)
     stage.lines()
     stage.warehouse.land("shop", "customer_v_a1de", {f"{'column' * 17}_{n}": "STRING" for n in range(1_000)})
-    stage.receive(push_body(table_message("shop", "customer", "a1de")))
+    stage.handle(push_body(table_message("shop", "customer", "a1de")))
     line = stage.line()
     assert (line["changes_count"], line["changes_severity"]) == (1_000, "INFO")
     assert len(json.dumps(line)) < 256_000
@@ -344,11 +344,11 @@ def test_the_highest_severity_is_that_of_all_changes_and_not_of_those_that_are_l
     stage.warehouse = MemoryWarehouse()
     columns = {f"c{n:03}": "INT64" for n in range(MAX_LOGGED_CHANGES + 1)}
     stage.warehouse.land("shop", "customer_v_abc", columns)
-    stage.receive(MESSAGE)
+    stage.handle(MESSAGE)
     stage.lines()
     last = max(columns)
     stage.warehouse.land("shop", "customer_v_def", {**dict.fromkeys(columns, "NUMERIC"), last: "STRING"})
-    stage.receive(push_body(table_message("shop", "customer", "def")))
+    stage.handle(push_body(table_message("shop", "customer", "def")))
     line = stage.line()
     assert {change["severity"] for change in line["changes"]} == {"WARNING"}
     assert line["changes_severity"] == changes(stage)[1]["severity"] == "CRITICAL"

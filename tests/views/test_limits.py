@@ -11,10 +11,10 @@ from support.zetasql_judge import Judge
 from onefold.core.errors import LimitExceeded
 from onefold.core.names import TableId
 from onefold.schema.bigquery import MAX_RESOLVED_TEXT, MAX_TEXT
-from onefold.schema.table_rules import Rules
+from onefold.schema.table_rules import TableRules
 from onefold.schema.types import parse_type
 from onefold.schema.versions import Column, Version
-from onefold.views.unified_view import Form, Leaf, build_view, covered_versions, leaf_pattern, limit_faults, limit_warnings
+from onefold.views.unified_view import Form, Leaf, build_view, covered_versions, leaf_pattern, limit_problems, limit_warnings
 
 # Limits
 
@@ -36,11 +36,11 @@ def test_a_thousand_versions_of_300_columns_fit_two_levels() -> None:
     assert sum(leaf.query.count("FROM `my-project.shop.customer_v_") for leaf in view.leaves) == 1_000
     # What is left of the 1,000 tables of a query, and of the 12 MB of its resolved text.
     assert len(view.leaves) < 25
-    assert [fault.partition(":")[2] for fault in limit_faults(view) if "tables" not in fault] == []
+    assert [problem.partition(":")[2] for problem in limit_problems(view) if "tables" not in problem] == []
 
 
 def test_960_versions_of_300_columns_pass_every_limit() -> None:
-    assert limit_faults(build(grown(960, 300))) == []
+    assert limit_problems(build(grown(960, 300))) == []
 
 
 def test_600_versions_of_few_columns_fit_one_text() -> None:
@@ -77,7 +77,7 @@ def test_what_does_not_fit_one_view_takes_two_levels(judge: Judge) -> None:
     assert 2 <= len(view.leaves) < 10
     assert all(len(leaf.query) <= MAX_TEXT for leaf in view.leaves)
     assert view.tables == 32 + len(view.leaves) + 1
-    assert limit_faults(view) == []
+    assert limit_problems(view) == []
     assert [v for leaf in view.leaves for v in sorted(covered_versions(leaf.query, "customer"))] == [v.id for v in versions]
     accept(judge, view, versions)
 
@@ -110,14 +110,14 @@ def test_a_view_over_leaves_that_is_too_long_is_refused() -> None:
 
 
 @pytest.mark.parametrize(("spare", "faults"), [(0, 0), (-1, 1)])
-def test_12_mb_of_resolved_text_are_the_most(spare: int, faults: int) -> None:
+def test_12_mb_of_resolved_text_are_the_most(spare: int, problems: int) -> None:
     view = build(ARTICLE)
     size = (MAX_RESOLVED_TEXT - len(view.query) - spare) // 2
     odd = (MAX_RESOLVED_TEXT - len(view.query) - spare) % 2
     leaves = tuple(Leaf(view.id.sibling(f"leaf_{n}"), "x" * (size + n * odd)) for n in range(2))
-    found = limit_faults(replace(view, leaves=leaves))
-    assert len(found) == faults
-    assert all("characters with all leaves, and BigQuery allows 12 MB" in fault for fault in found)
+    found = limit_problems(replace(view, leaves=leaves))
+    assert len(found) == problems
+    assert all("characters with all leaves, and BigQuery allows 12 MB" in problem for problem in found)
 
 
 def test_leaves_are_written_before_the_view_that_reads_them() -> None:
@@ -139,10 +139,10 @@ def test_a_version_that_fits_no_leaf_is_named() -> None:
 
 
 @pytest.mark.parametrize(("count", "faults"), [(999, 0), (1_000, 1), (1_500, 1)])
-def test_more_tables_than_a_query_may_have_is_a_fault(count: int, faults: int) -> None:
-    found = limit_faults(build(grown(count, 3, every=10_000)))
-    assert len(found) == faults
-    if faults:
+def test_more_tables_than_a_query_may_have_is_a_problem(count: int, problems: int) -> None:
+    found = limit_problems(build(grown(count, 3, every=10_000)))
+    assert len(found) == problems
+    if problems:
         assert f"{count} versions" in found[0]
         assert "at most 999 versions fit" in found[0]
         assert "`retire`" in found[0]
@@ -152,7 +152,7 @@ def test_leaves_count_towards_the_tables() -> None:
     view = build(wide(997, 50))
     spare = 999 - len(view.leaves)
     assert len(view.leaves) >= 3
-    assert f"at most {spare} versions fit" in limit_faults(view)[0]
+    assert f"at most {spare} versions fit" in limit_problems(view)[0]
 
 
 @pytest.mark.parametrize(("count", "warned"), [(3, False), (498, False), (499, True), (500, True), (900, True)])
@@ -172,8 +172,8 @@ def test_every_statement_of_the_ddl_ends() -> None:
 
 
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("rules", [PLAIN, Rules(version_column="_version")])
-def test_a_view_tells_which_versions_it_covers(form: Form, rules: Rules) -> None:
+@pytest.mark.parametrize("rules", [PLAIN, TableRules(version_column="_version")])
+def test_a_view_tells_which_versions_it_covers(form: Form, rules: TableRules) -> None:
     assert covered_versions(build(MIXED, rules, form).query, "customer") == {"a1", "b2", "c3"}
 
 

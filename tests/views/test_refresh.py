@@ -30,7 +30,7 @@ from support.refresh_shop import (
 import onefold.adapters.bigquery.warehouse
 import onefold.views.unified_view
 from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
-from onefold.core.errors import LimitExceeded, NothingFound, Rejected, SchemaConflict, TryAgain, ViewNotOurs
+from onefold.core.errors import LimitExceeded, NotFound, Rejected, SchemaConflict, TryAgain, ViewNameTaken
 from onefold.core.names import TableId
 from onefold.core.retry import TRIES
 from onefold.ports.warehouse import ViewDraft
@@ -208,7 +208,7 @@ def test_without_versions_and_view_nothing_is_found_and_it_says_where(cloud: Fak
     if settings == PLAIN:
         cloud.drop("customer_v_abc")
         cloud.drop("customer_v_def")
-    with pytest.raises(NothingFound, match=r"my-project\.shop.*\^customer_v_\(\?:\[0-9a-f\]\{1,64\}\)\$"):
+    with pytest.raises(NotFound, match=r"my-project\.shop.*\^customer_v_\(\?:\[0-9a-f\]\{1,64\}\)\$"):
         run(cloud, settings=settings)
     assert run(cloud, settings=settings, prune=True).action == "none"
 
@@ -217,7 +217,7 @@ def test_the_view_is_left_where_no_version_is_left(cloud: FakeBigQuery) -> None:
     run(cloud)
     cloud.drop("customer_v_abc")
     cloud.drop("customer_v_def")
-    with pytest.raises(NothingFound, match="--prune"):
+    with pytest.raises(NotFound, match="--prune"):
         run(cloud)
     assert cloud.names("VIEW") == [VIEW]
 
@@ -255,7 +255,7 @@ def test_a_version_that_comes_while_the_view_is_pruned_ends_in_a_view(cloud: Fak
 
 def test_a_table_with_the_name_of_the_view_is_not_ours(cloud: FakeBigQuery) -> None:
     cloud.create_table(VIEW, "id INT64")
-    with pytest.raises(ViewNotOurs, match=VIEW):
+    with pytest.raises(ViewNameTaken, match=VIEW):
         run(cloud)
     assert cloud.names("TABLE") == [VIEW, "customer_v_abc", "customer_v_def"]
 
@@ -266,7 +266,7 @@ def test_the_view_of_another_table_is_not_ours(cloud: FakeBigQuery) -> None:
     template = replace(PLAIN, view_name="{dataset}_customer")
     run(cloud, settings=template)
     other = TableId(PROJECT, "shop", "eu_customer")
-    with pytest.raises(ViewNotOurs, match="the view of another table"):
+    with pytest.raises(ViewNameTaken, match="the view of another table"):
         refresh(BigQueryWarehouse(cloud.client()), other, template)
 
 
@@ -275,7 +275,7 @@ def test_a_view_that_people_wrote_is_not_ours_nor_pruned(cloud: FakeBigQuery) ->
     warehouse = BigQueryWarehouse(cloud.client())
     warehouse.create_view(BASE.sibling(VIEW), ViewDraft(f"SELECT * FROM `{PROJECT}.shop.other`"))
     for prune in (False, True):
-        with pytest.raises(ViewNotOurs, match="not written by Onefold"):
+        with pytest.raises(ViewNameTaken, match="not written by Onefold"):
             run(cloud, prune=prune)
 
 
@@ -295,7 +295,7 @@ def test_settings_without_effect_are_told(cloud: FakeBigQuery) -> None:
 
 def test_a_materialized_view_is_not_ours_either(cloud: FakeBigQuery) -> None:
     cloud.create_table(VIEW, "id INT64", kind="MATERIALIZED_VIEW")
-    with pytest.raises(ViewNotOurs):
+    with pytest.raises(ViewNameTaken):
         run(cloud)
 
 
@@ -324,7 +324,7 @@ def test_a_version_that_nobody_knows_is_an_ordinary_refresh(cloud: FakeBigQuery)
 
 def test_a_dataset_that_is_not_there_is_final() -> None:
     cloud = FakeBigQuery(datasets={})
-    with pytest.raises(NothingFound, match="shop"):
+    with pytest.raises(NotFound, match="shop"):
         run(cloud, "abc")
 
 

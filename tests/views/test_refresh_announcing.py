@@ -21,8 +21,8 @@ from onefold.core.errors import Rejected, TopicRefused, TryAgain
 from onefold.messages.table_created import table_message
 from onefold.ports.publisher import Message
 from onefold.settings.environment import Settings
-from onefold.views.handler import MAX_KEPT, MAX_LOGGED_CHANGES, Receiver, announce
-from onefold.views.refresh import Plan, refresh
+from onefold.views.handler import MAX_KEPT, MAX_LOGGED_CHANGES, TableCreatedHandler, announce
+from onefold.views.refresh import ViewPlan, refresh
 
 SETTINGS = Settings(topic_schema_changes="schema-changes", topic_dead_letter="dead-letter")
 UNANNOUNCED = "onefold_unannounced"
@@ -42,8 +42,8 @@ class Desk:
 
     def deliver(self, version: str | None = None) -> list[dict[str, Any]]:
         """Deliver a message and return the lines of the log."""
-        receiver = Receiver(SETTINGS, BigQueryWarehouse(self.cloud.client()), self.publisher)
-        receiver.receive(push_body(table_message("shop", "customer", version)))
+        receiver = TableCreatedHandler(SETTINGS, BigQueryWarehouse(self.cloud.client()), self.publisher)
+        receiver.handle(push_body(table_message("shop", "customer", version)))
         return [json.loads(line) for line in self._capsys.readouterr().out.splitlines()]
 
     def refuse(self, error: Exception | None) -> None:
@@ -261,7 +261,7 @@ def test_a_refresh_that_announces_nothing_leaves_what_waits(refusing: Desk) -> N
     assert refusing.waiting == "1"
     warehouse, publisher = BigQueryWarehouse(refusing.cloud.client()), refusing.publisher
 
-    def say(plan: Plan) -> tuple[str, ...]:
+    def say(plan: ViewPlan) -> tuple[str, ...]:
         return announce(publisher, replace(SETTINGS, topic_schema_changes=None), plan, lambda *_: None)
 
     refresh(warehouse, BASE, SETTINGS, announce=say)
@@ -274,11 +274,11 @@ def test_a_refresh_that_announces_nothing_leaves_what_waits(refusing: Desk) -> N
 # Removal: nothing would be left that could keep the announcement
 
 
-def prune(desk: Desk, settings: Settings = SETTINGS) -> Plan:
+def prune(desk: Desk, settings: Settings = SETTINGS) -> ViewPlan:
     for name in desk.cloud.names("TABLE"):
         desk.cloud.drop(name)
 
-    def say(plan: Plan) -> tuple[str, ...]:
+    def say(plan: ViewPlan) -> tuple[str, ...]:
         return announce(desk.publisher, settings, plan, lambda *_: None)
 
     return refresh(BigQueryWarehouse(desk.cloud.client()), BASE, settings, prune=True, announce=say)

@@ -9,7 +9,7 @@ import pytest
 from support.fake_bigquery import Crash, FakeBigQuery, Request, Resource
 from support.refresh_shop import PLAIN, VIEW, add, annotate, covered, run, shop, with_rules
 
-from onefold.core.errors import NothingFound
+from onefold.core.errors import NotFound
 from onefold.settings.environment import Settings
 
 # A crash between any two requests
@@ -32,7 +32,7 @@ class Scenario:
         for version in (self.version, None):
             try:
                 run(cloud, version, self.settings, prune=self.prune)
-            except NothingFound:
+            except NotFound:
                 assert self.prune
 
 

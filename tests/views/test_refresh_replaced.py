@@ -15,7 +15,7 @@ from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
 from onefold.core.errors import TryAgain
 from onefold.settings.environment import Settings
 from onefold.views.creations import LAG
-from onefold.views.handler import Receiver
+from onefold.views.handler import TableCreatedHandler
 from onefold.views.refresh import CREATED_LABEL
 
 ABC = Request("get", "customer_v_abc")
@@ -201,13 +201,13 @@ def test_creation_times_are_compared_in_whole_milliseconds(cloud: FakeBigQuery, 
 
 @pytest.mark.parametrize("kind", ["tableChange", "tableCreation"])
 def test_an_audit_entry_of_an_altered_or_replaced_table_brings_its_columns(cloud: FakeBigQuery, kind: str) -> None:
-    receiver = Receiver(Settings(), BigQueryWarehouse(cloud.client()), MemoryPublisher())
-    receiver.receive(push_body(audit_entry("customer_v_abc")))
+    receiver = TableCreatedHandler(Settings(), BigQueryWarehouse(cloud.client()), MemoryPublisher())
+    receiver.handle(push_body(audit_entry("customer_v_abc")))
     if kind == "tableCreation":
         replace_table(cloud)
     else:
         types = [("id", "INT64"), ("phone", "STRING")]
         fields = [{"name": "id", "type": "INTEGER"}, {"name": "phone", "type": "STRING"}]
         cloud.change("customer_v_abc", lambda table: table.update(_types=types, schema={"fields": fields}))
-    receiver.receive(push_body(audit_entry("customer_v_abc", kind)))
+    receiver.handle(push_body(audit_entry("customer_v_abc", kind)))
     assert "phone" in columns(cloud)

@@ -36,8 +36,8 @@ from onefold.messages.table_created import table_message
 from onefold.schema.types import parse_type
 from onefold.schema.versions import Column
 from onefold.settings.environment import Settings
-from onefold.views.handler import Receiver
-from onefold.views.refresh import Plan, plan_refresh
+from onefold.views.handler import TableCreatedHandler
+from onefold.views.refresh import ViewPlan, plan_refresh
 
 LACKING = {
     "neither right": ({SET_TAGS, GET_TAXONOMY}, False),
@@ -99,9 +99,9 @@ def test_without_the_right_no_leaf_is_written() -> None:
 
 
 def test_without_the_right_no_change_is_announced(denied: FakeBigQuery) -> None:
-    announced: list[Plan] = []
+    announced: list[ViewPlan] = []
 
-    def announce(plan: Plan) -> tuple[str, ...]:
+    def announce(plan: ViewPlan) -> tuple[str, ...]:
         announced.append(plan)
         return ()
 
@@ -115,9 +115,9 @@ def test_the_message_is_dead_lettered_and_says_what_to_grant(
 ) -> None:
     publisher = MemoryPublisher()
     settings = Settings(topic_dead_letter="dead-letter", topic_schema_changes="schema-changes")
-    receiver = Receiver(settings, BigQueryWarehouse(denied.client()), publisher)
+    receiver = TableCreatedHandler(settings, BigQueryWarehouse(denied.client()), publisher)
     message = push_body(table_message("shop", "customer", "fed"))
-    receiver.receive(message)
+    receiver.handle(message)
     (letter,) = publisher.topics["dead-letter"]
     assert letter.attributes["kind"] == "PolicyTagsDenied"
     reason = json.loads(capsys.readouterr().out)["reason"]
@@ -128,7 +128,7 @@ def test_the_message_is_dead_lettered_and_says_what_to_grant(
     ):
         assert part in reason
     denied.lacks = set()
-    receiver.receive(push_body(letter.data))
+    receiver.handle(push_body(letter.data))
     assert covered(denied) == {"abc", "def", "fed"}
     assert tags(denied) == {"id": "secret"}
 

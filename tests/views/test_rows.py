@@ -11,7 +11,7 @@ from support.strategies import present, types, values
 from support.views import FORMS, MIXED, Rows, accept, build, multiset, rows
 from support.zetasql_judge import Judge
 
-from onefold.schema.table_rules import Rules
+from onefold.schema.table_rules import TableRules
 from onefold.schema.types import Array
 from onefold.schema.versions import Column, Version
 
@@ -68,7 +68,7 @@ def test_generated_versions_give_equal_rows_in_every_form_and_order(
     random: Any,
 ) -> None:
     versions, landed = generated
-    rules = Rules(version_column="_version" if told else None, conversions=conversions)
+    rules = TableRules(version_column="_version" if told else None, conversions=conversions)
     found = []
     for form in FORMS:
         view = build(versions, rules, form)

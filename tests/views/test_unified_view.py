@@ -27,10 +27,10 @@ from support.views import (
 from support.zetasql_judge import Judge
 
 from onefold.core.errors import SchemaConflict
-from onefold.schema.table_rules import Rules
+from onefold.schema.table_rules import TableRules
 from onefold.schema.types import parse_type
 from onefold.schema.versions import Version, in_order
-from onefold.views.unified_view import Form, limit_faults
+from onefold.views.unified_view import Form, limit_problems
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 
@@ -71,17 +71,17 @@ def test_the_articles_view_is_spelled_out() -> None:
 
 # Golden files: what a change of the text looks like is seen in their difference. UPDATE_GOLDEN=1 writes them.
 
-GOLDEN_CASES: dict[str, tuple[tuple[Version, ...], Rules, Form]] = {
+GOLDEN_CASES: dict[str, tuple[tuple[Version, ...], TableRules, Form]] = {
     "article_spelled": (ARTICLE, PLAIN, "spelled"),
     "article_compact": (ARTICLE, PLAIN, "compact"),
     "article_two_level": ((*ARTICLE, version("fed", "id INT64", "phone STRING")), PLAIN, "two-level"),
     "nested_spelled": (NESTED, PLAIN, "spelled"),
     "nested_compact": (NESTED, PLAIN, "compact"),
-    "version_column_spelled": (ARTICLE, Rules(version_column="_version"), "spelled"),
-    "version_column_compact": (ARTICLE, Rules(version_column="_version"), "compact"),
-    "classic": (NESTED, Rules(conversions="classic"), "spelled"),
-    "time_zone": (NESTED, Rules(time_zone="Europe/Warsaw"), "spelled"),
-    "target_types": (ARTICLE, Rules(types=(("id", parse_type("INT64")), ("email", parse_type("JSON")))), "spelled"),
+    "version_column_spelled": (ARTICLE, TableRules(version_column="_version"), "spelled"),
+    "version_column_compact": (ARTICLE, TableRules(version_column="_version"), "compact"),
+    "classic": (NESTED, TableRules(conversions="classic"), "spelled"),
+    "time_zone": (NESTED, TableRules(time_zone="Europe/Warsaw"), "spelled"),
+    "target_types": (ARTICLE, TableRules(types=(("id", parse_type("INT64")), ("email", parse_type("JSON")))), "spelled"),
 }
 
 
@@ -145,7 +145,7 @@ def test_every_form_of_every_shape_is_accepted(judge: Judge, shape: str, form: F
 
 @pytest.mark.parametrize("form", FORMS)
 def test_every_form_tells_the_version_when_asked(judge: Judge, form: Form) -> None:
-    view = build(ARTICLE, Rules(version_column="_version"), form)
+    view = build(ARTICLE, TableRules(version_column="_version"), form)
     accept(judge, view, ARTICLE)
     found = rows(judge, view, ARTICLE, ARTICLE_ROWS)
     assert sorted((row["_version"], row["id"]) for row in found) == [
@@ -178,7 +178,7 @@ def test_a_thousand_columns(judge: Judge, form: Form) -> None:
 def test_columns_of_nested_types_are_counted() -> None:
     fields = ", ".join(f"f{n} INT64" for n in range(100))
     view = build((version("a1", *(f"s{n} ARRAY<STRUCT<{fields}>>" for n in range(100))),))
-    assert limit_faults(view) == [
+    assert limit_problems(view) == [
         "my-project.shop.customer_unified: 10100 columns, nested ones counted, and BigQuery allows 10000"
     ]
 
@@ -188,13 +188,13 @@ def test_columns_of_nested_types_are_counted() -> None:
 
 def test_classic_conversions_are_the_two_published_rules(judge: Judge) -> None:
     versions = (version("a1", "n INT64", "t DATETIME", "d DATE"), version("b2", "n NUMERIC", "t TIMESTAMP", "d DATETIME"))
-    view = build(versions, Rules(conversions="classic"))
+    view = build(versions, TableRules(conversions="classic"))
     assert [str(column.type) for column in view.columns] == ["STRING", "TIMESTAMP", "STRING"]
     accept(judge, view, versions)
 
 
 def test_a_target_type_is_kept_and_its_losses_are_told(judge: Judge) -> None:
-    rules = Rules(types=(("id", parse_type("INT64")),))
+    rules = TableRules(types=(("id", parse_type("INT64")),))
     view = build(ARTICLE, rules)
     accept(judge, view, ARTICLE)
     assert sorted(row["id"] or -1 for row in rows(judge, view, ARTICLE, ARTICLE_ROWS)) == [-1, 1, 2, 3]
@@ -202,16 +202,16 @@ def test_a_target_type_is_kept_and_its_losses_are_told(judge: Judge) -> None:
 
 
 def test_all_columns_that_cannot_have_their_target_type_are_named() -> None:
-    rules = Rules(types=(("a", parse_type("INT64")), ("b", parse_type("STRUCT<x INT64>"))), version_column="C")
+    rules = TableRules(types=(("a", parse_type("INT64")), ("b", parse_type("STRUCT<x INT64>"))), version_column="C")
     with pytest.raises(SchemaConflict) as caught:
         build((version("a1", "a STRUCT<x INT64>", "b STRING", "c DATE"),), rules)
-    assert len(caught.value.faults) == 3
-    assert all("onefold.yaml" in fault for fault in caught.value.faults)
+    assert len(caught.value.problems) == 3
+    assert all("onefold.yaml" in problem for problem in caught.value.problems)
     assert [word for word in ("column a", "column b", "version_column 'C'") if word not in str(caught.value)] == []
 
 
 def test_a_retired_version_is_left_out() -> None:
-    kept = in_order(ARTICLE, Rules(retired=frozenset({"abc"})))
+    kept = in_order(ARTICLE, TableRules(retired=frozenset({"abc"})))
     assert kept == (DEF,)
     assert "customer_v_abc" not in build(kept).query
 

@@ -19,7 +19,7 @@ MAX_IDLE = 25
 """Connections that wait. A project has 1,000 in a region, and BigQuery ends those that are idle for ten minutes."""
 
 
-class Broken(Exception):
+class ConnectionBroken(Exception):
     """The connection has ended, and says why."""
 
     def __init__(self, status: status_pb2.Status, late: bool) -> None:
@@ -50,12 +50,12 @@ class Connection:
             answer: types.AppendRowsResponse | None = next(self._call, None)
         except grpc.RpcError as error:
             self.close()
-            raise Broken(_status(error), self._late) from error
+            raise ConnectionBroken(_status(error), self._late) from error
         finally:
             timer.cancel()
         if answer is None:
             self.close()
-            raise Broken(status_pb2.Status(code=code_pb2.ABORTED, message="the connection was closed"), self._late)
+            raise ConnectionBroken(status_pb2.Status(code=code_pb2.ABORTED, message="the connection was closed"), self._late)
         return answer
 
     def close(self) -> None:
@@ -76,7 +76,7 @@ class Connection:
         self._call.cancel()
 
 
-class Idle:
+class ConnectionPool:
     """Connections that wait for their next request, by what they are for; the oldest make room."""
 
     def __init__(self) -> None:

@@ -88,7 +88,7 @@ class EmulatedWarehouse(BigQueryJobs):
         super().update_view(stored, draft)
         self._keep(stored.id, draft, columns)
 
-    def dataset_faults(self, dataset: str) -> list[str]:
+    def dataset_problems(self, dataset: str) -> list[str]:
         """The emulator has no rights, and its dry run does not look for the dataset."""
         with translated(f"dataset {dataset}"):
             try:
@@ -146,7 +146,7 @@ class EmulatedWarehouse(BigQueryJobs):
         return (dict(row.items()) for row in self._client.query(sql).result(page_size=page_size))
 
 
-class EmulatedLanding:
+class EmulatedRowWriter:
     """`onefold.sink.handler.Landing` by `tabledata.insertAll`, which takes JSON as it is.
 
     The emulator has the Storage Write API, too, but leaves out the fields of structs. Whether a row fits is decided as for
@@ -161,12 +161,12 @@ class EmulatedLanding:
     def calls(self) -> int:
         return self._warehouse.calls
 
-    def open(self, id_: TableId) -> EmulatedTable | None:
+    def open(self, id_: TableId) -> EmulatedTableWriter | None:
         columns = self._warehouse.read_columns(id_)
-        return EmulatedTable(id_, columns, self._warehouse.client) if columns else None
+        return EmulatedTableWriter(id_, columns, self._warehouse.client) if columns else None
 
 
-class EmulatedTable:
+class EmulatedTableWriter:
     """An `OpenTable`. In an interval with years and days, the emulator takes a sign for the hours' alone."""
 
     def __init__(self, id_: TableId, columns: tuple[Column, ...], client: bigquery.Client) -> None:

@@ -14,10 +14,10 @@ from google.cloud.bigquery.retry import DEFAULT_JOB_RETRY
 from onefold.adapters.bigquery.schema import type_string
 from onefold.adapters.bigquery.warehouse import BigQueryWarehouse, is_quota, message_of, translated
 from onefold.changelog.declared_keys import declared_keys_query
-from onefold.core.errors import NothingFound, Rejected, TryAgain
+from onefold.core.errors import NotFound, Rejected, TryAgain
 from onefold.core.identity import member
 from onefold.core.names import TableId
-from onefold.ports.warehouse import StoredTable, Written
+from onefold.ports.warehouse import StoredTable, WriteResult
 from onefold.schema.bigquery import add_statement
 from onefold.schema.types import Array, Range, Struct, parse_type
 from onefold.schema.versions import Column
@@ -56,7 +56,7 @@ class BigQueryJobs(BigQueryWarehouse):
         if primary_key:
             key = bigquery.table.PrimaryKey(list(primary_key))
             table.table_constraints = bigquery.table.TableConstraints(key, None)
-        with translated(str(id_), not_found=NothingFound):
+        with translated(str(id_), not_found=NotFound):
             self._call(self._client.create_table, table, exists_ok=True)
 
     def add_columns(self, id_: TableId, columns: Sequence[Column]) -> None:
@@ -68,7 +68,7 @@ class BigQueryJobs(BigQueryWarehouse):
     def check_query(self, sql: str) -> None:
         """A dry run: it costs nothing. Raises Rejected where BigQuery refuses the query."""
         config = bigquery.QueryJobConfig(dry_run=True, use_query_cache=False)
-        with translated(f"a query on {self.project}", not_found=NothingFound):
+        with translated(f"a query on {self.project}", not_found=NotFound):
             self._call(self._client.query, sql, job_config=config)
 
     @property
@@ -76,7 +76,7 @@ class BigQueryJobs(BigQueryWarehouse):
         """Who asks, as a grant names it. Known at the latest after the first answer."""
         return member(self._client._credentials)
 
-    def dataset_faults(self, dataset: str) -> list[str]:
+    def dataset_problems(self, dataset: str) -> list[str]:
         """Return what keeps tables from being made in a dataset and looked at, each with its remedy. Makes nothing.
 
         A dry run of CREATE TABLE is refused as the statement would be, for want of a right too
@@ -111,13 +111,13 @@ class BigQueryJobs(BigQueryWarehouse):
         statement = f'GRANT `roles/bigquery.dataEditor` ON SCHEMA `{dataset}` TO "{self.member}"'
         return f"bq query --project_id={self.project} --nouse_legacy_sql {shlex.quote(statement)}"
 
-    def execute(self, sql: str) -> Written:
+    def execute(self, sql: str) -> WriteResult:
         return written(self._run(sql))
 
     def _run(self, sql: str) -> bigquery.QueryJob:
         """A job that has ended well. The client names it before it asks for it, so a lost answer starts no second one."""
         what = f"a query on {self.project}"
-        with translated(what, not_found=NothingFound):
+        with translated(what, not_found=NotFound):
             try:
                 job: bigquery.QueryJob = self._call(self._client.query, sql, job_retry=DEFAULT_JOB_RETRY)
                 job.result()
@@ -128,12 +128,12 @@ class BigQueryJobs(BigQueryWarehouse):
         return job
 
 
-def written(job: bigquery.QueryJob) -> Written:
+def written(job: bigquery.QueryJob) -> WriteResult:
     """What a job's statistics tell; the emulator's tell no more than the number of rows."""
     told = job.dml_stats
     if told is None:
-        return Written(job.num_dml_affected_rows)
-    return Written(job.num_dml_affected_rows, told.inserted_row_count, told.updated_row_count)
+        return WriteResult(job.num_dml_affected_rows)
+    return WriteResult(job.num_dml_affected_rows, told.inserted_row_count, told.updated_row_count)
 
 
 def _primary_key(table: bigquery.Table) -> tuple[str, ...]:

@@ -48,7 +48,7 @@ _INTERVAL = re.compile(
 _DECIMAL = re.compile(r"-?(?P<whole>\d{1,100})(\.(?P<fraction>\d{1,100}))?", re.ASCII)
 
 
-class Misfit(ValueError):
+class InvalidValue(ValueError):
     """A value that its type cannot hold, and what the type wants."""
 
 
@@ -64,18 +64,18 @@ class RowValues:
         Raises:
             InvalidRecord: every column that the table does not have, or whose type cannot hold the value.
         """
-        values, faults = {}, []
+        values, problems = {}, []
         for name, value in row.items():
             if name not in self._converts:
-                faults.append(f"column {shown(name)}: the table has none of that name")
+                problems.append(f"column {shown(name)}: the table has none of that name")
             elif value is not None:
                 field, convert = self._converts[name]
                 try:
                     values[field] = convert(value)
-                except Misfit as misfit:
-                    faults.append(f"column {name}: {misfit}")
-        if faults:
-            raise InvalidRecord(faults)
+                except InvalidValue as misfit:
+                    problems.append(f"column {name}: {misfit}")
+        if problems:
+            raise InvalidRecord(problems)
         return values
 
 
@@ -100,9 +100,9 @@ def converter(type_: Type) -> Convert:
 def _array(convert: Convert) -> Convert:
     def convert_all(value: Any) -> list[Any]:
         if not isinstance(value, list):
-            raise Misfit("wanted is a list")
+            raise InvalidValue("wanted is a list")
         if None in value:
-            raise Misfit("BigQuery's arrays hold no NULL")
+            raise InvalidValue("BigQuery's arrays hold no NULL")
         return [convert(element) for element in value]
 
     return convert_all
@@ -111,27 +111,27 @@ def _array(convert: Convert) -> Convert:
 def _struct(values: RowValues) -> Convert:
     def convert(value: Any) -> dict[str, Any]:
         if not isinstance(value, dict):
-            raise Misfit("wanted is an object")
+            raise InvalidValue("wanted is an object")
         try:
             return values.convert(value)
         except InvalidRecord as error:
-            raise Misfit("; ".join(error.faults)) from error
+            raise InvalidValue("; ".join(error.problems)) from error
 
     return convert
 
 
 def _range(_: Any) -> Any:
-    raise Misfit("capture writes no ranges")
+    raise InvalidValue("capture writes no ranges")
 
 
 def _text(value: Any) -> str:
     if not isinstance(value, str):
-        raise Misfit("wanted is a text")
+        raise InvalidValue("wanted is a text")
     if not value.isascii():
         try:
             value.encode()
         except UnicodeEncodeError as error:
-            raise Misfit("the text holds half of a surrogate pair, which no UTF-8 has") from error
+            raise InvalidValue("the text holds half of a surrogate pair, which no UTF-8 has") from error
     return value
 
 
@@ -139,26 +139,26 @@ def _bytes(value: Any) -> bytes:
     try:
         return base64.b64decode(_text(value), validate=True)
     except ValueError as error:
-        raise Misfit("wanted are bytes in base64") from error
+        raise InvalidValue("wanted are bytes in base64") from error
 
 
 def _bool(value: Any) -> bool:
     if not isinstance(value, bool):
-        raise Misfit("wanted is true or false")
+        raise InvalidValue("wanted is true or false")
     return value
 
 
 def _int64(value: Any) -> int:
     if type(value) is not int or value not in _INT64:
-        raise Misfit("wanted is a whole number of 64 bits")
+        raise InvalidValue("wanted is a whole number of 64 bits")
     return value
 
 
 def _float64(value: Any) -> float:
     if type(value) not in (int, float):
-        raise Misfit("wanted is a number")
+        raise InvalidValue("wanted is a number")
     if not _is_double(value):
-        raise Misfit("wanted is a number that 64 bits of floating point hold")
+        raise InvalidValue("wanted is a number that 64 bits of floating point hold")
     return float(value)
 
 
@@ -172,7 +172,7 @@ def _is_double(value: int | float) -> bool:
 def _numeric(value: Any) -> str:
     whole, fraction = _digits(value)
     if len(whole) > 29 or len(fraction) > 9:
-        raise Misfit("wanted is a number with up to 29 digits before the point and 9 behind it")
+        raise InvalidValue("wanted is a number with up to 29 digits before the point and 9 behind it")
     return str(value)
 
 
@@ -183,7 +183,7 @@ def _bignumeric(value: Any) -> str:
         scaled = int(Decimal(text).scaleb(_BIGNUMERIC_SCALE, _EXACT))
         if -_BIGNUMERIC <= scaled < _BIGNUMERIC:
             return text
-    raise Misfit("wanted is a number with up to 38 digits before the point and 38 behind it")
+    raise InvalidValue("wanted is a number with up to 38 digits before the point and 38 behind it")
 
 
 def _digits(value: Any) -> tuple[str, str]:
@@ -191,23 +191,23 @@ def _digits(value: Any) -> tuple[str, str]:
     text = str(value) if type(value) is int else value
     match = _DECIMAL.fullmatch(text) if isinstance(text, str) else None
     if not match:
-        raise Misfit("wanted is a decimal number as text")
+        raise InvalidValue("wanted is a decimal number as text")
     return match["whole"].lstrip("0"), (match["fraction"] or "").rstrip("0")
 
 
 def _date(value: Any) -> int:
     """Days since 1970."""
     if not isinstance(value, str) or not _DATE.fullmatch(value):
-        raise Misfit("wanted is a date as 2024-02-29")
+        raise InvalidValue("wanted is a date as 2024-02-29")
     try:
         return date.fromisoformat(value).toordinal() - _FIRST_DAY
     except ValueError as error:
-        raise Misfit("there is no such date") from error
+        raise InvalidValue("there is no such date") from error
 
 
 def _datetime(value: Any) -> str:
     if not isinstance(value, str) or not _DATETIME.fullmatch(value):
-        raise Misfit("wanted is a time as 2024-02-29 03:04:05.678901")
+        raise InvalidValue("wanted is a time as 2024-02-29 03:04:05.678901")
     _moment(value)
     return value
 
@@ -215,10 +215,10 @@ def _datetime(value: Any) -> str:
 def _timestamp(value: Any) -> int:
     """Microseconds since 1970."""
     if not isinstance(value, str) or not _TIMESTAMP.fullmatch(value):
-        raise Misfit("wanted is a time as 2024-02-29 03:04:05.678901+00:00")
+        raise InvalidValue("wanted is a time as 2024-02-29 03:04:05.678901+00:00")
     microseconds = (_moment(value) - _EPOCH) // _MICROSECOND
     if microseconds not in _TIMESTAMPS:
-        raise Misfit("the time is not of the years 1 to 9999")
+        raise InvalidValue("the time is not of the years 1 to 9999")
     return microseconds
 
 
@@ -226,31 +226,31 @@ def _moment(text: str) -> datetime:
     try:
         return datetime.fromisoformat(text)
     except ValueError as error:
-        raise Misfit("there is no such time") from error
+        raise InvalidValue("there is no such time") from error
 
 
 def _time(value: Any) -> str:
     if not isinstance(value, str) or not _TIME.fullmatch(value):
-        raise Misfit("wanted is a time of day as 03:04:05.678901")
+        raise InvalidValue("wanted is a time of day as 03:04:05.678901")
     try:
         time.fromisoformat(value)
     except ValueError as error:
-        raise Misfit("there is no such time") from error
+        raise InvalidValue("there is no such time") from error
     return value
 
 
 def _interval(value: Any) -> str:
     match = _INTERVAL.fullmatch(value) if isinstance(value, str) else None
     if not match:
-        raise Misfit("wanted is an interval as 0-0 0 -838:59:59.999999")
+        raise InvalidValue("wanted is an interval as 0-0 0 -838:59:59.999999")
     months = int(match["years"]) * 12 + int(match["months"])
     minutes, seconds = int(match["minutes"]), int(match["seconds"])
     hours = int(match["hours"])
     beyond = hours == _HOURS and (minutes or seconds or float(match["fraction"] or 0))
     if int(match["months"]) > 11 or minutes > 59 or seconds > 59:
-        raise Misfit("there is no such interval")
+        raise InvalidValue("there is no such interval")
     if months > _MONTHS or int(match["days"]) > _DAYS or hours > _HOURS or beyond:
-        raise Misfit("the interval is longer than 10000 years")
+        raise InvalidValue("the interval is longer than 10000 years")
     return str(value)
 
 
@@ -259,7 +259,7 @@ def _json(value: Any) -> str:
     try:
         json.loads(text, parse_constant=_no_constant, parse_int=len, parse_float=len)
     except (ValueError, RecursionError) as error:
-        raise Misfit("wanted is a JSON document as text") from error
+        raise InvalidValue("wanted is a JSON document as text") from error
     return text
 
 

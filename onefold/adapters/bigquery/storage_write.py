@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from google.cloud.bigquery_storage_v1 import BigQueryWriteClient, types
 from google.rpc import code_pb2, status_pb2
 
-from onefold.adapters.bigquery.append_connections import Broken, Connection, Idle
+from onefold.adapters.bigquery.append_connections import Connection, ConnectionBroken, ConnectionPool
 from onefold.adapters.bigquery.proto_rows import ProtoRows
 from onefold.core.errors import InvalidRecord, OnefoldError, Rejected, TryAgain
 from onefold.core.names import TableId
@@ -23,7 +23,7 @@ from onefold.schema.versions import Column
 
 if TYPE_CHECKING:
     from onefold.adapters.bigquery.jobs import BigQueryJobs
-    from onefold.ports.rows import Landing
+    from onefold.ports.rows import RowWriter
 
 MAX_ROWS = 9_500_000
 """Bytes of rows in one request: all of it has to be below 10 MB."""
@@ -31,7 +31,7 @@ _MAX_TABLES = 500
 """Tables whose columns are remembered."""
 
 
-class Tables(Protocol):
+class TableCatalog(Protocol):
     """What is asked of the warehouse."""
 
     project: str
@@ -42,12 +42,12 @@ class Tables(Protocol):
     def read_columns(self, id_: TableId) -> tuple[Column, ...] | None: ...
 
 
-def landing_in(warehouse: BigQueryJobs) -> Landing:
+def landing_in(warehouse: BigQueryJobs) -> RowWriter:
     """Where rows land: in BigQuery, or in its emulator where BIGQUERY_EMULATOR_HOST names one."""
     if os.environ.get("BIGQUERY_EMULATOR_HOST"):
-        from onefold.adapters.bigquery.emulator import EmulatedLanding
+        from onefold.adapters.bigquery.emulator import EmulatedRowWriter
 
-        return EmulatedLanding(warehouse)
+        return EmulatedRowWriter(warehouse)
     return StorageWrite(warehouse, BigQueryWriteClient())  # type: ignore[no-untyped-call]
 
 
@@ -60,20 +60,20 @@ class _Calls(threading.local):
 class StorageWrite:
     """`onefold.sink.handler.Landing` by the Storage Write API. One serves all threads."""
 
-    def __init__(self, tables: Tables, client: BigQueryWriteClient) -> None:
+    def __init__(self, tables: TableCatalog, client: BigQueryWriteClient) -> None:
         self.project = tables.project
         self._tables = tables
         self._client = client
-        self._idle = Idle()
+        self._idle = ConnectionPool()
         self._calls = _Calls()
-        self._opened: OrderedDict[TableId, StorageTable] = OrderedDict()
+        self._opened: OrderedDict[TableId, StorageTableWriter] = OrderedDict()
         self._lock = threading.Lock()
 
     @property
     def calls(self) -> int:
         return self._calls.count + self._tables.calls
 
-    def open(self, id_: TableId) -> StorageTable | None:
+    def open(self, id_: TableId) -> StorageTableWriter | None:
         with self._lock:
             if id_ in self._opened:
                 self._opened.move_to_end(id_)
@@ -81,7 +81,7 @@ class StorageWrite:
         columns = self._tables.read_columns(id_)
         if columns is None:
             return None
-        table = StorageTable(id_, columns, self)
+        table = StorageTableWriter(id_, columns, self)
         with self._lock:
             self._opened[id_] = table
             if len(self._opened) > _MAX_TABLES:
@@ -93,7 +93,7 @@ class StorageWrite:
         with self._lock:
             self._opened.pop(id_, None)
 
-    def send(self, table: StorageTable, rows: Sequence[bytes]) -> types.AppendRowsResponse:
+    def send(self, table: StorageTableWriter, rows: Sequence[bytes]) -> types.AppendRowsResponse:
         """By a connection that is open, where one is: that it has ended meanwhile says nothing of the next one.
 
         Raises:
@@ -105,7 +105,7 @@ class StorageWrite:
             connection = waiting or Connection(self._client, table.stream, table.rows.descriptor)
             try:
                 answer = connection.append(rows)
-            except Broken as broken:
+            except ConnectionBroken as broken:
                 if broken.late or not waiting:
                     raise
             else:
@@ -117,7 +117,7 @@ class StorageWrite:
         self._client.transport.close()  # type: ignore[no-untyped-call]
 
 
-class StorageTable:
+class StorageTableWriter:
     """`onefold.sink.handler.OpenTable`: a table, with the form of its rows."""
 
     def __init__(self, id_: TableId, columns: tuple[Column, ...], owner: StorageWrite) -> None:
@@ -164,7 +164,7 @@ class StorageTable:
     def _send(self, rows: Sequence[bytes]) -> types.AppendRowsResponse:
         try:
             answer = self._owner.send(self, rows)
-        except Broken as broken:
+        except ConnectionBroken as broken:
             raise self._trouble(broken.status) from broken
         if answer.error.code and not answer.row_errors:
             raise self._trouble(answer.error)

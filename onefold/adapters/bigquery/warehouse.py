@@ -39,7 +39,7 @@ from onefold.core.errors import (
     InvalidColumns,
     InvalidType,
     LimitExceeded,
-    NothingFound,
+    NotFound,
     OnefoldError,
     PolicyTagsDenied,
     Rejected,
@@ -127,7 +127,7 @@ class BigQueryWarehouse:
         return self._stored(id_, table) if table else None
 
     def read_versions(self, base: TableId, names: VersionedNames = DEFAULT_NAMES) -> tuple[Version, ...]:
-        with translated(f"dataset {base.dataset}", not_found=NothingFound):
+        with translated(f"dataset {base.dataset}", not_found=NotFound):
             return versions_from_rows(self._query(_columns_query(base, names), _VERSIONS_PAGE), base, names)
 
     def has_table(self, id_: TableId) -> bool:
@@ -148,8 +148,8 @@ class BigQueryWarehouse:
     def read_rows(self, id_: TableId) -> Iterator[Mapping[str, Any]]:
         """The rows of a table or a view, when they are asked for. Raises NothingFound without it."""
         if self._get(id_) is None:
-            raise NothingFound(no_table(id_))
-        with translated(str(id_), not_found=NothingFound):
+            raise NotFound(no_table(id_))
+        with translated(str(id_), not_found=NotFound):
             yield from self._query(f"SELECT * FROM {id_.quoted}")
 
     def check_new(self, id_: TableId) -> None:
@@ -344,7 +344,7 @@ class BigQueryWarehouse:
                 return None
 
     def _list(self, dataset: str) -> list[Any]:
-        with translated(f"dataset {dataset}", not_found=NothingFound):
+        with translated(f"dataset {dataset}", not_found=NotFound):
             listed = self._client.list_tables(f"{self.project}.{dataset}", page_size=_PAGE, retry=_RETRY, timeout=_TIMEOUT)
             items: list[Any] = []
             for page in listed.pages:
@@ -378,7 +378,7 @@ def versions_from_rows(
         InvalidColumns: all columns of a type that is not known.
     """
     known: dict[tuple[str, str], Column] = {}
-    versions, faults = [], []
+    versions, problems = [], []
     for row in rows:
         version = names.version_of(base.table, row["table_name"])
         if version is None:
@@ -388,10 +388,10 @@ def versions_from_rows(
             try:
                 columns.append(_shared_column(name, type_, known))
             except InvalidType as error:
-                faults.append(f"table {row['table_name']}, column {name}: {error}")
+                problems.append(f"table {row['table_name']}, column {name}: {error}")
         versions.append(Version(version, tuple(columns), row["creation_time"]))
-    if faults:
-        raise InvalidColumns(faults)
+    if problems:
+        raise InvalidColumns(problems)
     return tuple(versions)
 
 

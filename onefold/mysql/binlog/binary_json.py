@@ -8,7 +8,7 @@ import struct
 from collections.abc import Callable
 
 from onefold.mysql.encodings import clock_text, date_text, datetime_text, decimal_text
-from onefold.mysql.unrepresentable import Lossy
+from onefold.mysql.unrepresentable import Unrepresentable
 
 _SMALL_OBJECT, _LARGE_OBJECT, _SMALL_ARRAY, _LARGE_ARRAY, _LITERAL = range(5)
 _STRING, _OPAQUE = 12, 15
@@ -115,8 +115,8 @@ def _date(packed: int) -> str:
     return _text(date_text(year, month, packed >> 41 & 31), "0000-00-00")
 
 
-def _text(text: str | Lossy, zero: str) -> str:
-    return zero if isinstance(text, Lossy) else text
+def _text(text: str | Unrepresentable, zero: str) -> str:
+    return zero if isinstance(text, Unrepresentable) else text
 
 
 _OPAQUE_TIMES: dict[int, Callable[[int], str]] = {_DATE: _date, _TIME: _time, **dict.fromkeys(_DATETIMES, _datetime)}

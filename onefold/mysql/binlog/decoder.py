@@ -11,19 +11,19 @@ from typing import Any
 
 from onefold.core.errors import InvalidInput, Rejected
 from onefold.mysql.binlog.events import (
-    BrokenOff,
     Committed,
     Decode,
-    FileBegun,
     Idle,
+    IncompleteTransaction,
     LogEvent,
-    Place,
+    LogFileStarted,
+    LogPosition,
     RowEvent,
     RowsChanged,
-    RowsUnreadable,
     Statement,
-    TwoPhase,
+    UnreadableRows,
     Voids,
+    XaStep,
 )
 from onefold.mysql.binlog.query_text import statement
 from onefold.mysql.binlog.rows import read_rows, readers_of, settled
@@ -33,7 +33,7 @@ from onefold.mysql.charsets import Dialect
 from onefold.mysql.ddl.tokens import Grammar, words
 from onefold.mysql.gtid_encoding import tagged_gtid
 from onefold.mysql.table import Structure, is_sequence
-from onefold.mysql.table_filter import Patterns
+from onefold.mysql.table_filter import TableFilter
 
 # The server's numbers of events.
 _QUERY, _ROTATE, _FORMAT, _XID, _EXECUTE_LOAD, _TABLE_MAP, _HEARTBEAT, _GTID, _XA_PREPARE = 2, 4, 15, 16, 18, 19, 27, 33, 38
@@ -106,7 +106,12 @@ class LogDecoder:
     """
 
     def __init__(
-        self, dialect: Dialect, patterns: Patterns, epoch: int, known: Mapping[Place, Voids] | None = None, held: int = HELD
+        self,
+        dialect: Dialect,
+        patterns: TableFilter,
+        epoch: int,
+        known: Mapping[LogPosition, Voids] | None = None,
+        held: int = HELD,
     ) -> None:
         """
         Args:
@@ -133,7 +138,7 @@ class LogDecoder:
         """One for the same table of all databases."""
 
     def read(self, event: RawEvent) -> Iterator[LogEvent]:
-        """What an event says. A table that cannot be read gives `RowsUnreadable`, at the commit like rows.
+        """What an event says. A table that cannot be read gives `UnreadableRows`, at the commit like rows.
 
         Raises:
             Rejected: the log is written in a way that cannot be read.
@@ -166,16 +171,16 @@ class LogDecoder:
         else:
             self._refuse(event, place)
 
-    def _rotate(self, event: RawEvent) -> Iterator[BrokenOff]:
+    def _rotate(self, event: RawEvent) -> Iterator[IncompleteTransaction]:
         """A new file. After a restart the server numbers tables anew; a transaction does not go on in another file."""
         self._file, self._end = event.parsed.next_binlog, event.parsed.position
         self._tables.clear()
         left, self._transaction = self._transaction, Transaction(bound=self._held)
         self._in_transaction = False
         if left.tables:
-            yield BrokenOff(self._place(self._end), frozenset(left.tables))
+            yield IncompleteTransaction(self._place(self._end), frozenset(left.tables))
 
-    def _gtid_of(self, event: RawEvent, place: Place) -> str | None:
+    def _gtid_of(self, event: RawEvent, place: LogPosition) -> str | None:
         """The identifier of the transaction that begins. The library does not read tagged ones."""
         if event.type == _ANONYMOUS_GTID:
             return None
@@ -186,14 +191,14 @@ class LogDecoder:
         except InvalidInput as error:
             raise Rejected(f"{self._at(place)}: {error}") from error
 
-    def _advance(self, event: RawEvent) -> Place:
+    def _advance(self, event: RawEvent) -> LogPosition:
         """Where an event begins. A large transaction makes a file longer than the 32 bits that tell the place can count."""
         place = self._place_of(event)
         if event.type in _BEGINNINGS:
             self._transaction.begin = place
         return place
 
-    def _place_of(self, event: RawEvent) -> Place:
+    def _place_of(self, event: RawEvent) -> LogPosition:
         if not event.end:
             return self._place(self._end)
         end = self._end - self._end % _WRAP + event.end
@@ -202,8 +207,8 @@ class LogDecoder:
         self._end = end
         return self._place(end - event.size)
 
-    def _place(self, offset: int) -> Place:
-        return Place(self._epoch, self._file, offset)
+    def _place(self, offset: int) -> LogPosition:
+        return LogPosition(self._epoch, self._file, offset)
 
     def _body(self, event: RawEvent) -> bytes:
         return event.packet[_HEADER : len(event.packet) - self._checksum]
@@ -228,7 +233,7 @@ class LogDecoder:
         described = self._descriptions[description]
         self._tables[table_id] = None if is_sequence(described[1]) else described
 
-    def _rows(self, event: RawEvent, place: Place) -> Iterator[RowEvent]:
+    def _rows(self, event: RawEvent, place: LogPosition) -> Iterator[RowEvent]:
         body = self._body(event)
         table_id = int.from_bytes(body[:6], "little")
         if table_id == _NO_TABLE:
@@ -245,26 +250,26 @@ class LogDecoder:
         elif not is_void(place.offset, voids):
             yield decode()
 
-    def _begin(self, place: Place) -> Place:
+    def _begin(self, place: LogPosition) -> LogPosition:
         """Return where the transaction begins, which is `place` where nothing has told it."""
         self._transaction.begin = self._transaction.begin or place
         return self._transaction.begin
 
     def _decoding(
-        self, event: RawEvent, place: Place, table: tuple[str, Structure] | _Unreadable, body: bytes
+        self, event: RawEvent, place: LogPosition, table: tuple[str, Structure] | _Unreadable, body: bytes
     ) -> tuple[tuple[str, str], Decode]:
         """Return the database and the table of an event, and what reads its rows once they count."""
         logged = not self.dialect.mariadb and bool(int.from_bytes(body[6:8], "little") & _SQL_FOREIGN_KEYS)
         if isinstance(table, _Unreadable):
             name = table.database, table.table
-            return name, partial(RowsUnreadable, place, event.timestamp, *name, "structure", table.reason, logged)
+            return name, partial(UnreadableRows, place, event.timestamp, *name, "structure", table.reason, logged)
         database, structure = table
         # Not the event: it keeps its bytes several times.
         return (database, structure.table), partial(
             _read_rows, event.type, event.timestamp, place, database, structure, body, logged
         )
 
-    def _query(self, event: RawEvent, place: Place) -> Iterator[LogEvent]:
+    def _query(self, event: RawEvent, place: LogPosition) -> Iterator[LogEvent]:
         said = self._statement(event, place, _QUERY_HEADER)
         word = said.text[:9].upper()
         xa = _XA.fullmatch(said.text)
@@ -291,32 +296,32 @@ class LogDecoder:
             else:
                 self._transaction.rollback_to(name.text, said.place)
 
-    def _xa(self, event: RawEvent, place: Place, verb: str, xid: str, one_phase: str | None) -> Iterator[LogEvent]:
+    def _xa(self, event: RawEvent, place: LogPosition, verb: str, xid: str, one_phase: str | None) -> Iterator[LogEvent]:
         """MariaDB writes no XA START: it says so where it tells the GTID."""
         verb = verb.upper()
         if verb in ("START", "BEGIN"):
             self._in_transaction = True
             self._begin(place)
         elif verb != "END":
-            ended = TwoPhase(xid, "committed" if verb == "COMMIT" else "rolled back")
+            ended = XaStep(xid, "committed" if verb == "COMMIT" else "rolled back")
             yield from self._committed(event, None if one_phase else ended)
 
-    def _load(self, event: RawEvent, place: Place) -> Statement:
+    def _load(self, event: RawEvent, place: LogPosition) -> Statement:
         """As a query, with the place of the file within it before the session's settings."""
         return self._statement(event, place, _LOAD_HEADER)
 
-    def _statement(self, event: RawEvent, place: Place, header: int) -> Statement:
+    def _statement(self, event: RawEvent, place: LogPosition, header: int) -> Statement:
         database, text, sql_mode = statement(self._body(event), header, self.dialect.charsets)
         return Statement(place, event.timestamp, database, text, Grammar(sql_mode, self.dialect.lower_names))
 
-    def _begun(self, event: RawEvent) -> FileBegun:
+    def _begun(self, event: RawEvent) -> LogFileStarted:
         """The header keeps the time and the server, and the body the server's version, wherever reading starts."""
         server = int.from_bytes(event.packet[6:10], "little")
         version = self._body(event)[2:52].rstrip(b"\0").decode(errors="replace")
-        return FileBegun(self._place(_FIRST_EVENT), f"{event.timestamp}/{server}/{version}")
+        return LogFileStarted(self._place(_FIRST_EVENT), f"{event.timestamp}/{server}/{version}")
 
     def _committed(
-        self, event: RawEvent, two_phase: TwoPhase | None = None, rolled_back: bool = False
+        self, event: RawEvent, two_phase: XaStep | None = None, rolled_back: bool = False
     ) -> Iterator[RowEvent | Committed]:
         """End the transaction: its rows come first, unless nobody knows yet whether they count, or they do not."""
         ended, self._transaction = self._transaction, Transaction(bound=self._held)
@@ -330,7 +335,7 @@ class LogDecoder:
             self._tables.clear()
         yield Committed(self._place(self._end), event.timestamp, self._gtid, two_phase, unread if keeps else None)
 
-    def _refuse(self, event: RawEvent, place: Place) -> None:
+    def _refuse(self, event: RawEvent, place: LogPosition) -> None:
         if event.type in _COMPRESSED:
             raise Rejected(
                 f"{self._at(place)}: the log is compressed; run: SET GLOBAL log_bin_compress = OFF (MariaDB), or SET "
@@ -342,15 +347,15 @@ class LogDecoder:
     def _anew(self) -> str:
         return f"let all sessions connect again, and start with --epoch {self._epoch + 1}"
 
-    def _at(self, place: Place) -> str:
+    def _at(self, place: LogPosition) -> str:
         return f"{place.file}, {place.offset}"
 
 
-def _prepared(event: Any) -> TwoPhase | None:
+def _prepared(event: Any) -> XaStep | None:
     """MySQL tells `XA COMMIT ... ONE PHASE` by the same event."""
     if event.one_phase:
         return None
-    return TwoPhase(f"X'{event.xid_gtrid.hex()}',X'{event.xid_bqual.hex()}',{event.xid_format_id}", "prepared")
+    return XaStep(f"X'{event.xid_gtrid.hex()}',X'{event.xid_bqual.hex()}',{event.xid_format_id}", "prepared")
 
 
 def _alter_flags(body: bytes) -> int:
@@ -365,21 +370,21 @@ def _alter_flags(body: bytes) -> int:
 
 
 def _read_rows(
-    kind: int, timestamp: int, place: Place, database: str, structure: Structure, body: bytes, cascades_logged: bool
+    kind: int, timestamp: int, place: LogPosition, database: str, structure: Structure, body: bytes, cascades_logged: bool
 ) -> RowEvent:
     try:
         readers_of(structure)
     except InvalidInput as error:  # text in a character set that cannot be read
-        reason = f"{database}.{structure.table}: {'; '.join(error.faults)}"
-        return RowsUnreadable(place, timestamp, database, structure.table, "structure", reason, cascades_logged)
+        reason = f"{database}.{structure.table}: {'; '.join(error.problems)}"
+        return UnreadableRows(place, timestamp, database, structure.table, "structure", reason, cascades_logged)
     try:
         return replace(_changed(kind, timestamp, place, database, structure, body), cascades_logged=cascades_logged)
     except (InvalidInput, *_NOT_UNDERSTOOD) as error:
         reason = _reason(f"{database}.{structure.table}", error)
-        return RowsUnreadable(place, timestamp, database, structure.table, "rows", reason, cascades_logged)
+        return UnreadableRows(place, timestamp, database, structure.table, "rows", reason, cascades_logged)
 
 
-def _changed(kind: int, timestamp: int, place: Place, database: str, structure: Structure, body: bytes) -> RowsChanged:
+def _changed(kind: int, timestamp: int, place: LogPosition, database: str, structure: Structure, body: bytes) -> RowsChanged:
     if kind == _PARTIAL_UPDATE:
         raise InvalidInput(
             f"{database}.{structure.table}: the log holds parts of JSON only, which a session wrote with "
@@ -413,5 +418,5 @@ def _after_bitmaps(table: str, structure: Structure, body: bytes, at: int, image
 def _reason(table: str, error: Exception) -> str:
     """What an error says of a table; one of Python's own says no more than that the bytes are of an unknown form."""
     if isinstance(error, InvalidInput):
-        return "; ".join(error.faults)
+        return "; ".join(error.problems)
     return f"{table}: the log holds bytes of a form that is not understood ({type(error).__name__}: {error})"

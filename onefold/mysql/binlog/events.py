@@ -10,14 +10,14 @@ from typing import Literal
 from onefold.core.errors import InvalidInput
 from onefold.mysql.binlog.rows import Row
 from onefold.mysql.ddl.tokens import PLAIN, Grammar
-from onefold.mysql.gtid import Executed
+from onefold.mysql.gtid import GtidSet
 from onefold.mysql.table import Structure
 
 _FILE = re.compile(r".*\.(\d+)")
 
 
 @dataclass(frozen=True)
-class Place:
+class LogPosition:
     """A place in the log: an event begins here. `epoch` rises when the log starts again."""
 
     epoch: int
@@ -50,7 +50,7 @@ def file_number(name: str) -> int:
 class RowsChanged:
     """The rows of one event. An insert has no rows before, a deletion none after."""
 
-    place: Place
+    place: LogPosition
     timestamp: int
     """Seconds."""
     database: str
@@ -64,10 +64,10 @@ class RowsChanged:
 
 
 @dataclass(frozen=True)
-class RowsUnreadable:
+class UnreadableRows:
     """Rows of a table that cannot be read from the log. Events of other tables can."""
 
-    place: Place
+    place: LogPosition
     timestamp: int
     """Seconds."""
     database: str
@@ -83,7 +83,7 @@ class RowsUnreadable:
 class Statement:
     """A statement that is in the log as text: DDL, TRUNCATE; and whatever a session wrote that logs no rows."""
 
-    place: Place
+    place: LogPosition
     timestamp: int
     database: str
     text: str
@@ -91,7 +91,7 @@ class Statement:
     """How the session's settings make the text to be read."""
 
 
-RowEvent = RowsChanged | RowsUnreadable
+RowEvent = RowsChanged | UnreadableRows
 
 Decode = Callable[[], RowEvent]
 """Reads the rows of an event whose bytes are held."""
@@ -100,7 +100,7 @@ Voids = tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True)
-class TwoPhase:
+class XaStep:
     """A step of an XA transaction. Its rows are in the log when it is prepared; tables show them when it is committed."""
 
     xid: str
@@ -108,10 +108,10 @@ class TwoPhase:
 
 
 @dataclass(frozen=True)
-class Unread:
+class UnfinishedRows:
     """The rows of a transaction that its end did not hand over."""
 
-    begin: Place | None
+    begin: LogPosition | None
     """Where the transaction begins: reading may start there."""
     tables: frozenset[tuple[str, str]]
     """By database and table."""
@@ -130,28 +130,28 @@ class Committed:
     Its rows came before it, unless it was rolled back.
     """
 
-    place: Place
+    place: LogPosition
     """Behind it."""
     timestamp: int
     gtid: str | None = None
-    two_phase: TwoPhase | None = None
-    unread: Unread | None = None
+    two_phase: XaStep | None = None
+    unread: UnfinishedRows | None = None
     """Of one that is prepared, and of a committed one that is too large to be held."""
 
 
 @dataclass(frozen=True)
-class BrokenOff:
+class IncompleteTransaction:
     """A transaction without an end: the server crashed while it wrote the log. Its rows are not handed over."""
 
-    place: Place
+    place: LogPosition
     tables: frozenset[tuple[str, str]]
 
 
 @dataclass(frozen=True)
-class FileBegun:
+class LogFileStarted:
     """A file of the log is read from here on: the next one, or the one within which reading started."""
 
-    place: Place
+    place: LogPosition
     """The file's beginning."""
     fingerprint: str
     """When and by which server it was begun: another file of the same name has another one."""
@@ -161,11 +161,11 @@ class FileBegun:
 class Idle:
     """The server had nothing to say for a while: all of its log has been read."""
 
-    place: Place | None = None
+    place: LogPosition | None = None
     """Its end, where the server told it."""
 
 
-LogEvent = RowEvent | Statement | Committed | BrokenOff | FileBegun | Idle
+LogEvent = RowEvent | Statement | Committed | IncompleteTransaction | LogFileStarted | Idle
 
 
 @dataclass(frozen=True)
@@ -173,4 +173,4 @@ class Gtid:
     """A place in the log by what has been executed."""
 
     epoch: int
-    executed: Executed
+    executed: GtidSet

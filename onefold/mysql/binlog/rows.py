@@ -11,14 +11,14 @@ from typing import Any
 from onefold.core.errors import InvalidInput
 from onefold.mysql.binlog.values import Reader, reader_of
 from onefold.mysql.table import Structure
-from onefold.mysql.unrepresentable import Lossy
+from onefold.mysql.unrepresentable import Unrepresentable
 
 Row = tuple[Any, ...]
 """A value for each column of the structure."""
 
 
 @dataclass(frozen=True)
-class Rows:
+class DecodedRows:
     """Rows that were read, and how many values of each column (by its name and the kind of loss) did not fit."""
 
     rows: tuple[Row, ...]
@@ -31,14 +31,14 @@ def readers_of(structure: Structure) -> tuple[Reader, ...]:
     Raises:
         InvalidInput: names all columns that cannot be read.
     """
-    readers, faults = [], []
+    readers, problems = [], []
     for column in structure.columns:
         try:
             readers.append(reader_of(column))
         except InvalidInput as error:
-            faults.append(f"{structure.table}.{column.name}: {error}")
-    if faults:
-        raise InvalidInput(faults)
+            problems.append(f"{structure.table}.{column.name}: {error}")
+    if problems:
+        raise InvalidInput(problems)
     return tuple(readers)
 
 
@@ -52,15 +52,15 @@ def read_rows(structure: Structure, data: bytes, at: int) -> list[list[Any]]:
     return rows
 
 
-def settled(structure: Structure, rows: Iterable[list[Any]]) -> Rows:
+def settled(structure: Structure, rows: Iterable[list[Any]]) -> DecodedRows:
     """What lands of rows whose values may be lossy."""
     losses: Counter[tuple[str, str]] = Counter()
     kept = []
     for values in rows:
-        if Lossy in map(type, values):
+        if Unrepresentable in map(type, values):
             values = [_without_loss(structure, place, value, losses) for place, value in enumerate(values)]
         kept.append(tuple(values))
-    return Rows(tuple(kept), tuple(losses.items()))
+    return DecodedRows(tuple(kept), tuple(losses.items()))
 
 
 def _row(readers: tuple[Reader, ...], data: bytes, at: int) -> tuple[list[Any], int]:
@@ -80,7 +80,7 @@ def _row(readers: tuple[Reader, ...], data: bytes, at: int) -> tuple[list[Any], 
 
 
 def _without_loss(structure: Structure, place: int, value: Any, losses: Counter[tuple[str, str]]) -> Any:
-    if not isinstance(value, Lossy):
+    if not isinstance(value, Unrepresentable):
         return value
     losses[structure.columns[place].name, value.kind] += 1
     return value.value

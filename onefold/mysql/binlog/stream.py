@@ -17,15 +17,15 @@ from pymysql.protocol import MysqlPacket
 from pymysqlreplication import BinLogStreamReader
 from pymysqlreplication import event as other_events
 
-from onefold.core.errors import NothingFound, Rejected, TryAgain
+from onefold.core.errors import NotFound, Rejected, TryAgain
 from onefold.mysql.binlog.decoder import LogDecoder, RawEvent
-from onefold.mysql.binlog.events import Gtid, LogEvent, Place, Voids
+from onefold.mysql.binlog.events import Gtid, LogEvent, LogPosition, Voids
 from onefold.mysql.binlog.transactions import HELD
 from onefold.mysql.connection import Address, connect, dialect, lost_on
 from onefold.mysql.grants import grantee
-from onefold.mysql.gtid import Executed
+from onefold.mysql.gtid import GtidSet
 from onefold.mysql.gtid_encoding import dump_by_gtids
-from onefold.mysql.table_filter import Patterns
+from onefold.mysql.table_filter import TableFilter
 
 _NO_SUCH_PLACE = 1236
 _DENIED = (1044, 1045, 1142, 1227)
@@ -48,11 +48,11 @@ _EVENTS = (
 
 def follow(
     address: Address,
-    start: Place | Gtid,
-    patterns: Patterns,
+    start: LogPosition | Gtid,
+    patterns: TableFilter,
     server_id: int,
     blocking: bool = True,
-    known: Mapping[Place, Voids] | None = None,
+    known: Mapping[LogPosition, Voids] | None = None,
     held: int = HELD,
 ) -> Generator[LogEvent]:
     """What the log holds from a place on; forever, or with `blocking=False` up to its present end.
@@ -79,7 +79,9 @@ def follow(
         raise _told(error, user) from error
 
 
-def _reader(address: Address, start: Place | Gtid, server_id: int, blocking: bool, mariadb: bool) -> BinLogStreamReader:
+def _reader(
+    address: Address, start: LogPosition | Gtid, server_id: int, blocking: bool, mariadb: bool
+) -> BinLogStreamReader:
     return BinLogStreamReader(
         address.settings(),
         server_id,
@@ -94,7 +96,7 @@ def _reader(address: Address, start: Place | Gtid, server_id: int, blocking: boo
     )
 
 
-def _from(start: Place | Gtid, mariadb: bool) -> dict[str, Any]:
+def _from(start: LogPosition | Gtid, mariadb: bool) -> dict[str, Any]:
     if isinstance(start, Gtid) and mariadb:
         return {"auto_position": str(start.executed), "is_mariadb": True}
     if isinstance(start, Gtid):
@@ -127,7 +129,7 @@ class _Veiled(pymysql.connections.Connection):  # type: ignore[misc] # it has no
 class _Connections:
     """Connect for the library, and once only: it would connect again by itself, to whichever server answers by then."""
 
-    start: Place | Gtid
+    start: LogPosition | Gtid
     server_id: int
     blocking: bool
     mariadb: bool
@@ -142,13 +144,13 @@ class _Connections:
         self._made += 1
         return connection
 
-    def _ask_by(self, executed: Executed, connection: _Veiled) -> None:
+    def _ask_by(self, executed: GtidSet, connection: _Veiled) -> None:
         """Prepare the connection that is to read the log behind what has been executed.
 
         It is asked itself what its server has: another connection may lead to another server.
         """
         if lost := lost_on(connection, executed):
-            raise NothingFound(f"the source does not have transactions behind which its log was to be read: {lost}")
+            raise NotFound(f"the source does not have transactions behind which its log was to be read: {lost}")
         if not self.mariadb:
             connection.dump = dump_by_gtids(executed, self.server_id, self.blocking)
 
@@ -170,7 +172,7 @@ def _raw(event: Any) -> RawEvent:
 def _told(error: pymysql.err.MySQLError, user: str) -> Exception:
     code, text = (*error.args, "")[:2]
     if code == _NO_SUCH_PLACE:
-        return NothingFound(f"the source's log does not have the place where reading was to start: {text}")
+        return NotFound(f"the source's log does not have the place where reading was to start: {text}")
     if code in _DENIED:
         return Rejected(
             f"the source refuses its log: {text}; run: GRANT REPLICATION SLAVE, REPLICATION CLIENT, SELECT ON *.* TO {user}"

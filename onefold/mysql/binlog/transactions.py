@@ -11,7 +11,7 @@ from bisect import bisect
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from onefold.mysql.binlog.events import Decode, Place, RowEvent, Unread, Voids
+from onefold.mysql.binlog.events import Decode, LogPosition, RowEvent, UnfinishedRows, Voids
 
 HELD = 8_000_000
 """The most bytes of the log that are held for one transaction. The rows of a larger one are read a second time."""
@@ -41,7 +41,7 @@ class _Savepoint:
 class Transaction:
     """One transaction as far as it has been read."""
 
-    begin: Place | None = None
+    begin: LogPosition | None = None
     """Where its first event begins; None before that."""
     bound: int = HELD
     """Bytes."""
@@ -61,7 +61,7 @@ class Transaction:
     _unclear: bool = False
     """Whether nobody knows which rows were rolled back."""
 
-    def add(self, place: Place, table: tuple[str, str], size: int, decode: Decode) -> None:
+    def add(self, place: LogPosition, table: tuple[str, str], size: int, decode: Decode) -> None:
         """Hold the rows of an event, unless that exceeds the bound.
 
         Args:
@@ -79,14 +79,14 @@ class Transaction:
         if not self._skims:
             self._rows.append(_Held(place.offset, size, decode))
 
-    def savepoint(self, name: str, place: Place) -> None:
+    def savepoint(self, name: str, place: LogPosition) -> None:
         """Note a savepoint."""
         self._savepoints.append(_Savepoint(folded(name), place.offset, self._count))
         if len(self._savepoints) > _MANY:
             del self._savepoints[0]
             self._forgets = True
 
-    def rollback_to(self, name: str, place: Place) -> None:
+    def rollback_to(self, name: str, place: LogPosition) -> None:
         """Drop what came after a savepoint; the savepoint itself remains, the later ones are gone.
 
         The server has replaced a savepoint by a later one of its name, unless that one was set within a stored function: the
@@ -106,11 +106,11 @@ class Transaction:
         self._unclear |= len(self._voids) > _MANY
 
     @property
-    def unread(self) -> Unread:
+    def unread(self) -> UnfinishedRows:
         """Return its rows, or what is needed to read them a second time."""
         rows = None if self._skims or self._unclear else tuple(held.decode for held in self._rows)
         voids = None if self._unclear else tuple(self._voids)
-        return Unread(self.begin, frozenset(self.tables), rows, voids, self._bytes)
+        return UnfinishedRows(self.begin, frozenset(self.tables), rows, voids, self._bytes)
 
 
 def folded(name: str) -> str:

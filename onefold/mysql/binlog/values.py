@@ -26,7 +26,7 @@ from onefold.mysql.encodings import (
 )
 from onefold.mysql.geometry import wkt
 from onefold.mysql.table import BLOBS, GEOMETRIES, INTEGERS, TEXTS, SourceColumn
-from onefold.mysql.unrepresentable import Lossy
+from onefold.mysql.unrepresentable import Unrepresentable
 
 Reader = Callable[[bytes, int], tuple[Any, int]]
 """From the row's bytes and a place in them to the value there, and the place behind it."""
@@ -121,7 +121,7 @@ def _year(data: bytes, at: int) -> tuple[int, int]:
     return (data[at] + 1900 if data[at] else 0), at + 1
 
 
-def _date(data: bytes, at: int) -> tuple[str | Lossy, int]:
+def _date(data: bytes, at: int) -> tuple[str | Unrepresentable, int]:
     packed = int.from_bytes(data[at : at + 3], "little")
     return date_text(packed >> 9, packed >> 5 & 15, packed & 31), at + 3
 
@@ -130,7 +130,7 @@ def _datetime(column: SourceColumn) -> Reader:
     digits = column.type.size or 0
     size = (digits + 1) // 2
 
-    def read(data: bytes, at: int) -> tuple[str | Lossy, int]:
+    def read(data: bytes, at: int) -> tuple[str | Unrepresentable, int]:
         packed = int.from_bytes(data[at : at + 5], "big") - (1 << 39)
         return datetime_text(packed, _fraction(data, at + 5, size, digits)), at + 5 + size
 
@@ -141,11 +141,11 @@ def _timestamp(column: SourceColumn) -> Reader:
     digits = column.type.size or 0
     size = (digits + 1) // 2
 
-    def read(data: bytes, at: int) -> tuple[str | Lossy, int]:
+    def read(data: bytes, at: int) -> tuple[str | Unrepresentable, int]:
         seconds = int.from_bytes(data[at : at + 4], "big")
         end = at + 4 + size
         if not seconds:  # no time of TIMESTAMP: it stands for 0000-00-00
-            return Lossy(None, "date"), end
+            return Unrepresentable(None, "date"), end
         text = datetime.datetime.fromtimestamp(seconds, datetime.UTC).isoformat(" ")
         return f"{text[:19]}{_fraction(data, at + 4, size, digits)}+00:00", end
 

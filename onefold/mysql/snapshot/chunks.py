@@ -20,12 +20,12 @@ import pymysql
 from pymysql.cursors import SSCursor
 
 from onefold.core.errors import TableRefused, TryAgain
-from onefold.mysql.binlog.events import Place
+from onefold.mysql.binlog.events import LogPosition
 from onefold.mysql.binlog.rows import Row
 from onefold.mysql.catalog import TableName
 from onefold.mysql.connection import quoted
 from onefold.mysql.grants import grant
-from onefold.mysql.snapshot.consistent_read import SourceTable, Vantage, another, begin, describe, end
+from onefold.mysql.snapshot.consistent_read import ConsistentRead, SourceTable, another, begin, describe, end
 from onefold.mysql.snapshot.keyset import beyond, order_by, selected
 from onefold.mysql.snapshot.select_list import read_selected, select_list
 from onefold.mysql.table import INTEGERS, Structure
@@ -43,7 +43,7 @@ class TableSnapshot:
 
     database: str
     table: str
-    start: Place | None = None
+    start: LogPosition | None = None
     """The place of its first chunk. What landed of the table before, and not since, is no longer there."""
     after: tuple[Any, ...] | None = None
     """The key of the last row, as the source has it: a date that lands as NULL, too, has to be found again."""
@@ -62,16 +62,16 @@ class TableSnapshot:
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> TableSnapshot:
         start, after = value["start"], value["after"]
-        return cls(**{**value, "start": start and Place(**start), "after": after if after is None else tuple(after)})
+        return cls(**{**value, "start": start and LogPosition(**start), "after": after if after is None else tuple(after)})
 
 
 @dataclass(frozen=True)
-class Standing:
+class ChunkPosition:
     """Where the rows of a chunk stand in the log."""
 
-    shown: Place
+    shown: LogPosition
     """They have to show every transaction before it."""
-    place: Place
+    place: LogPosition
     """They stand there, or where they show every transaction before them."""
 
 
@@ -80,7 +80,7 @@ class Chunk:
     """Some of a table's rows, in the structure that the table had then."""
 
     structure: Structure
-    place: Place
+    place: LogPosition
     timestamp: int
     """Seconds."""
     rows: tuple[Row, ...]
@@ -90,7 +90,11 @@ class Chunk:
 
 
 def next_chunk(
-    connection: pymysql.Connection, snapshot: TableSnapshot, epoch: int, rows: int = ROWS, standing: Standing | None = None
+    connection: pymysql.Connection,
+    snapshot: TableSnapshot,
+    epoch: int,
+    rows: int = ROWS,
+    standing: ChunkPosition | None = None,
 ) -> Chunk | None:
     """The next rows of a table's snapshot; None where there is no such table (any more).
 
@@ -124,7 +128,7 @@ def next_chunk(
 
 def _page(
     connection: pymysql.Connection, table: SourceTable, snapshot: TableSnapshot, epoch: int, rows: int,
-    standing: Standing | None,
+    standing: ChunkPosition | None,
 ) -> Chunk:  # fmt: skip
     """Rows by the key, in a transaction of their own."""
     limit = min(rows, snapshot.limit or max(1, _SIZE // max(1, table.row_size)))
@@ -145,7 +149,7 @@ class _Pass:
     """A table that is read in one go. The transaction stays open, and so nobody can alter the table meanwhile."""
 
     cursor: SSCursor
-    vantage: Vantage
+    vantage: ConsistentRead
     progress: TableSnapshot
     close: finalize[..., pymysql.Connection]
     """Which happens by itself when nobody has the connection any more that asked for the pass."""
@@ -157,7 +161,7 @@ _passes: WeakKeyDictionary[pymysql.Connection, dict[TableName, _Pass]] = WeakKey
 
 def _part_of_pass(
     connection: pymysql.Connection, table: SourceTable, snapshot: TableSnapshot, epoch: int, rows: int,
-    standing: Standing | None,
+    standing: ChunkPosition | None,
 ) -> Chunk:  # fmt: skip
     passes = _passes.setdefault(connection, {})
     current = passes.pop(table.name, None)
@@ -176,7 +180,7 @@ def _part_of_pass(
     return chunk
 
 
-def _open_pass(connection: pymysql.Connection, table: SourceTable, epoch: int, standing: Standing | None) -> _Pass:
+def _open_pass(connection: pymysql.Connection, table: SourceTable, epoch: int, standing: ChunkPosition | None) -> _Pass:
     second = another(connection)
     cursor = second.cursor(SSCursor)
     close = finalize(connection, _hang_up, second, cursor)
@@ -188,7 +192,7 @@ def _open_pass(connection: pymysql.Connection, table: SourceTable, epoch: int, s
     return _Pass(cursor, vantage, _from_the_beginning(table), close)
 
 
-def _view(connection: pymysql.Connection, table: SourceTable, epoch: int, standing: Standing | None) -> Vantage:
+def _view(connection: pymysql.Connection, table: SourceTable, epoch: int, standing: ChunkPosition | None) -> ConsistentRead:
     vantage = begin(connection, table, epoch)
     if standing is None:
         return vantage
@@ -240,7 +244,7 @@ def _take(cursor: SSCursor, table: SourceTable, most: int) -> _Taken:
     return _Taken(rows, size < _SIZE)
 
 
-def _chunk(table: SourceTable, vantage: Vantage, before: TableSnapshot, taken: _Taken, finished: bool) -> Chunk:
+def _chunk(table: SourceTable, vantage: ConsistentRead, before: TableSnapshot, taken: _Taken, finished: bool) -> Chunk:
     width = len(table.structure.columns)
     read = read_selected(table.structure, (row[:width] for row in taken.rows))
     began = before.began or vantage.timestamp

@@ -20,10 +20,10 @@ from dataclasses import dataclass
 import pymysql
 
 from onefold.core.errors import TryAgain
-from onefold.mysql.binlog.events import Place
+from onefold.mysql.binlog.events import LogPosition
 from onefold.mysql.catalog import TableName, structure_of
 from onefold.mysql.connection import log_status, query, quoted
-from onefold.mysql.snapshot.keyset import IndexColumn, Paging, paging_of
+from onefold.mysql.snapshot.keyset import IndexColumn, Keyset, paging_of
 from onefold.mysql.table import Structure
 
 _OF_TABLE = "WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s"
@@ -48,7 +48,7 @@ class SourceTable:
 
     name: TableName
     structure: Structure
-    paging: Paging | None
+    paging: Keyset | None
     """None: it can only be read in one pass."""
     engine: str | None
     row_size: int
@@ -65,8 +65,8 @@ class SourceTable:
 
 
 @dataclass(frozen=True)
-class Vantage:
-    place: Place
+class ConsistentRead:
+    place: LogPosition
     timestamp: int
     """The server's time, in seconds."""
     clause: str = ""
@@ -86,7 +86,7 @@ def describe(connection: pymysql.Connection, name: TableName) -> SourceTable | N
     return SourceTable(name, structure, paging, engine, int(row_size or 0))
 
 
-def begin(connection: pymysql.Connection, table: SourceTable, epoch: int) -> Vantage:
+def begin(connection: pymysql.Connection, table: SourceTable, epoch: int) -> ConsistentRead:
     """From here on the table is read, and nobody can alter it, until `end`.
 
     Raises:
@@ -102,7 +102,7 @@ def begin(connection: pymysql.Connection, table: SourceTable, epoch: int) -> Van
     return vantage
 
 
-def end_of_what_shows(connection: pymysql.Connection, epoch: int) -> Place:
+def end_of_what_shows(connection: pymysql.Connection, epoch: int) -> LogPosition:
     """Where the log ends, or a little before: every transaction before it shows in each view from here on.
 
     The log is written before tables show a transaction, so the log's end may be ahead of them. Where the server does not
@@ -130,18 +130,18 @@ def another(connection: pymysql.Connection) -> pymysql.Connection:
     return second
 
 
-def _begin(connection: pymysql.Connection, table: SourceTable, epoch: int) -> Vantage:
+def _begin(connection: pymysql.Connection, table: SourceTable, epoch: int) -> ConsistentRead:
     if table.engine == _INNODB and tells_places_of_views(connection):
         _isolate(connection, "REPEATABLE READ")
         query(connection, _VIEW)
-        return Vantage(_place_of_view(connection, epoch), _now(connection))
+        return ConsistentRead(_place_of_view(connection, epoch), _now(connection))
     if table.engine == _INNODB and table.paging:
         _isolate(connection, "READ COMMITTED")
         query(connection, "START TRANSACTION")
-        return Vantage(_end_of_log(connection, epoch), _now(connection), _SHARED)
+        return ConsistentRead(_end_of_log(connection, epoch), _now(connection), _SHARED)
     _isolate(connection, "REPEATABLE READ")
     query(connection, f"LOCK TABLES {table.sql} READ")
-    vantage = Vantage(_end_of_log(connection, epoch), _now(connection))
+    vantage = ConsistentRead(_end_of_log(connection, epoch), _now(connection))
     if table.engine == _INNODB:
         query(connection, _VIEW)  # which gives up the lock
     return vantage
@@ -152,14 +152,14 @@ def tells_places_of_views(connection: pymysql.Connection) -> bool:
     return bool(query(connection, "SHOW STATUS LIKE 'binlog\\_snapshot\\_file'"))
 
 
-def _place_of_view(connection: pymysql.Connection, epoch: int) -> Place:
+def _place_of_view(connection: pymysql.Connection, epoch: int) -> LogPosition:
     status = {name.lower(): value for name, value in query(connection, "SHOW STATUS LIKE 'binlog\\_snapshot\\_%'")}
-    return Place(epoch, status["binlog_snapshot_file"], int(status["binlog_snapshot_position"]))
+    return LogPosition(epoch, status["binlog_snapshot_file"], int(status["binlog_snapshot_position"]))
 
 
-def _end_of_log(connection: pymysql.Connection, epoch: int) -> Place:
+def _end_of_log(connection: pymysql.Connection, epoch: int) -> LogPosition:
     file, offset, *_ = log_status(connection)
-    return Place(epoch, file, int(offset))
+    return LogPosition(epoch, file, int(offset))
 
 
 def _isolate(connection: pymysql.Connection, level: str) -> None:

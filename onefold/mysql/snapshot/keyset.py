@@ -26,7 +26,7 @@ class KeyPart:
 
 
 @dataclass(frozen=True)
-class Paging:
+class Keyset:
     """The index by which a table is read."""
 
     index: str
@@ -59,7 +59,7 @@ class _Form:
 
 def paging_of(
     structure: Structure, indexes: Sequence[IndexColumn], types: Mapping[str, tuple[str, str | None]]
-) -> Paging | None:
+) -> Keyset | None:
     """How a table is read piece by piece.
 
     None where there is no order to go by: it has no key, or one over prefixes of values or over a hash of them.
@@ -74,23 +74,23 @@ def paging_of(
     for index in dict.fromkeys(column.index for column in indexes):
         columns = [column for column in indexes if column.index == index]
         if tuple(column.name for column in columns) == key and all(column.is_ordered for column in columns):
-            return Paging(
+            return Keyset(
                 index, tuple(_part(structure, column, *types[name]) for name, column in zip(key, columns, strict=True))
             )
     return None
 
 
-def selected(paging: Paging) -> tuple[str, ...]:
+def selected(paging: Keyset) -> tuple[str, ...]:
     """Expressions for the values of the key."""
     return tuple(_FORMS[part.type].selected.format(quoted(part.column.name)) for part in paging.parts)
 
 
-def order_by(paging: Paging, table: str) -> str:
+def order_by(paging: Keyset, table: str) -> str:
     """In the order of the index. With the table's name, for an alias of the SELECT might have the column's."""
     return ", ".join(f"{table}.{quoted(part.column.name)}{' DESC' if part.descending else ''}" for part in paging.parts)
 
 
-def beyond(paging: Paging, table: str, after: Sequence[Any]) -> str:
+def beyond(paging: Keyset, table: str, after: Sequence[Any]) -> str:
     """The condition of being behind a row. Not `(a, b) > (1, 2)`, for which MariaDB reads the index from its beginning."""
     condition = ""
     for part, value in reversed(list(zip(paging.parts, after, strict=True))):

@@ -7,13 +7,13 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import Any
 
-from onefold.mysql.binlog.rows import Rows, settled
+from onefold.mysql.binlog.rows import DecodedRows, settled
 from onefold.mysql.binlog.values import base64_text
 from onefold.mysql.connection import quoted
 from onefold.mysql.encodings import date_text, interval_text
 from onefold.mysql.geometry import wkt
 from onefold.mysql.table import BLOBS, GEOMETRIES, SourceColumn, Structure
-from onefold.mysql.unrepresentable import Lossy
+from onefold.mysql.unrepresentable import Unrepresentable
 
 Convert = Callable[[Any], Any]
 
@@ -23,7 +23,7 @@ def select_list(structure: Structure) -> str:
     return ", ".join(_expression(column) for column in structure.columns)
 
 
-def read_selected(structure: Structure, rows: Iterable[tuple[Any, ...]]) -> Rows:
+def read_selected(structure: Structure, rows: Iterable[tuple[Any, ...]]) -> DecodedRows:
     """The rows that such a query gives."""
     converts = _converts(structure)
     return settled(
@@ -73,13 +73,13 @@ def _decimal(value: Decimal) -> str:
     return f"{value:f}"
 
 
-def _dated(text: str) -> str | Lossy:
+def _dated(text: str) -> str | Unrepresentable:
     """A date, or one with a time behind it."""
     date = date_text(*(int(part) for part in text[:10].split("-")))
     return text if isinstance(date, str) else date
 
 
-def _timestamp(text: str) -> str | Lossy:
+def _timestamp(text: str) -> str | Unrepresentable:
     value = _dated(text)
     return f"{value}+00:00" if isinstance(value, str) else value
 

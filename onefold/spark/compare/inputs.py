@@ -12,14 +12,14 @@ from pyspark.sql import functions as F  # noqa: N812
 from onefold.adapters.bigquery.warehouse import BigQueryWarehouse, no_table, translated
 from onefold.compare.files import CSV, TEXT_FORMATS, format_of
 from onefold.compare.findings import FINDING_COLUMNS
-from onefold.core.errors import InvalidInput, NothingFound
+from onefold.core.errors import InvalidInput, NotFound
 from onefold.core.names import TEMPORARY_PREFIX, TableId
 from onefold.schema.types import STRING
 from onefold.schema.versions import Column
 from onefold.spark.columns import named
-from onefold.spark.compare.rows import Side
+from onefold.spark.compare.rows import ComparedSide
 from onefold.spark.io.base_folder import find_base
-from onefold.spark.io.bigquery_tables import EXPIRES, Tables
+from onefold.spark.io.bigquery_tables import EXPIRES, StagingTables
 from onefold.spark.io.files import reading, rows_in
 from onefold.spark.io.filesystem import Folder
 from onefold.spark.io.partitions import Partitions
@@ -29,10 +29,10 @@ _COLUMNS = tuple(Column(name, STRING) for name in FINDING_COLUMNS)
 
 
 @dataclass(frozen=True)
-class Opened:
+class OpenInput:
     """A side, and the format in which it came."""
 
-    side: Side
+    side: ComparedSide
     format: str
 
     @property
@@ -40,7 +40,7 @@ class Opened:
         return self.format in TEXT_FORMATS
 
 
-def open_folder(spark: SparkSession, uri: str, wanted: Sequence[str] = ()) -> Opened:
+def open_folder(spark: SparkSession, uri: str, wanted: Sequence[str] = ()) -> OpenInput:
     """The rows of a folder or a file.
 
     Args:
@@ -52,7 +52,7 @@ def open_folder(spark: SparkSession, uri: str, wanted: Sequence[str] = ()) -> Op
     entries = rows_in(Folder(spark, uri))
     formats = {format_of(entry.path) for entry in entries}
     if formats == {CSV}:
-        return Opened(_read_csv(spark, uri, Partitions.of(Folder(spark, uri), entries)), CSV)
+        return OpenInput(_read_csv(spark, uri, Partitions.of(Folder(spark, uri), entries)), CSV)
     with reading(uri):
         base = find_base(spark, uri, wanted)
     if base is None:
@@ -62,19 +62,19 @@ def open_folder(spark: SparkSession, uri: str, wanted: Sequence[str] = ()) -> Op
         *(named(column.name) for column in base.landed.columns),
         *(F.lit(None).cast("string").alias(column.name) for column in empty),
     )
-    return Opened(Side(frame, (*base.landed.columns, *empty)), min(formats))
+    return OpenInput(ComparedSide(frame, (*base.landed.columns, *empty)), min(formats))
 
 
-def _read_csv(spark: SparkSession, uri: str, partitions: Partitions) -> Side:
+def _read_csv(spark: SparkSession, uri: str, partitions: Partitions) -> ComparedSide:
     """Everything is text. MySQL exports NULL as `\\N`; an empty value is NULL too."""
     reader = spark.read.options(header=True, multiLine=True, quote='"', escape='"', mode="FAILFAST", nullValue="\\N")
     with reading(uri):
         frame = reader.option("recursiveFileLookup", "true").option("enforceSchema", "false").csv(uri)
         frame = partitions.added_to(frame, STRING)
-    return without_blanks(Side(frame, tuple(Column(name, STRING) for name in frame.columns)))
+    return without_blanks(ComparedSide(frame, tuple(Column(name, STRING) for name in frame.columns)))
 
 
-def without_blanks(side: Side) -> Side:
+def without_blanks(side: ComparedSide) -> ComparedSide:
     """CSV cannot tell an empty text from NULL, so neither may the side that it is compared with."""
     values = (
         F.nullif(named(column.name), F.lit("")).alias(column.name) if column.type == STRING else named(column.name)
@@ -83,12 +83,12 @@ def without_blanks(side: Side) -> Side:
     return replace(side, frame=side.frame.select(*values))
 
 
-class TablesOfBigQuery:
+class BigQueryInputs:
     """Sides in BigQuery, and findings into it."""
 
     def __init__(self, spark: SparkSession, warehouse: BigQueryWarehouse) -> None:
         self._warehouse = warehouse
-        self._tables = Tables(spark, warehouse.client)
+        self._tables = StagingTables(spark, warehouse.client)
         self._made: list[TableId] = []
 
     def close(self) -> None:
@@ -97,17 +97,17 @@ class TablesOfBigQuery:
         while self._made:
             self._warehouse.delete_view(self._made.pop())
 
-    def open(self, id_: TableId) -> Opened:
+    def open(self, id_: TableId) -> OpenInput:
         """Raises NothingFound where there is neither a table nor a view."""
         id_ = self._whole(id_)
         columns = self._warehouse.read_columns(id_)
         if columns is None:
             view = self._warehouse.get_view(id_)
             if view is None:
-                raise NothingFound(no_table(id_))
+                raise NotFound(no_table(id_))
             columns, id_ = view.columns, self._copied(id_)
         rows = self._tables.read(id_, columns)
-        return Opened(Side(rows.frame, rows.columns), TABLE)
+        return OpenInput(ComparedSide(rows.frame, rows.columns), TABLE)
 
     def check_new(self, id_: TableId) -> None:
         self._warehouse.check_new(self._whole(id_))
@@ -133,5 +133,5 @@ class TablesOfBigQuery:
         return id_
 
     def _run(self, sql: str, what: TableId) -> None:
-        with translated(str(what), not_found=NothingFound):
+        with translated(str(what), not_found=NotFound):
             self._warehouse.client.query(sql).result()

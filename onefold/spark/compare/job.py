@@ -16,8 +16,8 @@ from onefold.compare.findings import FINDING_COLUMNS, Summary
 from onefold.core.errors import InvalidInput
 from onefold.schema.types import STRING
 from onefold.schema.versions import Column
-from onefold.spark.compare.inputs import Opened, TablesOfBigQuery, open_folder, without_blanks
-from onefold.spark.compare.rows import Compared, compare_sides
+from onefold.spark.compare.inputs import BigQueryInputs, OpenInput, open_folder, without_blanks
+from onefold.spark.compare.rows import SparkComparison, compare_sides
 from onefold.spark.io.base_folder import SUCCESS, Manifest, is_done, written
 from onefold.spark.io.files import reading
 from onefold.spark.io.filesystem import Folder
@@ -37,11 +37,11 @@ def compare(spark: SparkSession, arguments: CompareArguments, connect: Callable[
     """
     if not any(uri.table for uri in uris_of(arguments)):
         return _compare(spark, arguments, None)
-    with closing(TablesOfBigQuery(spark, connect())) as tables:
+    with closing(BigQueryInputs(spark, connect())) as tables:
         return _compare(spark, arguments, tables)
 
 
-def _compare(spark: SparkSession, arguments: CompareArguments, tables: TablesOfBigQuery | None) -> Summary:
+def _compare(spark: SparkSession, arguments: CompareArguments, tables: BigQueryInputs | None) -> Summary:
     if arguments.output:
         _check_new(spark, arguments, arguments.output, tables)
     left, right = _open(spark, arguments, tables)
@@ -54,8 +54,8 @@ def _compare(spark: SparkSession, arguments: CompareArguments, tables: TablesOfB
         return _write(spark, arguments, compared, tables)
 
 
-def _open(spark: SparkSession, arguments: CompareArguments, tables: TablesOfBigQuery | None) -> tuple[Opened, Opened]:
-    def open_(uri: Uri, wanted: tuple[str, ...] = ()) -> Opened:
+def _open(spark: SparkSession, arguments: CompareArguments, tables: BigQueryInputs | None) -> tuple[OpenInput, OpenInput]:
+    def open_(uri: Uri, wanted: tuple[str, ...] = ()) -> OpenInput:
         return tables.open(uri.table) if tables and uri.table else open_folder(spark, uri.text, wanted)
 
     right = open_(arguments.right)
@@ -64,7 +64,7 @@ def _open(spark: SparkSession, arguments: CompareArguments, tables: TablesOfBigQ
     return left, open_(arguments.right, left.side.names) if right.is_text else right
 
 
-def _check_new(spark: SparkSession, arguments: CompareArguments, output: Uri, tables: TablesOfBigQuery | None) -> None:
+def _check_new(spark: SparkSession, arguments: CompareArguments, output: Uri, tables: BigQueryInputs | None) -> None:
     if tables and output.table:
         tables.check_new(output.table)
         return
@@ -74,7 +74,9 @@ def _check_new(spark: SparkSession, arguments: CompareArguments, output: Uri, ta
     is_done(folder, _as_written(arguments))
 
 
-def _write(spark: SparkSession, arguments: CompareArguments, compared: Compared, tables: TablesOfBigQuery | None) -> Summary:
+def _write(
+    spark: SparkSession, arguments: CompareArguments, compared: SparkComparison, tables: BigQueryInputs | None
+) -> Summary:
     output = arguments.output
     if output is None:
         _count(compared.findings)

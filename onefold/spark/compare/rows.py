@@ -38,7 +38,7 @@ _TRUE = ("true", "t", "1")
 
 
 @dataclass(frozen=True)
-class Side:
+class ComparedSide:
     """Rows in held form; the frame has the columns in this order."""
 
     frame: DataFrame
@@ -50,7 +50,7 @@ class Side:
 
 
 @dataclass(frozen=True)
-class Compared:
+class SparkComparison:
     """What a comparison finds: one row for each finding. It runs when the findings are written."""
 
     findings: DataFrame
@@ -88,8 +88,8 @@ class _Pair:
 
 
 def compare_sides(
-    left: Side, right: Side, keys: Sequence[str], *, as_text: bool = False, without: Sequence[str] = ()
-) -> Compared:
+    left: ComparedSide, right: ComparedSide, keys: Sequence[str], *, as_text: bool = False, without: Sequence[str] = ()
+) -> SparkComparison:
     """Compare two sets of rows; the order of rows and columns makes no difference, nor does the case of column names.
 
     Args:
@@ -110,17 +110,17 @@ def compare_sides(
     found = grouped.select("left_rows", "right_rows", _found(keys, key_pairs, pairs).alias("found"))
     counts = Observation()
     observed = found.observe(counts, *_counts())
-    return Compared(observed.select(F.inline("found")), counts, (_lone(left, right), _lone(right, left)))
+    return SparkComparison(observed.select(F.inline("found")), counts, (_lone(left, right), _lone(right, left)))
 
 
-def _with_columns(side: Side, other: Side, keys: Sequence[str]) -> Side:
+def _with_columns(side: ComparedSide, other: ComparedSide, keys: Sequence[str]) -> ComparedSide:
     """Nothing is known of a side without rows whose files name no columns: it has the other's; at least the keys."""
     columns = side.columns or other.columns or tuple(Column(key, STRING) for key in keys)
     nothing = (F.lit(None).cast(held(column.type)).alias(column.name) for column in columns)
-    return side if side.columns else Side(side.frame.select(*nothing), columns)
+    return side if side.columns else ComparedSide(side.frame.select(*nothing), columns)
 
 
-def _as_compared(side: Side, other: Sequence[str], without: Sequence[str]) -> Side:
+def _as_compared(side: ComparedSide, other: Sequence[str], without: Sequence[str]) -> ComparedSide:
     """Without the columns that are not compared; a base that meets none, without its tombstones."""
     omitted = columns_to_leave_out(side.names, other, without)
     places = {f"c{index}": column for index, column in enumerate(side.columns)}
@@ -129,27 +129,27 @@ def _as_compared(side: Side, other: Sequence[str], without: Sequence[str]) -> Si
         deleted = next(F.col(place) for place, column in places.items() if fold_case(column.name) == DELETED)
         frame = frame.where(~F.coalesce(F.lower(deleted.cast("string")).isin(*_TRUE), F.lit(False)))
     kept = {place: column for place, column in places.items() if fold_case(column.name) not in omitted}
-    return Side(frame.select(*kept), tuple(kept.values()))
+    return ComparedSide(frame.select(*kept), tuple(kept.values()))
 
 
-def _lone(side: Side, other: Side) -> tuple[str, ...]:
+def _lone(side: ComparedSide, other: ComparedSide) -> tuple[str, ...]:
     known = {fold_case(name) for name in other.names}
     return tuple(name for name in side.names if fold_case(name) not in known)
 
 
-def _pairs(left: Side, right: Side, as_text: bool) -> Iterator[_Pair]:
+def _pairs(left: ComparedSide, right: ComparedSide, as_text: bool) -> Iterator[_Pair]:
     types = {fold_case(column.name): column.type for column in right.columns}
     for index, column in enumerate(left.columns):
         if fold_case(column.name) in types:
             yield _Pair(column.name, f"c{index}", column.type, types[fold_case(column.name)], as_text)
 
 
-def _laid_together(left: Side, right: Side, pairs: Sequence[_Pair], keys: Sequence[_Pair]) -> DataFrame:
+def _laid_together(left: ComparedSide, right: ComparedSide, pairs: Sequence[_Pair], keys: Sequence[_Pair]) -> DataFrame:
     """The rows of both sides: the key in one form, and the row itself as that of its side; the other side's is NULL."""
     return _rows(left, pairs, keys, LEFT).unionByName(_rows(right, pairs, keys, RIGHT))
 
 
-def _rows(side: Side, pairs: Sequence[_Pair], keys: Sequence[_Pair], name: str) -> DataFrame:
+def _rows(side: ComparedSide, pairs: Sequence[_Pair], keys: Sequence[_Pair], name: str) -> DataFrame:
     places = {fold_case(pair.name): pair.place for pair in pairs}
     own = [places.get(fold_case(column.name), f"lone{index}") for index, column in enumerate(side.columns)]
     key = (pair.form(F.col(pair.place), name).alias(f"k{index}") for index, pair in enumerate(keys))

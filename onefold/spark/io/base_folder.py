@@ -24,7 +24,7 @@ from onefold.schema.types import STRING, Scalar, Type, parse_type
 from onefold.schema.versions import Column
 from onefold.spark.io.files import read_folder, reading, rows_in
 from onefold.spark.io.filesystem import Folder
-from onefold.spark.io.frames import Landed
+from onefold.spark.io.frames import LandedFrame
 
 MANIFEST, SUCCESS = "_onefold.json", "_SUCCESS"
 TEMPORARY, STAGED, PROOF = "_temporary", "winners-", "_job-"
@@ -121,14 +121,14 @@ def _check_unfinished(folder: Folder) -> None:
 
 
 @dataclass(frozen=True)
-class Stored:
+class StoredFiles:
     """Files of a base, and how many rows they hold."""
 
     files: tuple[str, ...]
     rows: int
 
 
-class Output:
+class BaseOutput:
     """A folder in which a base is being written. It is no base until `finish` makes it one.
 
     What is staged lies in a folder of its own until all is checked, and then becomes part of the base without being read.
@@ -153,15 +153,15 @@ class Output:
         self._folder.write(MANIFEST, begun.to_json())
         self._folder.write(self._proof, "")
 
-    def stage(self, rows: DataFrame) -> Staged:
+    def stage(self, rows: DataFrame) -> StagedFiles:
         """Write rows, once, to be looked at before they become part of the base."""
         stage = f"{TEMPORARY}/{STAGED}{uuid.uuid4().hex}"
         _write(rows, f"{self.uri}/{stage}")
         uri = f"{self.uri}/{stage}"
         files = tuple(entry.path for entry in rows_in(Folder(self.spark, uri)))
-        return Staged(uri, files, self.spark.read.schema(rows.schema).parquet(uri))
+        return StagedFiles(uri, files, self.spark.read.schema(rows.schema).parquet(uri))
 
-    def take(self, staged: Staged) -> None:
+    def take(self, staged: StagedFiles) -> None:
         """Make staged files part of the base."""
         stage = staged.uri.removeprefix(f"{self.uri}/")
         for name in staged.files:
@@ -173,7 +173,7 @@ class Output:
         _write(rows.observe(counted, F.count("*").alias("rows")), self.uri)
         return int(counted.get["rows"])
 
-    def finish(self, manifest: Manifest, rows: int, stored: Stored | None = None) -> None:
+    def finish(self, manifest: Manifest, rows: int, stored: StoredFiles | None = None) -> None:
         """Make the folder a base.
 
         Args:
@@ -192,7 +192,7 @@ class Output:
         self._folder.write(SUCCESS, "")
         self._folder.remove(self._proof)
 
-    def _holds(self, files: tuple[str, ...], rows: int, stored: Stored | None) -> bool:
+    def _holds(self, files: tuple[str, ...], rows: int, stored: StoredFiles | None) -> bool:
         if stored:
             return files == tuple(sorted(stored.files)) and rows == stored.rows
         read = self.spark.read.schema(f"{POSITION} STRING").option("ignoreMissingFiles", "true")
@@ -221,7 +221,7 @@ class Output:
 
 
 @dataclass(frozen=True)
-class Staged:
+class StagedFiles:
     """Rows that are written, and not part of the base yet: the folder, its files, and their rows in the order of these."""
 
     uri: str
@@ -230,9 +230,9 @@ class Staged:
 
 
 @contextmanager
-def written(spark: SparkSession, uri: str, begun: Manifest) -> Iterator[Output]:
+def written(spark: SparkSession, uri: str, begun: Manifest) -> Iterator[BaseOutput]:
     """Give a folder to write a base into. Where a job fails nothing of it stays; one that is killed leaves its manifest."""
-    output = Output(spark, uri, begun)
+    output = BaseOutput(spark, uri, begun)
     try:
         yield output
     except Exception as error:
@@ -257,10 +257,10 @@ _OWN = (POSITION, DELETED)
 
 
 @dataclass(frozen=True)
-class Base:
+class BaseFolder:
     """The rows, in held form, and what the batch that wrote them said of them (None: a plain copy of the source)."""
 
-    landed: Landed
+    landed: LandedFrame
     manifest: Manifest | None = None
 
     @property
@@ -285,7 +285,7 @@ class Base:
         return self.manifest is not None and _folded(self.manifest.keys) == _folded(keys) and all(same)
 
 
-def find_base(spark: SparkSession, uri: str, keys: Sequence[str]) -> Base | None:
+def find_base(spark: SparkSession, uri: str, keys: Sequence[str]) -> BaseFolder | None:
     """None where there is none.
 
     Raises:
@@ -296,8 +296,8 @@ def find_base(spark: SparkSession, uri: str, keys: Sequence[str]) -> Base | None
     if manifest is not None:
         own = (Column(POSITION, STRING), Column(DELETED, Scalar("BOOL")))
         with reading(uri):
-            return Base(Landed(uri, spark.read.parquet(uri), (*manifest.columns, *own)), manifest)
-    return Base(read_folder(spark, uri, keys)) if rows_in(folder) else None
+            return BaseFolder(LandedFrame(uri, spark.read.parquet(uri), (*manifest.columns, *own)), manifest)
+    return BaseFolder(read_folder(spark, uri, keys)) if rows_in(folder) else None
 
 
 def _folded(keys: Sequence[str]) -> set[str]:

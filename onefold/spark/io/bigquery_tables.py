@@ -27,7 +27,7 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from onefold.adapters.bigquery.schema import type_string
 from onefold.adapters.bigquery.warehouse import translated
-from onefold.core.errors import NothingFound, TryAgain
+from onefold.core.errors import NotFound, TryAgain
 from onefold.core.names import TEMPORARY_PREFIX, TableId, fold_case, quote
 from onefold.schema.casts import UTC as UTC_ZONE
 from onefold.schema.casts import convert
@@ -88,7 +88,7 @@ class Select:
 
 
 @dataclass(frozen=True)
-class Rows:
+class TypedFrame:
     """A frame whose columns are held as `held(type)` says of these types."""
 
     frame: DataFrame
@@ -96,7 +96,7 @@ class Rows:
 
 
 @dataclass(frozen=True)
-class Staged:
+class StagedTable:
     """A table of ours with rows in it.
 
     columns: as what the rows were given to `stage`.
@@ -108,7 +108,7 @@ class Staged:
     query: str
 
 
-class Tables:
+class StagingTables:
     """Reads and stages tables of BigQuery; what it made along the way is dropped with the block.
 
     Args:
@@ -125,7 +125,7 @@ class Tables:
         self._version = connector.connector_version(spark)
         self._made: list[TableId] = []
 
-    def __enter__(self) -> Tables:
+    def __enter__(self) -> StagingTables:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
@@ -138,7 +138,7 @@ class Tables:
         targets: Mapping[str, Type] = _NO_TARGETS,
         where: str | None = None,
         zone: str = UTC_ZONE,
-    ) -> Rows:
+    ) -> TypedFrame:
         """Rows of a table; they are fetched when the frame is used, so use it within the block.
 
         Args:
@@ -149,14 +149,14 @@ class Tables:
             zone: that a conversion reads a DATETIME in.
         """
         select = plan_read(table, columns, targets, where, zone, self._text_timestamps)
-        return Rows(_cast(self._rows(select), select.arriving), select.arriving)
+        return TypedFrame(_cast(self._rows(select), select.arriving), select.arriving)
 
-    def read_query(self, query: str, beside: TableId, columns: Sequence[Column]) -> Rows:
+    def read_query(self, query: str, beside: TableId, columns: Sequence[Column]) -> TypedFrame:
         """Rows of a query that gives these columns; what has to be stored on the way is stored beside that table."""
         select = replace(plan_read(beside, columns, text_timestamps=self._text_timestamps), query=query)
-        return Rows(_cast(self._rows(select), select.arriving), select.arriving)
+        return TypedFrame(_cast(self._rows(select), select.arriving), select.arriving)
 
-    def stage(self, frame: DataFrame, table: TableId, columns: Sequence[Column]) -> Staged:
+    def stage(self, frame: DataFrame, table: TableId, columns: Sequence[Column]) -> StagedTable:
         """Write a frame that holds `columns` into a new table beside `table`."""
         stored = tuple(Column(column.name, staged_type(column.type)) for column in columns)
         id_ = self._create(table, "staged", stored)
@@ -166,7 +166,7 @@ class Tables:
         else:
             connector.append(shaped, id_, self._client.project)
         values = (f"{unstage_sql(quote(column.name), column.type)} AS {quote(column.name)}" for column in columns)
-        return Staged(id_, tuple(columns), f"SELECT {', '.join(values)} FROM {id_.quoted}")
+        return StagedTable(id_, tuple(columns), f"SELECT {', '.join(values)} FROM {id_.quoted}")
 
     def drop_staging(self) -> None:
         """Drop every table that was made here; one that is already gone is no error."""
@@ -187,7 +187,7 @@ class Tables:
         return connector.load(self._spark, self._materialised(select), self._client.project)
 
     def _columns(self, table: TableId) -> tuple[Column, ...]:
-        with translated(str(table), not_found=NothingFound):
+        with translated(str(table), not_found=NotFound):
             schema = self._client.get_table(str(table)).schema
         return tuple(Column(field.name, parse_type(type_string(field))) for field in schema)
 
@@ -202,7 +202,7 @@ class Tables:
         id_ = TableId(beside.project or self._client.project, beside.dataset, name)
         table = bigquery.Table(str(id_), [rest_field(column.name, column.type) for column in columns])
         table.expires = datetime.now(UTC) + self._expires
-        with translated(str(id_), not_found=NothingFound):
+        with translated(str(id_), not_found=NotFound):
             try:
                 self._client.create_table(table)
             except api.Conflict as error:
@@ -211,7 +211,7 @@ class Tables:
         return id_
 
     def _run(self, sql: str, what: TableId) -> Any:
-        with translated(str(what), not_found=NothingFound):
+        with translated(str(what), not_found=NotFound):
             return self._client.query(sql).result()
 
 
@@ -246,7 +246,7 @@ def _cast(frame: DataFrame, columns: Sequence[Column]) -> DataFrame:
 
 
 def _arrow_rows(spark: SparkSession, client: bigquery.Client, select: Select) -> DataFrame:
-    with translated(str(select.table), not_found=NothingFound):
+    with translated(str(select.table), not_found=NotFound):
         return spark.createDataFrame(client.query(select.sql).result().to_arrow(create_bqstorage_client=False))
 
 
@@ -259,5 +259,5 @@ def _load(client: bigquery.Client, frame: DataFrame, table: TableId) -> None:
     config = bigquery.LoadJobConfig(
         source_format="PARQUET", write_disposition="WRITE_APPEND", create_disposition="CREATE_NEVER", parquet_options=parquet
     )
-    with translated(str(table), not_found=NothingFound):
+    with translated(str(table), not_found=NotFound):
         client.load_table_from_file(file, str(table), job_config=config).result()

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from onefold.core.errors import InvalidInput
 from onefold.spark.io.filesystem import Entry, Folder
-from onefold.spark.io.frames import Landed
+from onefold.spark.io.frames import LandedFrame
 from onefold.spark.io.held_form import in_held_form
 from onefold.spark.io.json_files import empty_columns, file_reader, read_json
 from onefold.spark.io.malformed import malformed_line
@@ -58,7 +58,7 @@ def _without_class(line: str) -> str:
     return line[found.start() :].strip() if found else re.sub(r"^[: ]*(\w+\.)+\w+: ", "", line).strip()
 
 
-def read_folder(spark: SparkSession, uri: str, wanted: Sequence[str] = ()) -> Landed:
+def read_folder(spark: SparkSession, uri: str, wanted: Sequence[str] = ()) -> LandedFrame:
     """Its rows in held form. A folder is one version: all of its files have the same columns, as far as they have them.
 
     Args:

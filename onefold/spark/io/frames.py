@@ -12,7 +12,7 @@ from onefold.core.names import fold_case
 from onefold.schema.versions import Column
 
 
-class Log(Protocol):
+class ChangeLog(Protocol):
     """One version of a change log: what is known of it before its rows are read."""
 
     @property
@@ -30,12 +30,12 @@ class Log(Protocol):
     def converts(self) -> bool:
         """Whether values that Spark cannot convert come converted."""
 
-    def open(self, unified: Sequence[Column]) -> Landed:
+    def open(self, unified: Sequence[Column]) -> LandedFrame:
         """Its rows, which are wanted in the unified columns in the end."""
 
 
 @dataclass(frozen=True)
-class Landed:
+class LandedFrame:
     """A version with its rows: a frame in held form. As a log, one whose rows are at hand.
 
     finished: whether the rows are as the base holds them, with their positions.
@@ -48,10 +48,10 @@ class Landed:
     finished: bool = False
     converts: bool = False
 
-    def open(self, unified: Sequence[Column]) -> Landed:  # noqa: ARG002
+    def open(self, unified: Sequence[Column]) -> LandedFrame:  # noqa: ARG002
         return self
 
 
-def column_of(log: Log, name: str) -> Column | None:
+def column_of(log: ChangeLog, name: str) -> Column | None:
     """The column of a name, whatever its case."""
     return next((column for column in log.columns if fold_case(column.name) == fold_case(name)), None)

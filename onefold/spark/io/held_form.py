@@ -6,12 +6,12 @@ from pyspark.sql import DataFrame
 
 from onefold.core.errors import InvalidInput
 from onefold.spark.columns import named
-from onefold.spark.io.frames import Landed
+from onefold.spark.io.frames import LandedFrame
 from onefold.spark.io.partitions import Partitions
 from onefold.spark.values.types import columns_of, normalized
 
 
-def in_held_form(name: str, frame: DataFrame, partitions: Partitions, empty: frozenset[str] = frozenset()) -> Landed:
+def in_held_form(name: str, frame: DataFrame, partitions: Partitions, empty: frozenset[str] = frozenset()) -> LandedFrame:
     """Return the rows of a folder in held form, with the columns that are in the names of its folders.
 
     Args:
@@ -24,6 +24,6 @@ def in_held_form(name: str, frame: DataFrame, partitions: Partitions, empty: fro
     try:
         columns = columns_of(frame.schema)
     except InvalidInput as error:
-        raise InvalidInput(f"{name}: {fault}" for fault in error.faults) from error
+        raise InvalidInput(f"{name}: {problem}" for problem in error.problems) from error
     values = (normalized(named(field.name), field.dataType).alias(field.name) for field in frame.schema.fields)
-    return Landed(name, frame.select(*values), columns, empty | partitions.empty)
+    return LandedFrame(name, frame.select(*values), columns, empty | partitions.empty)

@@ -42,9 +42,9 @@ def read_json(spark: SparkSession, uri: str) -> DataFrame:
     """
     found = {field.name: field.dataType for field in _json_schema(_strict(spark), uri, spark).fields}
     metadata = next((name for name in found if fold_case(name) == METADATA), None)
-    faults = list(_spelled_twice(uri, "", _struct(found), but=metadata))
-    if faults:
-        raise InvalidInput(faults)
+    problems = list(_spelled_twice(uri, "", _struct(found), but=metadata))
+    if problems:
+        raise InvalidInput(problems)
     type_ = found.get(metadata or "")
     if metadata is None or not isinstance(type_, t.StructType):
         return _objects(spark, uri, found)
@@ -146,8 +146,8 @@ def _objects(spark: SparkSession, uri: str, types: Mapping[str, t.DataType]) -> 
     reader = file_reader(spark).schema(schema.add(_LINE, t.StringType())).option("columnNameOfCorruptRecord", _LINE)
     rows = reader.json(uri)
     line = named(_LINE)
-    fault = F.raise_error(F.concat(F.input_file_name(), F.lit(": no row: "), line.substr(1, _SHOWN)))
-    is_row = F.when(line.isNull(), True).when(F.trim(line) == "null", False).otherwise(fault)
+    problem = F.raise_error(F.concat(F.input_file_name(), F.lit(": no row: "), line.substr(1, _SHOWN)))
+    is_row = F.when(line.isNull(), True).when(F.trim(line) == "null", False).otherwise(problem)
     return rows.where(is_row).drop(_LINE)
 
 

@@ -19,7 +19,7 @@ from onefold.schema.common_type import join
 from onefold.schema.types import Array, Scalar, Struct, Type
 from onefold.schema.versions import Column
 from onefold.spark.io.filesystem import Entry, Folder
-from onefold.spark.io.frames import Landed
+from onefold.spark.io.frames import LandedFrame
 from onefold.spark.io.held_form import in_held_form
 from onefold.spark.io.json_files import file_reader
 from onefold.spark.io.partitions import Partitions
@@ -39,11 +39,11 @@ _FAMILIES = (("INT64", "NUMERIC", "BIGNUMERIC"), ("DATE", "DATETIME", "TIMESTAMP
 class _Group:
     """The rows of the files of one schema, and the first of these files."""
 
-    landed: Landed
+    landed: LandedFrame
     file: str
 
 
-def read_parquet(spark: SparkSession, uri: str, entries: Sequence[Entry], partitions: Partitions) -> Landed:
+def read_parquet(spark: SparkSession, uri: str, entries: Sequence[Entry], partitions: Partitions) -> LandedFrame:
     """Return the rows of a folder in held form.
 
     Raises:
@@ -57,9 +57,9 @@ def read_parquet(spark: SparkSession, uri: str, entries: Sequence[Entry], partit
     else:
         return in_held_form(uri, frame, partitions)
     groups = list(_groups(spark, uri, entries, partitions))
-    faults = list(dict.fromkeys(problem for name in _names(groups) for problem in _faults(uri, name, groups)))
-    if faults:
-        raise InvalidInput(faults)
+    problems = list(dict.fromkeys(problem for name in _names(groups) for problem in _problems(uri, name, groups)))
+    if problems:
+        raise InvalidInput(problems)
     return _united(uri, groups, partitions)
 
 
@@ -88,7 +88,7 @@ def _names(groups: Sequence[_Group]) -> list[str]:
     return list(dict.fromkeys(fold_case(column.name) for group in groups for column in group.landed.columns))
 
 
-def _faults(uri: str, name: str, groups: Sequence[_Group]) -> Iterator[str]:
+def _problems(uri: str, name: str, groups: Sequence[_Group]) -> Iterator[str]:
     typed = [(group.file, columns[name]) for group in groups if name in (columns := _by_name(group.landed.columns))]
     for (first, column), (file, other) in itertools.combinations(typed, 2):
         if not _widens(column.type, other.type):
@@ -116,7 +116,7 @@ def _widens(one: Type, other: Type) -> bool:
     return one == other
 
 
-def _united(uri: str, groups: Sequence[_Group], partitions: Partitions) -> Landed:
+def _united(uri: str, groups: Sequence[_Group], partitions: Partitions) -> LandedFrame:
     """Widen the values of every file to the least types of all; a column that a file lacks is NULL there."""
     types: dict[str, Column] = {}
     for column in (column for group in groups for column in group.landed.columns):
@@ -124,4 +124,4 @@ def _united(uri: str, groups: Sequence[_Group], partitions: Partitions) -> Lande
         types[fold_case(column.name)] = Column(known.name, join(known.type, column.type))
     columns = tuple(types.values())
     frames = (group.landed.frame.select(*converted(group.landed.columns, columns)) for group in groups)
-    return Landed(uri, functools.reduce(DataFrame.unionByName, frames), columns, partitions.empty)
+    return LandedFrame(uri, functools.reduce(DataFrame.unionByName, frames), columns, partitions.empty)

@@ -57,11 +57,11 @@ class Partitions:
             InvalidInput: a column of the files has the name, and a type of which no folder can spell a value.
         """
         own = {fold_case(field.name): field for field in frame.schema.fields}
-        faults = [
-            problem for partition in self.found for problem in self._faults(partition, own.get(fold_case(partition.name)))
+        problems = [
+            problem for partition in self.found for problem in self._problems(partition, own.get(fold_case(partition.name)))
         ]
-        if faults:
-            raise InvalidInput(faults)
+        if problems:
+            raise InvalidInput(problems)
         # The path is another column's name where a file has a column `_metadata`.
         path = frame.metadataColumn(_PATH).getField("file_path") if self.found else F.lit("")
         values = {fold_case(partition.name): (partition, self._text(partition, path)) for partition in self.found}
@@ -89,7 +89,7 @@ class Partitions:
         values = F.from_json(F.lit(json.dumps(other)), "map<string, string>")
         return F.when(spelled.isin(*other), values[spelled]).otherwise(spelled)
 
-    def _faults(self, partition: Partition, field: t.StructField | None) -> Iterator[str]:
+    def _problems(self, partition: Partition, field: t.StructField | None) -> Iterator[str]:
         if field and isinstance(field.dataType, t.ArrayType | t.MapType | t.StructType | t.BinaryType):
             yield (
                 f"{self.name}: expected the column {partition.name} in the names of folders or in the files, got both, and "

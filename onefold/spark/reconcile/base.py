@@ -10,36 +10,36 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from onefold.batches.arguments import ReconcileArguments
-from onefold.changelog.metadata import METADATA, key_faults
+from onefold.changelog.metadata import METADATA, key_problems
 from onefold.changelog.position import Position
 from onefold.core.names import fold_case
 from onefold.merge.base_table import DELETED, POSITION
 from onefold.schema.recast import keeps_values
 from onefold.schema.versions import Column
 from onefold.spark.columns import named
-from onefold.spark.io.base_folder import _OWN, Base, Manifest, _folded
+from onefold.spark.io.base_folder import _OWN, BaseFolder, Manifest, _folded
 from onefold.spark.io.frames import column_of
 from onefold.spark.reconcile.modify_time import position_of
 from onefold.spark.values.casts import converted
 from onefold.spark.values.position import stored_as_text
 
 
-def base_faults(base: Base, arguments: ReconcileArguments, unified: Sequence[Column]) -> Iterator[str]:
+def base_problems(base: BaseFolder, arguments: ReconcileArguments, unified: Sequence[Column]) -> Iterator[str]:
     """All that keeps the changes from being merged into this base."""
     if not base.columns:
         yield f"{base.landed.name}: there is no row in any of its files; leave out --base to begin with an empty one"
         return
-    yield from key_faults(base.landed.name, base.columns, arguments.keys)
+    yield from key_problems(base.landed.name, base.columns, arguments.keys)
     if column_of(base.landed, METADATA):
         yield f"{base.landed.name} has {METADATA}: it is a change log and no base"
     if len({name for name in _OWN if column_of(base.landed, name)}) == 1:
         yield f"{base.landed.name} has only one of {' and '.join(_OWN)}: a base has both, a copy of the source neither"
     if base.manifest:
-        yield from _manifest_faults(base.manifest, base.landed.name, arguments)
-    yield from _conversion_faults(base, unified)
+        yield from _manifest_problems(base.manifest, base.landed.name, arguments)
+    yield from _conversion_problems(base, unified)
 
 
-def _manifest_faults(manifest: Manifest, name: str, arguments: ReconcileArguments) -> Iterator[str]:
+def _manifest_problems(manifest: Manifest, name: str, arguments: ReconcileArguments) -> Iterator[str]:
     if _folded(manifest.keys) != _folded(arguments.keys):
         yield f"{name} was made by the keys {', '.join(manifest.keys)}, not {', '.join(arguments.keys)}"
     for what in ("format", "position"):
@@ -48,7 +48,7 @@ def _manifest_faults(manifest: Manifest, name: str, arguments: ReconcileArgument
             yield f"{name} was made with --{what} {made}, not {asked}: their positions cannot be compared"
 
 
-def _conversion_faults(base: Base, unified: Sequence[Column]) -> Iterator[str]:
+def _conversion_problems(base: BaseFolder, unified: Sequence[Column]) -> Iterator[str]:
     targets = {fold_case(column.name): column.type for column in unified}
     landed = base.landed_types()
     for column in base.columns:
@@ -61,7 +61,7 @@ def _conversion_faults(base: Base, unified: Sequence[Column]) -> Iterator[str]:
             )
 
 
-def base_rows(base: Base, unified: Sequence[Column], orders: str | None = None) -> DataFrame:
+def base_rows(base: BaseFolder, unified: Sequence[Column], orders: str | None = None) -> DataFrame:
     """Its rows in the unified columns. A row without a position has the lowest one.
 
     Args:

@@ -10,23 +10,22 @@ from onefold.batches.arguments import ReconcileArguments, Uri
 from onefold.core.errors import InvalidInput, TryAgain
 from onefold.core.names import TableId, fold_case
 from onefold.merge.apply import merge_rows
-from onefold.merge.base_table import Base, base_table
-from onefold.merge.change_query import Changes, changes_query, window_sql
-from onefold.merge.merge_log import Counts, State
+from onefold.merge.base_table import BaseTable, base_table
+from onefold.merge.change_query import ChangeTable, changes_query, window_sql
+from onefold.merge.merge_log import MergeCounts, MergeState
 from onefold.merge.migrate import prepare, rebuild_from
-from onefold.merge.plan import Plan as MergePlan
-from onefold.merge.plan import changes_in_use, keys_of, plan_merge
+from onefold.merge.plan import MergePlan, changes_in_use, keys_of, plan_merge
 from onefold.merge.reconcile import keep_current
 from onefold.ports.warehouse import BaseWarehouse
 from onefold.schema.casts import UTC
-from onefold.schema.table_rules import Rules
+from onefold.schema.table_rules import TableRules
 from onefold.schema.versions import Column
 from onefold.settings.environment import Settings
-from onefold.spark.io.bigquery_tables import Tables
-from onefold.spark.io.frames import Landed
-from onefold.spark.reconcile.latest import Folded
-from onefold.spark.reconcile.plan import Plan
-from onefold.spark.reconcile.report import Report
+from onefold.spark.io.bigquery_tables import StagingTables
+from onefold.spark.io.frames import LandedFrame
+from onefold.spark.reconcile.latest import Winners
+from onefold.spark.reconcile.plan import JobPlan
+from onefold.spark.reconcile.report import JobReport
 from onefold.spark.values.casts import can_convert
 from onefold.views.refresh import Announce
 
@@ -35,10 +34,10 @@ from onefold.views.refresh import Announce
 class TableLog:
     """One version of a change table. BigQuery leaves out what landed outside of the window; sequences are Spark's."""
 
-    changes: Changes
-    rules: Rules
+    changes: ChangeTable
+    rules: TableRules
     arguments: ReconcileArguments
-    tables: Tables
+    tables: StagingTables
     empty: frozenset[str] = frozenset()
     converts: bool = True
 
@@ -50,18 +49,18 @@ class TableLog:
     def columns(self) -> tuple[Column, ...]:
         return self.changes.version.columns
 
-    def open(self, unified: Sequence[Column]) -> Landed:
+    def open(self, unified: Sequence[Column]) -> LandedFrame:
         """The rows as they landed; as the base would hold them where Spark could not make those of them."""
         left = [column.name for column in self.columns if not self._can_convert(column, unified)]
         if not left and not self._tells_version(unified):
             where = window_sql("", self.changes.since, self.changes.until)
             rows = self.tables.read(self.changes.id, self.columns, where=where)
-            return Landed(self.name, rows.frame, rows.columns)
+            return LandedFrame(self.name, rows.frame, rows.columns)
         if self.arguments.format != "datastream":
             raise InvalidInput(f"{self.name}: {', '.join(left)} cannot be converted outside of BigQuery: cast them first")
-        base = Base(self.changes.id, tuple(unified), self.arguments.keys)
+        base = BaseTable(self.changes.id, tuple(unified), self.arguments.keys)
         rows = self.tables.read_query(changes_query([self.changes], base, self.rules), self.changes.id, base.stored)
-        return Landed(self.name, rows.frame, rows.columns, finished=True)
+        return LandedFrame(self.name, rows.frame, rows.columns, finished=True)
 
     def _can_convert(self, column: Column, unified: Sequence[Column]) -> bool:
         target = _by_name(unified, column.name)
@@ -75,14 +74,14 @@ class TableLog:
 
 
 class BigQueryTables:
-    """`onefold.spark.reconcile.job.Warehouse` over BigQuery. Nothing is written before the winners are known.
+    """`onefold.spark.reconcile.job.JobWarehouse` over BigQuery. Nothing is written before the winners are known.
 
     Args:
         announce: as for `onefold.views.refresh.refresh`, of the unified view that a merge brings up to date.
     """
 
     def __init__(
-        self, warehouse: BaseWarehouse, tables: Tables, settings: Settings, announce: Announce | None = None
+        self, warehouse: BaseWarehouse, tables: StagingTables, settings: Settings, announce: Announce | None = None
     ) -> None:
         self._announce = announce
         self._warehouse = warehouse
@@ -94,7 +93,7 @@ class BigQueryTables:
         tables = [self._id(uri) for uri in arguments.changes]
         if arguments.base is not None and arguments.base.table is not None:
             return self._make_plan(tables[0], self._id(arguments.base), arguments).base.keys
-        found = {keys_of(self._warehouse, table, self._settings, State(), has_base=False) for table in tables}
+        found = {keys_of(self._warehouse, table, self._settings, MergeState(), has_base=False) for table in tables}
         if len({frozenset(map(fold_case, keys)) for keys in found}) > 1:
             told = " and ".join(", ".join(keys) for keys in sorted(found))
             raise InvalidInput(f"the change tables have different keys, {told}: name those of the output with --keys")
@@ -106,7 +105,7 @@ class BigQueryTables:
         rules = self._settings.rules_for(table)
         if arguments.base is not None and arguments.base.table is not None:
             self._plan = self._make_plan(table, self._id(arguments.base), arguments)
-            found: Sequence[Changes] = self._plan.changes
+            found: Sequence[ChangeTable] = self._plan.changes
         else:
             found = changes_in_use(self._warehouse, table, rules)
         return [TableLog(_in_window(changes, arguments), rules, arguments, self._tables) for changes in found]
@@ -115,7 +114,7 @@ class BigQueryTables:
         """Those that the base is brought up to: the unified ones."""
         return self._plan.base.columns if self._plan else None
 
-    def merge(self, winners: Folded, plan: Plan) -> Report:
+    def merge(self, winners: Winners, plan: JobPlan) -> JobReport:
         """Stage the winners and merge them; with the mode `rebuild` they are the new base."""
         if self._plan is None:
             raise InvalidInput("a base in BigQuery takes its changes from BigQuery: name its change table with --changes")
@@ -123,7 +122,7 @@ class BigQueryTables:
         staged = self._tables.stage(winners.rows, ready.base.id, ready.base.stored)
         if plan.arguments.mode == "rebuild":
             ready = rebuild_from(self._warehouse, ready, staged.query)
-        counts = Counts(
+        counts = MergeCounts(
             changes=winners.changes, keys=winners.count, disputed=winners.disputed, ordered_by_text=winners.by_text
         )
         versions = ready.versions if plan.arguments.whole else ()
@@ -163,7 +162,7 @@ def _starts_earlier(now: datetime | None, then: datetime | None) -> bool:
     return then is not None and (now is None or now < then)
 
 
-def _in_window(changes: Changes, arguments: ReconcileArguments) -> Changes:
+def _in_window(changes: ChangeTable, arguments: ReconcileArguments) -> ChangeTable:
     """Within the times that were asked for; without any window, from where the last merge started."""
     if arguments.whole and arguments.mode == "merge":
         return changes
@@ -175,8 +174,8 @@ def _by_name(columns: Sequence[Column], name: str) -> Column | None:
     return next((column for column in columns if fold_case(column.name) == fold_case(name)), None)
 
 
-def _report(done: Counts, winners: Folded, plan: Plan) -> Report:
-    return Report(
+def _report(done: MergeCounts, winners: Winners, plan: JobPlan) -> JobReport:
+    return JobReport(
         changes=done.changes,
         keys=done.keys,
         inserted=done.inserted or 0,

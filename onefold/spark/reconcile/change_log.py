@@ -17,8 +17,8 @@ from onefold.changelog.metadata import (
     DELETIONS,
     LANDED_AT,
     METADATA,
-    key_faults,
-    metadata_faults,
+    key_problems,
+    metadata_problems,
     source_columns,
 )
 from onefold.changelog.position import Position
@@ -27,7 +27,7 @@ from onefold.merge.base_table import DELETED, POSITION
 from onefold.schema.types import STRING, Scalar, Struct
 from onefold.schema.versions import Column
 from onefold.spark.columns import named
-from onefold.spark.io.frames import Landed, Log, column_of
+from onefold.spark.io.frames import ChangeLog, LandedFrame, column_of
 from onefold.spark.values.casts import converted
 from onefold.spark.values.digest import digest
 from onefold.spark.values.position import position
@@ -53,13 +53,13 @@ class Part:
 class ChangeFormat(Protocol):
     """How changes are written."""
 
-    def columns(self, log: Log) -> list[tuple[Column, ...]]:
+    def columns(self, log: ChangeLog) -> list[tuple[Column, ...]]:
         """The source's columns; more than once where rows come in more than one form."""
 
-    def faults(self, log: Log, arguments: ReconcileArguments) -> Iterable[str]:
+    def problems(self, log: ChangeLog, arguments: ReconcileArguments) -> Iterable[str]:
         """All that keeps this version from being read."""
 
-    def parts(self, landed: Landed, arguments: ReconcileArguments, unified: Sequence[Column]) -> list[Part]:
+    def parts(self, landed: LandedFrame, arguments: ReconcileArguments, unified: Sequence[Column]) -> list[Part]:
         """The changes of the window."""
 
 
@@ -80,25 +80,25 @@ def rows_of(part: Part, unified: Sequence[Column], keys: Sequence[str]) -> DataF
     )
 
 
-def key_column_faults(log: Log, columns: Sequence[Column], keys: Sequence[str]) -> Iterator[str]:
+def key_column_problems(log: ChangeLog, columns: Sequence[Column], keys: Sequence[str]) -> Iterator[str]:
     """Keys that are not there or cannot be one. A column without any value has no type, and is no fault."""
     typed = [key for key in keys if fold_case(key) not in log.empty]
     if typed:
-        yield from key_faults(log.name, columns, typed)
+        yield from key_problems(log.name, columns, typed)
 
 
 class Datastream:
     """Rows with `datastream_metadata`."""
 
-    def columns(self, log: Log) -> list[tuple[Column, ...]]:
+    def columns(self, log: ChangeLog) -> list[tuple[Column, ...]]:
         return [tuple(source_columns(log.columns))]
 
-    def faults(self, log: Log, arguments: ReconcileArguments) -> Iterable[str]:
-        yield from metadata_faults(log.name, log.columns, casts_sort_keys=True)
-        yield from key_column_faults(log, self.columns(log)[0], arguments.keys)
-        yield from landing_faults(log, arguments)
+    def problems(self, log: ChangeLog, arguments: ReconcileArguments) -> Iterable[str]:
+        yield from metadata_problems(log.name, log.columns, casts_sort_keys=True)
+        yield from key_column_problems(log, self.columns(log)[0], arguments.keys)
+        yield from landing_problems(log, arguments)
 
-    def parts(self, landed: Landed, arguments: ReconcileArguments, unified: Sequence[Column]) -> list[Part]:  # noqa: ARG002
+    def parts(self, landed: LandedFrame, arguments: ReconcileArguments, unified: Sequence[Column]) -> list[Part]:  # noqa: ARG002
         (columns,) = self.columns(landed)
         fields = _fields(column_of(landed, METADATA))
         deleted = _is_deletion(landed.name, fields["change_type"])
@@ -121,11 +121,11 @@ def _is_deletion(name: str, change_type: Value) -> Value:
     """Tell deletions from other changes; a change of no known type is an error, since it might be either."""
     kind = F.upper(change_type)
     expected = f"{name}: expected a change_type of {', '.join(CHANGE_TYPES)}, got "
-    fault = F.concat(
+    problem = F.concat(
         F.lit(expected), F.coalesce(change_type, F.lit("NULL")), F.lit(" in "), F.input_file_name(),
         F.lit(": correct the row, or leave its file out"),
     )  # fmt: skip
-    return F.when(kind.isin(*DELETIONS), True).when(kind.isin(*CHANGE_TYPES), False).otherwise(F.raise_error(fault))
+    return F.when(kind.isin(*DELETIONS), True).when(kind.isin(*CHANGE_TYPES), False).otherwise(F.raise_error(problem))
 
 
 def _fields(metadata: Column | None) -> dict[str, Value]:
@@ -135,7 +135,7 @@ def _fields(metadata: Column | None) -> dict[str, Value]:
     return {fold_case(field.name): whole.getField(field.name) for field in metadata.type.fields}
 
 
-def landing_faults(log: Log, arguments: ReconcileArguments) -> list[str]:
+def landing_problems(log: ChangeLog, arguments: ReconcileArguments) -> list[str]:
     if not any(isinstance(bound, datetime) for bound in (arguments.start, arguments.end)):
         return []
     column = column_of(log, LANDED_AT)
@@ -146,7 +146,7 @@ def landing_faults(log: Log, arguments: ReconcileArguments) -> list[str]:
     return []
 
 
-def within_landing_times(landed: Landed, arguments: ReconcileArguments) -> DataFrame:
+def within_landing_times(landed: LandedFrame, arguments: ReconcileArguments) -> DataFrame:
     """Rows of which nobody knows when they landed are in every window, as in `onefold.merge.change_query.window_sql`."""
     frame, landed_at = landed.frame, named(LANDED_AT)
     time, unknown = landed_at.cast("timestamp"), landed_at.isNull()

@@ -10,14 +10,14 @@ from pyspark.sql import Column as Value
 from pyspark.sql import functions as F  # noqa: N812
 
 from onefold.batches.arguments import ReconcileArguments
-from onefold.changelog.metadata import key_faults
+from onefold.changelog.metadata import key_problems
 from onefold.core.names import fold_case
 from onefold.merge.base_table import DELETED, POSITION
 from onefold.schema.types import Struct, Type
 from onefold.schema.versions import Column
 from onefold.spark.columns import named
-from onefold.spark.io.frames import Landed, Log, column_of
-from onefold.spark.reconcile.change_log import Part, landing_faults, within_landing_times, within_sequences
+from onefold.spark.io.frames import ChangeLog, LandedFrame, column_of
+from onefold.spark.reconcile.change_log import Part, landing_problems, within_landing_times, within_sequences
 from onefold.spark.reconcile.unavailable import UNAVAILABLE, unavailable_columns
 from onefold.spark.values.casts import convert
 from onefold.spark.values.position import position
@@ -37,20 +37,20 @@ class _Field:
 class Debezium:
     """Creations, updates, deletions and rows of a snapshot. An update that changes the key also deletes the old one."""
 
-    def columns(self, log: Log) -> list[tuple[Column, ...]]:
+    def columns(self, log: ChangeLog) -> list[tuple[Column, ...]]:
         envelope = _envelope(log)
         return [_columns(envelope[side]) for side in ("after", "before") if side in envelope]
 
-    def faults(self, log: Log, arguments: ReconcileArguments) -> Iterable[str]:
+    def problems(self, log: ChangeLog, arguments: ReconcileArguments) -> Iterable[str]:
         envelope = _envelope(log)
         if "op" not in envelope or not {"before", "after"} & envelope.keys():
             yield f"{log.name} holds no events of Debezium: they have op, before, after and source"
         for side in ("before", "after"):
             if side in envelope:
-                yield from key_faults(f"{side} of {log.name}", _columns(envelope[side]), arguments.keys)
-        yield from landing_faults(log, arguments)
+                yield from key_problems(f"{side} of {log.name}", _columns(envelope[side]), arguments.keys)
+        yield from landing_problems(log, arguments)
 
-    def parts(self, landed: Landed, arguments: ReconcileArguments, unified: Sequence[Column]) -> list[Part]:
+    def parts(self, landed: LandedFrame, arguments: ReconcileArguments, unified: Sequence[Column]) -> list[Part]:
         landed, envelope = _without_tombstones(landed), _with_both_sides(_envelope(landed))
         deleting = F.when(_op(envelope) == _UPDATE, _key_changes(envelope, arguments.keys, unified))
         deleting = F.coalesce(deleting, _op(envelope) == _DELETION)
@@ -59,7 +59,12 @@ class Debezium:
 
 
 def _part(
-    landed: Landed, envelope: Mapping[str, _Field], side: str, which: Value, deleted: bool, arguments: ReconcileArguments
+    landed: LandedFrame,
+    envelope: Mapping[str, _Field],
+    side: str,
+    which: Value,
+    deleted: bool,
+    arguments: ReconcileArguments,
 ) -> Part:
     columns = _columns(envelope[side])
     frame = within_landing_times(landed, arguments).where(which)
@@ -75,7 +80,7 @@ def _part(
     return Part(within_sequences(rows, arguments), columns, carried=(UNAVAILABLE,))
 
 
-def _without_tombstones(landed: Landed) -> Landed:
+def _without_tombstones(landed: LandedFrame) -> LandedFrame:
     """Kafka's own deletion marks, which follow a deletion and hold no event: `payload` is NULL."""
     payload = column_of(landed, "payload")
     if payload is None or not isinstance(payload.type, Struct):
@@ -83,7 +88,7 @@ def _without_tombstones(landed: Landed) -> Landed:
     return replace(landed, frame=landed.frame.where(named(payload.name).isNotNull()))
 
 
-def _envelope(log: Log) -> dict[str, _Field]:
+def _envelope(log: ChangeLog) -> dict[str, _Field]:
     payload = column_of(log, "payload")
     if payload and isinstance(payload.type, Struct):
         return _fields(_Field(named(payload.name), payload.type))
@@ -110,16 +115,16 @@ def _columns(side: _Field) -> tuple[Column, ...]:
 def _op(envelope: Mapping[str, _Field]) -> Value:
     """What happened. A truncation is no change of a row: after it, only a snapshot of the source tells what is left."""
     op = envelope["op"].value
-    fault = F.concat(
+    problem = F.concat(
         F.lit("an event of Debezium has op "), F.coalesce(op, F.lit("NULL")),
         F.lit(": only c, u, d, r and m are changes of rows; after a truncation, begin with a new snapshot"),
     )  # fmt: skip
-    return F.when(op.isin(*_UPSERTS, _DELETION, *_NO_CHANGE), op).otherwise(F.raise_error(fault))
+    return F.when(op.isin(*_UPSERTS, _DELETION, *_NO_CHANGE), op).otherwise(F.raise_error(problem))
 
 
 def _of_row(side: _Field, name: str, which: str) -> Value:
-    fault = F.raise_error(F.lit(f"an event of Debezium has no row in {which}"))
-    return F.when(side.value.isNull(), fault).otherwise(side.value.getField(name))
+    problem = F.raise_error(F.lit(f"an event of Debezium has no row in {which}"))
+    return F.when(side.value.isNull(), problem).otherwise(side.value.getField(name))
 
 
 def _key_changes(envelope: Mapping[str, _Field], keys: Sequence[str], unified: Sequence[Column]) -> Value:

@@ -24,7 +24,7 @@ _Sides = tuple[Arrow, Arrow]
 
 
 @dataclass(frozen=True)
-class Met:
+class FileMatches:
     """What one file has of the winners' keys.
 
     dropped: the numbers of the rows that newer winners replace, in order. winners: the numbers of the winners whose keys
@@ -38,7 +38,7 @@ class Met:
     counts: Mapping[str, int]
 
 
-def meet(rows: Table, winners: Table, keys: Sequence[str]) -> Met:
+def meet(rows: Table, winners: Table, keys: Sequence[str]) -> FileMatches:
     """Join by the keys; each side has them, positions and flags. Winners have each key once; keys that are NULL are one."""
     import pyarrow.compute as pc
 
@@ -47,7 +47,7 @@ def meet(rows: Table, winners: Table, keys: Sequence[str]) -> Met:
     theirs, mine = winners.take(number.take(places)), rows.take(places)
     newer = pc.greater(theirs[POSITION], mine[POSITION])
     found = number.take(places)
-    return Met(
+    return FileMatches(
         rows.num_rows,
         _array(places.filter(newer)),
         _array(found),

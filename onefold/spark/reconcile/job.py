@@ -12,34 +12,34 @@ from typing import Any, Protocol
 from pyspark.sql import DataFrame, SparkSession
 
 from onefold.batches.arguments import UNAVAILABLE_VALUE, ReconcileArguments
-from onefold.core.errors import InvalidInput, NothingFound
+from onefold.core.errors import InvalidInput, NotFound
 from onefold.core.names import fold_case
-from onefold.spark.io.base_folder import Base, Manifest, Output, Staged, Stored, is_done, written
+from onefold.spark.io.base_folder import BaseFolder, BaseOutput, Manifest, StagedFiles, StoredFiles, is_done, written
 from onefold.spark.io.files import reading
 from onefold.spark.io.filesystem import Folder
-from onefold.spark.io.frames import Log
+from onefold.spark.io.frames import ChangeLog
 from onefold.spark.reconcile.base import base_rows
 from onefold.spark.reconcile.change_log import rows_of, within_sequences
-from onefold.spark.reconcile.latest import Folded, Merging, count_met, fold, in_memory
+from onefold.spark.reconcile.latest import BaseMerge, Winners, count_met, fold, in_memory
 from onefold.spark.reconcile.parquet_merge import can_copy, copy_without, merge_files
-from onefold.spark.reconcile.plan import FORMATS, Plan, Tables, make_plan
-from onefold.spark.reconcile.report import BaseWas, Report
+from onefold.spark.reconcile.plan import FORMATS, JobPlan, JobTables, make_plan
+from onefold.spark.reconcile.report import BaseWas, JobReport
 from onefold.spark.reconcile.unavailable import UNAVAILABLE, completed
 
 SHARE_OF_MEMORY = 0.1
 
 
-class Warehouse(Tables, Protocol):
+class JobWarehouse(JobTables, Protocol):
     """What the job needs of BigQuery."""
 
     def keys_of(self, arguments: ReconcileArguments) -> tuple[str, ...]:
         """The columns that identify a row, where the arguments name none; raises an error where the tables tell none."""
 
-    def merge(self, winners: Folded, plan: Plan) -> Report:
+    def merge(self, winners: Winners, plan: JobPlan) -> JobReport:
         """Bring the winners into the base."""
 
 
-def reconcile(spark: SparkSession, arguments: ReconcileArguments, warehouse: Warehouse | None = None) -> Report:
+def reconcile(spark: SparkSession, arguments: ReconcileArguments, warehouse: JobWarehouse | None = None) -> JobReport:
     """Run the job; the same arguments twice are the same once.
 
     Raises:
@@ -52,13 +52,13 @@ def reconcile(spark: SparkSession, arguments: ReconcileArguments, warehouse: War
     if arguments.output is not None:
         done = is_done(Folder(spark, str(arguments.output)), _as_written(arguments))
         if done is not None:
-            return replace(Report.of_written(done.report or {}), already=True)
+            return replace(JobReport.of_written(done.report or {}), already=True)
     plan = make_plan(spark, arguments, warehouse)
     with reading("what changes and base name"):
         return replace(_carry_out(spark, plan, warehouse), window=arguments.window)
 
 
-def _carry_out(spark: SparkSession, plan: Plan, warehouse: Warehouse | None) -> Report:
+def _carry_out(spark: SparkSession, plan: JobPlan, warehouse: JobWarehouse | None) -> JobReport:
     arguments = plan.arguments
     if arguments.output is None and warehouse is not None:
         # Where nobody asked for a window there may be nothing new: the next merge reads on from here.
@@ -70,7 +70,7 @@ def _carry_out(spark: SparkSession, plan: Plan, warehouse: Warehouse | None) -> 
 
 
 @contextmanager
-def _in_memory(plan: Plan, *, may_be_none: bool = False) -> Iterator[Folded]:
+def _in_memory(plan: JobPlan, *, may_be_none: bool = False) -> Iterator[Winners]:
     """Give the winners, with the values that their format could not tell.
 
     Raises:
@@ -89,12 +89,12 @@ def _in_memory(plan: Plan, *, may_be_none: bool = False) -> Iterator[Folded]:
             yield winners
 
 
-def _changes(plan: Plan) -> DataFrame:
+def _changes(plan: JobPlan) -> DataFrame:
     """All changes of the window in one form."""
     return functools.reduce(DataFrame.unionByName, (rows for log in plan.logs for rows in _rows(log, plan)))
 
 
-def _rows(log: Log, plan: Plan) -> Iterator[DataFrame]:
+def _rows(log: ChangeLog, plan: JobPlan) -> Iterator[DataFrame]:
     landed = log.open(plan.columns)
     if landed.finished:
         yield within_sequences(landed.frame, plan.arguments)
@@ -103,14 +103,14 @@ def _rows(log: Log, plan: Plan) -> Iterator[DataFrame]:
         yield rows_of(part, plan.columns, plan.keys)
 
 
-def _staged(plan: Plan, output: Output) -> tuple[Folded, Staged]:
+def _staged(plan: JobPlan, output: BaseOutput) -> tuple[Winners, StagedFiles]:
     """The winners in files, which become the new base's where all goes well."""
     changes = _changes(plan)
     if UNAVAILABLE in changes.columns:
         with _in_memory(plan) as winners:
             staged = output.stage(winners.rows)
         return replace(winners, rows=staged.rows), staged
-    found: list[Staged] = []
+    found: list[StagedFiles] = []
 
     def keep(rows: DataFrame) -> DataFrame:
         found.append(output.stage(rows))
@@ -121,12 +121,12 @@ def _staged(plan: Plan, output: Output) -> tuple[Folded, Staged]:
     return folded, found[0]
 
 
-def _check_any(folded: Folded) -> None:
+def _check_any(folded: Winners) -> None:
     if not folded.changes:
-        raise NothingFound("there is no change in the window: nothing was written")
+        raise NotFound("there is no change in the window: nothing was written")
 
 
-def _write(plan: Plan, output: Output) -> Report:
+def _write(plan: JobPlan, output: BaseOutput) -> JobReport:
     winners, staged = _staged(plan, output)
     if plan.base is None:
         output.take(staged)
@@ -138,7 +138,9 @@ def _write(plan: Plan, output: Output) -> Report:
     return _join(plan, output, winners, plan.base, few=few)
 
 
-def _merge_files(plan: Plan, output: Output, winners: Folded, staged: Staged, files: Sequence[str]) -> Report:
+def _merge_files(
+    plan: JobPlan, output: BaseOutput, winners: Winners, staged: StagedFiles, files: Sequence[str]
+) -> JobReport:
     """Keep the base's files, without the rows that are replaced, beside those of the winners."""
     copied = merge_files(output.spark, str(plan.arguments.base), files, staged, plan.keys, output.uri)
     report = _report_of_merge(dict(copied.counts), winners, plan)
@@ -147,12 +149,12 @@ def _merge_files(plan: Plan, output: Output, winners: Folded, staged: Staged, fi
     else:
         output.take(staged)
     late = sum(map(len, copied.late))
-    return _finished(plan, output, report, Stored(copied.files + staged.files, copied.rows + copied.winners - late))
+    return _finished(plan, output, report, StoredFiles(copied.files + staged.files, copied.rows + copied.winners - late))
 
 
-def _join(plan: Plan, output: Output, winners: Folded, base: Base, *, few: bool) -> Report:
+def _join(plan: JobPlan, output: BaseOutput, winners: Winners, base: BaseFolder, *, few: bool) -> JobReport:
     """Write every row anew."""
-    merging = Merging(base_rows(base, plan.columns, plan.arguments.position), winners, few)
+    merging = BaseMerge(base_rows(base, plan.columns, plan.arguments.position), winners, few)
     met = merging.met().persist()
     try:
         counts = count_met(met)
@@ -165,7 +167,7 @@ def _join(plan: Plan, output: Output, winners: Folded, base: Base, *, few: bool)
         met.unpersist()
 
 
-def _files_to_copy(spark: SparkSession, base: Base, plan: Plan) -> tuple[str, ...]:
+def _files_to_copy(spark: SparkSession, base: BaseFolder, plan: JobPlan) -> tuple[str, ...]:
     """Those of a base that stays as it is: in the files of the new base its rows would be the same bytes."""
     if base.manifest is None or base.manifest.columns != plan.columns:
         return ()
@@ -182,7 +184,7 @@ def _base_was(arguments: ReconcileArguments) -> BaseWas:
     return "ignored" if arguments.mode == "rebuild" else "missing"
 
 
-def _finished(plan: Plan, output: Output, report: Report, stored: Stored | None = None) -> Report:
+def _finished(plan: JobPlan, output: BaseOutput, report: JobReport, stored: StoredFiles | None = None) -> JobReport:
     landed = {column.name: plan.landed[fold_case(column.name)] for column in plan.columns}
     manifest = Manifest(_as_written(plan.arguments), plan.keys, plan.columns, landed, report=asdict(report))
     output.finish(manifest, report.rows, stored)
@@ -195,14 +197,14 @@ def _few_bytes(spark: SparkSession) -> int:
     return int(jvm.java.lang.Runtime.getRuntime().maxMemory() * SHARE_OF_MEMORY)
 
 
-def _report_of_first(winners: Folded, plan: Plan, base: BaseWas) -> Report:
+def _report_of_first(winners: Winners, plan: JobPlan, base: BaseWas) -> JobReport:
     live = winners.count - winners.deletions
-    return Report(
+    return JobReport(
         **_counted(winners, plan), base=base, inserted=live, tombstones=winners.deletions, rows=winners.count, live=live
     )
 
 
-def _report_of_merge(counts: dict[str, int], winners: Folded, plan: Plan) -> Report:
+def _report_of_merge(counts: dict[str, int], winners: Winners, plan: JobPlan) -> JobReport:
     """Return what the winners do to the base, from the counts of those whose keys it has."""
     rows_met, live_met = counts.pop("rows"), counts.pop("live")
     counts["inserted"] += winners.count - winners.deletions - live_met
@@ -210,10 +212,10 @@ def _report_of_merge(counts: dict[str, int], winners: Folded, plan: Plan) -> Rep
     counts["disputed"] += winners.disputed
     rows = plan.base_rows + winners.count - rows_met
     live = plan.base_live + counts["inserted"] - counts["deleted"]
-    return Report(**{**_counted(winners, plan), **counts}, base="read", base_rows=plan.base_rows, rows=rows, live=live)
+    return JobReport(**{**_counted(winners, plan), **counts}, base="read", base_rows=plan.base_rows, rows=rows, live=live)
 
 
-def _counted(winners: Folded, plan: Plan) -> dict[str, Any]:
+def _counted(winners: Winners, plan: JobPlan) -> dict[str, Any]:
     return {
         "changes": winners.changes,
         "keys": winners.count,

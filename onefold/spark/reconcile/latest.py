@@ -39,7 +39,7 @@ def disputes(one: Value, other: Value) -> Value:
 
 
 @dataclass(frozen=True)
-class Folded:
+class Winners:
     """The winners among the changes, one row per key, and what was counted with them.
 
     changes: rows read. count: winners. disputed: changes that share their position with another one that has other content
@@ -62,7 +62,7 @@ class Folded:
     unknown: int = 0
 
 
-def fold(changes: DataFrame, keys: Sequence[str], keep: Callable[[DataFrame], DataFrame]) -> Folded:
+def fold(changes: DataFrame, keys: Sequence[str], keep: Callable[[DataFrame], DataFrame]) -> Winners:
     """Keep one row per key, the one with the greatest position. Keys that are NULL are one key.
 
     The changes of a key are sorted once, and each learns the position of the next one: the winner has none. All is counted
@@ -76,7 +76,7 @@ def fold(changes: DataFrame, keys: Sequence[str], keep: Callable[[DataFrame], Da
     # In a select of its own, or each use of it would become a window of its own.
     marked = changes.select("*", F.lead(named(POSITION)).over(in_order).alias(_NEXT)).observe(counted, *_counts(keys))
     winners = keep(marked.where(named(_NEXT).isNull()).drop(_NEXT))
-    return Folded(winners, tuple(keys), **counted.get)
+    return Winners(winners, tuple(keys), **counted.get)
 
 
 def _counts(keys: Sequence[str]) -> Iterator[Value]:
@@ -115,7 +115,7 @@ def in_memory() -> Iterator[Callable[[DataFrame], DataFrame]]:
 
 
 @dataclass(frozen=True)
-class Merging:
+class BaseMerge:
     """The winners and the base, joined by their keys.
 
     few: whether the winners' keys are sent to every worker, so that the base stays where it is and no row of it is
@@ -123,7 +123,7 @@ class Merging:
     """
 
     base: DataFrame
-    winners: Folded
+    winners: Winners
     few: bool
 
     def met(self) -> DataFrame:

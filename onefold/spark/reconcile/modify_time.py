@@ -18,20 +18,20 @@ from onefold.merge.base_table import DELETED, POSITION
 from onefold.schema.types import Scalar, Type
 from onefold.schema.versions import Column, Version
 from onefold.spark.columns import named
-from onefold.spark.io.frames import Landed, Log, column_of
-from onefold.spark.reconcile.change_log import TIMES, Part, key_column_faults
+from onefold.spark.io.frames import ChangeLog, LandedFrame, column_of
+from onefold.spark.reconcile.change_log import TIMES, Part, key_column_problems
 from onefold.spark.values.casts import converted
 
 
 class ModifyTime:
     """Rows of periodic pulls, ordered by one of their columns; a row that is gone from the source is not seen."""
 
-    def columns(self, log: Log) -> list[tuple[Column, ...]]:
+    def columns(self, log: ChangeLog) -> list[tuple[Column, ...]]:
         return [tuple(source_columns(log.columns))]
 
-    def faults(self, log: Log, arguments: ReconcileArguments) -> Iterable[str]:
+    def problems(self, log: ChangeLog, arguments: ReconcileArguments) -> Iterable[str]:
         columns = self.columns(log)[0]
-        yield from key_column_faults(log, columns, arguments.keys)
+        yield from key_column_problems(log, columns, arguments.keys)
         column = column_of(log, arguments.position or "")
         if column is None:
             names = ", ".join(column.name for column in columns)
@@ -39,9 +39,9 @@ class ModifyTime:
         elif str(column.type) not in _PLACES:
             yield f"{log.name}: the position {column.name} is {column.type}, and has to be {', '.join(_PLACES)}"
         else:
-            yield from _bound_faults(column, arguments)
+            yield from _bound_problems(column, arguments)
 
-    def parts(self, landed: Landed, arguments: ReconcileArguments, unified: Sequence[Column]) -> list[Part]:
+    def parts(self, landed: LandedFrame, arguments: ReconcileArguments, unified: Sequence[Column]) -> list[Part]:
         (columns,) = self.columns(landed)
         target, value = _ordering(columns, arguments.position or "", unified)
         rows = _within_values(landed.frame, target, value, arguments).select(
@@ -57,7 +57,7 @@ def position_of(columns: Sequence[Column], position: str, unified: Sequence[Colu
     return _position(*_ordering(columns, position, unified))
 
 
-def kind_faults(sources: Iterable[Version], position: str) -> Iterator[str]:
+def kind_problems(sources: Iterable[Version], position: str) -> Iterator[str]:
     """Types of different kinds would be compared as text, in which 10 is below 9."""
     name = fold_case(position)
     types = {source.id: column.type for source in sources for column in source.columns if fold_case(column.name) == name}
@@ -112,7 +112,7 @@ def place_kind(type_: Type) -> str:
     return "time" if str(type_) in TIMES else str(type_)
 
 
-def _bound_faults(column: Column, arguments: ReconcileArguments) -> list[str]:
+def _bound_problems(column: Column, arguments: ReconcileArguments) -> list[str]:
     """With periodic pulls a window is one of the position column's values."""
     bounds = [bound for bound in (arguments.start, arguments.end) if bound is not None]
     kind = place_kind(column.type)

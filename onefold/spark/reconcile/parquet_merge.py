@@ -22,9 +22,9 @@ from pyspark.sql import SparkSession
 
 from onefold.core.errors import InvalidInput
 from onefold.merge.base_table import DELETED, POSITION
-from onefold.spark.io.base_folder import TEMPORARY, Staged
+from onefold.spark.io.base_folder import TEMPORARY, StagedFiles
 from onefold.spark.io.filesystem import Folder
-from onefold.spark.reconcile.file_merge import Met, meet
+from onefold.spark.reconcile.file_merge import FileMatches, meet
 
 if TYPE_CHECKING:
     from pyarrow import Table
@@ -42,7 +42,7 @@ _MANY, _SMALL = 64, 32 * 2**20
 
 
 @dataclass(frozen=True)
-class Copied:
+class CopiedFiles:
     """Files of a base that have become files of a new one.
 
     rows: those that stay. winners: those in the files of the winners. counts: what these do, as in the report. late: of each
@@ -85,7 +85,7 @@ class _Merged:
 
     name: str
     tried: str
-    met: Met
+    met: FileMatches
     sizes: tuple[int, ...]
 
 
@@ -104,8 +104,8 @@ def can_copy(spark: SparkSession, uri: str, files: Sequence[str], output: str) -
 
 
 def merge_files(
-    spark: SparkSession, uri: str, files: Sequence[str], winners: Staged, keys: Sequence[str], output: str
-) -> Copied:
+    spark: SparkSession, uri: str, files: Sequence[str], winners: StagedFiles, keys: Sequence[str], output: str
+) -> CopiedFiles:
     """Copy the files of a base into the output, without the rows that newer winners replace.
 
     Raises:
@@ -122,7 +122,7 @@ def merge_files(
     if len(set(found)) != len(found):
         raise InvalidInput(f"{uri} has keys that are not unique among those that changed")
     folder.take([one.tried for one in merged], [one.name for one in merged])
-    return Copied(
+    return CopiedFiles(
         names,
         sum(one.met.rows - len(one.met.dropped) for one in merged),
         sum(merged[0].sizes),
@@ -131,7 +131,7 @@ def merge_files(
     )
 
 
-def copy_without(spark: SparkSession, staged: Staged, gone: Sequence[array[int]], output: str) -> None:
+def copy_without(spark: SparkSession, staged: StagedFiles, gone: Sequence[array[int]], output: str) -> None:
     """Copy staged files into the output by their names, without the rows of these numbers."""
     source, folder = Folder(spark, staged.uri), _Written(spark, output)
     names = [name.removesuffix(".parquet") for name in staged.files]

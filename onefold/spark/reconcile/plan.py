@@ -9,20 +9,20 @@ from typing import Protocol
 from pyspark.sql import SparkSession
 
 from onefold.batches.arguments import ReconcileArguments, Uri
-from onefold.core.errors import InvalidInput, NothingFound
+from onefold.core.errors import InvalidInput, NotFound
 from onefold.core.names import fold_case
 from onefold.merge.base_table import DELETED, POSITION
-from onefold.schema.table_rules import Rules
+from onefold.schema.table_rules import TableRules
 from onefold.schema.types import JSON, Struct, Type
 from onefold.schema.versions import Column, Version, fold
-from onefold.spark.io.base_folder import Base, find_base
+from onefold.spark.io.base_folder import BaseFolder, find_base
 from onefold.spark.io.files import read_folder, reading
 from onefold.spark.io.filesystem import Folder
-from onefold.spark.io.frames import Log
-from onefold.spark.reconcile.base import base_faults, base_rows, count_keys
+from onefold.spark.io.frames import ChangeLog
+from onefold.spark.reconcile.base import base_problems, base_rows, count_keys
 from onefold.spark.reconcile.change_log import ChangeFormat, Datastream
 from onefold.spark.reconcile.debezium import Debezium
-from onefold.spark.reconcile.modify_time import ModifyTime, kind_faults
+from onefold.spark.reconcile.modify_time import ModifyTime, kind_problems
 from onefold.spark.values.casts import can_convert
 
 _OURS = "_onefold_"
@@ -31,10 +31,10 @@ _OURS = "_onefold_"
 FORMATS: Mapping[str, ChangeFormat] = {"datastream": Datastream(), "debezium": Debezium(), "modify_time": ModifyTime()}
 
 
-class Tables(Protocol):
+class JobTables(Protocol):
     """What a plan needs of BigQuery, where changes or the base are there."""
 
-    def read_changes(self, uri: Uri, arguments: ReconcileArguments) -> Sequence[Log]:
+    def read_changes(self, uri: Uri, arguments: ReconcileArguments) -> Sequence[ChangeLog]:
         """Every version of a change table; its rows are read when it is opened, at least those of the window."""
 
     def base_columns(self, uri: Uri) -> tuple[Column, ...] | None:
@@ -42,7 +42,7 @@ class Tables(Protocol):
 
 
 @dataclass(frozen=True)
-class Plan:
+class JobPlan:
     """What is to be done, and nothing against it.
 
     columns: the unified ones, in order; the base's come first.
@@ -51,10 +51,10 @@ class Plan:
     """
 
     arguments: ReconcileArguments
-    logs: tuple[Log, ...]
+    logs: tuple[ChangeLog, ...]
     columns: tuple[Column, ...]
     landed: Mapping[str, tuple[Type, ...]]
-    base: Base | None
+    base: BaseFolder | None
     base_rows: int = 0
     base_live: int = 0
 
@@ -65,61 +65,61 @@ class Plan:
         return tuple(spelling[fold_case(key)] for key in self.arguments.keys)
 
 
-def make_plan(spark: SparkSession, arguments: ReconcileArguments, tables: Tables | None = None) -> Plan:
+def make_plan(spark: SparkSession, arguments: ReconcileArguments, tables: JobTables | None = None) -> JobPlan:
     """Read what the schemas say, and collect every fault."""
-    faults = _overlaps(spark, arguments)
-    logs = [log for uri in arguments.changes for log in _logs(spark, uri, arguments, tables, faults)]
-    base = _base(spark, arguments, faults)
+    problems = _overlaps(spark, arguments)
+    logs = [log for uri in arguments.changes for log in _logs(spark, uri, arguments, tables, problems)]
+    base = _base(spark, arguments, problems)
     stored = base.columns if base else _stored_columns(arguments, tables)
     format_ = FORMATS[arguments.format]
     sources = [Version(log.name, columns) for log in logs for columns in format_.columns(log)]
     columns = _unified(arguments, stored, sources)
     for log in logs:
-        faults += [*format_.faults(log, arguments), *_name_faults(log, format_)]
+        problems += [*format_.problems(log, arguments), *_name_problems(log, format_)]
     held_here = [Version(log.name, columns) for log in logs if not log.converts for columns in format_.columns(log)]
-    faults += [fault for version in held_here for fault in _conversion_faults(version, columns)]
+    problems += [problem for version in held_here for problem in _conversion_problems(version, columns)]
     if base:
-        faults += [*base_faults(base, arguments, columns), *_fit_faults(base, sources)]
-    faults += _untyped_keys(logs, arguments, columns)
+        problems += [*base_problems(base, arguments, columns), *_fit_problems(base, sources)]
+    problems += _untyped_keys(logs, arguments, columns)
     if arguments.position:
-        faults += kind_faults([*sources, Version("the base", tuple(stored))], arguments.position)
-    if faults:
-        raise InvalidInput(dict.fromkeys(faults))
-    return _counted_base(Plan(arguments, tuple(logs), columns, _landed_types(base, sources), base))
+        problems += kind_problems([*sources, Version("the base", tuple(stored))], arguments.position)
+    if problems:
+        raise InvalidInput(dict.fromkeys(problems))
+    return _counted_base(JobPlan(arguments, tuple(logs), columns, _landed_types(base, sources), base))
 
 
 def _logs(
-    spark: SparkSession, uri: Uri, arguments: ReconcileArguments, tables: Tables | None, faults: list[str]
-) -> Sequence[Log]:
+    spark: SparkSession, uri: Uri, arguments: ReconcileArguments, tables: JobTables | None, problems: list[str]
+) -> Sequence[ChangeLog]:
     try:
         if uri.table is None:
             return [_with_rows(read_folder(spark, str(uri), arguments.keys))]
         if tables is None:
             raise InvalidInput(f"{uri}: this job was started without BigQuery")
         return tables.read_changes(uri, arguments)
-    except (InvalidInput, NothingFound) as error:
-        faults += str(error).splitlines()
+    except (InvalidInput, NotFound) as error:
+        problems += str(error).splitlines()
         return []
 
 
-def _with_rows(log: Log) -> Log:
+def _with_rows(log: ChangeLog) -> ChangeLog:
     """Files of JSON lines without a line have no columns either, and are nothing that could be checked."""
     if not log.columns:
         raise InvalidInput(f"{log.name}: there is no row in any of its files")
     return log
 
 
-def _base(spark: SparkSession, arguments: ReconcileArguments, faults: list[str]) -> Base | None:
+def _base(spark: SparkSession, arguments: ReconcileArguments, problems: list[str]) -> BaseFolder | None:
     if arguments.base is None or arguments.base.table is not None or arguments.mode == "rebuild":
         return None
     try:
         return find_base(spark, str(arguments.base), arguments.keys)
     except InvalidInput as error:
-        faults += error.faults
+        problems += error.problems
         return None
 
 
-def _stored_columns(arguments: ReconcileArguments, tables: Tables | None) -> tuple[Column, ...]:
+def _stored_columns(arguments: ReconcileArguments, tables: JobTables | None) -> tuple[Column, ...]:
     if tables is None or arguments.base is None or arguments.base.table is None:
         return ()
     return tables.base_columns(arguments.base) or ()
@@ -129,7 +129,7 @@ def _unified(arguments: ReconcileArguments, stored: Sequence[Column], sources: S
     """A base in BigQuery has the unified columns, by the rules of its table; folders have no rules."""
     if stored and arguments.base is not None and arguments.base.table is not None:
         return tuple(stored)
-    return fold([Version("base", tuple(stored)), *sources], Rules())
+    return fold([Version("base", tuple(stored)), *sources], TableRules())
 
 
 def _overlaps(spark: SparkSession, arguments: ReconcileArguments) -> list[str]:
@@ -146,7 +146,7 @@ def _overlaps(spark: SparkSession, arguments: ReconcileArguments) -> list[str]:
     ]
 
 
-def _name_faults(log: Log, format_: ChangeFormat) -> Iterator[str]:
+def _name_problems(log: ChangeLog, format_: ChangeFormat) -> Iterator[str]:
     for columns in format_.columns(log):
         yield from (
             f"{log.name}: the column {column.name} has a name that the base or this job needs for itself"
@@ -155,14 +155,14 @@ def _name_faults(log: Log, format_: ChangeFormat) -> Iterator[str]:
         )
 
 
-def _untyped_keys(logs: Sequence[Log], arguments: ReconcileArguments, unified: Sequence[Column]) -> Iterator[str]:
+def _untyped_keys(logs: Sequence[ChangeLog], arguments: ReconcileArguments, unified: Sequence[Column]) -> Iterator[str]:
     known = {fold_case(column.name) for column in unified}
     for key in arguments.keys:
         if fold_case(key) not in known and any(fold_case(key) in log.empty for log in logs):
             yield f"there is no value of the key {key} in any file, so nothing says its type"
 
 
-def _conversion_faults(version: Version, unified: Sequence[Column]) -> Iterator[str]:
+def _conversion_problems(version: Version, unified: Sequence[Column]) -> Iterator[str]:
     targets = {fold_case(column.name): column.type for column in unified}
     for column in version.columns:
         target = targets[fold_case(column.name)]
@@ -170,7 +170,7 @@ def _conversion_faults(version: Version, unified: Sequence[Column]) -> Iterator[
             yield f"{version.id}, column {column.name}: {column.type} cannot be converted to {target} outside of BigQuery"
 
 
-def _fit_faults(base: Base, sources: Sequence[Version]) -> Iterator[str]:
+def _fit_problems(base: BaseFolder, sources: Sequence[Version]) -> Iterator[str]:
     """Any two types meet in text at last; a struct that met a plain value there would be no change but a mistake."""
     known = {fold_case(column.name): column for column in base.columns}
     for version in sources:
@@ -191,7 +191,7 @@ def _fit_faults(base: Base, sources: Sequence[Version]) -> Iterator[str]:
                 )
 
 
-def _landed_types(base: Base | None, sources: Sequence[Version]) -> dict[str, tuple[Type, ...]]:
+def _landed_types(base: BaseFolder | None, sources: Sequence[Version]) -> dict[str, tuple[Type, ...]]:
     found: dict[str, dict[Type, None]] = {}
     for name, types in base.landed_types().items() if base else ():
         found.setdefault(name, {}).update(dict.fromkeys(types))
@@ -201,7 +201,7 @@ def _landed_types(base: Base | None, sources: Sequence[Version]) -> dict[str, tu
     return {name: tuple(types) for name, types in found.items()}
 
 
-def _counted_base(plan: Plan) -> Plan:
+def _counted_base(plan: JobPlan) -> JobPlan:
     """A copy of the source may be anything; of what a batch wrote, it is known that no key is there twice."""
     if plan.base is None:
         return plan

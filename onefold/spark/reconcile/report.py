@@ -14,7 +14,7 @@ BaseWas = Literal["read", "absent", "missing", "ignored", "merged"]
 
 
 @dataclass(frozen=True)
-class Report:
+class JobReport:
     """changes: rows read, in the window. keys: how many different keys they have.
 
     inserted, updated, deleted: rows that people see appear, change and disappear. Of a base in BigQuery only rows are known
@@ -56,7 +56,7 @@ class Report:
     columns: dict[str, str] = field(default_factory=dict)
 
     @classmethod
-    def of_written(cls, written: Mapping[str, Any]) -> Report:
+    def of_written(cls, written: Mapping[str, Any]) -> JobReport:
         """What an earlier job wrote, which may know other counts than this one."""
         known = {field.name for field in fields(cls)}
         return cls(**{name: value for name, value in written.items() if name in known})

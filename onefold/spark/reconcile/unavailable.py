@@ -25,7 +25,7 @@ from onefold.merge.base_table import DELETED, POSITION
 from onefold.schema.types import STRING, Array, Scalar, Type
 from onefold.schema.versions import Column
 from onefold.spark.columns import named
-from onefold.spark.reconcile.latest import Folded
+from onefold.spark.reconcile.latest import Winners
 from onefold.spark.values.types import held
 
 UNAVAILABLE = "_onefold_unavailable"
@@ -90,7 +90,7 @@ def _name_uuid(plain: bytes) -> str:
 
 
 @contextmanager
-def completed(winners: Folded, changes: DataFrame, base: DataFrame | None) -> Iterator[Folded]:
+def completed(winners: Winners, changes: DataFrame, base: DataFrame | None) -> Iterator[Winners]:
     """Give the winners the values that the log does not have, as long as the block lasts.
 
     Args:

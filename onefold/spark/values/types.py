@@ -88,9 +88,9 @@ def type_of(data_type: t.DataType) -> Type:
     Raises:
         InvalidType: every part of it for which BigQuery has none, by its path.
     """
-    faults = list(_faults("", data_type))
-    if faults:
-        raise InvalidType(faults)
+    problems = list(_problems("", data_type))
+    if problems:
+        raise InvalidType(problems)
     return _type_of(data_type)
 
 
@@ -100,10 +100,10 @@ def columns_of(schema: t.StructType) -> tuple[Column, ...]:
     Raises:
         InvalidColumns: every column, or part of one, for which BigQuery has no type, by its path.
     """
-    faults = [fault for field in schema.fields for fault in _faults(field.name, field.dataType)]
-    faults += _repeated("the columns", schema)
-    if faults:
-        raise InvalidColumns(faults)
+    problems = [problem for field in schema.fields for problem in _problems(field.name, field.dataType)]
+    problems += _repeated("the columns", schema)
+    if problems:
+        raise InvalidColumns(problems)
     return tuple(Column(field.name, _type_of(field.dataType)) for field in schema.fields)
 
 
@@ -148,20 +148,20 @@ def _fits_numeric(decimal: t.DecimalType) -> bool:
     return decimal.scale <= NUMERIC.scale and decimal.precision - decimal.scale <= _WHOLE_DIGITS_OF_NUMERIC
 
 
-def _faults(path: str, data_type: t.DataType) -> Iterator[str]:
+def _problems(path: str, data_type: t.DataType) -> Iterator[str]:
     match data_type:
         case t.ArrayType():
-            yield from _faults(path, data_type.elementType)
+            yield from _problems(path, data_type.elementType)
             if isinstance(data_type.elementType, t.ArrayType | t.MapType):
                 yield f"{_place(path)} an array of arrays, which BigQuery cannot hold; wrap the inner one in a struct"
         case t.MapType():
-            yield from _faults(path, _entries(data_type))
+            yield from _problems(path, _entries(data_type))
         case t.StructType():
             if not data_type.fields:
                 yield f"{_place(path)} a struct without fields, which BigQuery cannot hold; leave it out"
             yield from _repeated(path, data_type)
             for field in data_type.fields:
-                yield from _faults(f"{path}.{field.name}".lstrip("."), field.dataType)
+                yield from _problems(f"{path}.{field.name}".lstrip("."), field.dataType)
         case t.DecimalType():
             pass
         case _ if type(data_type) not in _MET:

@@ -24,7 +24,7 @@ from onefold.batches.arguments import parse_compare
 from onefold.compare.files import open_rows
 from onefold.compare.findings import KINDS, Summary, findings
 from onefold.compare.rows import compare_sources
-from onefold.core.errors import InvalidInput, NothingFound, Rejected
+from onefold.core.errors import InvalidInput, NotFound, Rejected
 from onefold.settings.environment import Settings
 from onefold.spark.compare.job import compare
 from spark_jobs.compare import ended, main
@@ -304,13 +304,13 @@ def test_keys_of_several_columns(job: Job, tmp_path: Path) -> None:
     ],
 )
 def test_what_cannot_be_compared_is_told_and_nothing_is_written(
-    job: Job, tmp_path: Path, left: str, right: str, keys: str, fault: str
+    job: Job, tmp_path: Path, left: str, right: str, keys: str, problem: str
 ) -> None:
     write_pair(tmp_path, [{"id": 1}, {"id": 2}], [{"id": 1}, {"id": 2}])
     for name, text in (("broken/a.parquet", "{"), ("strange/a.txt", "hello"), ("short/a.csv", "id,a\n1\n")):
         (tmp_path / name).parent.mkdir()
         (tmp_path / name).write_text(text)
-    with pytest.raises(InvalidInput, match=fault):
+    with pytest.raises(InvalidInput, match=problem):
         job(tmp_path / left, tmp_path / right, tmp_path / "found", keys=keys)
     assert not (tmp_path / "found" / "_SUCCESS").exists()
 
@@ -367,7 +367,7 @@ def test_a_table_meets_itself_and_one_that_is_not_there_is_told(job: Job, datase
     )
     table = f"bigquery:{dataset.name}.base"
     assert job(table, table)["same"]
-    with pytest.raises(NothingFound, match="there is no table or view"):
+    with pytest.raises(NotFound, match="there is no table or view"):
         job(table, f"bigquery:{dataset.name}.nothing")
 
 

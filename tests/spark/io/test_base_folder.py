@@ -15,7 +15,7 @@ from onefold.core.errors import InvalidInput, OnefoldError, TryAgain
 from onefold.spark.io.base_folder import Manifest, read_manifest, written
 from onefold.spark.io.filesystem import Folder
 from onefold.spark.reconcile import job as reconciling
-from onefold.spark.reconcile.plan import Plan, make_plan
+from onefold.spark.reconcile.plan import JobPlan, make_plan
 
 TASKS = 8
 FIRST, SECOND = Manifest({"job": 1}, ("id",)), Manifest({"job": 2}, ("id",))
@@ -95,7 +95,7 @@ def test_what_another_job_finished_meanwhile_is_left_alone(
     changes = write_lines(tmp_path / "changes.jsonl", [change("INSERT", "1", id=1)])
     finished: dict[str, bytes] = {}
 
-    def plan_while_another_finishes(*arguments: object) -> Plan:
+    def plan_while_another_finishes(*arguments: object) -> JobPlan:
         monkeypatch.setattr(reconciling, "make_plan", make_plan)
         run_job(spark, changes, tmp_path / "out", *other)
         finished.update(snapshot(tmp_path / "out"))

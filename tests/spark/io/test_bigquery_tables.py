@@ -13,7 +13,7 @@ from support.bigquery_emulator import EmulatedDataset
 from support.zetasql_judge import Judge
 
 from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT
-from onefold.core.errors import NothingFound, TryAgain
+from onefold.core.errors import NotFound, TryAgain
 from onefold.core.names import TableId
 from onefold.core.versioned_names import DEFAULT_NAMES
 from onefold.schema.types import parse_type
@@ -22,7 +22,7 @@ from onefold.schema.versions import Column
 pytest.importorskip("pyspark", reason="Spark is not installed: pip install 'onefold[spark]'")
 from pyspark.sql import functions as F  # noqa: N812
 
-from onefold.spark.io.bigquery_tables import EXPIRES, Tables, plan_read
+from onefold.spark.io.bigquery_tables import EXPIRES, StagingTables, plan_read
 from onefold.spark.io.staging import rest_field, staged_type, unstage_sql
 from onefold.spark.values.types import held
 
@@ -33,8 +33,8 @@ CUSTOMER = TableId(DEFAULT_PROJECT, "shop", "customer")
 
 
 @pytest.fixture
-def tables(spark: SparkSession, dataset: EmulatedDataset) -> Iterator[Tables]:
-    with Tables(spark, dataset.client) as made:
+def tables(spark: SparkSession, dataset: EmulatedDataset) -> Iterator[StagingTables]:
+    with StagingTables(spark, dataset.client) as made:
         yield made
 
 
@@ -78,7 +78,7 @@ VALUES = [
 
 @pytest.mark.parametrize(("type_", "literal", "text"), VALUES)
 def test_a_value_and_its_absence_arrive_and_are_staged_as_they_are(
-    tables: Tables, dataset: EmulatedDataset, type_: str, literal: str, text: str | None
+    tables: StagingTables, dataset: EmulatedDataset, type_: str, literal: str, text: str | None
 ) -> None:
     absent = "[]" if type_.startswith("ARRAY") else "NULL"
     dataset.land("customer", {"id": "INT64", "x": type_}, f"1, {literal}", f"2, {absent}")
@@ -106,7 +106,7 @@ def same(left: Sequence[tuple[object, ...]], right: Sequence[tuple[object, ...]]
     return [[plain(value) for value in row] for row in left] == [[plain(value) for value in row] for row in right]
 
 
-def test_every_digit_of_a_numeric_is_kept(tables: Tables, dataset: EmulatedDataset) -> None:
+def test_every_digit_of_a_numeric_is_kept(tables: StagingTables, dataset: EmulatedDataset) -> None:
     greatest = "99999999999999999999999999999.999999999"
     wanted = columns(id="INT64", price="NUMERIC")
     id_ = table_of(dataset)
@@ -117,7 +117,7 @@ def test_every_digit_of_a_numeric_is_kept(tables: Tables, dataset: EmulatedDatas
     assert [str(row[1]) for row in dataset.run(staged.query)] == [greatest]
 
 
-def test_only_the_rows_and_columns_that_are_asked_for(tables: Tables, dataset: EmulatedDataset) -> None:
+def test_only_the_rows_and_columns_that_are_asked_for(tables: StagingTables, dataset: EmulatedDataset) -> None:
     dataset.land("customer", {"id": "INT64", "name": "STRING", "_landed_at": "TIMESTAMP"}, *LANDED)
     window = "_landed_at >= TIMESTAMP '2024-01-02 00:00:00+00'"
     rows = tables.read(table_of(dataset), columns(name="STRING"), where=window)
@@ -128,7 +128,7 @@ def test_only_the_rows_and_columns_that_are_asked_for(tables: Tables, dataset: E
 LANDED = ("1, 'old', TIMESTAMP '2024-01-01 00:00:00+00'", "2, 'new', TIMESTAMP '2024-01-03 00:00:00+00'")
 
 
-def test_a_table_without_rows_gives_a_frame_of_the_right_types(tables: Tables, dataset: EmulatedDataset) -> None:
+def test_a_table_without_rows_gives_a_frame_of_the_right_types(tables: StagingTables, dataset: EmulatedDataset) -> None:
     types = {"id": "INT64", "at": "DATETIME", "price": "NUMERIC", "pairs": "ARRAY<STRUCT<a BYTES, b TIME>>"}
     dataset.land("customer", types)
     rows = tables.read(table_of(dataset), columns(**types))
@@ -136,7 +136,7 @@ def test_a_table_without_rows_gives_a_frame_of_the_right_types(tables: Tables, d
     assert [field.dataType for field in rows.frame.schema.fields] == [held(column.type) for column in rows.columns]
 
 
-def test_a_frame_without_rows_is_staged_too(tables: Tables, dataset: EmulatedDataset) -> None:
+def test_a_frame_without_rows_is_staged_too(tables: StagingTables, dataset: EmulatedDataset) -> None:
     types = {"id": "INT64", "at": "TIMESTAMP", "tags": "ARRAY<STRING>"}
     dataset.land("customer", types)
     rows = tables.read(table_of(dataset), columns(**types))
@@ -144,7 +144,7 @@ def test_a_frame_without_rows_is_staged_too(tables: Tables, dataset: EmulatedDat
     assert dataset.run(staged.query) == []
 
 
-def test_what_spark_cannot_convert_is_converted_by_bigquery(tables: Tables, dataset: EmulatedDataset) -> None:
+def test_what_spark_cannot_convert_is_converted_by_bigquery(tables: StagingTables, dataset: EmulatedDataset) -> None:
     dataset.land("customer", {"id": "INT64", "Price": "STRING"}, "1, '12'", "2, 'dear'")
     targets = {"id": parse_type("STRING"), "price": parse_type("INT64")}
     rows = tables.read(table_of(dataset), columns(id="INT64", Price="STRING"), targets)
@@ -162,7 +162,9 @@ def test_a_datetime_in_a_named_zone_is_converted_by_bigquery() -> None:
     assert "'Europe/Warsaw'" in in_warsaw.sql
 
 
-def test_a_staging_table_goes_by_itself(tables: Tables, dataset: EmulatedDataset, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_staging_table_goes_by_itself(
+    tables: StagingTables, dataset: EmulatedDataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
     # The emulator does not tell when a table expires.
     asked: list[bigquery.Table] = []
     create = dataset.client.create_table
@@ -185,7 +187,7 @@ def test_staging_tables_are_dropped_with_the_block(spark: SparkSession, dataset:
     dataset.land("customer", {"id": "INT64"}, "1")
 
     def job_that_fails() -> None:
-        with Tables(spark, dataset.client) as tables:
+        with StagingTables(spark, dataset.client) as tables:
             rows = tables.read(table_of(dataset), columns(id="INT64"))
             first, second = (tables.stage(rows.frame, table_of(dataset), rows.columns).id for _ in range(2))
             assert names_in(dataset) == {"customer", first.table, second.table}
@@ -196,7 +198,7 @@ def test_staging_tables_are_dropped_with_the_block(spark: SparkSession, dataset:
     assert names_in(dataset) == {"customer"}
 
 
-def test_a_staging_table_that_is_already_gone_is_no_error(tables: Tables, dataset: EmulatedDataset) -> None:
+def test_a_staging_table_that_is_already_gone_is_no_error(tables: StagingTables, dataset: EmulatedDataset) -> None:
     dataset.land("customer", {"id": "INT64"})
     rows = tables.read(table_of(dataset), columns(id="INT64"))
     dataset.client.delete_table(str(tables.stage(rows.frame, table_of(dataset), rows.columns).id))
@@ -207,7 +209,10 @@ def test_a_staging_table_that_is_already_gone_is_no_error(tables: Tables, datase
 def test_two_attempts_never_write_into_one_table(spark: SparkSession, dataset: EmulatedDataset) -> None:
     dataset.land("customer", {"id": "INT64"}, "1")
     id_, wanted = table_of(dataset), columns(id="INT64")
-    with Tables(spark, dataset.client, attempt="a") as one, Tables(spark, dataset.client, attempt="b") as other:
+    with (
+        StagingTables(spark, dataset.client, attempt="a") as one,
+        StagingTables(spark, dataset.client, attempt="b") as other,
+    ):
         rows = one.read(id_, wanted)
         assert one.stage(rows.frame, id_, wanted).id != other.stage(rows.frame, id_, wanted).id
 
@@ -215,7 +220,10 @@ def test_two_attempts_never_write_into_one_table(spark: SparkSession, dataset: E
 def test_an_attempt_that_is_made_twice_writes_nothing_over(spark: SparkSession, dataset: EmulatedDataset) -> None:
     dataset.land("customer", {"id": "INT64"}, "1")
     id_, wanted = table_of(dataset), columns(id="INT64")
-    with Tables(spark, dataset.client, attempt="a") as one, Tables(spark, dataset.client, attempt="a") as again:
+    with (
+        StagingTables(spark, dataset.client, attempt="a") as one,
+        StagingTables(spark, dataset.client, attempt="a") as again,
+    ):
         rows = one.read(id_, wanted)
         staged = one.stage(rows.frame, id_, wanted)
         with pytest.raises(TryAgain, match="is there already"):
@@ -224,14 +232,14 @@ def test_an_attempt_that_is_made_twice_writes_nothing_over(spark: SparkSession, 
         assert dataset.run(staged.query) == [(1,)]
 
 
-def test_a_staging_table_is_no_version_of_its_table(tables: Tables, dataset: EmulatedDataset) -> None:
+def test_a_staging_table_is_no_version_of_its_table(tables: StagingTables, dataset: EmulatedDataset) -> None:
     dataset.land("customer", {"id": "INT64"})
     rows = tables.read(table_of(dataset), columns(id="INT64"))
     assert DEFAULT_NAMES.split(tables.stage(rows.frame, table_of(dataset), rows.columns).id.table) is None
 
 
-def test_a_table_that_is_not_there(tables: Tables, dataset: EmulatedDataset) -> None:
-    with pytest.raises(NothingFound, match="nobody"):
+def test_a_table_that_is_not_there(tables: StagingTables, dataset: EmulatedDataset) -> None:
+    with pytest.raises(NotFound, match="nobody"):
         tables.read(table_of(dataset, "nobody"), columns(id="INT64"))
 
 

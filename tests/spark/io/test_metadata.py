@@ -120,7 +120,7 @@ def test_everything_that_is_wrong_is_reported_at_once(spark: SparkSession, tmp_p
     with pytest.raises(InvalidInput) as caught:
         run_job(spark, [one, other], tmp_path / "out")
     # Two fields that are not there and two types in the one, one type in the other.
-    assert len(caught.value.faults) == 5, caught.value.faults
+    assert len(caught.value.problems) == 5, caught.value.problems
 
 
 def test_fields_that_hold_no_value_are_there(spark: SparkSession, tmp_path: Path) -> None:

@@ -102,7 +102,10 @@ def test_every_column_is_reported_and_types_are_compared_among_all_files(spark: 
         parquet.write_table(pa.table(columns), tmp_path / "rows" / f"{number}.parquet")
     with pytest.raises(InvalidInput) as caught:
         read_folder(spark, str(tmp_path / "rows"))
-    assert [("1.parquet" in fault, "2.parquet" in fault) for fault in caught.value.faults] == [(True, True), (False, True)]
+    assert [("1.parquet" in problem, "2.parquet" in problem) for problem in caught.value.problems] == [
+        (True, True),
+        (False, True),
+    ]
 
 
 def test_a_job_reads_a_folder_of_two_widths(spark: SparkSession, tmp_path: Path) -> None:

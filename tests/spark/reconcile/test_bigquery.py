@@ -15,20 +15,20 @@ from support.tenants import ONE, create, land, row
 from support.typed_shop import base_name, held_types, land_workload, people_see, shown, truth
 
 from onefold.batches.arguments import parse_reconcile
-from onefold.changelog.generator import Options, make_workload
+from onefold.changelog.generator import WorkloadOptions, make_workload
 from onefold.changelog.metadata import LANDED_AT
-from onefold.core.errors import InvalidInput, NothingFound, SchemaConflict, TryAgain
+from onefold.core.errors import InvalidInput, NotFound, SchemaConflict, TryAgain
 from onefold.merge.apply import purge
 from onefold.merge.plan import plan_merge
 from onefold.merge.reconcile import refresh_current
-from onefold.schema.table_rules import Rules
+from onefold.schema.table_rules import TableRules
 from onefold.schema.types import parse_type
 from onefold.settings.environment import Settings
-from onefold.spark.io.bigquery_tables import Tables
+from onefold.spark.io.bigquery_tables import StagingTables
 from onefold.spark.reconcile.bigquery import BigQueryTables
 from onefold.spark.reconcile.job import reconcile
-from onefold.spark.reconcile.report import Report
-from onefold.views.refresh import Plan
+from onefold.spark.reconcile.report import JobReport
+from onefold.views.refresh import ViewPlan
 
 WITH_MAIL = {"id": "STRING", "mail": "STRING", "name": "STRING", LANDED_AT: "TIMESTAMP"}
 FIRST = [
@@ -51,10 +51,10 @@ def shop(dataset: EmulatedDataset) -> Shop:
     return another_shop(dataset)
 
 
-def run(spark: SparkSession, shop: Shop, *more: str, base: bool = True) -> Report:
+def run(spark: SparkSession, shop: Shop, *more: str, base: bool = True) -> JobReport:
     table = f"bigquery:{shop.dataset.name}.{shop.name}"
     words = ["--changes", table, f"--keys={','.join(shop.keys)}", *([f"--base={table}_base"] if base else []), *more]
-    with Tables(spark, shop.warehouse.client) as tables:
+    with StagingTables(spark, shop.warehouse.client) as tables:
         return reconcile(spark, parse_reconcile(words), BigQueryTables(shop.warehouse, tables, shop.settings))
 
 
@@ -107,13 +107,13 @@ def test_a_window_of_landing_times_is_read(spark: SparkSession, shop: Shop) -> N
 def test_an_empty_window_that_was_asked_for_is_an_error_and_nothing_is_written(spark: SparkSession, shop: Shop) -> None:
     shop.create("1a", CUSTOMER)
     shop.land("1a", *FIRST)
-    with pytest.raises(NothingFound, match="no change in the window: nothing was written"):
+    with pytest.raises(NotFound, match="no change in the window: nothing was written"):
         run(spark, shop, "--from=FFFF")
     assert shop.warehouse.read_table(shop.table.sibling(f"{shop.name}_base")) is None
 
 
 def test_what_spark_cannot_convert_bigquery_converts(spark: SparkSession, dataset: EmulatedDataset) -> None:
-    rules = Rules(types=(("amount", parse_type("INT64")),), version_column="version", overlap_minutes=0)
+    rules = TableRules(types=(("amount", parse_type("INT64")),), version_column="version", overlap_minutes=0)
     shop = another_shop(dataset, rules=rules)
     shop.create("1a", {"id": "INT64", "amount": "STRING", LANDED_AT: "TIMESTAMP"})
     shop.land("1a", change("INSERT", "1", id=1, amount="12"), change("INSERT", "2", id=2, amount="twelve"))
@@ -184,9 +184,13 @@ def test_changes_in_tables_make_a_base_in_a_folder(spark: SparkSession, shop: Sh
 
 @pytest.mark.parametrize(
     "options",
-    [Options(operations=100, key_changes=0.2, duplicates=0.2, shuffle=True, versions=3, backfill=True, same_second=True)],
+    [
+        WorkloadOptions(
+            operations=100, key_changes=0.2, duplicates=0.2, shuffle=True, versions=3, backfill=True, same_second=True
+        )
+    ],
 )
-def test_a_workload_becomes_its_truth(spark: SparkSession, shop: Shop, options: Options) -> None:
+def test_a_workload_becomes_its_truth(spark: SparkSession, shop: Shop, options: WorkloadOptions) -> None:
     workload, part = make_workload(options), 7
     land_workload(shop, workload, part)
     types = held_types(workload, part)
@@ -208,10 +212,12 @@ def test_a_workload_becomes_its_truth(spark: SparkSession, shop: Shop, options: 
         (["--mode=rebuild", "--from=1"], "of the whole history: leave out --from and --to"),
     ],
 )
-def test_bad_input_is_told_and_nothing_is_written(spark: SparkSession, shop: Shop, more: Sequence[str], fault: str) -> None:
+def test_bad_input_is_told_and_nothing_is_written(
+    spark: SparkSession, shop: Shop, more: Sequence[str], problem: str
+) -> None:
     shop.create("1a", CUSTOMER)
     shop.land("1a", *FIRST)
-    with pytest.raises((InvalidInput, SchemaConflict), match=fault):
+    with pytest.raises((InvalidInput, SchemaConflict), match=problem):
         run(spark, shop, *more)
     assert shop.warehouse.read_table(shop.table.sibling(f"{shop.name}_base")) is None
 
@@ -221,7 +227,7 @@ def test_where_nobody_names_the_keys_a_captured_table_tells_them(spark: SparkSes
     create(shop.dataset, ONE)
     land(shop.dataset, ONE, *(row(tenant, "1", id=1, name=tenant) for tenant in tenants))
     table = f"bigquery:{shop.dataset.name}.customer"
-    with Tables(spark, shop.warehouse.client) as tables:
+    with StagingTables(spark, shop.warehouse.client) as tables:
         warehouse = BigQueryTables(shop.warehouse, tables, Settings())
         for place in (f"--base={table}_base", f"--output={tmp_path / 'out'}"):
             assert reconcile(spark, parse_reconcile(["--changes", table, place]), warehouse).keys == len(tenants)
@@ -239,7 +245,7 @@ def test_where_nobody_names_the_keys_and_no_table_tells_them_nothing_is_written(
     shop.create("1a", CUSTOMER)
     shop.land("1a", *FIRST)
     table = f"bigquery:{shop.dataset.name}.{shop.name}"
-    with Tables(spark, shop.warehouse.client) as tables:
+    with StagingTables(spark, shop.warehouse.client) as tables:
         warehouse = BigQueryTables(shop.warehouse, tables, shop.settings)
         for place in (f"--base={table}_base", f"--output={tmp_path / 'out'}"):
             with pytest.raises(InvalidInput, match="name the columns of the key with --keys"):
@@ -270,15 +276,15 @@ def test_a_change_of_the_unified_view_is_announced(spark: SparkSession, shop: Sh
     refresh_current(shop.warehouse, shop.table, shop.keys, shop.settings)
     shop.create("2b", WITH_MAIL)
     shop.land("2b", *SECOND)
-    announced: list[Plan] = []
+    announced: list[ViewPlan] = []
 
-    def announce(plan: Plan) -> tuple[str, ...]:
+    def announce(plan: ViewPlan) -> tuple[str, ...]:
         announced.append(plan)
         return ()
 
     table = f"bigquery:{shop.dataset.name}.{shop.name}"
     words = ["--changes", table, f"--keys={','.join(shop.keys)}", f"--base={table}_base"]
-    with Tables(spark, shop.warehouse.client) as tables:
+    with StagingTables(spark, shop.warehouse.client) as tables:
         reconcile(spark, parse_reconcile(words), BigQueryTables(shop.warehouse, tables, shop.settings, announce))
     (plan,) = announced
     assert plan.changes

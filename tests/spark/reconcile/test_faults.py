@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 from support.changelogs import change
 from support.spark_oracle import base_of, live, read_base, run_job, snapshot, without_positions, write_lines
 
-from onefold.core.errors import InvalidInput, NothingFound, OnefoldError
+from onefold.core.errors import InvalidInput, NotFound, OnefoldError
 
 Rows = list[dict[str, Any]]
 
@@ -179,13 +179,13 @@ def test_bad_input_is_refused_and_nothing_is_written(spark: SparkSession, tmp_pa
         write_lines(tmp_path / "changes.jsonl", bad.changes)
     base = write_lines(tmp_path / "base.jsonl", bad.base) if bad.base else None
     before = snapshot(tmp_path)
-    with pytest.raises((InvalidInput, NothingFound)) as caught:
+    with pytest.raises((InvalidInput, NotFound)) as caught:
         run_job(spark, tmp_path / "changes.jsonl", tmp_path / "out", *bad.more, keys=bad.keys, base=base)
     assert all(word in str(caught.value) for word in bad.words), caught.value
     assert snapshot(tmp_path) == before
 
 
-def test_every_fault_is_told_at_once(spark: SparkSession, tmp_path: Path) -> None:
+def test_every_problem_is_told_at_once(spark: SparkSession, tmp_path: Path) -> None:
     write_lines(tmp_path / "one.jsonl", [{"id": 1}])
     write_lines(tmp_path / "base.jsonl", [{"id": 1, "_deleted": False}])
     with pytest.raises(InvalidInput) as caught:
@@ -193,7 +193,7 @@ def test_every_fault_is_told_at_once(spark: SparkSession, tmp_path: Path) -> Non
             spark, [tmp_path / "one.jsonl", tmp_path / "two.jsonl"], tmp_path / "out", "--to", "2024-01-01",
             keys="id,nope", base=tmp_path / "base.jsonl",
         )  # fmt: skip
-    assert len(caught.value.faults) == 6, caught.value.faults
+    assert len(caught.value.problems) == 6, caught.value.problems
 
 
 Spoil = Callable[[Path], object]

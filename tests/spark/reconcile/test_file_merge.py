@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onefold.merge.base_table import DELETED, POSITION
-from onefold.spark.reconcile.file_merge import Met, meet, winner_numbers
+from onefold.spark.reconcile.file_merge import FileMatches, meet, winner_numbers
 
 SLIM = pa.schema([("a", pa.int64()), ("b", pa.string()), ("c", pa.bool_()), (POSITION, pa.string()), (DELETED, pa.bool_())])
 DIGESTS = ("0" * 32, "f" * 32)
@@ -32,7 +32,7 @@ def table(rows: dict[tuple[Any, ...], tuple[str, bool]]) -> pa.Table:
     return pa.Table.from_pylist([dict(zip(SLIM.names, (*key, *rest), strict=True)) for key, rest in rows.items()], SLIM)
 
 
-def expected(rows: dict[Any, tuple[str, bool]], winners: dict[Any, tuple[str, bool]]) -> Met:
+def expected(rows: dict[Any, tuple[str, bool]], winners: dict[Any, tuple[str, bool]]) -> FileMatches:
     """Row by row, as the report's words say it. Positions are compared by the bytes of UTF-8."""
     numbers = {key: number for number, key in enumerate(winners)}
     found = [(row, numbers[key], *rows[key], *winners[key]) for row, key in enumerate(rows) if key in winners]
@@ -50,7 +50,7 @@ def expected(rows: dict[Any, tuple[str, bool]], winners: dict[Any, tuple[str, bo
         "disputed": sum(old != new and old[:-32] == new[:-32] for _, _, old, _, new, _ in found),
     }
     late = [number for _, number, *_ in found if number not in replaced]
-    return Met(len(rows), ints(row for row, _ in newer), ints(number for _, number, *_ in found), ints(late), counts)
+    return FileMatches(len(rows), ints(row for row, _ in newer), ints(number for _, number, *_ in found), ints(late), counts)
 
 
 def ints(numbers: Iterable[int]) -> array[int]:

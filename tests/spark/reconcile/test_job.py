@@ -26,20 +26,22 @@ from support.spark_oracle import (
     write_lines,
 )
 
-from onefold.changelog.generator import Options, Workload, make_workload, type_of
+from onefold.changelog.generator import Workload, WorkloadOptions, make_workload, type_of
 from onefold.changelog.generator_files import parquet_rows, write_workload
 from onefold.core.errors import InvalidInput
 from onefold.schema.types import parse_type
 from onefold.spark.io.files import read_folder
-from onefold.spark.reconcile.report import Report
+from onefold.spark.reconcile.report import JobReport
 from spark_jobs.reconcile import main
 
 WORKLOADS = {
-    "plain": Options(operations=100),
-    "unpadded sequences, shuffled": Options(operations=100, unpadded=True, shuffle=True),
-    "changes of keys, delivered twice": Options(operations=100, key_changes=0.3, duplicates=0.5, shuffle=True),
-    "backfill, one second, versions": Options(operations=100, backfill=True, same_second=True, versions=3, shuffle=True),
-    "everything": Options(
+    "plain": WorkloadOptions(operations=100),
+    "unpadded sequences, shuffled": WorkloadOptions(operations=100, unpadded=True, shuffle=True),
+    "changes of keys, delivered twice": WorkloadOptions(operations=100, key_changes=0.3, duplicates=0.5, shuffle=True),
+    "backfill, one second, versions": WorkloadOptions(
+        operations=100, backfill=True, same_second=True, versions=3, shuffle=True,
+    ),
+    "everything": WorkloadOptions(
         operations=100, key_changes=0.2, duplicates=0.2, shuffle=True, same_second=True, backfill=True, unpadded=True,
         versions=2,
     ),
@@ -57,7 +59,7 @@ class Together:
 
     workloads: dict[str, Workload]
     types: dict[str, str]
-    report: Report
+    report: JobReport
     rows: list[dict[str, Any]]
 
     def base_of(self, name: str) -> list[dict[str, Any]]:
@@ -125,7 +127,7 @@ def test_the_articles_thousand_operations_leave_188_rows(spark: SparkSession, tm
 
 
 def test_batches_lead_where_one_batch_does_and_say_what_they_did(spark: SparkSession, tmp_path: Path) -> None:
-    workload = make_workload(Options(operations=300, key_changes=0.2, every_type=False))
+    workload = make_workload(WorkloadOptions(operations=300, key_changes=0.2, every_type=False))
     changes = all_changes(workload)
     early, late = write_lines(tmp_path / "1.jsonl", changes[:200]), write_lines(tmp_path / "2.jsonl", changes[150:])
     first = run_job(spark, early, tmp_path / "a")
@@ -145,7 +147,7 @@ def test_batches_lead_where_one_batch_does_and_say_what_they_did(spark: SparkSes
 def test_a_base_too_large_to_send_meets_changes_too_many_to_send(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    workload = make_workload(Options(operations=300, key_changes=0.2, backfill=True, every_type=False))
+    workload = make_workload(WorkloadOptions(operations=300, key_changes=0.2, backfill=True, every_type=False))
     write_workload(workload, tmp_path / "work")
     folder, base = tmp_path / "work" / "changes", tmp_path / "work" / "base.jsonl"
     few = run_job(spark, folder, tmp_path / "few", base=base)
@@ -156,7 +158,9 @@ def test_a_base_too_large_to_send_meets_changes_too_many_to_send(
 
 
 def test_the_same_job_again_has_nothing_to_do(spark: SparkSession, tmp_path: Path) -> None:
-    changes = write_lines(tmp_path / "changes.jsonl", all_changes(make_workload(Options(operations=20, every_type=False))))
+    changes = write_lines(
+        tmp_path / "changes.jsonl", all_changes(make_workload(WorkloadOptions(operations=20, every_type=False)))
+    )
     first = run_job(spark, changes, tmp_path / "out")
     before = snapshot(tmp_path / "out")
     second = run_job(spark, changes, tmp_path / "out")
@@ -166,7 +170,7 @@ def test_the_same_job_again_has_nothing_to_do(spark: SparkSession, tmp_path: Pat
 
 
 def test_a_rebuild_reads_the_changes_alone(spark: SparkSession, tmp_path: Path) -> None:
-    workload = make_workload(Options(operations=100, every_type=False))
+    workload = make_workload(WorkloadOptions(operations=100, every_type=False))
     changes = write_lines(tmp_path / "changes.jsonl", all_changes(workload))
     base = write_lines(tmp_path / "base.jsonl", [{"id": 9999, "name": "not from these changes"}])
     report = run_job(spark, changes, tmp_path / "out", "--mode", "rebuild", base=base)
@@ -175,7 +179,9 @@ def test_a_rebuild_reads_the_changes_alone(spark: SparkSession, tmp_path: Path) 
 
 
 def test_what_the_files_cannot_say_stands_beside_them(spark: SparkSession, tmp_path: Path) -> None:
-    changes = write_lines(tmp_path / "changes.jsonl", all_changes(make_workload(Options(operations=20, every_type=False))))
+    changes = write_lines(
+        tmp_path / "changes.jsonl", all_changes(make_workload(WorkloadOptions(operations=20, every_type=False)))
+    )
     report = run_job(spark, changes, tmp_path / "out")
     said = json.loads((tmp_path / "out" / "_onefold.json").read_text())
     assert said["keys"] == ["id"]
@@ -186,7 +192,7 @@ def test_what_the_files_cannot_say_stands_beside_them(spark: SparkSession, tmp_p
 
 
 def test_columns_stand_in_the_order_in_which_they_first_appear(spark: SparkSession, tmp_path: Path) -> None:
-    workload = make_workload(Options(operations=30, versions=2, every_type=False))
+    workload = make_workload(WorkloadOptions(operations=30, versions=2, every_type=False))
     folders = [write_lines(tmp_path / name / "rows.jsonl", rows).parent for name, rows in workload.changes.items()]
     run_job(spark, folders, tmp_path / "out")
     expected = ["id", "name", "amount", "added_1", "_position", "_deleted"]
@@ -194,7 +200,9 @@ def test_columns_stand_in_the_order_in_which_they_first_appear(spark: SparkSessi
 
 
 def test_a_base_that_is_not_there_is_an_empty_one(spark: SparkSession, tmp_path: Path) -> None:
-    changes = write_lines(tmp_path / "changes.jsonl", all_changes(make_workload(Options(operations=20, every_type=False))))
+    changes = write_lines(
+        tmp_path / "changes.jsonl", all_changes(make_workload(WorkloadOptions(operations=20, every_type=False)))
+    )
     assert run_job(spark, changes, tmp_path / "out", base=tmp_path / "nothing").base == "missing"
 
 

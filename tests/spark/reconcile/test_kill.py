@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 from support.spark_oracle import Typed, base_of, run_job, snapshot, texts, without_positions
 from support.spark_process import KILLS, Job
 
-from onefold.changelog.generator import Options, Row, make_workload, type_of
+from onefold.changelog.generator import Row, WorkloadOptions, make_workload, type_of
 from onefold.changelog.generator_files import parquet_rows
 from onefold.schema.types import parse_type
 
@@ -30,7 +30,7 @@ class Files:
     def __init__(self, spark: SparkSession, folder: Path) -> None:
         self.job = Job(folder, ["--changes", "changes", "--base", "base", "--keys", "id", "--output", "out"])
         self.folder, self.output = folder, folder / "out"
-        workload = make_workload(Options(operations=150, key_changes=0.2, duplicates=0.2, shuffle=True))
+        workload = make_workload(WorkloadOptions(operations=150, key_changes=0.2, duplicates=0.2, shuffle=True))
         (changes,) = workload.changes.values()
         stored = [_stored(changes[0], number) for number in range(STORED)]
         self._write("stored", stored)

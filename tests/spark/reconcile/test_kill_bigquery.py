@@ -14,8 +14,8 @@ from support.spark_oracle import base_of
 from support.spark_process import KILLS, Job
 from support.typed_shop import base_name, create_version, held, held_types, people_see, shown, texts, truth
 
-from onefold.changelog.generator import Options, make_workload
-from onefold.schema.table_rules import Rules
+from onefold.changelog.generator import WorkloadOptions, make_workload
+from onefold.schema.table_rules import TableRules
 
 PART = 7
 """Of the columns: see `typed_shop.py`."""
@@ -25,10 +25,10 @@ class Tables:
     """A base that holds half of a workload, and the other half, which has landed."""
 
     def __init__(self, dataset: EmulatedDataset, folder: Path) -> None:
-        self.shop = Shop(dataset, rules=Rules())
+        self.shop = Shop(dataset, rules=TableRules())
         table = f"bigquery:{dataset.name}.{self.shop.name}"
         self.job = Job(folder, ["--changes", table, "--base", f"{table}_base", "--keys", "id"])
-        workload = make_workload(Options(operations=120, key_changes=0.2, duplicates=0.2))
+        workload = make_workload(WorkloadOptions(operations=120, key_changes=0.2, duplicates=0.2))
         self.types, self.truth = held_types(workload, PART), truth(workload, PART)
         (self.changes,) = ([held(row, PART) for row in rows] for rows in workload.changes.values())
         create_version(self.shop, "a000", self.changes[0], PART)

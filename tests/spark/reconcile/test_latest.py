@@ -15,7 +15,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from support.changelogs import change
 from support.spark_oracle import base_of, positions_sort_as, read_base, run_job, without_positions
 
-from onefold.core.errors import InvalidInput, NothingFound
+from onefold.core.errors import InvalidInput, NotFound
 from onefold.merge.base_table import DELETED, POSITION
 from onefold.schema.types import parse_type
 from onefold.schema.versions import Column
@@ -105,7 +105,7 @@ def test_a_job_that_fails_holds_nothing_either(spark: SparkSession, tmp_path: Pa
         parquet.write_table(concat_tables([parquet.read_table(file)] * 2), file)
         file.with_name(f".{file.name}.crc").unlink()
     window = ["--to", "1"] if wrong == "empty window" else []
-    with pytest.raises((InvalidInput, NothingFound), match=r"nothing was written|not unique among those that|got REMOVE"):
+    with pytest.raises((InvalidInput, NotFound), match=r"nothing was written|not unique among those that|got REMOVE"):
         run_job(spark, changes, tmp_path / "out", *window, base=tmp_path / "base")
     assert nothing_is_held(spark)
     assert not (tmp_path / "out").exists()

@@ -80,19 +80,19 @@ def cases() -> dict[tuple[str, str], Case]:
     }
 
 
-def faults_of(spark: SparkSession, judge: Judge, some: Sequence[Case]) -> list[list[str]]:
+def problems_of(spark: SparkSession, judge: Judge, some: Sequence[Case]) -> list[list[str]]:
     """For each case what Spark makes otherwise than the evaluator, all cases in one job."""
     judged = [case.judged(judge) for case in some]
     sides = [[row[side] for row in rows] for rows in judged for side in (0, 1)]
     frame = carried_frame(spark, [type_ for case in some for type_ in (case.source, case.target)], sides)
-    rows = frame.select(*(_fault(case, 2 * number).alias(str(number)) for number, case in enumerate(some))).collect()
+    rows = frame.select(*(_problem(case, 2 * number).alias(str(number)) for number, case in enumerate(some))).collect()
     return [
         [f"{literal}: {row[number]}" for literal, row in zip(case.literals, rows, strict=False) if row[number] is not None]
         for number, case in enumerate(some)
     ]
 
 
-def _fault(case: Case, place: int) -> Value:
+def _problem(case: Case, place: int) -> Value:
     landed, expected = delivered(F.col(f"`{place}`"), case.source), delivered(F.col(f"`{place + 1}`"), case.target)
     found = convert(landed, case.source, case.target)
     texts = (F.coalesce(value.cast("string"), F.lit("NULL")) for value in (found, expected))
@@ -100,14 +100,14 @@ def _fault(case: Case, place: int) -> Value:
 
 
 @pytest.fixture(scope="session")
-def faults(spark: SparkSession, judge: Judge) -> dict[tuple[str, str], list[str]]:
-    return dict(zip(cases(), faults_of(spark, judge, list(cases().values())), strict=True))
+def problems(spark: SparkSession, judge: Judge) -> dict[tuple[str, str], list[str]]:
+    return dict(zip(cases(), problems_of(spark, judge, list(cases().values())), strict=True))
 
 
 @pytest.mark.parametrize(("source", "target"), cases())
-def test_a_converted_value_is_the_evaluators(faults: dict[tuple[str, str], list[str]], source: str, target: str) -> None:
+def test_a_converted_value_is_the_evaluators(problems: dict[tuple[str, str], list[str]], source: str, target: str) -> None:
     assert can_convert(parse_type(source), parse_type(target))
-    assert faults[source, target] == []
+    assert problems[source, target] == []
 
 
 def test_the_comparison_sees_a_difference(spark: SparkSession, judge: Judge) -> None:
@@ -116,7 +116,7 @@ def test_the_comparison_sees_a_difference(spark: SparkSession, judge: Judge) -> 
             return [(landed, f"{text} ") for landed, text in super().judged(judge)]
 
     some = Other(parse_type("FLOAT64"), parse_type("STRING"), ("0.5", "1e20"))
-    assert faults_of(spark, judge, [some]) == [["0.5: 0.5 is not 0.5 ", "1e20: 1e+20 is not 1e+20 "]]
+    assert problems_of(spark, judge, [some]) == [["0.5: 0.5 is not 0.5 ", "1e20: 1e+20 is not 1e+20 "]]
 
 
 @settings(deadline=None, max_examples=2, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
@@ -127,7 +127,7 @@ def test_generated_values_of_generated_types_too(spark: SparkSession, judge: Jud
         source = data.draw(types())
         target = data.draw(above(source))
         some.append(Case(source, target, tuple(data.draw(st.lists(values(source), min_size=1, max_size=8)))))
-    assert faults_of(spark, judge, some) == [[]] * len(some)
+    assert problems_of(spark, judge, some) == [[]] * len(some)
 
 
 def numbers(dice: random.Random) -> list[float]:
@@ -155,7 +155,7 @@ def test_floats_have_the_evaluators_digits_as_text_and_within_json(spark: SparkS
     within = tuple(f"STRUCT({text} AS f)" for text in written)
     alone = Case(parse_type("FLOAT64"), parse_type("STRING"), written)
     some = [alone, Case(parse_type("STRUCT<f FLOAT64>"), parse_type("JSON"), within)]
-    assert faults_of(spark, judge, some) == [[], []]
+    assert problems_of(spark, judge, some) == [[], []]
 
 
 def test_decimals_are_numbers_within_json_where_they_are_to_the_evaluator(spark: SparkSession, judge: Judge) -> None:
@@ -164,7 +164,7 @@ def test_decimals_are_numbers_within_json_where_they_are_to_the_evaluator(spark:
         Case(parse_type(f"STRUCT<f {kind}>"), parse_type("JSON"), tuple(f"STRUCT({kind} '{text}' AS f)" for text in texts))
         for kind, texts in (("NUMERIC", decimals(dice, 29, 9)), ("BIGNUMERIC", decimals(dice, 38, 38)))
     ]
-    assert faults_of(spark, judge, some) == [[], []]
+    assert problems_of(spark, judge, some) == [[], []]
 
 
 @pytest.mark.parametrize(
@@ -193,7 +193,7 @@ def test_an_array_becomes_json_where_the_settings_ask_for_text(
 ) -> None:
     value = {"INT64": "1", "STRUCT<a DATE>": "STRUCT(DATE '2020-01-01' AS a)", "JSON": "JSON 'null'"}[source[6:-1]]
     some = Case(parse_type(source), parse_type(target), ("NULL", "[]", f"[{value}, {value}]"))
-    assert faults_of(spark, judge, [some]) == [[]]
+    assert problems_of(spark, judge, [some]) == [[]]
 
 
 STAGED = ["JSON", "TIME", "INTERVAL", "BIGNUMERIC", "DATETIME", *map(str, RANGES)]

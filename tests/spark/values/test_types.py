@@ -88,7 +88,7 @@ def test_all_columns_without_a_type_are_named_at_once() -> None:
     fields = [t.StructField("a.x", interval), t.StructField("a", inner), t.StructField("A", t.LongType())]
     with pytest.raises(InvalidColumns) as raised:
         columns_of(t.StructType(fields))
-    assert [fault.split(",")[0] for fault in raised.value.faults] == [
+    assert [problem.split(",")[0] for problem in raised.value.problems] == [
         "a.x is interval year to month",
         "a: two fields are named B",
         "a.b is interval year to month",

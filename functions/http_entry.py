@@ -12,17 +12,17 @@ from onefold.core.log import log
 from onefold.settings.environment import Settings
 
 
-class Receives(Protocol):
-    def receive(self, body: bytes) -> None:
+class MessageHandler(Protocol):
+    def handle(self, body: bytes) -> None:
         """Returning acknowledges the message; raising has it delivered again."""
 
 
-def answer(request: flask.Request, name: str, receiver: Callable[[], Receives]) -> flask.typing.ResponseReturnValue:
+def answer(request: flask.Request, name: str, receiver: Callable[[], MessageHandler]) -> flask.typing.ResponseReturnValue:
     """204 to what is done with, 500 to what should be delivered again."""
     if request.method != "POST":
         return f"{name} takes Pub/Sub messages by POST\n", 405
     try:
-        handle = receiver().receive
+        handle = receiver().handle
     except Exception as error:  # noqa: BLE001 whatever it is, it is told, and the message is delivered again
         tell_unready(error)
         return "the function cannot start; its log says why\n", 500
