@@ -31,8 +31,8 @@ from onefold.core.names import TableId
 from onefold.local.processes import bigquery_emulator
 from onefold.merge.base_table import base_of
 from onefold.ports.warehouse import WriteResult
+from onefold.schema.columns import Column
 from onefold.schema.types import parse_type
-from onefold.schema.versions import Column
 from onefold.settings.environment import Settings
 from onefold.spark.io.bigquery_tables import StagingTables
 from onefold.spark.reconcile.bigquery import BigQueryTables

@@ -16,9 +16,10 @@ from collections.abc import Sequence
 import onefold.views.unified_view as view_module
 from benchmarks.report import add_options, machine, markdown, publish
 from onefold.core.names import TableId
+from onefold.schema.columns import Column
 from onefold.schema.table_rules import TableRules
 from onefold.schema.types import parse_type
-from onefold.schema.versions import Column, Version, fold
+from onefold.schema.versions import Version, fold
 from onefold.views.unified_view import UnifiedView, build_view
 
 HEADING = "Rendering"

@@ -16,7 +16,7 @@ from support.bigquery_emulator import EmulatedDataset
 
 from benchmarks import bigquery_path, capture, capture_start, cold_start, fixed_cost, memory, reconcile, render
 from benchmarks.report import markdown, ratio, replaced, spread
-from onefold.local.java import java_hint
+from onefold.local.spark_process import java_hint
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -10,13 +10,14 @@ from onefold.batches.allow_list import AllowList
 from onefold.batches.batch import MAX_ATTEMPTS, batch_link, meaning, plan_batch, table_labels
 from onefold.batches.request import BatchRequest, parse_batch_request
 from onefold.core.errors import InvalidMessage, Rejected, TryAgain
+from onefold.core.retry import Backoff
 from onefold.messages.consumer import MessageLog, consume
 from onefold.messages.envelope import Delivery
 from onefold.ports.batches import Batch, Batches, BatchExists, StoredBatch
 from onefold.ports.publisher import Publisher
 from onefold.settings.environment import Settings
 
-FIRST_PAUSE, LONGEST_PAUSE = 0.2, 10.0
+POLLING = Backoff(first=0.2, longest=10.0, factor=1.5)
 """Seconds between two looks at a batch that runs."""
 PATIENCE = 20
 """Looks in a row that may fail before following a batch is given up; the batch itself goes on."""
@@ -113,7 +114,7 @@ def follow(
     batches: Batches, id_: str, tell: Callable[[StoredBatch], None], sleep: Callable[[float], None] = time.sleep
 ) -> StoredBatch:
     """The batch when it has ended; each state on the way is told."""
-    pause, failures = FIRST_PAUSE, 0
+    pauses, failures = POLLING.pauses(), 0
     while True:
         try:
             batch, failures = _known(batches.get(id_), id_), 0
@@ -125,8 +126,7 @@ def follow(
             tell(batch)
             if batch.state.ended:
                 return batch
-        sleep(pause)
-        pause = min(LONGEST_PAUSE, pause * 1.5)
+        sleep(next(pauses))
 
 
 def _known(batch: StoredBatch | None, id_: str) -> StoredBatch:

@@ -23,7 +23,7 @@ from onefold.messages.table_created import table_message
 from onefold.mysql.table import Structure
 from onefold.ports.publisher import Message, Publisher
 from onefold.ports.warehouse import StoredTable
-from onefold.schema.versions import Column
+from onefold.schema.columns import Column
 
 _DENIED = (401, 403)
 """HTTP's codes where an account has no right: it is the same for all tables."""
@@ -74,7 +74,7 @@ class Announcer:
         Raises:
             SchemaConflict: columns with one name, or another table of that name.
             TableRefused: the warehouse refuses this table.
-            NothingFound, Rejected: the dataset or the topic is not there.
+            NotFound, Rejected: the dataset or the topic is not there.
             Stopped: the end came first.
         """
         with self._lock:

@@ -17,12 +17,12 @@ from onefold.capture.source import Source
 from onefold.capture.state import CaptureState, RunningCopy
 from onefold.core.errors import SchemaConflict, TableRefused, TryAgain
 from onefold.core.log import log
+from onefold.core.retry import UNTIL_IT_WORKS
 from onefold.core.shutdown import Stop
 from onefold.mysql.catalog import TableName
 from onefold.mysql.snapshot.chunks import Chunk, TableSnapshot, next_chunk
 
 _IDLE_SECONDS = 0.2
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0
 
 Watch = Callable[[str, int, int], None]
 """Told what goes on, how many tables are through, and how many there are."""
@@ -57,18 +57,17 @@ class Copier:
 
     def _go_on(self) -> None:
         """One step after the other, with a pause where there is nothing to do. Raises Stopped."""
-        pause = _FIRST_PAUSE
+        pauses = UNTIL_IT_WORKS.pauses()
         while True:
             self.stop.check()
             try:
                 busy = self.step()
-                pause = _FIRST_PAUSE
+                pauses = UNTIL_IT_WORKS.pauses()
             except TryAgain as error:
                 log("WARNING", f"copying goes on later: {error}", event="copy_again", reason=str(error))
                 self._postpone()
                 self._disconnect()
-                self.stop.pause(pause)
-                pause = min(2 * pause, _LONGEST_PAUSE)
+                self.stop.pause(next(pauses))
             else:
                 if not busy:
                     self.stop.pause(_IDLE_SECONDS)

@@ -13,16 +13,25 @@ from typing import Any, Protocol
 
 from onefold.capture.records import Origin, Record, tombstone
 from onefold.capture.versioned_table import VersionedTable, versioned_table
-from onefold.changelog.metadata import DATABASE_NAME, LANDED_AT, METADATA, SOURCE_NAME, is_deletion, key_problems
+from onefold.changelog.metadata import (
+    DATABASE_NAME,
+    LANDED_AT,
+    METADATA,
+    SOURCE_NAME,
+    is_deletion,
+    key_problems,
+    metadata_sql,
+)
 from onefold.changelog.position import Position, position_sql
 from onefold.core.names import TableId, fold_case, quote, quote_text, versioned_name
 from onefold.mysql.snapshot.chunks import TableSnapshot
 from onefold.mysql.table import Structure
 from onefold.schema.casts import convert, null
+from onefold.schema.columns import Column
 from onefold.schema.common_type import join_all
 from onefold.schema.recast import keeps_values
 from onefold.schema.types import STRING, Scalar, Type
-from onefold.schema.versions import Column, Version
+from onefold.schema.versions import Version
 
 RETENTION_SECONDS = 7 * 24 * 3600
 """How long a message of `change-records` may be on its way."""
@@ -53,7 +62,7 @@ def missing_keys(
         structure: the table's present one. None where the table is gone: what has landed of it stays.
 
     Raises:
-        NothingFound: there is no such dataset.
+        NotFound: there is no such dataset.
         SchemaConflict: the structure is none that lands.
         TryAgain: trouble that may pass.
     """
@@ -145,11 +154,10 @@ def _last_changes(base: TableId, landed: Sequence[_Version], keys: Sequence[Colu
 def _branch(base: TableId, landed: _Version, keys: Sequence[Column]) -> str:
     """The changes of one version: their keys as the unified view has them, and as they are written."""
     version = landed.version
-    metadata = f"v.{quote(METADATA)}"
     items = [
         f"{quote_text(version.id)} AS version",
-        f"{metadata}.change_sequence_number AS sequence",
-        f"{metadata}.source_timestamp AS happened_at",
+        f"{metadata_sql('v', 'change_sequence_number')} AS sequence",
+        f"{metadata_sql('v', 'source_timestamp')} AS happened_at",
         f"{is_deletion('v')} AS deleted",
     ]
     for number, key in enumerate(keys):

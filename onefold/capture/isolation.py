@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 
 from onefold.capture.announce import Announcer
 from onefold.capture.quarantine import Kind, Problem, Quarantined
+from onefold.capture.records import quarantine_event
 from onefold.capture.source import Source
-from onefold.capture.source_events import quarantine_event
 from onefold.capture.state import CaptureState, lowest
 from onefold.capture.table_checks import CheckedTables, exclusion, name_problem
 from onefold.capture.versioned_table import table_name

@@ -11,8 +11,8 @@ from onefold.capture.checkpoint import Progress
 from onefold.capture.deletes import RETENTION_SECONDS
 from onefold.capture.isolation import Isolation
 from onefold.capture.message_batcher import MessageBatcher
+from onefold.capture.records import SourceEventKind, source_event
 from onefold.capture.source import LogLost, Source, check_file
-from onefold.capture.source_events import Befell, source_event
 from onefold.capture.state import CaptureState, lowest
 from onefold.capture.xa import PreparedRows, PreparedTransaction, find, merged, plus, without
 from onefold.core.log import log
@@ -310,7 +310,7 @@ class LogReader:
             return self.source.tables()
         return found
 
-    def _befell(self, kind: Befell, database: str, table: str | None, place: LogPosition) -> None:
+    def _befell(self, kind: SourceEventKind, database: str, table: str | None, place: LogPosition) -> None:
         what = f"{database}.{table}" if table else f"database {database}"
         log(
             "CRITICAL", f"{kind} at the source: {what}; nothing that has landed is removed",

@@ -11,11 +11,11 @@ from typing import Any
 
 from onefold.capture.announce import Announcer
 from onefold.capture.large_rows import LargeRows, object_name
-from onefold.capture.message_builder import LIMIT, MessageBuilder, encoded, head_of, reference
 from onefold.capture.outbox import ConfirmationTracker, Outbox, PendingMessage
 from onefold.capture.records import Origin, Record, change_records
 from onefold.core.retry import retry_until_stopped
 from onefold.core.shutdown import Stop
+from onefold.messages.change_records import _TAIL, LIMIT, encoded, head_of, reference
 from onefold.mysql.binlog.events import RowsChanged
 from onefold.mysql.table import Structure
 
@@ -137,3 +137,31 @@ class MessageBatcher:
         """A row too large for a message lies in the bucket before the message that refers to it is sent."""
         put = partial(self._way.large_rows.put, object_name(record, data), data)
         return reference(head, retry_until_stopped(put, self._way.stop))
+
+
+@dataclass
+class MessageBuilder:
+    """A message while it is packed. One record always has room, however large it is."""
+
+    head: bytes
+    limit: int = LIMIT
+    records: list[bytes] = field(default_factory=list)
+    size: int = 0
+
+    def __post_init__(self) -> None:
+        self.size = len(self.head) + len(_TAIL)
+
+    def takes(self, record: bytes) -> bool:
+        """Whether a record has room beside the others."""
+        return not self.records or self.size + len(record) + 1 <= self.limit
+
+    def add(self, record: bytes) -> None:
+        self.size += len(record) + bool(self.records)
+        self.records.append(record)
+
+    @property
+    def too_large(self) -> bool:
+        return self.size > self.limit
+
+    def data(self) -> bytes:
+        return self.head + b",".join(self.records) + _TAIL

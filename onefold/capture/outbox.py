@@ -5,12 +5,13 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Generic, Protocol, TypeVar
 
 from onefold.core.errors import TryAgain
 from onefold.core.log import log
+from onefold.core.retry import UNTIL_IT_WORKS
 from onefold.core.shutdown import Stop
 from onefold.ports.publisher import Message
 
@@ -19,7 +20,6 @@ IN_FLIGHT = 32_000_000
 _MANY = 1_000
 """The most messages on their way."""
 _LOOK_SECONDS = 0.5
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0
 _TELL_SECONDS = 10.0
 
 Value = TypeVar("Value")
@@ -103,7 +103,7 @@ class Outbox:
                 self._room.wait(_LOOK_SECONDS)
             self._bytes += len(data)
             self._messages += 1
-        self._publish(data, confirmed, _FIRST_PAUSE)
+        self._publish(data, confirmed, UNTIL_IT_WORKS.pauses())
 
     def drain(self) -> None:
         """Wait until nothing is on its way. Raises Stopped."""
@@ -115,12 +115,12 @@ class Outbox:
     def _is_full(self, size: int) -> bool:
         return bool(self._messages) and (self._bytes + size > self._bound or self._messages >= _MANY)
 
-    def _publish(self, data: bytes, confirmed: Callable[[], None], pause: float) -> None:
-        self._sender.publish_soon(self.topic, Message(data), partial(self._done, data, confirmed, pause))
+    def _publish(self, data: bytes, confirmed: Callable[[], None], pauses: Iterator[float]) -> None:
+        self._sender.publish_soon(self.topic, Message(data), partial(self._done, data, confirmed, pauses))
 
-    def _done(self, data: bytes, confirmed: Callable[[], None], pause: float, error: Exception | None) -> None:
+    def _done(self, data: bytes, confirmed: Callable[[], None], pauses: Iterator[float], error: Exception | None) -> None:
         if isinstance(error, TryAgain):
-            self._again(data, confirmed, pause, error)
+            self._again(data, confirmed, pauses, error)
             return
         if error is None:
             confirmed()
@@ -131,7 +131,7 @@ class Outbox:
             self._messages -= 1
             self._room.notify_all()
 
-    def _again(self, data: bytes, confirmed: Callable[[], None], pause: float, error: TryAgain) -> None:
+    def _again(self, data: bytes, confirmed: Callable[[], None], pauses: Iterator[float], error: TryAgain) -> None:
         """Later, and for ever: it counts as on its way all the time."""
         if self._stop.is_set():
             return
@@ -140,6 +140,6 @@ class Outbox:
             self._told = self._told if silent else time.monotonic()
         if not silent:
             log("WARNING", f"published again later: {error}", event="publish_again", reason=str(error), bytes=self._bytes)
-        timer = threading.Timer(pause, self._publish, (data, confirmed, min(2 * pause, _LONGEST_PAUSE)))
+        timer = threading.Timer(next(pauses), self._publish, (data, confirmed, pauses))
         timer.daemon = True
         timer.start()

@@ -8,8 +8,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from onefold.capture.version import canonical_text
-from onefold.capture.versioned_table import table_name
+from onefold.capture.versioned_table import canonical_text, table_name
 from onefold.mysql.binlog.events import LogPosition
 from onefold.mysql.catalog import TableName
 from onefold.mysql.table import Structure

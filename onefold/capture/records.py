@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import zip_longest
-from typing import Any
+from typing import Any, Literal
 
-from onefold.capture.versioned_table import VersionedTable
+from onefold.capture.quarantine import Quarantined
+from onefold.capture.versioned_table import VersionedTable, table_name
+from onefold.changelog.metadata import ChangeMetadata
 from onefold.mysql.binlog.events import LogPosition, RowsChanged
 from onefold.mysql.binlog.rows import Row
+from onefold.ports.publisher import Message
+from onefold.schema.diff import SchemaChange, Severity
 
 BINLOG = "BINLOG"
 SNAPSHOT = "SNAPSHOT"
@@ -72,13 +78,47 @@ def _record(origin: Origin, row: Row, method: str, kind: str, sequence: str, tim
 def _metadata(origin: Origin, method: str, kind: str, sequence: str, timestamp: int) -> dict[str, Any]:
     table = origin.table
     return {
-        "ingestion_method": method,
         "source": origin.source,
         "database_name": origin.database,
         "table_name": table.table,
         "table_version": table.version,
-        "primary_key": list(table.primary_key),
-        "change_type": kind,
-        "change_sequence_number": sequence,
-        "source_timestamp": timestamp * 1000,
+        **ChangeMetadata(method, kind, sequence, timestamp * 1000, table.primary_key).to_json(),
     }
+
+
+SourceEventKind = Literal["table truncated", "table dropped", "table in quarantine"]
+
+
+def source_event(
+    source: str, dataset: str, database: str, table: str | None, place: LogPosition, kind: SourceEventKind
+) -> Message:
+    """A message in the form of a view's changes. `id` is the same however often the log is read; without a table, it is
+    about all of the database."""
+    return Message(*_written(_body(source, dataset, database, table, place, kind)))
+
+
+def quarantine_event(source: str, dataset: str, one: Quarantined) -> Message:
+    """A message that says why a table is in quarantine, and what remedies it."""
+    body = _body(source, dataset, one.table.database, one.table.table, one.since, "table in quarantine")
+    return Message(*_written({**body, "reason": one.problem.reason, "remedy": one.problem.remedy}))
+
+
+def _body(
+    source: str, dataset: str, database: str, table: str | None, place: LogPosition, kind: SourceEventKind
+) -> dict[str, Any]:
+    change = SchemaChange(kind, "", Severity.CRITICAL)
+    text = "\n".join((source, place.sequence(), database, table or "", kind))
+    return {
+        "id": hashlib.sha256(text.encode()).hexdigest()[:32],
+        "dataset": dataset,
+        "table": table_name(table) if table else None,
+        "source": source,
+        "database": database,
+        "severity": change.severity.name,
+        "changes": [change.as_dict()],
+    }
+
+
+def _written(body: dict[str, Any]) -> tuple[bytes, dict[str, str]]:
+    named = {name: body[name] for name in ("severity", "dataset", "table") if body[name]}
+    return json.dumps(body).encode(), named

@@ -26,7 +26,7 @@ from onefold.capture.state import SWEEP_DELAY, CaptureState, lowest
 from onefold.capture.table_checks import CheckedTables
 from onefold.core.errors import TryAgain
 from onefold.core.log import log
-from onefold.core.retry import Result, retry_until_stopped
+from onefold.core.retry import UNTIL_IT_WORKS, Result, retry_until_stopped
 from onefold.core.shutdown import Stop, Stopped
 from onefold.mysql.binlog.events import LogPosition
 from onefold.mysql.catalog import TableName
@@ -39,7 +39,6 @@ _SAVE_SECONDS = 1.0
 _SAVE_SHARE = 10
 """Saving the checkpoint takes at most one part in so many of the time."""
 _STATUS_SECONDS = 60.0
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0
 _END_SECONDS = 5.0
 _MOST_NAMED = 100
 """Tables in quarantine that the line of each minute names; their number is always there."""
@@ -210,7 +209,7 @@ class Capture:
 
     def _read(self) -> None:
         """Read the log; what breaks off is taken up again where the last transaction ended."""
-        pause = _FIRST_PAUSE
+        pauses = UNTIL_IT_WORKS.pauses()
         lost: LogLost | None = None
         while True:
             before = self._reader.at
@@ -230,8 +229,9 @@ class Capture:
                 if self.options.once:
                     raise
                 log("WARNING", f"reading goes on later: {error}", event="source_lost", reason=str(error))
-            self.way.stop.pause(pause)
-            pause = _FIRST_PAUSE if self._reader.at != before else min(2 * pause, _LONGEST_PAUSE)
+            if self._reader.at != before:
+                pauses = UNTIL_IT_WORKS.pauses()
+            self.way.stop.pause(next(pauses))
 
     def _raise_epoch(self, error: LogLost) -> None:
         """The log's place is gone, or the log is another one: whichever it is, a greater epoch is right.

@@ -2,40 +2,27 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import count
+from itertools import chain, count
 
-from onefold.capture.version import version_of
 from onefold.changelog.declared_keys import key_to_declare
-from onefold.changelog.metadata import DATABASE_NAME, LANDED_AT, METADATA, SOURCE_NAME
+from onefold.changelog.metadata import CAPTURE_FIELDS, DATABASE_NAME, LANDED_AT, METADATA, SOURCE_NAME, metadata_type
 from onefold.core.errors import SchemaConflict
 from onefold.core.names import fold_case, versioned_name
 from onefold.mysql.table import BLOBS, GEOMETRIES, INTEGERS, TEXTS, SourceType, Structure
-from onefold.schema.types import STRING, Array, Field, Scalar, Struct
-from onefold.schema.versions import Column
+from onefold.schema.columns import Column
+from onefold.schema.types import STRING, Scalar
 
-_METADATA = Struct(
-    (
-        # Datastream's. Ours leaves the identifier and the sort keys empty: the sequence alone is a total order.
-        Field("uuid", STRING),
-        Field("source_timestamp", Scalar("INT64")),
-        Field("change_sequence_number", STRING),
-        Field("change_type", STRING),
-        Field("sort_keys", Array(STRING)),
-        # How the row was read, and which of its columns are the key.
-        Field("ingestion_method", STRING),
-        Field("primary_key", Array(STRING)),
-    )
-)
 ADDED = (
     Column(SOURCE_NAME, STRING),
     Column(DATABASE_NAME, STRING),
     Column(LANDED_AT, Scalar("TIMESTAMP")),
-    Column(METADATA, _METADATA),
+    Column(METADATA, metadata_type(CAPTURE_FIELDS)),
 )
 
 # "CREATE TABLE statement" of GoogleSQL, column name restrictions, and the pseudo-columns of change data capture.
@@ -198,3 +185,17 @@ _BY_NAME = {
     "json": "JSON",
 }
 _KNOWN = frozenset({*_BY_NAME, "decimal"})
+
+
+LENGTH = 9
+
+
+def version_of(structure: Structure) -> str:
+    """The first digits of the SHA-256 of the canonical text."""
+    return hashlib.sha256(canonical_text(structure).encode()).hexdigest()[:LENGTH]
+
+
+def canonical_text(structure: Structure) -> str:
+    """Table name, then name and type of each column in order; before each text, its length in UTF-8 and a colon."""
+    columns = chain.from_iterable((column.name, str(column.type)) for column in structure.columns)
+    return "".join(f"{len(text.encode())}:{text}" for text in (structure.table, *columns))

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 
 from onefold.changelog.metadata import DATABASE_NAME, SOURCE_NAME
 from onefold.core.names import TableId, fold_case, quote, quote_text
-from onefold.schema.versions import Column
+from onefold.schema.columns import Column
 
 TENANT = (SOURCE_NAME, DATABASE_NAME)
 

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from onefold.core.names import fold_case, quote, quote_text
 from onefold.schema.casts import convert
+from onefold.schema.columns import Column
 from onefold.schema.types import STRING, Array, Struct, Type
-from onefold.schema.versions import Column
 
 LENGTH = 32
 """Hexadecimal digits that are kept of a SHA-256."""

@@ -11,12 +11,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from onefold.changelog.generator_values import TYPES, some_value
+from onefold.changelog.metadata import METADATA, METADATA_FIELDS, metadata_type
 from onefold.core.errors import InvalidInput
 
-METADATA = "datastream_metadata"
-METADATA_TYPE = (
-    "STRUCT<uuid STRING, source_timestamp INT64, change_sequence_number STRING, change_type STRING, sort_keys ARRAY<STRING>>"
-)
+METADATA_TYPE = str(metadata_type(METADATA_FIELDS))
 START = 1_700_000_000_000
 """The time of the first operation, in milliseconds of the epoch."""
 

@@ -10,7 +10,8 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from onefold.changelog.generator import METADATA, Row, Workload, type_of
+from onefold.changelog.generator import Row, Workload, type_of
+from onefold.changelog.metadata import METADATA
 from onefold.core.errors import InvalidInput
 from onefold.schema.types import STRING, Array, Field, Range, Scalar, Struct, Type, parse_type
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from onefold.changelog.digest import digest_sql
 from onefold.changelog.position import position_sql
 from onefold.core.errors import SchemaConflict
-from onefold.core.names import fold_case, quote
-from onefold.schema.types import STRING, Array, Range, Scalar, Struct, Type
-from onefold.schema.versions import Column
+from onefold.core.names import quote
+from onefold.schema.columns import Column, Schema
+from onefold.schema.types import STRING, Array, Field, Range, Scalar, Struct, Type
 
 METADATA = "datastream_metadata"
 LANDED_AT = "_landed_at"
@@ -28,6 +29,9 @@ METADATA_FIELDS: Mapping[str, Type] = {
 }
 """What Datastream promises of `datastream_metadata` (Google Cloud, "Datastream: BigQuery destination", append-only mode)."""
 
+CAPTURE_FIELDS: Mapping[str, Type] = {**METADATA_FIELDS, "ingestion_method": STRING, "primary_key": Array(STRING)}
+"""The fields that capture writes: those of Datastream, how the row was read, and which of its columns are the key."""
+
 NEEDED_FIELDS = ("change_sequence_number", "change_type", "source_timestamp")
 """Without the others a position has fewer parts; `sort_keys` are there for some sources only."""
 
@@ -36,6 +40,57 @@ _SORT_KEYS = "sort_keys"
 _NO_KEYS = "CAST([] AS ARRAY<STRING>)"
 # GoogleSQL, "Groupable data types": FLOAT64 may be grouped but not partitioned by.
 _NOT_A_KEY = frozenset({"FLOAT64", "GEOGRAPHY", "JSON"})
+
+UNUSED_BY_CAPTURE: Mapping[str, Any] = {"uuid": None, "sort_keys": []}
+"""Fields that capture leaves empty, because its sequence alone is a total order."""
+
+
+class ChangeMetadata(NamedTuple):
+    """The metadata that capture publishes of one change, without the fields that it leaves empty.
+
+    It is a named tuple, because one is made for every row.
+    """
+
+    ingestion_method: str
+    change_type: str
+    change_sequence_number: str
+    source_timestamp: int
+    """Milliseconds of the epoch, by the clock of the source."""
+    primary_key: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what JSON holds of it.
+
+        >>> ChangeMetadata("BINLOG", "INSERT", "1/4", 0, ("id",)).to_json()["primary_key"]
+        ['id']
+        """
+        return {**self._asdict(), "primary_key": list(self.primary_key)}
+
+
+def metadata_type(fields: Mapping[str, Type]) -> Struct:
+    """Return the type of the column `datastream_metadata` with these fields.
+
+    >>> str(metadata_type({"uuid": STRING, "sort_keys": Array(STRING)}))
+    'STRUCT<uuid STRING, sort_keys ARRAY<STRING>>'
+    """
+    return Struct(tuple(Field(name, type_) for name, type_ in fields.items()))
+
+
+def metadata_sql(row: str, field: str) -> str:
+    """Return one field of the metadata as an expression over a row's alias.
+
+    >>> metadata_sql("v", "change_type")
+    'v.`datastream_metadata`.change_type'
+    """
+    if field not in CAPTURE_FIELDS:
+        raise KeyError(f"{METADATA} has no field {field}")
+    return f"{row}.{quote(METADATA)}.{field}"
+
+
+def metadata_of(columns: Sequence[Column]) -> Struct:
+    """Return the type of the column `datastream_metadata`; a STRUCT without fields where there is no such column."""
+    column = Schema(columns).get(METADATA)
+    return column.type if column and isinstance(column.type, Struct) else Struct(())
 
 
 def check_change_table(table: str, columns: Sequence[Column], keys: Sequence[str]) -> None:
@@ -53,40 +108,31 @@ def position_of(row: str, columns: Sequence[Column], landed: Sequence[Column] = 
         landed: the columns whose digest is the last tie-break: those of the source in the row as it landed. A view gives
             none, and leaves the last tie-break to metadata: a digest would make every query on it read every column.
     """
-    metadata = f"{row}.{quote(METADATA)}"
-    names = {fold_case(field.name) for field in _metadata(columns).fields}
-    sort_keys = f"{metadata}.{_SORT_KEYS}" if _SORT_KEYS in names else _NO_KEYS
+    metadata = metadata_of(columns)
     return position_sql(
-        f"{metadata}.change_sequence_number",
-        f"{metadata}.source_timestamp",
-        sort_keys,
+        metadata_sql(row, "change_sequence_number"),
+        metadata_sql(row, "source_timestamp"),
+        metadata_sql(row, _SORT_KEYS) if metadata.get(_SORT_KEYS) else _NO_KEYS,
         is_deletion(row),
-        _tie_break(row, metadata, names, landed),
+        _tie_break(row, metadata, landed),
     )
 
 
 def is_deletion(row: str) -> str:
     """Whether the change removes its key, as an expression that is never NULL."""
     kinds = ", ".join(f"'{kind}'" for kind in DELETIONS)
-    return f"IFNULL(UPPER({row}.{quote(METADATA)}.change_type) IN ({kinds}), FALSE)"
+    return f"IFNULL(UPPER({metadata_sql(row, 'change_type')}) IN ({kinds}), FALSE)"
 
 
-def source_columns(columns: Sequence[Column]) -> list[Column]:
-    """The columns of the source's row."""
-    return [column for column in columns if fold_case(column.name) not in (METADATA, LANDED_AT)]
+def source_columns(columns: Sequence[Column]) -> Schema:
+    """Return the columns of the source's row: all but the metadata and the time of landing."""
+    return Schema(columns).minus((METADATA, LANDED_AT))
 
 
-def _tie_break(row: str, metadata: str, names: set[str], landed: Sequence[Column]) -> str:
+def _tie_break(row: str, metadata: Struct, landed: Sequence[Column]) -> str:
     """The identifier, then the digest: so a position with a digest is above the same one without, and in the same order."""
-    identifier = f"IFNULL({metadata}.uuid, '')" if "uuid" in names else "''"
+    identifier = f"IFNULL({metadata_sql(row, 'uuid')}, '')" if metadata.get("uuid") else "''"
     return f"CONCAT({identifier}, ' ', {digest_sql(row, landed)})" if landed else identifier
-
-
-def _metadata(columns: Sequence[Column]) -> Struct:
-    for column in columns:
-        if fold_case(column.name) == METADATA and isinstance(column.type, Struct):
-            return column.type
-    return Struct(())
 
 
 def metadata_problems(table: str, columns: Sequence[Column], *, casts_sort_keys: bool = False) -> Iterator[str]:
@@ -95,40 +141,42 @@ def metadata_problems(table: str, columns: Sequence[Column], *, casts_sort_keys:
     Args:
         casts_sort_keys: whether the reader makes text of sort keys of other types; SQL takes text alone.
     """
-    found = {fold_case(field.name): field.type for field in _metadata(columns).fields}
-    if not found:
+    metadata = metadata_of(columns)
+    if not metadata.fields:
         yield f"{table} is no change table: it has no column {METADATA} of type STRUCT; it has {_listed(columns)}"
         return
-    names = ", ".join(field.name for field in _metadata(columns).fields)
+    names = ", ".join(field.name for field in metadata.fields)
     yield from (
         f"{table}: {METADATA} has no field {name}; it has {names}: write it, as NULL where there is no value"
         for name in NEEDED_FIELDS
-        if name not in found
+        if not metadata.get(name)
     )
     for name, type_ in METADATA_FIELDS.items():
-        is_cast = casts_sort_keys and name == _SORT_KEYS and _is_array_of_scalars(found.get(name))
-        if found.get(name, type_) != type_ and not is_cast:
-            yield f"{table}: {METADATA}.{name} is {found[name]}, and has to be {type_}: write it so"
+        field = metadata.get(name)
+        is_cast = casts_sort_keys and name == _SORT_KEYS and field and _is_array_of_scalars(field.type)
+        if field and field.type != type_ and not is_cast:
+            yield f"{table}: {METADATA}.{name} is {field.type}, and has to be {type_}: write it so"
 
 
-def _is_array_of_scalars(type_: Type | None) -> bool:
+def _is_array_of_scalars(type_: Type) -> bool:
     return isinstance(type_, Array) and isinstance(type_.element, Scalar)
 
 
 def _listed(columns: Sequence[Column]) -> str:
     """Return the names of columns, and the type of one that was to be a STRUCT."""
-    return ", ".join(f"{one.name} {one.type}" if fold_case(one.name) == METADATA else one.name for one in columns)
+    with_type = Schema(columns).only([METADATA])
+    return ", ".join(f"{one.name} {one.type}" if one in with_type else one.name for one in columns)
 
 
 def key_problems(table: str, columns: Sequence[Column], keys: Sequence[str]) -> Iterator[str]:
     """What keeps these columns from being a key."""
-    known = {fold_case(column.name): column for column in source_columns(columns)}
+    known = source_columns(columns)
     if not keys:
         yield f"{table}: name the columns of the key"
     for key in keys:
-        column = known.get(fold_case(key))
+        column = known.get(key)
         if not column:
-            yield f"{table} has no column {key} for the key; it has {', '.join(column.name for column in known.values())}"
+            yield f"{table} has no column {key} for the key; it has {', '.join(known.names)}"
         elif not _can_be_key(column.type):
             yield f"{table}: the key {key} is {column.type}, which has no equality to group rows by"
 

@@ -15,7 +15,7 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from onefold.capture.version import LENGTH
+from onefold.capture.versioned_table import LENGTH
 from onefold.cli.common import ERROR, OK, as_json, given, project, read_settings
 from onefold.core.errors import InvalidInput, InvalidSettings
 from onefold.core.names import check_names, versioned_name

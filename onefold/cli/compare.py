@@ -14,8 +14,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from onefold.cli.common import CHANGES, OK, as_json, project, read_settings, tell
-from onefold.compare.files import RowSource, open_rows
-from onefold.compare.finding_files import check_new_file, write_findings
+from onefold.compare.files import RowSource, check_new_file, open_rows, write_findings
 from onefold.compare.findings import FINDING_COLUMNS, Comparison, Finding, findings
 from onefold.compare.rows import compare_sources
 from onefold.compare.values import text_of

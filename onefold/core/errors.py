@@ -10,8 +10,8 @@ OnefoldError
  |   +- InvalidRecord       a captured row that does not fit its table
  +- SchemaConflict      versions that cannot be one view
  +- LimitExceeded       BigQuery would refuse the view
- +- NothingFound        no version, no dataset: final
- +- ViewNotOurs         the name of the view is taken by something else
+ +- NotFound        no version, no dataset: final
+ +- ViewNameTaken         the name of the view is taken by something else
  +- Rejected            the warehouse refused for good
  |   +- PolicyTagsDenied    a write would drop policy tags that the account may not set again
  |   +- TableRefused        one table cannot be taken: all others can

@@ -1,10 +1,11 @@
-"""Starting again: what to do when somebody else wrote a view between our read and our write."""
+"""Retries: how long to wait between two tries, and the two ways to go on after an error that may pass."""
 
 from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import TypeVar
 
 from onefold.core.errors import TryAgain, ViewChanged
@@ -12,24 +13,59 @@ from onefold.core.log import log
 from onefold.core.names import TableId
 from onefold.core.shutdown import Stop
 
+
+@dataclass(frozen=True)
+class Backoff:
+    """Growing pauses between tries, in seconds.
+
+    first: the pause after the first failure.
+    longest: no pause is longer.
+    factor: each pause is so many times the one before.
+    jitter: each pause is a random part of itself, so that several writers do not meet again.
+
+    >>> from itertools import islice
+    >>> list(islice(Backoff(first=0.5, longest=3.0).pauses(), 5))
+    [0.5, 1.0, 2.0, 3.0, 3.0]
+    """
+
+    first: float
+    longest: float
+    factor: float = 2.0
+    jitter: bool = False
+
+    def pauses(self) -> Iterator[float]:
+        """Yield the pauses, without an end. To start again with the first one, ask again."""
+        pause = self.first
+        while True:
+            pause = min(pause, self.longest)
+            yield random.uniform(0, pause) if self.jitter else pause  # noqa: S311
+            pause *= self.factor
+
+
 TRIES = 10
-FIRST_PAUSE, LONGEST_PAUSE = 0.25, 8.0
-_FIRST_WAIT, _LONGEST_WAIT = 0.5, 30.0
-"""Seconds, where nothing goes on without the work."""
+BETWEEN_WRITERS = Backoff(first=0.25, longest=8.0, jitter=True)
+UNTIL_IT_WORKS = Backoff(first=0.5, longest=30.0)
+"""Where nothing can go on without the work: a source, a topic, a checkpoint."""
 
 Result = TypeVar("Result")
 
 
 def until_unchanged(view: TableId, work: Callable[[], Result], sleep: Callable[[float], None] = time.sleep) -> Result:
-    """Return the result of `work`, which reads and then writes; start it again, after a growing pause, while others write.
+    """Run `work`, which reads and then writes a view, again for as long as others write the view in between.
+
+    Args:
+        view: the view, for the error.
+        work: reads the state and writes the view. It raises ViewChanged where somebody else has written it since.
+        sleep: waits for some seconds.
 
     Raises:
-        TryAgain: others kept writing the view through all tries; the text says what the last try met.
+        TryAgain: others wrote the view during all tries; the text gives the last error.
     """
     last: ViewChanged | None = None
+    pauses = BETWEEN_WRITERS.pauses()
     for attempt in range(TRIES):
         if attempt:
-            sleep(random.uniform(0, min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** (attempt - 1))))  # noqa: S311
+            sleep(next(pauses))
         try:
             return work()
         except ViewChanged as error:
@@ -38,13 +74,16 @@ def until_unchanged(view: TableId, work: Callable[[], Result], sleep: Callable[[
 
 
 def retry_until_stopped(work: Callable[[], Result], stop: Stop) -> Result:
-    """What work gives, as soon as it does: nothing goes on without it. Raises Stopped."""
-    pause = _FIRST_WAIT
+    """Retry `work` with growing pauses (0.5 s to 30 s) until it returns.
+
+    Raises:
+        Stopped: the process ends.
+    """
+    pauses = UNTIL_IT_WORKS.pauses()
     while True:
         stop.check()
         try:
             return work()
         except TryAgain as error:
             log("WARNING", f"tried again: {error}", event="try_again", reason=str(error))
-        stop.pause(pause)
-        pause = min(2 * pause, _LONGEST_WAIT)
+        stop.pause(next(pauses))

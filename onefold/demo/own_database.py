@@ -44,8 +44,8 @@ from onefold.demo.source_comparison import SourceComparison, beside_source
 from onefold.local.processes import bigquery_emulator, ended_in_order, function_server
 from onefold.local.pubsub import Listener
 from onefold.mysql.catalog import TableName
+from onefold.schema.columns import Column
 from onefold.schema.diff import compare
-from onefold.schema.versions import Column
 from onefold.settings.environment import Settings
 from onefold.views.display import show_changes
 
@@ -69,7 +69,7 @@ def run_capture_demo(console: Console, source: Source, once: bool) -> bool:
 
     Raises:
         InvalidSettings: every fault of the source's settings.
-        NothingFound: there is no table to show.
+        NotFound: there is no table to show.
         Rejected, TryAgain: something did not go as it should.
     """
     console.rule("[bold]Onefold: a database of your own, every version of every table as one")

@@ -104,7 +104,7 @@ def choose(source: Source, quarantined: Collection[TableName] = ()) -> TableChoi
         quarantined: tables that cannot be captured now. They are not left out: capture takes them once they are in order.
 
     Raises:
-        NothingFound: no table that is asked for can be taken.
+        NotFound: no table that is asked for can be taken.
     """
     tables: dict[TableName, Structure] = {}
     rows: dict[TableName, int] = {}

@@ -27,7 +27,7 @@ from onefold.mysql.catalog import TableName, structure_of
 from onefold.mysql.connection import query, quoted
 from onefold.mysql.snapshot.select_list import read_selected, select_list
 from onefold.mysql.table import Structure
-from onefold.schema.versions import Column
+from onefold.schema.columns import Column
 from onefold.settings.environment import Settings
 
 _GONE = (1049, 1146)

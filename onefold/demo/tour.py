@@ -20,9 +20,9 @@ from onefold.core.errors import OnefoldError, Rejected
 from onefold.core.names import TableId, quote, versioned_name
 from onefold.core.text import counted
 from onefold.demo.batches import play_batches
-from onefold.local.java import java_hint
 from onefold.local.processes import bigquery_emulator, ended_in_order, function_server, told_errors
 from onefold.local.send_event import send_event
+from onefold.local.spark_process import java_hint
 from onefold.messages.table_created import table_message
 from onefold.ports.warehouse import StoredView
 from onefold.schema.diff import compare

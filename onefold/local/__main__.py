@@ -8,7 +8,7 @@ import socket
 import sys
 
 from onefold.core.errors import OnefoldError, Rejected
-from onefold.local.java import java_hint
+from onefold.local.spark_process import java_hint
 
 PORT = 9050
 

@@ -83,7 +83,7 @@ def merge_snapshot(warehouse: BaseWarehouse, plan: MergePlan, snapshot: TableId,
         at: the source's sequence when the copy was made; by default every row is older than any change.
 
     Raises:
-        NothingFound: there is no such table.
+        NotFound: there is no such table.
         SchemaConflict: it does not fit the base, or keys come more than once; as for `check_positions`.
         TryAgain: the base was replaced meanwhile.
     """

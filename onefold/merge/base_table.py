@@ -14,8 +14,8 @@ from onefold.changelog.metadata import key_problems, source_columns
 from onefold.core.errors import SchemaConflict
 from onefold.core.names import TableId, fold_case, quote
 from onefold.merge.merge_log import floor_sql
+from onefold.schema.columns import Column
 from onefold.schema.types import STRING, Scalar, Type
-from onefold.schema.versions import Column
 
 POSITION, DELETED = "_position", "_deleted"
 

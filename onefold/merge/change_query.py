@@ -15,10 +15,11 @@ from onefold.core.names import TableId, fold_case, quote, quote_text
 from onefold.merge.base_table import DELETED, POSITION, BaseTable, same_key
 from onefold.merge.merge_log import MergeState, floor_sql, time_literal
 from onefold.schema.casts import convert, null
+from onefold.schema.columns import Column
 from onefold.schema.common_type import is_at_or_below
 from onefold.schema.table_rules import TableRules
 from onefold.schema.types import Scalar
-from onefold.schema.versions import Column, Version
+from onefold.schema.versions import Version
 
 # BigQuery, "Quotas and limits": 1 MB of a query's text; 1,000 tables of a query, the base and the log among them.
 MAX_QUERY = 1_000_000

@@ -17,7 +17,7 @@ from onefold.merge.change_query import window_sql
 from onefold.merge.merge_log import floor_sql
 from onefold.merge.schema_evolution import converted
 from onefold.schema.casts import UTC
-from onefold.schema.versions import Column
+from onefold.schema.columns import Column
 
 
 def current_query(changes: TableId, columns: Sequence[Column], keys: Sequence[str]) -> str:

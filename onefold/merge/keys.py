@@ -14,21 +14,18 @@ from textwrap import indent
 from typing import Any
 
 from onefold.changelog.declared_keys import are_same, source_key
-from onefold.changelog.metadata import DATABASE_NAME, METADATA, SOURCE_NAME
+from onefold.changelog.metadata import CAPTURE_FIELDS, DATABASE_NAME, SOURCE_NAME, metadata_of, metadata_sql
 from onefold.changelog.position import sequence_sql
 from onefold.core.errors import NotFound, SchemaConflict
-from onefold.core.names import TableId, fold_case, quote
+from onefold.core.names import TableId, fold_case
 from onefold.merge.base_table import POSITION
 from onefold.merge.change_query import MAX_TABLES, ChangeTable, window_sql
 from onefold.ports.warehouse import BaseWarehouse
-from onefold.schema.types import STRING, Array, Struct, Type
-from onefold.schema.versions import Column
+from onefold.schema.columns import Column, Schema
+from onefold.schema.types import STRING
 
-# What the metadata of a captured row says besides.
-_FIELDS: Mapping[str, Type] = {
-    "primary_key": Array(STRING),
-    "change_sequence_number": STRING,
-}
+_FIELDS = ("primary_key", "change_sequence_number")
+"""What is read of the metadata of a captured row."""
 _BY_HAND = "name the columns of the key with --keys, or as `keys` of the table in onefold.yaml"
 _SHOWN = 5
 """Of the tenants that have the most common key so many are named, of the others all."""
@@ -59,7 +56,7 @@ def captured_keys(
     Raises:
         SchemaConflict: names every tenant without a key and all that do not agree, or whose key is not the base's any more;
             or the declared key is not the base's.
-        NothingFound: no version declares a key, and no row has landed.
+        NotFound: no version declares a key, and no row has landed.
     """
     captured = [source for source in changes if is_captured(source.version.columns)]
     if not captured:
@@ -107,11 +104,12 @@ def _check_declared(table: TableId, base_keys: Sequence[str], declared: Sequence
 
 def is_captured(columns: Iterable[Column]) -> bool:
     """Whether each row says which tenant it is of, and what its key is."""
-    types = {fold_case(column.name): column.type for column in columns}
-    metadata = types.get(METADATA)
-    if not isinstance(metadata, Struct) or not types.get(SOURCE_NAME) == types.get(DATABASE_NAME) == STRING:
-        return False
-    return _FIELDS.items() <= {fold_case(field.name): field.type for field in metadata.fields}.items()
+    schema = Schema(columns)
+    tenant, metadata = schema.only((SOURCE_NAME, DATABASE_NAME)), metadata_of(schema)
+    fields = {name: field.type for name in _FIELDS if (field := metadata.get(name))}
+    return [column.type for column in tenant] == [STRING, STRING] and fields == {
+        name: CAPTURE_FIELDS[name] for name in _FIELDS
+    }
 
 
 def read_primary_keys(warehouse: BaseWarehouse, changes: Sequence[ChangeTable]) -> PrimaryKeys:
@@ -148,7 +146,7 @@ def agreed_key(table: TableId, keys: PrimaryKeys) -> tuple[str, ...]:
     """The one primary key of all tenants: the same columns in any order and spelling.
 
     Raises:
-        SchemaConflict, NothingFound: as `captured_keys`.
+        SchemaConflict, NotFound: as `captured_keys`.
     """
     if not keys:
         raise NotFound(f"{table}: no row has landed yet that tells its key: wait for the first, or {_BY_HAND}")
@@ -183,11 +181,10 @@ def others_than(base_keys: Sequence[str], keys: PrimaryKeys) -> PrimaryKeys:
 
 
 def _branch(source: ChangeTable) -> str:
-    metadata = f"v.{quote(METADATA)}"
     window = window_sql("v.", source.since, source.until)
     return (
-        f"SELECT v.{SOURCE_NAME}, v.{DATABASE_NAME}, TO_JSON_STRING({metadata}.primary_key) AS primary_key, "
-        f"{metadata}.change_sequence_number\n"
+        f"SELECT v.{SOURCE_NAME}, v.{DATABASE_NAME}, TO_JSON_STRING({metadata_sql('v', 'primary_key')}) AS primary_key, "
+        f"{metadata_sql('v', 'change_sequence_number')}\n"
         f"FROM {source.id.quoted} AS v" + (f"\nWHERE {window}" if window else "")
     )
 

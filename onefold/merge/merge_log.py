@@ -13,8 +13,8 @@ from datetime import UTC, datetime
 from typing import Any, Literal
 
 from onefold.core.names import TableId, quote, quote_text
+from onefold.schema.columns import Column
 from onefold.schema.types import Scalar
-from onefold.schema.versions import Column
 
 Kind = Literal["create", "merge", "snapshot", "purge", "convert", "rebuilding", "rebuild"]
 

@@ -87,7 +87,7 @@ def plan_merge(warehouse: BaseWarehouse, table: TableId, settings: Settings, key
             base, which a captured table's tenants still have to have, else those that its tenants agree on, else the log's.
 
     Raises:
-        NothingFound: there is no change table.
+        NotFound: there is no change table.
         InvalidInput: nobody named the keys, or others than those that the base was made with.
         SchemaConflict: all that keeps the table from having a base, tenants without one key for all among it; something
             else has its name.

@@ -22,8 +22,8 @@ from onefold.merge.plan import BroughtUp, MergePlan, is_base, keys_of, plan_merg
 from onefold.merge.positions_check import check_floor, check_positions
 from onefold.ports.warehouse import BaseWarehouse, StoredView, ViewDraft
 from onefold.schema.bigquery import MAX_TEXT
+from onefold.schema.columns import Column
 from onefold.schema.types import Scalar
-from onefold.schema.versions import Column
 from onefold.settings.environment import Settings
 from onefold.views.refresh import TABLE_LABEL, Announce, owner_digest, refresh
 
@@ -124,10 +124,10 @@ def refresh_current(
         announce: as for `refresh`, of the unified view.
 
     Raises:
-        NothingFound: there is neither.
+        NotFound: there is neither.
         InvalidInput: nobody named the keys, or others than the base's.
         SchemaConflict: all that keeps the table from having a latest state.
-        ViewNotOurs: something else has its name.
+        ViewNameTaken: something else has its name.
         TryAgain: trouble that may pass.
     """
     stored = warehouse.read_table(base_table(table))

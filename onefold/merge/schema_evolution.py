@@ -16,10 +16,11 @@ from onefold.merge.base_table import DELETED, POSITION, BaseTable, free_name, ra
 from onefold.merge.merge_log import floor_sql
 from onefold.schema.bigquery import absent_columns, cluster_by
 from onefold.schema.casts import UTC, convert, losses, null
+from onefold.schema.columns import Column
 from onefold.schema.common_type import PARENTS, is_at_or_below
 from onefold.schema.recast import keeps_values
 from onefold.schema.types import Scalar, Type
-from onefold.schema.versions import Column, Version
+from onefold.schema.versions import Version
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from onefold.core.errors import InvalidInput
-from onefold.mysql.unrepresentable import Unrepresentable
+from onefold.mysql.encodings import Unrepresentable
 
 Decode = Callable[[bytes], str | Unrepresentable]
 

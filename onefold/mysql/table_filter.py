@@ -35,7 +35,7 @@ class TableFilter:
         A `*` may stand for the dot between database and table, so of a pattern with a wildcard only what is before the
         wildcard is compared.
 
-        >>> Patterns(("shop_*.order",)).rule_out("crm"), Patterns(("shop_*.order",)).rule_out("shop_1")
+        >>> TableFilter(("shop_*.order",)).rule_out("crm"), TableFilter(("shop_*.order",)).rule_out("shop_1")
         (True, False)
         """
         whole = (one.removesuffix(".*") for one in self.exclude if "." not in one or one.endswith(".*"))

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from onefold.core.names import TableId
-from onefold.schema.versions import Column
+from onefold.schema.columns import Column
 
 Refused = dict[int, str]
 """Why rows or records do not fit, by their place in the list."""

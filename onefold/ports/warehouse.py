@@ -10,7 +10,8 @@ from typing import Any, Protocol
 from onefold.core.errors import ViewChanged
 from onefold.core.names import TableId
 from onefold.core.versioned_names import DEFAULT_NAMES, VersionedNames
-from onefold.schema.versions import Column, Version
+from onefold.schema.columns import Column
+from onefold.schema.versions import Version
 
 
 class ViewExists(ViewChanged):
@@ -67,7 +68,7 @@ class Warehouse(Protocol):
     def get_view(self, id_: TableId) -> StoredView | None: ...
 
     def read_versions(self, base: TableId, names: VersionedNames = DEFAULT_NAMES) -> tuple[Version, ...]:
-        """All versioned tables of a base name, in no particular order. Raises NothingFound without the dataset."""
+        """All versioned tables of a base name, in no particular order. Raises NotFound without the dataset."""
 
     def read_columns(self, id_: TableId) -> tuple[Column, ...] | None:
         """The columns of a table (not a view); None without one."""
@@ -167,7 +168,7 @@ class BaseWarehouse(Warehouse, Protocol):
         """New columns, NULL in every row; those that are there already stay as they are."""
 
     def check_query(self, sql: str) -> None:
-        """Raises Rejected where the warehouse cannot run a query, NothingFound where a table is not there; runs nothing."""
+        """Raises Rejected where the warehouse cannot run a query, NotFound where a table is not there; runs nothing."""
 
     def fetch(self, sql: str) -> list[dict[str, Any]]:
         """The rows of a query, which may take long."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from onefold.core.names import TableId, fold_case, quote
+from onefold.schema.columns import Column
 from onefold.schema.types import render_type
-from onefold.schema.versions import Column
 
 
 def create_statement(id_: TableId, columns: Iterable[Column], clustering: Sequence[str] = ()) -> str:

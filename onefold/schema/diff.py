@@ -10,8 +10,8 @@ from enum import IntEnum
 from typing import Literal
 
 from onefold.core.names import fold_case
+from onefold.schema.columns import Column
 from onefold.schema.types import Array, Field, Scalar, Struct, Type
-from onefold.schema.versions import Column
 
 
 class Severity(IntEnum):

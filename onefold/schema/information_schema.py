@@ -13,8 +13,9 @@ from typing import Any
 from onefold.core.errors import InvalidColumns, InvalidType
 from onefold.core.names import fold_case
 from onefold.core.versioned_names import DEFAULT_NAMES, VersionedNames
+from onefold.schema.columns import Column
 from onefold.schema.types import parse_type
-from onefold.schema.versions import Column, Version
+from onefold.schema.versions import Version
 
 _REQUIRED = ("table_name", "column_name", "ordinal_position", "data_type")
 _MOST_PROBLEMS = 20

@@ -51,6 +51,10 @@ class Field:
 class Struct:
     fields: tuple[Field, ...]
 
+    def get(self, name: str) -> Field | None:
+        """Return the field of this name in any spelling; None where there is none."""
+        return next((field for field in self.fields if fold_case(field.name) == fold_case(name)), None)
+
     def __str__(self) -> str:
         return "STRUCT<" + ", ".join(f"{_field_name(field.name)} {field.type}" for field in self.fields) + ">"
 

@@ -5,19 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cached_property
 
 from onefold.core.errors import SchemaConflict
 from onefold.core.names import fold_case
 from onefold.schema.casts import conversion_problems, losses
+from onefold.schema.columns import Column, Schema
 from onefold.schema.common_type import classic, join_all
 from onefold.schema.table_rules import TableRules
 from onefold.schema.types import STRING, Type
-
-
-@dataclass(frozen=True)
-class Column:
-    name: str
-    type: Type
 
 
 @dataclass(frozen=True)
@@ -27,6 +23,11 @@ class Version:
     id: str
     columns: tuple[Column, ...]
     created: datetime | None = None
+
+    @cached_property
+    def schema(self) -> Schema:
+        """The columns, to be looked up by name."""
+        return Schema(self.columns)
 
 
 @dataclass(frozen=True)

@@ -6,19 +6,23 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from onefold.changelog.metadata import DATABASE_NAME, LANDED_AT, METADATA, SOURCE_NAME
+from onefold.changelog.metadata import (
+    CHANGE_TYPES,
+    DATABASE_NAME,
+    LANDED_AT,
+    METADATA,
+    SOURCE_NAME,
+    UNUSED_BY_CAPTURE,
+    metadata_of,
+)
 from onefold.core.errors import InvalidRecord, SchemaConflict
 from onefold.core.text import shown
 from onefold.messages.change_records import ChangeMessage
 from onefold.ports.rows import Row
-from onefold.schema.types import Struct
-from onefold.schema.versions import Column
+from onefold.schema.columns import Column, Schema
 
 # A column of the table, and what of the record's metadata it holds.
 PLACES = {SOURCE_NAME: "source", DATABASE_NAME: "database_name"}
-_CHANGE_TYPES = ("INSERT", "UPDATE-INSERT", "UPDATE-DELETE", "DELETE")
-# Fields of Datastream's that stay empty: the sequence alone is a total order.
-_EMPTY: Row = {"uuid": None, "sort_keys": []}
 # Of the record's metadata, what the message says, too.
 _NAMES = ("table_name", "table_version")
 
@@ -28,16 +32,15 @@ class RowBuilder:
 
     def __init__(self, message: ChangeMessage, columns: Sequence[Column], landed_at: datetime) -> None:
         """Raises SchemaConflict where the table is none of capture's."""
-        types = {column.name: column.type for column in columns}
         added = (*PLACES, LANDED_AT, METADATA)
-        missing = [name for name in added if name not in types]
+        schema = Schema(columns)
+        missing = [name for name in added if not schema.has(name)]
         if missing:
             raise SchemaConflict(
                 f"{message.dataset}.{message.versioned_table} has no column {', '.join(missing)}: it was not made by capture"
             )
-        metadata = types[METADATA]
-        self._fields = tuple(field.name for field in metadata.fields) if isinstance(metadata, Struct) else ()
-        self._wanted = frozenset({*PLACES.values(), *_NAMES, *self._fields} - _EMPTY.keys())
+        self._fields = tuple(field.name for field in metadata_of(columns).fields)
+        self._wanted = frozenset({*PLACES.values(), *_NAMES, *self._fields} - UNUSED_BY_CAPTURE.keys())
         self._added = frozenset(added)
         self._message = message
         self._landed_at = landed_at.isoformat(" ", "microseconds")
@@ -56,7 +59,9 @@ class RowBuilder:
             **record["data"],
             **{column: metadata[name] for column, name in PLACES.items()},
             LANDED_AT: self._landed_at,
-            METADATA: {name: _EMPTY[name] if name in _EMPTY else metadata[name] for name in self._fields},
+            METADATA: {
+                name: UNUSED_BY_CAPTURE[name] if name in UNUSED_BY_CAPTURE else metadata[name] for name in self._fields
+            },
         }
 
     def _problems(self, record: Any) -> Iterator[str]:
@@ -82,8 +87,8 @@ class RowBuilder:
         for name in (*PLACES.values(), "change_sequence_number"):
             if name in metadata and not isinstance(metadata[name], str):
                 yield f"metadata: {name} is not a text"
-        if "change_type" in metadata and metadata["change_type"] not in _CHANGE_TYPES:
-            yield f"metadata: change_type is none of {', '.join(_CHANGE_TYPES)}"
+        if "change_type" in metadata and metadata["change_type"] not in CHANGE_TYPES:
+            yield f"metadata: change_type is none of {', '.join(CHANGE_TYPES)}"
         for name, named in zip(_NAMES, (self._message.table, self._message.version), strict=True):
             if name in metadata and metadata[name] != named:
                 yield f"metadata: {name} is not that of the message, {named}"

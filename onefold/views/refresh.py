@@ -104,8 +104,8 @@ def plan_refresh(
         prune: plan to remove the view where no version is left.
 
     Raises:
-        NothingFound: there is no version, and nothing to prune.
-        ViewNotOurs: something that is not a view has its name.
+        NotFound: there is no version, and nothing to prune.
+        ViewNameTaken: something that is not a view has its name.
         SchemaConflict, LimitExceeded: the versions cannot be one view.
         TryAgain: trouble that may pass.
     """

@@ -23,9 +23,10 @@ from onefold.core.names import LEAF_PREFIX, TableId, fold_case, leaf_name, quote
 from onefold.core.versioned_names import DEFAULT_NAMES, VersionedNames
 from onefold.schema.bigquery import MAX_COLUMNS, MAX_RESOLVED_TEXT, MAX_TABLES, MAX_TEXT, WARN_TABLES
 from onefold.schema.casts import convert, null
+from onefold.schema.columns import Column
 from onefold.schema.table_rules import TableRules
 from onefold.schema.types import Array, Struct, Type
-from onefold.schema.versions import Cast, Column, Version, casts, fold
+from onefold.schema.versions import Cast, Version, casts, fold
 from onefold.views.description import describe
 
 RENDERER = 2

@@ -31,8 +31,8 @@ from onefold.core.errors import InvalidColumns, LimitExceeded, NotFound, Onefold
 from onefold.core.names import TableId
 from onefold.core.versioned_names import DEFAULT_NAMES
 from onefold.ports.warehouse import StoredView, ViewDraft, ViewExists, Warehouse
+from onefold.schema.columns import Column
 from onefold.schema.types import parse_type
-from onefold.schema.versions import Column
 
 BASE = TableId(PROJECT, "shop", "customer")
 VIEW = BASE.sibling("customer_unified")

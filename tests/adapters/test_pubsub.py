@@ -26,8 +26,8 @@ from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT
 from onefold.adapters.gcs import GcsObjects
 from onefold.adapters.pubsub import PubSub
 from onefold.core.errors import Rejected, TryAgain
-from onefold.local.java import java_version
 from onefold.local.processes import function_server
+from onefold.local.spark_process import java_version
 from onefold.messages.table_created import table_message
 from onefold.mysql.binlog.events import LogPosition
 from onefold.ports.publisher import Message

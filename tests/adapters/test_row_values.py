@@ -17,8 +17,8 @@ from support.source_types import SAMPLES, Sample
 from onefold.adapters.bigquery.proto_rows import ProtoRows
 from onefold.adapters.bigquery.row_values import RowValues
 from onefold.core.errors import InvalidRecord
+from onefold.schema.columns import Column
 from onefold.schema.types import parse_type
-from onefold.schema.versions import Column
 
 
 def written(type_: str, value: Any, name: str = "value") -> Any:

@@ -11,7 +11,7 @@ from support.capture import DATASET, MemoryTables, RecordingPublisher
 
 from onefold.capture.announce import Announcer, Destination
 from onefold.capture.cascades import Cascades, cascades_of
-from onefold.capture.source_events import source_event
+from onefold.capture.records import source_event
 from onefold.capture.versioned_table import versioned_table
 from onefold.core.errors import SchemaConflict, TryAgain
 from onefold.core.names import TableId
@@ -22,8 +22,8 @@ from onefold.mysql.catalog import TableName
 from onefold.mysql.table import SourceColumn, SourceType, Structure
 from onefold.mysql.table_filter import TableFilter
 from onefold.ports.warehouse import StoredTable
+from onefold.schema.columns import Column
 from onefold.schema.types import parse_type
-from onefold.schema.versions import Column
 
 INT = SourceType("int")
 CUSTOMER = Structure("customer", (SourceColumn("id", INT), SourceColumn("name", SourceType("text"), "utf8mb4")), ("id",))

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from onefold.adapters.gcs import GcsObjects
 from onefold.capture.large_rows import LargeRowsFolder, NoLargeRows, large_rows_at, object_name
-from onefold.capture.message_builder import LIMIT, MessageBuilder, encoded, head_of, reference
+from onefold.capture.message_batcher import MessageBuilder
 from onefold.core.errors import InvalidInput, Rejected
-from onefold.messages.change_records import parse_change_message
+from onefold.messages.change_records import LIMIT, encoded, head_of, parse_change_message, reference
 
 HEAD = head_of("shop", "customer", "5b6ffe5fb")
 

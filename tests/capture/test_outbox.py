@@ -10,6 +10,7 @@ from support.capture import eventually
 
 from onefold.capture.outbox import ConfirmationTracker, Outbox
 from onefold.core.errors import Rejected, TryAgain
+from onefold.core.retry import Backoff
 from onefold.core.shutdown import Stop, Stopped
 from onefold.ports.publisher import Message
 
@@ -102,7 +103,7 @@ def test_a_message_larger_than_the_bound_goes_alone(postman: Postman) -> None:
 
 
 def test_what_may_pass_is_sent_again_until_it_arrives(postman: Postman, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("onefold.capture.outbox._FIRST_PAUSE", 0.01)
+    monkeypatch.setattr("onefold.capture.outbox.UNTIL_IT_WORKS", Backoff(first=0.01, longest=30.0))
     arrived = threading.Event()
     outbox = Outbox(postman, "change-records", Stop())
     outbox.send(b"a", arrived.set)

@@ -19,7 +19,7 @@ from onefold.core.errors import Rejected
 from onefold.core.names import TableId
 from onefold.mysql.connection import connect, query
 from onefold.mysql.table_filter import TableFilter
-from onefold.schema.versions import Column
+from onefold.schema.columns import Column
 
 GOOD = ("CREATE TABLE good (id INT PRIMARY KEY, n INT)", "CREATE TABLE other (id INT PRIMARY KEY, n INT)")
 Lines = list[dict[str, Any]]

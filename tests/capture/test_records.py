@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from onefold.capture.records import Origin, change_records, snapshot_record
-from onefold.capture.version import version_of
-from onefold.capture.versioned_table import versioned_table
+from onefold.capture.versioned_table import version_of, versioned_table
 from onefold.changelog.position import Position
 from onefold.mysql.binlog.events import LogPosition, RowsChanged
 from onefold.mysql.binlog.rows import Row

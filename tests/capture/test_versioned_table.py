@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from onefold.capture.version import version_of
-from onefold.capture.versioned_table import ADDED, RenamedColumn, column_name, table_name, versioned_table
+from onefold.capture.versioned_table import ADDED, RenamedColumn, column_name, table_name, version_of, versioned_table
 from onefold.changelog.metadata import metadata_problems
 from onefold.core.errors import SchemaConflict
 from onefold.core.names import problems_of_name

@@ -17,8 +17,8 @@ from onefold.capture.versioned_table import versioned_table
 from onefold.changelog.declared_keys import are_same, declared_keys_query, key_to_declare, source_key
 from onefold.core.names import TableId
 from onefold.mysql.table import SourceColumn, SourceType, Structure
+from onefold.schema.columns import Column
 from onefold.schema.types import parse_type
-from onefold.schema.versions import Column
 
 TENANT = ("source_name", "database_name")
 # "TABLE_CONSTRAINTS view", limitations: these types and no others.

@@ -8,8 +8,8 @@ from support.zetasql_judge import Judge
 
 from onefold.changelog.digest import array_text, digest, digest_sql
 from onefold.core.names import quote
+from onefold.schema.columns import Column
 from onefold.schema.types import parse_type
-from onefold.schema.versions import Column
 
 # Type, literal, text.
 VALUES = (

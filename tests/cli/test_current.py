@@ -10,8 +10,8 @@ from support.bigquery_emulator import EmulatedDataset
 from support.changelogs import METADATA_TYPE, change, land_changes
 from support.cli import Run
 
-from onefold.changelog.generator import METADATA
 from onefold.changelog.generator_values import TYPES
+from onefold.changelog.metadata import METADATA
 from onefold.compare.files import read_rows
 
 CUSTOMER = {"id": "INT64", "name": "STRING"}

@@ -16,8 +16,8 @@ from rich.console import Console
 
 from onefold.core.errors import Rejected
 from onefold.demo import tour as demo
-from onefold.local.java import java_hint
 from onefold.local.processes import told_errors
+from onefold.local.spark_process import java_hint
 
 COMMAND = [sys.executable, "-c", "from onefold.cli import main; main()", "demo"]
 SECONDS = 400

@@ -21,14 +21,15 @@ from support.terraform import ROOT, Outcome, Plan, Terraform
 from onefold.batches.allow_list import AllowList
 from onefold.batches.batch import plan_batch
 from onefold.batches.request import parse_batch_request
-from onefold.capture.source_events import Befell
+from onefold.capture.records import SourceEventKind
 from onefold.core.names import TableId
 from onefold.core.versioned_names import DEFAULT_NAMES, VersionedNames
 from onefold.messages.table_created import DatasetHint, TableHint, parse_event
 from onefold.ports.batches import ARCHIVE
+from onefold.schema.columns import Column
 from onefold.schema.diff import Severity
 from onefold.schema.types import parse_type
-from onefold.schema.versions import Column, Version
+from onefold.schema.versions import Version
 from onefold.settings.batches import DEFAULT_CONFIG, PASSED_ON, BatchSettings
 from onefold.settings.environment import VARIABLES, Settings, load_settings
 from onefold.sink.handler import check_sink_settings
@@ -342,7 +343,7 @@ def test_metrics_and_alerts_ask_for_fields_and_events_that_the_log_has(plan: Pla
     text += "".join(
         (ROOT / "onefold" / "capture" / name).read_text() for name in ("log_reader.py", "isolation.py", "run.py")
     )
-    text += "".join(f'"{kind.replace(" ", "_")}"' for kind in get_args(Befell))
+    text += "".join(f'"{kind.replace(" ", "_")}"' for kind in get_args(SourceEventKind))
     for event in events:
         assert f'"{event}"' in text
     assert set(re.findall(r'jsonPayload\.changes_severity="(\w+)"', "\n".join(filters))) == {max(Severity).name}

@@ -18,7 +18,7 @@ from support.infra_mutants import GROUPS, Mutant
 from support.log_filters import matches
 from support.terraform import ROOT, Outcome, Plan, Terraform
 
-from onefold.capture.source_events import Befell
+from onefold.capture.records import SourceEventKind
 from onefold.core.names import LEAF_PREFIX, TEMPORARY_PREFIX
 from onefold.views.unified_view import leaf_pattern
 
@@ -273,7 +273,7 @@ def test_a_table_that_is_emptied_at_the_source_alerts(plan: Plan, severity: str,
         matches(alert(plan, "table emptied at the source"), {"severity": severity, "jsonPayload": {"event": event}}) is told
     )
     if told:
-        assert event.replace("_", " ") in get_args(Befell)
+        assert event.replace("_", " ") in get_args(SourceEventKind)
 
 
 def test_or_binds_closer_than_and_and_what_is_unknown_is_refused() -> None:

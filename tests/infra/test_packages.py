@@ -23,7 +23,7 @@ from packaging.requirements import Requirement
 from infra.package import package, package_spark
 from onefold.changelog.generator import Workload, WorkloadOptions, make_workload
 from onefold.changelog.generator_files import write_workload
-from onefold.local.java import java_hint
+from onefold.local.spark_process import java_hint
 
 ROOT = Path(__file__).resolve().parents[2]
 # What Dataproc Serverless runtime 3.0 has besides Spark, and what it has not.

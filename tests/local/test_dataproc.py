@@ -16,8 +16,7 @@ from google.cloud.dataproc_v1.services.batch_controller.transports import BatchC
 from onefold.core.errors import Rejected
 from onefold.local.dataproc import dataproc_emulator
 from onefold.local.dataproc_filter import parse_filter
-from onefold.local.java import java_version
-from onefold.local.spark_process import job_file, last_words, run_job
+from onefold.local.spark_process import java_version, job_file, last_words, run_job
 
 PARENT = "projects/local/locations/europe-west1"
 State = dataproc_v1.Batch.State

@@ -24,8 +24,8 @@ from onefold.merge.change_query import changes_query
 from onefold.merge.current_view import current_query
 from onefold.merge.plan import plan_merge
 from onefold.ports.warehouse import ViewDraft, WriteResult
+from onefold.schema.columns import Column
 from onefold.schema.types import parse_type
-from onefold.schema.versions import Column
 from onefold.views.refresh import refresh
 
 NESTED = "STRUCT<`b` INT64, `a b` STRUCT<`end` NUMERIC, x BYTES>>"

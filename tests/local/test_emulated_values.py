@@ -12,8 +12,8 @@ from support.zetasql_judge import Judge
 
 from onefold.changelog.digest import digest_sql, text_sql
 from onefold.schema.casts import conversion_problems, convert
+from onefold.schema.columns import Column
 from onefold.schema.types import STRING, Scalar, Type, parse_type
-from onefold.schema.versions import Column
 
 SCALARS = (
     "BOOL", "INT64", "NUMERIC", "BIGNUMERIC", "FLOAT64", "DATE", "DATETIME", "TIMESTAMP", "TIME", "BYTES", "JSON", "STRING",

@@ -23,10 +23,11 @@ from onefold.merge.change_query import ChangeTable, changes_query, check_changes
 from onefold.merge.merge_log import LOG_COLUMNS, MergeCounts, append_statement, floor_statement, read_state, state_query
 from onefold.merge.schema_evolution import convert_statement, lost_rows_query, rebuild_statement
 from onefold.schema.bigquery import add_statement, create_statement
+from onefold.schema.columns import Column
 from onefold.schema.common_type import PARENTS
 from onefold.schema.table_rules import TableRules
 from onefold.schema.types import Scalar, parse_type
-from onefold.schema.versions import Column, Version, fold
+from onefold.schema.versions import Version, fold
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "base"
 TABLE = TableId("my-project", "shop", "customer")

@@ -17,8 +17,8 @@ from onefold.changelog.metadata import METADATA
 from onefold.core.errors import SchemaConflict
 from onefold.core.names import TableId
 from onefold.merge.current_view import current_query
+from onefold.schema.columns import Column
 from onefold.schema.types import parse_type
-from onefold.schema.versions import Column
 from onefold.settings.environment import Settings
 from onefold.views.refresh import refresh
 

@@ -20,8 +20,8 @@ from onefold.core.names import TableId
 from onefold.merge.base_table import BaseTable, base_of
 from onefold.merge.current_view import current_query, current_query_over_base
 from onefold.merge.merge_log import LOG_COLUMNS
+from onefold.schema.columns import Column
 from onefold.schema.types import Scalar, Type, parse_type, render_type
-from onefold.schema.versions import Column
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "base" / "current.sql"
 TABLE = TableId("my-project", "shop", "customer")

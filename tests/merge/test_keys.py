@@ -32,8 +32,9 @@ from onefold.merge.keys import (
     keys_query,
     latest_keys,
 )
+from onefold.schema.columns import Column
 from onefold.schema.types import parse_type
-from onefold.schema.versions import Column, Version
+from onefold.schema.versions import Version
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "captured" / "keys.sql"
 TABLE = TableId("my-project", "shop", "customer")

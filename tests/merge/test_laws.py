@@ -13,13 +13,15 @@ from support.typed_logs import EVALUATED, Row, columns_of, logs
 from support.typed_values import literal
 from support.zetasql_judge import Judge, literals
 
-from onefold.changelog.generator import METADATA, METADATA_TYPE, WorkloadOptions, make_workload
+from onefold.changelog.generator import METADATA_TYPE, WorkloadOptions, make_workload
+from onefold.changelog.metadata import METADATA
 from onefold.core.names import TableId
 from onefold.merge.base_table import BaseTable, base_of, winners
 from onefold.merge.change_query import ChangeTable, changes_query
+from onefold.schema.columns import Column
 from onefold.schema.table_rules import TableRules
 from onefold.schema.types import Scalar, Type, parse_type, render_type
-from onefold.schema.versions import Column, Version
+from onefold.schema.versions import Version
 
 Cells = tuple[Any, ...]
 

@@ -14,10 +14,11 @@ from support.zetasql_judge import Judge
 from onefold.merge.base_table import base_of
 from onefold.merge.schema_evolution import follow
 from onefold.schema.casts import convert
+from onefold.schema.columns import Column
 from onefold.schema.recast import keeps_values
 from onefold.schema.table_rules import TableRules
 from onefold.schema.types import Scalar, Type, parse_type
-from onefold.schema.versions import Column, fold
+from onefold.schema.versions import fold
 
 
 def test_a_base_that_is_as_it_should_be_has_nothing_to_follow() -> None:

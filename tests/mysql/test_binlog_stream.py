@@ -16,8 +16,7 @@ from support.database_servers import DatabaseServer, MariaDb, MySql, new_server
 from support.source_database import SourceDatabase, end_of_log, on
 
 from onefold.capture.records import Origin, Record, change_records
-from onefold.capture.version import version_of
-from onefold.capture.versioned_table import versioned_table
+from onefold.capture.versioned_table import version_of, versioned_table
 from onefold.changelog.position import Position
 from onefold.core.errors import InvalidInput, NotFound, Rejected, TryAgain
 from onefold.mysql.binlog.events import (

@@ -14,9 +14,7 @@ from support.source_database import SourceDatabase
 from onefold.core.errors import InvalidInput
 from onefold.mysql.binlog.binary_json import json_text
 from onefold.mysql.charsets import SUPPORTED, decoder
-from onefold.mysql.encodings import decimal_bytes, decimal_text
-from onefold.mysql.geometry import wkt
-from onefold.mysql.unrepresentable import Unrepresentable
+from onefold.mysql.encodings import Unrepresentable, decimal_bytes, decimal_text, wkt
 
 SINGLE_BYTES = sorted({
     "ascii", "latin1", "latin2", "latin5", "latin7", "greek", "hebrew", "cp850", "cp852", "cp866", "cp1250", "cp1251",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from onefold.schema.columns import Column
 from onefold.schema.diff import Severity, compare, highest, view_created, view_removed
 from onefold.schema.types import Struct, parse_type
-from onefold.schema.versions import Column
 
 
 def columns(text: str) -> tuple[Column, ...]:

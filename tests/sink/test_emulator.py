@@ -26,8 +26,8 @@ from onefold.capture.versioned_table import ADDED
 from onefold.core.names import TableId
 from onefold.local.processes import function_server
 from onefold.local.send_event import local_session
+from onefold.schema.columns import Column
 from onefold.schema.types import parse_type
-from onefold.schema.versions import Column
 from onefold.settings.environment import Settings
 from onefold.sink.handler import RecordHandler
 

@@ -30,7 +30,8 @@ from onefold.core.shutdown import Stop
 from onefold.mysql.table_filter import TableFilter
 from onefold.ports.publisher import Message
 from onefold.ports.warehouse import StoredTable
-from onefold.schema.versions import Column, Version
+from onefold.schema.columns import Column
+from onefold.schema.versions import Version
 
 SOURCE, DATASET = "shop-db", "shop"
 WAIT_SECONDS = 60

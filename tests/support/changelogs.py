@@ -12,7 +12,7 @@ from onefold.changelog.generator import METADATA_TYPE
 from onefold.changelog.metadata import METADATA
 from onefold.changelog.position import Position
 
-__all__ = ("PROBLEMS", "METADATA_TYPE", "Row", "change", "land_changes", "oracle", "position_of")
+__all__ = ("METADATA_TYPE", "PROBLEMS", "Row", "change", "land_changes", "oracle", "position_of")
 
 
 def position_of(change: Row) -> str:

@@ -14,8 +14,8 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT, emulator_client
 from onefold.core.names import TableId
+from onefold.schema.columns import Column
 from onefold.schema.types import parse_type
-from onefold.schema.versions import Column
 from onefold.spark.io.bigquery_connector import connector_version
 from onefold.spark.io.bigquery_tables import StagingTables, TypedFrame
 from onefold.spark.session import prepared

@@ -33,7 +33,6 @@ from onefold.capture.checkpoint import Progress
 from onefold.capture.checkpoint_store import FolderStore
 from onefold.capture.large_rows import LargeRowsFolder
 from onefold.capture.message_batcher import Publishing
-from onefold.capture.message_builder import LIMIT
 from onefold.capture.outbox import Outbox
 from onefold.capture.run import Capture, CaptureOptions
 from onefold.capture.source import Source
@@ -45,6 +44,7 @@ from onefold.core.names import TableId
 from onefold.core.shutdown import Stop
 from onefold.core.versioned_names import DEFAULT_NAMES, VersionedNames
 from onefold.merge.reconcile import refresh_current
+from onefold.messages.change_records import LIMIT
 from onefold.mysql.connection import connect, query
 from onefold.mysql.table_filter import TableFilter
 from onefold.ports.publisher import Message

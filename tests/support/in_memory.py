@@ -14,9 +14,10 @@ from onefold.core.names import TableId
 from onefold.core.versioned_names import DEFAULT_NAMES, VersionedNames
 from onefold.ports.publisher import Message
 from onefold.ports.warehouse import StoredView, ViewDraft
+from onefold.schema.columns import Column
 from onefold.schema.table_rules import TableRules
 from onefold.schema.types import parse_type
-from onefold.schema.versions import Column, Version, fold, in_order
+from onefold.schema.versions import Version, fold, in_order
 
 PROJECT = "my-project"
 FIRST_DAY = datetime(2024, 1, 1, tzinfo=UTC)

@@ -19,8 +19,8 @@ from onefold.merge.merge_log import MergeCounts
 from onefold.merge.plan import MergePlan
 from onefold.merge.reconcile import refresh_current
 from onefold.ports.warehouse import StoredView, ViewDraft, WriteResult
+from onefold.schema.columns import Column
 from onefold.schema.table_rules import TableRules
-from onefold.schema.versions import Column
 from onefold.settings.environment import Settings
 
 LONG_AGO = "2020-01-01 00:00:00"

@@ -18,8 +18,8 @@ from onefold.changelog.generator import WorkloadOptions, make_workload
 from onefold.changelog.generator_values import EXTREMES
 from onefold.core.names import quote
 from onefold.schema.casts import convert
+from onefold.schema.columns import Column
 from onefold.schema.types import STRING, Array, parse_type
-from onefold.schema.versions import Column
 
 
 @pytest.mark.parametrize("name", [name for name in EXTREMES if name != "GEOGRAPHY"])

@@ -17,8 +17,8 @@ from onefold.changelog.generator import Workload, type_of
 from onefold.changelog.generator_values import TYPES
 from onefold.changelog.metadata import LANDED_AT, METADATA
 from onefold.core.names import quote
+from onefold.schema.columns import Column
 from onefold.schema.types import parse_type
-from onefold.schema.versions import Column
 
 Row = dict[str, Any]
 

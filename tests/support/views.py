@@ -12,9 +12,10 @@ from support.zetasql_judge import Judge
 import onefold.views.unified_view
 from onefold.core.names import TableId, fold_case, quote
 from onefold.schema.bigquery import MAX_TEXT
+from onefold.schema.columns import Column
 from onefold.schema.table_rules import TableRules
 from onefold.schema.types import Array, Struct, Type, parse_type, render_type
-from onefold.schema.versions import Column, Version
+from onefold.schema.versions import Version
 from onefold.views.unified_view import Form, UnifiedView, build_view
 
 BASE = TableId("my-project", "shop", "customer")

@@ -12,9 +12,10 @@ from support.zetasql_judge import Judge
 
 from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT, EmulatedWarehouse
 from onefold.core.names import TableId
+from onefold.schema.columns import Column
 from onefold.schema.table_rules import TableRules
 from onefold.schema.types import parse_type
-from onefold.schema.versions import Column, Version
+from onefold.schema.versions import Version
 from onefold.settings.environment import Settings
 from onefold.views.refresh import refresh
 from onefold.views.unified_view import Form, UnifiedView

@@ -12,6 +12,7 @@ from support.in_memory import ABC, MemoryPublisher, MemoryWarehouse, audit_entry
 
 from onefold.core.errors import LimitExceeded, OnefoldError, Rejected, TryAgain, ViewChanged
 from onefold.core.names import TableId
+from onefold.core.retry import Backoff
 from onefold.messages.consumer import MAX_ATTRIBUTE
 from onefold.messages.table_created import table_message
 from onefold.ports.publisher import Message
@@ -155,7 +156,7 @@ def test_a_table_that_the_metadata_do_not_show_yet_raises(stage: Stage) -> None:
 
 def test_a_view_that_others_write_through_all_tries_raises(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("time.sleep", lambda _: None)
-    monkeypatch.setattr("onefold.core.retry.LONGEST_PAUSE", 0.0)
+    monkeypatch.setattr("onefold.core.retry.BETWEEN_WRITERS", Backoff(first=0.0, longest=0.0))
     stage.warehouse.trouble = ViewChanged("again")
     with pytest.raises(TryAgain, match="others wrote it"):
         stage.handle(MESSAGE)
@@ -219,7 +220,7 @@ def test_a_view_that_cannot_be_is_put_aside(stage: Stage, error: OnefoldError) -
 def test_a_table_with_the_name_of_the_view_is_put_aside(stage: Stage) -> None:
     stage.warehouse.land("shop", "customer_unified", ABC)
     stage.handle(MESSAGE)
-    assert stage.published("dead-letter")[0].attributes["kind"] == "ViewNotOurs"
+    assert stage.published("dead-letter")[0].attributes["kind"] == "ViewNameTaken"
 
 
 @pytest.mark.parametrize("size", [8_999_999, 9_000_000, 9_000_001, 10_000_000])

@@ -11,9 +11,10 @@ from support.zetasql_judge import Judge
 from onefold.core.errors import LimitExceeded
 from onefold.core.names import TableId
 from onefold.schema.bigquery import MAX_RESOLVED_TEXT, MAX_TEXT
+from onefold.schema.columns import Column
 from onefold.schema.table_rules import TableRules
 from onefold.schema.types import parse_type
-from onefold.schema.versions import Column, Version
+from onefold.schema.versions import Version
 from onefold.views.unified_view import Form, Leaf, build_view, covered_versions, leaf_pattern, limit_problems, limit_warnings
 
 # Limits

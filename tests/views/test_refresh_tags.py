@@ -33,8 +33,8 @@ import onefold.views.unified_view
 from onefold.adapters.bigquery.warehouse import GET_TAXONOMY, SET_TAGS, BigQueryWarehouse
 from onefold.core.errors import LimitExceeded, PolicyTagsDenied, Rejected, SchemaConflict, TryAgain
 from onefold.messages.table_created import table_message
+from onefold.schema.columns import Column
 from onefold.schema.types import parse_type
-from onefold.schema.versions import Column
 from onefold.settings.environment import Settings
 from onefold.views.handler import TableCreatedHandler
 from onefold.views.refresh import ViewPlan, plan_refresh

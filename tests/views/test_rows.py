@@ -11,9 +11,10 @@ from support.strategies import present, types, values
 from support.views import FORMS, MIXED, Rows, accept, build, multiset, rows
 from support.zetasql_judge import Judge
 
+from onefold.schema.columns import Column
 from onefold.schema.table_rules import TableRules
 from onefold.schema.types import Array
-from onefold.schema.versions import Column, Version
+from onefold.schema.versions import Version
 
 # Equal rows
 

@@ -23,8 +23,9 @@ from onefold.core.names import TableId
 from onefold.core.versioned_names import DEFAULT_NAMES, VersionedNames
 from onefold.ports.warehouse import StoredView, ViewDraft
 from onefold.schema.bigquery import absent_columns
+from onefold.schema.columns import Column
 from onefold.schema.types import Scalar, parse_type
-from onefold.schema.versions import Column, Version
+from onefold.schema.versions import Version
 
 DEFAULT_PROJECT = "local"
 _TIMEOUT = 30.0
@@ -167,7 +168,7 @@ class EmulatedRowWriter:
 
 
 class EmulatedTableWriter:
-    """An `OpenTable`. In an interval with years and days, the emulator takes a sign for the hours' alone."""
+    """An `TableWriter`. In an interval with years and days, the emulator takes a sign for the hours' alone."""
 
     def __init__(self, id_: TableId, columns: tuple[Column, ...], client: bigquery.Client) -> None:
         self.columns = columns

@@ -19,8 +19,8 @@ from onefold.core.identity import member
 from onefold.core.names import TableId
 from onefold.ports.warehouse import StoredTable, WriteResult
 from onefold.schema.bigquery import add_statement
+from onefold.schema.columns import Column
 from onefold.schema.types import Array, Range, Struct, parse_type
-from onefold.schema.versions import Column
 
 # BigQuery tries a statement that met another one again by itself, three times; then it says so in these words.
 _CONCURRENT = "concurrent update"

@@ -11,8 +11,8 @@ from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 
 from onefold.adapters.bigquery.row_values import RowValues, field_name
+from onefold.schema.columns import Column
 from onefold.schema.types import Array, Field, Range, Scalar, Struct, Type
-from onefold.schema.versions import Column
 
 # The types that are not written as text: "Supported protocol buffer data types" of BigQuery's documentation.
 _KINDS = {

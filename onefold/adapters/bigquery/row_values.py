@@ -21,7 +21,7 @@ from onefold.core.text import shown
 from onefold.schema.types import Array, Range, Scalar, Struct, Type
 
 Convert = Callable[[Any], Any]
-"""From what JSON holds to what a message holds; None stays None. Raises Misfit."""
+"""From what JSON holds to what a message holds; None stays None. Raises InvalidValue."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _FIRST_DAY = date(1970, 1, 1).toordinal()

@@ -10,8 +10,8 @@ from google.cloud.bigquery import SchemaField
 
 from onefold.core.names import fold_case, quote
 from onefold.schema.bigquery import MAX_TEXT
+from onefold.schema.columns import Column
 from onefold.schema.types import Array, Struct, Type
-from onefold.schema.versions import Column
 
 # Only a second call can put back what a change of a view's query drops. Between the two the view's text holds it in a last
 # line, and a label says so: whoever reads the view next can finish the write.

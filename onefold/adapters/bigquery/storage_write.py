@@ -19,7 +19,7 @@ from onefold.adapters.bigquery.append_connections import Connection, ConnectionB
 from onefold.adapters.bigquery.proto_rows import ProtoRows
 from onefold.core.errors import InvalidRecord, OnefoldError, Rejected, TryAgain
 from onefold.core.names import TableId
-from onefold.schema.versions import Column
+from onefold.schema.columns import Column
 
 if TYPE_CHECKING:
     from onefold.adapters.bigquery.jobs import BigQueryJobs
@@ -118,7 +118,7 @@ class StorageWrite:
 
 
 class StorageTableWriter:
-    """`onefold.sink.handler.OpenTable`: a table, with the form of its rows."""
+    """`onefold.sink.handler.TableWriter`: a table, with the form of its rows."""
 
     def __init__(self, id_: TableId, columns: tuple[Column, ...], owner: StorageWrite) -> None:
         self.columns = columns

@@ -50,8 +50,9 @@ from onefold.core.errors import (
 from onefold.core.names import TableId, leaf_name, quote, quote_text
 from onefold.core.versioned_names import DEFAULT_NAMES, VersionedNames
 from onefold.ports.warehouse import StoredView, ViewDraft, ViewExists
+from onefold.schema.columns import Column
 from onefold.schema.types import parse_type
-from onefold.schema.versions import Column, Version
+from onefold.schema.versions import Version
 
 # The client would retry for ten minutes by itself, longer than a message waits for its answer.
 _TIMEOUT = 30.0
@@ -146,7 +147,7 @@ class BigQueryWarehouse:
         return tuple(Column(field.name, parse_type(type_string(field))) for field in table.schema)
 
     def read_rows(self, id_: TableId) -> Iterator[Mapping[str, Any]]:
-        """The rows of a table or a view, when they are asked for. Raises NothingFound without it."""
+        """The rows of a table or a view, when they are asked for. Raises NotFound without it."""
         if self._get(id_) is None:
             raise NotFound(no_table(id_))
         with translated(str(id_), not_found=NotFound):

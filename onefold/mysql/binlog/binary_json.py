@@ -7,8 +7,7 @@ import json
 import struct
 from collections.abc import Callable
 
-from onefold.mysql.encodings import clock_text, date_text, datetime_text, decimal_text
-from onefold.mysql.unrepresentable import Unrepresentable
+from onefold.mysql.encodings import Unrepresentable, clock_text, date_text, datetime_text, decimal_text
 
 _SMALL_OBJECT, _LARGE_OBJECT, _SMALL_ARRAY, _LARGE_ARRAY, _LITERAL = range(5)
 _STRING, _OPAQUE = 12, 15

@@ -10,8 +10,8 @@ from typing import Any
 
 from onefold.core.errors import InvalidInput
 from onefold.mysql.binlog.values import Reader, reader_of
+from onefold.mysql.encodings import Unrepresentable
 from onefold.mysql.table import Structure
-from onefold.mysql.unrepresentable import Unrepresentable
 
 Row = tuple[Any, ...]
 """A value for each column of the structure."""

@@ -63,7 +63,7 @@ def follow(
         held: the most bytes of the log that are held for one transaction.
 
     Raises:
-        NothingFound: the log does not have that place (any more); or the server does not have all that has been executed.
+        NotFound: the log does not have that place (any more); or the server does not have all that has been executed.
         TryAgain: the connection was lost; whoever starts again has to look at the server first.
         InvalidInput, Rejected: an event cannot be read.
     """

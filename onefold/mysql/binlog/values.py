@@ -1,7 +1,7 @@
 """Values as they land: from the bytes of the log to what JSON holds for BigQuery, one reader for each column.
 
 Integers and floating-point numbers are numbers, decimals and numbers beyond INT64 are text, bytes are base64. What
-BigQuery cannot hold comes as Lossy.
+BigQuery cannot hold comes as Unrepresentable.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any
 from onefold.mysql.binlog.binary_json import json_text
 from onefold.mysql.charsets import decoder
 from onefold.mysql.encodings import (
+    Unrepresentable,
     clock_text,
     date_text,
     datetime_text,
@@ -23,10 +24,9 @@ from onefold.mysql.encodings import (
     decimal_text,
     fraction_text,
     interval_text,
+    wkt,
 )
-from onefold.mysql.geometry import wkt
 from onefold.mysql.table import BLOBS, GEOMETRIES, INTEGERS, TEXTS, SourceColumn
-from onefold.mysql.unrepresentable import Unrepresentable
 
 Reader = Callable[[bytes, int], tuple[Any, int]]
 """From the row's bytes and a place in them to the value there, and the place behind it."""

@@ -10,10 +10,8 @@ from typing import Any
 from onefold.mysql.binlog.rows import DecodedRows, settled
 from onefold.mysql.binlog.values import base64_text
 from onefold.mysql.connection import quoted
-from onefold.mysql.encodings import date_text, interval_text
-from onefold.mysql.geometry import wkt
+from onefold.mysql.encodings import Unrepresentable, date_text, interval_text, wkt
 from onefold.mysql.table import BLOBS, GEOMETRIES, SourceColumn, Structure
-from onefold.mysql.unrepresentable import Unrepresentable
 
 Convert = Callable[[Any], Any]
 

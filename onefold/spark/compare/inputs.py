@@ -14,8 +14,8 @@ from onefold.compare.files import CSV, TEXT_FORMATS, format_of
 from onefold.compare.findings import FINDING_COLUMNS
 from onefold.core.errors import InvalidInput, NotFound
 from onefold.core.names import TEMPORARY_PREFIX, TableId
+from onefold.schema.columns import Column
 from onefold.schema.types import STRING
-from onefold.schema.versions import Column
 from onefold.spark.columns import named
 from onefold.spark.compare.rows import ComparedSide
 from onefold.spark.io.base_folder import find_base
@@ -98,7 +98,7 @@ class BigQueryInputs:
             self._warehouse.delete_view(self._made.pop())
 
     def open(self, id_: TableId) -> OpenInput:
-        """Raises NothingFound where there is neither a table nor a view."""
+        """Raises NotFound where there is neither a table nor a view."""
         id_ = self._whole(id_)
         columns = self._warehouse.read_columns(id_)
         if columns is None:

@@ -14,8 +14,8 @@ from onefold.batches.arguments import CompareArguments, Uri, uris_of
 from onefold.compare.files import CSV
 from onefold.compare.findings import FINDING_COLUMNS, Summary
 from onefold.core.errors import InvalidInput
+from onefold.schema.columns import Column
 from onefold.schema.types import STRING
-from onefold.schema.versions import Column
 from onefold.spark.compare.inputs import BigQueryInputs, OpenInput, open_folder, without_blanks
 from onefold.spark.compare.rows import SparkComparison, compare_sides
 from onefold.spark.io.base_folder import SUCCESS, Manifest, is_done, written
@@ -31,7 +31,7 @@ def compare(spark: SparkSession, arguments: CompareArguments, connect: Callable[
 
     Raises:
         InvalidInput: everything that is wrong with the arguments and with what they name. Nothing was written.
-        NothingFound: there is no such table.
+        NotFound: there is no such table.
         Rejected: the table for the findings is there already.
         TryAgain: trouble that may pass.
     """

@@ -26,8 +26,8 @@ from onefold.compare.findings import (
 )
 from onefold.compare.rows import DELETED, check_columns, columns_to_leave_out, is_base
 from onefold.core.names import fold_case
+from onefold.schema.columns import Column
 from onefold.schema.types import STRING, Type
-from onefold.schema.versions import Column
 from onefold.spark.compare import text_inputs as text_sides
 from onefold.spark.compare.canonical import comparable, shown
 from onefold.spark.values.types import held

@@ -20,8 +20,8 @@ from pyspark.sql import functions as F  # noqa: N812
 from onefold.core.errors import InvalidInput, OnefoldError, TryAgain
 from onefold.core.names import fold_case
 from onefold.merge.base_table import DELETED, POSITION
+from onefold.schema.columns import Column
 from onefold.schema.types import STRING, Scalar, Type, parse_type
-from onefold.schema.versions import Column
 from onefold.spark.io.files import read_folder, reading, rows_in
 from onefold.spark.io.filesystem import Folder
 from onefold.spark.io.frames import LandedFrame

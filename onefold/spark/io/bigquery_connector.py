@@ -18,8 +18,8 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from onefold.core.names import TableId
+from onefold.schema.columns import Column
 from onefold.schema.types import Array, Range, Struct, Type
-from onefold.schema.versions import Column
 
 Version = tuple[int, ...]
 

@@ -31,8 +31,8 @@ from onefold.core.errors import NotFound, TryAgain
 from onefold.core.names import TEMPORARY_PREFIX, TableId, fold_case, quote
 from onefold.schema.casts import UTC as UTC_ZONE
 from onefold.schema.casts import convert
+from onefold.schema.columns import Column
 from onefold.schema.types import Type, parse_type
-from onefold.schema.versions import Column
 from onefold.spark.io import bigquery_connector as connector
 from onefold.spark.io.staging import as_text, rest_field, staged_type, unstage_sql
 from onefold.spark.values.casts import can_convert

@@ -8,14 +8,15 @@ from contextlib import contextmanager
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession
+from pyspark.sql import Column as Value
+from pyspark.sql import DataFrameReader, SparkSession
+from pyspark.sql import functions as F  # noqa: N812
 
 from onefold.core.errors import InvalidInput
 from onefold.spark.io.filesystem import Entry, Folder
 from onefold.spark.io.frames import LandedFrame
 from onefold.spark.io.held_form import in_held_form
 from onefold.spark.io.json_files import empty_columns, file_reader, read_json
-from onefold.spark.io.malformed import malformed_line
 from onefold.spark.io.parquet_files import read_parquet
 from onefold.spark.io.partitions import Partitions
 
@@ -109,3 +110,20 @@ def _suffix(path: str) -> str:
 
 def _first_line(error: PySparkException) -> str:
     return (error.getMessage() or str(error)).strip().splitlines()[0]
+
+
+_SCHEMA = "_ STRING, _corrupt_record STRING"
+
+
+def malformed_line(reader: DataFrameReader, uri: str) -> str | None:
+    """The file and the line; None where each is an object. Every row is read once more."""
+    found = reader.text(uri).where(_is_malformed()).select(F.input_file_name()).first()
+    if found is None:
+        return None
+    lines = reader.text(found[0]).select(_is_malformed()).toLocalIterator()
+    return next(f"{found[0]}, line {number}" for number, (malformed,) in enumerate(lines, 1) if malformed)
+
+
+def _is_malformed() -> Value:
+    """Whether Spark's own parser takes no object from the line; a blank one is passed over."""
+    return (F.trim("value") != "") & F.from_json("value", _SCHEMA).getField("_corrupt_record").isNotNull()

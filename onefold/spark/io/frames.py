@@ -9,7 +9,7 @@ from typing import Protocol
 from pyspark.sql import DataFrame
 
 from onefold.core.names import fold_case
-from onefold.schema.versions import Column
+from onefold.schema.columns import Column
 
 
 class ChangeLog(Protocol):

@@ -15,9 +15,9 @@ from pyspark.sql import types as t
 
 from onefold.core.errors import InvalidInput
 from onefold.core.names import fold_case
+from onefold.schema.columns import Column
 from onefold.schema.common_type import join
 from onefold.schema.types import Array, Scalar, Struct, Type
-from onefold.schema.versions import Column
 from onefold.spark.io.filesystem import Entry, Folder
 from onefold.spark.io.frames import LandedFrame
 from onefold.spark.io.held_form import in_held_form

@@ -14,8 +14,8 @@ from onefold.changelog.metadata import METADATA, key_problems
 from onefold.changelog.position import Position
 from onefold.core.names import fold_case
 from onefold.merge.base_table import DELETED, POSITION
+from onefold.schema.columns import Column
 from onefold.schema.recast import keeps_values
-from onefold.schema.versions import Column
 from onefold.spark.columns import named
 from onefold.spark.io.base_folder import _OWN, BaseFolder, Manifest, _folded
 from onefold.spark.io.frames import column_of

@@ -18,8 +18,8 @@ from onefold.merge.plan import MergePlan, changes_in_use, keys_of, plan_merge
 from onefold.merge.reconcile import keep_current
 from onefold.ports.warehouse import BaseWarehouse
 from onefold.schema.casts import UTC
+from onefold.schema.columns import Column
 from onefold.schema.table_rules import TableRules
-from onefold.schema.versions import Column
 from onefold.settings.environment import Settings
 from onefold.spark.io.bigquery_tables import StagingTables
 from onefold.spark.io.frames import LandedFrame

@@ -24,8 +24,8 @@ from onefold.changelog.metadata import (
 from onefold.changelog.position import Position
 from onefold.core.names import fold_case
 from onefold.merge.base_table import DELETED, POSITION
+from onefold.schema.columns import Column
 from onefold.schema.types import STRING, Scalar, Struct
-from onefold.schema.versions import Column
 from onefold.spark.columns import named
 from onefold.spark.io.frames import ChangeLog, LandedFrame, column_of
 from onefold.spark.values.casts import converted

@@ -13,8 +13,8 @@ from onefold.batches.arguments import ReconcileArguments
 from onefold.changelog.metadata import key_problems
 from onefold.core.names import fold_case
 from onefold.merge.base_table import DELETED, POSITION
+from onefold.schema.columns import Column
 from onefold.schema.types import Struct, Type
-from onefold.schema.versions import Column
 from onefold.spark.columns import named
 from onefold.spark.io.frames import ChangeLog, LandedFrame, column_of
 from onefold.spark.reconcile.change_log import Part, landing_problems, within_landing_times, within_sequences

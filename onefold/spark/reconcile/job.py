@@ -44,7 +44,7 @@ def reconcile(spark: SparkSession, arguments: ReconcileArguments, warehouse: Job
 
     Raises:
         InvalidInput: everything that is wrong with the arguments and with what they name. Nothing was written.
-        NothingFound: the window holds no change. Nothing was written.
+        NotFound: the window holds no change. Nothing was written.
         TryAgain: trouble that may pass.
     """
     if not arguments.keys and warehouse is not None:
@@ -74,7 +74,7 @@ def _in_memory(plan: JobPlan, *, may_be_none: bool = False) -> Iterator[Winners]
     """Give the winners, with the values that their format could not tell.
 
     Raises:
-        NothingFound: there is no change.
+        NotFound: there is no change.
     """
     changes = _changes(plan)
     with in_memory() as keep:

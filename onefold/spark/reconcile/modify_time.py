@@ -15,8 +15,9 @@ from onefold.changelog.metadata import source_columns
 from onefold.changelog.position import INT64, Position
 from onefold.core.names import fold_case
 from onefold.merge.base_table import DELETED, POSITION
+from onefold.schema.columns import Column
 from onefold.schema.types import Scalar, Type
-from onefold.schema.versions import Column, Version
+from onefold.schema.versions import Version
 from onefold.spark.columns import named
 from onefold.spark.io.frames import ChangeLog, LandedFrame, column_of
 from onefold.spark.reconcile.change_log import TIMES, Part, key_column_problems

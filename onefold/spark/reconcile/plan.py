@@ -12,9 +12,10 @@ from onefold.batches.arguments import ReconcileArguments, Uri
 from onefold.core.errors import InvalidInput, NotFound
 from onefold.core.names import fold_case
 from onefold.merge.base_table import DELETED, POSITION
+from onefold.schema.columns import Column
 from onefold.schema.table_rules import TableRules
 from onefold.schema.types import JSON, Struct, Type
-from onefold.schema.versions import Column, Version, fold
+from onefold.schema.versions import Version, fold
 from onefold.spark.io.base_folder import BaseFolder, find_base
 from onefold.spark.io.files import read_folder, reading
 from onefold.spark.io.filesystem import Folder

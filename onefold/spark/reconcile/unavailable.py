@@ -22,8 +22,8 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from onefold.core.names import fold_case
 from onefold.merge.base_table import DELETED, POSITION
+from onefold.schema.columns import Column
 from onefold.schema.types import STRING, Array, Scalar, Type
-from onefold.schema.versions import Column
 from onefold.spark.columns import named
 from onefold.spark.reconcile.latest import Winners
 from onefold.spark.values.types import held

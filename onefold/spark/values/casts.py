@@ -14,9 +14,9 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from onefold.core.errors import SchemaConflict
 from onefold.core.names import fold_case
+from onefold.schema.columns import Column
 from onefold.schema.common_type import is_at_or_below
 from onefold.schema.types import JSON, STRING, Array, Field, Scalar, Struct, Type
-from onefold.schema.versions import Column
 from onefold.spark.columns import named
 from onefold.spark.values.json_text import json_text
 from onefold.spark.values.text import text

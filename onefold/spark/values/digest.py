@@ -10,8 +10,8 @@ from pyspark.sql import types as t
 
 from onefold.changelog.digest import LENGTH, label
 from onefold.core.names import fold_case
+from onefold.schema.columns import Column
 from onefold.schema.types import STRING, Array, Type
-from onefold.schema.versions import Column
 from onefold.spark.columns import named
 from onefold.spark.values.casts import can_convert, convert
 from onefold.spark.values.python_text import handed_type, is_written_by_python, text_writer

@@ -14,8 +14,8 @@ from pyspark.sql import types as t
 
 from onefold.core.errors import InvalidColumns, InvalidType
 from onefold.core.names import fold_case
+from onefold.schema.columns import Column
 from onefold.schema.types import STRING, Array, Field, Range, Scalar, Struct, Type
-from onefold.schema.versions import Column
 from onefold.spark.values.text import decimal_text
 
 NUMERIC = t.DecimalType(38, 9)

@@ -21,8 +21,8 @@ from google.cloud import bigquery
 
 from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT, emulator_client
 from onefold.core.names import TableId
-from onefold.local.java import java_hint
 from onefold.local.processes import bigquery_emulator, free_port
+from onefold.local.spark_process import java_hint
 from onefold.schema.types import parse_type
 from onefold.spark.io.staging import rest_field
 
@@ -30,7 +30,7 @@ pytest.importorskip("pyspark", reason="Spark is not installed: pip install 'onef
 from support.connector_job import FLAT, NESTED, STRANGE
 from support.tls_proxy import tls_front
 
-from onefold.schema.versions import Column
+from onefold.schema.columns import Column
 from onefold.spark.io.bigquery_connector import can_open, keeps_timestamps, parse_version, read_options, write_options
 
 TESTS = Path(__file__).parents[2]

@@ -17,9 +17,10 @@ from pyspark.sql import SparkSession
 from support.changelogs import change
 from support.spark_oracle import Typed, base_of, positions_sort_as, run_job, texts, without_positions
 
-from onefold.changelog.generator import METADATA, METADATA_TYPE
+from onefold.changelog.generator import METADATA_TYPE
 from onefold.changelog.generator_files import parquet_rows
 from onefold.changelog.generator_values import TYPES, some_value
+from onefold.changelog.metadata import METADATA
 from onefold.schema.types import parse_type
 
 Row = dict[str, Any]

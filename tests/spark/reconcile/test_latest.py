@@ -17,8 +17,8 @@ from support.spark_oracle import base_of, positions_sort_as, read_base, run_job,
 
 from onefold.core.errors import InvalidInput, NotFound
 from onefold.merge.base_table import DELETED, POSITION
+from onefold.schema.columns import Column
 from onefold.schema.types import parse_type
-from onefold.schema.versions import Column
 from onefold.spark.reconcile.change_log import Part, rows_of
 from onefold.spark.session import prepared
 from onefold.spark.values.digest import digest

@@ -17,8 +17,8 @@ from support.zetasql_judge import Judge
 
 from onefold.changelog.digest import text_sql
 from onefold.core.errors import SchemaConflict
+from onefold.schema.columns import Column
 from onefold.schema.types import Type, parse_type, render_type
-from onefold.schema.versions import Column
 from onefold.spark.columns import named
 from onefold.spark.values.digest import digest, text
 from onefold.spark.values.python_text import is_written_by_python

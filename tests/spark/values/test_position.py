@@ -38,8 +38,8 @@ from onefold.changelog.digest import digest_sql
 from onefold.changelog.position import LOG_FILE, Position, is_stored_as_text
 from onefold.core.errors import InvalidInput
 from onefold.core.names import quote
+from onefold.schema.columns import Column
 from onefold.schema.types import parse_type, render_type
-from onefold.schema.versions import Column
 from onefold.spark.columns import named
 from onefold.spark.values.digest import digest
 from onefold.spark.values.position import ordered_by_text, position, stored_as_text
