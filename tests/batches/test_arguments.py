@@ -15,7 +15,7 @@ def test_keys_are_one_whatever_their_case_and_keep_their_order() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "fault"),
+    ("words", "problem"),
     [
         ([], "required: --changes"),
         (["--changes", "c", "bigquery:shop.a", "--output", "o"], "--keys: name the columns that identify a row; only"),
@@ -56,7 +56,7 @@ def test_the_arguments_of_a_message_become_words() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "fault"),
+    ("words", "problem"),
     [
         (["--from", "yesterday"], "'yesterday' is neither a time of landing"),
         (["--from", "9", "--to", "5"], "nothing is from 9 to 5"),

@@ -78,7 +78,7 @@ def test_where_to_begin(arguments: tuple[str, ...], start: Progress | None) -> N
 
 
 @pytest.mark.parametrize(
-    ("arguments", "fault"),
+    ("arguments", "problem"),
     [
         (("--start", "mysql-bin.000123"), "write FILE:OFFSET"),
         (("--start", "log:4"), "is no file of a binary log"),

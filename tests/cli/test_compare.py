@@ -125,7 +125,7 @@ def test_where_all_is_the_same_the_table_is_empty(run: Run, tmp_path: Path, data
 
 
 @pytest.mark.parametrize(
-    ("output", "fault"),
+    ("output", "problem"),
     [
         ("there.jsonl", "exists already"),
         ("all.txt", "ends in .jsonl, .csv, .parquet"),
@@ -222,7 +222,7 @@ def test_a_time_of_nanoseconds_is_told(run: Run, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "fault"),
+    ("content", "problem"),
     [
         ('x.csv:id,name\n1,"a"b\n', "x.csv, line 1: not CSV"),
         ("x.parquet:hello", "not Parquet"),

@@ -80,7 +80,7 @@ def test_what_makes_no_sense_together_is_told(run: Run, dataset: EmulatedDataset
 
 
 @pytest.mark.parametrize(
-    ("options", "fault"),
+    ("options", "problem"),
     [
         (["--keys", ""], "name columns, separated by commas"),
         (["--keys", "id,"], "name columns, separated by commas"),

@@ -118,7 +118,7 @@ def test_render_says_that_a_file_is_not_text(run: Run) -> None:
     assert "is not UTF-8 text" in outcome.err
 
 
-@pytest.mark.parametrize(("count", "told"), [(600, "warnings"), (1_200, "faults")])
+@pytest.mark.parametrize(("count", "told"), [(600, "warnings"), (1_200, "problems")])
 def test_render_prints_the_text_and_warns_once_beside_it_when_limits_are_near_or_passed(
     run: Run, count: int, told: str
 ) -> None:

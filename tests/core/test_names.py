@@ -52,7 +52,7 @@ def test_a_name_of_another_kind_is_refused(kind: str, name: str) -> None:
     assert problems_of_name(kind, name)
 
 
-def test_all_problemy_names_are_told_at_once() -> None:
+def test_all_invalid_names_are_told_at_once() -> None:
     with pytest.raises(InvalidName) as caught:
         check_names([("dataset", "a.b"), ("table", "good"), ("version", "`")])
     assert len(caught.value.problems) == 2

@@ -69,7 +69,7 @@ def test_an_address_is_read(text: str, expected: SourceUrl) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "faults"),
+    ("text", "problems"),
     [
         ("postgres://reader:hush@db", ["no address of MySQL"]),
         ("db.internal", ["no address of MySQL"]),

@@ -30,7 +30,7 @@ from onefold.schema.types import parse_type
 
 @pytest.fixture(scope="module")
 def bases_of_all_problems(emulator_host: str) -> Iterator[dict[str, list[tuple[Any, ...]]]]:
-    """The changes of every fault, told apart by a key of two columns: merged at once, and change by change."""
+    """The changes of every problem, told apart by a key of two columns: merged at once, and change by change."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("BIGQUERY_EMULATOR_HOST", emulator_host)
         client = emulator_client(DEFAULT_PROJECT)
@@ -39,12 +39,12 @@ def bases_of_all_problems(emulator_host: str) -> Iterator[dict[str, list[tuple[A
         found: dict[str, list[tuple[Any, ...]]] = {}
         longest = max(len(changes) for changes, _ in PROBLEMS.values())
         for batches in (1, longest):
-            shop = another_shop(dataset, keys=("fault", "id"))
-            shop.create("a", {"fault": "STRING", **CUSTOMER})
+            shop = another_shop(dataset, keys=("problem", "id"))
+            shop.create("a", {"problem": "STRING", **CUSTOMER})
             for batch in range(batches):
                 for problem, (changes, _) in PROBLEMS.items():
                     some = changes if batches == 1 else changes[batch : batch + 1]
-                    shop.land("a", *({"name": None, **row, "fault": problem} for row in some))
+                    shop.land("a", *({"name": None, **row, "problem": problem} for row in some))
                 shop.merge()
             for row in shop.people_see():
                 found.setdefault(f"{row['problem']}, {batches} batches", []).append((row["id"], row["name"]))
@@ -52,7 +52,7 @@ def bases_of_all_problems(emulator_host: str) -> Iterator[dict[str, list[tuple[A
 
 
 @pytest.mark.parametrize("batches", [1, max(len(changes) for changes, _ in PROBLEMS.values())])
-@pytest.mark.parametrize("fault", PROBLEMS)
+@pytest.mark.parametrize("problem", PROBLEMS)
 def test_problems_of_the_sql_in_common_use(
     bases_of_all_problems: dict[str, list[tuple[Any, ...]]], problem: str, batches: int
 ) -> None:

@@ -25,7 +25,7 @@ from onefold.views.refresh import refresh
 CUSTOMER = {"id": "INT64", "name": "STRING"}
 
 
-@pytest.mark.parametrize("fault", PROBLEMS)
+@pytest.mark.parametrize("problem", PROBLEMS)
 def test_problems_of_the_sql_in_common_use(dataset: EmulatedDataset, problem: str) -> None:
     changes, expected = PROBLEMS[problem]
     land_changes(dataset, "customer", CUSTOMER, [{"name": None, **row} for row in changes])
@@ -114,7 +114,7 @@ def test_a_log_without_sort_keys_and_identifiers_has_a_latest_state_too(judge: J
 
 
 @pytest.mark.parametrize(
-    ("landed", "keys", "fault"),
+    ("landed", "keys", "problem"),
     [
         ({"id": "INT64"}, ["id"], f"no column {METADATA} of type STRUCT"),
         ({"id": "INT64", METADATA: "STRING"}, ["id"], f"no column {METADATA} of type STRUCT"),

@@ -116,7 +116,7 @@ NO_VERSION = "is not a valid name: use letters, digits, underscores and hyphens"
 
 
 @pytest.mark.parametrize(
-    ("data", "faults"),
+    ("data", "problems"),
     [
         (b"", ["the message is not JSON: JSONDecodeError"]),
         (b'{"dataset": "shop"', ["the message is not JSON: JSONDecodeError"]),

@@ -111,7 +111,7 @@ def test_creation_times_are_read_as_the_tools_print_them(time: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "fault"),
+    ("text", "problem"),
     [
         ("[{", "the file is no JSON array"),
         ("[" * 100_000, "the file is nested too deeply"),

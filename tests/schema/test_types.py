@@ -73,7 +73,7 @@ def test_a_fields_name_is_read_out_of_its_quotes(text: str, name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "fault"),
+    ("text", "problem"),
     [
         ("", "it ends too early"),
         ("   ", "it ends too early"),

@@ -84,7 +84,7 @@ TEMPLATE = "a template may hold {dataset} and {table} and nothing else in braces
 
 
 @pytest.mark.parametrize(
-    ("variable", "value", "fault"),
+    ("variable", "value", "problem"),
     [
         ("ONEFOLD_PROJEKT", "x", f"ONEFOLD_PROJEKT is not a setting; known are {', '.join(VARIABLES)}"),
         (
@@ -214,7 +214,7 @@ QUOTES = "is not a text; put it in quotes"
 
 
 @pytest.mark.parametrize(
-    ("text", "faults"),
+    ("text", "problems"),
     [
         ("[]", ["the file must be a mapping"]),
         ("false", ["the file must be a mapping"]),
@@ -266,7 +266,7 @@ def test_a_problem_of_the_file_is_told_with_its_place(text: str, problems: list[
 
 
 @pytest.mark.parametrize(
-    ("text", "fault"),
+    ("text", "problem"),
     [
         ("tables: {customer: {retire: [123456]}}", f"tables.customer.retire: the version 123456 {QUOTES}"),
         ("tables: {customer: {retire: [0123]}}", f"tables.customer.retire: the version 83 {QUOTES}"),

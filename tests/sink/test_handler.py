@@ -144,7 +144,7 @@ def test_a_message_whose_object_is_no_such_message_is_put_aside(
 
 # Records that do not fit.
 
-PROBLEMY: list[tuple[Any, str]] = [
+INVALID_RECORDS: list[tuple[Any, str]] = [
     (record({"id": "seven"}), "column id: wanted is a whole number of 64 bits"),
     (record({"id": 7, "born": "1815-13-01"}), "column born: there is no such date"),
     (record({"id": 7, "price": "1" + "0" * 29}), "column price: wanted is a number with up to 29 digits"),
@@ -168,19 +168,19 @@ PROBLEMY: list[tuple[Any, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("faulty", "told"), PROBLEMY, ids=[told[:40] for _, told in PROBLEMY])
+@pytest.mark.parametrize(("invalid", "told"), INVALID_RECORDS, ids=[told[:40] for _, told in INVALID_RECORDS])
 def test_a_record_that_does_not_fit_is_put_aside_whole_and_the_others_land(
     client: Client,  # noqa: F811
     shop: Shop,  # noqa: F811
-    problemy: Any,
+    invalid: Any,
     told: str,
 ) -> None:
-    assert post(client, message(ADA, problemy, ADA)) == 204
+    assert post(client, message(ADA, invalid, ADA)) == 204
     assert [row["id"] for row in shop.rows] == [7, 7]
     (letter,) = shop.letters
     assert told in letter.attributes["reason"]
     assert (letter.attributes["kind"], letter.attributes["message_id"]) == ("InvalidRecord", "1234")
-    assert json.loads(letter.data)["records"] == [problemy]
+    assert json.loads(letter.data)["records"] == [invalid]
 
 
 def test_what_only_bigquery_refuses_is_put_aside_in_the_same_way(client: Client, shop: Shop) -> None:  # noqa: F811

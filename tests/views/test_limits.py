@@ -110,7 +110,7 @@ def test_a_view_over_leaves_that_is_too_long_is_refused() -> None:
     build([Version(f"{number:064x}", (Column("id", parse_type("INT64")),)) for number in range(3_900)])
 
 
-@pytest.mark.parametrize(("spare", "faults"), [(0, 0), (-1, 1)])
+@pytest.mark.parametrize(("spare", "problems"), [(0, 0), (-1, 1)])
 def test_12_mb_of_resolved_text_are_the_most(spare: int, problems: int) -> None:
     view = build(ARTICLE)
     size = (MAX_RESOLVED_TEXT - len(view.query) - spare) // 2
@@ -139,7 +139,7 @@ def test_a_version_that_fits_no_leaf_is_named() -> None:
         )
 
 
-@pytest.mark.parametrize(("count", "faults"), [(999, 0), (1_000, 1), (1_500, 1)])
+@pytest.mark.parametrize(("count", "problems"), [(999, 0), (1_000, 1), (1_500, 1)])
 def test_more_tables_than_a_query_may_have_is_a_problem(count: int, problems: int) -> None:
     found = limit_problems(build(grown(count, 3, every=10_000)))
     assert len(found) == problems

@@ -294,7 +294,7 @@ def test_keys_of_several_columns(job: Job, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("left", "right", "keys", "fault"),
+    ("left", "right", "keys", "problem"),
     [
         ("nowhere", "right.jsonl", "id", "there is no such file"),
         ("left.jsonl", "right.jsonl", "number", "the left side has no column number"),

@@ -204,7 +204,7 @@ def test_a_workload_becomes_its_truth(spark: SparkSession, shop: Shop, options: 
 
 
 @pytest.mark.parametrize(
-    ("more", "fault"),
+    ("more", "problem"),
     [
         (["--keys=number"], "has no column number for the key"),
         (["--base=bigquery:other.base"], "name local.*_base, the base of"),
