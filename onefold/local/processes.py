@@ -30,7 +30,7 @@ _TAIL_BYTES = 20_000
 _TAIL_LINES = 10
 _LOCAL_HOSTS = "127.0.0.1,localhost"
 _TELLS_AN_ERROR = re.compile(r"error|exception|critical|fail", re.IGNORECASE)
-__SEVERE = frozenset({"WARNING", "ERROR", "CRITICAL"})
+_SEVERE = frozenset({"WARNING", "ERROR", "CRITICAL"})
 
 
 @contextlib.contextmanager
@@ -105,8 +105,8 @@ def told_errors(log: IO[bytes]) -> str:
     end = log.seek(0, os.SEEK_END)
     log.seek(max(0, end - _TAIL_BYTES))
     lines = [line for line in log.read().decode(errors="replace").splitlines() if line.strip()]
-    invalid = [line for line in lines if _tells_an_error(line)]
-    return "\n".join((invalid or lines)[-_TAIL_LINES:])
+    severe = [line for line in lines if _tells_an_error(line)]
+    return "\n".join((severe or lines)[-_TAIL_LINES:])
 
 
 def _tells_an_error(line: str) -> bool:
@@ -114,7 +114,7 @@ def _tells_an_error(line: str) -> bool:
     with contextlib.suppress(ValueError):
         event = json.loads(line)
         if isinstance(event, dict) and "severity" in event:
-            return event["severity"] in __SEVERE
+            return event["severity"] in _SEVERE
     return bool(_TELLS_AN_ERROR.search(line))
 
 
