@@ -33,7 +33,8 @@ class PubSub:
 
     def publish_soon(self, topic: str, message: Message, done: Callable[[Exception | None], None]) -> None:
         """Publish without waiting; `done` is told once, as a rule by another thread, of the error, or None where it is
-        confirmed: TryAgain and Rejected as above."""
+        confirmed: TryAgain and Rejected as above.
+        """
         path = self._path(topic)
         try:
             future = self._publisher().publish(path, message.data, **message.attributes)

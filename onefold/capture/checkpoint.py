@@ -114,9 +114,8 @@ def to_json(checkpoint: Checkpoint) -> bytes:
 
 
 def from_json(data: bytes) -> Checkpoint:
-    """
-    Raises:
-        InvalidInput: it is no checkpoint, or one of a later version of Onefold.
+    """Raises:
+    InvalidInput: it is no checkpoint, or one of a later version of Onefold.
     """
     try:
         body = json.loads(data)

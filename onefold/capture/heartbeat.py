@@ -22,9 +22,8 @@ class Heartbeat:
     """Touches a file, at most every five seconds."""
 
     def __init__(self, path: Path) -> None:
-        """
-        Raises:
-            OSError: the file cannot be written.
+        """Raises:
+        OSError: the file cannot be written.
         """
         self._path = path
         self._next = 0.0

@@ -95,7 +95,8 @@ class LogReader:
 
     def _read(self, blocking: bool) -> bool:
         """Whether to read on from `at`: with other tables watched, which is fixed when reading starts; or because rows have
-        to be read a second time."""
+        to be read a second time.
+        """
         self._cascades, self._altered = self.source.cascades(), False
         self._executed, self._prepared = self.at.executed, self.at.prepared
         self._changed.clear()

@@ -93,7 +93,8 @@ def source_event(
     source: str, dataset: str, database: str, table: str | None, place: LogPosition, kind: SourceEventKind
 ) -> Message:
     """A message in the form of a view's changes. `id` is the same however often the log is read; without a table, it is
-    about all of the database."""
+    about all of the database.
+    """
     return Message(*_written(_body(source, dataset, database, table, place, kind)))
 
 

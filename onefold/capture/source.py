@@ -56,7 +56,8 @@ _DENIED = (1044, 1045, 1142, 1227)
 @dataclass(frozen=True)
 class Source:
     """A server, and which of its tables are captured. Every method raises TryAgain where trouble may pass, and Rejected
-    where the server refuses."""
+    where the server refuses.
+    """
 
     address: Address
     patterns: TableFilter

@@ -130,9 +130,8 @@ def _show_check(process: Capture, options: Mapping[str, Any]) -> int:
 
 
 def address_of(options: Mapping[str, Any], environ: Mapping[str, str]) -> Address:
-    """
-    Raises:
-        InvalidInput: no password, or TLS options that do not fit together.
+    """Raises:
+    InvalidInput: no password, or TLS options that do not fit together.
     """
     from onefold.mysql.connection import Address
 
@@ -160,9 +159,8 @@ def _tls(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def options_from(options: Mapping[str, Any]) -> CaptureOptions:
-    """
-    Raises:
-        InvalidInput: a start that is none, a name that is empty.
+    """Raises:
+    InvalidInput: a start that is none, a name that is empty.
     """
     from onefold.capture.run import CaptureOptions
     from onefold.mysql.table_filter import TableFilter

@@ -61,9 +61,8 @@ def _demo_of(console: Console, source: str, include: tuple[str, ...], exclude: t
 
 
 def _password(url: SourceUrl, environ: Mapping[str, str]) -> str:
-    """
-    Raises:
-        InvalidInput: it is not set, and there is nobody to ask.
+    """Raises:
+    InvalidInput: it is not set, and there is nobody to ask.
     """
     if PASSWORD in environ:
         return environ[PASSWORD]

@@ -18,9 +18,8 @@ class Stop:
     """
 
     def __init__(self, beat: Callable[[], None] = lambda: None) -> None:
-        """
-        Args:
-            beat: called whenever the thread that makes this one looks at it.
+        """Args:
+        beat: called whenever the thread that makes this one looks at it.
         """
         self._beat = beat
         self._owner = threading.get_ident()

@@ -46,9 +46,8 @@ class TableChoice:
 
 
 def parse_source(url: str) -> SourceUrl:
-    """
-    Raises:
-        InvalidInput: every fault. None of them tells the address, which may hold a password.
+    """Raises:
+    InvalidInput: every fault. None of them tells the address, which may hold a password.
     """
     try:
         parts = urlsplit(url)
@@ -99,8 +98,7 @@ def server_settings(source: Source) -> tuple[str, Mapping[str, str]]:
 
 
 def choose(source: Source, quarantined: Collection[TableName] = ()) -> TableChoice:
-    """
-    Args:
+    """Args:
         quarantined: tables that cannot be captured now. They are not left out: capture takes them once they are in order.
 
     Raises:

@@ -33,11 +33,10 @@ class LocalTopics:
     """`onefold.adapters.pubsub.Publisher`, and `onefold.capture.outbox.Sender`."""
 
     def __init__(self, listeners: Mapping[str, Listener], stop: Stop, taken: Callable[[str, bytes], None]) -> None:
-        """
-        Args:
-            listeners: by topic.
-            stop: ends the pauses between deliveries.
-            taken: told of each message that was taken, perhaps by another thread.
+        """Args:
+        listeners: by topic.
+        stop: ends the pauses between deliveries.
+        taken: told of each message that was taken, perhaps by another thread.
         """
         self._listeners = listeners
         self._stop = stop
@@ -63,10 +62,9 @@ class LocalTopics:
             done(None)
 
     def _push(self, topic: str, data: bytes) -> str:
-        """
-        Raises:
-            TableRefused: the function does not take it, with what its log says. Each message is about one table.
-            Stopped: the end came first.
+        """Raises:
+        TableRefused: the function does not take it, with what its log says. Each message is about one table.
+        Stopped: the end came first.
         """
         for pause in _PAUSES:
             try:

@@ -30,7 +30,8 @@ _READ_SECONDS = 60
 @dataclass(frozen=True)
 class Address:
     """A server and who asks. `tls` holds PyMySQL's `ssl_*` parameters; without any, TLS is used where the server has it,
-    and nobody is made to prove who they are."""
+    and nobody is made to prove who they are.
+    """
 
     host: str
     port: int = 3306

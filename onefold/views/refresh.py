@@ -389,7 +389,8 @@ def _remove_leaves(warehouse: Warehouse, view: TableId, keep: frozenset[str]) ->
 
 def _remove_leaf(warehouse: Warehouse, view: TableId, name: str) -> tuple[str, ...]:
     """Remove a leaf. One with a name of the renderer 1 may remain, with a warning: IAM lets the deployed accounts delete
-    names with the fixed prefix alone, and nothing reads the old leaf any more."""
+    names with the fixed prefix alone, and nothing reads the old leaf any more.
+    """
     try:
         warehouse.delete_view(view.sibling(name))
     except Rejected as error:

@@ -27,7 +27,6 @@ from support.refresh_shop import (
     with_rules,
 )
 
-import onefold.adapters.bigquery.warehouse
 import onefold.views.unified_view
 from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
 from onefold.core.errors import LimitExceeded, NotFound, Rejected, SchemaConflict, TryAgain, ViewNameTaken

@@ -113,11 +113,10 @@ class LogDecoder:
         known: Mapping[LogPosition, Voids] | None = None,
         held: int = HELD,
     ) -> None:
-        """
-        Args:
-            known: transactions that are known to be committed, by where they begin, with what of them is void: their rows
-                are not held.
-            held: the most bytes of the log that are held for one transaction.
+        """Args:
+        known: transactions that are known to be committed, by where they begin, with what of them is void: their rows
+            are not held.
+        held: the most bytes of the log that are held for one transaction.
         """
         self.dialect = dialect
         self._known = known or {}

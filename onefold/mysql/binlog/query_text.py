@@ -42,7 +42,8 @@ def _decoded(text: bytes, client: int, charsets: Mapping[int, str]) -> str:
 
 def _settings(data: bytes) -> dict[int, int]:
     """What a session was set to, by the server's numbers, as little-endian numbers; the client's collation is the first half
-    of the character sets. Servers write these before what only some of them know, where reading ends."""
+    of the character sets. Servers write these before what only some of them know, where reading ends.
+    """
     found: dict[int, int] = {}
     at = 0
     while at < len(data) and data[at] in (*_SIZES, _CATALOG):

@@ -27,9 +27,8 @@ class DecodedRows:
 
 @lru_cache(maxsize=4096)
 def readers_of(structure: Structure) -> tuple[Reader, ...]:
-    """
-    Raises:
-        InvalidInput: names all columns that cannot be read.
+    """Raises:
+    InvalidInput: names all columns that cannot be read.
     """
     readers, problems = [], []
     for column in structure.columns:

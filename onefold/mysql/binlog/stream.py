@@ -107,7 +107,8 @@ def _from(start: LogPosition | Gtid, mariadb: bool) -> dict[str, Any]:
 
 class _Veiled(pymysql.connections.Connection):  # type: ignore[misc] # it has no types
     """Keeps from the library what it would take apart in vain, keep, and give up on: a column or a setting that it does not
-    know ends its reading of the whole log."""
+    know ends its reading of the whole log.
+    """
 
     dump: bytes | None = None
     """What is sent instead of the library's packet for file and place: it cannot write tagged GTIDs."""

@@ -248,7 +248,8 @@ def _copy_without(system: FileSystem, source: str, target: str, dropped: array[i
 
 def _written_like(parquet: ParquetFile) -> dict[str, Any]:
     """The same compression, and dictionaries where there are any: to try others is most of the work. No least and greatest
-    positions: they are long, and nobody reads the rows between two of them."""
+    positions: they are long, and nobody reads the rows between two of them.
+    """
     group = parquet.metadata.row_group(0)
     columns = [group.column(place) for place in range(group.num_columns)]
     dictionaries = [
