@@ -1,4 +1,4 @@
-"""The docs are part of the product: their commands run, and what a program offers is described."""
+"""The documentation: its commands run, its links work, and it describes every command, setting and event."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import time
+import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -27,13 +28,15 @@ from onefold.settings import environment as settings
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
-# What a new user runs, in this order.
+# The commands that a new user runs, in this order.
 FIRST_STEPS = (ROOT / "README.md").read_text() + (DOCS / "tutorials" / "first-view.md").read_text()
 CLI_DOCS = (DOCS / "reference" / "cli.md").read_text()
 SETTINGS_DOCS = (DOCS / "reference" / "settings.md").read_text()
+SECTIONS = ["Decision", "Context", "Alternatives", "Consequences"]
+ARCHITECTURE = (DOCS / "explanation" / "architecture.md").read_text()
 SERVER_SECONDS = 60
 
-# The suite cannot run itself; that it is what the README says is checked by its own test below.
+# The suite cannot run itself. A test below checks that CI runs this command.
 NOT_RUN = frozenset({"make test\n"})
 
 BLOCK = re.compile(r"^```(sh|sh server|sql)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
@@ -59,7 +62,7 @@ def shop() -> Iterator[Mapping[str, str]]:
 
 @pytest.fixture(scope="module")
 def server(shop: Mapping[str, str]) -> Iterator[None]:
-    """What the README tells to start in a terminal of its own."""
+    """The server that the tutorial starts in a second terminal."""
     (command,) = blocks("sh server")
     process = subprocess.Popen(["bash", "-c", f"exec {command}"], cwd=ROOT, env=dict(shop))
     try:
@@ -90,13 +93,13 @@ def test_the_commands_of_the_readme_run_in_their_order(shop: Mapping[str, str], 
             assert done.stdout == blocks("sql")[0]
 
 
-def test_make_test_is_what_runs_in_ci() -> None:
+def test_ci_runs_make_test() -> None:
     assert "make test" in (ROOT / ".ci" / "run").read_text()
     assert "make test\n" in blocks("sh")
 
 
-def test_every_link_outside_the_site_leads_somewhere() -> None:
-    """The pages of the site are checked by its build."""
+def test_every_link_outside_the_site_has_a_target() -> None:
+    """The build of the site checks the links of its own pages."""
     for page in (ROOT / "README.md", ROOT / "CONTRIBUTING.md"):
         for target, anchor in re.findall(r"\]\((?!https?:)([^)#]+)(?:#([^)]+))?\)", page.read_text()):
             assert (page.parent / target).exists(), f"{page.name}: {target}"
@@ -110,7 +113,7 @@ def anchors(page: Path) -> set[str]:
 
 @pytest.fixture
 def site(tmp_path: Path) -> Path:
-    """A copy of all that the site is built from."""
+    """A copy of everything from which the site is built."""
     for folder in ("docs", "onefold"):
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("mkdocs.yml", "README.md"):
@@ -149,7 +152,7 @@ def test_a_broken_link_fails_the_build(site: Path, text: str, error: str) -> Non
     assert (done.returncode, error in done.stdout + done.stderr) == (1, True), done.stdout + done.stderr
 
 
-def test_a_page_that_the_navigation_does_not_name_fails_the_build(site: Path) -> None:
+def test_a_page_that_is_missing_in_the_navigation_fails_the_build(site: Path) -> None:
     (site / "docs" / "how-to" / "forgotten.md").write_text("# Forgotten\n")
     done = build(site)
     assert (done.returncode, "how-to/forgotten.md" in done.stdout + done.stderr) == (1, True), done.stdout + done.stderr
@@ -164,8 +167,27 @@ def test_every_decision_has_a_status_and_a_date_and_is_listed() -> None:
         matter = yaml.safe_load(front)
         number, title = re.findall(r"^# (\d+)\. (.+)$", text, re.MULTILINE)[0]
         assert int(number) == int(record.name[:4])
+        assert record.name == f"{int(number):04}-{slug(title)}.md"
+        assert re.findall(r"^## (.+)$", text, re.MULTILINE) == SECTIONS, record.name
         assert isinstance(matter["date"], datetime.date), record.name
         assert f"| {number} | [{title}]({record.name}) | {matter['status']} | {matter['date']} |" in listed, record.name
+
+
+def slug(title: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", title.lower().replace("'", "")).strip("-")
+
+
+def test_the_architecture_page_describes_every_package() -> None:
+    folders = {path.parent.relative_to(ROOT).as_posix() for path in (ROOT / "onefold").glob("*/**/__init__.py")}
+    assert set(re.findall(r"^\| `(onefold/.+?)` \| \S", ARCHITECTURE, re.MULTILINE)) == folders
+
+
+def test_the_architecture_page_has_the_layers_that_are_checked() -> None:
+    _, section = ARCHITECTURE.split("## The layers\n", 1)
+    rows = re.findall(r"^\| [^|]+ \| (`.+`) \|$", section.split("\n## ", 1)[0], re.MULTILINE)
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    layers = next(contract["layers"] for contract in contracts if contract["name"] == "Layers")
+    assert [re.findall(r"`(\w+)`", row) for row in rows] == [re.findall(r"\w+", layer) for layer in layers]
 
 
 def test_every_command_is_described() -> None:
@@ -187,19 +209,18 @@ def test_every_setting_is_described() -> None:
         assert f"`{name}`" in SETTINGS_DOCS, f"describe {name} in docs/reference/settings.md"
 
 
-def test_the_configuration_of_the_docs_is_valid(tmp_path: Path) -> None:
+def test_every_configuration_in_the_docs_is_valid(tmp_path: Path) -> None:
     for page in ("reference/onefold-yaml.md", "how-to/change-a-type.md"):
         found = re.findall(r"^```yaml\n(.*?)^```$", (DOCS / page).read_text(), re.DOTALL | re.MULTILINE)
         assert found, f"{page} shows no configuration"
         for text in found:
-            # An empty entry stands for one that the reader fills in.
             assert yaml.safe_load(text)
             config = tmp_path / "onefold.yaml"
             config.write_text(text)
             settings.load_settings({}, config)
 
 
-def test_the_help_of_make_lists_what_can_be_made() -> None:
+def test_the_help_of_make_lists_every_target_that_the_docs_name() -> None:
     printed = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     for target in ("demo", "test", "lint", "docs", "bench", "package"):
         assert f"make {target}" in printed
@@ -217,7 +238,7 @@ def wait_for(port: str) -> None:
     pytest.fail(f"the server of the README does not answer at port {port}")
 
 
-def test_every_event_of_the_log_is_described() -> None:
+def test_every_event_of_the_functions_is_described() -> None:
     page = (DOCS / "reference" / "log-events.md").read_text()
     modules = [ROOT / "onefold" / name for name in ("messages/consumer.py", "views/handler.py", "batches/launch.py")]
     found = set().union(*(events(path) for path in (*modules, *(ROOT / "functions").glob("*.py"))))
@@ -227,7 +248,7 @@ def test_every_event_of_the_log_is_described() -> None:
 
 
 def events(path: Path) -> set[str]:
-    """What the calls of `log` name: as the keyword `event`, or as the third argument."""
+    """Return the events that calls of `log` name: by the keyword `event`, or as the third argument."""
     calls = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)]
     named = [keyword.value for call in calls for keyword in call.keywords if keyword.arg == "event"]
     third = [
