@@ -190,6 +190,18 @@ def test_the_architecture_page_has_the_layers_that_are_checked() -> None:
     assert [re.findall(r"`(\w+)`", row) for row in rows] == [re.findall(r"\w+", layer) for layer in layers]
 
 
+def test_every_class_of_the_glossary_exists() -> None:
+    rows = re.findall(r"^\|.*\| `(\w+)` \|$", (DOCS / "glossary.md").read_text(), re.MULTILINE)
+    library = "\n".join(path.read_text() for path in (ROOT / "onefold").rglob("*.py"))
+    assert len(rows) > 20
+    assert [name for name in rows if not re.search(rf"^class {name}\b", library, re.MULTILINE)] == []
+
+
+def test_the_glossary_is_in_alphabetical_order() -> None:
+    terms = re.findall(r"^\| \[?([a-z][a-z ]+)", (DOCS / "glossary.md").read_text(), re.MULTILINE)[1:]
+    assert [term.strip() for term in terms] == sorted({term.strip() for term in terms})
+
+
 def test_every_command_is_described() -> None:
     for name in cli.commands:
         assert f"## onefold {name}" in CLI_DOCS, f"describe `onefold {name}` in docs/reference/cli.md"
