@@ -19,6 +19,7 @@ import pytest
 import requests
 import yaml
 
+from onefold import __version__
 from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT, emulator_client
 from onefold.cli import cli
 from onefold.core.names import TableId
@@ -200,6 +201,13 @@ def test_every_class_of_the_glossary_exists() -> None:
 def test_the_glossary_is_in_alphabetical_order() -> None:
     terms = re.findall(r"^\| \[?([a-z][a-z ]+)", (DOCS / "glossary.md").read_text(), re.MULTILINE)[1:]
     assert [term.strip() for term in terms] == sorted({term.strip() for term in terms})
+
+
+def test_the_wheel_and_the_extras_of_the_install_page_exist() -> None:
+    page = (DOCS / "how-to" / "install.md").read_text()
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    assert re.findall(r"onefold-(\S+?)-py3-none-any", page) == [__version__]
+    assert set(re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE)) == set(extras) - {"dev", "docs", "image"}
 
 
 def test_every_command_is_described() -> None:
