@@ -97,7 +97,7 @@ class TableDescription:
         return _structure(self.name.table, self.rows, self.indexes) if self.kind == BASE else None
 
 
-def tables(connection: pymysql.Connection, patterns: TableFilter, only: str | None = None) -> dict[TableName, str]:
+def tables(connection: pymysql.Connection, table_filter: TableFilter, only: str | None = None) -> dict[TableName, str]:
     """Return the kinds of all tables that the patterns fit, by name; views and sequences are left out.
 
     Only databases that may have such a table are asked for, and no other name is kept.
@@ -109,9 +109,9 @@ def tables(connection: pymysql.Connection, patterns: TableFilter, only: str | No
     """
     found: dict[TableName, str] = {}
     for database in [only] if only else [name for (name,) in query(connection, _DATABASES)]:
-        if not patterns.rule_out(database):
+        if not table_filter.rule_out(database):
             rows = stream(connection, _TABLES.format(condition=_OF_DATABASE), (database,))
-            found.update((TableName(*name), kind) for *name, kind in rows if patterns.choose(*name))
+            found.update((TableName(*name), kind) for *name, kind in rows if table_filter.choose(*name))
     return found
 
 
@@ -154,9 +154,9 @@ def _named(row: tuple[Any, ...]) -> TableName:
     return TableName(row[0], row[1])
 
 
-def structures(connection: pymysql.Connection, patterns: TableFilter) -> dict[TableName, Structure]:
+def structures(connection: pymysql.Connection, table_filter: TableFilter) -> dict[TableName, Structure]:
     """All tables that the patterns fit, views and sequences left out."""
-    found = describe(connection, tables(connection, patterns))
+    found = describe(connection, tables(connection, table_filter))
     return {table.name: table.structure for table in found if table.structure}
 
 

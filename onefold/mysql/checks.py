@@ -12,7 +12,7 @@ from onefold.mysql.connection import log_status, variables
 from onefold.mysql.table_filter import TableFilter
 
 
-def check_server(connection: pymysql.Connection, patterns: TableFilter) -> None:
+def check_server(connection: pymysql.Connection, table_filter: TableFilter) -> None:
     """Check what concerns the whole source. What concerns one table only is checked by `table_checks`.
 
     Raises:
@@ -23,7 +23,7 @@ def check_server(connection: pymysql.Connection, patterns: TableFilter) -> None:
     if _is_on(found, "log_bin"):
         _, _, only, never, *_ = log_status(connection)
         if only or never:
-            databases = {name.database for name in tables(connection, patterns)}
+            databases = {name.database for name in tables(connection, table_filter)}
             problems += database_problems(databases, only or "", never or "")
     if problems:
         raise InvalidSettings(problems)

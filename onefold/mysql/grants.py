@@ -54,14 +54,14 @@ def may_lock(connection: pymysql.Connection, name: TableName) -> bool:
     try:
         query(connection, f"LOCK TABLES {table_sql(name)} READ")
     except pymysql.err.MySQLError as error:
-        if is_of_connection(error):
+        if is_connection_error(error):
             raise
         return error.args[0] not in _DENIED_TABLE
     query(connection, "UNLOCK TABLES")
     return True
 
 
-def is_of_connection(error: pymysql.err.MySQLError) -> bool:
+def is_connection_error(error: pymysql.err.MySQLError) -> bool:
     """Whether the connection is at fault, and not the statement: the client's own errors, and a server that shuts down."""
     code = error.args[0] if error.args else 0
     return not isinstance(code, int) or code < _FIRST_OF_SERVER or code in _SHUTDOWN or code in _OF_CLIENT

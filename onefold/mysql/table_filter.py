@@ -58,16 +58,16 @@ def _may_begin(pattern: str, database: str) -> bool:
 
 
 @lru_cache(maxsize=65536)
-def _match(patterns: TableFilter, database: str, table: str) -> bool:
-    return _chosen(patterns, database, table)
+def _match(table_filter: TableFilter, database: str, table: str) -> bool:
+    return _chosen(table_filter, database, table)
 
 
-def _chosen(patterns: TableFilter, database: str, table: str) -> bool:
+def _chosen(table_filter: TableFilter, database: str, table: str) -> bool:
     if database in SYSTEM:
         return False
-    included = not patterns.include or _any(patterns.include, database, table)
-    return included and not _any(patterns.exclude, database, table)
+    included = not table_filter.include or _any(table_filter.include, database, table)
+    return included and not _any(table_filter.exclude, database, table)
 
 
-def _any(patterns: tuple[str, ...], database: str, table: str) -> bool:
-    return any(fnmatchcase(f"{database}.{table}" if "." in one else database, one) for one in patterns)
+def _any(table_filter: tuple[str, ...], database: str, table: str) -> bool:
+    return any(fnmatchcase(f"{database}.{table}" if "." in one else database, one) for one in table_filter)

@@ -98,15 +98,15 @@ def test_rows_have_the_place_where_their_event_begins() -> None:
     decoder = started()
     assert list(decoder.read(event(19, end=200, body=SIMPLE))) == []
     (change,) = rows_of(decoder, event(30, end=260, size=60, body=insert(-5)))
-    assert change.place == LogPosition(3, "bin.000007", 200)
+    assert change.position == LogPosition(3, "bin.000007", 200)
     assert (change.database, change.structure.table, change.structure.primary_key, change.after) == (
         "shop",
         "t",
         ("id",),
         ((-5,),),
     )
-    assert change.place.sequence(10) == "3/7/C8/A"
-    assert change.place.sequence() == "3/7/C8"
+    assert change.position.sequence(10) == "3/7/C8/A"
+    assert change.position.sequence() == "3/7/C8"
 
 
 @pytest.mark.parametrize(("flags", "logged"), [(0x11, True), (0x12, True), (0x01, False), (0x0F, False), (0xFFEF, False)])
@@ -139,12 +139,12 @@ def test_places_go_on_beyond_the_32_bits_that_tell_them() -> None:
     for end in ends:
         list(decoder.read(event(19, end=end - 60, body=SIMPLE)))
         (change,) = rows_of(decoder, event(30, end=end, size=60, body=insert(1)))
-        places.append(change.place.offset)
+        places.append(change.position.offset)
     assert places == [end - 60 for end in ends]
     list(decoder.read(event(4, next_binlog="bin.000008")))
     list(decoder.read(event(19, end=100, body=SIMPLE)))
     (change,) = rows_of(decoder, event(30, end=160, size=60, body=insert(1)))
-    assert change.place == LogPosition(3, "bin.000008", 100)
+    assert change.position == LogPosition(3, "bin.000008", 100)
 
 
 def test_a_transaction_of_mysql_ends_with_its_commit() -> None:
@@ -188,7 +188,7 @@ def test_an_xa_transaction_of_mysql_has_two_steps_by_one_name(verb: str, step: X
         event(38, end=200), event(2, end=300, query=f"XA {verb} {NAME}"), event(27, end=300),
     ]  # fmt: skip
     found = [said for one in events for said in decoder.read(one)]
-    assert [(said.place.offset if said.place else None) for said in found] == [None, 200, 300, 300]
+    assert [(said.position.offset if said.position else None) for said in found] == [None, 200, 300, 300]
     steps = [said.two_phase for said in found if isinstance(said, Committed)]
     assert steps == [XaStep(NAME, "prepared"), step]
 
@@ -273,7 +273,7 @@ def test_rows_that_cannot_be_read_are_no_matter_where_they_were_rolled_back(desc
     assert list(decoder.read(event(39, end=300, body=insert(1)))) == []
     (ended,) = decoder.read(event(2, end=400, query="ROLLBACK"))
     assert isinstance(ended, Committed)
-    assert ended.unread is None
+    assert ended.unfinished is None
     list(decoder.read(event(2, end=500, query="SAVEPOINT `a`")))
     list(decoder.read(event(39, end=600, body=insert(1))))
     list(decoder.read(event(2, end=700, query="ROLLBACK TO `a`")))
@@ -288,11 +288,11 @@ def test_rows_that_cannot_be_read_wait_for_the_commit_of_an_xa_transaction(descr
     list(decoder.read(event(39, end=300, body=insert(1))))
     (prepared,) = decoder.read(event(38, end=400))
     assert isinstance(prepared, Committed)
-    assert prepared.unread
-    assert prepared.unread.rows
-    (found,) = (decode() for decode in prepared.unread.rows)
+    assert prepared.unfinished
+    assert prepared.unfinished.rows
+    (found,) = (decode() for decode in prepared.unfinished.rows)
     assert isinstance(found, UnreadableRows)
-    assert (found.kind, prepared.unread.tables) == (kind, frozenset({("shop", "t")}))
+    assert (found.kind, prepared.unfinished.tables) == (kind, frozenset({("shop", "t")}))
 
 
 def test_an_event_of_an_unknown_kind_is_refused_unless_it_says_that_it_may_be_left_out() -> None:

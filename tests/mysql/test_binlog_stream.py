@@ -199,7 +199,7 @@ def test_reading_may_start_again_behind_every_transaction(source: SourceDatabase
         committed = whole[number]
         assert isinstance(committed, Committed)
         patterns = TableFilter((f"{source.name}.*",))
-        rest = follow(source.server.address, committed.place, patterns, next(_server_ids), blocking=False)
+        rest = follow(source.server.address, committed.position, patterns, next(_server_ids), blocking=False)
         # Each reading begins by telling which file it is in.
         begun, *others = rest
         assert isinstance(begun, LogFileStarted)

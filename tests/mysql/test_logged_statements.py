@@ -137,7 +137,7 @@ def test_what_leaves_stored_rows_alone_is_passed_over(source: SourceDatabase) ->
     source.run(CREATE, ROWS)
     begun = end_of_log(source.connection)
     ran = [statement for statement in HARMLESS if not failing(source, statement)]
-    events = [event for event in source.log() if isinstance(event, Statement) and event.place.order >= begun.order]
+    events = [event for event in source.log() if isinstance(event, Statement) and event.position.order >= begun.order]
     assert [event.text for event in events if wrong(event)] == []
     assert logged_rows(source) == source_rows(source)
     assert len(ran) > 40
@@ -165,7 +165,7 @@ def run(source: SourceDatabase, *statements: Any) -> bool:
 
 def told(source: SourceDatabase, begun: LogPosition) -> set[str]:
     """What statements did to `t`, or to all tables."""
-    events = [event for event in source.log() if isinstance(event, Statement) and event.place.order >= begun.order]
+    events = [event for event in source.log() if isinstance(event, Statement) and event.position.order >= begun.order]
     found = [one for event in events for one in effects(event.text, event.database, event.grammar)]
     return {one.kind for one in found if one.database in (source.name, "") and one.table in ("t", None)}
 

@@ -176,7 +176,7 @@ def check_pass(source: SourceDatabase, declared: str) -> None:
     source.run(f"CREATE TABLE t {declared}", "INSERT INTO t VALUES (1, 'a'), (2, 'b'), (3, 'c')")
     read = list(chunks(source))
     assert sorted(rows_of(read)) == [(1, "a"), (2, "b"), (3, "c")]
-    assert {chunk.place for chunk in read} == {read[0].progress.start}
+    assert {chunk.position for chunk in read} == {read[0].progress.start}
 
 
 @pytest.mark.usefixtures("way")
@@ -204,7 +204,7 @@ def test_a_pass_that_broke_off_starts_again(source: SourceDatabase) -> None:
         second = next_chunk(connection, first.progress, 1, 9)
     assert second
     assert (sorted(second.rows), second.progress.rows) == ([(1,), (2,), (3,), (4,)], 4)
-    assert second.progress.start == second.place != first.place
+    assert second.progress.start == second.position != first.position
 
     third = next_chunk(source.connection, second.progress, 1, 9)  # no progress of the pass that is open here
     assert third
@@ -248,7 +248,7 @@ def test_a_clock_that_is_set_back_puts_no_row_below_the_start(source: SourceData
 def test_an_empty_table_is_one_chunk_without_rows(source: SourceDatabase) -> None:
     source.run("CREATE TABLE t (id INT PRIMARY KEY)")
     (chunk,) = chunks(source)
-    assert (chunk.rows, chunk.progress.finished, chunk.progress.start) == ((), True, chunk.place)
+    assert (chunk.rows, chunk.progress.finished, chunk.progress.start) == ((), True, chunk.position)
 
 
 @pytest.mark.parametrize("statements", [[], ["CREATE VIEW t AS SELECT 1"]])
@@ -290,7 +290,7 @@ def test_another_epoch_is_another_snapshot(source: SourceDatabase) -> None:
     assert first
     again = next_chunk(source.connection, first.progress, 2, 1)
     assert again
-    assert (again.rows, again.place.epoch, again.progress.start) == (((1,),), 2, again.place)
+    assert (again.rows, again.position.epoch, again.progress.start) == (((1,),), 2, again.position)
 
 
 def test_a_lost_connection_is_a_reason_to_try_again(source: SourceDatabase) -> None:

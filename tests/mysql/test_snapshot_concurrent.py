@@ -19,7 +19,7 @@ from support.source_database import SourceDatabase, end_of_log, numbers, on
 from onefold.capture.source import Source
 from onefold.core.errors import TryAgain
 from onefold.mysql.connection import connect, query
-from onefold.mysql.snapshot import consistent_read as vantage
+from onefold.mysql.snapshot import consistent_read
 from onefold.mysql.snapshot.chunks import Chunk, next_chunk
 from onefold.mysql.table_filter import TableFilter
 
@@ -47,7 +47,7 @@ def test_a_table_that_is_altered_meanwhile_is_read_again(source: SourceDatabase,
     source.run("INSERT INTO t VALUES ('a', 3, 'a'), ('B', 2, 'b'), ('c', 1, 'a')")
     first, *others = chunks(source, 2, between=after_first(source, statement))
     assert others[-1].progress.rows == 3
-    assert others[0].progress.start == others[0].place != first.place
+    assert others[0].progress.start == others[0].position != first.position
     assert sorted(rows_of(others)) == sorted(everything(source))
 
 
@@ -98,7 +98,7 @@ def test_with_writers_at_work_every_snapshot_and_its_changes_end_as_the_table_is
         taken = [list(_patient_chunks(source, 7)) for _ in range(4)]
     changes, table = source.changes(), sorted(everything(source), key=repr)
     for read in taken:
-        assert {chunk.place for chunk in read} != {read[0].place}, "nothing was written meanwhile"
+        assert {chunk.position for chunk in read} != {read[0].position}, "nothing was written meanwhile"
         assert fold(source, read, changes, ["id"]) == table
 
 
@@ -192,9 +192,9 @@ def test_what_the_log_has_and_the_table_does_not_show_yet_is_not_lost(source: So
         start = Source(source.server.address, TableFilter(), 1).end_place(1)
         read = list(chunks(source, 9))
     (_, change) = source.changes()
-    assert start.offset <= change.place.offset, "reading begins before what no copy shows"
+    assert start.offset <= change.position.offset, "reading begins before what no copy shows"
     assert read[0].rows == ((1, "old"),)
-    assert change.place.offset < naive.offset, "at that place the old row would hide the change"
+    assert change.position.offset < naive.offset, "at that place the old row would hide the change"
     assert fold(source, read, source.changes(), ["id"]) == [(1, "new")]
 
 
@@ -219,8 +219,8 @@ def test_on_mysql_a_reading_waits_until_the_table_shows_what_the_log_has(source:
 def test_locks_wait_for_what_the_table_does_not_show_yet(
     source: SourceDatabase, monkeypatch: pytest.MonkeyPatch, key: str
 ) -> None:
-    monkeypatch.setattr(vantage, "tells_places_of_views", lambda _: False)
-    monkeypatch.setattr(vantage, "_LOCK_SECONDS", 0)
+    monkeypatch.setattr(consistent_read, "has_view_positions", lambda _: False)
+    monkeypatch.setattr(consistent_read, "_LOCK_SECONDS", 0)
     source.run(f"CREATE TABLE t (id INT {key}, v TEXT)", "INSERT INTO t VALUES (1, 'old')")
     source.run("XA START 'x'", "UPDATE t SET v = 'new'", "XA END 'x'", "XA PREPARE 'x'")
     with closing(connect(source.server.address)) as connection:

@@ -235,10 +235,12 @@ def test_nothing_is_published_while_a_large_transaction_is_open_to_the_log_s_rea
 
 def skimmed(source: SourceDatabase, held: int) -> Iterator[tuple[LogPosition, set[str]]]:
     """The ends of transactions that are larger than the bound, and their tables."""
-    for event in follow(source.server.address, source.start, TableFilter((source.name,)), 999, blocking=False, held=held):
-        if isinstance(event, Committed) and event.unread:
-            assert event.unread.rows is None
-            yield event.place, {table for _, table in event.unread.tables}
+    for event in follow(
+        source.server.address, source.start, TableFilter((source.name,)), 999, blocking=False, max_buffered_bytes=held
+    ):
+        if isinstance(event, Committed) and event.unfinished:
+            assert event.unfinished.rows is None
+            yield event.position, {table for _, table in event.unfinished.tables}
 
 
 @on(MariaDb, MySql)
@@ -366,20 +368,20 @@ def transaction(*steps: tuple[str, int], bound: int = 1_000) -> Transaction:
 
 
 def test_a_transaction_within_the_bound_is_held() -> None:
-    unread = transaction(*(("rows", number) for number in range(10))).unread
-    assert (unread.begin, unread.tables, unread.rows, unread.size) == (
+    unfinished = transaction(*(("rows", number) for number in range(10))).unfinished
+    assert (unfinished.begin, unfinished.tables, unfinished.rows, unfinished.size) == (
         place(1), frozenset({("shop", "t")}), tuple([never] * 10), 1_000,
     )  # fmt: skip
 
 
 def test_a_transaction_above_the_bound_is_not_held_whatever_comes() -> None:
     made = transaction(*(("rows", number) for number in range(11)))
-    assert made.unread.rows is None
+    assert made.unfinished.rows is None
     made.savepoint("s", place(20))
     made.rollback_to("s", place(30))
     made.add(place(40), ("shop", "u"), 1, never)
-    unread = made.unread
-    assert (unread.rows, unread.voids, unread.tables) == (
+    unfinished = made.unfinished
+    assert (unfinished.rows, unfinished.rolled_back, unfinished.tables) == (
         None, ((20, 30),), frozenset({("shop", "t"), ("shop", "u")}),
     )  # fmt: skip
 
@@ -388,12 +390,12 @@ def test_what_a_rollback_drops_makes_room() -> None:
     steps = [("rows", 1), (">s", 2)]
     for number in range(1, 50):
         steps += [("rows", 10 * number), ("<s", 10 * number + 5)]
-    unread = transaction(*steps, bound=200).unread
-    assert (unread.rows, unread.voids) == ((never,), ((2, 495),))
+    unfinished = transaction(*steps, bound=200).unfinished
+    assert (unfinished.rows, unfinished.rolled_back) == ((never,), ((2, 495),))
 
 
 @pytest.mark.parametrize(
-    ("steps", "voids"),
+    ("steps", "rolled_back"),
     [
         ([(">a", 10), ("<a", 20), (">b", 30), ("<b", 40)], ((10, 20), (30, 40))),
         ([(">a", 10), (">b", 20), ("<b", 30), ("<a", 40)], ((10, 40),)),
@@ -406,9 +408,9 @@ def test_what_a_rollback_drops_makes_room() -> None:
     ],
 )
 def test_voids_are_what_lies_between_a_savepoint_and_its_rollback(
-    steps: list[tuple[str, int]], voids: tuple[tuple[int, int], ...] | None
+    steps: list[tuple[str, int]], rolled_back: tuple[tuple[int, int], ...] | None
 ) -> None:
-    assert transaction(*steps).unread.voids == voids
+    assert transaction(*steps).unfinished.rolled_back == rolled_back
 
 
 def test_rows_within_a_void_are_told_by_their_place() -> None:

@@ -22,13 +22,13 @@ from onefold.mysql.binlog.events import (
     RowsChanged,
     Statement,
     UnreadableRows,
-    Voids,
+    RolledBack,
     XaStep,
 )
 from onefold.mysql.binlog.query_text import statement
 from onefold.mysql.binlog.rows import read_rows, readers_of, settled
 from onefold.mysql.binlog.table_map import names_in, parse_table_map
-from onefold.mysql.binlog.transactions import HELD, Transaction, decoded, is_void
+from onefold.mysql.binlog.transactions import MAX_BUFFERED_BYTES, Transaction, decoded, is_void
 from onefold.mysql.charsets import Dialect
 from onefold.mysql.ddl.tokens import Grammar, words
 from onefold.mysql.gtid_encoding import tagged_gtid
@@ -108,21 +108,21 @@ class LogDecoder:
     def __init__(
         self,
         dialect: Dialect,
-        patterns: TableFilter,
+        table_filter: TableFilter,
         epoch: int,
-        known: Mapping[LogPosition, Voids] | None = None,
-        held: int = HELD,
+        committed: Mapping[LogPosition, RolledBack] | None = None,
+        max_buffered_bytes: int = MAX_BUFFERED_BYTES,
     ) -> None:
         """Args:
-        known: transactions that are known to be committed, by where they begin, with what of them is void: their rows
+        committed: transactions that are known to be committed, by where they begin, with what of them is void: their rows
             are not held.
-        held: the most bytes of the log that are held for one transaction.
+        max_buffered_bytes: the most bytes of the log that are held for one transaction.
         """
         self.dialect = dialect
-        self._known = known or {}
-        self._held = held
-        self._transaction = Transaction(bound=held)
-        self._patterns = patterns
+        self._committed_transactions = committed or {}
+        self._max_buffered_bytes = max_buffered_bytes
+        self._transaction = Transaction(bound=max_buffered_bytes)
+        self._table_filter = table_filter
         self._epoch = epoch
         self._file = ""
         self._end = 0
@@ -146,40 +146,40 @@ class LogDecoder:
         if kind == _ROTATE:
             yield from self._rotate(event)
             return
-        place = self._advance(event)
+        position = self._advance(event)
         if kind == _TABLE_MAP:
             self._map(event)
         elif kind in _WRITES or kind in _UPDATES or kind in _DELETES or kind == _PARTIAL_UPDATE:
-            yield from self._rows(event, place)
+            yield from self._rows(event, position)
         elif kind == _QUERY:
-            yield from self._query(event, place)
+            yield from self._query(event, position)
         elif kind == _EXECUTE_LOAD:
-            yield self._load(event, place)
+            yield self._load(event, position)
         elif kind in (_XID, _XA_PREPARE):
             yield from self._committed(event, _prepared(event.parsed) if kind == _XA_PREPARE else None)
         elif kind in (_HEARTBEAT, _HEARTBEAT_2):
-            yield Idle(self._place(self._end) if event.end and not self._in_transaction else None)
+            yield Idle(self._position(self._end) if event.end and not self._in_transaction else None)
         elif kind == _FORMAT:
             self._checksum = _CHECKSUM if event.parsed.checksum_algorithm == 1 else 0
             yield self._begun(event)
         elif kind in _BEGINNINGS:
-            self._gtid = self._gtid_of(event, place)
+            self._gtid = self._gtid_of(event, position)
             # MariaDB writes no BEGIN; MySQL does.
             self._in_transaction = kind == _MARIADB_GTID and not event.parsed.flags & _STANDALONE
             self._done = kind != _MARIADB_GTID or not _alter_flags(self._body(event)) & _NOT_DONE
         else:
-            self._refuse(event, place)
+            self._refuse(event, position)
 
     def _rotate(self, event: RawEvent) -> Iterator[IncompleteTransaction]:
         """A new file. After a restart the server numbers tables anew; a transaction does not go on in another file."""
         self._file, self._end = event.parsed.next_binlog, event.parsed.position
         self._tables.clear()
-        left, self._transaction = self._transaction, Transaction(bound=self._held)
+        left, self._transaction = self._transaction, Transaction(bound=self._max_buffered_bytes)
         self._in_transaction = False
         if left.tables:
-            yield IncompleteTransaction(self._place(self._end), frozenset(left.tables))
+            yield IncompleteTransaction(self._position(self._end), frozenset(left.tables))
 
-    def _gtid_of(self, event: RawEvent, place: LogPosition) -> str | None:
+    def _gtid_of(self, event: RawEvent, position: LogPosition) -> str | None:
         """The identifier of the transaction that begins. The library does not read tagged ones."""
         if event.type == _ANONYMOUS_GTID:
             return None
@@ -188,25 +188,25 @@ class LogDecoder:
         try:
             return tagged_gtid(self._body(event))
         except InvalidInput as error:
-            raise Rejected(f"{self._at(place)}: {error}") from error
+            raise Rejected(f"{self._at(position)}: {error}") from error
 
     def _advance(self, event: RawEvent) -> LogPosition:
         """Where an event begins. A large transaction makes a file longer than the 32 bits that tell the place can count."""
-        place = self._place_of(event)
+        position = self._position_of(event)
         if event.type in _BEGINNINGS:
-            self._transaction.begin = place
-        return place
+            self._transaction.begin = position
+        return position
 
-    def _place_of(self, event: RawEvent) -> LogPosition:
+    def _position_of(self, event: RawEvent) -> LogPosition:
         if not event.end:
-            return self._place(self._end)
+            return self._position(self._end)
         end = self._end - self._end % _WRAP + event.end
         if end < self._end:
             end += _WRAP
         self._end = end
-        return self._place(end - event.size)
+        return self._position(end - event.size)
 
-    def _place(self, offset: int) -> LogPosition:
+    def _position(self, offset: int) -> LogPosition:
         return LogPosition(self._epoch, self._file, offset)
 
     def _body(self, event: RawEvent) -> bytes:
@@ -215,7 +215,7 @@ class LogDecoder:
     def _map(self, event: RawEvent) -> None:
         body = self._body(event)
         table_id, database, table = names_in(body)
-        if not self._patterns.match(database, table):
+        if not self._table_filter.match(database, table):
             self._tables[table_id] = None
             return
         description = body[6:]
@@ -232,51 +232,51 @@ class LogDecoder:
         described = self._descriptions[description]
         self._tables[table_id] = None if is_sequence(described[1]) else described
 
-    def _rows(self, event: RawEvent, place: LogPosition) -> Iterator[RowEvent]:
+    def _rows(self, event: RawEvent, position: LogPosition) -> Iterator[RowEvent]:
         body = self._body(event)
         table_id = int.from_bytes(body[:6], "little")
         if table_id == _NO_TABLE:
             return
         if table_id not in self._tables:
-            raise Rejected(f"{self._at(place)}: rows of a table that the log has not described; start at a transaction")
+            raise Rejected(f"{self._at(position)}: rows of a table that the log has not described; start at a transaction")
         table = self._tables[table_id]
         if not table:
             return
-        name, decode = self._decoding(event, place, table, body)
-        voids = self._known.get(self._begin(place))
-        if voids is None:
-            self._transaction.add(place, name, event.size, decode)
-        elif not is_void(place.offset, voids):
+        name, decode = self._decoding(event, position, table, body)
+        rolled_back = self._committed_transactions.get(self._begin(position))
+        if rolled_back is None:
+            self._transaction.add(position, name, event.size, decode)
+        elif not is_void(position.offset, rolled_back):
             yield decode()
 
-    def _begin(self, place: LogPosition) -> LogPosition:
+    def _begin(self, position: LogPosition) -> LogPosition:
         """Return where the transaction begins, which is `place` where nothing has told it."""
-        self._transaction.begin = self._transaction.begin or place
+        self._transaction.begin = self._transaction.begin or position
         return self._transaction.begin
 
     def _decoding(
-        self, event: RawEvent, place: LogPosition, table: tuple[str, Structure] | _Unreadable, body: bytes
+        self, event: RawEvent, position: LogPosition, table: tuple[str, Structure] | _Unreadable, body: bytes
     ) -> tuple[tuple[str, str], Decode]:
         """Return the database and the table of an event, and what reads its rows once they count."""
         logged = not self.dialect.mariadb and bool(int.from_bytes(body[6:8], "little") & _SQL_FOREIGN_KEYS)
         if isinstance(table, _Unreadable):
             name = table.database, table.table
-            return name, partial(UnreadableRows, place, event.timestamp, *name, "structure", table.reason, logged)
+            return name, partial(UnreadableRows, position, event.timestamp, *name, "structure", table.reason, logged)
         database, structure = table
         # Not the event: it keeps its bytes several times.
         return (database, structure.table), partial(
-            _read_rows, event.type, event.timestamp, place, database, structure, body, logged
+            _read_rows, event.type, event.timestamp, position, database, structure, body, logged
         )
 
-    def _query(self, event: RawEvent, place: LogPosition) -> Iterator[LogEvent]:
-        said = self._statement(event, place, _QUERY_HEADER)
+    def _query(self, event: RawEvent, position: LogPosition) -> Iterator[LogEvent]:
+        said = self._statement(event, position, _QUERY_HEADER)
         word = said.text[:9].upper()
         xa = _XA.fullmatch(said.text)
         if xa:
-            yield from self._xa(event, place, *xa.groups())
+            yield from self._xa(event, position, *xa.groups())
         elif word == "BEGIN":
             self._in_transaction = True
-            self._begin(place)
+            self._begin(position)
         elif word in ("COMMIT", "ROLLBACK"):
             yield from self._committed(event, rolled_back=word == "ROLLBACK")
         else:
@@ -291,63 +291,63 @@ class LogDecoder:
         if _SAVEPOINT.match(said.text):
             first, *_, name = words(said.text, said.grammar)
             if first.key == "SAVEPOINT":
-                self._transaction.savepoint(name.text, said.place)
+                self._transaction.savepoint(name.text, said.position)
             else:
-                self._transaction.rollback_to(name.text, said.place)
+                self._transaction.rollback_to(name.text, said.position)
 
-    def _xa(self, event: RawEvent, place: LogPosition, verb: str, xid: str, one_phase: str | None) -> Iterator[LogEvent]:
+    def _xa(self, event: RawEvent, position: LogPosition, verb: str, xid: str, one_phase: str | None) -> Iterator[LogEvent]:
         """MariaDB writes no XA START: it says so where it tells the GTID."""
         verb = verb.upper()
         if verb in ("START", "BEGIN"):
             self._in_transaction = True
-            self._begin(place)
+            self._begin(position)
         elif verb != "END":
             ended = XaStep(xid, "committed" if verb == "COMMIT" else "rolled back")
             yield from self._committed(event, None if one_phase else ended)
 
-    def _load(self, event: RawEvent, place: LogPosition) -> Statement:
+    def _load(self, event: RawEvent, position: LogPosition) -> Statement:
         """As a query, with the place of the file within it before the session's settings."""
-        return self._statement(event, place, _LOAD_HEADER)
+        return self._statement(event, position, _LOAD_HEADER)
 
-    def _statement(self, event: RawEvent, place: LogPosition, header: int) -> Statement:
+    def _statement(self, event: RawEvent, position: LogPosition, header: int) -> Statement:
         database, text, sql_mode = statement(self._body(event), header, self.dialect.charsets)
-        return Statement(place, event.timestamp, database, text, Grammar(sql_mode, self.dialect.lower_names))
+        return Statement(position, event.timestamp, database, text, Grammar(sql_mode, self.dialect.lower_names))
 
     def _begun(self, event: RawEvent) -> LogFileStarted:
         """The header keeps the time and the server, and the body the server's version, wherever reading starts."""
         server = int.from_bytes(event.packet[6:10], "little")
         version = self._body(event)[2:52].rstrip(b"\0").decode(errors="replace")
-        return LogFileStarted(self._place(_FIRST_EVENT), f"{event.timestamp}/{server}/{version}")
+        return LogFileStarted(self._position(_FIRST_EVENT), f"{event.timestamp}/{server}/{version}")
 
     def _committed(
         self, event: RawEvent, two_phase: XaStep | None = None, rolled_back: bool = False
     ) -> Iterator[RowEvent | Committed]:
         """End the transaction: its rows come first, unless nobody knows yet whether they count, or they do not."""
-        ended, self._transaction = self._transaction, Transaction(bound=self._held)
+        ended, self._transaction = self._transaction, Transaction(bound=self._max_buffered_bytes)
         self._in_transaction = False
-        unread = ended.unread
+        unfinished = ended.unfinished
         is_prepared = two_phase is not None and two_phase.step == "prepared"
-        keeps = is_prepared or (unread.rows is None and not rolled_back)
+        keeps = is_prepared or (unfinished.rows is None and not rolled_back)
         if not keeps and not rolled_back:
-            yield from decoded(unread.rows or ())
+            yield from decoded(unfinished.rows or ())
         if len(self._tables) > _KNOWN_TABLES:
             self._tables.clear()
-        yield Committed(self._place(self._end), event.timestamp, self._gtid, two_phase, unread if keeps else None)
+        yield Committed(self._position(self._end), event.timestamp, self._gtid, two_phase, unfinished if keeps else None)
 
-    def _refuse(self, event: RawEvent, place: LogPosition) -> None:
+    def _refuse(self, event: RawEvent, position: LogPosition) -> None:
         if event.type in _COMPRESSED:
             raise Rejected(
-                f"{self._at(place)}: the log is compressed; run: SET GLOBAL log_bin_compress = OFF (MariaDB), or SET "
+                f"{self._at(position)}: the log is compressed; run: SET GLOBAL log_bin_compress = OFF (MariaDB), or SET "
                 f"GLOBAL binlog_transaction_compression = OFF (MySQL), {self._anew()}"
             )
         if event.type not in _HARMLESS and not event.flags & _IGNORABLE:
-            raise Rejected(f"{self._at(place)}: an event of the unknown kind {event.type}, which may hold rows")
+            raise Rejected(f"{self._at(position)}: an event of the unknown kind {event.type}, which may hold rows")
 
     def _anew(self) -> str:
         return f"let all sessions connect again, and start with --epoch {self._epoch + 1}"
 
-    def _at(self, place: LogPosition) -> str:
-        return f"{place.file}, {place.offset}"
+    def _at(self, position: LogPosition) -> str:
+        return f"{position.file}, {place.offset}"
 
 
 def _prepared(event: Any) -> XaStep | None:
@@ -369,21 +369,23 @@ def _alter_flags(body: bytes) -> int:
 
 
 def _read_rows(
-    kind: int, timestamp: int, place: LogPosition, database: str, structure: Structure, body: bytes, cascades_logged: bool
+    kind: int, timestamp: int, position: LogPosition, database: str, structure: Structure, body: bytes, cascades_logged: bool
 ) -> RowEvent:
     try:
         readers_of(structure)
     except InvalidInput as error:  # text in a character set that cannot be read
         reason = f"{database}.{structure.table}: {'; '.join(error.problems)}"
-        return UnreadableRows(place, timestamp, database, structure.table, "structure", reason, cascades_logged)
+        return UnreadableRows(position, timestamp, database, structure.table, "structure", reason, cascades_logged)
     try:
-        return replace(_changed(kind, timestamp, place, database, structure, body), cascades_logged=cascades_logged)
+        return replace(_changed(kind, timestamp, position, database, structure, body), cascades_logged=cascades_logged)
     except (InvalidInput, *_NOT_UNDERSTOOD) as error:
         reason = _reason(f"{database}.{structure.table}", error)
-        return UnreadableRows(place, timestamp, database, structure.table, "rows", reason, cascades_logged)
+        return UnreadableRows(position, timestamp, database, structure.table, "rows", reason, cascades_logged)
 
 
-def _changed(kind: int, timestamp: int, place: LogPosition, database: str, structure: Structure, body: bytes) -> RowsChanged:
+def _changed(
+    kind: int, timestamp: int, position: LogPosition, database: str, structure: Structure, body: bytes
+) -> RowsChanged:
     if kind == _PARTIAL_UPDATE:
         raise InvalidInput(
             f"{database}.{structure.table}: the log holds parts of JSON only, which a session wrote with "
@@ -397,7 +399,7 @@ def _changed(kind: int, timestamp: int, place: LogPosition, database: str, struc
     after = rows[1::2] if images == 2 else [] if kind in _DELETES else rows
     old, new = settled(structure, before), settled(structure, after)
     losses = old.losses if kind in _DELETES else new.losses
-    return RowsChanged(place, timestamp, database, structure, old.rows, new.rows, losses)
+    return RowsChanged(position, timestamp, database, structure, old.rows, new.rows, losses)
 
 
 def _after_bitmaps(table: str, structure: Structure, body: bytes, at: int, images: int) -> int:

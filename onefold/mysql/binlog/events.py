@@ -50,7 +50,7 @@ def file_number(name: str) -> int:
 class RowsChanged:
     """The rows of one event. An insert has no rows before, a deletion none after."""
 
-    place: LogPosition
+    position: LogPosition
     timestamp: int
     """Seconds."""
     database: str
@@ -67,7 +67,7 @@ class RowsChanged:
 class UnreadableRows:
     """Rows of a table that cannot be read from the log. Events of other tables can."""
 
-    place: LogPosition
+    position: LogPosition
     timestamp: int
     """Seconds."""
     database: str
@@ -83,7 +83,7 @@ class UnreadableRows:
 class Statement:
     """A statement that is in the log as text: DDL, TRUNCATE; and whatever a session wrote that logs no rows."""
 
-    place: LogPosition
+    position: LogPosition
     timestamp: int
     database: str
     text: str
@@ -95,7 +95,7 @@ RowEvent = RowsChanged | UnreadableRows
 
 Decode = Callable[[], RowEvent]
 """Reads the rows of an event whose bytes are held."""
-Voids = tuple[tuple[int, int], ...]
+RolledBack = tuple[tuple[int, int], ...]
 """What was rolled back to a savepoint: offsets of the savepoint and of the rollback, in order."""
 
 
@@ -117,7 +117,7 @@ class UnfinishedRows:
     """By database and table."""
     rows: tuple[Decode, ...] | None
     """None where they have to be read from the log a second time."""
-    voids: Voids | None
+    rolled_back: RolledBack | None
     """None where it is unknown which rows were rolled back: only copies of the tables tell."""
     size: int = 0
     """Bytes of the log that `rows` hold."""
@@ -130,12 +130,12 @@ class Committed:
     Its rows came before it, unless it was rolled back.
     """
 
-    place: LogPosition
+    position: LogPosition
     """Behind it."""
     timestamp: int
     gtid: str | None = None
     two_phase: XaStep | None = None
-    unread: UnfinishedRows | None = None
+    unfinished: UnfinishedRows | None = None
     """Of one that is prepared, and of a committed one that is too large to be held."""
 
 
@@ -143,7 +143,7 @@ class Committed:
 class IncompleteTransaction:
     """A transaction without an end: the server crashed while it wrote the log. Its rows are not handed over."""
 
-    place: LogPosition
+    position: LogPosition
     tables: frozenset[tuple[str, str]]
 
 
@@ -151,7 +151,7 @@ class IncompleteTransaction:
 class LogFileStarted:
     """A file of the log is read from here on: the next one, or the one within which reading started."""
 
-    place: LogPosition
+    position: LogPosition
     """The file's beginning."""
     fingerprint: str
     """When and by which server it was begun: another file of the same name has another one."""
@@ -161,7 +161,7 @@ class LogFileStarted:
 class Idle:
     """The server had nothing to say for a while: all of its log has been read."""
 
-    place: LogPosition | None = None
+    position: LogPosition | None = None
     """Its end, where the server told it."""
 
 

@@ -19,8 +19,8 @@ from pymysqlreplication import event as other_events
 
 from onefold.core.errors import NotFound, Rejected, TryAgain
 from onefold.mysql.binlog.decoder import LogDecoder, RawEvent
-from onefold.mysql.binlog.events import Gtid, LogEvent, LogPosition, Voids
-from onefold.mysql.binlog.transactions import HELD
+from onefold.mysql.binlog.events import Gtid, LogEvent, LogPosition, RolledBack
+from onefold.mysql.binlog.transactions import MAX_BUFFERED_BYTES
 from onefold.mysql.connection import Address, connect, dialect, lost_on
 from onefold.mysql.grants import grantee
 from onefold.mysql.gtid import GtidSet
@@ -49,18 +49,18 @@ _EVENTS = (
 def follow(
     address: Address,
     start: LogPosition | Gtid,
-    patterns: TableFilter,
+    table_filter: TableFilter,
     server_id: int,
     blocking: bool = True,
-    known: Mapping[LogPosition, Voids] | None = None,
-    held: int = HELD,
+    committed: Mapping[LogPosition, RolledBack] | None = None,
+    max_buffered_bytes: int = MAX_BUFFERED_BYTES,
 ) -> Generator[LogEvent]:
     """What the log holds from a place on; forever, or with `blocking=False` up to its present end.
 
     Args:
         server_id: a number that no other replica of the server has.
-        known: transactions that are known to be committed, by where they begin, with what of them is void.
-        held: the most bytes of the log that are held for one transaction.
+        committed: transactions that are known to be committed, by where they begin, with what of them is void.
+        max_buffered_bytes: the most bytes of the log that are held for one transaction.
 
     Raises:
         NotFound: the log does not have that place (any more); or the server does not have all that has been executed.
@@ -71,12 +71,12 @@ def follow(
     try:
         with connect(address) as connection:
             user = grantee(connection)
-            decoder = LogDecoder(dialect(connection), patterns, start.epoch, known, held)
+            decoder = LogDecoder(dialect(connection), table_filter, start.epoch, committed, max_buffered_bytes)
         with closing(_reader(address, start, server_id, blocking, decoder.dialect.mariadb)) as reader:
             for event in reader:
                 yield from decoder.read(_raw(event))
     except pymysql.err.MySQLError as error:
-        raise _told(error, user) from error
+        raise _readable_error(error, user) from error
 
 
 def _reader(
@@ -170,7 +170,7 @@ def _raw(event: Any) -> RawEvent:
     )
 
 
-def _told(error: pymysql.err.MySQLError, user: str) -> Exception:
+def _readable_error(error: pymysql.err.MySQLError, user: str) -> Exception:
     code, text = (*error.args, "")[:2]
     if code == _NO_SUCH_PLACE:
         return NotFound(f"the source's log does not have the place where reading was to start: {text}")

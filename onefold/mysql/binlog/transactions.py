@@ -11,9 +11,9 @@ from bisect import bisect
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from onefold.mysql.binlog.events import Decode, LogPosition, RowEvent, UnfinishedRows, Voids
+from onefold.mysql.binlog.events import Decode, LogPosition, RowEvent, UnfinishedRows, RolledBack
 
-HELD = 8_000_000
+MAX_BUFFERED_BYTES = 8_000_000
 """The most bytes of the log that are held for one transaction. The rows of a larger one are read a second time."""
 _MANY = 100_000
 """The most savepoints and voids of one transaction. Where more of them matter, the tables are copied."""
@@ -43,7 +43,7 @@ class Transaction:
 
     begin: LogPosition | None = None
     """Where its first event begins; None before that."""
-    bound: int = HELD
+    bound: int = MAX_BUFFERED_BYTES
     """Bytes."""
     tables: set[tuple[str, str]] = field(default_factory=set)
     """Those with rows, by database and table, also where the rows were rolled back."""
@@ -57,11 +57,11 @@ class Transaction:
     """In the order of the log."""
     _forgets: bool = False
     """Whether there were more savepoints than are kept."""
-    _voids: list[tuple[int, int]] = field(default_factory=list)
+    _rolled_back: list[tuple[int, int]] = field(default_factory=list)
     _unclear: bool = False
     """Whether nobody knows which rows were rolled back."""
 
-    def add(self, place: LogPosition, table: tuple[str, str], size: int, decode: Decode) -> None:
+    def add(self, position: LogPosition, table: tuple[str, str], size: int, decode: Decode) -> None:
         """Hold the rows of an event, unless that exceeds the bound.
 
         Args:
@@ -77,16 +77,16 @@ class Transaction:
             self._skims = True
             self._rows.clear()
         if not self._skims:
-            self._rows.append(_Held(place.offset, size, decode))
+            self._rows.append(_Held(position.offset, size, decode))
 
-    def savepoint(self, name: str, place: LogPosition) -> None:
+    def savepoint(self, name: str, position: LogPosition) -> None:
         """Note a savepoint."""
-        self._savepoints.append(_Savepoint(folded(name), place.offset, self._count))
+        self._savepoints.append(_Savepoint(folded(name), position.offset, self._count))
         if len(self._savepoints) > _MANY:
             del self._savepoints[0]
             self._forgets = True
 
-    def rollback_to(self, name: str, place: LogPosition) -> None:
+    def rollback_to(self, name: str, position: LogPosition) -> None:
         """Drop what came after a savepoint; the savepoint itself remains, the later ones are gone.
 
         The server has replaced a savepoint by a later one of its name, unless that one was set within a stored function: the
@@ -100,17 +100,17 @@ class Transaction:
         self._savepoints = [one for one in self._savepoints if one.offset <= start]
         while self._rows and self._rows[-1].offset > start:
             self._bytes -= self._rows.pop().size
-        while self._voids and self._voids[-1][0] >= start:
-            self._voids.pop()
-        self._voids.append((start, place.offset))
-        self._unclear |= len(self._voids) > _MANY
+        while self._rolled_back and self._rolled_back[-1][0] >= start:
+            self._rolled_back.pop()
+        self._rolled_back.append((start, position.offset))
+        self._unclear |= len(self._rolled_back) > _MANY
 
     @property
-    def unread(self) -> UnfinishedRows:
+    def unfinished(self) -> UnfinishedRows:
         """Return its rows, or what is needed to read them a second time."""
         rows = None if self._skims or self._unclear else tuple(held.decode for held in self._rows)
-        voids = None if self._unclear else tuple(self._voids)
-        return UnfinishedRows(self.begin, frozenset(self.tables), rows, voids, self._bytes)
+        rolled_back = None if self._unclear else tuple(self._rolled_back)
+        return UnfinishedRows(self.begin, frozenset(self.tables), rows, rolled_back, self._bytes)
 
 
 def folded(name: str) -> str:
@@ -123,14 +123,14 @@ def folded(name: str) -> str:
     return "".join(letter for letter in letters if not unicodedata.combining(letter)).casefold()
 
 
-def is_void(offset: int, voids: Voids) -> bool:
+def is_void(offset: int, rolled_back: RolledBack) -> bool:
     """Return whether the rows of an event were rolled back to a savepoint.
 
     >>> is_void(7, ((1, 3), (5, 9))), is_void(4, ((1, 3), (5, 9)))
     (True, False)
     """
-    at = bisect(voids, (offset, 0)) - 1
-    return at >= 0 and offset < voids[at][1]
+    at = bisect(rolled_back, (offset, 0)) - 1
+    return at >= 0 and offset < rolled_back[at][1]
 
 
 def decoded(rows: Iterable[Decode]) -> Iterable[RowEvent]:

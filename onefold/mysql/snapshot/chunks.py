@@ -1,7 +1,7 @@
 """A first copy of a table, in chunks by its key, while changes stream.
 
 A chunk's rows carry a place in the log, and the chunk was read such that it shows every transaction before that place
-(`vantage`): so a row is right as of its place, whatever happens to it meanwhile, for a later change has a greater place.
+(`consistent_read`): so a row is right as of its place, whatever happens to it meanwhile, for a later change has a greater place.
 A snapshot that breaks off goes on behind the last key; one whose table was altered meanwhile starts again.
 
 Memory: a chunk holds at most `rows` rows, and at most 16 MB of texts and bytes beyond its last row.
@@ -25,7 +25,7 @@ from onefold.mysql.binlog.rows import Row
 from onefold.mysql.catalog import TableName
 from onefold.mysql.connection import quoted
 from onefold.mysql.grants import grant
-from onefold.mysql.snapshot.consistent_read import ConsistentRead, SourceTable, another, begin, describe, end
+from onefold.mysql.snapshot.consistent_read import ConsistentRead, SourceTable, second_connection, begin, describe, end
 from onefold.mysql.snapshot.keyset import beyond, order_by, selected
 from onefold.mysql.snapshot.select_list import read_selected, select_list
 from onefold.mysql.table import INTEGERS, Structure
@@ -69,9 +69,9 @@ class TableSnapshot:
 class ChunkPosition:
     """Where the rows of a chunk stand in the log."""
 
-    shown: LogPosition
+    required: LogPosition
     """They have to show every transaction before it."""
-    place: LogPosition
+    latest: LogPosition
     """They stand there, or where they show every transaction before them."""
 
 
@@ -80,7 +80,7 @@ class Chunk:
     """Some of a table's rows, in the structure that the table had then."""
 
     structure: Structure
-    place: LogPosition
+    position: LogPosition
     timestamp: int
     """Seconds."""
     rows: tuple[Row, ...]
@@ -94,7 +94,7 @@ def next_chunk(
     snapshot: TableSnapshot,
     epoch: int,
     rows: int = ROWS,
-    standing: ChunkPosition | None = None,
+    position: ChunkPosition | None = None,
 ) -> Chunk | None:
     """The next rows of a table's snapshot; None where there is no such table (any more).
 
@@ -117,31 +117,31 @@ def next_chunk(
             return None
         if table.shape != snapshot.shape or (snapshot.start and snapshot.start.epoch != epoch):
             snapshot = _from_the_beginning(table)
-        if table.paging:
-            return _page(connection, table, snapshot, epoch, rows, standing)
-        return _part_of_pass(connection, table, snapshot, epoch, rows, standing)
+        if table.keyset:
+            return _page(connection, table, snapshot, epoch, rows, position)
+        return _part_of_pass(connection, table, snapshot, epoch, rows, position)
     except pymysql.err.MySQLError as error:
         if error.args and error.args[0] in _GONE:
             return None
-        raise _told(connection, snapshot, error) from error
+        raise _readable_error(connection, snapshot, error) from error
 
 
 def _page(
     connection: pymysql.Connection, table: SourceTable, snapshot: TableSnapshot, epoch: int, rows: int,
-    standing: ChunkPosition | None,
+    position: ChunkPosition | None,
 ) -> Chunk:  # fmt: skip
     """Rows by the key, in a transaction of their own."""
     limit = min(rows, snapshot.limit or max(1, _SIZE // max(1, table.row_size)))
     try:
-        vantage = _view(connection, table, epoch, standing)
+        consistent_read = _view(connection, table, epoch, position)
         with closing(connection.cursor(SSCursor)) as cursor:
-            cursor.execute(f"{_select(table, snapshot.after)} LIMIT {limit}{vantage.clause}")
+            cursor.execute(f"{_select(table, snapshot.after)} LIMIT {limit}{consistent_read.clause}")
             taken = _take(cursor, table, limit)
     finally:
         end(connection)
     # Whatever was too much for one chunk has come down the connection in vain: the next one asks for less.
     progress = replace(snapshot, limit=2 * limit if taken.fit else len(taken.rows))
-    return _chunk(table, vantage, progress, taken, finished=taken.fit and len(taken.rows) < limit)
+    return _chunk(table, consistent_read, progress, taken, finished=taken.fit and len(taken.rows) < limit)
 
 
 @dataclass(frozen=True)
@@ -149,7 +149,7 @@ class _Pass:
     """A table that is read in one go. The transaction stays open, and so nobody can alter the table meanwhile."""
 
     cursor: SSCursor
-    vantage: ConsistentRead
+    consistent_read: ConsistentRead
     progress: TableSnapshot
     close: finalize[..., pymysql.Connection]
     """Which happens by itself when nobody has the connection any more that asked for the pass."""
@@ -161,44 +161,44 @@ _passes: WeakKeyDictionary[pymysql.Connection, dict[TableName, _Pass]] = WeakKey
 
 def _part_of_pass(
     connection: pymysql.Connection, table: SourceTable, snapshot: TableSnapshot, epoch: int, rows: int,
-    standing: ChunkPosition | None,
+    position: ChunkPosition | None,
 ) -> Chunk:  # fmt: skip
     passes = _passes.setdefault(connection, {})
     current = passes.pop(table.name, None)
     if current is None or current.progress != snapshot:
         if current:
             current.close()
-        current = _open_pass(connection, table, epoch, standing)
+        current = _open_pass(connection, table, epoch, position)
     with ExitStack() as stack:
         stack.callback(current.close)
         taken = _take(current.cursor, table, rows)
         finished = taken.fit and len(taken.rows) < rows
-        chunk = _chunk(table, current.vantage, current.progress, taken, finished)
+        chunk = _chunk(table, current.consistent_read, current.progress, taken, finished)
         if not finished:
             passes[table.name] = replace(current, progress=chunk.progress)
             stack.pop_all()
     return chunk
 
 
-def _open_pass(connection: pymysql.Connection, table: SourceTable, epoch: int, standing: ChunkPosition | None) -> _Pass:
-    second = another(connection)
+def _open_pass(connection: pymysql.Connection, table: SourceTable, epoch: int, position: ChunkPosition | None) -> _Pass:
+    second = second_connection(connection)
     cursor = second.cursor(SSCursor)
     close = finalize(connection, _hang_up, second, cursor)
     with ExitStack() as stack:
         stack.callback(close)
-        vantage = _view(second, table, epoch, standing)
+        consistent_read = _view(second, table, epoch, position)
         cursor.execute(_select(table))
         stack.pop_all()
-    return _Pass(cursor, vantage, _from_the_beginning(table), close)
+    return _Pass(cursor, consistent_read, _from_the_beginning(table), close)
 
 
-def _view(connection: pymysql.Connection, table: SourceTable, epoch: int, standing: ChunkPosition | None) -> ConsistentRead:
-    vantage = begin(connection, table, epoch)
-    if standing is None:
-        return vantage
-    if vantage.place.order < standing.shown.order:  # the log tells of a change before the table shows it
+def _view(connection: pymysql.Connection, table: SourceTable, epoch: int, position: ChunkPosition | None) -> ConsistentRead:
+    consistent_read = begin(connection, table, epoch)
+    if position is None:
+        return consistent_read
+    if consistent_read.position.order < position.required.order:  # the log tells of a change before the table shows it
         raise TryAgain(f"{table.name} does not show yet what its log tells")
-    return replace(vantage, place=min(vantage.place, standing.place, key=attrgetter("order")))
+    return replace(consistent_read, position=min(consistent_read.position, position.latest, key=attrgetter("order")))
 
 
 def _hang_up(connection: pymysql.Connection, cursor: SSCursor) -> None:
@@ -215,12 +215,12 @@ def _from_the_beginning(table: SourceTable) -> TableSnapshot:
 
 def _select(table: SourceTable, after: Sequence[Any] | None = None) -> str:
     columns = select_list(table.structure)
-    if not table.paging:
+    if not table.keyset:
         return f"SELECT {columns} FROM {table.sql}"
-    where = "" if after is None else f" WHERE {beyond(table.paging, table.sql, after)}"
+    where = "" if after is None else f" WHERE {beyond(table.keyset, table.sql, after)}"
     return (
-        f"SELECT {columns}, {', '.join(selected(table.paging))} FROM {table.sql} FORCE INDEX ({quoted(table.paging.index)})"
-        f"{where} ORDER BY {order_by(table.paging, table.sql)}"
+        f"SELECT {columns}, {', '.join(selected(table.keyset))} FROM {table.sql} FORCE INDEX ({quoted(table.keyset.index)})"
+        f"{where} ORDER BY {order_by(table.keyset, table.sql)}"
     )
 
 
@@ -244,23 +244,27 @@ def _take(cursor: SSCursor, table: SourceTable, most: int) -> _Taken:
     return _Taken(rows, size < _SIZE)
 
 
-def _chunk(table: SourceTable, vantage: ConsistentRead, before: TableSnapshot, taken: _Taken, finished: bool) -> Chunk:
+def _chunk(
+    table: SourceTable, consistent_read: ConsistentRead, before: TableSnapshot, taken: _Taken, finished: bool
+) -> Chunk:
     width = len(table.structure.columns)
     read = read_selected(table.structure, (row[:width] for row in taken.rows))
-    began = before.began or vantage.timestamp
+    began = before.began or consistent_read.timestamp
     progress = replace(
         before,
-        start=before.start or vantage.place,
+        start=before.start or consistent_read.position,
         began=began,
-        after=taken.rows[-1][width:] if table.paging and taken.rows else before.after,
+        after=taken.rows[-1][width:] if table.keyset and taken.rows else before.after,
         rows=before.rows + len(taken.rows),
         finished=finished,
     )
     # A server's clock that was set back must not put a row below the snapshot's own start.
-    return Chunk(table.structure, vantage.place, max(began, vantage.timestamp), read.rows, progress, read.losses)
+    return Chunk(
+        table.structure, consistent_read.position, max(began, consistent_read.timestamp), read.rows, progress, read.losses
+    )
 
 
-def _told(connection: pymysql.Connection, snapshot: TableSnapshot, error: pymysql.err.MySQLError) -> Exception:
+def _readable_error(connection: pymysql.Connection, snapshot: TableSnapshot, error: pymysql.err.MySQLError) -> Exception:
     code, text = (*error.args, "")[:2]
     what = f"the copy of {snapshot.database}.{snapshot.table}"
     if code in _DENIED:

@@ -23,7 +23,7 @@ from onefold.core.errors import TryAgain
 from onefold.mysql.binlog.events import LogPosition
 from onefold.mysql.catalog import TableName, structure_of
 from onefold.mysql.connection import log_status, query, quoted
-from onefold.mysql.snapshot.keyset import IndexColumn, Keyset, paging_of
+from onefold.mysql.snapshot.keyset import IndexColumn, Keyset, keyset_of
 from onefold.mysql.table import Structure
 
 _OF_TABLE = "WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s"
@@ -48,7 +48,7 @@ class SourceTable:
 
     name: TableName
     structure: Structure
-    paging: Keyset | None
+    keyset: Keyset | None
     """None: it can only be read in one pass."""
     engine: str | None
     row_size: int
@@ -61,12 +61,12 @@ class SourceTable:
     @property
     def shape(self) -> str:
         """Another one where a snapshot cannot go on: the structure, the values of its types, or the key are others."""
-        return hashlib.sha256(repr((self.structure, self.paging)).encode()).hexdigest()[:16]
+        return hashlib.sha256(repr((self.structure, self.keyset)).encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True)
 class ConsistentRead:
-    place: LogPosition
+    position: LogPosition
     timestamp: int
     """The server's time, in seconds."""
     clause: str = ""
@@ -82,8 +82,8 @@ def describe(connection: pymysql.Connection, name: TableName) -> SourceTable | N
         return None
     engine, row_size = found[0]
     types = {column: (type_, collation) for column, type_, collation in query(connection, _COLUMNS, of_table)}
-    paging = paging_of(structure, [IndexColumn(*row) for row in query(connection, _INDEXES, of_table)], types)
-    return SourceTable(name, structure, paging, engine, int(row_size or 0))
+    keyset = keyset_of(structure, [IndexColumn(*row) for row in query(connection, _INDEXES, of_table)], types)
+    return SourceTable(name, structure, keyset, engine, int(row_size or 0))
 
 
 def begin(connection: pymysql.Connection, table: SourceTable, epoch: int) -> ConsistentRead:
@@ -93,26 +93,26 @@ def begin(connection: pymysql.Connection, table: SourceTable, epoch: int) -> Con
         TryAgain: it was altered since it was described.
     """
     query(connection, f"{_SESSION}, lock_wait_timeout = {_LOCK_SECONDS}, innodb_lock_wait_timeout = {_LOCK_SECONDS}")
-    vantage = _begin(connection, table, epoch)
+    consistent_read = _begin(connection, table, epoch)
     # Whoever has opened a table within a transaction keeps its structure as it is.
     query(connection, f"SELECT 1 FROM {table.sql} LIMIT 0")
     now = describe(connection, table.name)
     if now is None or (now.shape, now.engine) != (table.shape, table.engine):
         raise TryAgain(f"{table.name} was altered just now")
-    return vantage
+    return consistent_read
 
 
-def end_of_what_shows(connection: pymysql.Connection, epoch: int) -> LogPosition:
+def visible_end_of_log(connection: pymysql.Connection, epoch: int) -> LogPosition:
     """Where the log ends, or a little before: every transaction before it shows in each view from here on.
 
     The log is written before tables show a transaction, so the log's end may be ahead of them. Where the server does not
     tell the place of a view, rows are read under locks, for which a transaction on its way is waited for.
     """
-    if not tells_places_of_views(connection):
+    if not has_view_positions(connection):
         return _end_of_log(connection, epoch)
     query(connection, _VIEW)
     try:
-        return _place_of_view(connection, epoch)
+        return _view_position(connection, epoch)
     finally:
         query(connection, "ROLLBACK")
 
@@ -122,7 +122,7 @@ def end(connection: pymysql.Connection) -> None:
     query(connection, "UNLOCK TABLES")
 
 
-def another(connection: pymysql.Connection) -> pymysql.Connection:
+def second_connection(connection: pymysql.Connection) -> pymysql.Connection:
     """A second connection to the same server, as the same user."""
     second = copy.copy(connection)
     second._sock = None  # the first one's, which would be closed where there is no second
@@ -131,28 +131,28 @@ def another(connection: pymysql.Connection) -> pymysql.Connection:
 
 
 def _begin(connection: pymysql.Connection, table: SourceTable, epoch: int) -> ConsistentRead:
-    if table.engine == _INNODB and tells_places_of_views(connection):
+    if table.engine == _INNODB and has_view_positions(connection):
         _isolate(connection, "REPEATABLE READ")
         query(connection, _VIEW)
-        return ConsistentRead(_place_of_view(connection, epoch), _now(connection))
-    if table.engine == _INNODB and table.paging:
+        return ConsistentRead(_view_position(connection, epoch), _now(connection))
+    if table.engine == _INNODB and table.keyset:
         _isolate(connection, "READ COMMITTED")
         query(connection, "START TRANSACTION")
         return ConsistentRead(_end_of_log(connection, epoch), _now(connection), _SHARED)
     _isolate(connection, "REPEATABLE READ")
     query(connection, f"LOCK TABLES {table.sql} READ")
-    vantage = ConsistentRead(_end_of_log(connection, epoch), _now(connection))
+    consistent_read = ConsistentRead(_end_of_log(connection, epoch), _now(connection))
     if table.engine == _INNODB:
         query(connection, _VIEW)  # which gives up the lock
-    return vantage
+    return consistent_read
 
 
-def tells_places_of_views(connection: pymysql.Connection) -> bool:
+def has_view_positions(connection: pymysql.Connection) -> bool:
     """Whether the server tells the place of a consistent view."""
     return bool(query(connection, "SHOW STATUS LIKE 'binlog\\_snapshot\\_file'"))
 
 
-def _place_of_view(connection: pymysql.Connection, epoch: int) -> LogPosition:
+def _view_position(connection: pymysql.Connection, epoch: int) -> LogPosition:
     status = {name.lower(): value for name, value in query(connection, "SHOW STATUS LIKE 'binlog\\_snapshot\\_%'")}
     return LogPosition(epoch, status["binlog_snapshot_file"], int(status["binlog_snapshot_position"]))
 

@@ -57,7 +57,7 @@ class _Form:
     compared: str = "{}"
 
 
-def paging_of(
+def keyset_of(
     structure: Structure, indexes: Sequence[IndexColumn], types: Mapping[str, tuple[str, str | None]]
 ) -> Keyset | None:
     """How a table is read piece by piece.
@@ -80,20 +80,20 @@ def paging_of(
     return None
 
 
-def selected(paging: Keyset) -> tuple[str, ...]:
+def selected(keyset: Keyset) -> tuple[str, ...]:
     """Expressions for the values of the key."""
-    return tuple(_FORMS[part.type].selected.format(quoted(part.column.name)) for part in paging.parts)
+    return tuple(_FORMS[part.type].selected.format(quoted(part.column.name)) for part in keyset.parts)
 
 
-def order_by(paging: Keyset, table: str) -> str:
+def order_by(keyset: Keyset, table: str) -> str:
     """In the order of the index. With the table's name, for an alias of the SELECT might have the column's."""
-    return ", ".join(f"{table}.{quoted(part.column.name)}{' DESC' if part.descending else ''}" for part in paging.parts)
+    return ", ".join(f"{table}.{quoted(part.column.name)}{' DESC' if part.descending else ''}" for part in keyset.parts)
 
 
-def beyond(paging: Keyset, table: str, after: Sequence[Any]) -> str:
+def beyond(keyset: Keyset, table: str, after: Sequence[Any]) -> str:
     """The condition of being behind a row. Not `(a, b) > (1, 2)`, for which MariaDB reads the index from its beginning."""
     condition = ""
-    for part, value in reversed(list(zip(paging.parts, after, strict=True))):
+    for part, value in reversed(list(zip(keyset.parts, after, strict=True))):
         form = _FORMS[part.type]
         column, literal = form.compared.format(f"{table}.{quoted(part.column.name)}"), form.literal(part, value)
         sign = "<" if part.descending else ">"
