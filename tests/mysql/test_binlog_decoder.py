@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from onefold.core.errors import InvalidInput, Rejected
-from onefold.mysql.binlog import decoder as log_decoder
-from onefold.mysql.binlog.decoder import LogDecoder, RawEvent
+from onefold.mysql.binlog import logged_tables
+from onefold.mysql.binlog.decoder import LogDecoder
 from onefold.mysql.binlog.events import (
     Committed,
     Idle,
@@ -22,6 +22,7 @@ from onefold.mysql.binlog.events import (
     XaStep,
     file_number,
 )
+from onefold.mysql.binlog.raw_event import RawEvent
 from onefold.mysql.binlog.table_map import parse_table_map
 from onefold.mysql.charsets import Dialect
 from onefold.mysql.table import SourceColumn, SourceType, Structure
@@ -326,7 +327,7 @@ def test_a_sequence_is_no_table() -> None:
 
 
 def test_tables_are_forgotten_between_transactions_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(log_decoder, "_KNOWN_TABLES", 1)
+    monkeypatch.setattr(logged_tables, "_MAX_TABLE_IDS", 1)
     decoder = started()
     list(decoder.read(event(2, end=100, query="BEGIN")))
     for number in (9, 10):

@@ -25,7 +25,7 @@ from onefold.capture.checkpoint import Progress
 from onefold.mysql.binlog import transactions
 from onefold.mysql.binlog.events import Committed, IncompleteTransaction, LogPosition, RowsChanged, Statement
 from onefold.mysql.binlog.stream import follow
-from onefold.mysql.binlog.transactions import Transaction, folded, is_void
+from onefold.mysql.binlog.transactions import Transaction, folded, is_rolled_back
 from onefold.mysql.connection import connect, query
 from onefold.mysql.table_filter import TableFilter
 
@@ -414,7 +414,7 @@ def test_voids_are_what_lies_between_a_savepoint_and_its_rollback(
 
 
 def test_rows_within_a_void_are_told_by_their_place() -> None:
-    assert [offset for offset in range(0, 50, 5) if is_void(offset, ((10, 20), (30, 40)))] == [15, 35]
+    assert [offset for offset in range(0, 50, 5) if is_rolled_back(offset, ((10, 20), (30, 40)))] == [15, 35]
 
 
 def test_names_of_savepoints_have_neither_case_nor_accents() -> None:
@@ -428,7 +428,7 @@ def test_of_a_transaction_that_nobody_understands_the_tables_are_copied(
 ) -> None:
     source.run(TABLES[3])
     bench.once(start=Progress(source.start))
-    monkeypatch.setattr(transactions, "_MANY", 1)
+    monkeypatch.setattr(transactions, "_MAX_SAVEPOINTS", 1)
     run(source, ROLLED_BACK["savepoints within each other"])
     records = bench.once()
     assert folded_rows(records) == shown(source)
