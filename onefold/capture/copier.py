@@ -109,7 +109,7 @@ class Copier:
 
     def _copy_chunk(self, copy: RunningCopy, snapshot: TableSnapshot) -> None:
         # Asked for before the table is read.
-        chunk = next_chunk(self._connected(), snapshot, copy.epoch, position=self.ledger.standing(copy))
+        chunk = next_chunk(self._connected(), snapshot, copy.epoch, bounds=self.ledger.standing(copy))
         if not self.ledger.is_valid(copy):
             self._current = None
         elif chunk is None:

@@ -57,7 +57,7 @@ def test_a_tag_is_that_of_all_ranges_behind_it(text: str, then: str) -> None:
     "text", ["a:tag", "a:1:tag", "a:5-3", "a:0-1", "a:1tag:1", "a:t-g:1", "a:x" + LONGEST + ":1", "a::1"]
 )
 def test_what_is_no_set_with_tags_is_refused(text: str) -> None:
-    with pytest.raises(InvalidInput, match="is no set of GTIDs"):
+    with pytest.raises(InvalidInput, match="expected a set of GTIDs"):
         read_executed(text)
 
 

@@ -273,7 +273,7 @@ def test_a_chunk_says_what_was_lost(source: SourceDatabase) -> None:
 
 @pytest.mark.parametrize("declared", ["id INT PRIMARY KEY", "id INT"])
 def test_large_rows_come_in_small_chunks(source: SourceDatabase, monkeypatch: pytest.MonkeyPatch, declared: str) -> None:
-    monkeypatch.setattr(snapshots, "_SIZE", 1000)
+    monkeypatch.setattr(snapshots, "_MAX_BYTES", 1000)
     source.run(f"CREATE TABLE t ({declared}, v LONGTEXT, b BLOB)")
     source.run(f"INSERT INTO t SELECT seq, REPEAT('x', 400), '' FROM {numbers(1, 9)}")
     source.run(f"INSERT INTO t SELECT 10 + seq, '', REPEAT('x', 5000) FROM {numbers(1, 2)}")

@@ -178,8 +178,9 @@ def _key(optional: Mapping[int, bytes]) -> list[int]:
 
 
 def _details(raw: Sequence[_Raw], optional: Mapping[int, bytes], dialect: Dialect) -> _Details:
-    """Assign the optional fields to columns: a field has an entry for each column of its kind, in the order of the
-    columns.
+    """Assign the optional fields to columns.
+
+    A field has an entry for each column of its kind, in the order of the columns.
     """
     texts = _numbers_of(raw, {_STRING, _VARCHAR, _BLOB, *([_GEOMETRY] if dialect.mariadb else [])})
     valued = _numbers_of(raw, {_ENUM, _SET})

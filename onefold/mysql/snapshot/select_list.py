@@ -37,8 +37,8 @@ def _expression(column: SourceColumn) -> str:
     return name
 
 
-# A query shows six digits of a FLOAT, which has more. PyMySQL raises an error for an invalid date in any form but text. MariaDB's
-# UUID and INET6 come as text where the log has bytes.
+# A query shows six digits of a FLOAT, which has more. PyMySQL raises an error for an invalid date in any form but text.
+# MariaDB's UUID and INET6 come as text where the log has bytes.
 _CASTS = {
     "float": "DOUBLE",
     "bit": "UNSIGNED",
