@@ -179,7 +179,7 @@ def test_the_greatest_position_of_a_key_is_its_last_change(source: SourceDatabas
     assert sorted((row["id"], row["name"]) for row in left) == source.rows("SELECT * FROM t ORDER BY id")
 
 
-def test_a_truncate_and_other_statements_are_told(source: SourceDatabase) -> None:
+def test_truncate_and_other_statements_are_yielded(source: SourceDatabase) -> None:
     source.run(CREATE, "INSERT INTO t VALUES (1, 'a')", "TRUNCATE TABLE t", "ALTER TABLE t ADD c INT", "DROP TABLE t")
     told = [event for event in source.log() if isinstance(event, Statement)]
     assert [event.text.split()[0] for event in told] == ["CREATE", "TRUNCATE", "ALTER", "DROP"]
@@ -217,7 +217,7 @@ def test_reading_may_start_at_a_gtid(source: SourceDatabase) -> None:
     assert change == source.changes()[-1]
 
 
-def test_a_place_that_the_log_does_not_have_is_told(source: SourceDatabase) -> None:
+def test_a_position_that_the_log_does_not_have_is_refused(source: SourceDatabase) -> None:
     gone = LogPosition(1, "mysql-bin.000999", 4)
     with pytest.raises(NotFound, match="does not have the place"):
         list(follow(source.server.address, gone, TableFilter(), next(_server_ids), blocking=False))
@@ -228,7 +228,7 @@ def test_a_server_that_does_not_answer_is_a_reason_to_try_again() -> None:
         list(follow(Address("127.0.0.1", 1), LogPosition(1, "mysql-bin.1", 4), TableFilter(), 1))
 
 
-def test_a_user_who_may_not_read_the_log_is_told_what_to_grant(source: SourceDatabase) -> None:
+def test_a_user_without_the_privilege_gets_the_missing_grant(source: SourceDatabase) -> None:
     source.run(
         "CREATE USER reader@'127.0.0.1' IDENTIFIED BY 'x'",
         f"GRANT SELECT ON {source.name}.* TO reader@'127.0.0.1'",
@@ -258,7 +258,7 @@ def other(request: pytest.FixtureRequest, others: Callable[[type[DatabaseServer]
     return others(request.param)
 
 
-def test_a_lost_connection_is_not_taken_up_again_by_itself(other: DatabaseServer) -> None:
+def test_a_lost_connection_is_not_reopened(other: DatabaseServer) -> None:
     with connect(other.address) as connection:
         query(connection, "CREATE DATABASE lost")
         start = end_of_log(connection)
@@ -271,7 +271,7 @@ def test_a_lost_connection_is_not_taken_up_again_by_itself(other: DatabaseServer
         list(events)
 
 
-def test_a_server_that_crashed_numbers_its_tables_anew(other: DatabaseServer) -> None:
+def test_after_a_crash_the_server_gives_tables_new_numbers(other: DatabaseServer) -> None:
     """Within one reading: a number that meant one table before the crash means another one behind it."""
     with connect(other.address) as connection:
         query(connection, "CREATE DATABASE crash")
@@ -323,7 +323,7 @@ def test_a_log_without_checksums_is_read(other: DatabaseServer) -> None:
     ],
     indirect=["other"],
 )
-def test_a_log_that_cannot_be_read_is_refused_with_what_mends_it(
+def test_a_log_that_cannot_be_read_is_refused_with_a_remedy(
     other: DatabaseServer, setting: str, value: str, statement: str
 ) -> None:
     start = written_with(other, setting, value)
@@ -345,7 +345,7 @@ def test_a_log_that_cannot_be_read_is_refused_with_what_mends_it(
     ],
     indirect=["other"],
 )
-def test_rows_that_a_session_wrote_otherwise_are_named_and_the_log_is_read_on(
+def test_rows_written_with_other_settings_are_named_and_reading_continues(
     other: DatabaseServer, setting: str, value: str, kind: str
 ) -> None:
     start = written_with(other, setting, value)
@@ -391,7 +391,7 @@ def test_times_in_an_old_form_are_refused(source: SourceDatabase) -> None:
 
 
 @on(MySql)
-def test_a_table_that_cannot_be_read_is_passed_over_where_it_is_left_out(source: SourceDatabase) -> None:
+def test_an_unreadable_table_is_skipped_if_it_is_excluded(source: SourceDatabase) -> None:
     source.run("CREATE TABLE v (m VECTOR(3))", "INSERT INTO v VALUES (STRING_TO_VECTOR('[1,2,3]'))")
     source.run(CREATE, "INSERT INTO t VALUES (1, 'a')")
     assert [change.after for change in source.changes(TableFilter((source.name,), ("*.v",)))] == [((1, "a"),)]
@@ -426,7 +426,7 @@ def rows_of_the_library(source: SourceDatabase) -> list[dict[str, object]]:
         ("varchar(9) CHARACTER SET cp866", "_cp866 x'fc'", "№", "ⁿ"),
     ],
 )
-def test_what_the_library_reads_wrongly_is_read_rightly(
+def test_values_that_the_library_reads_wrongly_are_read_right(
     source: SourceDatabase, declared: str, literal: str, wrong: object, right: object
 ) -> None:
     source.run(f"CREATE TABLE t (v {declared})", f"INSERT INTO t VALUES ({literal})")
@@ -435,20 +435,20 @@ def test_what_the_library_reads_wrongly_is_read_rightly(
     assert change.after == ((right,),)
 
 
-def test_text_on_which_the_library_gives_up_is_read(source: SourceDatabase) -> None:
+def test_text_that_the_library_refuses_is_read(source: SourceDatabase) -> None:
     source.run("CREATE TABLE t (v VARCHAR(9) CHARACTER SET latin1)", "INSERT INTO t VALUES (x'81')")
     with pytest.raises(UnicodeDecodeError):
         rows_of_the_library(source)
     assert source.changes()[0].after == (("\x81",),)
 
 
-def test_the_library_does_not_know_a_key_over_prefixes(source: SourceDatabase) -> None:
+def test_a_key_over_prefixes_which_the_library_does_not_know_is_read(source: SourceDatabase) -> None:
     source.run("CREATE TABLE t (v VARCHAR(9), PRIMARY KEY (v(3)))", "INSERT INTO t VALUES ('abcd')")
     assert source.changes()[0].structure.primary_key == ("v",)
 
 
 @pytest.mark.parametrize("other", [MariaDb], indirect=True)
-def test_the_library_leaves_out_compressed_events_without_a_word(other: DatabaseServer) -> None:
+def test_compressed_events_which_the_library_skips_silently_are_refused(other: DatabaseServer) -> None:
     with connect(other.address) as connection:
         query(connection, "CREATE DATABASE pressed")
         query(connection, "CREATE TABLE pressed.t (v TEXT)")

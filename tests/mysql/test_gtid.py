@@ -48,7 +48,7 @@ _uuids = itertools.count(0xFEDCBA00)
         (f"a:{LONGEST}:1", f"a:{LONGEST}:1"),
     ],
 )
-def test_a_tag_is_that_of_all_ranges_behind_it(text: str, then: str) -> None:
+def test_a_tag_applies_to_all_ranges_behind_it(text: str, then: str) -> None:
     assert str(read_executed(text)) == then
     assert read_executed(then) == read_executed(text)
 
@@ -56,7 +56,7 @@ def test_a_tag_is_that_of_all_ranges_behind_it(text: str, then: str) -> None:
 @pytest.mark.parametrize(
     "text", ["a:tag", "a:1:tag", "a:5-3", "a:0-1", "a:1tag:1", "a:t-g:1", "a:x" + LONGEST + ":1", "a::1"]
 )
-def test_what_is_no_set_with_tags_is_refused(text: str) -> None:
+def test_invalid_sets_with_tags_are_refused(text: str) -> None:
     with pytest.raises(InvalidInput, match="expected a set of GTIDs"):
         read_executed(text)
 
@@ -147,7 +147,7 @@ def varied(source: SourceDatabase) -> None:
 
 
 @on(MySql)
-def test_the_log_tells_every_tagged_transaction(source: SourceDatabase) -> None:
+def test_every_tagged_transaction_is_read_from_the_log(source: SourceDatabase) -> None:
     before = read_executed(source.executed())
     varied(source)
     events = [event for event in source.log() if isinstance(event, Committed)]
@@ -161,7 +161,7 @@ def test_the_log_tells_every_tagged_transaction(source: SourceDatabase) -> None:
 
 
 @on(MySql)
-def test_the_log_is_read_on_behind_tagged_transactions(source: SourceDatabase) -> None:
+def test_reading_continues_behind_tagged_transactions(source: SourceDatabase) -> None:
     varied(source)
     at = Gtid(1, read_executed(source.executed()))
     source.run("SET gtid_next = 'AUTOMATIC:t'", "INSERT INTO t VALUES (1000)", "SET gtid_next = 'AUTOMATIC'")
@@ -233,7 +233,7 @@ def test_the_checkpoint_has_all_that_was_executed(source: SourceDatabase, tmp_pa
 
 
 @on(MariaDb, MySql)
-def test_the_log_s_end_has_what_was_executed_before_it_and_no_more(source: SourceDatabase) -> None:
+def test_the_end_of_the_log_has_exactly_the_transactions_executed_before_it(source: SourceDatabase) -> None:
     source.run(CREATE)
     asked = Source(source.server.address, TableFilter(), next(_server_ids))
     with written_meanwhile(source):

@@ -121,7 +121,7 @@ def test_a_name_without_quotes_has_any_character_beyond_ascii(source: SourceData
 @pytest.mark.parametrize(
     "statement", ["UPDATE v SET n = 7", "INSERT INTO v VALUES (3, 3)", "DELETE FROM v WHERE id = 1", "RENAME TABLE v TO w"]
 )
-def test_what_is_written_through_a_view_is_seen(source: SourceDatabase, tmp_path: Path, statement: str) -> None:
+def test_a_change_through_a_view_is_seen(source: SourceDatabase, tmp_path: Path, statement: str) -> None:
     bench = bench_of(source, tmp_path)
     source.run(CREATE, ROWS, "CREATE VIEW v AS SELECT * FROM t")
     before = len(bench.once(snapshot=True))
@@ -133,7 +133,7 @@ def test_what_is_written_through_a_view_is_seen(source: SourceDatabase, tmp_path
 
 
 @on(MariaDb, MySql)
-def test_what_leaves_stored_rows_alone_is_passed_over(source: SourceDatabase) -> None:
+def test_statements_that_leave_stored_rows_alone_have_no_effects(source: SourceDatabase) -> None:
     source.run(CREATE, ROWS)
     begun = end_of_log(source.connection)
     ran = [statement for statement in HARMLESS if not failing(source, statement)]

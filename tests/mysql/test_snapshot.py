@@ -154,7 +154,7 @@ def test_a_page_costs_no_more_at_the_end_of_a_table_than_at_its_beginning(source
 
 
 @pytest.mark.parametrize("table", ["a`b", "100%s", "Straße 日", "it's \\"])
-def test_names_of_any_letters_come_through(source: SourceDatabase, table: str) -> None:
+def test_names_with_any_characters_are_read(source: SourceDatabase, table: str) -> None:
     quoted = table.replace("`", "``")
     source.run(f"CREATE TABLE `{quoted}` (`{quoted}` VARCHAR(9) PRIMARY KEY)", f"INSERT INTO `{quoted}` VALUES ('a'), ('b')")
     assert rows_of(list(chunks(source, 1, table))) == [("a",), ("b",)]
@@ -186,7 +186,7 @@ def test_a_pass_shows_the_table_as_it_was_at_its_start(source: SourceDatabase) -
     assert sorted(rows_of(list(read))) == [(1,), (2,), (3,)]
 
 
-def test_passes_go_on_beside_each_other_and_beside_whatever_the_connection_does(source: SourceDatabase) -> None:
+def test_passes_continue_in_parallel_with_each_other_and_with_other_queries(source: SourceDatabase) -> None:
     for table in ("t", "u"):
         source.run(f"CREATE TABLE {table} (a INT)", f"INSERT INTO {table} VALUES (1), (2), (3)")
     pairs = zip(chunks(source, 2, "t"), chunks(source, 2, "u"), strict=True)
@@ -252,7 +252,7 @@ def test_an_empty_table_is_one_chunk_without_rows(source: SourceDatabase) -> Non
 
 
 @pytest.mark.parametrize("statements", [[], ["CREATE VIEW t AS SELECT 1"]])
-def test_what_is_no_table_has_no_chunk(source: SourceDatabase, statements: list[str]) -> None:
+def test_a_view_or_a_missing_table_has_no_chunk(source: SourceDatabase, statements: list[str]) -> None:
     source.run(*statements)
     assert next_chunk(source.connection, fresh(source), 1) is None
 
@@ -264,7 +264,7 @@ def test_a_sequence_has_no_chunk(source: SourceDatabase) -> None:
     assert next_chunk(source.connection, TableSnapshot("no_such_database", "t"), 1) is None
 
 
-def test_a_chunk_says_what_was_lost(source: SourceDatabase) -> None:
+def test_a_chunk_counts_its_losses(source: SourceDatabase) -> None:
     source.run("CREATE TABLE t (id DATE PRIMARY KEY)", "INSERT INTO t VALUES ('0000-00-00'), ('2020-00-01'), ('2020-01-01')")
     first, second = chunks(source, 2)
     assert (first.rows, dict(first.losses)) == (((None,), (None,)), {("id", "date"): 2})
@@ -301,7 +301,7 @@ def test_a_lost_connection_is_a_reason_to_try_again(source: SourceDatabase) -> N
             next_chunk(connection, fresh(source), 1)
 
 
-def test_a_refused_lock_is_told_with_what_to_grant(source: SourceDatabase) -> None:
+def test_a_refused_lock_names_the_missing_grant(source: SourceDatabase) -> None:
     user = f"{source.name}_reader"
     source.run(
         "CREATE TABLE t (id INT PRIMARY KEY) ENGINE=MyISAM",

@@ -42,7 +42,7 @@ RESTARTS = {
 
 
 @pytest.mark.parametrize("statement", RESTARTS.values(), ids=RESTARTS)
-def test_a_table_that_is_altered_meanwhile_is_read_again(source: SourceDatabase, statement: str) -> None:
+def test_a_table_that_is_altered_during_the_copy_is_read_again(source: SourceDatabase, statement: str) -> None:
     source.run("CREATE TABLE t (id VARCHAR(9) PRIMARY KEY, v INT NOT NULL, e ENUM('a', 'b'))")
     source.run("INSERT INTO t VALUES ('a', 3, 'a'), ('B', 2, 'b'), ('c', 1, 'a')")
     first, *others = chunks(source, 2, between=after_first(source, statement))
@@ -66,7 +66,7 @@ CHANGES = {
 
 
 @pytest.mark.usefixtures("way")
-def test_changes_between_chunks_end_as_the_table_is(source: SourceDatabase) -> None:
+def test_chunks_and_changes_between_them_give_the_table(source: SourceDatabase) -> None:
     read = {}
     for number, (name, statement) in enumerate(CHANGES.items()):
         source.run(f"CREATE TABLE t{number} (id INT PRIMARY KEY, v TEXT)")
@@ -79,7 +79,7 @@ def test_changes_between_chunks_end_as_the_table_is(source: SourceDatabase) -> N
         assert fold(source, read[name], of_table, ["id"]) == sorted(everything(source, f"t{number}"), key=repr), name
 
 
-def test_a_table_that_is_emptied_or_dropped_meanwhile_ends(source: SourceDatabase) -> None:
+def test_the_copy_ends_if_the_table_is_emptied_or_dropped(source: SourceDatabase) -> None:
     source.run("CREATE TABLE t (id INT PRIMARY KEY)", "INSERT INTO t VALUES (1), (2), (3)")
     first = next_chunk(source.connection, fresh(source), 1, 1)
     assert first
@@ -92,7 +92,7 @@ def test_a_table_that_is_emptied_or_dropped_meanwhile_ends(source: SourceDatabas
 
 
 @pytest.mark.usefixtures("way")
-def test_with_writers_at_work_every_snapshot_and_its_changes_end_as_the_table_is(source: SourceDatabase) -> None:
+def test_with_concurrent_writers_snapshot_and_changes_give_the_table(source: SourceDatabase) -> None:
     source.run("CREATE TABLE t (id INT PRIMARY KEY, v INT)", f"INSERT INTO t SELECT seq, 0 FROM {numbers(1, 60)}")
     with writers_at_work(source, 3):
         taken = [list(_patient_chunks(source, 7)) for _ in range(4)]
@@ -183,7 +183,7 @@ def in_the_log_only(source: SourceDatabase, statement: str) -> Iterator[None]:
 
 
 @on(MariaDb)
-def test_what_the_log_has_and_the_table_does_not_show_yet_is_not_lost(source: SourceDatabase) -> None:
+def test_a_logged_transaction_that_tables_do_not_show_yet_is_not_lost(source: SourceDatabase) -> None:
     """Why it does not do to ask for the end of the log and to read then, as is often done."""
     source.run("CREATE TABLE t (id INT PRIMARY KEY, v TEXT)", "INSERT INTO t VALUES (1, 'old')")
     with in_the_log_only(source, f"UPDATE {source.name}.t SET v = 'new'"):
@@ -200,7 +200,7 @@ def test_what_the_log_has_and_the_table_does_not_show_yet_is_not_lost(source: So
 
 @on(MySql)
 @pytest.mark.parametrize("key", ["PRIMARY KEY", ""], ids=["pages", "a pass"])
-def test_on_mysql_a_reading_waits_until_the_table_shows_what_the_log_has(source: SourceDatabase, key: str) -> None:
+def test_on_mysql_a_read_waits_until_the_table_shows_logged_transactions(source: SourceDatabase, key: str) -> None:
     source.run(f"CREATE TABLE t (id INT {key}, v TEXT)", "INSERT INTO t VALUES (1, 'old')")
     with closing(connect(source.server.address)) as connection, ThreadPoolExecutor() as pool:
         with in_the_log_only(source, f"UPDATE {source.name}.t SET v = 'new'"):
@@ -216,7 +216,7 @@ def test_on_mysql_a_reading_waits_until_the_table_shows_what_the_log_has(source:
 
 
 @pytest.mark.parametrize("key", ["PRIMARY KEY", ""], ids=["pages", "a pass"])
-def test_locks_wait_for_what_the_table_does_not_show_yet(
+def test_locks_wait_for_transactions_that_the_table_does_not_show_yet(
     source: SourceDatabase, monkeypatch: pytest.MonkeyPatch, key: str
 ) -> None:
     monkeypatch.setattr(consistent_read, "has_view_positions", lambda _: False)
