@@ -3,10 +3,21 @@
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
 
 import pytest
+from support.binlog_events import (
+    DIALECT,
+    GB,
+    SIMPLE,
+    XID,
+    event,
+    field,
+    insert,
+    rows_of,
+    started,
+    table_map,
+)
 
 from onefold.core.errors import InvalidInput, Rejected
 from onefold.mysql.binlog import logged_tables
@@ -23,76 +34,7 @@ from onefold.mysql.binlog.events import (
     file_number,
 )
 from onefold.mysql.binlog.raw_event import RawEvent
-from onefold.mysql.binlog.table_map import parse_table_map
-from onefold.mysql.charsets import Dialect
-from onefold.mysql.table import SourceColumn, SourceType, Structure
 from onefold.mysql.table_filter import TableFilter
-
-DIALECT = Dialect(False, {33: "utf8mb3", 63: "binary", 255: "utf8mb4", 309: "utf8mb4"})
-GB = 1 << 30
-
-
-@dataclass(frozen=True)
-class Parsed:
-    """What the library tells of events that hold no rows."""
-
-    next_binlog: str = ""
-    position: int = 4
-    gtid: str = ""
-    flags: int = 0
-    checksum_algorithm: int = 0
-    one_phase: bool = False
-    xid_format_id: int = 1
-    xid_gtrid: bytes = b"ab"
-    xid_bqual: bytes = b"\xff"
-
-
-def event(
-    kind: int, end: int = 0, size: int = 50, body: bytes = b"", flags: int = 0, query: str = "", **parsed: Any
-) -> RawEvent:
-    body = body or (query_body(query.encode()) if query else b"")
-    return RawEvent(kind, 1_700_000_000, end % (1 << 32), size, flags, b"\0" * 20 + body, replace(Parsed(), **parsed))
-
-
-def query_body(text: bytes, settings: bytes = b"") -> bytes:
-    return bytes(8) + b"\4\0\0" + struct.pack("<H", len(settings)) + settings + b"shop\0" + text
-
-
-def field(kind: int, data: bytes) -> bytes:
-    return bytes([kind, len(data)]) + data
-
-
-def table_map(types: bytes, metadata: bytes, optional: bytes, table_id: int = 9) -> bytes:
-    """A body as MySQL documents it, for shop.t."""
-    names = b"\x04shop\0" + b"\x01t\0"
-    nulls = b"\xff" * ((len(types) + 7) // 8)
-    return (
-        table_id.to_bytes(6, "little") + b"\1\0" + names + bytes([len(types)]) + types + bytes([len(metadata)]) + metadata
-        + nulls + optional
-    )  # fmt: skip
-
-
-SIMPLE = table_map(b"\x03", b"", field(1, b"\x00") + field(4, b"\x02id") + field(8, b"\0"))
-
-
-def insert(number: int, table_id: int = 9, form: int = 30) -> bytes:
-    extra = b"\x02\0" if form == 30 else b""
-    return table_id.to_bytes(6, "little") + b"\1\0" + extra + b"\x01\x01\x00" + struct.pack("<i", number)
-
-
-XID = event(16)
-
-
-def started(patterns: TableFilter | None = None) -> LogDecoder:
-    decoder = LogDecoder(DIALECT, patterns or TableFilter(), epoch=3)
-    assert list(decoder.read(event(4, next_binlog="bin.000007"))) == []
-    return decoder
-
-
-def rows_of(decoder: LogDecoder, *events: RawEvent) -> list[RowsChanged]:
-    """The rows of a transaction: they come with its commit."""
-    found = [decoded for one in (*events, XID) for decoded in decoder.read(one)]
-    return [decoded for decoded in found if isinstance(decoded, RowsChanged)]
 
 
 def test_rows_have_the_position_where_their_event_begins() -> None:
@@ -219,83 +161,6 @@ def test_compressed_events_are_refused_with_a_remedy(kind: int) -> None:
         list(started().read(event(kind, end=500)))
 
 
-def unreadable(decoder: LogDecoder, kind: int, body: bytes) -> UnreadableRows:
-    """What a transaction gives for an event of rows, at its commit and not before."""
-    assert list(decoder.read(event(kind, end=500, body=body))) == []
-    found, committed = decoder.read(XID)
-    assert isinstance(found, UnreadableRows)
-    assert isinstance(committed, Committed)
-    assert (found.database, found.table) == ("shop", "t")
-    return found
-
-
-def test_parts_of_json_make_only_their_table_unreadable() -> None:
-    decoder = started()
-    list(decoder.read(event(19, end=200, body=SIMPLE)))
-    found = unreadable(decoder, 39, insert(1))
-    assert (found.kind, "PARTIAL_JSON" in found.reason) == ("rows", True)
-    assert len(rows_of(decoder, event(30, end=600, body=insert(1)))) == 1
-
-
-@pytest.mark.parametrize(
-    ("description", "reason"),
-    [
-        (table_map(b"\x8c", b"\0\0", b""), "is COMPRESSED"),
-        (table_map(b"\x03", b"", field(1, b"\x00")), "SET GLOBAL binlog_row_metadata = 'FULL'"),
-        (table_map(b"\x0f", b"\x28\x00", field(2, b"\xfc\x0f\x27") + field(4, b"\x01a")), "not understood (KeyError"),
-        (table_map(b"\x03", b"", field(1, b"\x00") + field(4, b"\x01\xff")), "not understood (UnicodeDecodeError"),
-    ],
-)
-def test_an_unreadable_description_makes_only_its_table_unreadable(description: bytes, reason: str) -> None:
-    decoder = started()
-    assert list(decoder.read(event(19, end=200, body=description))) == []
-    found = unreadable(decoder, 30, insert(1))
-    assert (found.kind, reason in found.reason) == ("structure", True)
-    list(decoder.read(event(19, end=700, body=SIMPLE)))
-    assert len(rows_of(decoder, event(30, end=800, body=insert(1)))) == 1
-
-
-def test_rows_of_an_unknown_form_make_only_their_table_unreadable() -> None:
-    decoder = started()
-    list(decoder.read(event(19, end=200, body=SIMPLE)))
-    assert unreadable(decoder, 30, insert(1)[:-2]).kind == "rows"
-
-
-UNREADABLE = [
-    pytest.param(table_map(b"\x8c", b"\0\0", b""), "structure", id="structure"),
-    pytest.param(SIMPLE, "rows", id="rows"),
-]
-
-
-@pytest.mark.parametrize(("description", "kind"), UNREADABLE)
-def test_unreadable_rows_that_were_rolled_back_are_ignored(description: bytes, kind: str) -> None:
-    decoder = started()
-    list(decoder.read(event(19, end=200, body=description)))
-    assert list(decoder.read(event(39, end=300, body=insert(1)))) == []
-    (ended,) = decoder.read(event(2, end=400, query="ROLLBACK"))
-    assert isinstance(ended, Committed)
-    assert ended.unfinished is None
-    list(decoder.read(event(2, end=500, query="SAVEPOINT `a`")))
-    list(decoder.read(event(39, end=600, body=insert(1))))
-    list(decoder.read(event(2, end=700, query="ROLLBACK TO `a`")))
-    assert [type(decoded) for decoded in decoder.read(XID)] == [Committed]
-    assert unreadable(decoder, 39, insert(1)).kind == kind
-
-
-@pytest.mark.parametrize(("description", "kind"), UNREADABLE)
-def test_unreadable_rows_wait_for_the_commit_of_an_xa_transaction(description: bytes, kind: str) -> None:
-    decoder = started()
-    list(decoder.read(event(19, end=200, body=description)))
-    list(decoder.read(event(39, end=300, body=insert(1))))
-    (prepared,) = decoder.read(event(38, end=400))
-    assert isinstance(prepared, Committed)
-    assert prepared.unfinished
-    assert prepared.unfinished.rows
-    (found,) = (decode() for decode in prepared.unfinished.rows)
-    assert isinstance(found, UnreadableRows)
-    assert (found.kind, prepared.unfinished.tables) == (kind, frozenset({("shop", "t")}))
-
-
 def test_an_event_of_an_unknown_type_is_refused_unless_its_flag_says_ignorable() -> None:
     with pytest.raises(Rejected, match="unknown kind 99"):
         list(started().read(event(99, end=500)))
@@ -350,33 +215,7 @@ def test_databases_with_the_same_table_share_its_structure() -> None:
     assert one.structure is other.structure
 
 
-LATIN1, SJIS, DEC8 = 8, 13, 3
 """Collations. What else a session was set to stands before and behind it, some of it unknown."""
-
-
-@pytest.mark.parametrize(
-    ("text", "client", "found"),
-    [
-        ("TRUNCATE `größe`".encode("latin1"), LATIN1, "TRUNCATE `größe`"),
-        ("DROP TABLE `größe` /* generated by server */".encode(), LATIN1, "DROP TABLE `größe` /* generated by server */"),
-        ("TRUNCATE `größe`".encode(), 255, "TRUNCATE `größe`"),
-        ("TRUNCATE `伝票`".encode("cp932"), SJIS, "TRUNCATE `伝票`"),
-        (b"TRUNCATE `\xff`", DEC8, "TRUNCATE `\ufffd`"),
-    ],
-)
-def test_a_statement_is_read_in_the_client_s_character_set(text: bytes, client: int, found: str) -> None:
-    settings = b"\0" + bytes(4) + b"\1" + bytes(8) + b"\6\3std" + b"\4" + struct.pack("<HHH", client, 255, 255) + b"\xfe?"
-    charsets = {**DIALECT.charsets, LATIN1: "latin1", SJIS: "sjis", DEC8: "dec8"}
-    decoder = LogDecoder(Dialect(True, charsets), TableFilter(), 1)
-    statement, _ = decoder.read(event(2, end=100, body=query_body(text, settings)))
-    assert isinstance(statement, Statement)
-    assert (statement.database, statement.text) == ("shop", found)
-
-
-def test_unknown_settings_of_a_session_are_ignored() -> None:
-    statement, _ = started().read(event(2, end=100, body=query_body(b"DROP TABLE t", b"\x82\0\0\4")))
-    assert isinstance(statement, Statement)
-    assert statement.text == "DROP TABLE t"
 
 
 def test_a_new_file_drops_all_table_numbers() -> None:
@@ -385,36 +224,6 @@ def test_a_new_file_drops_all_table_numbers() -> None:
     list(decoder.read(event(4, next_binlog="bin.000008")))
     with pytest.raises(Rejected):
         list(decoder.read(event(30, end=300, body=insert(1))))
-
-
-def test_a_column_of_each_kind_is_described() -> None:
-    body = table_map(
-        bytes([8, 245, 15, 254, 252, 255, 13, 1]),
-        bytes([4, 40, 0, 247, 1, 2, 4]),
-        field(1, bytes([0b10100000])) + field(2, bytes([252, 255, 0, 1, 63])) + field(4, b"\1a\1b\1c\1d\1e\1f\1g\1h")
-        + field(6, b"\x02\x01x\x02\xc3\xa9") + field(7, b"\x01") + field(9, b"\x00\x00\x02\x03") + field(10, b"\x21")
-        + field(12, b"\xff"),
-    )  # fmt: skip
-    structure = parse_table_map(body, DIALECT).structure
-    assert structure == Structure(
-        "t",
-        (
-            SourceColumn("a", SourceType("bigint", unsigned=True)),
-            SourceColumn("b", SourceType("json")),
-            SourceColumn("c", SourceType("varchar", 40), "utf8mb4"),
-            SourceColumn("d", SourceType("enum", 1), "utf8mb3", ("x", "é")),
-            SourceColumn("e", SourceType("blob")),
-            SourceColumn("f", SourceType("point")),
-            SourceColumn("g", SourceType("year")),
-            SourceColumn("h", SourceType("tinyint", unsigned=True)),
-        ),
-        ("a", "c"),
-    )
-
-
-def test_a_log_without_column_names_is_refused() -> None:
-    with pytest.raises(InvalidInput, match=r"shop\.t: .*SET GLOBAL binlog_row_metadata = 'FULL'"):
-        parse_table_map(table_map(b"\x03", b"", field(1, b"\x00")), DIALECT)
 
 
 @pytest.mark.parametrize("name", ["mysql-bin", "", "mysql-bin.", "mysql-bin.x1"])
@@ -436,11 +245,3 @@ def test_a_heartbeat_has_the_end_of_the_log_except_within_a_transaction() -> Non
     assert list(decoder.read(event(27, end=500))) == [Idle(LogPosition(3, "bin.000007", 500))]
     list(decoder.read(event(2, end=600, query="BEGIN")))
     assert list(decoder.read(event(27, end=600))) == [Idle()]
-
-
-def test_a_load_data_statement_has_its_text_and_database() -> None:
-    text = b"LOAD DATA INFILE 'x' INTO TABLE t"
-    body = b"\0" * 8 + b"\4" + b"\0\0" + (3).to_bytes(2, "little") + b"\0" * 13 + b"abc" + b"shop\0" + text
-    (told,) = started().read(event(18, end=300, body=body))
-    assert isinstance(told, Statement)
-    assert (told.database, told.text) == ("shop", text.decode())
