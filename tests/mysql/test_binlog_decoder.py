@@ -1,4 +1,4 @@
-"""What an event says, without a server: bytes and headers as MySQL and MariaDB write them."""
+"""Events decoded without a server: bytes and headers as MySQL and MariaDB write them."""
 
 from __future__ import annotations
 
@@ -64,8 +64,8 @@ def test_rows_say_whether_cascaded_changes_are_in_the_log(flags: int, logged: bo
             events.append(event(30, end=300 + 50 * at, body=body[:6] + flagged + body[8:]))
         found = [decoded for one in (*events, XID) for decoded in decoder.read(one)][:3]
         assert [type(decoded) for decoded in found] == [RowsChanged, UnreadableRows, UnreadableRows]
-        told = [decoded.cascades_logged for decoded in found if isinstance(decoded, RowsChanged | UnreadableRows)]
-        assert told == [logged and not mariadb] * 3
+        flags_read = [decoded.cascades_logged for decoded in found if isinstance(decoded, RowsChanged | UnreadableRows)]
+        assert flags_read == [logged and not mariadb] * 3
 
 
 def test_the_old_form_of_row_events_is_read_too() -> None:
@@ -215,7 +215,7 @@ def test_databases_with_the_same_table_share_its_structure() -> None:
     assert one.structure is other.structure
 
 
-"""Collations. What else a session was set to stands before and behind it, some of it unknown."""
+"""Numbers of collations."""
 
 
 def test_a_new_file_drops_all_table_numbers() -> None:

@@ -91,7 +91,7 @@ def test_rows_written_with_other_settings_are_named_and_reading_continues(
 
 
 def written_with(other: DatabaseServer, setting: str, value: str) -> LogPosition:
-    """An update by a session of other settings; the place before it."""
+    """Update a row in a session with other settings, and return the position before the update."""
     with connect(other.address) as connection:
         query(connection, "DROP DATABASE IF EXISTS wrong")
         query(connection, "CREATE DATABASE wrong")

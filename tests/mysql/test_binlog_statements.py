@@ -55,9 +55,9 @@ def test_unknown_settings_of_a_session_are_ignored() -> None:
 def test_a_load_data_statement_has_its_text_and_database() -> None:
     text = b"LOAD DATA INFILE 'x' INTO TABLE t"
     body = b"\0" * 8 + b"\4" + b"\0\0" + (3).to_bytes(2, "little") + b"\0" * 13 + b"abc" + b"shop\0" + text
-    (told,) = started().read(event(18, end=300, body=body))
-    assert isinstance(told, Statement)
-    assert (told.database, told.text) == ("shop", text.decode())
+    (statement,) = started().read(event(18, end=300, body=body))
+    assert isinstance(statement, Statement)
+    assert (statement.database, statement.text) == ("shop", text.decode())
 
 
 def test_a_column_of_each_kind_is_described() -> None:

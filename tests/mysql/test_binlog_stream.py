@@ -173,9 +173,9 @@ def test_the_greatest_position_of_a_key_is_its_last_change(source: SourceDatabas
 
 def test_truncate_and_other_statements_are_yielded(source: SourceDatabase) -> None:
     source.run(CREATE, "INSERT INTO t VALUES (1, 'a')", "TRUNCATE TABLE t", "ALTER TABLE t ADD c INT", "DROP TABLE t")
-    told = [event for event in source.log() if isinstance(event, Statement)]
-    assert [event.text.split()[0] for event in told] == ["CREATE", "TRUNCATE", "ALTER", "DROP"]
-    assert {event.database for event in told} == {source.name}
+    statements = [event for event in source.log() if isinstance(event, Statement)]
+    assert [event.text.split()[0] for event in statements] == ["CREATE", "TRUNCATE", "ALTER", "DROP"]
+    assert {event.database for event in statements} == {source.name}
 
 
 def test_reading_may_start_again_behind_every_transaction(source: SourceDatabase) -> None:
@@ -211,7 +211,7 @@ def test_reading_may_start_at_a_gtid(source: SourceDatabase) -> None:
 
 def test_a_position_that_the_log_does_not_have_is_refused(source: SourceDatabase) -> None:
     gone = LogPosition(1, "mysql-bin.000999", 4)
-    with pytest.raises(NotFound, match="does not have the place"):
+    with pytest.raises(NotFound, match="does not have the position"):
         list(follow(source.server.address, gone, TableFilter(), next(_server_ids), blocking=False))
 
 

@@ -1,4 +1,4 @@
-"""A server that cannot be captured is refused, with everything that is wrong and the statements that mend it."""
+"""A server that cannot be captured is refused with all problems and the statements that fix them."""
 
 from __future__ import annotations
 

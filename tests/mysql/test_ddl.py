@@ -1,4 +1,4 @@
-"""What a logged statement does to stored rows: effects_of from its text, and in doubt it changes them."""
+"""The effects of logged statements on stored rows. In doubt, a statement changes rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sets of GTIDs: read, written and subtracted as the server does it; and GTIDs with tags, from the log to the checkpoint."""
+"""Sets of GTIDs, read, written and subtracted as the server does; GTIDs with tags, from the log to the checkpoint."""
 
 from __future__ import annotations
 
@@ -205,10 +205,10 @@ def test_an_event_that_ends_too_early_is_refused(size: int) -> None:
         tagged_gtid(EVENT[:size])
 
 
-@pytest.mark.parametrize(("place", "byte"), [(0, 4), (3, 2), (5, 4), (22, 8), (24, 8)])
-def test_an_event_of_another_form_is_refused(place: int, byte: int) -> None:
+@pytest.mark.parametrize(("index", "byte"), [(0, 4), (3, 2), (5, 4), (22, 8), (24, 8)])
+def test_an_event_of_another_form_is_refused(index: int, byte: int) -> None:
     with pytest.raises(InvalidInput, match="update Onefold"):
-        tagged_gtid(EVENT[:place] + bytes([byte]) + EVENT[place + 1 :])
+        tagged_gtid(EVENT[:index] + bytes([byte]) + EVENT[index + 1 :])
 
 
 # In the checkpoint.
@@ -216,7 +216,7 @@ def test_an_event_of_another_form_is_refused(place: int, byte: int) -> None:
 
 @on(MariaDb, MySql)
 def test_the_checkpoint_has_all_that_was_executed(source: SourceDatabase, tmp_path: Path) -> None:
-    """From the log's end, from a place within a file, and behind GTIDs."""
+    """From the log's end, from a position within a file, and behind GTIDs."""
     source.run(CREATE)
     tag(source, "INSERT INTO t VALUES (1)")
     middle, executed = end_of_log(source.connection), source.executed()
@@ -245,15 +245,15 @@ def test_the_end_of_the_log_has_exactly_the_transactions_executed_before_it(sour
         assert end.executed == before(source, end.place)
 
 
-def before(source: SourceDatabase, place: LogPosition) -> GtidSet:
-    """What was executed before a place, as the server itself shows its log."""
+def before(source: SourceDatabase, position: LogPosition) -> GtidSet:
+    """Return the transactions executed before a position, as the server itself shows its log."""
     if source.on_mariadb:
-        return read_executed(source.rows(f"SELECT BINLOG_GTID_POS('{place.file}', {place.offset})")[0][0])
+        return read_executed(source.rows(f"SELECT BINLOG_GTID_POS('{position.file}', {position.offset})")[0][0])
     executed = GtidSet()
-    for _, offset, kind, _, _, text in source.rows(f"SHOW BINLOG EVENTS IN '{place.file}'"):
+    for _, offset, kind, _, _, text in source.rows(f"SHOW BINLOG EVENTS IN '{position.file}'"):
         if kind == "Previous_gtids":
             executed = read_executed(text)
-        elif kind.startswith("Gtid") and offset < place.offset:
+        elif kind.startswith("Gtid") and offset < position.offset:
             executed = executed.plus(text.split("'")[1])
     return executed
 

@@ -106,7 +106,7 @@ def test_a_change_without_rows_in_the_log_is_seen(source: SourceDatabase, some: 
     ran = run(source, *some)
     differs = logged_rows(source) != source_rows(source)
     assert differs == ran or "BLACKHOLE" in some[-1]  # which a server may lack, and keeps its own engine then
-    assert told(source, begun) or not differs
+    assert effects_of(source, begun) or not differs
 
 
 @on(MariaDb, MySql)
@@ -163,7 +163,7 @@ def run(source: SourceDatabase, *statements: Any) -> bool:
         return not any(failing(replace(source, connection=connection), statement) for statement in statements)
 
 
-def told(source: SourceDatabase, begun: LogPosition) -> set[str]:
+def effects_of(source: SourceDatabase, begun: LogPosition) -> set[str]:
     """What statements did to `t`, or to all tables."""
     events = [event for event in source.log() if isinstance(event, Statement) and event.position.order >= begun.order]
     found = [one for event in events for one in effects(event.text, event.database, event.grammar)]

@@ -1,4 +1,4 @@
-"""Snapshots against a real server: every row once, in chunks, right as of its place in the log."""
+"""Snapshots against a real server: every row once, in chunks, right as of its position in the log."""
 
 from __future__ import annotations
 

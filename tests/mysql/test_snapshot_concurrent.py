@@ -65,7 +65,7 @@ CHANGES = {
 }
 
 
-@pytest.mark.usefixtures("way")
+@pytest.mark.usefixtures("read_method")
 def test_chunks_and_changes_between_them_give_the_table(source: SourceDatabase) -> None:
     read = {}
     for number, (name, statement) in enumerate(CHANGES.items()):
@@ -91,7 +91,7 @@ def test_the_copy_ends_if_the_table_is_emptied_or_dropped(source: SourceDatabase
     assert next_chunk(source.connection, first.progress, 1, 1) is None
 
 
-@pytest.mark.usefixtures("way")
+@pytest.mark.usefixtures("read_method")
 def test_with_concurrent_writers_snapshot_and_changes_give_the_table(source: SourceDatabase) -> None:
     source.run("CREATE TABLE t (id INT PRIMARY KEY, v INT)", f"INSERT INTO t SELECT seq, 0 FROM {numbers(1, 60)}")
     with writers_at_work(source, 3):
@@ -194,7 +194,7 @@ def test_a_logged_transaction_that_tables_do_not_show_yet_is_not_lost(source: So
     (_, change) = source.changes()
     assert start.offset <= change.position.offset, "reading begins before what no copy shows"
     assert read[0].rows == ((1, "old"),)
-    assert change.position.offset < naive.offset, "at that place the old row would hide the change"
+    assert change.position.offset < naive.offset, "at that position the old row would hide the change"
     assert fold(source, read, source.changes(), ["id"]) == [(1, "new")]
 
 

@@ -25,13 +25,13 @@ WITHOUT_PAGES = {
 
 
 @pytest.mark.parametrize("declared", WITHOUT_PAGES.values(), ids=WITHOUT_PAGES)
-@pytest.mark.usefixtures("way")
+@pytest.mark.usefixtures("read_method")
 def test_tables_without_an_order_are_read_in_one_pass(source: SourceDatabase, declared: str) -> None:
     check_pass(source, declared)
 
 
 @on(MariaDb)
-@pytest.mark.usefixtures("way")
+@pytest.mark.usefixtures("read_method")
 def test_a_table_with_a_key_over_a_hash_is_read_in_one_pass(source: SourceDatabase) -> None:
     check_pass(source, "(a INT, b TEXT NOT NULL, UNIQUE KEY (b))")
 
@@ -43,7 +43,7 @@ def check_pass(source: SourceDatabase, declared: str) -> None:
     assert {chunk.position for chunk in read} == {read[0].progress.start}
 
 
-@pytest.mark.usefixtures("way")
+@pytest.mark.usefixtures("read_method")
 def test_a_pass_shows_the_table_as_it_was_at_its_start(source: SourceDatabase) -> None:
     source.run("CREATE TABLE t (a INT)", "INSERT INTO t VALUES (1), (2), (3)")
     read = chunks(source, 2, between=lambda _: source.run("UPDATE t SET a = a + 10"))

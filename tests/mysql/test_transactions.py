@@ -1,4 +1,4 @@
-"""Transactions: nothing of one is published before its commit was read, and nothing at all of one that was rolled back.
+"""Transactions: rows are published after the commit was read, and never if they were rolled back.
 
 The source's tables are the oracle, in the end and after each transaction.
 """
@@ -55,10 +55,10 @@ def folded_rows(records: Iterable[dict[str, Any]]) -> dict[str, list[tuple[int, 
     best: dict[tuple[str, int], tuple[tuple[tuple[int, ...], bool], tuple[int, int] | None]] = {}
     for record in records:
         data, metadata = record["data"], record["metadata"]
-        place = tuple(int(section, 16) for section in metadata["change_sequence_number"].split("/"))
+        position = tuple(int(section, 16) for section in metadata["change_sequence_number"].split("/"))
         gone = metadata["change_type"].endswith("DELETE")
         key = metadata["table_name"], data["id"]
-        rank = place, not gone
+        rank = position, not gone
         if key not in best or rank >= best[key][0]:
             best[key] = rank, None if gone else (data["id"], data["n"])
     tables: dict[str, list[tuple[int, int]]] = {}
@@ -111,7 +111,7 @@ ROLLED_BACK: dict[str, tuple[str, ...]] = {
 
 
 def run(source: SourceDatabase, statements: Sequence[str]) -> None:
-    """In a session of its own, which ends where it is told to. What the server refuses is left out."""
+    """Run statements in a session of their own. Statements that the server refuses have no effect."""
     with closing(connect(source.server.address)) as connection:
         connection.select_db(source.name)
         for statement in statements:
@@ -173,13 +173,13 @@ END
 
 
 def without_swept(records: Sequence[dict[str, Any]], bench: Bench) -> dict[str, list[tuple[int, int]]]:
-    """The rows, without those that were there before a copy, which did not find them: a sweep looks for what has landed."""
+    """Return the rows without those that a later copy did not contain, which the sweep deletes."""
     kept: list[dict[str, Any]] = []
     starts = {one["copy"]["table"]: one["copy"]["start"] for one in bench.checkpoint()["sweeps"]}
     for record in records:
         start = starts.get(record["metadata"]["table_name"])
-        place = [int(section, 16) for section in record["metadata"]["change_sequence_number"].split("/")]
-        if not start or place >= [start["epoch"], int(start["file"].rpartition(".")[2]), start["offset"]]:
+        position = [int(section, 16) for section in record["metadata"]["change_sequence_number"].split("/")]
+        if not start or position >= [start["epoch"], int(start["file"].rpartition(".")[2]), start["offset"]]:
             kept.append(record)
     return folded_rows(kept)
 
@@ -224,7 +224,7 @@ def test_nothing_of_a_large_transaction_is_published_before_its_end_is_read(benc
     start = begin(source)
     source.run("INSERT INTO t VALUES (1, 1)", "BEGIN", *(f"INSERT INTO u VALUES ({n}, 0)" for n in range(20)), "COMMIT")
     source.run("INSERT INTO t VALUES (2, 2)")
-    (end,) = [place for place, tables in skimmed(source, max_bytes=200) if tables == {"u"}]
+    (end,) = [position for position, tables in skimmed(source, max_bytes=200) if tables == {"u"}]
     assert end
     records = once(bench, 200, start=start)
     assert folded_rows(records) == shown(source)
@@ -340,8 +340,8 @@ def test_an_alter_that_mariadb_logs_twice_counts_when_it_is_finished(bench: Benc
     source.run("SET SESSION binlog_alter_two_phase = 1", "ALTER TABLE u RENAME TO v, ALGORITHM = COPY")
     with pytest.raises(pymysql.err.MySQLError):
         source.run("INSERT INTO t VALUES (3, 2)", "ALTER TABLE t ADD UNIQUE (n), ALGORITHM = COPY")
-    told = [event.text for event in statements(source) if event.text.startswith("ALTER")]
-    assert told == ["ALTER TABLE u RENAME TO v, ALGORITHM = COPY"]
+    logged = [event.text for event in statements(source) if event.text.startswith("ALTER")]
+    assert logged == ["ALTER TABLE u RENAME TO v, ALGORITHM = COPY"]
 
 
 def test_the_tables_of_an_ambiguous_transaction_are_copied(

@@ -24,8 +24,8 @@ _BY_VIEWS, _BY_LOCKS = "by views, as on MariaDB", "by locks, as on MySQL"
 
 
 @pytest.fixture(params=[_BY_VIEWS, _BY_LOCKS])
-def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """What a server offers. One that does not tell the places of its views is read with locks, which MariaDB has, too."""
+def read_method(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Read by views and by locks: a server that does not tell the positions of its views is read with locks."""
     if request.param == _BY_LOCKS:
         monkeypatch.setattr(consistent_read, "has_view_positions", lambda _: False)
     return str(request.param)

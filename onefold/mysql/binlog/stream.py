@@ -198,7 +198,7 @@ def _raw(event: Any) -> RawEvent:
 def _readable_error(error: pymysql.err.MySQLError, user: str) -> Exception:
     code, text = (*error.args, "")[:2]
     if code == _NO_SUCH_POSITION:
-        return NotFound(f"the source's log does not have the place where reading was to start: {text}")
+        return NotFound(f"the source's log does not have the position where reading was to start: {text}")
     if code in _DENIED:
         return Rejected(
             f"the source refuses its log: {text}; run: GRANT REPLICATION SLAVE, REPLICATION CLIENT, SELECT ON *.* TO {user}"
