@@ -33,7 +33,7 @@ from support.refresh_shop import cloud, eager_threads, no_retries_of_the_client,
 from support.seeding import chance, seed_the_run, show_seed  # noqa: E402, F401
 
 # What the tests of snapshots stand on.
-from support.snapshot import way  # noqa: E402, F401
+from support.snapshot import read_method  # noqa: E402, F401
 
 # What the tests of capture stand on.
 from support.source_database import choose_servers, mariadb, mysql, server, source  # noqa: E402, F401

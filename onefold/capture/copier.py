@@ -109,7 +109,7 @@ class Copier:
 
     def _copy_chunk(self, copy: RunningCopy, snapshot: TableSnapshot) -> None:
         # Asked for before the table is read.
-        chunk = next_chunk(self._connected(), snapshot, copy.epoch, standing=self.ledger.standing(copy))
+        chunk = next_chunk(self._connected(), snapshot, copy.epoch, bounds=self.ledger.standing(copy))
         if not self.ledger.is_valid(copy):
             self._current = None
         elif chunk is None:
@@ -120,8 +120,8 @@ class Copier:
 
     def _send(self, copy: RunningCopy, chunk: Chunk) -> None:
         origin = self.stream.origin(copy.table.database, chunk.structure)
-        self.isolation.copied(copy.table, chunk.structure, chunk.place)
-        records = (snapshot_record(origin, row, chunk.place, chunk.timestamp) for row in chunk.rows)
+        self.isolation.copied(copy.table, chunk.structure, chunk.position)
+        records = (snapshot_record(origin, row, chunk.position, chunk.timestamp) for row in chunk.rows)
         self.stream.records(records, copy.track)
         self.stream.flush()
         self.stream.note_losses(chunk.structure.table, chunk.losses)

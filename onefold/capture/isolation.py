@@ -87,7 +87,7 @@ class Isolation:
         if known and self.ledger.isolated.is_empty:
             return True
         table = TableName(*key)
-        held = self.ledger.isolated.held(table, event.place)
+        held = self.ledger.isolated.held(table, event.position)
         if held:
             self._while_held(held, key, event)
             return False
@@ -98,9 +98,9 @@ class Isolation:
         table = TableName(event.database, event.table)
         self._incomplete[table] = event.timestamp
         self._seen[(event.database, event.table)] = _UNREADABLE
-        if self.ledger.isolated.held(table, event.place):
+        if self.ledger.isolated.held(table, event.position):
             return
-        self._found(Problem(table, event.kind, event.reason, _remedy(event)), event.place)
+        self._found(Problem(table, event.kind, event.reason, _remedy(event)), event.position)
 
     def statement(self, event: Statement) -> None:
         """A statement may bring a table into quarantine, or out of it.
@@ -128,10 +128,10 @@ class Isolation:
             table = TableName(effect.database, effect.table or "")
             captured = effect.table and self.source.patterns.match(table.database, table.table)
             adds = " DROP SYSTEM " not in " ".join(event.text.upper().split())
-            if captured and adds and not self.ledger.isolated.held(table, event.place):
+            if captured and adds and not self.ledger.isolated.held(table, event.position):
                 reason = f"{table} is a system-versioned table, whose log holds its history as rows"
                 remedy = f"leave the table out ({exclusion(table)})"
-                self._found(Problem(table, "structure", reason, remedy), event.place)
+                self._found(Problem(table, "structure", reason, remedy), event.position)
 
     def _while_held(self, held: Quarantined, key: tuple[str, str], event: RowsChanged) -> None:
         """Another structure, or whole rows again, may mean that the table is in order."""
@@ -150,15 +150,15 @@ class Isolation:
         if table not in self._checked:
             inspected = self.source.inspect(table)
             if inspected.problem:
-                self._hold(inspected.problem, event.place)
+                self._hold(inspected.problem, event.position)
                 return False
             self._checked.add(table)
         problem = self._name_problem(table) or self._landing_problem(table, event.structure)
         if problem:
-            self._found(problem, event.place)
+            self._found(problem, event.position)
             return False
-        if self.ledger.isolated.changed_silently(table, event.structure, event.place):
-            self._copy_changed(table, event.place)
+        if self.ledger.isolated.changed_silently(table, event.structure, event.position):
+            self._copy_changed(table, event.position)
         self.ledger.isolated.own(table.table)
         self._seen[(event.database, event.structure.table)] = event.structure
         return True

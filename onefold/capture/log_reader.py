@@ -29,7 +29,7 @@ from onefold.mysql.binlog.events import (
     Statement,
     UnfinishedRows,
     UnreadableRows,
-    Voids,
+    RolledBack,
     XaStep,
 )
 from onefold.mysql.binlog.transactions import decoded
@@ -72,7 +72,7 @@ class LogReader:
     _prepared: tuple[PreparedTransaction, ...] = ()
     _changed: set[tuple[str, str]] = field(default_factory=set)
     """The tables of which the transaction has asked for copies so far."""
-    _known: dict[LogPosition, Voids] = field(default_factory=dict)
+    _known: dict[LogPosition, RolledBack] = field(default_factory=dict)
     """Committed transactions behind `at` that are too large to be held, by where they begin, with what of them is void."""
     _kept: PreparedRows = field(default_factory=PreparedRows)
     _ending: tuple[PreparedTransaction, Committed] | None = None
@@ -105,7 +105,7 @@ class LogReader:
             for event in events:
                 self.stop.check()
                 if isinstance(event, RowEvent):
-                    self._rows(event, behind(event.place))
+                    self._rows(event, behind(event.position))
                 elif isinstance(event, Committed):
                     if not self._committed(event) or (self._altered and not self._same_cascades()):
                         return True
@@ -119,11 +119,11 @@ class LogReader:
             self._statement(event)
         elif isinstance(event, IncompleteTransaction):
             # Transactional tables do not have its rows, and others do.
-            self._want(self._affected(event.tables), event.place, "a transaction without its end")
+            self._want(self._affected(event.tables), event.position, "a transaction without its end")
         elif isinstance(event, LogFileStarted):
             self._file(event, first)
-        elif event.place:
-            self._reach(event.place, self.at.fingerprint)
+        elif event.position:
+            self._reach(event.position, self.at.fingerprint)
 
     def _rows(self, event: RowEvent, since: LogPosition) -> None:
         """Publish rows, or note that they cannot be read.
@@ -159,17 +159,17 @@ class LogReader:
         if event.two_phase:
             if not self._take_step(event, event.two_phase):
                 return False
-        elif event.unread and event.unread.begin and event.unread.voids is not None:
-            self._known[event.unread.begin] = event.unread.voids
+        elif event.unfinished and event.unfinished.begin and event.unfinished.rolled_back is not None:
+            self._known[event.unfinished.begin] = event.unfinished.rolled_back
             return False
-        elif event.unread:
-            self._want(self._affected(event.unread.tables), event.place, "ROLLBACK TO SAVEPOINT")
+        elif event.unfinished:
+            self._want(self._affected(event.unfinished.tables), event.position, "ROLLBACK TO SAVEPOINT")
         if event.gtid:
             self._executed = self._executed.plus(event.gtid)
         self.timestamp = event.timestamp
         self._changed.clear()
-        self._reach(event.place, self.at.fingerprint, event.place)
-        if self.at.place == event.place:
+        self._reach(event.position, self.at.fingerprint, event.position)
+        if self.at.place == event.position:
             self._known, self._published = {}, set()
         return True
 
@@ -183,7 +183,7 @@ class LogReader:
         """Rows of an XA transaction are published when it is committed. False where they have to be read for that."""
         before = self._prepared
         if step.step == "prepared":
-            self._prepare(event, step.xid, event.unread)
+            self._prepare(event, step.xid, event.unfinished)
             return True
         one = find(before, step.xid)
         if step.step == "committed":
@@ -191,9 +191,9 @@ class LogReader:
                 self._ending = one, event
                 return False
             lacking = self._lacking(event, one)
-            self._want(lacking if one else {*lacking, *merged(before)}, event.place, "XA COMMIT")
+            self._want(lacking if one else {*lacking, *merged(before)}, event.position, "XA COMMIT")
         elif one and one.published:
-            self._want(one.tables, event.place, "XA ROLLBACK")
+            self._want(one.tables, event.position, "XA ROLLBACK")
         self._prepared = without(before, step.xid)
         self._kept.forget(step.xid)
         return True
@@ -211,8 +211,8 @@ class LogReader:
         rows = self._kept.find(one)
         if rows is not None:
             for changed in decoded(rows):
-                self._rows(changed, event.place)
-        return rows is not None or one.published or not one.tables or event.place in self._published
+                self._rows(changed, event.position)
+        return rows is not None or one.published or not one.tables or event.position in self._published
 
     def _read_prepared(self, one: PreparedTransaction, event: Committed) -> None:
         """Read the rows of a committed XA transaction a second time, and publish them while reading.
@@ -220,23 +220,25 @@ class LogReader:
         Where the log does not have them any more, or does not tell which ones count, the tables are copied.
         """
         prepared = XaStep(one.xid, "prepared")
-        known: dict[LogPosition, Voids] = {}
+        known: dict[LogPosition, RolledBack] = {}
         try:
-            ended = self._read_once(one.place, event.place, known) if one.place.epoch == self.ledger.epoch else None
-            unread = ended.unread if ended and ended.two_phase == prepared else None
+            ended = self._read_once(one.place, event.position, known) if one.place.epoch == self.ledger.epoch else None
+            unread = ended.unfinished if ended and ended.two_phase == prepared else None
             if unread and unread.rows is not None:
                 for changed in decoded(unread.rows):
-                    self._rows(changed, event.place)
-            elif unread and unread.begin and unread.voids is not None:
-                known[unread.begin] = unread.voids
-                self._read_once(one.place, event.place, known)
+                    self._rows(changed, event.position)
+            elif unread and unread.begin and unread.rolled_back is not None:
+                known[unread.begin] = unread.rolled_back
+                self._read_once(one.place, event.position, known)
             else:
-                self._want(one.tables, event.place, "XA COMMIT")
+                self._want(one.tables, event.position, "XA COMMIT")
         except LogLost:
-            self._want(one.tables, event.place, "XA COMMIT")
-        self._published.add(event.place)
+            self._want(one.tables, event.position, "XA COMMIT")
+        self._published.add(event.position)
 
-    def _read_once(self, begin: LogPosition, since: LogPosition, known: Mapping[LogPosition, Voids]) -> Committed | None:
+    def _read_once(
+        self, begin: LogPosition, since: LogPosition, known: Mapping[LogPosition, RolledBack]
+    ) -> Committed | None:
         """Read one transaction, and publish those of its rows that come before its end, which is returned."""
         start = Progress(begin)
         with closing(self.source.follow(start, self.ledger.epoch, self._cascades, False, known)) as events:
@@ -256,18 +258,18 @@ class LogReader:
         if one and event.timestamp - one.timestamp > _LONG:
             return one.tables
         tables = one.tables if one else self.source.tables()
-        return [table for table in tables if self.ledger.may_lack(table, event.place, one.place if one else None)]
+        return [table for table in tables if self.ledger.may_lack(table, event.position, one.place if one else None)]
 
     def _file(self, event: LogFileStarted, first: bool) -> None:
         """The file within which reading starts has to be the one that was read; transactions do not go on in the next."""
         place, self.begun = self.at.place, True
-        within = first and place is not None and place.file == event.place.file
+        within = first and place is not None and place.file == event.position.file
         if first:
             check_file(self.at, event)
         if first and place is None:
             self.at = replace(self.at, fingerprint=event.fingerprint)
         else:
-            self._reach(place if within and place else event.place, event.fingerprint)
+            self._reach(place if within and place else event.position, event.fingerprint)
 
     def _reach(self, place: LogPosition, fingerprint: str | None, last: LogPosition | None = None) -> None:
         if place.offset < _MAX_OFFSET:
@@ -282,7 +284,7 @@ class LogReader:
 
     def _effect(self, effect: Effect, event: Statement) -> None:
         if effect.kind == "dropped":
-            self._dropped(effect, event.place)
+            self._dropped(effect, event.position)
             return
         tables = self._present(effect)
         if effect.kind == "created":
@@ -290,9 +292,9 @@ class LogReader:
             tables = [table for table in tables if self.ledger.was_dropped(table.database, table.table)]
         if effect.kind == "truncated":
             for table in tables:
-                self._befell("table truncated", table.database, table.table, event.place)
+                self._befell("table truncated", table.database, table.table, event.position)
         # Not the whole statement: it may hold people's data.
-        self._want(tables, behind(event.place), " ".join(event.text.split(None, 2)[:2]).upper()[:_SHOWN])
+        self._want(tables, behind(event.position), " ".join(event.text.split(None, 2)[:2]).upper()[:_SHOWN])
 
     def _dropped(self, effect: Effect, place: LogPosition) -> None:
         if self._was_captured(effect.database, effect.table):

@@ -36,7 +36,7 @@ class Origin:
 def change_records(origin: Origin, event: RowsChanged) -> Iterator[Record]:
     """The records of an event's rows, in order. An update that changes the key is a deletion and an insertion."""
     key = _key(origin.table)
-    place = event.place.sequence()
+    place = event.position.sequence()
     for number, (before, after) in enumerate(zip_longest(event.before, event.after)):
         for kind, row in _changes(key, before, after):
             yield _record(origin, row, BINLOG, kind, f"{place}/{number:X}", event.timestamp)

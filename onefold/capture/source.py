@@ -13,15 +13,15 @@ from onefold.capture.cascades import Cascades, WatchedTables, read_cascades
 from onefold.capture.checkpoint import Progress
 from onefold.capture.table_checks import CheckedTables, InspectedTable, check_tables, inspect_table
 from onefold.core.errors import NotFound, Rejected, TryAgain
-from onefold.mysql.binlog.events import Committed, Gtid, LogEvent, LogFileStarted, LogPosition, Voids
+from onefold.mysql.binlog.events import Committed, Gtid, LogEvent, LogFileStarted, LogPosition, RolledBack
 from onefold.mysql.binlog.stream import follow
-from onefold.mysql.binlog.transactions import HELD
+from onefold.mysql.binlog.transactions import MAX_BUFFERED_BYTES
 from onefold.mysql.catalog import BASE, TableName, is_view, structure_of, structures, tables
 from onefold.mysql.checks import check_server
 from onefold.mysql.connection import Address, connect, executed_now, is_mariadb, lost_on, previous_gtids, query, variables
 from onefold.mysql.grants import grantee, may_lock
 from onefold.mysql.gtid import GtidSet, read_executed
-from onefold.mysql.snapshot.consistent_read import end_of_what_shows
+from onefold.mysql.snapshot.consistent_read import visible_end_of_log
 from onefold.mysql.table import Structure
 from onefold.mysql.table_filter import TableFilter
 
@@ -40,9 +40,9 @@ _QUIET_MOMENTS = 10
 
 def check_file(start: Progress, event: LogFileStarted) -> None:
     """Raise LogLost where the file within which reading starts is not the one that was read."""
-    within = start.place is not None and start.place.file == event.place.file
+    within = start.place is not None and start.place.file == event.position.file
     if within and start.fingerprint not in (None, event.fingerprint):
-        raise LogLost(f"{event.place.file} of the source is another file than the one that was read")
+        raise LogLost(f"{event.position.file} of the source is another file than the one that was read")
 
 
 _FIRST_OFFSET = 4
@@ -62,7 +62,7 @@ class Source:
     address: Address
     patterns: TableFilter
     server_id: int
-    held: int = HELD
+    held: int = MAX_BUFFERED_BYTES
     """The most bytes of the log that are held for one transaction."""
 
     def check(self) -> CheckedTables:
@@ -130,7 +130,7 @@ class Source:
         epoch: int,
         cascades: Cascades,
         blocking: bool,
-        known: Mapping[LogPosition, Voids] | None = None,
+        known: Mapping[LogPosition, RolledBack] | None = None,
     ) -> Generator[LogEvent]:
         """The log from a place on, or from behind what has been executed. Raises LogLost or GtidsLost without it.
 
@@ -152,7 +152,7 @@ class Source:
     def end_place(self, epoch: int) -> LogPosition:
         """Where the log ends now, as far as copies of tables show it."""
         with self._asked() as connection:
-            return end_of_what_shows(connection, epoch)
+            return visible_end_of_log(connection, epoch)
 
     def log_end(self, epoch: int) -> Progress:
         """Where the log ends now, as far as copies of tables show it, and exactly what was executed before that place.
@@ -162,7 +162,7 @@ class Source:
         with self._asked() as connection:
             for _ in range(1 if is_mariadb(connection) else _QUIET_MOMENTS):
                 before = executed_now(connection)
-                place = end_of_what_shows(connection, epoch)
+                place = visible_end_of_log(connection, epoch)
                 if before is not None and before == executed_now(connection):
                     return Progress(place, read_executed(before))
         return self.with_executed(Progress(place))
@@ -184,7 +184,7 @@ class Source:
         with suppress(NotFound), closing(follow(self.address, beginning, _NO_TABLES, self.server_id, False)) as events:
             for event in events:
                 if isinstance(event, Committed):
-                    if event.place.order > place.order:
+                    if event.position.order > place.order:
                         break
                     executed = executed.plus(event.gtid) if event.gtid else executed
         return executed

@@ -16,7 +16,7 @@ from onefold.core.errors import SchemaConflict
 from onefold.mysql.catalog import BASE, ColumnRow, TableDescription, TableName, describe, describe_one, tables
 from onefold.mysql.charsets import SUPPORTED
 from onefold.mysql.connection import quoted
-from onefold.mysql.grants import grant, is_of_connection, missing_select, reads_everything, table_sql
+from onefold.mysql.grants import grant, is_connection_error, missing_select, reads_everything, table_sql
 from onefold.mysql.table import Structure
 from onefold.mysql.table_filter import TableFilter
 
@@ -81,7 +81,7 @@ def _grant_problem(connection: pymysql.Connection, name: TableName, visible: boo
     try:
         words = missing_select(connection, name, visible)
     except pymysql.err.MySQLError as error:
-        if not connection.open or is_of_connection(error):
+        if not connection.open or is_connection_error(error):
             raise
         return Problem(name, "copy", f"{name} cannot be read: {error}", "repair the table, then start capture again")
     if words is None:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from onefold.mysql.binlog.events import Decode, LogPosition
-from onefold.mysql.binlog.transactions import HELD
+from onefold.mysql.binlog.transactions import MAX_BUFFERED_BYTES
 from onefold.mysql.catalog import TableName
 
 _MANY = 1_000
@@ -36,7 +36,7 @@ class PreparedTransaction:
 class PreparedRows:
     """Rows of prepared transactions in memory: an XA transaction is committed at once as a rule."""
 
-    bound: int = HELD
+    bound: int = MAX_BUFFERED_BYTES
     """Bytes of the log."""
     _rows: dict[tuple[str, LogPosition], tuple[tuple[Decode, ...], int]] = field(default_factory=dict)
 

@@ -1,4 +1,4 @@
-"""The structures of a server's present tables, from `information_schema`: the same values as the log gives."""
+"""The structures of a server's present tables, from `information_schema`, equal to the structures that the log describes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from onefold.mysql.table import INTEGERS, SourceColumn, SourceType, Structure, e
 from onefold.mysql.table_filter import TableFilter
 
 _DATABASES = "SELECT SCHEMA_NAME FROM information_schema.SCHEMATA"
-# Not joined to each other: MariaDB compares each row of the one with each row of the other.
+# TABLES and COLUMNS are not joined: MariaDB compares each row of the one with each row of the other.
 _TABLES = """
 SELECT TABLE_SCHEMA, TABLE_NAME, TABLE_TYPE FROM information_schema.TABLES
 WHERE {condition} AND TABLE_TYPE IN ('BASE TABLE', 'SYSTEM VERSIONED')
@@ -25,7 +25,7 @@ WHERE {condition} AND TABLE_TYPE IN ('BASE TABLE', 'SYSTEM VERSIONED')
 _VIEW = """
 SELECT 1 FROM information_schema.TABLES WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s AND TABLE_TYPE = 'VIEW'
 """
-# By the bytes of the names: `T` and `t` may be two tables, whose columns would be mixed in the order of a collation.
+# Sorted by the bytes of the names: `T` and `t` may be two tables, and a collation would mix their columns.
 _COLUMNS = """
 SELECT TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME, DATA_TYPE, COLUMN_TYPE, CHARACTER_OCTET_LENGTH,
   NUMERIC_PRECISION, NUMERIC_SCALE, DATETIME_PRECISION, CHARACTER_SET_NAME, COLUMN_KEY,
@@ -41,17 +41,20 @@ ORDER BY TABLE_SCHEMA, TABLE_NAME, INDEX_NAME <> 'PRIMARY', INDEX_NAME, SEQ_IN_I
 _OF_DATABASE = "TABLE_SCHEMA = %s"
 _OF_TABLE = "TABLE_SCHEMA = %s AND TABLE_NAME = %s"
 _FEW = 20
-"""So many tables of a database are asked for one by one: MariaDB opens each table of a database that is asked for whole."""
+"""Up to this number, tables of a database are asked for one by one: MariaDB opens every table of a database for one
+query."""
 BASE = "BASE TABLE"
 _VALUE = re.compile(r"'((?:[^'\\]|''|\\.)*)'", re.DOTALL)
 _ESCAPES = re.compile(r"''|\\(.)", re.DOTALL)
 _ESCAPED = {"0": "\0", "n": "\n", "r": "\r", "t": "\t", "b": "\b", "Z": "\x1a"}
 _STORED_AS = {"uuid": ("binary", 16), "inet6": ("binary", 16), "inet4": ("binary", 4)}
-"""MariaDB's own types: its log has them as what they are stored as."""
+"""MariaDB's own types, which its log has in the form in which they are stored."""
 
 
 @dataclass(frozen=True, order=True)
 class TableName:
+    """A database and a table, ordered by name."""
+
     database: str
     table: str
 
@@ -77,7 +80,7 @@ class ColumnRow:
     collation: str | None = None
     nullable: str = "YES"
     default: str | None = None
-    """As SQL: what MariaDB tells."""
+    """An SQL expression in MariaDB, a value in MySQL."""
 
 
 @dataclass(frozen=True)
@@ -93,30 +96,30 @@ class TableDescription:
 
     @property
     def structure(self) -> Structure | None:
-        """None for a table whose log is not one of its rows alone."""
+        """Return the structure; None for a system-versioned table, whose log has rows of its history, too."""
         return _structure(self.name.table, self.rows, self.indexes) if self.kind == BASE else None
 
 
-def tables(connection: pymysql.Connection, patterns: TableFilter, only: str | None = None) -> dict[TableName, str]:
-    """Return the kinds of all tables that the patterns fit, by name; views and sequences are left out.
+def tables(connection: pymysql.Connection, table_filter: TableFilter, only: str | None = None) -> dict[TableName, str]:
+    """Return the kinds of all captured tables, by name, without views and sequences.
 
-    Only databases that may have such a table are asked for, and no other name is kept.
+    Only databases that may have a captured table are asked for, and only names of captured tables are kept in memory.
 
     Args:
-        connection: to the server.
-        patterns: which tables.
+        connection: a connection to the server.
+        table_filter: the tables that are captured.
         only: one database; by default all.
     """
     found: dict[TableName, str] = {}
     for database in [only] if only else [name for (name,) in query(connection, _DATABASES)]:
-        if not patterns.rule_out(database):
+        if not table_filter.rule_out(database):
             rows = stream(connection, _TABLES.format(condition=_OF_DATABASE), (database,))
-            found.update((TableName(*name), kind) for *name, kind in rows if patterns.choose(*name))
+            found.update((TableName(*name), kind) for *name, kind in rows if table_filter.choose(*name))
     return found
 
 
 def is_view(connection: pymysql.Connection, name: TableName) -> bool:
-    """Return whether a name is that of a view."""
+    """Return whether a name belongs to a view."""
     return bool(query(connection, _VIEW, (name.database, name.table)))
 
 
@@ -154,9 +157,9 @@ def _named(row: tuple[Any, ...]) -> TableName:
     return TableName(row[0], row[1])
 
 
-def structures(connection: pymysql.Connection, patterns: TableFilter) -> dict[TableName, Structure]:
-    """All tables that the patterns fit, views and sequences left out."""
-    found = describe(connection, tables(connection, patterns))
+def structures(connection: pymysql.Connection, table_filter: TableFilter) -> dict[TableName, Structure]:
+    """Return the structures of all captured tables, without views and sequences."""
+    found = describe(connection, tables(connection, table_filter))
     return {table.name: table.structure for table in found if table.structure}
 
 
@@ -170,13 +173,16 @@ def describe_one(connection: pymysql.Connection, name: TableName) -> TableDescri
 
 
 def structure_of(connection: pymysql.Connection, name: TableName) -> Structure | None:
-    """One table. Within a transaction that has read it, nobody can alter it: so this fits what was read."""
+    """Return the structure of one table; None where there is none.
+
+    Within a transaction that has read the table, nobody can alter it, so the structure is that of the rows that were read.
+    """
     found = describe_one(connection, name)
     return found.structure if found else None
 
 
 def _indexes(keys: Iterable[tuple[Any, ...]]) -> defaultdict[TableName, dict[str, tuple[str, ...]]]:
-    """The columns of each unique index, by table."""
+    """Return the columns of each unique index, by table."""
     found: defaultdict[TableName, dict[str, tuple[str, ...]]] = defaultdict(dict)
     for database, table, index, column in keys:
         of_table = found[TableName(database, table)]
@@ -185,7 +191,7 @@ def _indexes(keys: Iterable[tuple[Any, ...]]) -> defaultdict[TableName, dict[str
 
 
 def _structure(table: str, rows: Sequence[ColumnRow], indexes: Iterable[Sequence[str]]) -> Structure:
-    """The key is the primary one, or the unique one that serves as such: the server marks the columns of either."""
+    """Return a structure. Its key is the primary key, or the unique key that replaces it: the server marks their columns."""
     marked = {row.column for row in rows if row.key == "PRI"}
     key = next((index for index in indexes if set(index) == marked), ())
     return Structure(table, tuple(_column(row) for row in rows), tuple(key))
@@ -219,7 +225,7 @@ def _sizes(row: ColumnRow) -> Mapping[str, int | None]:
 
 
 def _values(column_type: str) -> tuple[str, ...]:
-    """Of `enum('a','it''s')`."""
+    """Return the values of `enum('a','it''s')`."""
     return tuple(_ESCAPES.sub(_unescaped, text) for text in _VALUE.findall(column_type))
 
 

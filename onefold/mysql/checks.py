@@ -1,4 +1,4 @@
-"""What a server has to be set to before its log can be captured: all faults at once, each with its remedy."""
+"""The settings that a server needs before its log can be captured: all problems at once, each with its remedy."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ from onefold.mysql.connection import log_status, variables
 from onefold.mysql.table_filter import TableFilter
 
 
-def check_server(connection: pymysql.Connection, patterns: TableFilter) -> None:
-    """Check what concerns the whole source. What concerns one table only is checked by `table_checks`.
+def check_server(connection: pymysql.Connection, table_filter: TableFilter) -> None:
+    """Check the settings of the whole source. `onefold.capture.table_checks` checks single tables.
 
     Raises:
-        InvalidSettings: every fault of the server's settings.
+        InvalidSettings: all problems of the server's settings.
     """
     found = variables(connection)
     problems = [*setting_problems(found)]
     if _is_on(found, "log_bin"):
         _, _, only, never, *_ = log_status(connection)
         if only or never:
-            databases = {name.database for name in tables(connection, patterns)}
+            databases = {name.database for name in tables(connection, table_filter)}
             problems += database_problems(databases, only or "", never or "")
     if problems:
         raise InvalidSettings(problems)
 
 
 def setting_problems(found: Mapping[str, str]) -> Iterator[str]:
-    """What in a server's variables keeps its log from being read."""
+    """Yield the variables of a server that keep its log from being read, each with the statement that sets it."""
     if not _is_on(found, "log_bin"):
         yield "the source writes no log; put `log_bin = mysql-bin` under [mysqld] in its configuration, then restart it"
-    wanted = {"binlog_format": "ROW", "binlog_row_image": "FULL", "binlog_row_metadata": "FULL"}
-    for name, value in wanted.items():
+    expected = {"binlog_format": "ROW", "binlog_row_image": "FULL", "binlog_row_metadata": "FULL"}
+    for name, value in expected.items():
         if name not in found:
             yield f"the source has no {name}: capture needs MySQL 8.0.1 or later, or MariaDB 10.5 or later"
         elif found[name].upper() != value:
@@ -56,7 +56,13 @@ def _is_on(found: Mapping[str, str], name: str) -> bool:
 
 
 def database_problems(databases: Iterable[str], only: str, never: str) -> Iterator[str]:
-    """Databases whose changes a server does not log: both lists are the server's own, with commas."""
+    """Yield the captured databases whose changes a server does not log.
+
+    Args:
+        databases: the captured databases.
+        only: the server's `binlog_do_db`, separated by commas.
+        never: the server's `binlog_ignore_db`, separated by commas.
+    """
     for database in sorted(databases):
         if (only and database not in only.split(",")) or database in never.split(","):
             yield (
@@ -68,5 +74,6 @@ def database_problems(databases: Iterable[str], only: str, never: str) -> Iterat
 def _wrong(found: Mapping[str, str], name: str, value: str) -> str:
     statement = f"SET GLOBAL {name} = {value}"
     lasting = f"SET PERSIST {name} = {value}"
-    mend = f"{statement}; and put it into the configuration" if "aria_block_size" in found else lasting
-    return f"the source's {name} is {found[name]}; run: {mend}; and let all sessions connect again"
+    # MariaDB, which alone has Aria, does not know SET PERSIST.
+    remedy = f"{statement}; and put it into the configuration" if "aria_block_size" in found else lasting
+    return f"the source's {name} is {found[name]}; run: {remedy}; and let all sessions connect again"

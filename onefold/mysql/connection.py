@@ -1,4 +1,4 @@
-"""Connections to a MySQL or MariaDB server."""
+"""Connections to a MySQL or MariaDB server, and the questions that capture asks it."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from onefold.core.errors import Rejected
 from onefold.mysql.charsets import Dialect
 from onefold.mysql.gtid import GtidSet, lost
 
-# Text in one character set, times in UTC, identifiers in backticks, CHAR without the blanks that fill it up, and all rows: a
-# server may give each session a limit of its own (`sql_select_limit`), and a copy in one pass would end there. And MySQL may
-# hide the primary keys that it has generated, which its log has.
+# Text in one character set, times in UTC, identifiers in backticks, CHAR without trailing blanks, and all rows: a server may
+# limit the rows of each session (`sql_select_limit`), and a copy in one pass would end there. MySQL may also hide generated
+# primary keys, which its log contains. Sources: "Generated Invisible Primary Keys" and "Server System Variables",
+# https://dev.mysql.com/doc/refman/8.4/en/create-table-gipks.html, .../server-system-variables.html
 _SESSION = (
     "SET NAMES utf8mb4, time_zone = '+00:00', sql_mode = '', sql_select_limit = 18446744073709551615 "
     "/*!80030 , show_gipk_in_create_table_and_information_schema = ON */"
@@ -24,13 +25,15 @@ _NO_SUCH_STATEMENT = 1064
 _NO_SUCH_FILE = 1220
 _CONNECT_SECONDS = 10
 _READ_SECONDS = 60
-"""Longer than the server keeps silent: it is asked for a sign of life more often."""
+"""Longer than the server is silent: the reader of the log asks for a heartbeat more often."""
 
 
 @dataclass(frozen=True)
 class Address:
-    """A server and who asks. `tls` holds PyMySQL's `ssl_*` parameters; without any, TLS is used where the server has it,
-    and nobody is made to prove who they are.
+    """A server and its user.
+
+    `tls` holds PyMySQL's `ssl_*` parameters. Without any, TLS is used if the server offers it, without checking
+    certificates.
     """
 
     host: str
@@ -40,12 +43,12 @@ class Address:
     tls: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     def settings(self) -> dict[str, Any]:
-        """What PyMySQL's `connect` takes, and the reader of the log too."""
+        """Return the arguments of PyMySQL's `connect`, which the reader of the log takes, too."""
         return {
             "host": self.host,
             "port": self.port,
             "user": self.user,
-            "password": self.password.encode(),  # of a text PyMySQL would send the bytes in Latin-1
+            "password": self.password.encode(),  # PyMySQL would encode text in Latin-1
             "charset": "utf8mb4",
             "connect_timeout": _CONNECT_SECONDS,
             "read_timeout": _READ_SECONDS,
@@ -54,20 +57,32 @@ class Address:
 
 
 def connect(address: Address) -> pymysql.Connection:
-    """A connection whose session shows values as capture reads them."""
+    """Open a connection whose session shows values as capture reads them."""
     return pymysql.connect(**address.settings(), init_command=_SESSION, autocommit=True)
 
 
 def query(connection: pymysql.Connection, sql: str, values: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """Return the rows of a query.
+
+    Args:
+        connection: the connection.
+        sql: the query, with `%s` for each value.
+        values: the values.
+    """
     with connection.cursor() as cursor:
         cursor.execute(sql, values or None)  # without values, a name may hold a %
         return list(cursor.fetchall())
 
 
 def stream(connection: pymysql.Connection, sql: str, values: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """Yield the rows of a query as the server sends them, without keeping any.
+    """Yield the rows of a query as the server sends them, with one in memory at a time.
 
     The connection takes no other query before the last row was read.
+
+    Args:
+        connection: the connection.
+        sql: the query, with `%s` for each value.
+        values: the values.
     """
     with connection.cursor(SSCursor) as cursor:
         cursor.execute(sql, values or None)
@@ -75,12 +90,18 @@ def stream(connection: pymysql.Connection, sql: str, values: tuple[Any, ...] = (
 
 
 def variables(connection: pymysql.Connection) -> dict[str, str]:
-    """The server's settings, by lower-case name."""
+    """Return the server's settings, by lower-case name."""
     return {name.lower(): value for name, value in query(connection, "SHOW GLOBAL VARIABLES")}
 
 
 def log_status(connection: pymysql.Connection) -> tuple[Any, ...]:
-    """File, offset, two lists of databases, and MySQL's executed set. The older name of the statement is gone since 8.4."""
+    """Return file, offset, `binlog_do_db`, `binlog_ignore_db`, and MySQL's executed set.
+
+    Raises:
+        Rejected: the server writes no log.
+        ProgrammingError: the server refuses the statement.
+    """
+    # MySQL 8.4 and later know the newer name of the statement only.
     try:
         rows = query(connection, "SHOW MASTER STATUS")
     except pymysql.err.ProgrammingError as error:
@@ -93,10 +114,10 @@ def log_status(connection: pymysql.Connection) -> tuple[Any, ...]:
 
 
 def executed_now(connection: pymysql.Connection) -> str | None:
-    """What MySQL has executed; None while transactions are on their way, and of MariaDB, which tells it of each place.
+    """Return MySQL's executed set; None while transactions commit, and for MariaDB, which has the set of each position.
 
-    A transaction is in the log before it counts as executed. From before it is in the log until it counts, somebody owns its
-    GTID; owners are asked for first, so that no transaction of the log is missed in between.
+    A transaction is in the log before it counts as executed. Until it counts, a session owns its GTID. The owned GTIDs are
+    asked for first, so that no transaction of the log is missed in between.
     """
     if is_mariadb(connection):
         return None
@@ -105,7 +126,11 @@ def executed_now(connection: pymysql.Connection) -> str | None:
 
 
 def previous_gtids(connection: pymysql.Connection, file: str) -> str:
-    """What MySQL had executed before a file of its log; nothing where the log does not have the file."""
+    """Return MySQL's executed set at the beginning of a file of its log; empty if the log does not have the file.
+
+    Raises:
+        MySQLError: the server does not answer, or refuses the statement.
+    """
     try:
         events = query(connection, "SHOW BINLOG EVENTS IN %s LIMIT 3", (file,))
     except pymysql.err.MySQLError as error:
@@ -123,15 +148,17 @@ def lost_on(connection: pymysql.Connection, executed: GtidSet) -> GtidSet:
 
 
 def is_mariadb(connection: pymysql.Connection) -> bool:
+    """Return whether the server is MariaDB, and not MySQL."""
     ((version,),) = query(connection, "SELECT VERSION()")
     return "mariadb" in version.lower()
 
 
 def dialect(connection: pymysql.Connection) -> Dialect:
-    """What the reading of events needs to know of the server."""
+    """Return the properties of a server that decide how events are read."""
     mariadb = is_mariadb(connection)
-    # Since 10.10 one name of a collation stands for several character sets, each with a number of its own: only this
-    # table has them all. MySQL's of the same name has no numbers.
+    # Since MariaDB 10.10 one collation may belong to several character sets, with a number for each: only this table has all
+    # of them. MySQL's table of the same name has no numbers. Source:
+    # https://mariadb.com/kb/en/information-schema-collation_character_set_applicability-table/
     source = "COLLATION_CHARACTER_SET_APPLICABILITY" if mariadb and _has_numbers(connection) else "COLLATIONS"
     rows = query(connection, f"SELECT ID, CHARACTER_SET_NAME FROM information_schema.{source} WHERE ID IS NOT NULL")
     ((case,),) = query(connection, "SELECT @@lower_case_table_names")
@@ -148,5 +175,9 @@ def _has_numbers(connection: pymysql.Connection) -> bool:
 
 
 def quoted(name: str) -> str:
-    """An identifier in MySQL."""
+    """Return an identifier in backticks.
+
+    >>> quoted("a`b")
+    '`a``b`'
+    """
     return f"`{name.replace('`', '``')}`"

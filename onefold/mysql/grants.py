@@ -1,4 +1,4 @@
-"""Which tables the user of capture may read whole, and the GRANT that is missing."""
+"""The privileges of capture's user: the tables that the user may read whole, and the missing GRANT."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from onefold.mysql.connection import is_mariadb, query, quoted, variables
 
 _DENIED_TABLE = (1044, 1142, 1143)
 _LOCKED = (1205, 3572)
-_GONE = (1049, 1146)
+_DOES_NOT_EXIST = (1049, 1146)
+# 2000 to 2999 are errors of the client; https://dev.mysql.com/doc/mysql-errors/8.4/en/client-error-reference.html
 _FIRST_OF_SERVER = 1000
 _OF_CLIENT = range(2000, 3000)
 _SHUTDOWN = (1040, 1053, 1077, 1152, 1158, 1159, 1160, 1161, 1927)
@@ -19,29 +20,37 @@ _GLOBAL = """
 SELECT COUNT(*) FROM information_schema.USER_PRIVILEGES WHERE PRIVILEGE_TYPE = 'SELECT' AND GRANTEE = %s
 """
 _INVISIBLE = re.compile(r"^  (`(?:[^`]|``)+`) .*/\*!80023 INVISIBLE \*/", re.MULTILINE)
-"""A column of what MySQL's `SHOW CREATE TABLE` gives."""
+"""An invisible column in the output of MySQL's `SHOW CREATE TABLE`."""
 _LOCK_SECONDS = 2
-"""A check does not wait for whoever has locked a table."""
+"""A check does not wait long for another session that has locked a table."""
 
 
 def grantee(connection: pymysql.Connection) -> str:
-    """The user as whom the server knows us, as a GRANT names it: `'onefold'@'%'`."""
+    """Return the user of a connection as a GRANT names it: `'onefold'@'%'`."""
     ((user,),) = query(connection, "SELECT CURRENT_USER()")
     name, _, host = str(user).rpartition("@")
     return "@".join("'{}'".format(part.replace("\\", "\\\\").replace("'", "''")) for part in (name, host))
 
 
 def grant(right: str, on: str, connection: pymysql.Connection) -> str:
-    """The statement that gives the user of a connection a right."""
+    """Return the advice to give the user of a connection a privilege.
+
+    Args:
+        right: the privileges, separated by commas.
+        on: the tables, as a GRANT names them.
+        connection: the connection of the user.
+    """
     return f"run: GRANT {right} ON {on} TO {grantee(connection)}"
 
 
 def table_sql(name: TableName) -> str:
+    """Return a table's name, quoted for SQL."""
     return f"{quoted(name.database)}.{quoted(name.table)}"
 
 
 def reads_everything(connection: pymysql.Connection) -> bool:
-    """Whether the user has SELECT on all tables, so that no table has to be asked for by itself."""
+    """Return whether the user has SELECT on all tables, so that no table has to be checked by itself."""
+    # With partial_revokes, a privilege on all tables may be revoked for some databases.
     if variables(connection).get("partial_revokes", "OFF").upper() in ("ON", "1"):
         return False
     ((found,),) = query(connection, _GLOBAL, (grantee(connection),))
@@ -49,20 +58,24 @@ def reads_everything(connection: pymysql.Connection) -> bool:
 
 
 def may_lock(connection: pymysql.Connection, name: TableName) -> bool:
-    """Whether the user may lock a table, as copies of some tables have to. Others that have locked it do not matter."""
+    """Return whether the user may lock a table, as copies of some tables do. Locks of other sessions do not matter.
+
+    Raises:
+        MySQLError: the connection is broken.
+    """
     query(connection, f"SET SESSION lock_wait_timeout = {_LOCK_SECONDS}")
     try:
         query(connection, f"LOCK TABLES {table_sql(name)} READ")
     except pymysql.err.MySQLError as error:
-        if is_of_connection(error):
+        if is_connection_error(error):
             raise
         return error.args[0] not in _DENIED_TABLE
     query(connection, "UNLOCK TABLES")
     return True
 
 
-def is_of_connection(error: pymysql.err.MySQLError) -> bool:
-    """Whether the connection is at fault, and not the statement: the client's own errors, and a server that shuts down."""
+def is_connection_error(error: pymysql.err.MySQLError) -> bool:
+    """Return whether an error is about the connection, not the statement: a client error, or a server that shuts down."""
     code = error.args[0] if error.args else 0
     return not isinstance(code, int) or code < _FIRST_OF_SERVER or code in _SHUTDOWN or code in _OF_CLIENT
 
@@ -75,11 +88,16 @@ def _invisible_columns(connection: pymysql.Connection, name: TableName) -> list[
 def missing_select(connection: pymysql.Connection, name: TableName, visible: bool = True) -> str | None:
     """Return the server's words where the user lacks SELECT on a table or on some of its columns.
 
-    `SELECT *` needs the right on every column: information_schema shows those only that the user may see. MySQL passes over
-    INVISIBLE columns there, and tells of them only who has a right on the whole table.
+    `SELECT *` needs the privilege on every column, while information_schema shows only the columns that the user may see.
+    MySQL leaves INVISIBLE columns out of `*`, and shows them only to users with a privilege on the whole table.
 
     Args:
-        visible: whether information_schema shows the table. One that it does not show may be gone.
+        connection: the connection of the user.
+        name: the table.
+        visible: whether information_schema shows the table. A table that it does not show may not exist any more.
+
+    Raises:
+        MySQLError: the connection is broken, or the table cannot be read for another reason.
     """
     query(connection, f"SET SESSION lock_wait_timeout = {_LOCK_SECONDS}")
     try:
@@ -91,6 +109,6 @@ def missing_select(connection: pymysql.Connection, name: TableName, visible: boo
         code, text = (*error.args, "")[:2]
         if code in _DENIED_TABLE:
             return str(text)
-        if code not in (*_LOCKED, *_GONE):
+        if code not in (*_LOCKED, *_DOES_NOT_EXIST):
             raise
     return None

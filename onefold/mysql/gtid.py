@@ -1,7 +1,10 @@
-"""What a server has executed, by its global transaction identifiers, as the log tells them one after the other.
+"""Sets of global transaction identifiers (GTIDs): the transactions that a server has executed.
 
-MySQL's form is `uuid:1-5:7`, a set of numbers for each server; MariaDB's is `0-1-5`, the last of each domain. MySQL 8.3 and
-later have tags, each with numbers of its own: `uuid:1-5:tag:1-3:7` are two sets, those of `uuid` and those of `uuid:tag`.
+MySQL writes `uuid:1-5:7`, a set of numbers for each server; MariaDB writes `0-1-5`, the last transaction of each domain.
+MySQL 8.3 and later have tags, each with numbers of its own: `uuid:1-5:tag:1-3:7` are two sets, those of `uuid` and those of
+`uuid:tag`.
+
+Sources: https://dev.mysql.com/doc/refman/8.4/en/replication-gtids-concepts.html, https://mariadb.com/kb/en/gtid/
 """
 
 from __future__ import annotations
@@ -16,15 +19,12 @@ from onefold.core.errors import InvalidInput
 Ranges = tuple[tuple[int, int], ...]
 """First and last numbers, in order, with gaps between them."""
 _TAG = re.compile("[a-z_][a-z0-9_]{0,31}")
-"""MySQL's rule for tags, which it compares without case.
-
-Source: MySQL 8.4 Reference Manual, "GTID Format", https://dev.mysql.com/doc/refman/8.4/en/replication-gtids-concepts.html
-"""
+"""MySQL's rule for tags, which are compared without case ("GTID Format" in MySQL's page above)."""
 
 
 @dataclass(frozen=True)
 class GtidSet:
-    """A set that is never changed: a place in the log keeps the one of its time."""
+    """An immutable set of GTIDs: a position in the log keeps the set of its time."""
 
     domains: dict[str, str] = field(default_factory=dict)
     """MariaDB's: the last identifier of each domain."""
@@ -35,12 +35,12 @@ class GtidSet:
         return bool(self.domains or self.servers)
 
     def __str__(self) -> str:
-        """In the server's own form."""
+        """Return the set in the server's own form."""
         sets = (f"{server}:{':'.join(map(_range_text, ranges))}" for server, ranges in self.servers.items())
         return ",".join((*self.domains.values(), *sets))
 
     def plus(self, gtid: str) -> GtidSet:
-        """With one more transaction; the same twice is the same once."""
+        """Return the set with one more transaction; adding a transaction twice changes nothing."""
         if ":" not in gtid:
             return GtidSet({**self.domains, gtid.partition("-")[0]: gtid}, self.servers)
         server, _, number = gtid.rpartition(":")
@@ -49,10 +49,10 @@ class GtidSet:
 
 
 def read_executed(text: str) -> GtidSet:
-    """Return a set that is written in the server's own form.
+    """Return the set that a text in the server's own form describes.
 
     Raises:
-        InvalidInput: it is not a set of GTIDs.
+        InvalidInput: the text is not a set of GTIDs.
 
     >>> str(read_executed("A:1-5:tag:1-3:7"))
     'a:1-5,a:tag:1-3:7'
@@ -69,22 +69,22 @@ def read_executed(text: str) -> GtidSet:
                 domains[str(domain)] = part
     except ValueError as error:
         raise InvalidInput(
-            f"{text!r} is no set of GTIDs: write `uuid:1-5,...` as MySQL does, or `0-1-5` as MariaDB"
+            f"expected a set of GTIDs, got {text!r}: write `uuid:1-5,...` as MySQL does, or `0-1-5` as MariaDB"
         ) from error
     return GtidSet(domains, servers)
 
 
 def lost(executed: GtidSet, logged: str, applied: str = "") -> GtidSet:
-    """Return the executed transactions that a server does not have; of a domain of MariaDB, the last one stands for all.
+    """Return the executed transactions that a server does not have; for a domain of MariaDB, the last one.
 
-    A sequence number alone says nothing: after a failover, another server may have given the same number to another
+    A sequence number alone is not enough: after a failover, another server may have given the same number to another
     transaction. A server of MariaDB has `domain-server-number` if it has that number or a greater one of the same server.
 
     Args:
         executed: the transactions that were captured.
         logged: what the server has: MySQL's `gtid_executed`, or MariaDB's `gtid_binlog_state`, which has the last number of
             each domain and server.
-        applied: MariaDB's `gtid_slave_pos`. A replica whose log began behind what it had applied knows that by this alone.
+        applied: MariaDB's `gtid_slave_pos`. It alone has the transactions that a replica applied before its log began.
 
     Raises:
         InvalidInput: what the server has is not a set of GTIDs.
@@ -94,32 +94,35 @@ def lost(executed: GtidSet, logged: str, applied: str = "") -> GtidSet:
     >>> str(lost(read_executed("0-1-9"), "0-1-8,0-2-9"))
     '0-1-9'
     """
-    had, last, exact = read_executed(logged), _last_numbers(logged), {text.strip() for text in applied.split(",")}
+    logged_set, last, exact = read_executed(logged), _last_numbers(logged), {text.strip() for text in applied.split(",")}
     domains = {}
     for name, gtid in executed.domains.items():
         domain, server, number = _identifier(gtid)
         if number > last.get((domain, server), -1) and gtid not in exact:
             domains[name] = gtid
-    left = {server: _without(ranges, had.servers.get(server, ())) for server, ranges in executed.servers.items()}
+    left = {server: _without(ranges, logged_set.servers.get(server, ())) for server, ranges in executed.servers.items()}
     return GtidSet(domains, {server: ranges for server, ranges in left.items() if ranges})
 
 
 def _last_numbers(state: str) -> dict[tuple[int, int], int]:
-    """MariaDB's `gtid_binlog_state`: the last number of each domain and server."""
+    """Return the last number of each domain and server of MariaDB's `gtid_binlog_state`."""
     found = (_identifier(part) for part in state.split(",") if part.strip() and ":" not in part)
     return {(domain, server): number for domain, server, number in found}
 
 
 def _identifier(text: str) -> tuple[int, int, int]:
-    """MariaDB's `0-1-5`: domain, server and number."""
+    """Return domain, server and number of MariaDB's `0-1-5`."""
     domain, server, number = (int(part) for part in text.split("-"))
     return domain, server, number
 
 
 def _ranges(part: str) -> Iterator[tuple[str, tuple[int, int]]]:
-    """The ranges of `uuid:1-5:tag:1-3:7`, each with its server and tag: a tag is that of all ranges behind it.
+    """Yield the ranges of `uuid:1-5:tag:1-3:7`, each with its server and tag. A tag applies to all ranges behind it.
 
-    Identifiers are compared without case, and with blanks around their parts: `--gtid` is written by people.
+    Case is ignored, and blanks are allowed around all parts, because people write `--gtid`.
+
+    Raises:
+        ValueError: the part has another form.
     """
     uuid, *sections = (section.strip().lower() for section in part.split(":"))
     name, ended = uuid, False
@@ -153,7 +156,7 @@ def _range_text(numbers: tuple[int, int]) -> str:
 
 
 def _with(ranges: Ranges, number: int) -> Ranges:
-    """As a rule it is the next one."""
+    """Return the ranges with one more number. As a rule it is the next one, which needs no sorting."""
     if ranges and ranges[-1][1] + 1 == number:
         return (*ranges[:-1], (ranges[-1][0], number))
     return _merged(chain(ranges, ((number, number),)))
@@ -170,7 +173,7 @@ def _merged(ranges: chain[tuple[int, int]]) -> Ranges:
 
 
 def _without(ranges: Ranges, others: Ranges) -> Ranges:
-    """The numbers of `ranges` that `others` does not have.
+    """Return the numbers of `ranges` that `others` does not have.
 
     >>> _without(((1, 9),), ((2, 3), (5, 5), (9, 12)))
     ((1, 1), (4, 4), (6, 8))

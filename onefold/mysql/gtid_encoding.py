@@ -1,8 +1,8 @@
-"""GTIDs of MySQL as its log and its protocol write them in bytes; with tags (8.3 and later) the library knows neither form.
+"""GTIDs of MySQL as bytes, in its log and its protocol. The library knows neither form with tags (MySQL 8.3 and later).
 
 Sources: libs/mysql/serialization/readme.md and sql/rpl_gtid_set.cc of https://github.com/mysql/mysql-server (8.3 and later);
 "COM_BINLOG_DUMP_GTID", https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_com_binlog_dump_gtid.html. The tests
-hold both forms to a real server.
+compare both forms with a real server.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from onefold.mysql.gtid import GtidSet
 
 _VERSION = 1
 _FLAGS, _UUID, _NUMBER, _TAG = 0, 1, 2, 3
-"""The first fields of the event, in their order; behind them come times, sizes and versions, which are not read."""
+"""The first fields of the event, in their order; times, sizes and versions follow, which are not read."""
 _UUID_BYTES = 16
 _LONGEST = 8
-"""Bytes of an integer behind its first one."""
+"""The most bytes of an integer behind its first byte."""
 _DUMP_BY_GTIDS = 0x1E
 _NON_BLOCKING, _THROUGH_GTIDS = 1, 4
 _FIRST_OFFSET = 4
 _TAGGED = 1 << 56 | 1
-"""The form of a set with tags, which is said in the first and in the last byte of its length."""
+"""The mark of a set with tags, in the first and in the last byte of the number of its servers."""
 
 
 def tagged_gtid(body: bytes) -> str:
@@ -41,6 +41,12 @@ def tagged_gtid(body: bytes) -> str:
 
 
 def _tagged_gtid(body: bytes) -> str:
+    """Return the GTID of an event.
+
+    Raises:
+        InvalidInput: the event has an unknown form.
+        IndexError: the event ends too early.
+    """
     version, at = _integer(body, 0)
     if version != _VERSION:
         raise InvalidInput(f"the event of a tagged GTID has the form {version}, expected {_VERSION}: update Onefold")
@@ -58,7 +64,11 @@ def _tagged_gtid(body: bytes) -> str:
 
 
 def _field(body: bytes, at: int, expected: int) -> int:
-    """Return where a field's value begins, behind the field's number."""
+    """Return the offset of a field's value, behind the field's number.
+
+    Raises:
+        InvalidInput: the next field is another one.
+    """
     found, at = _integer(body, at)
     if found != expected:
         raise InvalidInput(f"the event of a tagged GTID has the field {found} where {expected} was expected: update Onefold")
@@ -66,10 +76,13 @@ def _field(body: bytes, at: int, expected: int) -> int:
 
 
 def _integer(body: bytes, at: int) -> tuple[int, int]:
-    """Return an integer of 1 to 9 bytes, and where the next one begins.
+    """Return an integer of 1 to 9 bytes, and the offset behind it.
 
-    The lowest bits of the first byte that are 1 count the bytes behind it; they end with a bit that is 0, which a first byte
-    of eight such bits does not have.
+    The number of lowest bits of the first byte that are 1 is the number of further bytes. A bit that is 0 ends the count,
+    unless all eight bits are 1.
+
+    Raises:
+        IndexError: the event ends within the integer.
 
     >>> _integer(bytes([0x31, 0x03]), 0)
     (204, 2)
@@ -83,7 +96,7 @@ def _integer(body: bytes, at: int) -> tuple[int, int]:
 
 
 def _uuid(body: bytes, at: int) -> tuple[str, int]:
-    """Each byte of it is an integer."""
+    """Return a UUID, each byte of which is written as an integer, and the offset behind it."""
     values = []
     for _ in range(_UUID_BYTES):
         value, at = _integer(body, at)
@@ -93,7 +106,7 @@ def _uuid(body: bytes, at: int) -> tuple[str, int]:
 
 
 def dump_by_gtids(executed: GtidSet, server_id: int, blocking: bool) -> bytes:
-    """Return the packet that asks MySQL for its log without what has been executed.
+    """Return the packet that asks MySQL for its log without the executed transactions.
 
     Args:
         executed: sets of MySQL only.
@@ -107,7 +120,11 @@ def dump_by_gtids(executed: GtidSet, server_id: int, blocking: bool) -> bytes:
 
 
 def encode_executed(executed: GtidSet) -> bytes:
-    """Return sets of MySQL in bytes. Without tags it is the form that servers before 8.3 read, too."""
+    """Return sets of MySQL as bytes. Without tags, servers before 8.3 can read the form, too.
+
+    Each set is: UUID (16 bytes), with tags the tag behind its doubled length, number of ranges (8), and each range as its
+    first number and the number behind its last (8 each).
+    """
     tagged = any(":" in server for server in executed.servers)
     count = len(executed.servers)
     encoded = [struct.pack("<Q", _TAGGED | count << 8 if tagged else count)]

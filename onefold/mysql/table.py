@@ -1,4 +1,8 @@
-"""A source table's structure as a value: what an event of the log and `information_schema` both can tell of it."""
+"""A source table's structure as a value: what both an event of the log and `information_schema` say about the table.
+
+`SourceTable.shape`, which checkpoints keep, is a digest of the `repr` of these classes: if the name of a class or a field
+changes, every running copy starts again.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 INTEGERS = {"tinyint": 1, "smallint": 2, "mediumint": 3, "int": 4, "bigint": 8}
-"""Their bytes."""
+"""The bytes of an integer."""
 TEXTS = {"tinytext": 1, "text": 2, "mediumtext": 3, "longtext": 4}
 BLOBS = {"tinyblob": 1, "blob": 2, "mediumblob": 3, "longblob": 4}
 """The bytes of their length."""
@@ -16,7 +20,7 @@ GEOMETRIES = (
 """In the order of their numbers in the log and in WKB."""
 
 
-_OF_SEQUENCES = (
+_SEQUENCE_COLUMNS = (
     "next_not_cached_value", "minimum_value", "maximum_value", "start_value", "increment", "cache_size", "cycle_option",
     "cycle_count",
 )  # fmt: skip
@@ -26,7 +30,7 @@ _OF_SEQUENCES = (
 class SourceType:
     """A type with its size: bytes of text and of ENUM and SET, digits of decimals and of fractions of seconds, bits of BIT.
 
-    Sizes that only tell how a value is displayed (`int(11)`, `float(7,3)`) are no part of it: the log does not know them.
+    Sizes that only say how a value is displayed (`int(11)`, `float(7,3)`) are not part of it: the log does not have them.
     """
 
     name: str
@@ -41,23 +45,25 @@ class SourceType:
 
 @dataclass(frozen=True)
 class SourceColumn:
+    """A column of a source table."""
+
     name: str
     type: SourceType
     charset: str | None = None
-    """Of text, ENUM and SET."""
+    """The character set of text, ENUM and SET."""
     values: tuple[str, ...] = ()
-    """Of ENUM and SET, in the order of their numbers."""
+    """The values of ENUM and SET, in the order of their numbers."""
 
 
 @dataclass(frozen=True)
 class Structure:
-    """The same for the same table in a thousand databases: so a database's name is no part of it."""
+    """A table's columns and key, without its database: a thousand databases with the same table share one structure."""
 
     table: str
     columns: tuple[SourceColumn, ...]
     primary_key: tuple[str, ...] = ()
-    """Names of columns, in the key's order; of a key over a prefix, the column. Without a primary key, of the first unique
-    one whose columns cannot be NULL."""
+    """Names of columns, in the key's order; for a key over a prefix, the column. Without a primary key, the first unique key
+    whose columns cannot be NULL."""
 
     def __hash__(self) -> int:
         return self._hash
@@ -69,15 +75,20 @@ class Structure:
 
 
 def is_sequence(structure: Structure) -> bool:
-    """Whether it is MariaDB's `CREATE SEQUENCE`, whose log has it as a table of one row: a table of these columns is one."""
-    return not structure.primary_key and tuple(column.name for column in structure.columns) == _OF_SEQUENCES
+    """Return whether a table is a sequence of MariaDB, which its log has as a table of one row with these columns."""
+    return not structure.primary_key and tuple(column.name for column in structure.columns) == _SEQUENCE_COLUMNS
 
 
 def enum_size(values: int) -> int:
-    """The bytes of an ENUM of so many values."""
+    """Return the bytes of an ENUM with a number of values."""
     return 1 if values < 256 else 2
 
 
 def set_size(values: int) -> int:
+    """Return the bytes of a SET with a number of values.
+
+    >>> [set_size(values) for values in (8, 9, 33)]
+    [1, 2, 8]
+    """
     size = (values + 7) // 8
     return size if size <= 4 else 8

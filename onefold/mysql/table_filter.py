@@ -1,4 +1,4 @@
-"""Which tables are captured."""
+"""The filter that says which tables are captured."""
 
 from __future__ import annotations
 
@@ -8,32 +8,36 @@ from fnmatch import fnmatchcase
 from functools import lru_cache
 
 SYSTEM = ("mysql", "information_schema", "performance_schema", "sys")
-"""Databases of the server's own, never captured."""
+"""The server's own databases, which are never captured."""
 _WILD = re.compile(r"[*?\[]")
 
 
 @dataclass(frozen=True)
 class TableFilter:
-    """Patterns of `database.table`, with `*`, `?` and `[...]`; one without a dot is of databases.
+    """Patterns of `database.table`, with `*`, `?` and `[...]`; a pattern without a dot matches databases.
 
-    A table is captured if one of `include` fits, or there is none, and none of `exclude` does.
+    A table is captured if a pattern of `include` matches, or `include` is empty, and no pattern of `exclude` matches.
     """
 
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
 
     def match(self, database: str, table: str) -> bool:
+        """Return whether a table is captured. Answers are cached, because the log asks for each event.
+
+        >>> TableFilter(("shop_*",), ("*.tmp_?",)).match("shop_1", "order")
+        True
+        """
         return _match(self, database, table)
 
     def choose(self, database: str, table: str) -> bool:
-        """Like `match`, for tables that are asked for once: a server's whole catalog would fill the cache."""
+        """Return the same as `match` without its cache, which a server's whole catalog would fill."""
         return _chosen(self, database, table)
 
     def rule_out(self, database: str) -> bool:
-        """Return whether no table of a database can be captured, whatever its name.
+        """Return whether no table of a database is captured, whatever the table's name.
 
-        A `*` may stand for the dot between database and table, so of a pattern with a wildcard only what is before the
-        wildcard is compared.
+        A `*` also matches the dot between database and table, so only the part before the first wildcard is compared.
 
         >>> TableFilter(("shop_*.order",)).rule_out("crm"), TableFilter(("shop_*.order",)).rule_out("shop_1")
         (True, False)
@@ -44,7 +48,7 @@ class TableFilter:
         return bool(self.include) and not any(_may_begin(one, database) for one in self.include)
 
     def may_match(self, database: str) -> bool:
-        """Whether there may be tables in a database that are captured."""
+        """Return whether tables of a database may be captured."""
         included = not self.include or any(fnmatchcase(database, one.rpartition(".")[0] or one) for one in self.include)
         excluded = any(fnmatchcase(database, one.removesuffix(".*")) for one in self.exclude)
         return database not in SYSTEM and included and not excluded
@@ -58,16 +62,16 @@ def _may_begin(pattern: str, database: str) -> bool:
 
 
 @lru_cache(maxsize=65536)
-def _match(patterns: TableFilter, database: str, table: str) -> bool:
-    return _chosen(patterns, database, table)
+def _match(table_filter: TableFilter, database: str, table: str) -> bool:
+    return _chosen(table_filter, database, table)
 
 
-def _chosen(patterns: TableFilter, database: str, table: str) -> bool:
+def _chosen(table_filter: TableFilter, database: str, table: str) -> bool:
     if database in SYSTEM:
         return False
-    included = not patterns.include or _any(patterns.include, database, table)
-    return included and not _any(patterns.exclude, database, table)
+    included = not table_filter.include or _any(table_filter.include, database, table)
+    return included and not _any(table_filter.exclude, database, table)
 
 
-def _any(patterns: tuple[str, ...], database: str, table: str) -> bool:
-    return any(fnmatchcase(f"{database}.{table}" if "." in one else database, one) for one in patterns)
+def _any(table_filter: tuple[str, ...], database: str, table: str) -> bool:
+    return any(fnmatchcase(f"{database}.{table}" if "." in one else database, one) for one in table_filter)

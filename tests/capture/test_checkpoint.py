@@ -188,7 +188,7 @@ def test_their_order_does_not_matter(numbers: list[int]) -> None:
 
 @pytest.mark.parametrize("text", ["x", "0-1", "a:", "a:x-y"])
 def test_what_is_no_set_is_refused(text: str) -> None:
-    with pytest.raises(InvalidInput, match="is no set of GTIDs"):
+    with pytest.raises(InvalidInput, match="expected a set of GTIDs"):
         read_executed(text)
 
 

@@ -15,7 +15,7 @@ from onefold.capture.cascades import may_change_cascades
 from onefold.capture.checkpoint import Progress
 from onefold.cli.capture import end_by_signal
 from onefold.mysql.binlog.events import Statement
-from onefold.mysql.snapshot import consistent_read as vantage
+from onefold.mysql.snapshot import consistent_read
 from onefold.mysql.table_filter import TableFilter
 
 CREATE = "CREATE TABLE t (id INT PRIMARY KEY, name VARCHAR(30))"
@@ -129,7 +129,7 @@ def test_a_new_checkpoint_may_begin_with_any_epoch(bench: Bench, source: SourceD
 def test_a_table_that_somebody_has_locked_keeps_no_other_one_waiting(
     bench: Bench, source: SourceDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(vantage, "_LOCK_SECONDS", 1)
+    monkeypatch.setattr(consistent_read, "_LOCK_SECONDS", 1)
     for table in ("a", "b", "c"):
         source.run(f"CREATE TABLE {table} (id INT PRIMARY KEY)", f"INSERT INTO {table} VALUES (1)")
     source.run("LOCK TABLES a WRITE")

@@ -81,8 +81,8 @@ def test_where_to_begin(arguments: tuple[str, ...], start: Progress | None) -> N
     ("arguments", "problem"),
     [
         (("--start", "mysql-bin.000123"), "write FILE:OFFSET"),
-        (("--start", "log:4"), "is no file of a binary log"),
-        (("--gtid", "x"), "is no set of GTIDs"),
+        (("--start", "log:4"), "expected the name of a binary log"),
+        (("--gtid", "x"), "expected a set of GTIDs"),
         (("--gtid", "0-1-5", "--start", "b.1:4"), "name one"),
         (("--source", " "), "--source is empty"),
     ],

@@ -1,16 +1,27 @@
-"""What an event says, without a server: bytes and headers as MySQL and MariaDB write them."""
+"""Events decoded without a server: bytes and headers as MySQL and MariaDB write them."""
 
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
 
 import pytest
+from support.binlog_events import (
+    DIALECT,
+    GB,
+    SIMPLE,
+    XID,
+    event,
+    field,
+    insert,
+    rows_of,
+    started,
+    table_map,
+)
 
 from onefold.core.errors import InvalidInput, Rejected
-from onefold.mysql.binlog import decoder as log_decoder
-from onefold.mysql.binlog.decoder import LogDecoder, RawEvent
+from onefold.mysql.binlog import logged_tables
+from onefold.mysql.binlog.decoder import LogDecoder
 from onefold.mysql.binlog.events import (
     Committed,
     Idle,
@@ -22,95 +33,27 @@ from onefold.mysql.binlog.events import (
     XaStep,
     file_number,
 )
-from onefold.mysql.binlog.table_map import parse_table_map
-from onefold.mysql.charsets import Dialect
-from onefold.mysql.table import SourceColumn, SourceType, Structure
+from onefold.mysql.binlog.raw_event import RawEvent
 from onefold.mysql.table_filter import TableFilter
 
-DIALECT = Dialect(False, {33: "utf8mb3", 63: "binary", 255: "utf8mb4", 309: "utf8mb4"})
-GB = 1 << 30
 
-
-@dataclass(frozen=True)
-class Parsed:
-    """What the library tells of events that hold no rows."""
-
-    next_binlog: str = ""
-    position: int = 4
-    gtid: str = ""
-    flags: int = 0
-    checksum_algorithm: int = 0
-    one_phase: bool = False
-    xid_format_id: int = 1
-    xid_gtrid: bytes = b"ab"
-    xid_bqual: bytes = b"\xff"
-
-
-def event(
-    kind: int, end: int = 0, size: int = 50, body: bytes = b"", flags: int = 0, query: str = "", **parsed: Any
-) -> RawEvent:
-    body = body or (query_body(query.encode()) if query else b"")
-    return RawEvent(kind, 1_700_000_000, end % (1 << 32), size, flags, b"\0" * 20 + body, replace(Parsed(), **parsed))
-
-
-def query_body(text: bytes, settings: bytes = b"") -> bytes:
-    return bytes(8) + b"\4\0\0" + struct.pack("<H", len(settings)) + settings + b"shop\0" + text
-
-
-def field(kind: int, data: bytes) -> bytes:
-    return bytes([kind, len(data)]) + data
-
-
-def table_map(types: bytes, metadata: bytes, optional: bytes, table_id: int = 9) -> bytes:
-    """A body as MySQL documents it, for shop.t."""
-    names = b"\x04shop\0" + b"\x01t\0"
-    nulls = b"\xff" * ((len(types) + 7) // 8)
-    return (
-        table_id.to_bytes(6, "little") + b"\1\0" + names + bytes([len(types)]) + types + bytes([len(metadata)]) + metadata
-        + nulls + optional
-    )  # fmt: skip
-
-
-SIMPLE = table_map(b"\x03", b"", field(1, b"\x00") + field(4, b"\x02id") + field(8, b"\0"))
-
-
-def insert(number: int, table_id: int = 9, form: int = 30) -> bytes:
-    extra = b"\x02\0" if form == 30 else b""
-    return table_id.to_bytes(6, "little") + b"\1\0" + extra + b"\x01\x01\x00" + struct.pack("<i", number)
-
-
-XID = event(16)
-
-
-def started(patterns: TableFilter | None = None) -> LogDecoder:
-    decoder = LogDecoder(DIALECT, patterns or TableFilter(), epoch=3)
-    assert list(decoder.read(event(4, next_binlog="bin.000007"))) == []
-    return decoder
-
-
-def rows_of(decoder: LogDecoder, *events: RawEvent) -> list[RowsChanged]:
-    """The rows of a transaction: they come with its commit."""
-    found = [said for one in (*events, XID) for said in decoder.read(one)]
-    return [said for said in found if isinstance(said, RowsChanged)]
-
-
-def test_rows_have_the_place_where_their_event_begins() -> None:
+def test_rows_have_the_position_where_their_event_begins() -> None:
     decoder = started()
     assert list(decoder.read(event(19, end=200, body=SIMPLE))) == []
     (change,) = rows_of(decoder, event(30, end=260, size=60, body=insert(-5)))
-    assert change.place == LogPosition(3, "bin.000007", 200)
+    assert change.position == LogPosition(3, "bin.000007", 200)
     assert (change.database, change.structure.table, change.structure.primary_key, change.after) == (
         "shop",
         "t",
         ("id",),
         ((-5,),),
     )
-    assert change.place.sequence(10) == "3/7/C8/A"
-    assert change.place.sequence() == "3/7/C8"
+    assert change.position.sequence(10) == "3/7/C8/A"
+    assert change.position.sequence() == "3/7/C8"
 
 
 @pytest.mark.parametrize(("flags", "logged"), [(0x11, True), (0x12, True), (0x01, False), (0x0F, False), (0xFFEF, False)])
-def test_rows_tell_whether_their_foreign_keys_are_in_the_log(flags: int, logged: bool) -> None:
+def test_rows_say_whether_cascaded_changes_are_in_the_log(flags: int, logged: bool) -> None:
     """STMT_END_F is 1, NO_FOREIGN_KEY_CHECKS_F 2, USE_SQL_FOREIGN_KEY_F 16: as a real server of MySQL 9.7 writes them."""
     flagged = struct.pack("<H", flags)
     unnamed = table_map(b"\x03", b"", b"", table_id=8)  # the columns have no names
@@ -119,10 +62,10 @@ def test_rows_tell_whether_their_foreign_keys_are_in_the_log(flags: int, logged:
         events = [event(4, next_binlog="bin.000007"), event(19, end=200, body=SIMPLE), event(19, end=250, body=unnamed)]
         for at, body in enumerate((insert(1), insert(1)[:-1], insert(1, table_id=8))):
             events.append(event(30, end=300 + 50 * at, body=body[:6] + flagged + body[8:]))
-        found = [said for one in (*events, XID) for said in decoder.read(one)][:3]
-        assert [type(said) for said in found] == [RowsChanged, UnreadableRows, UnreadableRows]
-        told = [said.cascades_logged for said in found if isinstance(said, RowsChanged | UnreadableRows)]
-        assert told == [logged and not mariadb] * 3
+        found = [decoded for one in (*events, XID) for decoded in decoder.read(one)][:3]
+        assert [type(decoded) for decoded in found] == [RowsChanged, UnreadableRows, UnreadableRows]
+        flags_read = [decoded.cascades_logged for decoded in found if isinstance(decoded, RowsChanged | UnreadableRows)]
+        assert flags_read == [logged and not mariadb] * 3
 
 
 def test_the_old_form_of_row_events_is_read_too() -> None:
@@ -132,19 +75,19 @@ def test_the_old_form_of_row_events_is_read_too() -> None:
     assert change.after == ((1,),)
 
 
-def test_places_go_on_beyond_the_32_bits_that_tell_them() -> None:
+def test_positions_continue_beyond_the_32_bits_of_the_header() -> None:
     decoder = started()
     ends = [1 * GB, 3 * GB, 4 * GB + 100, 6 * GB, 8 * GB + 1, 9 * GB]
     places = []
     for end in ends:
         list(decoder.read(event(19, end=end - 60, body=SIMPLE)))
         (change,) = rows_of(decoder, event(30, end=end, size=60, body=insert(1)))
-        places.append(change.place.offset)
+        places.append(change.position.offset)
     assert places == [end - 60 for end in ends]
     list(decoder.read(event(4, next_binlog="bin.000008")))
     list(decoder.read(event(19, end=100, body=SIMPLE)))
     (change,) = rows_of(decoder, event(30, end=160, size=60, body=insert(1)))
-    assert change.place == LogPosition(3, "bin.000008", 100)
+    assert change.position == LogPosition(3, "bin.000008", 100)
 
 
 def test_a_transaction_of_mysql_ends_with_its_commit() -> None:
@@ -153,8 +96,8 @@ def test_a_transaction_of_mysql_ends_with_its_commit() -> None:
         event(33, end=100, gtid="u:7"), event(2, end=150, query="BEGIN"), event(2, end=170, query="SAVEPOINT a"),
         event(16, end=200), event(33, end=220, gtid="u:8"), event(2, end=300, query="ALTER TABLE t ADD c INT"),
     ]  # fmt: skip
-    found = [said for one in events for said in decoder.read(one)]
-    assert [type(said) for said in found] == [Statement, Committed, Statement, Committed]
+    found = [decoded for one in events for decoded in decoder.read(one)]
+    assert [type(decoded) for decoded in found] == [Statement, Committed, Statement, Committed]
     assert found[1] == Committed(LogPosition(3, "bin.000007", 200), 1_700_000_000, "u:7")
     assert found[3] == Committed(LogPosition(3, "bin.000007", 300), 1_700_000_000, "u:8")
 
@@ -166,11 +109,11 @@ def test_a_transaction_has_no_gtid_but_its_own() -> None:
         event(33, end=100, gtid="u:7"), event(16, end=200), event(34, end=300), event(16, end=400),
         event(42, end=500, body=tagged), event(16, end=600), event(34, end=700), event(2, end=800, query="DROP TABLE t"),
     ]  # fmt: skip
-    found = [said.gtid for one in events for said in decoder.read(one) if isinstance(said, Committed)]
+    found = [decoded.gtid for one in events for decoded in decoder.read(one) if isinstance(decoded, Committed)]
     assert found == ["u:7", None, "01010101-0101-0101-0101-010101010101:tag:3", None]
 
 
-def test_a_tagged_gtid_of_an_unknown_form_is_refused_with_its_place() -> None:
+def test_a_tagged_gtid_of_an_unknown_form_is_refused_with_its_position() -> None:
     with pytest.raises(Rejected, match=r"bin\.000007, 450: .* has the form 2, expected 1: update Onefold"):
         list(started().read(event(42, end=500, body=b"\4")))
 
@@ -181,15 +124,15 @@ NAME = "X'6162',X'ff',1"
 @pytest.mark.parametrize(
     ("verb", "step"), [("COMMIT", XaStep(NAME, "committed")), ("ROLLBACK", XaStep(NAME, "rolled back"))]
 )
-def test_an_xa_transaction_of_mysql_has_two_steps_by_one_name(verb: str, step: XaStep) -> None:
+def test_both_steps_of_an_xa_transaction_of_mysql_have_the_same_identifier(verb: str, step: XaStep) -> None:
     decoder = started()
     events = [
         event(2, end=150, query=f"XA START {NAME}"), event(2, end=170, query=f"XA END {NAME}"), event(27, end=170),
         event(38, end=200), event(2, end=300, query=f"XA {verb} {NAME}"), event(27, end=300),
     ]  # fmt: skip
-    found = [said for one in events for said in decoder.read(one)]
-    assert [(said.place.offset if said.place else None) for said in found] == [None, 200, 300, 300]
-    steps = [said.two_phase for said in found if isinstance(said, Committed)]
+    found = [decoded for one in events for decoded in decoder.read(one)]
+    assert [(decoded.position.offset if decoded.position else None) for decoded in found] == [None, 200, 300, 300]
+    steps = [decoded.two_phase for decoded in found if isinstance(decoded, Committed)]
     assert steps == [XaStep(NAME, "prepared"), step]
 
 
@@ -198,13 +141,13 @@ def test_an_xa_transaction_of_mysql_has_two_steps_by_one_name(verb: str, step: X
     [event(38, end=200, one_phase=True), event(2, end=200, query=f"XA COMMIT {NAME} ONE PHASE")],
     ids=["event", "text"],
 )
-def test_an_xa_transaction_in_one_phase_is_one_like_any_other(last: RawEvent) -> None:
+def test_an_xa_transaction_in_one_phase_is_an_ordinary_transaction(last: RawEvent) -> None:
     decoder = started()
     list(decoder.read(event(2, end=150, query=f"XA START {NAME}")))
     assert list(decoder.read(last)) == [Committed(LogPosition(3, "bin.000007", 200), 1_700_000_000)]
 
 
-def test_a_sign_of_life_is_idle_and_moves_nothing() -> None:
+def test_a_heartbeat_is_idle_and_leaves_the_position() -> None:
     decoder = started()
     list(decoder.read(event(16, end=500)))
     assert list(decoder.read(event(27, end=0))) == [Idle()]
@@ -213,107 +156,30 @@ def test_a_sign_of_life_is_idle_and_moves_nothing() -> None:
 
 
 @pytest.mark.parametrize("kind", [40, 165, 166, 167, 168, 169, 170, 171])
-def test_compressed_events_are_refused_with_what_mends_it(kind: int) -> None:
+def test_compressed_events_are_refused_with_a_remedy(kind: int) -> None:
     with pytest.raises(Rejected, match=r"bin\.000007, 450: .*SET GLOBAL binlog_transaction_compression = OFF"):
         list(started().read(event(kind, end=500)))
 
 
-def unreadable(decoder: LogDecoder, kind: int, body: bytes) -> UnreadableRows:
-    """What a transaction gives for an event of rows, at its commit and not before."""
-    assert list(decoder.read(event(kind, end=500, body=body))) == []
-    found, committed = decoder.read(XID)
-    assert isinstance(found, UnreadableRows)
-    assert isinstance(committed, Committed)
-    assert (found.database, found.table) == ("shop", "t")
-    return found
-
-
-def test_parts_of_json_are_a_matter_of_their_table() -> None:
-    decoder = started()
-    list(decoder.read(event(19, end=200, body=SIMPLE)))
-    found = unreadable(decoder, 39, insert(1))
-    assert (found.kind, "PARTIAL_JSON" in found.reason) == ("rows", True)
-    assert len(rows_of(decoder, event(30, end=600, body=insert(1)))) == 1
-
-
-@pytest.mark.parametrize(
-    ("description", "reason"),
-    [
-        (table_map(b"\x8c", b"\0\0", b""), "is COMPRESSED"),
-        (table_map(b"\x03", b"", field(1, b"\x00")), "SET GLOBAL binlog_row_metadata = 'FULL'"),
-        (table_map(b"\x0f", b"\x28\x00", field(2, b"\xfc\x0f\x27") + field(4, b"\x01a")), "not understood (KeyError"),
-        (table_map(b"\x03", b"", field(1, b"\x00") + field(4, b"\x01\xff")), "not understood (UnicodeDecodeError"),
-    ],
-)
-def test_a_description_that_cannot_be_read_is_a_matter_of_its_table(description: bytes, reason: str) -> None:
-    decoder = started()
-    assert list(decoder.read(event(19, end=200, body=description))) == []
-    found = unreadable(decoder, 30, insert(1))
-    assert (found.kind, reason in found.reason) == ("structure", True)
-    list(decoder.read(event(19, end=700, body=SIMPLE)))
-    assert len(rows_of(decoder, event(30, end=800, body=insert(1)))) == 1
-
-
-def test_rows_of_bytes_that_are_not_understood_are_a_matter_of_their_table() -> None:
-    decoder = started()
-    list(decoder.read(event(19, end=200, body=SIMPLE)))
-    assert unreadable(decoder, 30, insert(1)[:-2]).kind == "rows"
-
-
-UNREADABLE = [
-    pytest.param(table_map(b"\x8c", b"\0\0", b""), "structure", id="structure"),
-    pytest.param(SIMPLE, "rows", id="rows"),
-]
-
-
-@pytest.mark.parametrize(("description", "kind"), UNREADABLE)
-def test_rows_that_cannot_be_read_are_no_matter_where_they_were_rolled_back(description: bytes, kind: str) -> None:
-    decoder = started()
-    list(decoder.read(event(19, end=200, body=description)))
-    assert list(decoder.read(event(39, end=300, body=insert(1)))) == []
-    (ended,) = decoder.read(event(2, end=400, query="ROLLBACK"))
-    assert isinstance(ended, Committed)
-    assert ended.unread is None
-    list(decoder.read(event(2, end=500, query="SAVEPOINT `a`")))
-    list(decoder.read(event(39, end=600, body=insert(1))))
-    list(decoder.read(event(2, end=700, query="ROLLBACK TO `a`")))
-    assert [type(said) for said in decoder.read(XID)] == [Committed]
-    assert unreadable(decoder, 39, insert(1)).kind == kind
-
-
-@pytest.mark.parametrize(("description", "kind"), UNREADABLE)
-def test_rows_that_cannot_be_read_wait_for_the_commit_of_an_xa_transaction(description: bytes, kind: str) -> None:
-    decoder = started()
-    list(decoder.read(event(19, end=200, body=description)))
-    list(decoder.read(event(39, end=300, body=insert(1))))
-    (prepared,) = decoder.read(event(38, end=400))
-    assert isinstance(prepared, Committed)
-    assert prepared.unread
-    assert prepared.unread.rows
-    (found,) = (decode() for decode in prepared.unread.rows)
-    assert isinstance(found, UnreadableRows)
-    assert (found.kind, prepared.unread.tables) == (kind, frozenset({("shop", "t")}))
-
-
-def test_an_event_of_an_unknown_kind_is_refused_unless_it_says_that_it_may_be_left_out() -> None:
+def test_an_event_of_an_unknown_type_is_refused_unless_its_flag_says_ignorable() -> None:
     with pytest.raises(Rejected, match="unknown kind 99"):
         list(started().read(event(99, end=500)))
     assert list(started().read(event(99, end=500, flags=0x80))) == []
     assert list(started().read(event(34, end=500))) == []
 
 
-def test_rows_of_a_table_that_was_not_described_are_an_error() -> None:
+def test_rows_of_a_table_that_was_not_described_are_refused() -> None:
     with pytest.raises(Rejected, match="not described"):
         list(started().read(event(30, end=500, body=insert(1))))
 
 
-def test_rows_of_excluded_tables_are_left_out_even_where_they_cannot_be_read() -> None:
+def test_rows_of_excluded_tables_are_skipped_even_if_unreadable() -> None:
     decoder = started(TableFilter((), ("shop.*",)))
     assert list(decoder.read(event(19, end=200, body=table_map(b"\x8c", b"\0\0", b"")))) == []
     assert list(decoder.read(event(30, end=300, body=insert(1)))) == []
 
 
-def test_a_sequence_is_no_table() -> None:
+def test_a_sequence_is_not_captured() -> None:
     names = (
         b"next_not_cached_value", b"minimum_value", b"maximum_value", b"start_value", b"increment", b"cache_size",
         b"cycle_option", b"cycle_count",
@@ -325,8 +191,8 @@ def test_a_sequence_is_no_table() -> None:
     assert list(decoder.read(event(30, end=300, body=insert(1)))) == []
 
 
-def test_tables_are_forgotten_between_transactions_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(log_decoder, "_KNOWN_TABLES", 1)
+def test_table_numbers_are_dropped_only_between_transactions(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(logged_tables, "_MAX_TABLE_IDS", 1)
     decoder = started()
     list(decoder.read(event(2, end=100, query="BEGIN")))
     for number in (9, 10):
@@ -349,71 +215,15 @@ def test_databases_with_the_same_table_share_its_structure() -> None:
     assert one.structure is other.structure
 
 
-LATIN1, SJIS, DEC8 = 8, 13, 3
-"""Collations. What else a session was set to stands before and behind it, some of it unknown."""
+"""Numbers of collations."""
 
 
-@pytest.mark.parametrize(
-    ("text", "client", "found"),
-    [
-        ("TRUNCATE `größe`".encode("latin1"), LATIN1, "TRUNCATE `größe`"),
-        ("DROP TABLE `größe` /* generated by server */".encode(), LATIN1, "DROP TABLE `größe` /* generated by server */"),
-        ("TRUNCATE `größe`".encode(), 255, "TRUNCATE `größe`"),
-        ("TRUNCATE `伝票`".encode("cp932"), SJIS, "TRUNCATE `伝票`"),
-        (b"TRUNCATE `\xff`", DEC8, "TRUNCATE `\ufffd`"),
-    ],
-)
-def test_a_statement_is_read_in_the_client_s_character_set(text: bytes, client: int, found: str) -> None:
-    settings = b"\0" + bytes(4) + b"\1" + bytes(8) + b"\6\3std" + b"\4" + struct.pack("<HHH", client, 255, 255) + b"\xfe?"
-    charsets = {**DIALECT.charsets, LATIN1: "latin1", SJIS: "sjis", DEC8: "dec8"}
-    decoder = LogDecoder(Dialect(True, charsets), TableFilter(), 1)
-    statement, _ = decoder.read(event(2, end=100, body=query_body(text, settings)))
-    assert isinstance(statement, Statement)
-    assert (statement.database, statement.text) == ("shop", found)
-
-
-def test_settings_of_a_session_that_nobody_knows_do_no_harm() -> None:
-    statement, _ = started().read(event(2, end=100, body=query_body(b"DROP TABLE t", b"\x82\0\0\4")))
-    assert isinstance(statement, Statement)
-    assert statement.text == "DROP TABLE t"
-
-
-def test_a_new_file_forgets_the_numbers_of_tables() -> None:
+def test_a_new_file_drops_all_table_numbers() -> None:
     decoder = started()
     list(decoder.read(event(19, end=200, body=SIMPLE)))
     list(decoder.read(event(4, next_binlog="bin.000008")))
     with pytest.raises(Rejected):
         list(decoder.read(event(30, end=300, body=insert(1))))
-
-
-def test_a_column_of_mysql_s_json_and_one_of_each_field_is_described() -> None:
-    body = table_map(
-        bytes([8, 245, 15, 254, 252, 255, 13, 1]),
-        bytes([4, 40, 0, 247, 1, 2, 4]),
-        field(1, bytes([0b10100000])) + field(2, bytes([252, 255, 0, 1, 63])) + field(4, b"\1a\1b\1c\1d\1e\1f\1g\1h")
-        + field(6, b"\x02\x01x\x02\xc3\xa9") + field(7, b"\x01") + field(9, b"\x00\x00\x02\x03") + field(10, b"\x21")
-        + field(12, b"\xff"),
-    )  # fmt: skip
-    structure = parse_table_map(body, DIALECT).structure
-    assert structure == Structure(
-        "t",
-        (
-            SourceColumn("a", SourceType("bigint", unsigned=True)),
-            SourceColumn("b", SourceType("json")),
-            SourceColumn("c", SourceType("varchar", 40), "utf8mb4"),
-            SourceColumn("d", SourceType("enum", 1), "utf8mb3", ("x", "é")),
-            SourceColumn("e", SourceType("blob")),
-            SourceColumn("f", SourceType("point")),
-            SourceColumn("g", SourceType("year")),
-            SourceColumn("h", SourceType("tinyint", unsigned=True)),
-        ),
-        ("a", "c"),
-    )
-
-
-def test_a_log_that_does_not_name_columns_is_refused() -> None:
-    with pytest.raises(InvalidInput, match=r"shop\.t: .*SET GLOBAL binlog_row_metadata = 'FULL'"):
-        parse_table_map(table_map(b"\x03", b"", field(1, b"\x00")), DIALECT)
 
 
 @pytest.mark.parametrize("name", ["mysql-bin", "", "mysql-bin.", "mysql-bin.x1"])
@@ -423,23 +233,15 @@ def test_a_file_of_a_log_has_a_number(name: str) -> None:
     assert file_number("a.b-bin.1000000") == 1_000_000
 
 
-def test_a_file_is_known_by_when_and_by_which_server_it_was_begun() -> None:
+def test_the_fingerprint_of_a_file_has_its_time_and_server() -> None:
     decoder = started()
     version = b"\4\0" + b"10.11.6-MariaDB".ljust(50, b"\0")
     begun = replace(event(15, body=version), packet=b"\0" * 6 + (77).to_bytes(4, "little") + b"\0" * 10 + version)
     assert list(decoder.read(begun)) == [LogFileStarted(LogPosition(3, "bin.000007", 4), "1700000000/77/10.11.6-MariaDB")]
 
 
-def test_silence_tells_the_end_of_the_log_but_not_within_a_transaction() -> None:
+def test_a_heartbeat_has_the_end_of_the_log_except_within_a_transaction() -> None:
     decoder = started()
     assert list(decoder.read(event(27, end=500))) == [Idle(LogPosition(3, "bin.000007", 500))]
     list(decoder.read(event(2, end=600, query="BEGIN")))
     assert list(decoder.read(event(27, end=600))) == [Idle()]
-
-
-def test_a_load_is_told_with_its_text_and_its_database() -> None:
-    text = b"LOAD DATA INFILE 'x' INTO TABLE t"
-    body = b"\0" * 8 + b"\4" + b"\0\0" + (3).to_bytes(2, "little") + b"\0" * 13 + b"abc" + b"shop\0" + text
-    (told,) = started().read(event(18, end=300, body=body))
-    assert isinstance(told, Statement)
-    assert (told.database, told.text) == ("shop", text.decode())

@@ -1,24 +1,17 @@
-"""A real server's log: what is read of it, where reading may start again, and what the library would get wrong."""
+"""The log of a real server: its events, the positions where reading may start again, and logs that are refused."""
 
 from __future__ import annotations
 
-import datetime
-import functools
 import itertools
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
 
-import pymysql
 import pytest
-from pymysqlreplication import BinLogStreamReader
-from pymysqlreplication.row_event import WriteRowsEvent
-from support.database_servers import DatabaseServer, MariaDb, MySql, new_server
+from support.database_servers import DatabaseServer, MariaDb, MySql
 from support.source_database import SourceDatabase, end_of_log, on
 
 from onefold.capture.records import Origin, Record, change_records
 from onefold.capture.versioned_table import version_of, versioned_table
 from onefold.changelog.position import Position
-from onefold.core.errors import InvalidInput, NotFound, Rejected, TryAgain
+from onefold.core.errors import NotFound, Rejected, TryAgain
 from onefold.mysql.binlog.events import (
     Committed,
     Gtid,
@@ -27,7 +20,6 @@ from onefold.mysql.binlog.events import (
     LogPosition,
     RowsChanged,
     Statement,
-    UnreadableRows,
 )
 from onefold.mysql.binlog.stream import follow
 from onefold.mysql.catalog import TableName, structure_of, structures
@@ -179,11 +171,11 @@ def test_the_greatest_position_of_a_key_is_its_last_change(source: SourceDatabas
     assert sorted((row["id"], row["name"]) for row in left) == source.rows("SELECT * FROM t ORDER BY id")
 
 
-def test_a_truncate_and_other_statements_are_told(source: SourceDatabase) -> None:
+def test_truncate_and_other_statements_are_yielded(source: SourceDatabase) -> None:
     source.run(CREATE, "INSERT INTO t VALUES (1, 'a')", "TRUNCATE TABLE t", "ALTER TABLE t ADD c INT", "DROP TABLE t")
-    told = [event for event in source.log() if isinstance(event, Statement)]
-    assert [event.text.split()[0] for event in told] == ["CREATE", "TRUNCATE", "ALTER", "DROP"]
-    assert {event.database for event in told} == {source.name}
+    statements = [event for event in source.log() if isinstance(event, Statement)]
+    assert [event.text.split()[0] for event in statements] == ["CREATE", "TRUNCATE", "ALTER", "DROP"]
+    assert {event.database for event in statements} == {source.name}
 
 
 def test_reading_may_start_again_behind_every_transaction(source: SourceDatabase) -> None:
@@ -199,7 +191,7 @@ def test_reading_may_start_again_behind_every_transaction(source: SourceDatabase
         committed = whole[number]
         assert isinstance(committed, Committed)
         patterns = TableFilter((f"{source.name}.*",))
-        rest = follow(source.server.address, committed.place, patterns, next(_server_ids), blocking=False)
+        rest = follow(source.server.address, committed.position, patterns, next(_server_ids), blocking=False)
         # Each reading begins by telling which file it is in.
         begun, *others = rest
         assert isinstance(begun, LogFileStarted)
@@ -217,9 +209,9 @@ def test_reading_may_start_at_a_gtid(source: SourceDatabase) -> None:
     assert change == source.changes()[-1]
 
 
-def test_a_place_that_the_log_does_not_have_is_told(source: SourceDatabase) -> None:
+def test_a_position_that_the_log_does_not_have_is_refused(source: SourceDatabase) -> None:
     gone = LogPosition(1, "mysql-bin.000999", 4)
-    with pytest.raises(NotFound, match="does not have the place"):
+    with pytest.raises(NotFound, match="does not have the position"):
         list(follow(source.server.address, gone, TableFilter(), next(_server_ids), blocking=False))
 
 
@@ -228,7 +220,7 @@ def test_a_server_that_does_not_answer_is_a_reason_to_try_again() -> None:
         list(follow(Address("127.0.0.1", 1), LogPosition(1, "mysql-bin.1", 4), TableFilter(), 1))
 
 
-def test_a_user_who_may_not_read_the_log_is_told_what_to_grant(source: SourceDatabase) -> None:
+def test_a_user_without_the_privilege_gets_the_missing_grant(source: SourceDatabase) -> None:
     source.run(
         "CREATE USER reader@'127.0.0.1' IDENTIFIED BY 'x'",
         f"GRANT SELECT ON {source.name}.* TO reader@'127.0.0.1'",
@@ -245,20 +237,7 @@ def test_the_password_is_not_shown() -> None:
     assert "secret" not in repr(Address("h", 1, "u", "secret"))
 
 
-@pytest.fixture(scope="module")
-def others() -> Iterator[Callable[[type[DatabaseServer]], DatabaseServer]]:
-    """One server of each kind that is asked for."""
-    with ExitStack() as stack:
-        yield functools.cache(lambda kind: stack.enter_context(new_server(kind)))
-
-
-@pytest.fixture(params=[MariaDb, MySql], ids=lambda kind: kind.__name__)
-def other(request: pytest.FixtureRequest, others: Callable[[type[DatabaseServer]], DatabaseServer]) -> DatabaseServer:
-    """A server for tests that stop it or change its settings."""
-    return others(request.param)
-
-
-def test_a_lost_connection_is_not_taken_up_again_by_itself(other: DatabaseServer) -> None:
+def test_a_lost_connection_is_not_reopened(other: DatabaseServer) -> None:
     with connect(other.address) as connection:
         query(connection, "CREATE DATABASE lost")
         start = end_of_log(connection)
@@ -271,7 +250,7 @@ def test_a_lost_connection_is_not_taken_up_again_by_itself(other: DatabaseServer
         list(events)
 
 
-def test_a_server_that_crashed_numbers_its_tables_anew(other: DatabaseServer) -> None:
+def test_after_a_crash_the_server_gives_tables_new_numbers(other: DatabaseServer) -> None:
     """Within one reading: a number that meant one table before the crash means another one behind it."""
     with connect(other.address) as connection:
         query(connection, "CREATE DATABASE crash")
@@ -291,174 +270,3 @@ def test_a_server_that_crashed_numbers_its_tables_anew(other: DatabaseServer) ->
     rows = [(event.structure.table, event.after) for event in found if isinstance(event, RowsChanged)]
     a, b = ("a", ((7,),)), ("b", ((None, 7),))
     assert rows == [a, b, b, a]
-
-
-def test_a_log_without_checksums_is_read(other: DatabaseServer) -> None:
-    with connect(other.address) as connection:
-        query(connection, "CREATE DATABASE sums")
-        start = end_of_log(connection)
-        query(connection, "CREATE TABLE sums.t (id INT PRIMARY KEY)")
-        query(connection, "INSERT INTO sums.t VALUES (1)")
-        query(connection, "SET GLOBAL binlog_checksum = NONE")
-        query(connection, "INSERT INTO sums.t VALUES (2)")
-        try:
-            found = list(
-                follow(
-                    other.address, LogPosition(1, end_of_log(connection).file, 4), TableFilter(), next(_server_ids), False
-                )
-            )
-        finally:
-            query(connection, "SET GLOBAL binlog_checksum = CRC32")
-        assert [event.after for event in found if isinstance(event, RowsChanged)] == [((2,),)]
-        whole = list(follow(other.address, start, TableFilter(), next(_server_ids), False))
-    assert [event.after for event in whole if isinstance(event, RowsChanged)] == [((1,),), ((2,),)]
-    assert all(event.structure.primary_key == ("id",) for event in whole if isinstance(event, RowsChanged))
-
-
-@pytest.mark.parametrize(
-    ("other", "setting", "value", "statement"),
-    [
-        (MariaDb, "log_bin_compress", "ON", "SET GLOBAL log_bin_compress = OFF"),
-        (MySql, "binlog_transaction_compression", "ON", "SET GLOBAL binlog_transaction_compression = OFF"),
-    ],
-    indirect=["other"],
-)
-def test_a_log_that_cannot_be_read_is_refused_with_what_mends_it(
-    other: DatabaseServer, setting: str, value: str, statement: str
-) -> None:
-    start = written_with(other, setting, value)
-    with pytest.raises((Rejected, InvalidInput), match=statement):
-        list(follow(other.address, start, TableFilter(), next(_server_ids), blocking=False))
-
-
-@pytest.mark.parametrize(
-    ("other", "setting", "value", "kind"),
-    [
-        (MariaDb, "binlog_row_image", "'MINIMAL'", "rows"),
-        (MariaDb, "binlog_row_image", "'NOBLOB'", "rows"),
-        (MariaDb, "binlog_row_metadata", "'NO_LOG'", "structure"),
-        (MariaDb, "binlog_row_metadata", "'MINIMAL'", "structure"),
-        (MySql, "binlog_row_value_options", "'PARTIAL_JSON'", "rows"),
-        (MySql, "binlog_row_image", "'MINIMAL'", "rows"),
-        (MySql, "binlog_row_image", "'NOBLOB'", "rows"),
-        (MySql, "binlog_row_metadata", "'MINIMAL'", "structure"),
-    ],
-    indirect=["other"],
-)
-def test_rows_that_a_session_wrote_otherwise_are_named_and_the_log_is_read_on(
-    other: DatabaseServer, setting: str, value: str, kind: str
-) -> None:
-    start = written_with(other, setting, value)
-    with connect(other.address) as connection:
-        query(connection, "INSERT INTO wrong.t VALUES (2, 'a', 'b', '1')")
-    events = follow(other.address, start, TableFilter(("wrong",)), next(_server_ids), blocking=False)
-    unreadable, whole = [event for event in events if isinstance(event, UnreadableRows | RowsChanged)]
-    assert isinstance(unreadable, UnreadableRows)
-    assert (unreadable.table, unreadable.kind, setting in unreadable.reason) == ("t", kind, True)
-    assert isinstance(whole, RowsChanged)
-
-
-def written_with(other: DatabaseServer, setting: str, value: str) -> LogPosition:
-    """An update by a session of other settings; the place before it."""
-    with connect(other.address) as connection:
-        query(connection, "DROP DATABASE IF EXISTS wrong")
-        query(connection, "CREATE DATABASE wrong")
-        query(connection, "CREATE TABLE wrong.t (id INT PRIMARY KEY, name VARCHAR(999), b BLOB, j JSON)")
-        query(connection, "INSERT INTO wrong.t VALUES (1, REPEAT('x', 900), 'b', JSON_OBJECT('a', REPEAT('x', 90), 'b', 1))")
-        start = end_of_log(connection)
-        ((before,),) = query(connection, f"SELECT @@global.{setting}")
-        query(connection, f"SET GLOBAL {setting} = {value}")
-        try:
-            with connect(other.address) as late:
-                query(late, "UPDATE wrong.t SET name = REPEAT('y', 900), j = JSON_SET(j, '$.b', 2)")
-        finally:
-            query(connection, f"SET GLOBAL {setting} = %s", (before,))
-    return start
-
-
-@on(MariaDb)
-def test_times_in_an_old_form_are_refused(source: SourceDatabase) -> None:
-    source.run("SET GLOBAL mysql56_temporal_format = OFF")
-    try:
-        source.run("CREATE TABLE t (at DATETIME(3))", "INSERT INTO t VALUES ('2020-01-01')")
-    finally:
-        source.run("SET GLOBAL mysql56_temporal_format = ON")
-    (unreadable,) = [event for event in source.log() if isinstance(event, UnreadableRows)]
-    assert (unreadable.table, unreadable.kind) == ("t", "structure")
-    assert f"{source.name}.t has a column that holds times in the form of MariaDB 5.3" in unreadable.reason
-    assert source.changes(TableFilter((), (f"{source.name}.t",))) == []
-    source.run("ALTER TABLE t FORCE", "INSERT INTO t VALUES ('2020-01-02')")
-
-
-@on(MySql)
-def test_a_table_that_cannot_be_read_is_passed_over_where_it_is_left_out(source: SourceDatabase) -> None:
-    source.run("CREATE TABLE v (m VECTOR(3))", "INSERT INTO v VALUES (STRING_TO_VECTOR('[1,2,3]'))")
-    source.run(CREATE, "INSERT INTO t VALUES (1, 'a')")
-    assert [change.after for change in source.changes(TableFilter((source.name,), ("*.v",)))] == [((1, "a"),)]
-    found = [event for event in source.log() if isinstance(event, UnreadableRows | RowsChanged)]
-    assert isinstance(found[0], UnreadableRows)
-    assert f"{source.name}.v has a column that is a VECTOR" in found[0].reason
-    assert isinstance(found[1], RowsChanged)
-
-
-# What the library makes of rows that capture reads: each is a reason for a reader of our own.
-
-
-def rows_of_the_library(source: SourceDatabase) -> list[dict[str, object]]:
-    reader = BinLogStreamReader(
-        source.server.address.settings(), next(_server_ids), log_file=source.start.file, log_pos=source.start.offset,
-        resume_stream=True, only_events=[WriteRowsEvent], only_schemas=[source.name], enable_logging=False,
-    )  # fmt: skip
-    try:
-        return [row["values"] for event in reader for row in event.rows]
-    finally:
-        reader.close()
-
-
-@pytest.mark.parametrize(
-    ("declared", "literal", "wrong", "right"),
-    [
-        ("enum('é') CHARACTER SET latin1", "'é'", "", "é"),
-        ("binary(4)", "x'AB'", b"\xab", "qwAAAA=="),
-        ("year", "0", 1900, 0),
-        ("timestamp NULL", "'0000-00-00 00:00:00'", datetime.datetime(1970, 1, 1), None),
-        ("varchar(9) CHARACTER SET utf16", "'日'", "\ue565", "日"),
-        ("varchar(9) CHARACTER SET cp866", "_cp866 x'fc'", "№", "ⁿ"),
-    ],
-)
-def test_what_the_library_reads_wrongly_is_read_rightly(
-    source: SourceDatabase, declared: str, literal: str, wrong: object, right: object
-) -> None:
-    source.run(f"CREATE TABLE t (v {declared})", f"INSERT INTO t VALUES ({literal})")
-    assert rows_of_the_library(source) == [{"v": wrong}]
-    (change,) = source.changes()
-    assert change.after == ((right,),)
-
-
-def test_text_on_which_the_library_gives_up_is_read(source: SourceDatabase) -> None:
-    source.run("CREATE TABLE t (v VARCHAR(9) CHARACTER SET latin1)", "INSERT INTO t VALUES (x'81')")
-    with pytest.raises(UnicodeDecodeError):
-        rows_of_the_library(source)
-    assert source.changes()[0].after == (("\x81",),)
-
-
-def test_the_library_does_not_know_a_key_over_prefixes(source: SourceDatabase) -> None:
-    source.run("CREATE TABLE t (v VARCHAR(9), PRIMARY KEY (v(3)))", "INSERT INTO t VALUES ('abcd')")
-    assert source.changes()[0].structure.primary_key == ("v",)
-
-
-@pytest.mark.parametrize("other", [MariaDb], indirect=True)
-def test_the_library_leaves_out_compressed_events_without_a_word(other: DatabaseServer) -> None:
-    with connect(other.address) as connection:
-        query(connection, "CREATE DATABASE pressed")
-        query(connection, "CREATE TABLE pressed.t (v TEXT)")
-        start = end_of_log(connection)
-        query(connection, "SET GLOBAL log_bin_compress = ON")
-        try:
-            query(connection, "INSERT INTO pressed.t VALUES (REPEAT('x', 999))")
-        finally:
-            query(connection, "SET GLOBAL log_bin_compress = OFF")
-    database = SourceDatabase(other, pymysql.Connection(defer_connect=True), "pressed", start)
-    assert rows_of_the_library(database) == []
-    with pytest.raises(Rejected, match="compressed"):
-        database.log()

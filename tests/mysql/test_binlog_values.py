@@ -1,4 +1,4 @@
-"""What only MySQL writes, and what no server of the tests can be made to: read from bytes as they are documented."""
+"""Values as documented bytes: those that only MySQL writes, and those that no server of the tests can be made to write."""
 
 from __future__ import annotations
 
@@ -11,15 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.source_database import SourceDatabase
 
-from onefold.core.errors import InvalidInput
 from onefold.mysql.binlog.binary_json import json_text
-from onefold.mysql.charsets import SUPPORTED, decoder
-from onefold.mysql.encodings import Unrepresentable, decimal_bytes, decimal_text, wkt
-
-SINGLE_BYTES = sorted({
-    "ascii", "latin1", "latin2", "latin5", "latin7", "greek", "hebrew", "cp850", "cp852", "cp866", "cp1250", "cp1251",
-    "cp1256", "cp1257", "koi8r", "koi8u", "macroman", "macce", "tis620",
-})  # fmt: skip
+from onefold.mysql.encodings import decimal_bytes, decimal_text, wkt
 
 
 def packed(number: Decimal, precision: int, scale: int) -> bytes:
@@ -106,29 +99,6 @@ DOCUMENTS = [
 def test_mysql_s_binary_json_is_read_as_text(data: bytes, text: str) -> None:
     assert json_text(data) == text
     json.loads(text)
-
-
-@pytest.mark.parametrize("charset", SINGLE_BYTES)
-def test_every_character_of_a_set_is_read_as_the_server_reads_it(source: SourceDatabase, charset: str) -> None:
-    values = ", ".join(
-        f"CONVERT(_{charset} x'{number:02x}' USING utf8mb4)" for number in range(256 if charset != "ascii" else 128)
-    )
-    ((*texts,),) = source.rows(f"SELECT {values}")
-    # U+FFFD and `?` are what the server makes of a byte that is none.
-    known = {number: text for number, text in enumerate(texts) if text not in ("\ufffd", "?") or number == ord("?")}
-    assert {number: decoder(charset)(bytes([number])) for number in known} == known
-    assert len(known) >= 128
-
-
-def test_bytes_that_are_no_text_are_told() -> None:
-    assert decoder("utf8mb4")(b"a\xffb") == Unrepresentable("a\ufffdb", "text")
-    assert decoder("ucs2")(b"\xd8\x00") == Unrepresentable("\ufffd", "text")
-
-
-def test_text_that_cannot_be_read_is_refused() -> None:
-    assert "swe7" not in SUPPORTED
-    with pytest.raises(InvalidInput, match="swe7"):
-        decoder("swe7")
 
 
 def test_geometries_of_either_order_of_bytes_are_read() -> None:

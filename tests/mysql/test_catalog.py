@@ -96,11 +96,11 @@ def test_no_table_of_a_database_that_is_ruled_out_is_captured(
 
 
 @pytest.mark.parametrize("pattern", ["crm", "crm.*", "crm.t*", "c*", "[ab]*", "crm?.t", "shop_1.t", "sho", "sho.*"])
-def test_a_database_that_no_pattern_can_fit_is_not_asked_for(pattern: str) -> None:
+def test_a_database_that_no_pattern_can_match_is_not_queried(pattern: str) -> None:
     assert TableFilter((pattern,)).rule_out("shop")
 
 
-def test_a_database_is_not_asked_for_where_all_of_it_is_left_out() -> None:
+def test_a_database_that_is_excluded_whole_is_not_queried() -> None:
     assert TableFilter((), ("shop",)).rule_out("shop")
     assert TableFilter((), ("sho*.*",)).rule_out("shop")
     assert not TableFilter((), ("shop.log",)).rule_out("shop")

@@ -1,4 +1,4 @@
-"""A server that cannot be captured is refused, with everything that is wrong and the statements that mend it."""
+"""A server that cannot be captured is refused with all problems and the statements that fix them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from onefold.mysql.table_filter import TableFilter
 GOOD = {"log_bin": "ON", "binlog_format": "ROW", "binlog_row_image": "FULL", "binlog_row_metadata": "FULL"}
 
 
-def test_a_server_that_is_set_rightly_has_no_problems(source: SourceDatabase) -> None:
+def test_a_server_with_the_right_settings_has_no_problems(source: SourceDatabase) -> None:
     assert list(setting_problems(GOOD)) == []
     source.run("CREATE TABLE t (id INT)")
     check_server(source.connection, TableFilter((source.name,)))
@@ -37,12 +37,12 @@ def test_a_server_that_is_set_rightly_has_no_problems(source: SourceDatabase) ->
         ("binlog_transaction_compression", "ON", "SET PERSIST binlog_transaction_compression = OFF"),
     ],
 )
-def test_each_problem_names_the_statement_that_mends_it(name: str, value: str, statement: str) -> None:
+def test_each_problem_names_the_statement_that_fixes_it(name: str, value: str, statement: str) -> None:
     (problem,) = setting_problems({**GOOD, name: value})
     assert statement in problem
 
 
-def test_a_server_without_a_log_or_too_old_is_told_so() -> None:
+def test_a_server_without_a_log_or_too_old_is_refused() -> None:
     assert "log_bin = mysql-bin" in next(setting_problems({**GOOD, "log_bin": "OFF"}))
     old = {name: value for name, value in GOOD.items() if name != "binlog_row_metadata"}
     assert "MySQL 8.0.1 or later" in next(setting_problems(old))
@@ -61,7 +61,7 @@ def test_a_server_without_a_log_or_too_old_is_told_so() -> None:
         ),
     ],
 )  # fmt: skip
-def test_all_problems_of_a_server_are_told_at_once_and_its_statements_mend_them(
+def test_all_problems_of_a_server_come_at_once_and_their_statements_fix_them(
     kind: type[DatabaseServer], options: list[str]
 ) -> None:
     settings = [f"--{option}" for option in options]
@@ -93,7 +93,7 @@ def test_a_password_opens_the_server(source: SourceDatabase, tls: dict[str, bool
         assert query(connection, "SELECT 1") == [(1,)]
 
 
-def test_tables_that_cannot_be_read_are_named_with_what_mends_them(source: SourceDatabase) -> None:
+def test_tables_that_cannot_be_read_are_named_with_a_remedy(source: SourceDatabase) -> None:
     source.run(
         "CREATE TABLE pressed (a VARCHAR(100) CHARACTER SET latin1 COMPRESSED NOT NULL DEFAULT 'x', b BLOB COMPRESSED)",
         "CREATE TABLE strange (a VARCHAR(9) CHARACTER SET swe7)",
@@ -121,7 +121,7 @@ def test_tables_that_cannot_be_read_are_named_with_what_mends_them(source: Sourc
         source.run("DROP TABLE pressed, history")
 
 
-def test_a_server_that_does_not_log_what_it_replicates_is_told_so() -> None:
+def test_a_replica_that_does_not_log_replicated_changes_is_refused() -> None:
     replica = {**GOOD, "read_only": "ON", "log_slave_updates": "OFF"}
     assert "log_slave_updates = ON" in next(setting_problems(replica))
     assert list(setting_problems({**replica, "log_slave_updates": "ON"})) == []
@@ -132,14 +132,14 @@ def test_a_server_that_does_not_log_what_it_replicates_is_told_so() -> None:
     ("only", "never", "left_out"),
     [("", "", []), ("crm,shop", "", ["log"]), ("", "log,other", ["log"]), ("crm", "crm", ["crm", "log", "shop"])],
 )
-def test_databases_that_are_not_in_the_log_are_told(only: str, never: str, left_out: list[str]) -> None:
+def test_databases_that_are_not_logged_are_named(only: str, never: str, left_out: list[str]) -> None:
     problems = list(database_problems({"shop", "crm", "log"}, only, never))
     assert [problem.split(";")[0] for problem in problems] == [
         f"the log leaves out the database {name}" for name in left_out
     ]
 
 
-def test_what_only_mysql_says_of_its_tables_is_understood() -> None:
+def test_types_that_only_mysql_has_are_described() -> None:
     """MySQL 8 leaves out the width of integers, and has a name of its own for collections."""
     columns = [
         ("shop", "t", "id", "bigint", "bigint unsigned", None, 20, 0, None, None, "PRI"),

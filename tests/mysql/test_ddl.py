@@ -1,4 +1,4 @@
-"""What a logged statement does to stored rows: told from its text, and in doubt it changes them."""
+"""The effects of logged statements on stored rows. In doubt, a statement changes rows."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from onefold.mysql.ddl.effects import Effect, effects
 from onefold.mysql.ddl.tokens import ANSI_QUOTES, NO_BACKSLASH_ESCAPES, PLAIN, Grammar, words
 
 
-def told(text: str, grammar: Grammar = PLAIN) -> list[str]:
+def effects_of(text: str, grammar: Grammar = PLAIN) -> list[str]:
     """`rows shop.t`, by effect; all of a database as `shop.*`."""
     return [f"{effect.kind} {effect.database}.{effect.table or '*'}" for effect in effects(text, "shop", grammar)]
 
@@ -40,7 +40,7 @@ def told(text: str, grammar: Grammar = PLAIN) -> list[str]:
     ],
 )
 def test_an_alter_that_leaves_rows_alone(part: str) -> None:
-    assert told(f"ALTER TABLE t {part}") == []
+    assert effects_of(f"ALTER TABLE t {part}") == []
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_an_alter_that_leaves_rows_alone(part: str) -> None:
     ],
 )
 def test_an_alter_that_may_change_rows_or_their_key(part: str) -> None:
-    assert told(f"ALTER TABLE t {part}") == ["rows shop.t"]
+    assert effects_of(f"ALTER TABLE t {part}") == ["rows shop.t"]
 
 
 @pytest.mark.parametrize(
@@ -152,14 +152,14 @@ def test_an_alter_that_may_change_rows_or_their_key(part: str) -> None:
     ],
 )
 def test_what_a_statement_does(text: str, found: list[str]) -> None:
-    assert told(text) == found
+    assert effects_of(text) == found
 
 
-def test_without_a_database_a_statement_that_nobody_understands_is_about_all() -> None:
+def test_an_unknown_statement_without_a_database_may_change_every_database() -> None:
     assert effects("SOMETHING NEW", "") == (Effect("rows", ""),)
 
 
-def test_quoted_text_is_no_keyword_and_never_ends_early() -> None:
+def test_quoted_text_is_never_a_keyword_and_never_ends_early() -> None:
     found = [(word.text, word.key) for word in words("a 'it''s \\' /* x' \"b\" `TABLE` ;")]
     assert found == [("a", "A"), ("it''s \\' /* x", ""), ("b", ""), ("TABLE", ""), (";", ";")]
 
@@ -238,29 +238,29 @@ SEVERAL = [
 
 
 @pytest.mark.parametrize(("text", "found"), SEVERAL)
-def test_only_what_is_proven_harmless_is_passed_over(text: str, found: list[str]) -> None:
-    assert told(text) == found
+def test_only_statements_proven_harmless_have_no_effects(text: str, found: list[str]) -> None:
+    assert effects_of(text) == found
 
 
 TEXT = "ALTER TABLE t COMMENT 'C:\\', ADD COLUMN d INT NOT NULL DEFAULT 3"
 
 
-def test_the_session_s_sql_mode_says_where_a_text_ends() -> None:
-    assert told(TEXT) == ["rows shop.t"]  # in doubt: the text does not end
+def test_the_sql_mode_of_the_session_decides_where_a_text_ends() -> None:
+    assert effects_of(TEXT) == ["rows shop.t"]  # in doubt: the text does not end
     quiet = TEXT.replace("ADD COLUMN d INT NOT NULL DEFAULT 3", "COMMENT 'x'")
-    assert told(quiet, Grammar(NO_BACKSLASH_ESCAPES)) == []
-    assert told(TEXT, Grammar(NO_BACKSLASH_ESCAPES)) == ["rows shop.t"]
+    assert effects_of(quiet, Grammar(NO_BACKSLASH_ESCAPES)) == []
+    assert effects_of(TEXT, Grammar(NO_BACKSLASH_ESCAPES)) == ["rows shop.t"]
     escaped = "ALTER TABLE t COMMENT 'x\\', DROP c, COMMENT '"
-    assert told(escaped) == []
-    assert told(escaped, Grammar(NO_BACKSLASH_ESCAPES)) == ["rows shop.t"]
+    assert effects_of(escaped) == []
+    assert effects_of(escaped, Grammar(NO_BACKSLASH_ESCAPES)) == ["rows shop.t"]
 
 
 def test_with_ansi_quotes_a_name_is_in_double_quotes() -> None:
-    assert told('DROP TABLE "a""b\\", "c"', Grammar(ANSI_QUOTES)) == ['dropped shop.a"b\\', "dropped shop.c"]
-    assert told('ALTER TABLE "t" ADD "not" INT', Grammar(ANSI_QUOTES)) == []
+    assert effects_of('DROP TABLE "a""b\\", "c"', Grammar(ANSI_QUOTES)) == ['dropped shop.a"b\\', "dropped shop.c"]
+    assert effects_of('ALTER TABLE "t" ADD "not" INT', Grammar(ANSI_QUOTES)) == []
 
 
-def test_a_server_that_stores_names_in_lower_case_is_asked_for_them_so() -> None:
+def test_effects_have_lower_case_names_if_the_server_stores_them_so() -> None:
     lower = Grammar(lower_names=True)
-    assert told("RENAME TABLE T TO X.U", lower) == ["dropped shop.t", "renamed x.u"]
-    assert told("DROP DATABASE Crm", lower) == ["dropped crm.*"]
+    assert effects_of("RENAME TABLE T TO X.U", lower) == ["dropped shop.t", "renamed x.u"]
+    assert effects_of("DROP DATABASE Crm", lower) == ["dropped crm.*"]

@@ -1,4 +1,4 @@
-"""Sets of GTIDs: read, written and subtracted as the server does it; and GTIDs with tags, from the log to the checkpoint."""
+"""Sets of GTIDs, read, written and subtracted as the server does; GTIDs with tags, from the log to the checkpoint."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _uuids = itertools.count(0xFEDCBA00)
         (f"a:{LONGEST}:1", f"a:{LONGEST}:1"),
     ],
 )
-def test_a_tag_is_that_of_all_ranges_behind_it(text: str, then: str) -> None:
+def test_a_tag_applies_to_all_ranges_behind_it(text: str, then: str) -> None:
     assert str(read_executed(text)) == then
     assert read_executed(then) == read_executed(text)
 
@@ -56,8 +56,8 @@ def test_a_tag_is_that_of_all_ranges_behind_it(text: str, then: str) -> None:
 @pytest.mark.parametrize(
     "text", ["a:tag", "a:1:tag", "a:5-3", "a:0-1", "a:1tag:1", "a:t-g:1", "a:x" + LONGEST + ":1", "a::1"]
 )
-def test_what_is_no_set_with_tags_is_refused(text: str) -> None:
-    with pytest.raises(InvalidInput, match="is no set of GTIDs"):
+def test_invalid_sets_with_tags_are_refused(text: str) -> None:
+    with pytest.raises(InvalidInput, match="expected a set of GTIDs"):
         read_executed(text)
 
 
@@ -147,7 +147,7 @@ def varied(source: SourceDatabase) -> None:
 
 
 @on(MySql)
-def test_the_log_tells_every_tagged_transaction(source: SourceDatabase) -> None:
+def test_every_tagged_transaction_is_read_from_the_log(source: SourceDatabase) -> None:
     before = read_executed(source.executed())
     varied(source)
     events = [event for event in source.log() if isinstance(event, Committed)]
@@ -161,7 +161,7 @@ def test_the_log_tells_every_tagged_transaction(source: SourceDatabase) -> None:
 
 
 @on(MySql)
-def test_the_log_is_read_on_behind_tagged_transactions(source: SourceDatabase) -> None:
+def test_reading_continues_behind_tagged_transactions(source: SourceDatabase) -> None:
     varied(source)
     at = Gtid(1, read_executed(source.executed()))
     source.run("SET gtid_next = 'AUTOMATIC:t'", "INSERT INTO t VALUES (1000)", "SET gtid_next = 'AUTOMATIC'")
@@ -205,10 +205,10 @@ def test_an_event_that_ends_too_early_is_refused(size: int) -> None:
         tagged_gtid(EVENT[:size])
 
 
-@pytest.mark.parametrize(("place", "byte"), [(0, 4), (3, 2), (5, 4), (22, 8), (24, 8)])
-def test_an_event_of_another_form_is_refused(place: int, byte: int) -> None:
+@pytest.mark.parametrize(("index", "byte"), [(0, 4), (3, 2), (5, 4), (22, 8), (24, 8)])
+def test_an_event_of_another_form_is_refused(index: int, byte: int) -> None:
     with pytest.raises(InvalidInput, match="update Onefold"):
-        tagged_gtid(EVENT[:place] + bytes([byte]) + EVENT[place + 1 :])
+        tagged_gtid(EVENT[:index] + bytes([byte]) + EVENT[index + 1 :])
 
 
 # In the checkpoint.
@@ -216,7 +216,7 @@ def test_an_event_of_another_form_is_refused(place: int, byte: int) -> None:
 
 @on(MariaDb, MySql)
 def test_the_checkpoint_has_all_that_was_executed(source: SourceDatabase, tmp_path: Path) -> None:
-    """From the log's end, from a place within a file, and behind GTIDs."""
+    """From the log's end, from a position within a file, and behind GTIDs."""
     source.run(CREATE)
     tag(source, "INSERT INTO t VALUES (1)")
     middle, executed = end_of_log(source.connection), source.executed()
@@ -233,7 +233,7 @@ def test_the_checkpoint_has_all_that_was_executed(source: SourceDatabase, tmp_pa
 
 
 @on(MariaDb, MySql)
-def test_the_log_s_end_has_what_was_executed_before_it_and_no_more(source: SourceDatabase) -> None:
+def test_the_end_of_the_log_has_exactly_the_transactions_executed_before_it(source: SourceDatabase) -> None:
     source.run(CREATE)
     asked = Source(source.server.address, TableFilter(), next(_server_ids))
     with written_meanwhile(source):
@@ -245,15 +245,15 @@ def test_the_log_s_end_has_what_was_executed_before_it_and_no_more(source: Sourc
         assert end.executed == before(source, end.place)
 
 
-def before(source: SourceDatabase, place: LogPosition) -> GtidSet:
-    """What was executed before a place, as the server itself shows its log."""
+def before(source: SourceDatabase, position: LogPosition) -> GtidSet:
+    """Return the transactions executed before a position, as the server itself shows its log."""
     if source.on_mariadb:
-        return read_executed(source.rows(f"SELECT BINLOG_GTID_POS('{place.file}', {place.offset})")[0][0])
+        return read_executed(source.rows(f"SELECT BINLOG_GTID_POS('{position.file}', {position.offset})")[0][0])
     executed = GtidSet()
-    for _, offset, kind, _, _, text in source.rows(f"SHOW BINLOG EVENTS IN '{place.file}'"):
+    for _, offset, kind, _, _, text in source.rows(f"SHOW BINLOG EVENTS IN '{position.file}'"):
         if kind == "Previous_gtids":
             executed = read_executed(text)
-        elif kind.startswith("Gtid") and offset < place.offset:
+        elif kind.startswith("Gtid") and offset < position.offset:
             executed = executed.plus(text.split("'")[1])
     return executed
 

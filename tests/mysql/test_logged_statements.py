@@ -106,7 +106,7 @@ def test_a_change_without_rows_in_the_log_is_seen(source: SourceDatabase, some: 
     ran = run(source, *some)
     differs = logged_rows(source) != source_rows(source)
     assert differs == ran or "BLACKHOLE" in some[-1]  # which a server may lack, and keeps its own engine then
-    assert told(source, begun) or not differs
+    assert effects_of(source, begun) or not differs
 
 
 @on(MariaDb, MySql)
@@ -121,7 +121,7 @@ def test_a_name_without_quotes_has_any_character_beyond_ascii(source: SourceData
 @pytest.mark.parametrize(
     "statement", ["UPDATE v SET n = 7", "INSERT INTO v VALUES (3, 3)", "DELETE FROM v WHERE id = 1", "RENAME TABLE v TO w"]
 )
-def test_what_is_written_through_a_view_is_seen(source: SourceDatabase, tmp_path: Path, statement: str) -> None:
+def test_a_change_through_a_view_is_seen(source: SourceDatabase, tmp_path: Path, statement: str) -> None:
     bench = bench_of(source, tmp_path)
     source.run(CREATE, ROWS, "CREATE VIEW v AS SELECT * FROM t")
     before = len(bench.once(snapshot=True))
@@ -133,11 +133,11 @@ def test_what_is_written_through_a_view_is_seen(source: SourceDatabase, tmp_path
 
 
 @on(MariaDb, MySql)
-def test_what_leaves_stored_rows_alone_is_passed_over(source: SourceDatabase) -> None:
+def test_statements_that_leave_stored_rows_alone_have_no_effects(source: SourceDatabase) -> None:
     source.run(CREATE, ROWS)
     begun = end_of_log(source.connection)
     ran = [statement for statement in HARMLESS if not failing(source, statement)]
-    events = [event for event in source.log() if isinstance(event, Statement) and event.place.order >= begun.order]
+    events = [event for event in source.log() if isinstance(event, Statement) and event.position.order >= begun.order]
     assert [event.text for event in events if wrong(event)] == []
     assert logged_rows(source) == source_rows(source)
     assert len(ran) > 40
@@ -163,9 +163,9 @@ def run(source: SourceDatabase, *statements: Any) -> bool:
         return not any(failing(replace(source, connection=connection), statement) for statement in statements)
 
 
-def told(source: SourceDatabase, begun: LogPosition) -> set[str]:
+def effects_of(source: SourceDatabase, begun: LogPosition) -> set[str]:
     """What statements did to `t`, or to all tables."""
-    events = [event for event in source.log() if isinstance(event, Statement) and event.place.order >= begun.order]
+    events = [event for event in source.log() if isinstance(event, Statement) and event.position.order >= begun.order]
     found = [one for event in events for one in effects(event.text, event.database, event.grammar)]
     return {one.kind for one in found if one.database in (source.name, "") and one.table in ("t", None)}
 

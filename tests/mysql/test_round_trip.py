@@ -71,7 +71,7 @@ def test_all_types_in_one_table_have_one_version(source: SourceDatabase) -> None
     assert change.after == ((1, *[None] * len(columns)),)
 
 
-def test_dates_that_are_none_are_null_and_counted(source: SourceDatabase) -> None:
+def test_invalid_dates_become_null_and_are_counted(source: SourceDatabase) -> None:
     source.run(
         "CREATE TABLE t (id INT PRIMARY KEY, d DATE, dt DATETIME)",
         "INSERT INTO t VALUES (1, '0000-00-00', '2020-00-01'), (2, '2020-01-00', NULL), (3, '2020-01-01', NULL)",
@@ -113,7 +113,7 @@ def test_the_primary_key_is_the_same_from_both(source: SourceDatabase, key: str,
     assert structure_of(source.connection, TableName(source.name, "t")) == change.structure
 
 
-def test_names_of_any_letters_come_through(source: SourceDatabase) -> None:
+def test_names_with_any_characters_are_read(source: SourceDatabase) -> None:
     source.run("CREATE TABLE `Straße 日` (`größe in €` INT, `a``b` INT)", "INSERT INTO `Straße 日` VALUES (1, 2)")
     (change,) = source.changes()
     assert change.structure.table == "Straße 日"

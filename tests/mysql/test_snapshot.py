@@ -1,4 +1,4 @@
-"""Snapshots against a real server: every row once, in chunks, right as of its place in the log."""
+"""Snapshots against a real server: every row once, in chunks, right as of its position in the log."""
 
 from __future__ import annotations
 
@@ -56,13 +56,6 @@ MYSQL_KEYS = [
     ("VARCHAR(9) COLLATE utf8mb4_0900_bin", "'a'", "'a '", "'a  '"),
     ("VARCHAR(9) COLLATE utf8mb4_0900_as_cs", "'a'", "'A'", "'á'"),
 ]
-WITHOUT_PAGES = {
-    "no key": "(a INT, b VARCHAR(9))",
-    "a key over a prefix": "(a INT, b VARCHAR(9), PRIMARY KEY (b(2)))",
-    "a key that may be NULL": "(a INT, b VARCHAR(9), UNIQUE KEY (b))",
-    "an engine without transactions": "(a INT, b VARCHAR(9)) ENGINE=MyISAM",
-    "an index without an order": "(a INT, b VARCHAR(9), PRIMARY KEY (b)) ENGINE=MEMORY",
-}
 
 
 @pytest.mark.parametrize("key", KEYS, ids=lambda key: key[0][:40])
@@ -154,89 +147,10 @@ def test_a_page_costs_no_more_at_the_end_of_a_table_than_at_its_beginning(source
 
 
 @pytest.mark.parametrize("table", ["a`b", "100%s", "Straße 日", "it's \\"])
-def test_names_of_any_letters_come_through(source: SourceDatabase, table: str) -> None:
+def test_names_with_any_characters_are_read(source: SourceDatabase, table: str) -> None:
     quoted = table.replace("`", "``")
     source.run(f"CREATE TABLE `{quoted}` (`{quoted}` VARCHAR(9) PRIMARY KEY)", f"INSERT INTO `{quoted}` VALUES ('a'), ('b')")
     assert rows_of(list(chunks(source, 1, table))) == [("a",), ("b",)]
-
-
-@pytest.mark.parametrize("declared", WITHOUT_PAGES.values(), ids=WITHOUT_PAGES)
-@pytest.mark.usefixtures("way")
-def test_tables_without_an_order_are_read_in_one_pass(source: SourceDatabase, declared: str) -> None:
-    check_pass(source, declared)
-
-
-@on(MariaDb)
-@pytest.mark.usefixtures("way")
-def test_a_table_with_a_key_over_a_hash_is_read_in_one_pass(source: SourceDatabase) -> None:
-    check_pass(source, "(a INT, b TEXT NOT NULL, UNIQUE KEY (b))")
-
-
-def check_pass(source: SourceDatabase, declared: str) -> None:
-    source.run(f"CREATE TABLE t {declared}", "INSERT INTO t VALUES (1, 'a'), (2, 'b'), (3, 'c')")
-    read = list(chunks(source))
-    assert sorted(rows_of(read)) == [(1, "a"), (2, "b"), (3, "c")]
-    assert {chunk.place for chunk in read} == {read[0].progress.start}
-
-
-@pytest.mark.usefixtures("way")
-def test_a_pass_shows_the_table_as_it_was_at_its_start(source: SourceDatabase) -> None:
-    source.run("CREATE TABLE t (a INT)", "INSERT INTO t VALUES (1), (2), (3)")
-    read = chunks(source, 2, between=lambda _: source.run("UPDATE t SET a = a + 10"))
-    assert sorted(rows_of(list(read))) == [(1,), (2,), (3,)]
-
-
-def test_passes_go_on_beside_each_other_and_beside_whatever_the_connection_does(source: SourceDatabase) -> None:
-    for table in ("t", "u"):
-        source.run(f"CREATE TABLE {table} (a INT)", f"INSERT INTO {table} VALUES (1), (2), (3)")
-    pairs = zip(chunks(source, 2, "t"), chunks(source, 2, "u"), strict=True)
-    read = [(chunk, other, source.rows("SELECT 1")) for chunk, other in pairs]
-    assert sorted(row for chunk, _, _ in read for row in chunk.rows) == [(1,), (2,), (3,)]
-    assert sorted(row for _, chunk, _ in read for row in chunk.rows) == [(1,), (2,), (3,)]
-
-
-def test_a_pass_that_broke_off_starts_again(source: SourceDatabase) -> None:
-    source.run("CREATE TABLE t (a INT)", "INSERT INTO t VALUES (1), (2), (3)")
-    first = next_chunk(source.connection, fresh(source), 1, 2)
-    assert first
-    source.run("INSERT INTO t VALUES (4)")
-    with closing(connect(source.server.address)) as connection:
-        second = next_chunk(connection, first.progress, 1, 9)
-    assert second
-    assert (sorted(second.rows), second.progress.rows) == ([(1,), (2,), (3,), (4,)], 4)
-    assert second.progress.start == second.place != first.place
-
-    third = next_chunk(source.connection, second.progress, 1, 9)  # no progress of the pass that is open here
-    assert third
-    assert third.progress.rows == 4
-
-
-def sessions(source: SourceDatabase) -> set[int]:
-    """Those of the server, which other tests share. INNODB_TRX would name the pass's alone, but may be 0.1 s old."""
-    return {number for number, *_ in source.rows("SHOW PROCESSLIST")}
-
-
-def test_a_pass_whose_connection_is_lost_starts_again(source: SourceDatabase) -> None:
-    source.run("CREATE TABLE t (a INT, v LONGTEXT)", f"INSERT INTO t SELECT seq, REPEAT('x', 100000) FROM {numbers(1, 300)}")
-    others = sessions(source)
-    first = next_chunk(source.connection, fresh(source), 1, 1)
-    assert first
-    (number,) = sessions(source) - others
-    source.run(f"KILL {number}")
-    with pytest.raises(TryAgain, match=f"the copy of {source.name}.t cannot be read on"):
-        next_chunk(source.connection, first.progress, 1, 1000)
-    again = next_chunk(source.connection, first.progress, 1, 1000)
-    assert again
-    assert len({row[0] for row in again.rows}) == again.progress.rows > 1
-
-
-def test_a_pass_ends_with_the_connection_that_asked_for_it(source: SourceDatabase) -> None:
-    source.run("CREATE TABLE t (a INT)", "INSERT INTO t VALUES (1), (2), (3)")
-    asking = connect(source.server.address)
-    assert next_chunk(asking, fresh(source), 1, 1)
-    asking.close()
-    del asking
-    source.run("SET lock_wait_timeout = 10", "ALTER TABLE t ADD COLUMN b INT")
 
 
 def test_a_clock_that_is_set_back_puts_no_row_below_the_start(source: SourceDatabase) -> None:
@@ -248,11 +162,11 @@ def test_a_clock_that_is_set_back_puts_no_row_below_the_start(source: SourceData
 def test_an_empty_table_is_one_chunk_without_rows(source: SourceDatabase) -> None:
     source.run("CREATE TABLE t (id INT PRIMARY KEY)")
     (chunk,) = chunks(source)
-    assert (chunk.rows, chunk.progress.finished, chunk.progress.start) == ((), True, chunk.place)
+    assert (chunk.rows, chunk.progress.finished, chunk.progress.start) == ((), True, chunk.position)
 
 
 @pytest.mark.parametrize("statements", [[], ["CREATE VIEW t AS SELECT 1"]])
-def test_what_is_no_table_has_no_chunk(source: SourceDatabase, statements: list[str]) -> None:
+def test_a_view_or_a_missing_table_has_no_chunk(source: SourceDatabase, statements: list[str]) -> None:
     source.run(*statements)
     assert next_chunk(source.connection, fresh(source), 1) is None
 
@@ -264,7 +178,7 @@ def test_a_sequence_has_no_chunk(source: SourceDatabase) -> None:
     assert next_chunk(source.connection, TableSnapshot("no_such_database", "t"), 1) is None
 
 
-def test_a_chunk_says_what_was_lost(source: SourceDatabase) -> None:
+def test_a_chunk_counts_its_losses(source: SourceDatabase) -> None:
     source.run("CREATE TABLE t (id DATE PRIMARY KEY)", "INSERT INTO t VALUES ('0000-00-00'), ('2020-00-01'), ('2020-01-01')")
     first, second = chunks(source, 2)
     assert (first.rows, dict(first.losses)) == (((None,), (None,)), {("id", "date"): 2})
@@ -273,7 +187,7 @@ def test_a_chunk_says_what_was_lost(source: SourceDatabase) -> None:
 
 @pytest.mark.parametrize("declared", ["id INT PRIMARY KEY", "id INT"])
 def test_large_rows_come_in_small_chunks(source: SourceDatabase, monkeypatch: pytest.MonkeyPatch, declared: str) -> None:
-    monkeypatch.setattr(snapshots, "_SIZE", 1000)
+    monkeypatch.setattr(snapshots, "_MAX_BYTES", 1000)
     source.run(f"CREATE TABLE t ({declared}, v LONGTEXT, b BLOB)")
     source.run(f"INSERT INTO t SELECT seq, REPEAT('x', 400), '' FROM {numbers(1, 9)}")
     source.run(f"INSERT INTO t SELECT 10 + seq, '', REPEAT('x', 5000) FROM {numbers(1, 2)}")
@@ -290,7 +204,7 @@ def test_another_epoch_is_another_snapshot(source: SourceDatabase) -> None:
     assert first
     again = next_chunk(source.connection, first.progress, 2, 1)
     assert again
-    assert (again.rows, again.place.epoch, again.progress.start) == (((1,),), 2, again.place)
+    assert (again.rows, again.position.epoch, again.progress.start) == (((1,),), 2, again.position)
 
 
 def test_a_lost_connection_is_a_reason_to_try_again(source: SourceDatabase) -> None:
@@ -301,7 +215,7 @@ def test_a_lost_connection_is_a_reason_to_try_again(source: SourceDatabase) -> N
             next_chunk(connection, fresh(source), 1)
 
 
-def test_a_refused_lock_is_told_with_what_to_grant(source: SourceDatabase) -> None:
+def test_a_refused_lock_names_the_missing_grant(source: SourceDatabase) -> None:
     user = f"{source.name}_reader"
     source.run(
         "CREATE TABLE t (id INT PRIMARY KEY) ENGINE=MyISAM",

@@ -19,7 +19,7 @@ from support.source_database import SourceDatabase, end_of_log, numbers, on
 from onefold.capture.source import Source
 from onefold.core.errors import TryAgain
 from onefold.mysql.connection import connect, query
-from onefold.mysql.snapshot import consistent_read as vantage
+from onefold.mysql.snapshot import consistent_read
 from onefold.mysql.snapshot.chunks import Chunk, next_chunk
 from onefold.mysql.table_filter import TableFilter
 
@@ -42,12 +42,12 @@ RESTARTS = {
 
 
 @pytest.mark.parametrize("statement", RESTARTS.values(), ids=RESTARTS)
-def test_a_table_that_is_altered_meanwhile_is_read_again(source: SourceDatabase, statement: str) -> None:
+def test_a_table_that_is_altered_during_the_copy_is_read_again(source: SourceDatabase, statement: str) -> None:
     source.run("CREATE TABLE t (id VARCHAR(9) PRIMARY KEY, v INT NOT NULL, e ENUM('a', 'b'))")
     source.run("INSERT INTO t VALUES ('a', 3, 'a'), ('B', 2, 'b'), ('c', 1, 'a')")
     first, *others = chunks(source, 2, between=after_first(source, statement))
     assert others[-1].progress.rows == 3
-    assert others[0].progress.start == others[0].place != first.place
+    assert others[0].progress.start == others[0].position != first.position
     assert sorted(rows_of(others)) == sorted(everything(source))
 
 
@@ -65,8 +65,8 @@ CHANGES = {
 }
 
 
-@pytest.mark.usefixtures("way")
-def test_changes_between_chunks_end_as_the_table_is(source: SourceDatabase) -> None:
+@pytest.mark.usefixtures("read_method")
+def test_chunks_and_changes_between_them_give_the_table(source: SourceDatabase) -> None:
     read = {}
     for number, (name, statement) in enumerate(CHANGES.items()):
         source.run(f"CREATE TABLE t{number} (id INT PRIMARY KEY, v TEXT)")
@@ -79,7 +79,7 @@ def test_changes_between_chunks_end_as_the_table_is(source: SourceDatabase) -> N
         assert fold(source, read[name], of_table, ["id"]) == sorted(everything(source, f"t{number}"), key=repr), name
 
 
-def test_a_table_that_is_emptied_or_dropped_meanwhile_ends(source: SourceDatabase) -> None:
+def test_the_copy_ends_if_the_table_is_emptied_or_dropped(source: SourceDatabase) -> None:
     source.run("CREATE TABLE t (id INT PRIMARY KEY)", "INSERT INTO t VALUES (1), (2), (3)")
     first = next_chunk(source.connection, fresh(source), 1, 1)
     assert first
@@ -91,14 +91,14 @@ def test_a_table_that_is_emptied_or_dropped_meanwhile_ends(source: SourceDatabas
     assert next_chunk(source.connection, first.progress, 1, 1) is None
 
 
-@pytest.mark.usefixtures("way")
-def test_with_writers_at_work_every_snapshot_and_its_changes_end_as_the_table_is(source: SourceDatabase) -> None:
+@pytest.mark.usefixtures("read_method")
+def test_with_concurrent_writers_snapshot_and_changes_give_the_table(source: SourceDatabase) -> None:
     source.run("CREATE TABLE t (id INT PRIMARY KEY, v INT)", f"INSERT INTO t SELECT seq, 0 FROM {numbers(1, 60)}")
     with writers_at_work(source, 3):
         taken = [list(_patient_chunks(source, 7)) for _ in range(4)]
     changes, table = source.changes(), sorted(everything(source), key=repr)
     for read in taken:
-        assert {chunk.place for chunk in read} != {read[0].place}, "nothing was written meanwhile"
+        assert {chunk.position for chunk in read} != {read[0].position}, "nothing was written meanwhile"
         assert fold(source, read, changes, ["id"]) == table
 
 
@@ -183,7 +183,7 @@ def in_the_log_only(source: SourceDatabase, statement: str) -> Iterator[None]:
 
 
 @on(MariaDb)
-def test_what_the_log_has_and_the_table_does_not_show_yet_is_not_lost(source: SourceDatabase) -> None:
+def test_a_logged_transaction_that_tables_do_not_show_yet_is_not_lost(source: SourceDatabase) -> None:
     """Why it does not do to ask for the end of the log and to read then, as is often done."""
     source.run("CREATE TABLE t (id INT PRIMARY KEY, v TEXT)", "INSERT INTO t VALUES (1, 'old')")
     with in_the_log_only(source, f"UPDATE {source.name}.t SET v = 'new'"):
@@ -192,15 +192,15 @@ def test_what_the_log_has_and_the_table_does_not_show_yet_is_not_lost(source: So
         start = Source(source.server.address, TableFilter(), 1).end_place(1)
         read = list(chunks(source, 9))
     (_, change) = source.changes()
-    assert start.offset <= change.place.offset, "reading begins before what no copy shows"
+    assert start.offset <= change.position.offset, "reading begins before what no copy shows"
     assert read[0].rows == ((1, "old"),)
-    assert change.place.offset < naive.offset, "at that place the old row would hide the change"
+    assert change.position.offset < naive.offset, "at that position the old row would hide the change"
     assert fold(source, read, source.changes(), ["id"]) == [(1, "new")]
 
 
 @on(MySql)
 @pytest.mark.parametrize("key", ["PRIMARY KEY", ""], ids=["pages", "a pass"])
-def test_on_mysql_a_reading_waits_until_the_table_shows_what_the_log_has(source: SourceDatabase, key: str) -> None:
+def test_on_mysql_a_read_waits_until_the_table_shows_logged_transactions(source: SourceDatabase, key: str) -> None:
     source.run(f"CREATE TABLE t (id INT {key}, v TEXT)", "INSERT INTO t VALUES (1, 'old')")
     with closing(connect(source.server.address)) as connection, ThreadPoolExecutor() as pool:
         with in_the_log_only(source, f"UPDATE {source.name}.t SET v = 'new'"):
@@ -216,11 +216,11 @@ def test_on_mysql_a_reading_waits_until_the_table_shows_what_the_log_has(source:
 
 
 @pytest.mark.parametrize("key", ["PRIMARY KEY", ""], ids=["pages", "a pass"])
-def test_locks_wait_for_what_the_table_does_not_show_yet(
+def test_locks_wait_for_transactions_that_the_table_does_not_show_yet(
     source: SourceDatabase, monkeypatch: pytest.MonkeyPatch, key: str
 ) -> None:
-    monkeypatch.setattr(vantage, "tells_places_of_views", lambda _: False)
-    monkeypatch.setattr(vantage, "_LOCK_SECONDS", 0)
+    monkeypatch.setattr(consistent_read, "has_view_positions", lambda _: False)
+    monkeypatch.setattr(consistent_read, "_LOCK_SECONDS", 0)
     source.run(f"CREATE TABLE t (id INT {key}, v TEXT)", "INSERT INTO t VALUES (1, 'old')")
     source.run("XA START 'x'", "UPDATE t SET v = 'new'", "XA END 'x'", "XA PREPARE 'x'")
     with closing(connect(source.server.address)) as connection:

@@ -1,4 +1,4 @@
-"""Transactions: nothing of one is published before its commit was read, and nothing at all of one that was rolled back.
+"""Transactions: rows are published after the commit was read, and never if they were rolled back.
 
 The source's tables are the oracle, in the end and after each transaction.
 """
@@ -25,7 +25,6 @@ from onefold.capture.checkpoint import Progress
 from onefold.mysql.binlog import transactions
 from onefold.mysql.binlog.events import Committed, IncompleteTransaction, LogPosition, RowsChanged, Statement
 from onefold.mysql.binlog.stream import follow
-from onefold.mysql.binlog.transactions import Transaction, folded, is_void
 from onefold.mysql.connection import connect, query
 from onefold.mysql.table_filter import TableFilter
 
@@ -56,10 +55,10 @@ def folded_rows(records: Iterable[dict[str, Any]]) -> dict[str, list[tuple[int, 
     best: dict[tuple[str, int], tuple[tuple[tuple[int, ...], bool], tuple[int, int] | None]] = {}
     for record in records:
         data, metadata = record["data"], record["metadata"]
-        place = tuple(int(section, 16) for section in metadata["change_sequence_number"].split("/"))
+        position = tuple(int(section, 16) for section in metadata["change_sequence_number"].split("/"))
         gone = metadata["change_type"].endswith("DELETE")
         key = metadata["table_name"], data["id"]
-        rank = place, not gone
+        rank = position, not gone
         if key not in best or rank >= best[key][0]:
             best[key] = rank, None if gone else (data["id"], data["n"])
     tables: dict[str, list[tuple[int, int]]] = {}
@@ -112,7 +111,7 @@ ROLLED_BACK: dict[str, tuple[str, ...]] = {
 
 
 def run(source: SourceDatabase, statements: Sequence[str]) -> None:
-    """In a session of its own, which ends where it is told to. What the server refuses is left out."""
+    """Run statements in a session of their own. Statements that the server refuses have no effect."""
     with closing(connect(source.server.address)) as connection:
         connection.select_db(source.name)
         for statement in statements:
@@ -123,24 +122,26 @@ def run(source: SourceDatabase, statements: Sequence[str]) -> None:
 
 
 @on(MariaDb, MySql)
-@pytest.mark.parametrize("held", [8_000_000, 60], ids=["held", "read twice"])
+@pytest.mark.parametrize("max_bytes", [8_000_000, 60], ids=["buffered", "read twice"])
 @pytest.mark.parametrize("case", ROLLED_BACK)
-def test_what_is_rolled_back_is_not_published(bench: Bench, source: SourceDatabase, case: str, held: int) -> None:
+def test_rows_that_were_rolled_back_are_not_published(
+    bench: Bench, source: SourceDatabase, case: str, max_bytes: int
+) -> None:
     source.run(TABLES[3])
     bench.once(start=Progress(source.start))
     run(source, ROLLED_BACK[case])
     if source.on_mariadb:
         assert any(event.text.startswith("ROLLBACK TO") for event in statements(source)) == ("savepoint" in case)
-    records = once(bench, held)
+    records = once(bench, max_bytes)
     assert folded_rows(records) == shown(source)
     assert not is_copied(records)
     assert len(records) == len({record["metadata"]["change_sequence_number"] for record in records})
 
 
-def once(bench: Bench, held: int = 8_000_000, **options: Any) -> list[dict[str, Any]]:
-    """Read up to the log's end, with another bound of what is held; all that was published from the beginning on."""
+def once(bench: Bench, max_bytes: int = 8_000_000, **options: Any) -> list[dict[str, Any]]:
+    """Read up to the log's end, with another bound of the buffer, and return all records published since the beginning."""
     capture = bench.capture(once=True, **options)
-    capture.source = replace(capture.source, held=held)
+    capture.source = replace(capture.source, held=max_bytes)
     capture.run()
     return bench.publisher.records()
 
@@ -150,16 +151,16 @@ def statements(source: SourceDatabase) -> list[Statement]:
 
 
 @on(MariaDb, MySql)
-@pytest.mark.parametrize("held", [8_000_000, 500], ids=["held", "read twice"])
-def test_random_transactions_give_the_source_s_tables(bench: Bench, source: SourceDatabase, held: int) -> None:
+@pytest.mark.parametrize("max_bytes", [8_000_000, 500], ids=["buffered", "read twice"])
+def test_random_transactions_give_the_source_s_tables(bench: Bench, source: SourceDatabase, max_bytes: int) -> None:
     """Over all engines, with savepoints, rollbacks, failing statements and procedures; capture looks after each."""
     source.run(TABLES[3], HANDLER, "SET GLOBAL log_bin_trust_function_creators = 1", FUNCTION)
-    random_ = random.Random(held)
-    once(bench, held, start=Progress(source.start))
+    random_ = random.Random(max_bytes)
+    once(bench, max_bytes, start=Progress(source.start))
     for number in range(25):
         done = list(random_statements(random_, source.on_mariadb))
         run(source, done)
-        records = once(bench, held)
+        records = once(bench, max_bytes)
         assert without_swept(records, bench) == shown(source), (number, done)
 
 
@@ -172,19 +173,19 @@ END
 
 
 def without_swept(records: Sequence[dict[str, Any]], bench: Bench) -> dict[str, list[tuple[int, int]]]:
-    """The rows, without those that were there before a copy, which did not find them: a sweep looks for what has landed."""
+    """Return the rows without those that a later copy did not contain, which the sweep deletes."""
     kept: list[dict[str, Any]] = []
     starts = {one["copy"]["table"]: one["copy"]["start"] for one in bench.checkpoint()["sweeps"]}
     for record in records:
         start = starts.get(record["metadata"]["table_name"])
-        place = [int(section, 16) for section in record["metadata"]["change_sequence_number"].split("/")]
-        if not start or place >= [start["epoch"], int(start["file"].rpartition(".")[2]), start["offset"]]:
+        position = [int(section, 16) for section in record["metadata"]["change_sequence_number"].split("/")]
+        if not start or position >= [start["epoch"], int(start["file"].rpartition(".")[2]), start["offset"]]:
             kept.append(record)
     return folded_rows(kept)
 
 
 @pytest.mark.parametrize("function", [False, True], ids=["again", "in a function"])
-def test_where_a_name_means_two_savepoints_the_table_is_copied(bench: Bench, source: SourceDatabase, function: bool) -> None:
+def test_if_two_savepoints_have_one_name_the_table_is_copied(bench: Bench, source: SourceDatabase, function: bool) -> None:
     """The log of both is alike, and the source is not."""
     source.run(TABLES[3], "SET GLOBAL log_bin_trust_function_creators = 1", FUNCTION)
     bench.once(start=Progress(source.start))
@@ -219,13 +220,11 @@ def random_statements(random_: random.Random, mixed: bool) -> Iterator[str]:
 
 
 @on(MariaDb, MySql)
-def test_nothing_is_published_while_a_large_transaction_is_open_to_the_log_s_reader(
-    bench: Bench, source: SourceDatabase
-) -> None:
+def test_nothing_of_a_large_transaction_is_published_before_its_end_is_read(bench: Bench, source: SourceDatabase) -> None:
     start = begin(source)
     source.run("INSERT INTO t VALUES (1, 1)", "BEGIN", *(f"INSERT INTO u VALUES ({n}, 0)" for n in range(20)), "COMMIT")
     source.run("INSERT INTO t VALUES (2, 2)")
-    (end,) = [place for place, tables in skimmed(source, held=200) if tables == {"u"}]
+    (end,) = [position for position, tables in skimmed(source, max_bytes=200) if tables == {"u"}]
     assert end
     records = once(bench, 200, start=start)
     assert folded_rows(records) == shown(source)
@@ -233,24 +232,26 @@ def test_nothing_is_published_while_a_large_transaction_is_open_to_the_log_s_rea
     assert bench.checkpoint()["place"]["offset"] >= end.offset
 
 
-def skimmed(source: SourceDatabase, held: int) -> Iterator[tuple[LogPosition, set[str]]]:
+def skimmed(source: SourceDatabase, max_bytes: int) -> Iterator[tuple[LogPosition, set[str]]]:
     """The ends of transactions that are larger than the bound, and their tables."""
-    for event in follow(source.server.address, source.start, TableFilter((source.name,)), 999, blocking=False, held=held):
-        if isinstance(event, Committed) and event.unread:
-            assert event.unread.rows is None
-            yield event.place, {table for _, table in event.unread.tables}
+    for event in follow(
+        source.server.address, source.start, TableFilter((source.name,)), 999, blocking=False, max_buffered_bytes=max_bytes
+    ):
+        if isinstance(event, Committed) and event.unfinished:
+            assert event.unfinished.rows is None
+            yield event.position, {table for _, table in event.unfinished.tables}
 
 
 @on(MariaDb, MySql)
 @pytest.mark.parametrize("how", ["COMMIT", "ROLLBACK"])
 @pytest.mark.parametrize("restart", [False, True], ids=["at once", "with a start between"])
-@pytest.mark.parametrize("held", [8_000_000, 60], ids=["held", "read twice"])
+@pytest.mark.parametrize("max_bytes", [8_000_000, 60], ids=["buffered", "read twice"])
 def test_an_xa_transaction_is_published_when_it_is_committed(
-    bench: Bench, source: SourceDatabase, xa: Xa, how: str, restart: bool, held: int
+    bench: Bench, source: SourceDatabase, xa: Xa, how: str, restart: bool, max_bytes: int
 ) -> None:
     source.run(TABLES[3])
     start = Progress(source.start)
-    once(bench, held, start=start)
+    once(bench, max_bytes, start=start)
     temporary = ("CREATE TEMPORARY TABLE x (a INT)",) if source.on_mariadb else ()
     xa.prepare(
         "UPDATE t SET n = 7 WHERE id = 1", "SAVEPOINT s", "DELETE FROM t", *temporary, "ROLLBACK TO s",
@@ -258,10 +259,10 @@ def test_an_xa_transaction_is_published_when_it_is_committed(
     )  # fmt: skip
     source.run("INSERT INTO u VALUES (1, 1)")
     if restart:
-        assert folded_rows(once(bench, held)) == shown(source)
+        assert folded_rows(once(bench, max_bytes)) == shown(source)
     xa.end(how)
     source.run("INSERT INTO u VALUES (2, 2)")
-    records = once(bench, held)
+    records = once(bench, max_bytes)
     assert folded_rows(records) == shown(source)
     assert not is_copied(records)
     assert len(records) == (6 if how == "COMMIT" else 4)
@@ -282,7 +283,7 @@ def test_an_xa_transaction_whose_log_is_gone_is_copied(bench: Bench, source: Sou
     assert sorted(one["copy"]["table"] for one in bench.checkpoint()["sweeps"]) == ["t", "u"]
 
 
-def test_what_was_published_when_it_was_prepared_is_copied_when_it_is_rolled_back(
+def test_rows_published_when_prepared_are_copied_again_after_a_rollback(
     bench: Bench, source: SourceDatabase, xa: Xa
 ) -> None:
     """A checkpoint of an earlier version does not say so."""
@@ -303,7 +304,7 @@ def xa(source: SourceDatabase) -> Xa:
     return Xa(source)
 
 
-def test_a_log_that_breaks_off_within_a_transaction_publishes_nothing_of_it(tmp_path: Path) -> None:
+def test_nothing_of_a_transaction_that_a_crash_cut_off_is_published(tmp_path: Path) -> None:
     """A killed server, whose log lost the commit; the table may have the row, and so is copied."""
     with new_server(MariaDb, "--innodb-flush-log-at-trx-commit=1") as server:
         with connect(server.address) as connection:
@@ -333,100 +334,22 @@ XID_BYTES = 31
 """Of the event that ends a transaction, with its checksum."""
 
 
-def test_an_alter_that_mariadb_logs_twice_counts_when_it_is_through(bench: Bench, source: SourceDatabase) -> None:
+def test_an_alter_that_mariadb_logs_twice_counts_when_it_is_finished(bench: Bench, source: SourceDatabase) -> None:
     source.run(TABLES[3])
     bench.once(start=Progress(source.start))
     source.run("SET SESSION binlog_alter_two_phase = 1", "ALTER TABLE u RENAME TO v, ALGORITHM = COPY")
     with pytest.raises(pymysql.err.MySQLError):
         source.run("INSERT INTO t VALUES (3, 2)", "ALTER TABLE t ADD UNIQUE (n), ALGORITHM = COPY")
-    told = [event.text for event in statements(source) if event.text.startswith("ALTER")]
-    assert told == ["ALTER TABLE u RENAME TO v, ALGORITHM = COPY"]
+    logged = [event.text for event in statements(source) if event.text.startswith("ALTER")]
+    assert logged == ["ALTER TABLE u RENAME TO v, ALGORITHM = COPY"]
 
 
-# What is held.
-
-
-def place(offset: int) -> LogPosition:
-    return LogPosition(1, "bin.000001", offset)
-
-
-def never() -> RowsChanged:
-    raise AssertionError("nobody reads it")
-
-
-def transaction(*steps: tuple[str, int], bound: int = 1_000) -> Transaction:
-    """Of rows of 100 bytes, `>name` for a savepoint and `<name` for a rollback to it, each with its offset."""
-    made = Transaction(place(1), bound)
-    for what, offset in steps:
-        if what == "rows":
-            made.add(place(offset), ("shop", "t"), 100, never)
-        else:
-            (made.savepoint if what[0] == ">" else made.rollback_to)(what[1:], place(offset))
-    return made
-
-
-def test_a_transaction_within_the_bound_is_held() -> None:
-    unread = transaction(*(("rows", number) for number in range(10))).unread
-    assert (unread.begin, unread.tables, unread.rows, unread.size) == (
-        place(1), frozenset({("shop", "t")}), tuple([never] * 10), 1_000,
-    )  # fmt: skip
-
-
-def test_a_transaction_above_the_bound_is_not_held_whatever_comes() -> None:
-    made = transaction(*(("rows", number) for number in range(11)))
-    assert made.unread.rows is None
-    made.savepoint("s", place(20))
-    made.rollback_to("s", place(30))
-    made.add(place(40), ("shop", "u"), 1, never)
-    unread = made.unread
-    assert (unread.rows, unread.voids, unread.tables) == (
-        None, ((20, 30),), frozenset({("shop", "t"), ("shop", "u")}),
-    )  # fmt: skip
-
-
-def test_what_a_rollback_drops_makes_room() -> None:
-    steps = [("rows", 1), (">s", 2)]
-    for number in range(1, 50):
-        steps += [("rows", 10 * number), ("<s", 10 * number + 5)]
-    unread = transaction(*steps, bound=200).unread
-    assert (unread.rows, unread.voids) == ((never,), ((2, 495),))
-
-
-@pytest.mark.parametrize(
-    ("steps", "voids"),
-    [
-        ([(">a", 10), ("<a", 20), (">b", 30), ("<b", 40)], ((10, 20), (30, 40))),
-        ([(">a", 10), (">b", 20), ("<b", 30), ("<a", 40)], ((10, 40),)),
-        ([(">a", 10), (">a", 20), ("rows", 25), ("<a", 30)], ((20, 30),)),
-        ([(">a", 10), ("rows", 15), (">a", 20), ("rows", 25), ("<a", 30)], None),
-        ([("rows", 5), (">a", 10), ("rows", 15), (">b", 20), ("rows", 25), ("<b", 30)], ((20, 30),)),
-        ([(">a", 10), ("<a", 20), ("<a", 30)], ((10, 30),)),
-        ([(">a", 10), (">b", 20), ("<a", 30), ("<b", 40)], None),
-        ([("<a", 10)], None),
-    ],
-)
-def test_voids_are_what_lies_between_a_savepoint_and_its_rollback(
-    steps: list[tuple[str, int]], voids: tuple[tuple[int, int], ...] | None
-) -> None:
-    assert transaction(*steps).unread.voids == voids
-
-
-def test_rows_within_a_void_are_told_by_their_place() -> None:
-    assert [offset for offset in range(0, 50, 5) if is_void(offset, ((10, 20), (30, 40)))] == [15, 35]
-
-
-def test_names_of_savepoints_have_neither_case_nor_accents() -> None:
-    assert folded("É") == folded("e")
-    assert folded("A ") == folded("a")
-    assert folded("a") != folded("b")
-
-
-def test_of_a_transaction_that_nobody_understands_the_tables_are_copied(
+def test_the_tables_of_an_ambiguous_transaction_are_copied(
     bench: Bench, source: SourceDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source.run(TABLES[3])
     bench.once(start=Progress(source.start))
-    monkeypatch.setattr(transactions, "_MANY", 1)
+    monkeypatch.setattr(transactions, "_MAX_SAVEPOINTS", 1)
     run(source, ROLLED_BACK["savepoints within each other"])
     records = bench.once()
     assert folded_rows(records) == shown(source)

@@ -15,7 +15,7 @@ from onefold.capture.versioned_table import versioned_table
 from onefold.changelog.metadata import METADATA
 from onefold.mysql.binlog.events import RowsChanged
 from onefold.mysql.catalog import TableName, structure_of
-from onefold.mysql.snapshot import consistent_read as vantage
+from onefold.mysql.snapshot import consistent_read
 from onefold.mysql.snapshot.chunks import Chunk, TableSnapshot, next_chunk
 from onefold.mysql.snapshot.select_list import read_selected, select_list
 from onefold.mysql.table import Structure
@@ -24,10 +24,10 @@ _BY_VIEWS, _BY_LOCKS = "by views, as on MariaDB", "by locks, as on MySQL"
 
 
 @pytest.fixture(params=[_BY_VIEWS, _BY_LOCKS])
-def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """What a server offers. One that does not tell the places of its views is read with locks, which MariaDB has, too."""
+def read_method(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Read by views and by locks: a server that does not tell the positions of its views is read with locks."""
     if request.param == _BY_LOCKS:
-        monkeypatch.setattr(vantage, "tells_places_of_views", lambda _: False)
+        monkeypatch.setattr(consistent_read, "has_view_positions", lambda _: False)
     return str(request.param)
 
 
@@ -69,10 +69,10 @@ def fold(source: SourceDatabase, read: Sequence[Chunk], changes: Sequence[RowsCh
     """The latest row of each key, of a snapshot and the changes from its start on, as the current view has it."""
     start = read[-1].progress.start
     assert start
-    assert {change.place.file for change in changes} == {start.file}
+    assert {change.position.file for change in changes} == {start.file}
     found = [record for chunk in read for record in _snapshot_records(source, chunk)]
     for change in changes:
-        if change.place.offset >= start.offset:
+        if change.position.offset >= start.offset:
             found += change_records(_origin(source, change.structure), change)
     latest = oracle([_landed(record) for record in found], keys)
     return sorted((tuple(row.values()) for row in latest), key=repr)
@@ -80,7 +80,7 @@ def fold(source: SourceDatabase, read: Sequence[Chunk], changes: Sequence[RowsCh
 
 def _snapshot_records(source: SourceDatabase, chunk: Chunk) -> Iterator[Record]:
     origin = _origin(source, chunk.structure)
-    return (snapshot_record(origin, row, chunk.place, chunk.timestamp) for row in chunk.rows)
+    return (snapshot_record(origin, row, chunk.position, chunk.timestamp) for row in chunk.rows)
 
 
 def _origin(source: SourceDatabase, structure: Structure) -> Origin:

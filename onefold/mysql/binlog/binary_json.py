@@ -1,4 +1,11 @@
-"""JSON as MySQL stores it and writes it to its log, as text. MariaDB's JSON is text anyway."""
+"""MySQL's binary JSON as text. MariaDB stores JSON as text.
+
+A value is a byte for its type and the value. An object is: count, size in bytes, one entry per key (offset, length), one
+entry per value (type, offset or the value itself), the keys, the values. An array is the same without keys. Offsets count
+from the container's first byte, and have 2 bytes in small containers and 4 in large ones. All numbers are little-endian.
+
+Source: sql-common/json_binary.h of https://github.com/mysql/mysql-server.
+"""
 
 from __future__ import annotations
 
@@ -11,16 +18,22 @@ from onefold.mysql.encodings import Unrepresentable, clock_text, date_text, date
 
 _SMALL_OBJECT, _LARGE_OBJECT, _SMALL_ARRAY, _LARGE_ARRAY, _LITERAL = range(5)
 _STRING, _OPAQUE = 12, 15
+# Source: the constants JSONB_TYPE_* of json_binary.cc.
 _LITERALS = {0: "null", 1: "true", 2: "false"}
 _NUMBERS = {5: "<h", 6: "<H", 7: "<i", 8: "<I", 9: "<q", 10: "<Q", 11: "<d"}
 _INLINE = {False: (_LITERAL, 5, 6), True: (_LITERAL, 5, 6, 7, 8)}
-"""What stands in the entry itself, in small and in large containers."""
+"""Types whose values are in the entry itself, in small and in large containers: those that fit into an offset."""
+# Types of SQL within an opaque value: `enum_field_types` in include/field_types.h.
 _DATE, _TIME, _DECIMAL = 10, 11, 246
 _DATETIMES = (7, 12)
 
 
 def json_text(data: bytes) -> str:
-    """The document's text. Numbers keep all of their digits."""
+    """Return a document as text. Numbers keep all of their digits.
+
+    >>> json_text(bytes([5, 7, 0]))
+    '7'
+    """
     return _value(data[0], data, 1) if data else "null"
 
 
@@ -56,7 +69,7 @@ def _array(data: bytes, at: int, large: bool) -> str:
 
 
 def _header(data: bytes, at: int, large: bool) -> tuple[int, int, int]:
-    """How many elements, the bytes of an offset, and where the entries begin."""
+    """Return the number of elements, the bytes of an offset, and where the entries begin."""
     width = 4 if large else 2
     return _number(data, at, width), width, at + 2 * width
 
@@ -66,8 +79,8 @@ def _values(data: bytes, at: int, entries: int, count: int, large: bool) -> list
     texts = []
     for entry in range(entries, entries + count * (width + 1), width + 1):
         kind = data[entry]
-        place = entry + 1 if kind in _INLINE[large] else at + _number(data, entry + 1, width)
-        texts.append(_value(kind, data, place))
+        start = entry + 1 if kind in _INLINE[large] else at + _number(data, entry + 1, width)
+        texts.append(_value(kind, data, start))
     return texts
 
 
@@ -76,7 +89,10 @@ def _number(data: bytes, at: int, width: int) -> int:
 
 
 def _sized(data: bytes, at: int) -> bytes:
-    """A length of seven bits to a byte, the lowest first, and so many bytes."""
+    """Return the bytes behind a length.
+
+    A length has seven bits in each byte, the lowest first; the eighth bit says that another byte follows.
+    """
     length = shift = 0
     while True:
         byte = data[at]
@@ -92,14 +108,17 @@ def _quoted(data: bytes) -> str:
 
 
 def _opaque(kind: int, data: bytes) -> str:
-    """A value of another SQL type, as MySQL itself shows it in a JSON text."""
-    if kind == _DECIMAL:
+    """Return a value of another SQL type as MySQL itself shows it in a JSON text."""
+    if kind == _DECIMAL:  # precision and scale come first
         return decimal_text(data[2:], data[0], data[1])
     if kind in _OPAQUE_TIMES:
         return f'"{_OPAQUE_TIMES[kind](int.from_bytes(data, "little", signed=True))}"'
     return f'"base64:type{kind}:{base64.b64encode(data).decode()}"'
 
 
+# Times are 64 bits: the fraction of a second in the lowest 24 bits as microseconds, above it the packed form of
+# `onefold.mysql.encodings`. Source: `longlong_to_datetime_packed`, sql-common/my_time.cc of
+# https://github.com/mysql/mysql-server.
 def _time(packed: int) -> str:
     sign, packed = ("-", -packed) if packed < 0 else ("", packed)
     return f"{sign}{clock_text(packed >> 24)}.{packed & 0xFFFFFF:06}"

@@ -1,4 +1,4 @@
-"""What is read from a log: rows that changed, statements, ends of transactions. And places in it."""
+"""The events that the decoder yields (changed rows, statements, ends of transactions), and positions in the log."""
 
 from __future__ import annotations
 
@@ -18,14 +18,18 @@ _FILE = re.compile(r".*\.(\d+)")
 
 @dataclass(frozen=True)
 class LogPosition:
-    """A place in the log: an event begins here. `epoch` rises when the log starts again."""
+    """The position in the log where an event begins. `epoch` rises when the log starts again."""
 
     epoch: int
     file: str
     offset: int
 
     def sequence(self, row: int | None = None) -> str:
-        """Hexadecimal sections, as `onefold.changelog.position` sorts them; without a row, below all rows of the place."""
+        """Return the position as `onefold.changelog.position` sorts it; without a row, it is below all rows of the event.
+
+        >>> LogPosition(1, "bin.000010", 4).sequence(2)
+        '1/A/4/2'
+        """
         sections = (self.epoch, file_number(self.file), self.offset, *(() if row is None else (row,)))
         return "/".join(f"{section:X}" for section in sections)
 
@@ -35,14 +39,17 @@ class LogPosition:
 
 
 def file_number(name: str) -> int:
-    """`mysql-bin.000123` is 123.
+    """Return the number of a file of the log.
 
     Raises:
-        InvalidInput: it is no name of a file of a log.
+        InvalidInput: the name is not that of a file of a log.
+
+    >>> file_number("mysql-bin.000123")
+    123
     """
     match = _FILE.fullmatch(name)
     if not match:
-        raise InvalidInput(f"{name!r} is no file of a binary log: its name does not end in a dot and a number")
+        raise InvalidInput(f"expected the name of a binary log's file, which ends in a dot and a number, got {name!r}")
     return int(match[1])
 
 
@@ -50,7 +57,7 @@ def file_number(name: str) -> int:
 class RowsChanged:
     """The rows of one event. An insert has no rows before, a deletion none after."""
 
-    place: LogPosition
+    position: LogPosition
     timestamp: int
     """Seconds."""
     database: str
@@ -58,7 +65,7 @@ class RowsChanged:
     before: tuple[Row, ...]
     after: tuple[Row, ...]
     losses: tuple[tuple[tuple[str, str], int], ...] = ()
-    """How many values of which column did not fit BigQuery, and of which kind they were."""
+    """The number of values that BigQuery cannot hold, by column name and kind of loss."""
     cascades_logged: bool = False
     """Whether the rows that foreign keys changed along with these are in the log themselves."""
 
@@ -67,7 +74,7 @@ class RowsChanged:
 class UnreadableRows:
     """Rows of a table that cannot be read from the log. Events of other tables can."""
 
-    place: LogPosition
+    position: LogPosition
     timestamp: int
     """Seconds."""
     database: str
@@ -81,27 +88,27 @@ class UnreadableRows:
 
 @dataclass(frozen=True)
 class Statement:
-    """A statement that is in the log as text: DDL, TRUNCATE; and whatever a session wrote that logs no rows."""
+    """A statement that is in the log as text: DDL, TRUNCATE, and every change of a session that logs no rows."""
 
-    place: LogPosition
+    position: LogPosition
     timestamp: int
     database: str
     text: str
     grammar: Grammar = PLAIN
-    """How the session's settings make the text to be read."""
+    """How the session's settings let the text be read."""
 
 
 RowEvent = RowsChanged | UnreadableRows
 
 Decode = Callable[[], RowEvent]
-"""Reads the rows of an event whose bytes are held."""
-Voids = tuple[tuple[int, int], ...]
-"""What was rolled back to a savepoint: offsets of the savepoint and of the rollback, in order."""
+"""Reads the rows of an event whose bytes are buffered."""
+RolledBack = tuple[tuple[int, int], ...]
+"""What was rolled back to savepoints: pairs of the offsets of the savepoint and of the rollback, in order."""
 
 
 @dataclass(frozen=True)
 class XaStep:
-    """A step of an XA transaction. Its rows are in the log when it is prepared; tables show them when it is committed."""
+    """A step of an XA transaction. The log has its rows when it is prepared; tables show the rows when it is committed."""
 
     xid: str
     step: Literal["prepared", "committed", "rolled back"]
@@ -109,60 +116,60 @@ class XaStep:
 
 @dataclass(frozen=True)
 class UnfinishedRows:
-    """The rows of a transaction that its end did not hand over."""
+    """The rows of a transaction that did not come at its end."""
 
     begin: LogPosition | None
     """Where the transaction begins: reading may start there."""
     tables: frozenset[tuple[str, str]]
     """By database and table."""
     rows: tuple[Decode, ...] | None
-    """None where they have to be read from the log a second time."""
-    voids: Voids | None
-    """None where it is unknown which rows were rolled back: only copies of the tables tell."""
+    """None where the rows have to be read from the log a second time."""
+    rolled_back: RolledBack | None
+    """None where it is unknown which rows were rolled back: only new copies of the tables can show it."""
     size: int = 0
-    """Bytes of the log that `rows` hold."""
+    """Bytes of the log that `rows` occupy."""
 
 
 @dataclass(frozen=True)
 class Committed:
     """A transaction has ended, or is prepared: reading may start again behind it.
 
-    Its rows came before it, unless it was rolled back.
+    The transaction's rows came before this event, unless the transaction was rolled back.
     """
 
-    place: LogPosition
-    """Behind it."""
+    position: LogPosition
+    """Behind the transaction."""
     timestamp: int
     gtid: str | None = None
     two_phase: XaStep | None = None
-    unread: UnfinishedRows | None = None
-    """Of one that is prepared, and of a committed one that is too large to be held."""
+    unfinished: UnfinishedRows | None = None
+    """The rows of a prepared transaction, or of a committed one that is too large to be buffered."""
 
 
 @dataclass(frozen=True)
 class IncompleteTransaction:
-    """A transaction without an end: the server crashed while it wrote the log. Its rows are not handed over."""
+    """A transaction without an end: the server crashed while it wrote the log. The transaction's rows are not yielded."""
 
-    place: LogPosition
+    position: LogPosition
     tables: frozenset[tuple[str, str]]
 
 
 @dataclass(frozen=True)
 class LogFileStarted:
-    """A file of the log is read from here on: the next one, or the one within which reading started."""
+    """A file of the log begins: the next one, or the one within which reading started."""
 
-    place: LogPosition
+    position: LogPosition
     """The file's beginning."""
     fingerprint: str
-    """When and by which server it was begun: another file of the same name has another one."""
+    """When and by which server the file was begun: another file of the same name has another fingerprint."""
 
 
 @dataclass(frozen=True)
 class Idle:
-    """The server had nothing to say for a while: all of its log has been read."""
+    """The server has sent nothing for a while: all of its log has been read."""
 
-    place: LogPosition | None = None
-    """Its end, where the server told it."""
+    position: LogPosition | None = None
+    """The log's end, where the server has sent it."""
 
 
 LogEvent = RowEvent | Statement | Committed | IncompleteTransaction | LogFileStarted | Idle
@@ -170,7 +177,7 @@ LogEvent = RowEvent | Statement | Committed | IncompleteTransaction | LogFileSta
 
 @dataclass(frozen=True)
 class Gtid:
-    """A place in the log by what has been executed."""
+    """A position in the log, given by the transactions that have been executed."""
 
     epoch: int
     executed: GtidSet

@@ -1,4 +1,9 @@
-"""Row images: the rows of an event of the log, from its bytes."""
+"""Row images: the rows of an event of the log, from its bytes.
+
+An image has one bit for each column that is NULL (the lowest bit of the first byte is the first column), then the values of
+the other columns without gaps. Source: `Rows_event` in libs/mysql/binlog/event/rows_event.h of
+https://github.com/mysql/mysql-server.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +24,7 @@ Row = tuple[Any, ...]
 
 @dataclass(frozen=True)
 class DecodedRows:
-    """Rows that were read, and how many values of each column (by its name and the kind of loss) did not fit."""
+    """Rows as they land, and the number of values that BigQuery cannot hold, by column name and kind of loss."""
 
     rows: tuple[Row, ...]
     losses: tuple[tuple[tuple[str, str], int], ...] = ()
@@ -27,8 +32,10 @@ class DecodedRows:
 
 @lru_cache(maxsize=4096)
 def readers_of(structure: Structure) -> tuple[Reader, ...]:
-    """Raises:
-    InvalidInput: names all columns that cannot be read.
+    """Return a reader for each column.
+
+    Raises:
+        InvalidInput: names all columns that cannot be read.
     """
     readers, problems = [], []
     for column in structure.columns:
@@ -42,7 +49,16 @@ def readers_of(structure: Structure) -> tuple[Reader, ...]:
 
 
 def read_rows(structure: Structure, data: bytes, at: int) -> list[list[Any]]:
-    """All rows from a place in the bytes of an event to their end, as they are read."""
+    """Return all rows from an offset to the end of an event's body; values may be `Unrepresentable`.
+
+    Args:
+        structure: the table's structure when the event was written.
+        data: the event's body.
+        at: the offset of the first image.
+
+    Raises:
+        InvalidInput: names all columns that cannot be read.
+    """
     readers = readers_of(structure)
     rows = []
     while at < len(data):
@@ -51,19 +67,19 @@ def read_rows(structure: Structure, data: bytes, at: int) -> list[list[Any]]:
     return rows
 
 
-def settled(structure: Structure, rows: Iterable[list[Any]]) -> DecodedRows:
-    """What lands of rows whose values may be lossy."""
+def replace_unrepresentable(structure: Structure, rows: Iterable[list[Any]]) -> DecodedRows:
+    """Replace each `Unrepresentable` value by what lands in its place, and count the losses."""
     losses: Counter[tuple[str, str]] = Counter()
-    kept = []
+    landed = []
     for values in rows:
-        if Unrepresentable in map(type, values):
-            values = [_without_loss(structure, place, value, losses) for place, value in enumerate(values)]
-        kept.append(tuple(values))
-    return DecodedRows(tuple(kept), tuple(losses.items()))
+        if Unrepresentable in map(type, values):  # rare: one test for the whole row is cheaper than one for each value
+            values = [_replacement(structure, column, value, losses) for column, value in enumerate(values)]
+        landed.append(tuple(values))
+    return DecodedRows(tuple(landed), tuple(losses.items()))
 
 
 def _row(readers: tuple[Reader, ...], data: bytes, at: int) -> tuple[list[Any], int]:
-    """A bit for each column that is NULL, then the values of the others."""
+    """Return one image, and the offset behind it."""
     start = at + (len(readers) + 7) // 8
     nulls = int.from_bytes(data[at:start], "little")
     at = start
@@ -78,8 +94,8 @@ def _row(readers: tuple[Reader, ...], data: bytes, at: int) -> tuple[list[Any], 
     return values, at
 
 
-def _without_loss(structure: Structure, place: int, value: Any, losses: Counter[tuple[str, str]]) -> Any:
+def _replacement(structure: Structure, column: int, value: Any, losses: Counter[tuple[str, str]]) -> Any:
     if not isinstance(value, Unrepresentable):
         return value
-    losses[structure.columns[place].name, value.kind] += 1
+    losses[structure.columns[column].name, value.kind] += 1
     return value.value

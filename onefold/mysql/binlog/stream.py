@@ -1,7 +1,7 @@
-"""The adapter over `mysql-replication`: a server's binary log as rows, statements and ends of transactions.
+"""The adapter over the library `mysql-replication`: a server's binary log as rows, statements and ends of transactions.
 
-The library connects and takes the log apart into events. Their bodies are read by `table_map` and `row_image`: its own
-reading loses or refuses values (docs/explanation/capture-correctness.md, "Known errors of servers and of the library").
+The library connects and splits the log into events. `onefold.mysql.binlog.decoder` decodes the bodies of the events, because
+the library loses or refuses values (docs/explanation/capture-correctness.md, "Known errors of servers and of the library").
 """
 
 from __future__ import annotations
@@ -18,65 +18,87 @@ from pymysqlreplication import BinLogStreamReader
 from pymysqlreplication import event as other_events
 
 from onefold.core.errors import NotFound, Rejected, TryAgain
-from onefold.mysql.binlog.decoder import LogDecoder, RawEvent
-from onefold.mysql.binlog.events import Gtid, LogEvent, LogPosition, Voids
-from onefold.mysql.binlog.transactions import HELD
+from onefold.mysql.binlog.decoder import LogDecoder
+from onefold.mysql.binlog.events import Gtid, LogEvent, LogPosition, RolledBack
+from onefold.mysql.binlog.raw_event import (
+    DELETE_ROWS,
+    EXECUTE_LOAD_QUERY,
+    PARTIAL_UPDATE_ROWS,
+    QUERY,
+    TABLE_MAP,
+    UPDATE_ROWS,
+    WRITE_ROWS,
+    RawEvent,
+)
+from onefold.mysql.binlog.transactions import MAX_BUFFERED_BYTES
 from onefold.mysql.connection import Address, connect, dialect, lost_on
 from onefold.mysql.grants import grantee
 from onefold.mysql.gtid import GtidSet
 from onefold.mysql.gtid_encoding import dump_by_gtids
 from onefold.mysql.table_filter import TableFilter
 
-_NO_SUCH_PLACE = 1236
+# Errors of the server: https://dev.mysql.com/doc/mysql-errors/8.4/en/server-error-reference.html
+_NO_SUCH_POSITION = 1236
 _DENIED = (1044, 1045, 1142, 1227)
 _HEARTBEAT_SECONDS = 1
 _CONNECTIONS = 2
-"""What one reader opens: for the log, and for questions."""
-_READ_HERE = frozenset({2, 18, 19, 23, 24, 25, 30, 31, 32, 39})
-"""Statements, table maps and rows, by the server's numbers of events: all that the library would take apart by itself."""
+"""The connections that one reader opens: one for the log, and one for queries."""
+_HIDDEN_TYPES = frozenset({
+    QUERY, EXECUTE_LOAD_QUERY, TABLE_MAP, *WRITE_ROWS, *UPDATE_ROWS, *DELETE_ROWS, PARTIAL_UPDATE_ROWS,
+})  # fmt: skip
+"""Statements, table maps and rows: all events that the library would parse itself."""
 _DUMP = struct.pack("<IB", 11, 0x12)
-"""How the library asks for a file without a name: the packet's length, and COM_BINLOG_DUMP."""
+"""How the library's request for a file without a name begins: the packet's length, and COM_BINLOG_DUMP.
+
+Source: https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_com_binlog_dump.html
+"""
 _FIRST_OFFSET = 4
-_VEIL, _HEADER, _KIND = 64, 20, 5
-"""Added to such a number, the byte _KIND of an event's header: what the library does not know, it hands on as it is."""
+_TYPE_OFFSET, _HEADER, _TYPE_BYTE = 64, 20, 5
+"""`_TYPE_OFFSET` is added to the type of a hidden event, its byte `_TYPE_BYTE`: the library does not parse unknown types."""
 _EVENTS = (
     other_events.FormatDescriptionEvent, other_events.RotateEvent, other_events.XidEvent, other_events.XAPrepareEvent,
     other_events.GtidEvent, other_events.MariadbGtidEvent, other_events.HeartbeatLogEvent, other_events.NotImplementedEvent,
 )  # fmt: skip
-"""The others it leaves out: notes to what is read here, and settings of statements."""
+"""The library skips all other events: comments on row events, and settings of statements."""
 
 
 def follow(
     address: Address,
     start: LogPosition | Gtid,
-    patterns: TableFilter,
+    table_filter: TableFilter,
     server_id: int,
     blocking: bool = True,
-    known: Mapping[LogPosition, Voids] | None = None,
-    held: int = HELD,
+    committed: Mapping[LogPosition, RolledBack] | None = None,
+    max_buffered_bytes: int = MAX_BUFFERED_BYTES,
 ) -> Generator[LogEvent]:
-    """What the log holds from a place on; forever, or with `blocking=False` up to its present end.
+    """Yield the events of the log from a position on.
 
     Args:
+        address: the server and the user.
+        start: the position, or the transactions behind which to start.
+        table_filter: the tables whose rows are yielded.
         server_id: a number that no other replica of the server has.
-        known: transactions that are known to be committed, by where they begin, with what of them is void.
-        held: the most bytes of the log that are held for one transaction.
+        blocking: wait for new events at the log's end; otherwise stop there.
+        committed: transactions that are known to be committed, by where they begin, with what was rolled back in them.
+        max_buffered_bytes: the most bytes of the log that are buffered for one transaction.
 
     Raises:
-        NotFound: the log does not have that place (any more); or the server does not have all that has been executed.
-        TryAgain: the connection was lost; whoever starts again has to look at the server first.
-        InvalidInput, Rejected: an event cannot be read.
+        NotFound: the log does not have the position (any more), or the server lacks executed transactions.
+        TryAgain: the connection was lost. Check the server before starting again: another one may answer.
+        InvalidInput: an event cannot be read.
+        Rejected: the log is written in a way that cannot be read, or the user lacks a privilege.
     """
     user = "..."
     try:
         with connect(address) as connection:
             user = grantee(connection)
-            decoder = LogDecoder(dialect(connection), patterns, start.epoch, known, held)
+            decoder = LogDecoder(dialect(connection), table_filter, start.epoch, committed, max_buffered_bytes)
         with closing(_reader(address, start, server_id, blocking, decoder.dialect.mariadb)) as reader:
             for event in reader:
                 yield from decoder.read(_raw(event))
     except pymysql.err.MySQLError as error:
-        raise _told(error, user) from error
+        readable_error = _readable_error(error, user)
+        raise readable_error from error
 
 
 def _reader(
@@ -100,18 +122,16 @@ def _from(start: LogPosition | Gtid, mariadb: bool) -> dict[str, Any]:
     if isinstance(start, Gtid) and mariadb:
         return {"auto_position": str(start.executed), "is_mariadb": True}
     if isinstance(start, Gtid):
-        return {"log_file": "", "log_pos": _FIRST_OFFSET}  # `_Veiled.dump` is what is sent instead
-    # Told that it is MariaDB's, the library leaves out file and position, and reads the log from its very beginning.
+        return {"log_file": "", "log_pos": _FIRST_OFFSET}  # `_LogConnection.dump` is sent instead
+    # With `is_mariadb` the library would ignore file and position, and read the log from its very beginning.
     return {"log_file": start.file, "log_pos": start.offset}
 
 
-class _Veiled(pymysql.connections.Connection):  # type: ignore[misc] # it has no types
-    """Keeps from the library what it would take apart in vain, keep, and give up on: a column or a setting that it does not
-    know ends its reading of the whole log.
-    """
+class _LogConnection(pymysql.connections.Connection):  # type: ignore[misc] # it has no types
+    """A connection that hides events from the library's parser, which would stop at an unknown column or setting."""
 
     dump: bytes | None = None
-    """What is sent instead of the library's packet for file and place: it cannot write tagged GTIDs."""
+    """The packet that replaces the library's request for file and position: the library cannot write tagged GTIDs."""
 
     def _write_bytes(self, data: bytes) -> None:
         super()._write_bytes(self.dump if self.dump and data.startswith(_DUMP) else data)
@@ -119,16 +139,17 @@ class _Veiled(pymysql.connections.Connection):  # type: ignore[misc] # it has no
     def _read_packet(self, packet_type: type[MysqlPacket] = MysqlPacket) -> MysqlPacket:
         packet = super()._read_packet(packet_type)
         data = packet.get_all_data()
+        # Results of queries come down the same connection: a packet is an event if its header has the packet's own size.
         is_event = len(data) >= _HEADER and int.from_bytes(data[10:14], "little") == len(data) - 1
-        if not is_event or data[_KIND] not in _READ_HERE:
+        if not is_event or data[_TYPE_BYTE] not in _HIDDEN_TYPES:
             return packet
-        veiled = b"".join((data[:_KIND], bytes([data[_KIND] + _VEIL]), memoryview(data)[_KIND + 1 :]))
-        return packet_type(veiled, self.encoding)
+        hidden_type = bytes([data[_TYPE_BYTE] + _TYPE_OFFSET])
+        return packet_type(b"".join((data[:_TYPE_BYTE], hidden_type, memoryview(data)[_TYPE_BYTE + 1 :])), self.encoding)
 
 
 @dataclass
 class _Connections:
-    """Connect for the library, and once only: it would connect again by itself, to whichever server answers by then."""
+    """Connect for the library, but never again: after a loss the library would reconnect to whichever server answers."""
 
     start: LogPosition | Gtid
     server_id: int
@@ -136,19 +157,22 @@ class _Connections:
     mariadb: bool
     _made: int = 0
 
-    def __call__(self, **settings: Any) -> _Veiled:
+    def __call__(self, **settings: Any) -> _LogConnection:
         if self._made == _CONNECTIONS:
             raise TryAgain("the connection to the source's log was lost")
-        connection = _Veiled(**settings)
+        connection = _LogConnection(**settings)
         if not self._made and isinstance(self.start, Gtid):
-            self._ask_by(self.start.executed, connection)
+            self._start_behind(self.start.executed, connection)
         self._made += 1
         return connection
 
-    def _ask_by(self, executed: GtidSet, connection: _Veiled) -> None:
-        """Prepare the connection that is to read the log behind what has been executed.
+    def _start_behind(self, executed: GtidSet, connection: _LogConnection) -> None:
+        """Prepare the connection that reads the log behind the executed transactions.
 
-        It is asked itself what its server has: another connection may lead to another server.
+        This very connection is asked for the server's transactions: another connection may lead to another server.
+
+        Raises:
+            NotFound: the server lacks some of the executed transactions.
         """
         if lost := lost_on(connection, executed):
             raise NotFound(f"the source does not have transactions behind which its log was to be read: {lost}")
@@ -158,9 +182,10 @@ class _Connections:
 
 def _raw(event: Any) -> RawEvent:
     header = event.packet
-    kind = header.event_type
+    type_ = header.event_type
+    hidden = type_ - _TYPE_OFFSET
     return RawEvent(
-        kind - _VEIL if kind - _VEIL in _READ_HERE else kind,
+        hidden if hidden in _HIDDEN_TYPES else type_,
         header.timestamp,
         header.log_pos,
         header.event_size,
@@ -170,10 +195,10 @@ def _raw(event: Any) -> RawEvent:
     )
 
 
-def _told(error: pymysql.err.MySQLError, user: str) -> Exception:
+def _readable_error(error: pymysql.err.MySQLError, user: str) -> Exception:
     code, text = (*error.args, "")[:2]
-    if code == _NO_SUCH_PLACE:
-        return NotFound(f"the source's log does not have the place where reading was to start: {text}")
+    if code == _NO_SUCH_POSITION:
+        return NotFound(f"the source's log does not have the position where reading was to start: {text}")
     if code in _DENIED:
         return Rejected(
             f"the source refuses its log: {text}; run: GRANT REPLICATION SLAVE, REPLICATION CLIENT, SELECT ON *.* TO {user}"

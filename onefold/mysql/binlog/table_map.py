@@ -1,8 +1,13 @@
-"""Table map events: the structure of a table at the time of the rows that follow, from the event's bytes.
+"""Table map events: the structure of a table at the time of the rows that follow, from the event's body.
 
-The server writes names, signedness, character sets, keys and the values of ENUM and SET only with
-`binlog_row_metadata=FULL`. MySQL's source describes the form at `Table_map_event`; MariaDB's differs in that geometries
-have a character set, too.
+The body: number of the table (6 bytes), flags (2), the database's and the table's name (each with its length before and a
+zero behind it), the number of columns, a byte for the type of each column, the metadata of the types, a bit for each column
+that may be NULL, and optional fields (type, length, value). The server writes names, signedness, character sets, keys and
+the values of ENUM and SET as optional fields, only with `binlog_row_metadata=FULL`.
+
+Sources: `Table_map_event` in libs/mysql/binlog/event/rows_event.h of https://github.com/mysql/mysql-server, which lists
+types, metadata and optional fields. MariaDB's form differs in that geometries have a character set, too
+(`Table_map_log_event::init_charset_field` in sql/log_event_server.cc of https://github.com/MariaDB/server).
 """
 
 from __future__ import annotations
@@ -16,11 +21,13 @@ from onefold.mysql.table import BLOBS, GEOMETRIES, TEXTS, SourceColumn, SourceTy
 
 BINARY = "binary"
 
+# Types of columns: `enum_field_types` in include/field_types.h of https://github.com/mysql/mysql-server.
 _DECIMAL = 246
 _INTEGERS = {1: "tinyint", 2: "smallint", 9: "mediumint", 3: "int", 8: "bigint"}
 _NUMBERS = {**_INTEGERS, 4: "float", 5: "double", _DECIMAL: "decimal"}
 _TIMES = {17: "timestamp", 18: "datetime", 19: "time"}
 _VARCHAR, _BIT, _YEAR, _DATE, _JSON, _ENUM, _SET, _BLOB, _STRING, _GEOMETRY = 15, 16, 13, 10, 245, 247, 248, 252, 254, 255
+# The bytes of metadata of each type.
 _METADATA_SIZES = {
     **dict.fromkeys((4, 5, *_TIMES, _JSON, _BLOB, _GEOMETRY), 1),
     **dict.fromkeys((_VARCHAR, _BIT, _DECIMAL, _STRING), 2),
@@ -32,12 +39,15 @@ _UNREADABLE = {
     242: "is a VECTOR",
 }
 
+# Types of optional fields: `Table_map_event::Optional_metadata_field_type`.
 _SIGNEDNESS, _DEFAULT_CHARSET, _CHARSETS, _NAMES, _SET_VALUES, _ENUM_VALUES, _GEOMETRY_TYPES = range(1, 8)
 _KEY, _KEY_WITH_PREFIX, _DEFAULT_VALUES_CHARSET, _VALUES_CHARSETS = range(8, 12)
 
 
 @dataclass(frozen=True)
 class TableMap:
+    """A table as the log describes it, with the number that row events use for the table."""
+
     table_id: int
     database: str
     structure: Structure
@@ -45,7 +55,7 @@ class TableMap:
 
 @dataclass(frozen=True)
 class _Details:
-    """By number of column: what the optional fields tell."""
+    """The optional fields, by number of column."""
 
     unsigned: Mapping[int, bool]
     charsets: Mapping[int, str]
@@ -55,26 +65,30 @@ class _Details:
 
 @dataclass(frozen=True)
 class _Raw:
-    """A column by its type's number in the log, and the bytes that tell its size."""
+    """A column by its type's number in the log, and the metadata, which has the size."""
 
     code: int
     metadata: bytes
 
 
 def names_in(data: bytes) -> tuple[int, str, str]:
-    """Number of the table, database and table: all that is needed to leave one out."""
+    """Return the number of the table, the database and the table, which is enough to exclude a table."""
     at = 9 + data[8]
     return int.from_bytes(data[:6], "little"), data[9:at].decode(), data[at + 2 : at + 2 + data[at + 1]].decode()
 
 
 def parse_table_map(data: bytes, dialect: Dialect) -> TableMap:
-    """The table that an event's body (without header and checksum) describes.
+    """Return the table that an event describes.
+
+    Args:
+        data: the event without header and checksum.
+        dialect: the server's character sets.
 
     Raises:
-        InvalidInput: names all columns of a kind that cannot be read, or that the server does not tell the names.
+        InvalidInput: some columns are of a type that cannot be read, or the log does not name the columns.
     """
     table_id, database, table = names_in(data)
-    # Behind the names, each with its length and a zero.
+    # Behind the two names, each of which has a length before and a zero behind it.
     at = 8 + 2 + data[8] + 2 + data[9 + data[8] + 1]
     count, at = _length(data, at)
     codes = data[at : at + count]
@@ -102,7 +116,7 @@ def _columns(table: str, codes: bytes, metadata: bytes) -> list[_Raw]:
     for code in codes:
         end = at + _METADATA_SIZES[code]
         own = metadata[at:end]
-        # ENUM and SET come as strings whose first byte tells.
+        # ENUM and SET come as strings, with their own type in the first byte of the metadata.
         columns.append(_Raw(own[0], own) if code == _STRING and own[0] in (_ENUM, _SET) else _Raw(code, own))
         at = end
     return columns
@@ -116,7 +130,11 @@ def _fields(data: bytes, at: int) -> Iterator[tuple[int, bytes]]:
 
 
 def _length(data: bytes, at: int) -> tuple[int, int]:
-    """An integer of one byte, or of as many as the first one tells."""
+    """Return a packed integer, and the offset behind it.
+
+    Source: "Packed Integer" at `Binary_log_event` in libs/mysql/binlog/event/binlog_event.h of
+    https://github.com/mysql/mysql-server.
+    """
     first = data[at]
     if first < 251:
         return first, at + 1
@@ -155,12 +173,15 @@ def _text_lists(data: bytes) -> list[list[bytes]]:
 
 
 def _key(optional: Mapping[int, bytes]) -> list[int]:
-    """Numbers of columns; of a key over prefixes, each is followed by the prefix's length."""
+    """Return the numbers of the key's columns. In a key over prefixes, the prefix's length follows each number."""
     return _lengths(optional.get(_KEY, b"")) or _lengths(optional.get(_KEY_WITH_PREFIX, b""))[::2]
 
 
 def _details(raw: Sequence[_Raw], optional: Mapping[int, bytes], dialect: Dialect) -> _Details:
-    """Each field has an entry for each column of its kind, in the order of the columns."""
+    """Assign the optional fields to columns.
+
+    A field has an entry for each column of its kind, in the order of the columns.
+    """
     texts = _numbers_of(raw, {_STRING, _VARCHAR, _BLOB, *([_GEOMETRY] if dialect.mariadb else [])})
     valued = _numbers_of(raw, {_ENUM, _SET})
     numeric = _numbers_of(raw, {*_NUMBERS, _YEAR})
@@ -184,19 +205,22 @@ def _numbers_of(raw: Sequence[_Raw], codes: Collection[int]) -> list[int]:
 
 
 def _bits(data: bytes) -> list[bool]:
-    """The highest bit of each byte comes first."""
+    """Return the bits of all bytes, from the highest to the lowest of each byte."""
     return [bool(byte & 0x80 >> bit) for byte in data for bit in range(8)]
 
 
 def _collations(columns: Sequence[int], optional: Mapping[int, bytes], default: int, each: int) -> dict[int, int]:
-    """One number for each column, or one for all and pairs of those that differ."""
+    """Return the collation of each column.
+
+    The log has one number for each column, or a default and pairs (index among these columns, number) for the exceptions.
+    """
     if each in optional:
         return dict(zip(columns, _lengths(optional[each]), strict=True))
     if default not in optional:
         return {}
     first, *pairs = _lengths(optional[default])
     others = dict(zip(pairs[::2], pairs[1::2], strict=True))
-    return {column: others.get(place, first) for place, column in enumerate(columns)}
+    return {column: others.get(index, first) for index, column in enumerate(columns)}
 
 
 def _column(name: str, raw: _Raw, details: _Details, number: int) -> SourceColumn:
@@ -215,7 +239,7 @@ def _column(name: str, raw: _Raw, details: _Details, number: int) -> SourceColum
 
 
 def _number_type(raw: _Raw, unsigned: bool) -> SourceType:
-    # Of FLOAT and DOUBLE the byte tells what their name does.
+    # The metadata of FLOAT and DOUBLE only repeats their size.
     size, scale = raw.metadata if raw.code == _DECIMAL else (None, None)
     return SourceType(_NUMBERS[raw.code], size, scale, unsigned)
 
@@ -226,7 +250,8 @@ def _string_type(raw: _Raw, binary: bool) -> SourceType:
         return SourceType(next(name for name, size in names.items() if size == raw.metadata[0]))
     if raw.code == _VARCHAR:
         return SourceType("varbinary" if binary else "varchar", int.from_bytes(raw.metadata, "little"))
-    # Two more bits of the size stand inverted in the byte of the type.
+    # CHAR of up to 1023 bytes: the two highest bits of the size are inverted in bits 4 and 5 of the type's byte.
+    # Source: `Field_string::do_save_field_metadata` in sql/field.cc of https://github.com/mysql/mysql-server.
     size = raw.metadata[1] | ((raw.metadata[0] & 0x30) ^ 0x30) << 4
     return SourceType("binary" if binary else "char", size)
 
@@ -241,7 +266,7 @@ def _other_type(raw: _Raw) -> SourceType:
 
 
 def _value_text(value: bytes, charset: str) -> str:
-    """A value of ENUM or SET. In a character set that cannot be read the column is refused when its rows are."""
+    """Return a value of ENUM or SET. A column in an unsupported character set is refused later, when its rows are read."""
     if charset not in SUPPORTED:
         return value.hex()
     text = decoder(charset)(value)

@@ -1,7 +1,7 @@
-"""The rows of one transaction of the log, held until the log tells how the transaction ended.
+"""The rows of one transaction of the log, buffered until the log says how the transaction ended.
 
-Servers write rows that were rolled back: MariaDB does after a temporary table or a table of MyISAM was written in the same
-transaction, and follows them with `ROLLBACK`, or `ROLLBACK TO` a savepoint.
+A log contains rows that were rolled back: MariaDB writes them if a temporary table or a table of MyISAM was written in the
+same transaction, and then writes `ROLLBACK`, or `ROLLBACK TO` a savepoint.
 """
 
 from __future__ import annotations
@@ -11,18 +11,18 @@ from bisect import bisect
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from onefold.mysql.binlog.events import Decode, LogPosition, RowEvent, UnfinishedRows, Voids
+from onefold.mysql.binlog.events import Decode, LogPosition, RolledBack, RowEvent, UnfinishedRows
 
-HELD = 8_000_000
-"""The most bytes of the log that are held for one transaction. The rows of a larger one are read a second time."""
-_MANY = 100_000
-"""The most savepoints and voids of one transaction. Where more of them matter, the tables are copied."""
+MAX_BUFFERED_BYTES = 8_000_000
+"""The most bytes of the log that are buffered for one transaction. The rows of a larger one are read a second time."""
+_MAX_SAVEPOINTS = 100_000
+"""The most savepoints, and rollbacks to savepoints, of one transaction. Where more of them matter, the tables are copied."""
 
 
 @dataclass(frozen=True)
-class _Held:
+class _BufferedRows:
     offset: int
-    """Of the event in its file. All events of a transaction are in one file."""
+    """The event's offset in its file. All events of a transaction are in one file."""
     size: int
     """Bytes of the log."""
     decode: Decode
@@ -31,10 +31,10 @@ class _Held:
 @dataclass(frozen=True)
 class _Savepoint:
     name: str
-    """Folded."""
+    """As `folded` returns it."""
     offset: int
     count: int
-    """Events with rows before it."""
+    """Events with rows before the savepoint."""
 
 
 @dataclass
@@ -42,30 +42,30 @@ class Transaction:
     """One transaction as far as it has been read."""
 
     begin: LogPosition | None = None
-    """Where its first event begins; None before that."""
-    bound: int = HELD
+    """Where the first event begins; None before it is read."""
+    bound: int = MAX_BUFFERED_BYTES
     """Bytes."""
     tables: set[tuple[str, str]] = field(default_factory=set)
-    """Those with rows, by database and table, also where the rows were rolled back."""
-    _rows: list[_Held] = field(default_factory=list)
+    """Database and table of all rows, including rows that were rolled back."""
+    _rows: list[_BufferedRows] = field(default_factory=list)
     _bytes: int = 0
-    _skims: bool = False
-    """Whether it was larger than the bound: its rows are not held any more."""
+    _exceeds_bound: bool = False
+    """Whether the transaction exceeds the bound: its rows are not buffered any more."""
     _count: int = 0
     """Events with rows so far, rolled back or not."""
     _savepoints: list[_Savepoint] = field(default_factory=list)
     """In the order of the log."""
-    _forgets: bool = False
-    """Whether there were more savepoints than are kept."""
-    _voids: list[tuple[int, int]] = field(default_factory=list)
-    _unclear: bool = False
-    """Whether nobody knows which rows were rolled back."""
+    _has_dropped_savepoints: bool = False
+    """Whether there were more than `_MAX_SAVEPOINTS`."""
+    _rolled_back: list[tuple[int, int]] = field(default_factory=list)
+    _is_ambiguous: bool = False
+    """Whether it is unknown which rows were rolled back."""
 
-    def add(self, place: LogPosition, table: tuple[str, str], size: int, decode: Decode) -> None:
-        """Hold the rows of an event, unless that exceeds the bound.
+    def add(self, position: LogPosition, table: tuple[str, str], size: int, decode: Decode) -> None:
+        """Buffer the rows of an event, unless the transaction exceeds the bound.
 
         Args:
-            place: where the event begins.
+            position: where the event begins.
             table: the database and the table of the rows.
             size: bytes of the log.
             decode: reads the event.
@@ -74,43 +74,44 @@ class Transaction:
         self._count += 1
         self._bytes += size
         if self._bytes > self.bound:
-            self._skims = True
+            self._exceeds_bound = True
             self._rows.clear()
-        if not self._skims:
-            self._rows.append(_Held(place.offset, size, decode))
+        if not self._exceeds_bound:
+            self._rows.append(_BufferedRows(position.offset, size, decode))
 
-    def savepoint(self, name: str, place: LogPosition) -> None:
+    def savepoint(self, name: str, position: LogPosition) -> None:
         """Note a savepoint."""
-        self._savepoints.append(_Savepoint(folded(name), place.offset, self._count))
-        if len(self._savepoints) > _MANY:
+        self._savepoints.append(_Savepoint(folded(name), position.offset, self._count))
+        if len(self._savepoints) > _MAX_SAVEPOINTS:
             del self._savepoints[0]
-            self._forgets = True
+            self._has_dropped_savepoints = True
 
-    def rollback_to(self, name: str, place: LogPosition) -> None:
-        """Drop what came after a savepoint; the savepoint itself remains, the later ones are gone.
+    def rollback_to(self, name: str, position: LogPosition) -> None:
+        """Drop the rows behind a savepoint. The savepoint itself remains, later ones do not.
 
-        The server has replaced a savepoint by a later one of its name, unless that one was set within a stored function: the
-        log does not tell. Which of them is meant does not matter where there are no rows between them.
+        The server replaces a savepoint by a later one of the same name, unless the later one was set within a stored
+        function, which the log does not tell. If there are no rows between the two, it does not matter which of them is
+        meant.
         """
-        found = [one for one in self._savepoints if one.name == folded(name)]
-        if self._forgets or not found or found[0].count != found[-1].count:
-            self._unclear = True
+        candidates = [one for one in self._savepoints if one.name == folded(name)]
+        if self._has_dropped_savepoints or not candidates or candidates[0].count != candidates[-1].count:
+            self._is_ambiguous = True
             return
-        start = found[-1].offset
+        start = candidates[-1].offset
         self._savepoints = [one for one in self._savepoints if one.offset <= start]
         while self._rows and self._rows[-1].offset > start:
             self._bytes -= self._rows.pop().size
-        while self._voids and self._voids[-1][0] >= start:
-            self._voids.pop()
-        self._voids.append((start, place.offset))
-        self._unclear |= len(self._voids) > _MANY
+        while self._rolled_back and self._rolled_back[-1][0] >= start:
+            self._rolled_back.pop()
+        self._rolled_back.append((start, position.offset))
+        self._is_ambiguous |= len(self._rolled_back) > _MAX_SAVEPOINTS
 
     @property
-    def unread(self) -> UnfinishedRows:
-        """Return its rows, or what is needed to read them a second time."""
-        rows = None if self._skims or self._unclear else tuple(held.decode for held in self._rows)
-        voids = None if self._unclear else tuple(self._voids)
-        return UnfinishedRows(self.begin, frozenset(self.tables), rows, voids, self._bytes)
+    def unfinished(self) -> UnfinishedRows:
+        """Return the rows, or the information needed to read them a second time."""
+        rows = None if self._exceeds_bound or self._is_ambiguous else tuple(buffered.decode for buffered in self._rows)
+        rolled_back = None if self._is_ambiguous else tuple(self._rolled_back)
+        return UnfinishedRows(self.begin, frozenset(self.tables), rows, rolled_back, self._bytes)
 
 
 def folded(name: str) -> str:
@@ -123,16 +124,16 @@ def folded(name: str) -> str:
     return "".join(letter for letter in letters if not unicodedata.combining(letter)).casefold()
 
 
-def is_void(offset: int, voids: Voids) -> bool:
+def is_rolled_back(offset: int, rolled_back: RolledBack) -> bool:
     """Return whether the rows of an event were rolled back to a savepoint.
 
-    >>> is_void(7, ((1, 3), (5, 9))), is_void(4, ((1, 3), (5, 9)))
+    >>> is_rolled_back(7, ((1, 3), (5, 9))), is_rolled_back(4, ((1, 3), (5, 9)))
     (True, False)
     """
-    at = bisect(voids, (offset, 0)) - 1
-    return at >= 0 and offset < voids[at][1]
+    at = bisect(rolled_back, (offset, 0)) - 1
+    return at >= 0 and offset < rolled_back[at][1]
 
 
 def decoded(rows: Iterable[Decode]) -> Iterable[RowEvent]:
-    """Return the rows of each event, read one after the other."""
+    """Return the rows of each event. Each event is decoded when it is asked for, to keep one in memory."""
     return (decode() for decode in rows)

@@ -1,7 +1,10 @@
-"""Values as they land: from the bytes of the log to what JSON holds for BigQuery, one reader for each column.
+"""Values as they land: from the bytes of a row image to JSON values for BigQuery, with one reader for each column.
 
-Integers and floating-point numbers are numbers, decimals and numbers beyond INT64 are text, bytes are base64. What
-BigQuery cannot hold comes as Unrepresentable.
+Integers and floating-point numbers become numbers; decimals and numbers beyond INT64 become text; bytes become base64. A
+value that BigQuery cannot hold becomes `Unrepresentable`.
+
+Sources: `Table_map_event` in libs/mysql/binlog/event/rows_event.h (which type has which bytes) and `log_event_print_value`
+in sql/log_event.cc (how they are read) of https://github.com/mysql/mysql-server.
 """
 
 from __future__ import annotations
@@ -29,22 +32,23 @@ from onefold.mysql.encodings import (
 from onefold.mysql.table import BLOBS, GEOMETRIES, INTEGERS, TEXTS, SourceColumn
 
 Reader = Callable[[bytes, int], tuple[Any, int]]
-"""From the row's bytes and a place in them to the value there, and the place behind it."""
+"""From an event's body and the offset of a value in it to the value and the offset behind it."""
 
-_LETTERS = {1: "b", 2: "h", 4: "i", 8: "q"}
+_STRUCT_CODES = {1: "b", 2: "h", 4: "i", 8: "q"}
 _LONG = 4
 """The bytes of the length of JSON and of geometries."""
 
 
 def reader_of(column: SourceColumn) -> Reader:
-    """How a column is read from a row of the log.
+    """Return the function that reads a column from a row image.
 
     Raises:
-        InvalidInput: its text is in a character set that cannot be read.
+        InvalidInput: the column's text is in a character set that cannot be read.
     """
     name, size = column.type.name, column.type.size or 0
     if name in INTEGERS:
         return _integer(column)
+    # The length takes two bytes where the column may have more than 255 bytes.
     if name in ("char", "varchar"):
         return partial(_sized, 2 if size > 255 else 1, decoder(column.charset or ""))
     if name in TEXTS:
@@ -63,11 +67,12 @@ def reader_of(column: SourceColumn) -> Reader:
 
 
 def base64_text(data: bytes) -> str:
+    """Return bytes as BigQuery's JSON form of BYTES."""
     return base64.b64encode(data).decode()
 
 
 def _padded(size: int) -> Callable[[bytes], str]:
-    """The log leaves out the zeros at the end of BINARY, which a query shows."""
+    """Return a conversion for BINARY: the log leaves out the zeros at its end, and a query shows them."""
     return lambda data: base64_text(data.ljust(size, b"\0"))
 
 
@@ -81,8 +86,9 @@ def _integer(column: SourceColumn) -> Reader:
     size, signed = INTEGERS[column.type.name], not column.type.unsigned
     if size == 3:
         return partial(_mediumint, signed)
-    letter = _LETTERS[size]
-    unpack = struct.Struct("<" + (letter if signed else letter.upper())).unpack_from
+    code = _STRUCT_CODES[size]
+    unpack = struct.Struct("<" + (code if signed else code.upper())).unpack_from
+    # BIGINT UNSIGNED exceeds INT64, so it lands as text.
     return partial(_wide if size == 8 and not signed else _number, unpack, size)
 
 
@@ -112,25 +118,30 @@ def _decimal(column: SourceColumn) -> Reader:
 def _bit(column: SourceColumn) -> Reader:
     bits = column.type.size or 1
     size = (bits + 7) // 8
-    shown = str if bits == 64 else int
-    return lambda data, at: (shown(int.from_bytes(data[at : at + size], "big")), at + size)
+    convert = str if bits == 64 else int  # 64 bits exceed INT64
+    return lambda data, at: (convert(int.from_bytes(data[at : at + size], "big")), at + size)
 
 
 def _year(data: bytes, at: int) -> tuple[int, int]:
-    """Years since 1900, of which there is none below 1901: zero is the year 0000."""
+    """Read one byte: years since 1900. The first year is 1901, and zero means the year 0000."""
     return (data[at] + 1900 if data[at] else 0), at + 1
 
 
 def _date(data: bytes, at: int) -> tuple[str | Unrepresentable, int]:
+    # 15 bits of year, 4 of month, 5 of day, from the highest
     packed = int.from_bytes(data[at : at + 3], "little")
     return date_text(packed >> 9, packed >> 5 & 15, packed & 31), at + 3
 
 
+# DATETIME, TIMESTAMP and TIME with fractions of a second. Source: `my_datetime_packed_to_binary`, `my_timestamp_to_binary`
+# and `my_time_packed_to_binary` in sql-common/my_time.cc of https://github.com/mysql/mysql-server. All are big-endian; a
+# fraction has one byte for two digits.
 def _datetime(column: SourceColumn) -> Reader:
     digits = column.type.size or 0
     size = (digits + 1) // 2
 
     def read(data: bytes, at: int) -> tuple[str | Unrepresentable, int]:
+        # The offset makes bytes sort like times, also negative ones, which no DATETIME is.
         packed = int.from_bytes(data[at : at + 5], "big") - (1 << 39)
         return datetime_text(packed, _fraction(data, at + 5, size, digits)), at + 5 + size
 
@@ -144,7 +155,7 @@ def _timestamp(column: SourceColumn) -> Reader:
     def read(data: bytes, at: int) -> tuple[str | Unrepresentable, int]:
         seconds = int.from_bytes(data[at : at + 4], "big")
         end = at + 4 + size
-        if not seconds:  # no time of TIMESTAMP: it stands for 0000-00-00
+        if not seconds:  # TIMESTAMP begins one second after the epoch: zero means 0000-00-00
             return Unrepresentable(None, "date"), end
         text = datetime.datetime.fromtimestamp(seconds, datetime.UTC).isoformat(" ")
         return f"{text[:19]}{_fraction(data, at + 4, size, digits)}+00:00", end
@@ -153,7 +164,7 @@ def _timestamp(column: SourceColumn) -> Reader:
 
 
 def _time(column: SourceColumn) -> Reader:
-    """Whole seconds and fraction are one number, which is negative as a whole."""
+    """Return a reader of TIME: the seconds and the fraction are one number, which is negative as a whole."""
     digits = column.type.size or 0
     size = (digits + 1) // 2
     zero, bits = 0x800000 << 8 * size, 8 * size
@@ -173,12 +184,12 @@ def _fraction(data: bytes, at: int, size: int, digits: int) -> str:
 
 
 def _enum(size: int, values: tuple[str, ...], data: bytes, at: int) -> tuple[str, int]:
-    """By number; zero is the empty text that stands for a value that was none."""
+    """Read a value by its number. Zero is the empty text, which the server stores for an invalid value."""
     return values[int.from_bytes(data[at : at + size], "little")], at + size
 
 
 def _set(size: int, values: tuple[str, ...], data: bytes, at: int) -> tuple[str, int]:
-    """The values whose bits are set, in the order of the type, as the server shows them."""
+    """Read the values whose bits are set, in the order of the type, as the server shows them."""
     bits = int.from_bytes(data[at : at + size], "little")
     return ",".join(value for number, value in enumerate(values) if bits >> number & 1), at + size
 

@@ -1,4 +1,4 @@
-"""Which parts of an `ALTER TABLE` change stored rows, or the key by which they are told. In doubt, all do."""
+"""The parts of an `ALTER TABLE` that change stored rows, or the key that identifies rows. In doubt, a part changes rows."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ _OPTIONS = frozenset({
     "PAGE_COMPRESSION_LEVEL", "ROW_FORMAT", "SECONDARY_ENGINE", "STATS_AUTO_RECALC", "STATS_PERSISTENT",
     "STATS_SAMPLE_PAGES", "TRANSACTIONAL", "ALGORITHM", "LOCK",
 })  # fmt: skip
-"""Each with a value, and perhaps a sign between them."""
+"""Table options that change no rows. Each has a value, perhaps behind an equals sign."""
 _ENGINES = frozenset({"INNODB", "MYISAM", "ARIA", "ROCKSDB", "MEMORY"})
-"""Those that keep the rows of a table that becomes one of theirs: BLACKHOLE does not, FEDERATED shows others."""
+"""Engines that keep the rows of a table that is converted to them: BLACKHOLE drops rows, FEDERATED shows other rows."""
 _PHRASES = (
     ("FORCE",), ("DISABLE", "KEYS"), ("ENABLE", "KEYS"), ("SECONDARY_LOAD",), ("SECONDARY_UNLOAD",), ("WITH", "VALIDATION"),
     ("WITHOUT", "VALIDATION"),
 )  # fmt: skip
 _KEYS = ("PRIMARY", "UNIQUE")
 _PLAIN_INDEXES = ("INDEX", "KEY", "FULLTEXT", "SPATIAL", "FOREIGN", "CHECK")
-# With any of these, a new column has values in the rows that are there: TIMESTAMP has a default of its own.
+# With any of these words, a new column has values in existing rows: TIMESTAMP has a default of its own.
 _FILLED = frozenset(
     {
         "AS",
@@ -44,12 +44,12 @@ Name = tuple[str | None, str]
 
 
 def changes_rows(rest: Sequence[Word]) -> bool:
-    """Of what stands behind the table's name."""
+    """Return whether the words behind the table's name change stored rows or the key."""
     return any(_changes(part) for part in _parts(rest))
 
 
 def new_name(rest: Sequence[Word]) -> Name | None:
-    """What the table is called from now on, behind `RENAME [TO]`."""
+    """Return the table's new name, behind `RENAME [TO]`; None where the table is not renamed."""
     for part in _parts(rest):
         keys = [word.key for word in part]
         if keys[0] == "RENAME" and keys[1:2] not in (["COLUMN"], ["INDEX"], ["KEY"]):
@@ -58,7 +58,10 @@ def new_name(rest: Sequence[Word]) -> Name | None:
 
 
 def exchanged(rest: Sequence[Word]) -> Iterator[Name]:
-    """Tables that give and take rows: `EXCHANGE PARTITION p WITH TABLE t`, MariaDB's `CONVERT PARTITION p TO TABLE t`."""
+    """Yield the tables that exchange rows with this one.
+
+    `EXCHANGE PARTITION p WITH TABLE t`, and MariaDB's `CONVERT PARTITION p TO TABLE t`.
+    """
     for part in _parts(rest):
         keys = [word.key for word in part]
         if keys[0] in ("EXCHANGE", "CONVERT") and "TABLE" in keys:
@@ -72,7 +75,7 @@ def _qualified(part: Sequence[Word]) -> Name:
 
 
 def _parts(rest: Sequence[Word]) -> Iterator[list[Word]]:
-    """What the commas outside of brackets keep apart."""
+    """Yield the parts that commas outside of brackets separate."""
     part: list[Word] = []
     depth = 0
     for word in rest:
@@ -110,7 +113,7 @@ def _are_options(part: Sequence[Word]) -> bool:
 
 
 def _behind_option(part: Sequence[Word], at: int) -> int:
-    """Return the place behind one option; -1 where it is another one."""
+    """Return the index behind one option that changes no rows; -1 where there is none."""
     keys = [word.key for word in part]
     for phrase in _PHRASES:
         if tuple(keys[at : at + len(phrase)]) == phrase:
@@ -120,8 +123,8 @@ def _behind_option(part: Sequence[Word], at: int) -> int:
     name = "CHARSET" if character_set else "".join(keys[at : at + 1])
     at += 2 if character_set else 1
     at += keys[at : at + 1] == ["="]
-    kept = name == "ENGINE" and part[at : at + 1] and part[at].text.upper() in _ENGINES
-    return at + 1 if kept or (name in _OPTIONS and at < len(part)) else -1
+    keeps_rows = name == "ENGINE" and part[at : at + 1] and part[at].text.upper() in _ENGINES
+    return at + 1 if keeps_rows or (name in _OPTIONS and at < len(part)) else -1
 
 
 def _add_changes(part: Sequence[Word], keys: Sequence[str]) -> bool:
@@ -132,7 +135,7 @@ def _add_changes(part: Sequence[Word], keys: Sequence[str]) -> bool:
     start = 1 if keys[:1] == ["COLUMN"] else 0
     start += 3 if list(keys[start : start + 3]) == ["IF", "NOT", "EXISTS"] else 0
     columns = _parts(part[start + 1 : -1]) if keys[start : start + 1] == ["("] else [part[start:]]
-    # The first word is the column's name, whatever it is.
+    # The first word of each column is its name, even if the word is a keyword.
     return any(_filled([word.key for word in column[1:]]) for column in columns)
 
 

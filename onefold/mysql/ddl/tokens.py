@@ -1,4 +1,4 @@
-"""A logged statement as words: names, texts and signs, as the server reads them."""
+"""The words of a logged statement: names, texts and signs, as the server reads them."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ ANSI_QUOTES, NO_BACKSLASH_ESCAPES = 1 << 2, 1 << 20
 
 @dataclass(frozen=True)
 class Grammar:
-    """What the reading of a statement depends on besides its text."""
+    """The settings that decide how a server reads a statement's text."""
 
     sql_mode: int = 0
-    """The session's, as the log tells it."""
+    """The session's mode, as the log has it."""
     lower_names: bool = False
     """Whether the server stores names of databases and tables in lower case (`lower_case_table_names = 1`)."""
 
@@ -34,26 +34,33 @@ PLAIN = Grammar()
 
 @dataclass(frozen=True)
 class Word:
+    """A name, a text or a sign of a statement."""
+
     text: str
-    """Of a quoted name, the name; of a bare word, as it was written."""
+    """The content of a quoted name or text; a bare word as it was written."""
     kind: str
 
     @property
     def key(self) -> str:
-        """A bare word or a sign in upper case; nothing of what is quoted, which is no keyword."""
+        """Return a bare word or a sign in upper case; an empty string for quoted words, which are never keywords."""
         return self.text.upper() if self.kind in ("word", "sign") else ""
 
     @property
     def is_name(self) -> bool:
-        """An unquoted word, or a quoted name. With ANSI_QUOTES a name may be in double quotes: they count as such always."""
+        """Return whether the word may be a name: unquoted, or in any quotes, since ANSI_QUOTES allows double quotes."""
         return self.kind in ("word", "quoted", "text")
 
 
 def words(statement: str, grammar: Grammar = PLAIN, ignored: frozenset[str] = frozenset()) -> Iterator[Word]:
-    """Split a statement.
+    """Yield the words of a statement.
 
     Args:
-        ignored: the marks of executable comments that the server does not execute; it does all others.
+        statement: the text.
+        grammar: the settings under which the server read the text.
+        ignored: the marks of executable comments that the server does not execute; the server executes all others.
+
+    >>> [word.text for word in words("DROP TABLE `a b` /* old */;")]
+    ['DROP', 'TABLE', 'a b', ';']
     """
     pattern, at = _tokens(grammar.ansi_quotes, grammar.backslashes), 0
     while match := pattern.match(statement, at):
@@ -76,7 +83,7 @@ def conditional_marks(statement: str) -> frozenset[str]:
 
 _MARK = re.compile(r"/\*(M?)!(\d{5,6})?")
 _ALWAYS = 50_700
-"""Every supported server executes what is meant for earlier versions. MariaDB passes over 50700 to 99999, which mean MySQL's
+"""Every supported server executes comments for earlier versions. MariaDB ignores 50700 to 99999, which mean MySQL's versions
 (https://mariadb.com/kb/en/comment-syntax/)."""
 
 

@@ -1,14 +1,16 @@
-"""Places in the log from which a table shows every transaction before them.
+"""Consistent reads: a position in the log, and a view of a table that shows every transaction before the position.
 
-To ask for the end of the log and then to read is not enough: a server writes a transaction to the log before its tables
-show it. What the log has before the place, and the reading does not show, would be lost for good, for the row that was read
-has the greater place. So, as far as the server and the table's engine go:
+It is not enough to ask for the end of the log and then to read: a server writes a transaction to the log before tables show
+the transaction. A change before the position that the read does not show would be lost for good, because the row that was
+read has the greater position. What the server and the table's engine allow decides how the read begins:
 
-- MariaDB and Percona Server tell the place of a consistent view of InnoDB, without a lock.
-- MySQL has no such thing. Rows of InnoDB are read with a shared lock on each, which waits for whoever has changed it and is
-  not through; the place was asked for before.
-- Where a whole table is to be read so, all of it is locked for as long as it takes to ask for the place and to begin a
-  view; and tables of other engines for as long as they are read.
+- MariaDB and Percona Server tell the position of a consistent view of InnoDB, without a lock
+  (https://mariadb.com/kb/en/enhancements-for-start-transaction-with-consistent-snapshot/).
+- MySQL does not. Rows of InnoDB are read with a shared lock on each row, which waits for open transactions that have changed
+  the row; the position is asked for before.
+- If a whole table is read on MySQL, the table is locked until the position is known and a view has begun. Tables of other
+engines
+  are locked as long as they are read.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from onefold.core.errors import TryAgain
 from onefold.mysql.binlog.events import LogPosition
 from onefold.mysql.catalog import TableName, structure_of
 from onefold.mysql.connection import log_status, query, quoted
-from onefold.mysql.snapshot.keyset import IndexColumn, Keyset, paging_of
+from onefold.mysql.snapshot.keyset import IndexColumn, Keyset, keyset_of
 from onefold.mysql.table import Structure
 
 _OF_TABLE = "WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s"
@@ -35,8 +37,8 @@ _INDEXES = (
 )
 _INNODB = "InnoDB"
 _LOCK_SECONDS = 20
-"""Whoever waits for a lock of a table makes all others wait behind it."""
-# A date that is none, as some tables have them, is compared as what it is.
+"""A session that waits for a table's lock makes all later sessions wait."""
+# ALLOW_INVALID_DATES: keys may have zero dates, and are compared with them.
 _SESSION = "SET SESSION sql_mode = 'ALLOW_INVALID_DATES', net_write_timeout = 3600"
 _VIEW = "START TRANSACTION WITH CONSISTENT SNAPSHOT"
 _SHARED = " LOCK IN SHARE MODE"
@@ -44,37 +46,40 @@ _SHARED = " LOCK IN SHARE MODE"
 
 @dataclass(frozen=True)
 class SourceTable:
-    """What has to be known of a table to read it."""
+    """The properties of a table that decide how it is read."""
 
     name: TableName
     structure: Structure
-    paging: Keyset | None
-    """None: it can only be read in one pass."""
+    keyset: Keyset | None
+    """None if the table can only be read in one pass."""
     engine: str | None
     row_size: int
-    """As the server estimates it, in bytes."""
+    """The server's estimate, in bytes."""
 
     @property
     def sql(self) -> str:
+        """Return the table's name, quoted."""
         return f"{quoted(self.name.database)}.{quoted(self.name.table)}"
 
     @property
     def shape(self) -> str:
-        """Another one where a snapshot cannot go on: the structure, the values of its types, or the key are others."""
-        return hashlib.sha256(repr((self.structure, self.paging)).encode()).hexdigest()[:16]
+        """Return a digest of the structure and the key. A snapshot cannot continue with another shape."""
+        return hashlib.sha256(repr((self.structure, self.keyset)).encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True)
 class ConsistentRead:
-    place: LogPosition
+    """A read that has begun: it shows every transaction before its position."""
+
+    position: LogPosition
     timestamp: int
     """The server's time, in seconds."""
     clause: str = ""
-    """What has to be added to the SELECT."""
+    """The locking clause that the SELECT needs."""
 
 
 def describe(connection: pymysql.Connection, name: TableName) -> SourceTable | None:
-    """A table as it is now; None where there is none."""
+    """Return a table as it is now; None where there is none."""
     of_table = (name.database, name.table)
     found = query(connection, _TABLE, of_table)
     structure = structure_of(connection, name)
@@ -82,77 +87,83 @@ def describe(connection: pymysql.Connection, name: TableName) -> SourceTable | N
         return None
     engine, row_size = found[0]
     types = {column: (type_, collation) for column, type_, collation in query(connection, _COLUMNS, of_table)}
-    paging = paging_of(structure, [IndexColumn(*row) for row in query(connection, _INDEXES, of_table)], types)
-    return SourceTable(name, structure, paging, engine, int(row_size or 0))
+    keyset = keyset_of(structure, [IndexColumn(*row) for row in query(connection, _INDEXES, of_table)], types)
+    return SourceTable(name, structure, keyset, engine, int(row_size or 0))
 
 
 def begin(connection: pymysql.Connection, table: SourceTable, epoch: int) -> ConsistentRead:
-    """From here on the table is read, and nobody can alter it, until `end`.
+    """Begin to read a table. Nobody can alter the table until `end`.
+
+    Args:
+        connection: the connection that reads.
+        table: the table, as `describe` has returned it.
+        epoch: the epoch of the position.
 
     Raises:
-        TryAgain: it was altered since it was described.
+        TryAgain: the table was altered since it was described.
     """
     query(connection, f"{_SESSION}, lock_wait_timeout = {_LOCK_SECONDS}, innodb_lock_wait_timeout = {_LOCK_SECONDS}")
-    vantage = _begin(connection, table, epoch)
-    # Whoever has opened a table within a transaction keeps its structure as it is.
+    consistent_read = _begin(connection, table, epoch)
+    # A transaction that has opened a table keeps others from altering it.
     query(connection, f"SELECT 1 FROM {table.sql} LIMIT 0")
     now = describe(connection, table.name)
     if now is None or (now.shape, now.engine) != (table.shape, table.engine):
         raise TryAgain(f"{table.name} was altered just now")
-    return vantage
+    return consistent_read
 
 
-def end_of_what_shows(connection: pymysql.Connection, epoch: int) -> LogPosition:
-    """Where the log ends, or a little before: every transaction before it shows in each view from here on.
+def visible_end_of_log(connection: pymysql.Connection, epoch: int) -> LogPosition:
+    """Return the log's end, or a position a little before: every view from now on shows all transactions before it.
 
-    The log is written before tables show a transaction, so the log's end may be ahead of them. Where the server does not
-    tell the place of a view, rows are read under locks, for which a transaction on its way is waited for.
+    A transaction is in the log before tables show it, so the log's end may be ahead of the tables. If the server does not
+    tell the position of a view, rows are read under locks, which wait for transactions that are being committed.
     """
-    if not tells_places_of_views(connection):
+    if not has_view_positions(connection):
         return _end_of_log(connection, epoch)
     query(connection, _VIEW)
     try:
-        return _place_of_view(connection, epoch)
+        return _view_position(connection, epoch)
     finally:
         query(connection, "ROLLBACK")
 
 
 def end(connection: pymysql.Connection) -> None:
+    """End a read: release its view and its locks."""
     query(connection, "ROLLBACK")
     query(connection, "UNLOCK TABLES")
 
 
-def another(connection: pymysql.Connection) -> pymysql.Connection:
-    """A second connection to the same server, as the same user."""
+def second_connection(connection: pymysql.Connection) -> pymysql.Connection:
+    """Open a second connection to the same server, as the same user."""
     second = copy.copy(connection)
-    second._sock = None  # the first one's, which would be closed where there is no second
+    second._sock = None  # the copy's socket is the first connection's, which a failed `connect` would close
     second.connect()
     return second
 
 
 def _begin(connection: pymysql.Connection, table: SourceTable, epoch: int) -> ConsistentRead:
-    if table.engine == _INNODB and tells_places_of_views(connection):
+    if table.engine == _INNODB and has_view_positions(connection):
         _isolate(connection, "REPEATABLE READ")
         query(connection, _VIEW)
-        return ConsistentRead(_place_of_view(connection, epoch), _now(connection))
-    if table.engine == _INNODB and table.paging:
+        return ConsistentRead(_view_position(connection, epoch), _now(connection))
+    if table.engine == _INNODB and table.keyset:
         _isolate(connection, "READ COMMITTED")
         query(connection, "START TRANSACTION")
         return ConsistentRead(_end_of_log(connection, epoch), _now(connection), _SHARED)
     _isolate(connection, "REPEATABLE READ")
     query(connection, f"LOCK TABLES {table.sql} READ")
-    vantage = ConsistentRead(_end_of_log(connection, epoch), _now(connection))
+    consistent_read = ConsistentRead(_end_of_log(connection, epoch), _now(connection))
     if table.engine == _INNODB:
-        query(connection, _VIEW)  # which gives up the lock
-    return vantage
+        query(connection, _VIEW)  # beginning a view releases the lock
+    return consistent_read
 
 
-def tells_places_of_views(connection: pymysql.Connection) -> bool:
-    """Whether the server tells the place of a consistent view."""
+def has_view_positions(connection: pymysql.Connection) -> bool:
+    """Return whether the server tells the position of a consistent view."""
     return bool(query(connection, "SHOW STATUS LIKE 'binlog\\_snapshot\\_file'"))
 
 
-def _place_of_view(connection: pymysql.Connection, epoch: int) -> LogPosition:
+def _view_position(connection: pymysql.Connection, epoch: int) -> LogPosition:
     status = {name.lower(): value for name, value in query(connection, "SHOW STATUS LIKE 'binlog\\_snapshot\\_%'")}
     return LogPosition(epoch, status["binlog_snapshot_file"], int(status["binlog_snapshot_position"]))
 

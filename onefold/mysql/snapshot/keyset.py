@@ -1,8 +1,8 @@
-"""Reading a table piece by piece in the order of its key: which keys allow it, and the SQL that goes on behind a row.
+"""Keyset pagination: the keys that allow it, and the SQL that continues behind a row.
 
-The value of the last row has to come back exactly, whatever lands of it: a zero date, text that is none in its character
-set, a number of 64 bits. So a key's values are selected once more in a form of their own, and written back as literals that
-compare with the column as the key itself does.
+The key of the last row must be restored exactly, even where another value lands: a zero date, bytes that are invalid in
+their character set, a number of 64 bits. So the key's values are selected a second time in a form of their own, and written
+as literals that compare with the column as the key itself does.
 """
 
 from __future__ import annotations
@@ -18,16 +18,18 @@ from onefold.mysql.table import INTEGERS, SourceColumn, Structure
 
 @dataclass(frozen=True)
 class KeyPart:
+    """A column of a key. `SourceTable.shape` is a digest of the `repr`: do not rename the class or its fields."""
+
     column: SourceColumn
     type: str
-    """In the server's own words: its log has MariaDB's `uuid` as `binary(16)`."""
+    """The server's name of the type: the log has MariaDB's `uuid` as `binary(16)`."""
     collation: str | None = None
     descending: bool = False
 
 
 @dataclass(frozen=True)
 class Keyset:
-    """The index by which a table is read."""
+    """The index in whose order a table is read. Do not rename the class or its fields (see `KeyPart`)."""
 
     index: str
     parts: tuple[KeyPart, ...]
@@ -50,23 +52,24 @@ class IndexColumn:
 
 @dataclass(frozen=True)
 class _Form:
-    """How values of some types come and go. `{}` is the column."""
+    """The SQL for values of a key: to select one, to write one as a literal, to compare one. `{}` is the column."""
 
     selected: str
     literal: Callable[[KeyPart, Any], str]
     compared: str = "{}"
 
 
-def paging_of(
+def keyset_of(
     structure: Structure, indexes: Sequence[IndexColumn], types: Mapping[str, tuple[str, str | None]]
 ) -> Keyset | None:
-    """How a table is read piece by piece.
+    """Return the index in whose order a table can be read.
 
-    None where there is no order to go by: it has no key, or one over prefixes of values or over a hash of them.
+    None if there is no such index: the table has no key, or a key over prefixes or hashes of values.
 
     Args:
-        indexes: the columns of all unique ones, in order.
-        types: of each column its type in the server's words, and its collation.
+        structure: the table's structure.
+        indexes: the columns of all unique indexes, in order.
+        types: the server's name of the type and the collation, by column.
     """
     key = structure.primary_key
     if not key or any(types[name][0] not in _FORMS for name in key):
@@ -80,20 +83,26 @@ def paging_of(
     return None
 
 
-def selected(paging: Keyset) -> tuple[str, ...]:
-    """Expressions for the values of the key."""
-    return tuple(_FORMS[part.type].selected.format(quoted(part.column.name)) for part in paging.parts)
+def key_expressions(keyset: Keyset) -> tuple[str, ...]:
+    """Return the expressions that select the values of the key."""
+    return tuple(_FORMS[part.type].selected.format(quoted(part.column.name)) for part in keyset.parts)
 
 
-def order_by(paging: Keyset, table: str) -> str:
-    """In the order of the index. With the table's name, for an alias of the SELECT might have the column's."""
-    return ", ".join(f"{table}.{quoted(part.column.name)}{' DESC' if part.descending else ''}" for part in paging.parts)
+def order_by(keyset: Keyset, table: str) -> str:
+    """Return the columns of ORDER BY, qualified by the table, because an alias of the SELECT may equal a column's name."""
+    return ", ".join(f"{table}.{quoted(part.column.name)}{' DESC' if part.descending else ''}" for part in keyset.parts)
 
 
-def beyond(paging: Keyset, table: str, after: Sequence[Any]) -> str:
-    """The condition of being behind a row. Not `(a, b) > (1, 2)`, for which MariaDB reads the index from its beginning."""
+def after_condition(keyset: Keyset, table: str, after: Sequence[Any]) -> str:
+    """Return the condition for rows behind a row, without `(a, b) > (1, 2)`, for which MariaDB reads the whole index.
+
+    Args:
+        keyset: the key.
+        table: the table's name, quoted.
+        after: the row's values of `key_expressions`.
+    """
     condition = ""
-    for part, value in reversed(list(zip(paging.parts, after, strict=True))):
+    for part, value in reversed(list(zip(keyset.parts, after, strict=True))):
         form = _FORMS[part.type]
         column, literal = form.compared.format(f"{table}.{quoted(part.column.name)}"), form.literal(part, value)
         sign = "<" if part.descending else ">"
@@ -116,7 +125,7 @@ def _decimal(_: KeyPart, value: Any) -> str:
 
 
 def _floating(_: KeyPart, value: Any) -> str:
-    """With an exponent, without which it would be a decimal."""
+    """Return a literal with an exponent: without it, the server would read a decimal."""
     text = repr(float(value))
     return text if "e" in text else f"{text}e0"
 
@@ -126,7 +135,7 @@ def _text(_: KeyPart, value: Any) -> str:
 
 
 def _bytes(part: KeyPart, value: Any) -> str:
-    """In the column's character set, whose collation then decides: a comparison takes that of a column over a literal's."""
+    """Return a literal in the column's character set. The column's collation takes precedence over a literal's."""
     introducer = f"_{part.column.charset} " if part.column.charset else ""
     return f"{introducer}X'{bytes.fromhex(value).hex()}'"
 
@@ -142,7 +151,8 @@ _FORMS = {
     **dict.fromkeys(("date", "datetime", "timestamp", "time"), _Form("CAST({} AS CHAR)", _text)),
     **dict.fromkeys(("char", "varchar", "binary", "varbinary"), _Form("HEX({})", _bytes)),
     **dict.fromkeys(("uuid", "inet6", "inet4"), _Form("CAST({} AS CHAR)", _text)),
-    # Ordered by number, and compared as text. A SET of 64 values has more digits than the comparison of text with numbers.
+    # The server orders these by number but compares them as text; and text is compared with a number as a floating-point
+    # number, which does not have the digits of a SET of 64 values.
     "enum": _Form(_AS_NUMBER, _number),
     "set": _Form(_AS_NUMBER, _number, _AS_NUMBER),
 }

@@ -1,4 +1,4 @@
-"""Values as they land from a query: the same as from the log, for a snapshot."""
+"""The columns of a SELECT for a snapshot: a query's values land exactly like the values of the log."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import Any
 
-from onefold.mysql.binlog.rows import DecodedRows, settled
+from onefold.mysql.binlog.rows import DecodedRows, replace_unrepresentable
 from onefold.mysql.binlog.values import base64_text
 from onefold.mysql.connection import quoted
 from onefold.mysql.encodings import Unrepresentable, date_text, interval_text, wkt
@@ -17,14 +17,14 @@ Convert = Callable[[Any], Any]
 
 
 def select_list(structure: Structure) -> str:
-    """The columns for a SELECT in a session of `server.connect`, in the structure's order."""
+    """Return the columns of a SELECT, in the structure's order, for a session of `onefold.mysql.connection.connect`."""
     return ", ".join(_expression(column) for column in structure.columns)
 
 
 def read_selected(structure: Structure, rows: Iterable[tuple[Any, ...]]) -> DecodedRows:
-    """The rows that such a query gives."""
+    """Return the rows of a SELECT of `select_list` as they land."""
     converts = _converts(structure)
-    return settled(
+    return replace_unrepresentable(
         structure,
         ([None if value is None else convert(value) for convert, value in zip(converts, row, strict=True)] for row in rows),
     )
@@ -37,8 +37,8 @@ def _expression(column: SourceColumn) -> str:
     return name
 
 
-# FLOAT shows six digits of what it holds; dates that are none are errors to PyMySQL as anything but text. MariaDB's UUID
-# and INET6 stand as text where the log has bytes.
+# A query shows six digits of a FLOAT, which has more. PyMySQL raises an error for an invalid date in any form but text.
+# MariaDB's UUID and INET6 come as text where the log has bytes.
 _CASTS = {
     "float": "DOUBLE",
     "bit": "UNSIGNED",
@@ -60,10 +60,10 @@ def _convert(column: SourceColumn) -> Convert:
         return base64_text
     if (kind == "bigint" and column.type.unsigned) or (kind == "bit" and column.type.size == 64):
         return str
-    return _CONVERTS.get(kind, _same)
+    return _CONVERTS.get(kind, _unchanged)
 
 
-def _same(value: Any) -> Any:
+def _unchanged(value: Any) -> Any:
     return value
 
 
@@ -71,21 +71,21 @@ def _decimal(value: Decimal) -> str:
     return f"{value:f}"
 
 
-def _dated(text: str) -> str | Unrepresentable:
-    """A date, or one with a time behind it."""
+def _date(text: str) -> str | Unrepresentable:
+    """Check a date, with or without a time behind it."""
     date = date_text(*(int(part) for part in text[:10].split("-")))
     return text if isinstance(date, str) else date
 
 
 def _timestamp(text: str) -> str | Unrepresentable:
-    value = _dated(text)
+    value = _date(text)
     return f"{value}+00:00" if isinstance(value, str) else value
 
 
 _CONVERTS: dict[str, Convert] = {
     "decimal": _decimal,
-    "date": _dated,
-    "datetime": _dated,
+    "date": _date,
+    "datetime": _date,
     "timestamp": _timestamp,
     "time": interval_text,
 }

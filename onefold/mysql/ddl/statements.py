@@ -1,0 +1,264 @@
+"""The effects of one statement, given as words, on the rows that are stored: a reader for each kind of statement.
+
+A statement whose tables are unclear may have changed every table of the session's database.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from onefold.mysql.ddl.alter_table import changes_rows, exchanged, new_name
+from onefold.mysql.ddl.tokens import Word
+from onefold.mysql.ddl.word_sequence import TableRef, index_behind, key_at, skip, table_name, table_names
+
+EffectKind = Literal["rows", "truncated", "dropped", "created", "renamed", "structure"]
+
+
+@dataclass(frozen=True)
+class Effect:
+    """What happened to a table.
+
+    Its rows changed (`rows`), it was emptied, it is gone, it is new, it has this name from now on, or only its structure
+    changed. Without a table, this happened to all tables of the database; without a database, to tables of any database.
+    """
+
+    kind: EffectKind
+    database: str
+    table: str | None = None
+
+
+Effects = Iterator[Effect]
+
+# Statements no form of which changes a stored row of a table. MariaDB logs `# Dum` in place of an event without effect.
+_HARMLESS = frozenset({
+    "CACHE", "CHANGE", "CHECK", "CHECKSUM", "COMMIT", "FLUSH", "GRANT", "INSTALL", "KILL", "LOCK", "OPTIMIZE",
+    "RELEASE", "RESET", "REVOKE", "ROLLBACK", "SAVEPOINT", "SHUTDOWN", "START", "STOP", "UNINSTALL", "UNLOCK", "USE", "XA",
+})  # fmt: skip
+_BEFORE_KINDS = (
+    "OR", "REPLACE", "SQL", "SECURITY", "INVOKER", "AGGREGATE", "FULLTEXT", "SPATIAL", "UNDO", "JSON", "RELATIONAL",
+    "DUALITY",
+)  # fmt: skip
+"""Keywords between CREATE, ALTER or DROP and the kind of the object."""
+_OTHER_OBJECTS = frozenset({
+    "VIEW", "TRIGGER", "PROCEDURE", "FUNCTION", "PACKAGE", "EVENT", "USER", "ROLE", "SERVER", "SEQUENCE", "DATABASE",
+    "SCHEMA", "INDEX", "TABLESPACE", "LOGFILE", "RESOURCE", "INSTANCE", "REFERENCE", "LIBRARY", "PREPARE", "TEMPORARY",
+})  # fmt: skip
+"""Kinds of objects without stored rows that are captured."""
+
+
+def statement_effects(words: Sequence[Word], database: str) -> Effects:
+    """Yield the effects of a statement.
+
+    Args:
+        words: the statement.
+        database: the session's, for names without a database.
+    """
+    if words:
+        read = _READERS.get(words[0].key)
+        if read:
+            yield from read(words, database)
+        elif not _is_harmless(words):
+            yield from _on_any_table(words, 0, None, database)
+
+
+def _is_harmless(words: Sequence[Word]) -> bool:
+    first, second = words[0].key, key_at(words, 1)
+    if first == "BEGIN":  # not MariaDB's BEGIN NOT ATOMIC
+        return len(words) == 1 or (len(words) == 2 and second == "WORK")
+    return first in _HARMLESS
+
+
+def _on_tables(kind: EffectKind, names: Sequence[TableRef], database: str) -> Effects:
+    """Yield an effect on each table. Without a table, any table of the database may have changed."""
+    if not names:
+        yield Effect("rows", database)
+    for of, table in names:
+        yield Effect(kind, of, table)
+
+
+def _on_any_table(words: Sequence[Word], at: int, name: TableRef | None, database: str) -> Effects:
+    """Yield the effects of a statement on several tables: all of the session's database, and of databases before a dot."""
+    qualifiers = {words[index].text for index in range(at, len(words) - 1) if words[index + 1].key == "."}
+    for of in dict.fromkeys([database, *([name[0]] if name else []), *sorted(qualifiers)]):
+        yield Effect("rows", of)
+
+
+def _is_object(words: Sequence[Word], at: int, kinds: frozenset[str]) -> bool:
+    """Return whether the object that is created, altered or dropped is of one of these kinds.
+
+    DEFINER and ALGORITHM, each with a value, may come before the kind.
+    """
+    while key_at(words, at) in (*_BEFORE_KINDS, "DEFINER", "ALGORITHM"):
+        assigns = key_at(words, at + 1) == "="  # not SQL SECURITY DEFINER
+        at += 3 if assigns else 1  # the name, the sign, the value
+        if assigns and key_at(words, at) == "@":
+            at += 2
+        at = skip(words, at, "(", ")")  # CURRENT_USER()
+    return key_at(words, at) in kinds
+
+
+def _set(words: Sequence[Word], database: str) -> Effects:
+    """Read SET. MariaDB's SET STATEMENT executes another statement, and a function in a SET may change rows."""
+    if key_at(words, 1) == "STATEMENT":
+        yield from statement_effects(words[index_behind(words, "FOR") :] or words[1:], database)
+    elif any(word.key == "(" for word in words):
+        yield from _on_any_table(words, 0, None, database)
+
+
+def _analyze(words: Sequence[Word], database: str) -> Effects:
+    """Read ANALYZE. `ANALYZE TABLE` only reads rows; MariaDB's `ANALYZE [FORMAT = JSON] UPDATE ...` executes a statement."""
+    if key_at(words, skip(words, 1, "LOCAL", "NO_WRITE_TO_BINLOG")) in ("TABLE", "TABLES"):
+        return
+    at = 1 + 3 * (key_at(words, 1) == "FORMAT" and key_at(words, 2) == "=")
+    yield from statement_effects(words[at:] or words[:0], database)
+
+
+def _alter(words: Sequence[Word], database: str) -> Effects:
+    at = skip(words, 1, "ONLINE", "OFFLINE", "IGNORE")
+    if key_at(words, at) != "TABLE":
+        # MariaDB's ALTER DATABASE ... UPGRADE DATA DIRECTORY NAME renames the database.
+        if not _is_object(words, 1, _OTHER_OBJECTS) or any(word.key == "UPGRADE" for word in words):
+            yield Effect("rows", "")
+        return
+    name, at = table_name(words, skip(words, at + 1, "IF", "EXISTS"), database)
+    if name is None:
+        yield Effect("rows", database)
+        return
+    if key_at(words, at) == "WAIT":
+        at += 2
+    rest = words[skip(words, at, "NOWAIT") :]
+    for of, table in exchanged(rest):
+        yield Effect("rows", of or database, table)
+    if new := new_name(rest):
+        yield Effect("rows", new[0] or name[0], new[1])
+        yield Effect("dropped", *name)
+    else:
+        yield Effect("rows" if changes_rows(rest) else "structure", *name)
+
+
+def _create(words: Sequence[Word], database: str) -> Effects:
+    replaces = key_at(words, 1) == "OR"
+    at = skip(words, 1, "OR", "REPLACE")
+    kind = key_at(words, at)
+    if kind == "UNIQUE":  # an index that may become the key of the rows
+        yield from _on_tables("rows", table_names(words, index_behind(words, "ON"), database)[0], database)
+    elif kind in ("DATABASE", "SCHEMA") and replaces:
+        yield Effect("dropped", words[at + 1].text if len(words) > at + 1 else "")
+    elif kind == "TABLE":
+        name, at = table_name(words, skip(words, at + 1, "IF", "NOT", "EXISTS"), database)
+        rows = replaces or _is_filled(words[at:])
+        yield from _on_tables("rows" if rows else "created", [name] if name else [], database)
+    elif kind != "TEMPORARY" and not _is_object(words, at, _OTHER_OBJECTS):
+        yield from _on_any_table(words, 0, None, database)
+
+
+def _is_filled(rest: Sequence[Word]) -> bool:
+    """Return whether a new table has rows at once, from a query or from other tables (`UNION = (a, b)` of MERGE)."""
+    depth = 0
+    for word in rest:
+        depth += {"(": 1, ")": -1}.get(word.key, 0)
+        if word.key in ("SELECT", "TABLE", "ROW") or (depth == 0 and word.key in ("VALUES", "UNION")):
+            return True
+    return False
+
+
+def _drop(words: Sequence[Word], database: str) -> Effects:
+    kind = key_at(words, 1)
+    at = skip(words, 2, "IF", "EXISTS")
+    if kind in ("TABLE", "TABLES"):
+        yield from _on_tables("dropped", table_names(words, at, database)[0], database)
+    elif kind in ("DATABASE", "SCHEMA"):
+        yield Effect("dropped", words[at].text if at < len(words) else "")
+    elif kind == "INDEX":  # it may have been the key of the rows
+        yield from _on_tables("rows", table_names(words, index_behind(words, "ON"), database)[0], database)
+    elif not _is_object(words, 1, _OTHER_OBJECTS):
+        yield from _on_any_table(words, 0, None, database)
+
+
+def _rename(words: Sequence[Word], database: str) -> Effects:
+    if key_at(words, 1) == "USER":
+        return
+    if key_at(words, 1) not in ("TABLE", "TABLES"):
+        yield from _on_any_table(words, 0, None, database)
+        return
+    pairs = _rename_pairs(words, skip(words, 2, "IF", "EXISTS"), database)
+    if pairs is None:
+        yield Effect("rows", database)
+        return
+    targets = {new for _, new in pairs}
+    for old, new in pairs:
+        if old not in targets:  # `t TO _t_old, _t_new TO t` leaves a table of the name
+            yield Effect("dropped", *old)
+        yield Effect("renamed", *new)
+
+
+def _rename_pairs(words: Sequence[Word], at: int, database: str) -> list[tuple[TableRef, TableRef]] | None:
+    """Return the old and the new name of each table; None where a name is missing."""
+    pairs: list[tuple[TableRef, TableRef]] = []
+    while True:
+        old, at = table_name(words, at, database)
+        while at < len(words) and key_at(words, at) != "TO":  # MariaDB: WAIT n, NOWAIT
+            at += 1
+        new, at = table_name(words, at + 1, database)
+        if old is None or new is None:
+            return None
+        pairs.append((old, new))
+        if key_at(words, at) != ",":
+            return pairs
+        at += 1
+
+
+def _truncate(words: Sequence[Word], database: str) -> Effects:
+    name, _ = table_name(words, skip(words, 1, "TABLE"), database)
+    yield from _on_tables("truncated", [name] if name else [], database)
+
+
+def _insert(words: Sequence[Word], database: str) -> Effects:
+    at = skip(words, 1, "LOW_PRIORITY", "DELAYED", "HIGH_PRIORITY", "IGNORE", "INTO")
+    name, _ = table_name(words, at, database)
+    yield from _on_tables("rows", [name] if name else [], database)
+
+
+def _update(words: Sequence[Word], database: str) -> Effects:
+    """Read UPDATE of one table. In an UPDATE of several tables, any of them may have changed."""
+    name, at = table_name(words, skip(words, 1, "LOW_PRIORITY", "IGNORE"), database)
+    if name and key_at(words, at) == "SET":
+        yield Effect("rows", *name)
+    else:
+        yield from _on_any_table(words, at, name, database)
+
+
+def _delete(words: Sequence[Word], database: str) -> Effects:
+    at = skip(words, 1, "LOW_PRIORITY", "QUICK", "IGNORE")
+    if key_at(words, at) == "FROM":
+        name, behind = table_name(words, at + 1, database)
+        if name and key_at(words, behind) in ("", "WHERE", "ORDER", "LIMIT", "RETURNING"):
+            yield Effect("rows", *name)
+            return
+    yield from _on_any_table(words, at, None, database)
+
+
+def _load(words: Sequence[Word], database: str) -> Effects:
+    """Read `LOAD DATA INFILE '...' INTO TABLE t`, but not `LOAD INDEX INTO CACHE t`."""
+    if key_at(words, 1) == "INDEX":
+        return
+    name, _ = table_name(words, index_behind(words, "TABLE"), database)
+    yield from _on_tables("rows", [name] if name else [], database)
+
+
+_READERS: dict[str, Callable[[Sequence[Word], str], Effects]] = {
+    "SET": _set,
+    "ANALYZE": _analyze,
+    "ALTER": _alter,
+    "CREATE": _create,
+    "DROP": _drop,
+    "RENAME": _rename,
+    "TRUNCATE": _truncate,
+    "INSERT": _insert,
+    "REPLACE": _insert,
+    "UPDATE": _update,
+    "DELETE": _delete,
+    "LOAD": _load,
+}

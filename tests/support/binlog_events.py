@@ -1,0 +1,81 @@
+"""Events of the log as bytes, as MySQL documents them, for tests without a server."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass, replace
+from typing import Any
+
+from onefold.mysql.binlog.decoder import LogDecoder
+from onefold.mysql.binlog.events import (
+    RowsChanged,
+)
+from onefold.mysql.binlog.raw_event import RawEvent
+from onefold.mysql.charsets import Dialect
+from onefold.mysql.table_filter import TableFilter
+
+DIALECT = Dialect(False, {33: "utf8mb3", 63: "binary", 255: "utf8mb4", 309: "utf8mb4"})
+GB = 1 << 30
+
+
+@dataclass(frozen=True)
+class Parsed:
+    """What the library tells of events that hold no rows."""
+
+    next_binlog: str = ""
+    position: int = 4
+    gtid: str = ""
+    flags: int = 0
+    checksum_algorithm: int = 0
+    one_phase: bool = False
+    xid_format_id: int = 1
+    xid_gtrid: bytes = b"ab"
+    xid_bqual: bytes = b"\xff"
+
+
+def event(
+    kind: int, end: int = 0, size: int = 50, body: bytes = b"", flags: int = 0, query: str = "", **parsed: Any
+) -> RawEvent:
+    body = body or (query_body(query.encode()) if query else b"")
+    return RawEvent(kind, 1_700_000_000, end % (1 << 32), size, flags, b"\0" * 20 + body, replace(Parsed(), **parsed))
+
+
+def query_body(text: bytes, settings: bytes = b"") -> bytes:
+    return bytes(8) + b"\4\0\0" + struct.pack("<H", len(settings)) + settings + b"shop\0" + text
+
+
+def field(kind: int, data: bytes) -> bytes:
+    return bytes([kind, len(data)]) + data
+
+
+def table_map(types: bytes, metadata: bytes, optional: bytes, table_id: int = 9) -> bytes:
+    """A body as MySQL documents it, for shop.t."""
+    names = b"\x04shop\0" + b"\x01t\0"
+    nulls = b"\xff" * ((len(types) + 7) // 8)
+    return (
+        table_id.to_bytes(6, "little") + b"\1\0" + names + bytes([len(types)]) + types + bytes([len(metadata)]) + metadata
+        + nulls + optional
+    )  # fmt: skip
+
+
+SIMPLE = table_map(b"\x03", b"", field(1, b"\x00") + field(4, b"\x02id") + field(8, b"\0"))
+
+
+def insert(number: int, table_id: int = 9, form: int = 30) -> bytes:
+    extra = b"\x02\0" if form == 30 else b""
+    return table_id.to_bytes(6, "little") + b"\1\0" + extra + b"\x01\x01\x00" + struct.pack("<i", number)
+
+
+XID = event(16)
+
+
+def started(patterns: TableFilter | None = None) -> LogDecoder:
+    decoder = LogDecoder(DIALECT, patterns or TableFilter(), epoch=3)
+    assert list(decoder.read(event(4, next_binlog="bin.000007"))) == []
+    return decoder
+
+
+def rows_of(decoder: LogDecoder, *events: RawEvent) -> list[RowsChanged]:
+    """The rows of a transaction: they come with its commit."""
+    found = [decoded for one in (*events, XID) for decoded in decoder.read(one)]
+    return [decoded for decoded in found if isinstance(decoded, RowsChanged)]
