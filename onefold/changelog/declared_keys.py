@@ -16,8 +16,8 @@ TENANT = (SOURCE_NAME, DATABASE_NAME)
 
 # BigQuery, "TABLE_CONSTRAINTS view", limitations,
 # https://cloud.google.com/bigquery/docs/information-schema-table-constraints, 2026-11.
-MOST_COLUMNS = 16
-TYPES = frozenset({"BIGNUMERIC", "BOOL", "DATE", "DATETIME", "INT64", "NUMERIC", "STRING", "TIMESTAMP"})
+MAX_KEY_COLUMNS = 16
+KEY_TYPES = frozenset({"BIGNUMERIC", "BOOL", "DATE", "DATETIME", "INT64", "NUMERIC", "STRING", "TIMESTAMP"})
 
 
 def key_to_declare(columns: Iterable[Column], primary_key: Sequence[str]) -> tuple[str, ...]:
@@ -34,7 +34,7 @@ def key_to_declare(columns: Iterable[Column], primary_key: Sequence[str]) -> tup
     """
     types = {column.name: str(column.type) for column in columns}
     key = (*TENANT, *primary_key)
-    return key if primary_key and len(key) <= MOST_COLUMNS and TYPES.issuperset(types[name] for name in key) else ()
+    return key if primary_key and len(key) <= MAX_KEY_COLUMNS and KEY_TYPES.issuperset(types[name] for name in key) else ()
 
 
 def source_key(declared: Sequence[str]) -> tuple[str, ...]:
@@ -49,7 +49,7 @@ def source_key(declared: Sequence[str]) -> tuple[str, ...]:
     return tuple(name for name in declared if fold_case(name) not in TENANT) if names.issuperset(TENANT) else ()
 
 
-def are_same(key: Iterable[str], other: Iterable[str]) -> bool:
+def same_columns(key: Iterable[str], other: Iterable[str]) -> bool:
     """Tell whether two keys are the same columns, in any order and spelling."""
     return {fold_case(name) for name in key} == {fold_case(name) for name in other}
 

@@ -22,7 +22,7 @@ LENGTH = 32
 def digest(texts: Mapping[str, str | None]) -> str:
     """The digest of a row from the text of each column, as `text_sql` gives it; NULL as None."""
     written = {fold_case(name): text for name, text in texts.items() if text is not None}
-    whole = "".join(f"{label(name)}{len(written[name])}:{written[name]}" for name in sorted(written))
+    whole = "".join(f"{field_label(name)}{len(written[name])}:{written[name]}" for name in sorted(written))
     return hashlib.sha256(whole.encode()).hexdigest()[:LENGTH]
 
 
@@ -57,12 +57,12 @@ def _free_name(name: str, taken: set[str]) -> str:
 
 
 def _piece(name: str, text: str) -> str:
-    return f"IFNULL(CONCAT({quote_text(label(name))}, {_with_length(text)}), '')"
+    return f"IFNULL(CONCAT({quote_text(field_label(name))}, {_with_length(text)}), '')"
 
 
 def _with_length(text: str) -> str:
     return f"CONCAT(CAST(LENGTH({text}) AS STRING), ':', {text})"
 
 
-def label(name: str) -> str:
+def field_label(name: str) -> str:
     return f"{len(name)}:{name}="

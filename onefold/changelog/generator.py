@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from onefold.changelog.generator_values import TYPES, some_value
+from onefold.changelog.generator_values import TYPES, column_value
 from onefold.changelog.metadata import METADATA, METADATA_FIELDS, metadata_type
 from onefold.core.errors import InvalidInput
 
@@ -196,7 +196,7 @@ class _Source:
 
     def _value(self, column: str) -> Any:
         if column in TYPES:
-            return some_value(self._chance, column)
+            return column_value(self._chance, column)
         if self._chance.random() < 0.1:
             return None
         number = self._chance.randrange(100_000)

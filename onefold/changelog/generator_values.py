@@ -113,29 +113,29 @@ TYPES: Mapping[str, str] = {
 _PARSED = {name: parse_type(type_) for name, type_ in TYPES.items()}
 
 
-def some_value(chance: random.Random, column: str) -> Any:
+def column_value(chance: random.Random, column: str) -> Any:
     """Return a value for a column of `TYPES`, often NULL or an extreme one."""
-    return value_of(chance, _PARSED[column])
+    return random_value(chance, _PARSED[column])
 
 
-def value_of(chance: random.Random, type_: Type) -> Any:
+def random_value(chance: random.Random, type_: Type) -> Any:
     """Return a value of a type, or None.
 
     Example:
-        >>> value_of(random.Random(2), parse_type("STRUCT<a BOOL>"))
+        >>> random_value(random.Random(2), parse_type("STRUCT<a BOOL>"))
         {'a': True}
     """
-    return None if chance.random() < _SHARE_OF_NULLS else present_value(chance, type_)
+    return None if chance.random() < _SHARE_OF_NULLS else non_null_value(chance, type_)
 
 
-def present_value(chance: random.Random, type_: Type) -> Any:
+def non_null_value(chance: random.Random, type_: Type) -> Any:
     """Return a value of a type that is not NULL.
 
     What BigQuery cannot store is left out: an array with NULL as an element, and NULL in place of an array within a struct.
     """
     match type_:
         case Array(element):
-            return [present_value(chance, element) for _ in range(chance.randint(0, _MOST_ELEMENTS))]
+            return [non_null_value(chance, element) for _ in range(chance.randint(0, _MOST_ELEMENTS))]
         case Struct(fields):
             return {field.name: _field_value(chance, field.type) for field in fields}
         case Range(element):
@@ -146,7 +146,7 @@ def present_value(chance: random.Random, type_: Type) -> Any:
 
 
 def _field_value(chance: random.Random, type_: Type) -> Any:
-    return present_value(chance, type_) if isinstance(type_, Array) else value_of(chance, type_)
+    return non_null_value(chance, type_) if isinstance(type_, Array) else random_value(chance, type_)
 
 
 def _range_of(chance: random.Random, element: str) -> dict[str, str | None]:

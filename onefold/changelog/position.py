@@ -178,7 +178,7 @@ def is_stored_as_text(position: str) -> bool:
     return re.search(STORED_AS_TEXT, position) is not None
 
 
-def shown_sequence(text: str) -> str:
+def readable_sequence(text: str) -> str:
     """Return the sequence of a position for people: numbers in it without the zeros that they are padded with.
 
     >>> shown_sequence("1e11fa47:" + "23".rjust(40, "0"))

@@ -42,15 +42,15 @@ class Backoff:
             pause *= self.factor
 
 
-TRIES = 10
-BETWEEN_WRITERS = Backoff(first=0.25, longest=8.0, jitter=True)
-UNTIL_IT_WORKS = Backoff(first=0.5, longest=30.0)
+CONFLICT_TRIES = 10
+CONFLICT_BACKOFF = Backoff(first=0.25, longest=8.0, jitter=True)
+OUTAGE_BACKOFF = Backoff(first=0.5, longest=30.0)
 """Where nothing can go on without the work: a source, a topic, a checkpoint."""
 
 Result = TypeVar("Result")
 
 
-def until_unchanged(view: TableId, work: Callable[[], Result], sleep: Callable[[float], None] = time.sleep) -> Result:
+def retry_on_conflict(view: TableId, work: Callable[[], Result], sleep: Callable[[float], None] = time.sleep) -> Result:
     """Run `work`, which reads and then writes a view, again for as long as others write the view in between.
 
     Args:
@@ -62,15 +62,17 @@ def until_unchanged(view: TableId, work: Callable[[], Result], sleep: Callable[[
         TryAgain: others wrote the view during all tries; the text gives the last error.
     """
     last: ViewChanged | None = None
-    pauses = BETWEEN_WRITERS.pauses()
-    for attempt in range(TRIES):
+    pauses = CONFLICT_BACKOFF.pauses()
+    for attempt in range(CONFLICT_TRIES):
         if attempt:
             sleep(next(pauses))
         try:
             return work()
         except ViewChanged as error:
             last = error
-    raise TryAgain(f"{view}: others wrote it during each of {TRIES} tries, or it needs what is missing ({last})") from last
+    raise TryAgain(
+        f"{view}: others wrote it during each of {CONFLICT_TRIES} tries, or it needs what is missing ({last})"
+    ) from last
 
 
 def retry_until_stopped(work: Callable[[], Result], stop: Stop) -> Result:
@@ -79,7 +81,7 @@ def retry_until_stopped(work: Callable[[], Result], stop: Stop) -> Result:
     Raises:
         Stopped: the process ends.
     """
-    pauses = UNTIL_IT_WORKS.pauses()
+    pauses = OUTAGE_BACKOFF.pauses()
     while True:
         stop.check()
         try:

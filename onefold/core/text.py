@@ -8,6 +8,6 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
-def shown(name: str) -> str:
+def shortened(name: str) -> str:
     """A name from outside, short enough for a log."""
     return repr(name[:60]) + ("…" if len(name) > 60 else "")

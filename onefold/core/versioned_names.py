@@ -64,7 +64,7 @@ class VersionedNames:
         True
         """
         found = self._match(table)
-        return found if found and self.why_left_out(found[0], table) is None else None
+        return found if found and self.exclusion_reason(found[0], table) is None else None
 
     def name(self, base: str, version: str) -> str:
         """Return the name of the table that holds a version.
@@ -101,7 +101,7 @@ class VersionedNames:
             for part in _parse(self.pattern)
         )
 
-    def why_left_out(self, base: str, table: str | None = None) -> str | None:
+    def exclusion_reason(self, base: str, table: str | None = None) -> str | None:
         """Return why a base name, or one table of it, is left out by `include` and `exclude`; None where it is used."""
         for pattern in self.exclude:
             if any(name and re.fullmatch(pattern, name, re.ASCII) for name in (base, table)):
@@ -110,7 +110,7 @@ class VersionedNames:
             return f"no pattern of `include` matches {base}"
         return None
 
-    def left_out(self, tables: Iterable[str]) -> tuple[SkippedTable, ...]:
+    def skipped(self, tables: Iterable[str]) -> tuple[SkippedTable, ...]:
         """Return the tables of a dataset that look like versions, but are not used."""
         tables = tuple(tables)
         known = {found[0] for table in tables if (found := self._match(table))}
@@ -118,7 +118,7 @@ class VersionedNames:
 
     def _left_out(self, table: str, known: set[str]) -> SkippedTable | None:
         if found := self._match(table):
-            reason = self.why_left_out(found[0], table)
+            reason = self.exclusion_reason(found[0], table)
             return SkippedTable(table, found[0], reason) if reason else None
         base, version = self._known_base(table, known) or self._loose_base(table) or ("", "")
         return SkippedTable(table, base, f"{version} is no version by version_pattern {self.pattern}") if base else None

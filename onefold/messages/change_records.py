@@ -110,23 +110,23 @@ def _is_object(address: str) -> bool:
     return plain and bool(names) and ((scheme == "gs" and bucket != "") or (scheme == "file" and bucket == ""))
 
 
-LIMIT = 400_000
+MAX_MESSAGE_BYTES = 400_000
 """The most bytes of a message."""
 _TAIL = b"]}"
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
 
 
-def encoded(record: Mapping[str, Any]) -> bytes:
+def encode_record(record: Mapping[str, Any]) -> bytes:
     """A record as it stands in a message."""
     return _encode(record).encode()
 
 
-def head_of(dataset: str, table: str, version: str) -> bytes:
+def message_head(dataset: str, table: str, version: str) -> bytes:
     """How every message of a version's table begins."""
     body = {"dataset": dataset, "table": {"name": table, "version": version}}
-    return encoded(body)[:-1] + b',"records":['
+    return encode_record(body)[:-1] + b',"records":['
 
 
-def reference(head: bytes, address: str) -> bytes:
+def reference_message(head: bytes, address: str) -> bytes:
     """A message in place of one that is too large, which lies at an address."""
     return head.removesuffix(b'"records":[') + b'"records_at":' + _encode(address).encode() + b"}"

@@ -85,7 +85,7 @@ def _put_aside(delivery: Delivery, error: OnefoldError, told: MessageLog, publis
     if not topic:
         return
     try:
-        publisher.publish(topic, dead_letters(delivery, {"reason": fitting(reason), "kind": kind}))
+        publisher.publish(topic, dead_letters(delivery, {"reason": attribute_value(reason), "kind": kind}))
     except Rejected as rejected:
         # It would be refused each time, and a message that cannot be handled must not come back for ever.
         told.log("CRITICAL", f"not kept: {rejected}", "not_kept", reason=str(rejected))
@@ -101,6 +101,6 @@ def dead_letters(delivery: Delivery, attributes: Mapping[str, str]) -> list[Mess
     return [Message(part, {**common, "part": f"{n}/{len(parts)}"}) for n, part in enumerate(parts, 1)]
 
 
-def fitting(text: str) -> str:
+def attribute_value(text: str) -> str:
     """As much of a text as an attribute takes."""
     return text.encode(errors="replace")[:MAX_ATTRIBUTE].decode(errors="ignore")

@@ -82,7 +82,7 @@ def _table_hint(dataset: str, table: Mapping[str, str], names: VersionedNames) -
     if version is not None and (problems := names.problems(base, version)):
         raise InvalidMessage(problems)
     named = names.name(base, version) if version is not None else None
-    left_out = names.why_left_out(base, named)
+    left_out = names.exclusion_reason(base, named)
     return OtherTable(named or base) if left_out else TableHint(dataset, base, version)
 
 

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from onefold.core.names import TableId
 from onefold.schema.columns import Column
 
-Refused = dict[int, str]
+RowErrors = dict[int, str]
 """Why rows or records do not fit, by their place in the list."""
 
 

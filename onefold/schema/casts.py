@@ -178,12 +178,12 @@ def _to_struct(x: str, source: Struct, target: Struct, zone: str, depth: int, pi
     for field in target.fields:
         old = landed.get(fold_case(field.name))
         path = f"{x}.{quote(old.name)}" if old else ""
-        value = convert(path, old.type, field.type, zone, depth, pinned=pinned) if old else null(field.type)
+        value = convert(path, old.type, field.type, zone, depth, pinned=pinned) if old else typed_null(field.type)
         parts.append(f"{value} AS {quote(field.name)}")
     return f"IF({x} IS NULL, NULL, STRUCT({', '.join(parts)}))"
 
 
-def null(type_: Type) -> str:
+def typed_null(type_: Type) -> str:
     """NULL of a type: a bare NULL in every branch of a union would be INT64."""
     return f"CAST(NULL AS {render_type(type_)})"
 

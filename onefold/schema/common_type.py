@@ -90,7 +90,7 @@ def canonical(type_: Type) -> Type:
             return type_
 
 
-def classic(types: Iterable[Type]) -> Type:
+def classic_type(types: Iterable[Type]) -> Type:
     """The two rules of the published predecessor: DATETIME with TIMESTAMP gives TIMESTAMP, all else that differs STRING."""
     distinct = list(dict.fromkeys(types))
     if len(distinct) == 1:

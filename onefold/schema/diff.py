@@ -68,7 +68,7 @@ def compare(old: Sequence[Column], new: Sequence[Column]) -> tuple[SchemaChange,
     return tuple(_compare(_fields(old), _fields(new), ""))
 
 
-def identify(view: str, old: Sequence[Column] | None, new: Sequence[Column] | None, former: str) -> str:
+def change_id(view: str, old: Sequence[Column] | None, new: Sequence[Column] | None, former: str) -> str:
     """Return the identifier of a view's change: the same for each attempt at it, another one for each later change.
 
     Args:
@@ -84,7 +84,7 @@ def _as_text(columns: Sequence[Column] | None) -> list[tuple[str, str]] | None:
     return None if columns is None else [(column.name, str(column.type)) for column in columns]
 
 
-def highest(changes: Iterable[SchemaChange]) -> Severity:
+def highest_severity(changes: Iterable[SchemaChange]) -> Severity:
     return max((change.severity for change in changes), default=Severity.INFO)
 
 

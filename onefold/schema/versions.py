@@ -11,7 +11,7 @@ from onefold.core.errors import SchemaConflict
 from onefold.core.names import fold_case
 from onefold.schema.casts import conversion_problems, losses
 from onefold.schema.columns import Column, Schema
-from onefold.schema.common_type import classic, join_all
+from onefold.schema.common_type import classic_type, join_all
 from onefold.schema.table_rules import TableRules
 from onefold.schema.types import STRING, Type
 
@@ -41,7 +41,7 @@ class Cast:
     losses: tuple[str, ...]
 
 
-def in_order(versions: Iterable[Version], rules: TableRules) -> tuple[Version, ...]:
+def active_versions(versions: Iterable[Version], rules: TableRules) -> tuple[Version, ...]:
     """The versions that are not retired, by creation time and hash; those without a time keep their order."""
     kept = [version for version in versions if version.id not in rules.retired]
     if any(version.created is None for version in kept):
@@ -91,7 +91,7 @@ def unused_rules(found: Sequence[Version], rules: TableRules) -> list[str]:
 
 
 def _join(types: Iterable[Type], rules: TableRules) -> Type:
-    return classic(types) if rules.conversions == "classic" else join_all(types)
+    return classic_type(types) if rules.conversions == "classic" else join_all(types)
 
 
 def _check(

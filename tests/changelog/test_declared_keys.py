@@ -14,7 +14,7 @@ from support.zetasql_judge import Judge, literals
 from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT, EmulatedWarehouse
 from onefold.adapters.bigquery.jobs import BigQueryJobs
 from onefold.capture.versioned_table import versioned_table
-from onefold.changelog.declared_keys import are_same, declared_keys_query, key_to_declare, source_key
+from onefold.changelog.declared_keys import declared_keys_query, key_to_declare, same_columns, source_key
 from onefold.core.names import TableId
 from onefold.mysql.table import SourceColumn, SourceType, Structure
 from onefold.schema.columns import Column
@@ -76,8 +76,8 @@ def test_keys_of_a_source_that_bigquery_does_not_take_are_left_to_the_rows(type_
 def test_only_a_declaration_with_the_tenant_tells_the_source_s_key() -> None:
     assert source_key(("ID", "Source_Name", "code", "DATABASE_NAME")) == ("ID", "code")
     assert source_key(("id", "source_name")) == source_key(("id",)) == source_key(()) == source_key(TENANT) == ()
-    assert are_same(("a", "B"), ("b", "A"))
-    assert not are_same(("a", "b"), ("a",))
+    assert same_columns(("a", "B"), ("b", "A"))
+    assert not same_columns(("a", "b"), ("a",))
 
 
 # In BigQuery.

@@ -215,7 +215,7 @@ def test_what_is_excluded_or_not_included_is_no_version_and_says_why() -> None:
     listed = [
         "customer_v_abc", "customer_v_backup", "customer_tmp_v_abc", "orders_v_abc", "order_v_bad", "plain", "order_base",
     ]  # fmt: skip
-    assert [(left.table, left.base, left.reason) for left in names.left_out(listed)] == [
+    assert [(left.table, left.base, left.reason) for left in names.skipped(listed)] == [
         ("customer_v_backup", "customer", f"backup is no version by version_pattern {DEFAULT_PATTERN}"),
         ("customer_tmp_v_abc", "customer_tmp", "`exclude` has customer_tmp"),
         ("orders_v_abc", "orders", "no pattern of `include` matches orders"),
@@ -225,7 +225,7 @@ def test_what_is_excluded_or_not_included_is_no_version_and_says_why() -> None:
 
 def test_without_a_telling_separator_only_tables_of_a_known_base_name_look_like_versions() -> None:
     listed = ["ad_click_1", "ad_click_copy", "atomic_events"]
-    assert [left.table for left in REGISTRY.left_out(listed)] == ["ad_click_copy"]
+    assert [left.table for left in REGISTRY.skipped(listed)] == ["ad_click_copy"]
 
 
 @pytest.mark.parametrize("pattern", ["(?P<base>.+)_(?P<version>[0-9]+)", "(?P<base>.+)_v_(?P<version>[0-9]+)"])
@@ -233,14 +233,14 @@ def test_a_copy_of_a_version_is_left_out_of_its_own_base_name(pattern: str) -> N
     names = VersionedNames(pattern)
     first, second = names.name("ad_click", "1"), names.name("ad_click_1", "1")
     copy = names.name("ad_click", "1") + "_backup"
-    of_first = [(left.table, left.base) for left in names.left_out([first, copy, "other_backup", "ad_click_"])]
+    of_first = [(left.table, left.base) for left in names.skipped([first, copy, "other_backup", "ad_click_"])]
     assert of_first == [(copy, "ad_click")]
     expected = "ad_click_1" if "_v_" not in pattern else "ad_click"
-    assert [left.base for left in names.left_out([first, second, copy])] == [expected]
+    assert [left.base for left in names.skipped([first, second, copy])] == [expected]
 
 
 def test_a_copy_is_known_by_what_follows_the_version_too() -> None:
-    assert [(left.table, left.base) for left in BEFORE.left_out(["v1__ad-t", "v1_old__ad-t", "v1_old__ad"])] == [
+    assert [(left.table, left.base) for left in BEFORE.skipped(["v1__ad-t", "v1_old__ad-t", "v1_old__ad"])] == [
         ("v1_old__ad-t", "ad")
     ]
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.strategies import CHAINS, above, types
 
-from onefold.schema.common_type import canonical, classic, is_at_or_below, join, join_all
+from onefold.schema.common_type import canonical, classic_type, is_at_or_below, join, join_all
 from onefold.schema.types import Array, Scalar, Type, parse_type
 
 LAWS = settings(deadline=None, max_examples=400)
@@ -125,4 +125,4 @@ def test_nothing_but_arrays_is_above_an_array(first: str) -> None:
 )
 def test_classic_knows_two_rules(several: list[str], joined: str) -> None:
     for order in itertools.permutations(several):
-        assert str(classic(parse_type(text) for text in order)) == joined
+        assert str(classic_type(parse_type(text) for text in order)) == joined
