@@ -13,7 +13,9 @@ import yaml
 
 from onefold.core.errors import InvalidType
 from onefold.core.names import fold_case, problems_of_name
-from onefold.core.versioned_names import DEFAULT_NAMES, VersionedNames, pattern_problems, regex_problems, without_anchors
+from onefold.core.regular_expressions import regex_problems
+from onefold.core.version_pattern import pattern_problems, without_anchors
+from onefold.core.versioned_names import DEFAULT_NAMES, VersionedNames
 from onefold.schema.casts import UTC
 from onefold.schema.table_rules import TableRules
 from onefold.schema.types import Type, parse_type
