@@ -181,7 +181,7 @@ def is_stored_as_text(position: str) -> bool:
 def readable_sequence(text: str) -> str:
     """Return the sequence of a position for people: numbers in it without the zeros that they are padded with.
 
-    >>> shown_sequence("1e11fa47:" + "23".rjust(40, "0"))
+    >>> readable_sequence("1e11fa47:" + "23".rjust(40, "0"))
     '1e11fa47:23'
     """
     return re.sub(rf"[0-9]{{{WIDTH},}}", lambda number: number[0].lstrip("0") or "0", text)

@@ -54,7 +54,7 @@ def test_a_good_pattern_has_no_problem(pattern: str) -> None:
         ("(?P<base>.+)_(?P<version>ab\\Z)", ["\\Z is not allowed"]),
         ("(?P<base>.+)_(?P<version>^ab)", ["^ is not allowed within a group"]),
         ("(?P<base>.+)_(?P<version>[[:alpha:]]+)", ["is a class that Python and RE2 may read differently"]),
-        ("(?P<base>.+)_(?P<version>[a-z)", ["(?P<version>...) is missing"]),
+        ("(?P<base>.+)_(?P<version>[a-z)", ["is no regular expression: unterminated"]),
         ("(?P<base>.+)_(?P<version>[z-a])", ["is no regular expression"]),
         ("(?P<base>.+)_(?P<version>" + "a" * 301 + ")", ["301 characters are too many"]),
         (r"(?P<base>(?:\w+)+)_(?P<version>1)", ["a repeated group holds"]),

@@ -113,7 +113,7 @@ def test_creation_times_are_read_as_the_tools_print_them(time: str) -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("[{", "the file is no JSON array"),
+        ("[{", "the file is not a JSON array"),
         ("[" * 100_000, "the file is nested too deeply"),
         ('{"a": 1}\n{', "line 2 is not JSON"),
         ('{"a": 1}\n' + "[" * 100_000, "line 2 is not JSON"),
