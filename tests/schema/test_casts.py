@@ -78,12 +78,12 @@ def check_upwards(judge: Judge, source: Type, target: Type, literals: Sequence[s
 
 
 @pytest.mark.parametrize(("source", "target"), UPWARDS)
-def test_every_extreme_has_a_place_in_every_type_above(judge: Judge, source: str, target: str) -> None:
+def test_every_wider_type_holds_every_extreme_value(judge: Judge, source: str, target: str) -> None:
     check_upwards(judge, parse_type(source), parse_type(target), EXTREMES[source])
 
 
 @pytest.mark.parametrize(("source", "target"), UPWARDS)
-def test_in_an_array_too(judge: Judge, source: str, target: str) -> None:
+def test_an_array_of_a_wider_type_holds_every_extreme_value(judge: Judge, source: str, target: str) -> None:
     literals = [f"[{value}]" for value in EXTREMES[source]]
     check_upwards(judge, parse_type(f"ARRAY<{source}>"), parse_type(f"ARRAY<{target}>"), ["[]", *literals])
 
@@ -95,7 +95,7 @@ def test_a_value_becomes_an_array_of_one(judge: Judge, source: str, target: str)
 
 @pytest.mark.parametrize("target", ["JSON", "STRING", "ARRAY<JSON>", "STRUCT<z STRING, F STRING>"])
 @pytest.mark.parametrize("source", [*ABOVE, *map(str, RANGES)])
-def test_every_extreme_inside_a_struct_has_a_place_above(judge: Judge, source: str, target: str) -> None:
+def test_every_wider_type_of_a_struct_holds_every_extreme_value(judge: Judge, source: str, target: str) -> None:
     struct = parse_type(f"STRUCT<f {source}>")
     literals = [f"STRUCT({value} AS f)" for value in ("NULL", *EXTREMES[source])]
     check_upwards(judge, struct, parse_type(target), literals)
@@ -103,7 +103,7 @@ def test_every_extreme_inside_a_struct_has_a_place_above(judge: Judge, source: s
 
 @GENERATED
 @given(st.data())
-def test_generated_types_convert_to_generated_types_above(judge: Judge, data: st.DataObject) -> None:
+def test_generated_types_convert_to_generated_wider_types(judge: Judge, data: st.DataObject) -> None:
     source = data.draw(types())
     target = data.draw(above(source))
     check_upwards(judge, source, target, data.draw(st.lists(values(source), min_size=1, max_size=8)))
@@ -160,7 +160,7 @@ def test_generated_structs_and_arrays_convert_to_their_join_with_others(judge: J
         ("INT64", "BOOL", "7", "true"),
     ],
 )  # fmt: skip
-def test_what_becomes_of_a_value_does_not_hang_on_the_session(
+def test_a_converted_value_does_not_depend_on_the_session(
     judge: Judge, source: str, target: str, literal: str, text: str | None
 ) -> None:
     assert as_text(judge, source, target, literal) == text
@@ -184,13 +184,13 @@ def test_what_becomes_of_a_value_does_not_hang_on_the_session(
         ("STRING", "TIMESTAMP", "Asia/Tokyo", "'0001-01-01 00:00:00+00'", "0001-01-01 00:00:00+00"),
     ],
 )
-def test_a_named_zone_is_where_local_times_are_read(
+def test_local_times_are_read_in_the_named_zone(
     judge: Judge, source: str, target: str, zone: str, literal: str, text: str | None
 ) -> None:
     assert as_text(judge, source, target, literal, zone) == text
 
 
-def test_local_times_that_a_gap_swallows_may_meet_and_are_marked(judge: Judge) -> None:
+def test_local_times_in_a_gap_may_become_equal_and_the_loss_is_reported(judge: Judge) -> None:
     gap = ["DATETIME '2021-03-14 02:30:00'", "DATETIME '2021-03-14 03:30:00'"]
     [first, second] = converted(judge, "DATETIME", "TIMESTAMP", gap, "America/New_York")
     assert first == second
@@ -199,14 +199,14 @@ def test_local_times_that_a_gap_swallows_may_meet_and_are_marked(judge: Judge) -
 
 @pytest.mark.parametrize("zone", [UTC, "America/New_York", "Asia/Kolkata"])
 @pytest.mark.parametrize(("source", "target"), [pair for pair in UPWARDS if pair[1] == "TIMESTAMP"])
-def test_no_zone_makes_an_array_hold_null(judge: Judge, source: str, target: str, zone: str) -> None:
+def test_a_conversion_in_any_zone_gives_no_array_with_null(judge: Judge, source: str, target: str, zone: str) -> None:
     literals = [f"[{value}]" for value in EXTREMES[source]]
     found = converted(judge, f"ARRAY<{source}>", f"ARRAY<{target}>", literals, zone)
     assert all(None not in array for array in found)
 
 
 @pytest.mark.parametrize(("source", "target"), NARROWING)
-def test_a_narrowing_never_fails_and_is_marked(judge: Judge, source: str, target: str) -> None:
+def test_a_narrowing_never_fails_and_its_loss_is_reported(judge: Judge, source: str, target: str) -> None:
     if conversion_problems(parse_type(source), parse_type(target)):
         assert target == "RANGE<TIMESTAMP>"
         return
@@ -327,7 +327,7 @@ def test_a_field_may_be_named_like_a_part_of_the_expression(judge: Judge, field:
         ("STRUCT<a STRING, b BYTES>", "STRUCT<a DATE, b STRING>", UTC, ("does not fit", "BYTES as text")),
     ],
 )
-def test_what_can_be_lost_is_said(source: str, target: str, zone: str, said: tuple[str, ...]) -> None:
+def test_every_possible_loss_is_reported(source: str, target: str, zone: str, said: tuple[str, ...]) -> None:
     found = losses(parse_type(source), parse_type(target), zone)
     assert len(found) == len(said)
     assert all(part in sentence for part, sentence in zip(said, found, strict=True))
@@ -347,7 +347,7 @@ def test_what_can_be_lost_is_said(source: str, target: str, zone: str, said: tup
         ("RANGE<DATE>", "RANGE<TIMESTAMP>"),
     ],
 )
-def test_what_cannot_be_converted_is_a_problem(source: str, target: str) -> None:
+def test_a_conversion_that_is_not_possible_is_a_problem(source: str, target: str) -> None:
     assert all("cannot be converted" in problem for problem in conversion_problems(parse_type(source), parse_type(target)))
     assert conversion_problems(parse_type(source), parse_type(target))
 
@@ -361,7 +361,7 @@ def test_there_is_always_a_conversion_to_the_join(first: Type, second: Type) -> 
 
 @settings(GENERATED, max_examples=200)
 @given(st.data())
-def test_the_generated_types_above_are_above(data: st.DataObject) -> None:
+def test_generated_wider_types_are_wider(data: st.DataObject) -> None:
     type_ = data.draw(types())
     higher = data.draw(above(type_))
     assert is_at_or_below(type_, higher)
@@ -385,7 +385,7 @@ ARRAYS = [
 
 
 @pytest.mark.parametrize(("source", "target"), ARRAYS)
-def test_every_array_that_is_put_together_is_ordered(source: str, target: str) -> None:
+def test_every_array_of_an_expression_is_ordered(source: str, target: str) -> None:
     """The evaluator reads an array in its order anyway: that a text asks for the order, only the text shows."""
     text = convert("v.x", parse_type(source), parse_type(target), pinned=True)
     offsets = re.findall(r"WITH OFFSET AS (\w+)", text)
