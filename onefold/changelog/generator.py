@@ -85,6 +85,8 @@ def type_of(column: str) -> str:
 def check_options(options: WorkloadOptions) -> None:
     """Check the options of a workload.
 
+    >>> check_options(WorkloadOptions(operations=10, mix=(50, 50, 0)))
+
     Raises:
         InvalidInput: there is no such workload; the error lists all problems.
     """

@@ -108,6 +108,8 @@ def check_change_table(table: str, columns: Sequence[Column], keys: Sequence[str
         columns: its columns.
         keys: the columns of the key.
 
+    >>> check_change_table("shop.t", [Column("id", STRING), Column(METADATA, metadata_type(METADATA_FIELDS))], ["id"])
+
     Raises:
         SchemaConflict: the rows are not changes, or the columns cannot be a key; the error lists all problems.
     """

@@ -134,13 +134,7 @@ def _from_environment(environ: Mapping[str, str], problems: list[str]) -> Settin
         large_records=environ.get("ONEFOLD_LARGE_RECORDS", "").rstrip("/") or None,
         batch=read_batch_settings(environ, problems),
     )
-    problems += [
-        f"ONEFOLD_DATASETS: {problem}" for name in sorted(datasets or ()) for problem in problems_of_name("dataset", name)
-    ]
-    if named and not datasets:
-        problems.append(
-            "ONEFOLD_DATASETS names no dataset; make it empty to allow none, or unset it to allow all of the project"
-        )
+    problems += _dataset_problems(named, datasets or frozenset())
     if settings.differences not in (None, "log"):
         problems.append(f"ONEFOLD_DIFFERENCES {settings.differences!r}: expected log, or no value")
     if settings.project:
@@ -148,6 +142,13 @@ def _from_environment(environ: Mapping[str, str], problems: list[str]) -> Settin
         problems += [f"{variable}: {problem}" for problem in problems_of_name("project", settings.project)]
     problems += [*_template_problems(settings), *_topic_problems(settings), *_folder_problems(settings)]
     return settings
+
+
+def _dataset_problems(variable: str | None, datasets: frozenset[str]) -> Iterator[str]:
+    for name in sorted(datasets):
+        yield from (f"ONEFOLD_DATASETS: {problem}" for problem in problems_of_name("dataset", name))
+    if variable and not datasets:
+        yield "ONEFOLD_DATASETS names no dataset; make it empty to allow none, or unset it to allow all of the project"
 
 
 def _template_problems(settings: Settings) -> Iterator[str]:
