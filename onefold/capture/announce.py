@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from onefold.capture.versioned_table import VersionedTable, versioned_table
-from onefold.changelog.declared_keys import are_same, source_key
+from onefold.changelog.declared_keys import same_columns, source_key
 from onefold.changelog.metadata import LANDED_AT
 from onefold.core.errors import Rejected, SchemaConflict, TableRefused, TryAgain
 from onefold.core.log import log
@@ -89,7 +89,7 @@ class Announcer:
         """As `table`, for rows of a tenant. One whose key is not the declared one is reported: once by each process."""
         table = self.table(structure)
         declared = source_key(self._declared[table])
-        if declared and not are_same(declared, table.primary_key):
+        if declared and not same_columns(declared, table.primary_key):
             with self._lock:
                 is_new = (source, database, table) not in self._reported
                 self._reported.add((source, database, table))

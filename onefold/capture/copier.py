@@ -17,7 +17,7 @@ from onefold.capture.source import Source
 from onefold.capture.state import CaptureState, RunningCopy
 from onefold.core.errors import SchemaConflict, TableRefused, TryAgain
 from onefold.core.log import log
-from onefold.core.retry import UNTIL_IT_WORKS
+from onefold.core.retry import OUTAGE_BACKOFF
 from onefold.core.shutdown import Stop
 from onefold.mysql.catalog import TableName
 from onefold.mysql.snapshot.chunks import Chunk, TableSnapshot, next_chunk
@@ -57,12 +57,12 @@ class Copier:
 
     def _go_on(self) -> None:
         """One step after the other, with a pause where there is nothing to do. Raises Stopped."""
-        pauses = UNTIL_IT_WORKS.pauses()
+        pauses = OUTAGE_BACKOFF.pauses()
         while True:
             self.stop.check()
             try:
                 busy = self.step()
-                pauses = UNTIL_IT_WORKS.pauses()
+                pauses = OUTAGE_BACKOFF.pauses()
             except TryAgain as error:
                 log("WARNING", f"copying goes on later: {error}", event="copy_again", reason=str(error))
                 self._postpone()

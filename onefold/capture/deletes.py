@@ -26,7 +26,7 @@ from onefold.changelog.position import Position, position_sql
 from onefold.core.names import TableId, fold_case, quote, quote_text, versioned_name
 from onefold.mysql.snapshot.chunks import TableSnapshot
 from onefold.mysql.table import Structure
-from onefold.schema.casts import convert, null
+from onefold.schema.casts import convert, typed_null
 from onefold.schema.columns import Column
 from onefold.schema.common_type import join_all
 from onefold.schema.recast import keeps_values
@@ -163,8 +163,8 @@ def _branch(base: TableId, landed: _Version, keys: Sequence[Column]) -> str:
     for number, key in enumerate(keys):
         column, target = _find(version.columns, key.name), _find(landed.target.columns, key.name)
         x = f"v.{quote(column.name)}" if column else ""
-        items.append(f"{convert(x, column.type, key.type) if column else null(key.type)} AS k{number}")
-        items.append(f"{_text(x, column.type, target.type) if column and target else null(STRING)} AS v{number}")
+        items.append(f"{convert(x, column.type, key.type) if column else typed_null(key.type)} AS k{number}")
+        items.append(f"{_text(x, column.type, target.type) if column and target else typed_null(STRING)} AS v{number}")
     return f"SELECT {', '.join(items)}\nFROM {base.sibling(versioned_name(base.table, version.id)).quoted} AS v"
 
 

@@ -15,7 +15,7 @@ from onefold.capture.outbox import ConfirmationTracker, Outbox, PendingMessage
 from onefold.capture.records import Origin, Record, change_records
 from onefold.core.retry import retry_until_stopped
 from onefold.core.shutdown import Stop
-from onefold.messages.change_records import _TAIL, LIMIT, encoded, head_of, reference
+from onefold.messages.change_records import _TAIL, MAX_MESSAGE_BYTES, encode_record, message_head, reference_message
 from onefold.mysql.binlog.events import RowsChanged
 from onefold.mysql.table import Structure
 
@@ -34,7 +34,7 @@ class Publishing:
     outbox: Outbox
     large_rows: LargeRows
     stop: Stop
-    limit: int = LIMIT
+    limit: int = MAX_MESSAGE_BYTES
 
 
 @dataclass
@@ -102,7 +102,7 @@ class MessageBatcher:
     def _add(self, record: Record, track: ConfirmationTracker[Any]) -> None:
         metadata = record["metadata"]
         name = f"{metadata['table_name']}_v_{metadata['table_version']}"
-        data = encoded(record)
+        data = encode_record(record)
         open_ = self._open.get(name)
         if open_ and not (open_.parcel.takes(data) and open_.track is track):
             self._send(name)
@@ -121,7 +121,7 @@ class MessageBatcher:
     def _head(self, name: str, metadata: Record) -> bytes:
         head = self._heads.get(name)
         if head is None:
-            head = self._heads[name] = head_of(self._way.dataset, metadata["table_name"], metadata["table_version"])
+            head = self._heads[name] = message_head(self._way.dataset, metadata["table_name"], metadata["table_version"])
         return head
 
     def _send(self, name: str) -> None:
@@ -136,7 +136,7 @@ class MessageBatcher:
     def _put_aside(self, record: Record, head: bytes, data: bytes) -> bytes:
         """A row too large for a message lies in the bucket before the message that refers to it is sent."""
         put = partial(self._way.large_rows.put, object_name(record, data), data)
-        return reference(head, retry_until_stopped(put, self._way.stop))
+        return reference_message(head, retry_until_stopped(put, self._way.stop))
 
 
 @dataclass
@@ -144,7 +144,7 @@ class MessageBuilder:
     """A message while it is packed. One record always has room, however large it is."""
 
     head: bytes
-    limit: int = LIMIT
+    limit: int = MAX_MESSAGE_BYTES
     records: list[bytes] = field(default_factory=list)
     size: int = 0
 

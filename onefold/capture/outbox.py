@@ -11,7 +11,7 @@ from typing import Generic, Protocol, TypeVar
 
 from onefold.core.errors import TryAgain
 from onefold.core.log import log
-from onefold.core.retry import UNTIL_IT_WORKS
+from onefold.core.retry import OUTAGE_BACKOFF
 from onefold.core.shutdown import Stop
 from onefold.ports.publisher import Message
 
@@ -103,7 +103,7 @@ class Outbox:
                 self._room.wait(_LOOK_SECONDS)
             self._bytes += len(data)
             self._messages += 1
-        self._publish(data, confirmed, UNTIL_IT_WORKS.pauses())
+        self._publish(data, confirmed, OUTAGE_BACKOFF.pauses())
 
     def drain(self) -> None:
         """Wait until nothing is on its way. Raises Stopped."""

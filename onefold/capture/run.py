@@ -26,7 +26,7 @@ from onefold.capture.state import SWEEP_DELAY, CaptureState, lowest
 from onefold.capture.table_checks import CheckedTables
 from onefold.core.errors import TryAgain
 from onefold.core.log import log
-from onefold.core.retry import UNTIL_IT_WORKS, Result, retry_until_stopped
+from onefold.core.retry import OUTAGE_BACKOFF, Result, retry_until_stopped
 from onefold.core.shutdown import Stop, Stopped
 from onefold.mysql.binlog.events import LogPosition
 from onefold.mysql.catalog import TableName
@@ -209,7 +209,7 @@ class Capture:
 
     def _read(self) -> None:
         """Read the log; what breaks off is taken up again where the last transaction ended."""
-        pauses = UNTIL_IT_WORKS.pauses()
+        pauses = OUTAGE_BACKOFF.pauses()
         lost: LogLost | None = None
         while True:
             before = self._reader.at
@@ -230,7 +230,7 @@ class Capture:
                     raise
                 log("WARNING", f"reading goes on later: {error}", event="source_lost", reason=str(error))
             if self._reader.at != before:
-                pauses = UNTIL_IT_WORKS.pauses()
+                pauses = OUTAGE_BACKOFF.pauses()
             self.way.stop.pause(next(pauses))
 
     def _raise_epoch(self, error: LogLost) -> None:

@@ -1,7 +1,7 @@
 """The key that a versioned table declares in BigQuery: `PRIMARY KEY (source_name, database_name, ...) NOT ENFORCED`.
 
-BigQuery does not check it. It tells what identifies a row of the source, tenant included. A versioned table holds every
-change, so many of its rows have the same key.
+BigQuery does not check the key. The key names the columns that identify a row of the source, tenant included. A versioned
+table holds every change, so many of its rows have the same key.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ TENANT = (SOURCE_NAME, DATABASE_NAME)
 
 # BigQuery, "TABLE_CONSTRAINTS view", limitations,
 # https://cloud.google.com/bigquery/docs/information-schema-table-constraints, 2026-11.
-MOST_COLUMNS = 16
-TYPES = frozenset({"BIGNUMERIC", "BOOL", "DATE", "DATETIME", "INT64", "NUMERIC", "STRING", "TIMESTAMP"})
+MAX_KEY_COLUMNS = 16
+KEY_TYPES = frozenset({"BIGNUMERIC", "BOOL", "DATE", "DATETIME", "INT64", "NUMERIC", "STRING", "TIMESTAMP"})
 
 
 def key_to_declare(columns: Iterable[Column], primary_key: Sequence[str]) -> tuple[str, ...]:
-    """Return the key that a versioned table declares; nothing where there is no key, or BigQuery takes none of its kind.
+    """Return the key that a versioned table declares; empty where there is no key, or BigQuery does not accept the key.
 
     Args:
-        columns: those of the table.
-        primary_key: the source's key, by its names in the table.
+        columns: the columns of the table.
+        primary_key: the primary key of the source, by the names of its columns in the table.
 
     >>> from onefold.schema.types import parse_type
     >>> columns = [Column(name, parse_type("STRING")) for name in ("source_name", "database_name", "id")]
@@ -34,11 +34,11 @@ def key_to_declare(columns: Iterable[Column], primary_key: Sequence[str]) -> tup
     """
     types = {column.name: str(column.type) for column in columns}
     key = (*TENANT, *primary_key)
-    return key if primary_key and len(key) <= MOST_COLUMNS and TYPES.issuperset(types[name] for name in key) else ()
+    return key if primary_key and len(key) <= MAX_KEY_COLUMNS and KEY_TYPES.issuperset(types[name] for name in key) else ()
 
 
 def source_key(declared: Sequence[str]) -> tuple[str, ...]:
-    """Return the source's part of a declared key; nothing where the tenant is no part of it: capture declares no such key.
+    """Return the source's part of a declared key; empty where the tenant is not part of the key, as in keys of others.
 
     >>> source_key(["source_name", "database_name", "id"])
     ('id',)
@@ -49,15 +49,22 @@ def source_key(declared: Sequence[str]) -> tuple[str, ...]:
     return tuple(name for name in declared if fold_case(name) not in TENANT) if names.issuperset(TENANT) else ()
 
 
-def are_same(key: Iterable[str], other: Iterable[str]) -> bool:
-    """Tell whether two keys are the same columns, in any order and spelling."""
+def same_columns(key: Iterable[str], other: Iterable[str]) -> bool:
+    """Tell whether two keys have the same columns, in any order and spelling.
+
+    >>> same_columns(["id", "shop"], ["Shop", "ID"])
+    True
+    """
     return {fold_case(name) for name in key} == {fold_case(name) for name in other}
 
 
 def declared_keys_query(tables: Sequence[TableId]) -> str:
     """Return a query of the declared keys of some tables of one dataset: `table_name`, and `columns` in the key's order.
 
-    Tables without a declaration have no row.
+    Tables without a declared key have no row.
+
+    >>> print(declared_keys_query([TableId("p", "shop", "customer_v_abc")]).splitlines()[0])
+    SELECT k.table_name, ARRAY_AGG(k.column_name ORDER BY k.ordinal_position) AS columns
     """
     schema = f"{quote(f'{tables[0].project}.{tables[0].dataset}')}.INFORMATION_SCHEMA"
     names = ", ".join(quote_text(id_.table) for id_ in tables)

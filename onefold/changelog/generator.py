@@ -1,6 +1,6 @@
 """Workloads with a known truth: a change log in Datastream's form, the table at a chosen time, and the table at the end.
 
-The truth is kept while the operations are made up, by a dict from key to row: it does not come from reading the log.
+The truth is a dict from key to row that is updated with each generated operation; it does not come from reading the log.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from onefold.changelog.generator_values import TYPES, some_value
+from onefold.changelog.generator_values import TYPES, column_value
 from onefold.changelog.metadata import METADATA, METADATA_FIELDS, metadata_type
 from onefold.core.errors import InvalidInput
 
@@ -23,17 +23,21 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class WorkloadOptions:
-    """What a workload is made of.
+    """The properties of a workload.
 
-    mix: how many of 100 operations insert, update and delete.
-    key_changes, duplicates: shares of updates that change the key, and of changes that are delivered twice, from 0 to 1.
-    shuffle: whether changes come in any order.
-    same_second: whether all timestamps of a second are equal, as with sources of that grain.
-    backfill: whether the table at half time is written again as insertions without position, among the changes.
-    unpadded: whether sequence numbers come without leading zeros.
-    versions: in how many versions the table lands; each after the first brings a column.
-    base_at: after how many operations the base is taken; half of them by default.
-    every_type: whether the table has a column of every type of BigQuery besides its key, a name and an amount.
+    Attributes:
+        operations: the number of operations at the source.
+        mix: how many of 100 operations insert, update and delete.
+        seed: the seed of all random choices.
+        key_changes: the share of updates that change the key, from 0 to 1.
+        duplicates: the share of changes that are delivered twice, from 0 to 1.
+        shuffle: True to deliver changes in any order.
+        same_second: True to give all changes of a second one timestamp, as sources of that precision do.
+        backfill: True to write the whole table after half of the operations again, as insertions without a position.
+        unpadded: True to write sequence numbers without leading zeros.
+        versions: the number of versions in which the table lands; each version after the first adds a column.
+        base_at: the number of operations after which the base is taken; None for half of them.
+        every_type: True to add a column of every type of BigQuery to the key, a name and an amount.
     """
 
     operations: int = 1000
@@ -52,7 +56,7 @@ class WorkloadOptions:
 
 @dataclass
 class Workload:
-    """Changes by version (in the order of their delivery), and the table at the chosen time and at the end, by key."""
+    """Changes by version, in the order of their delivery, and the table at the chosen time and at the end, by key."""
 
     changes: dict[str, list[Row]]
     base: list[Row]
@@ -79,7 +83,13 @@ def type_of(column: str) -> str:
 
 
 def check_options(options: WorkloadOptions) -> None:
-    """Raise InvalidInput with everything that makes no workload."""
+    """Check the options of a workload.
+
+    >>> check_options(WorkloadOptions(operations=10, mix=(50, 50, 0)))
+
+    Raises:
+        InvalidInput: there is no such workload; the error lists all problems.
+    """
     problems = []
     if sum(options.mix) != 100 or min(options.mix) < 0:
         problems.append(f"the mix {options.mix} must be three shares that make 100: insertions, updates, deletions")
@@ -94,7 +104,15 @@ def check_options(options: WorkloadOptions) -> None:
 
 
 def make_workload(options: WorkloadOptions) -> Workload:
-    """The same options make the same workload."""
+    """Return the workload of some options; equal options give equal workloads.
+
+    >>> workload = make_workload(WorkloadOptions(operations=10, every_type=False))
+    >>> workload.counts["insert"] - workload.counts["delete"] == len(workload.truth)
+    True
+
+    Raises:
+        InvalidInput: the options are not valid.
+    """
     check_options(options)
     source = _Source(options)
     base_at = options.operations // 2 if options.base_at is None else options.base_at
@@ -110,11 +128,11 @@ def make_workload(options: WorkloadOptions) -> Workload:
 
 
 def _delivered(changes: list[tuple[str, Row]], options: WorkloadOptions) -> dict[str, list[Row]]:
-    """Some twice, in any order where that is asked for, each in the table of its version."""
-    chance = random.Random(f"delivery {options.seed}")  # noqa: S311
-    delivered = [change for change in changes for _ in range(2 if chance.random() < options.duplicates else 1)]
+    """Return the delivered changes by version: some twice, and in any order where the options say so."""
+    rng = random.Random(f"delivery {options.seed}")  # noqa: S311
+    delivered = [change for change in changes for _ in range(2 if rng.random() < options.duplicates else 1)]
     if options.shuffle:
-        chance.shuffle(delivered)
+        rng.shuffle(delivered)
     tables: dict[str, list[Row]] = {_version(number): [] for number in range(options.versions)}
     for version, row in delivered:
         tables[version].append(row)
@@ -126,37 +144,37 @@ def _version(number: int) -> str:
 
 
 class _Source:
-    """The table at the source, and the changes that each operation writes."""
+    """The simulated table at the source, and the changes that each operation writes."""
 
     def __init__(self, options: WorkloadOptions) -> None:
         self._options = options
-        self._chance = random.Random(options.seed)  # noqa: S311
+        self._rng = random.Random(options.seed)  # noqa: S311
         self._rows: dict[int, Row] = {}
         self._next_key = 1
         self._version = 0
         self.counts = {"insert": 0, "update": 0, "delete": 0, "key change": 0}
 
     def table(self) -> list[Row]:
-        """Every row in the columns of the present version, by key."""
+        """Return every row in the columns of the present version, by key."""
         return [{**dict.fromkeys(self._columns()), **self._rows[key]} for key in sorted(self._rows)]
 
     def operate(self, number: int) -> Iterator[tuple[str, Row]]:
-        """One operation, and its changes: (version, row)."""
+        """Apply one operation to the table, and yield its changes: (version, row)."""
         self._version = (number - 1) * self._options.versions // self._options.operations
-        kind = self._chance.choices(("insert", "update", "delete"), self._options.mix)[0]
+        kind = self._rng.choices(("insert", "update", "delete"), self._options.mix)[0]
         if not self._rows:
             kind = "insert"
         if kind == "insert":
             yield self._insert(number)
         elif kind == "delete":
             yield self._delete(number)
-        elif self._chance.random() < self._options.key_changes:
+        elif self._rng.random() < self._options.key_changes:
             yield from self._change_key(number)
         else:
             yield self._update(number)
 
     def backfill(self, number: int) -> list[tuple[str, Row]]:
-        """The whole table once more, all rows with one time and without a sequence."""
+        """Return the whole table as insertions of one time, without a sequence: (version, row)."""
         metadata = {**self._metadata(number, "INSERT"), "change_sequence_number": None, "sort_keys": []}
         return [(_version(self._version), {**row, METADATA: metadata}) for row in self.table()]
 
@@ -188,7 +206,7 @@ class _Source:
         return self._rows.pop(key)
 
     def _some_key(self) -> int:
-        return self._chance.choice(list(self._rows))
+        return self._rng.choice(list(self._rows))
 
     def _columns(self) -> list[str]:
         typed = TYPES if self._options.every_type else ()
@@ -196,10 +214,10 @@ class _Source:
 
     def _value(self, column: str) -> Any:
         if column in TYPES:
-            return some_value(self._chance, column)
-        if self._chance.random() < 0.1:
+            return column_value(self._rng, column)
+        if self._rng.random() < 0.1:
             return None
-        number = self._chance.randrange(100_000)
+        number = self._rng.randrange(100_000)
         return number if column == "amount" else f"{column} {number} é"
 
     def _change(self, row: Row, number: int, kind: str) -> tuple[str, Row]:
@@ -208,13 +226,13 @@ class _Source:
 
     def _metadata(self, number: int, kind: str) -> Row:
         grain = 1000 if self._options.same_second else 1
-        # Two hexadecimal sections, as of a log file and a place in it.
-        file, place = divmod(number * 37, 4096)
-        sequence = f"{file:X}/{place:X}" if self._options.unpadded else f"{file:08X}/{place:016X}"
+        # Two hexadecimal sections, like the number of a log file and the offset in the file.
+        file, offset = divmod(number * 37, 4096)
+        sequence = f"{file:X}/{offset:X}" if self._options.unpadded else f"{file:08X}/{offset:016X}"
         return {
             "uuid": f"{self._options.seed:08x}-{number:08x}",
             "source_timestamp": (START + number * 40) // grain * grain,
             "change_sequence_number": sequence,
             "change_type": kind,
-            "sort_keys": [str(START + number * 40), f"mysql-bin.{file}", str(place)],
+            "sort_keys": [str(START + number * 40), f"mysql-bin.{file}", str(offset)],
         }

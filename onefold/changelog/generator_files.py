@@ -1,4 +1,4 @@
-"""A workload in files: lines of JSON, or Parquet, which says its types."""
+"""A workload in files: lines of JSON, or Parquet, which contains its types."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ Format = Literal["jsonl", "parquet"]
 FORMATS: tuple[Format, ...] = ("jsonl", "parquet")
 
 _IN_PARQUET = frozenset({"STRING", "BYTES", "BOOL", "INT64", "FLOAT64", "NUMERIC", "DATE", "DATETIME", "TIMESTAMP"})
-"""The scalar types that Parquet has, too; of the others a file holds the text that BigQuery's conversion to STRING gives."""
+"""The scalar types that Parquet has, too. Other values are stored as the text of BigQuery's conversion to STRING."""
 
 
 def write_workload(workload: Workload, folder: Path, form: Format = "jsonl") -> None:
     """Write `changes/VERSION`, `base` and `truth` as files of one format, and `types.json`, into a new folder.
 
     Args:
-        workload: what to write.
-        folder: a folder that is empty or that does not exist.
+        workload: the workload.
+        folder: a folder that is empty or does not exist.
         form: the format of the files, and the end of their names.
 
     Raises:
-        InvalidInput: the folder is not empty, it cannot be made, or the library for Parquet is not installed.
+        InvalidInput: the folder is not empty or cannot be created, or the library for Parquet is not installed.
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InvalidInput(f"{folder} is there already, and not empty: name a new folder")
@@ -144,7 +144,7 @@ _PARSERS: Mapping[str, Callable[[Any], Any]] = {
 
 
 def _parsed(value: Any, type_: Type) -> Any:
-    """A value as Arrow takes it."""
+    """Return a value of a workload in the form that Arrow accepts for its type."""
     if value is None:
         return None
     match type_:
@@ -152,4 +152,4 @@ def _parsed(value: Any, type_: Type) -> Any:
             return [_parsed(one, element) for one in value]
         case Struct(fields):
             return {field.name: _parsed(value[field.name], field.type) for field in fields}
-    return _PARSERS.get(str(type_), lambda kept: kept)(value)
+    return _PARSERS.get(str(type_), lambda unchanged: unchanged)(value)

@@ -67,38 +67,38 @@ EXTREMES: Mapping[str, tuple[Any, ...]] = {
         "POLYGON((0 0, 1 0, 1 1, 0 0))",
     ),
 }  # fmt: skip
-"""Values that programs get wrong, by scalar type, each in the text that BigQuery itself writes for it."""
+"""Values at the limits of each scalar type, each in the text that BigQuery itself writes."""
 
 
 def _ordinary() -> dict[str, Callable[[random.Random], Any]]:
-    def two(chance: random.Random) -> str:
-        return f"{chance.randrange(10, 59)}"
+    def two(rng: random.Random) -> str:
+        return f"{rng.randrange(10, 59)}"
 
-    def day(chance: random.Random) -> str:
-        return f"{chance.randrange(1900, 2100)}-{chance.randrange(10, 13)}-{chance.randrange(10, 29)}"
+    def day(rng: random.Random) -> str:
+        return f"{rng.randrange(1900, 2100)}-{rng.randrange(10, 13)}-{rng.randrange(10, 29)}"
 
     return {
-        "STRING": lambda chance: f"text {chance.randrange(100_000)} é",
-        "BYTES": lambda chance: _base64(chance.randbytes(chance.randrange(1, 9))),
-        "BOOL": lambda chance: chance.random() < 0.5,
-        "INT64": lambda chance: chance.randrange(-100_000, 100_000),
-        "FLOAT64": lambda chance: chance.uniform(-1, 1) * 10 ** chance.randrange(-20, 20),
-        "NUMERIC": lambda chance: f"{chance.randrange(10**20)}.{chance.randrange(10**8)}1",
-        "BIGNUMERIC": lambda chance: f"-{chance.randrange(1, 10**30)}.{chance.randrange(10**30)}1",
+        "STRING": lambda rng: f"text {rng.randrange(100_000)} é",
+        "BYTES": lambda rng: _base64(rng.randbytes(rng.randrange(1, 9))),
+        "BOOL": lambda rng: rng.random() < 0.5,
+        "INT64": lambda rng: rng.randrange(-100_000, 100_000),
+        "FLOAT64": lambda rng: rng.uniform(-1, 1) * 10 ** rng.randrange(-20, 20),
+        "NUMERIC": lambda rng: f"{rng.randrange(10**20)}.{rng.randrange(10**8)}1",
+        "BIGNUMERIC": lambda rng: f"-{rng.randrange(1, 10**30)}.{rng.randrange(10**30)}1",
         "DATE": day,
-        "TIME": lambda chance: f"12:{two(chance)}:{two(chance)}",
-        "DATETIME": lambda chance: f"{day(chance)} 12:{two(chance)}:{two(chance)}",
-        "TIMESTAMP": lambda chance: f"{day(chance)} 12:{two(chance)}:{two(chance)}.{chance.randrange(10**5):05}1+00",
-        "INTERVAL": lambda chance: f"{chance.randrange(100)}-{chance.randrange(12)} {chance.randrange(30)} 4:5:6",
-        "JSON": lambda chance: f'{{"a":[{chance.randrange(100)},"{chance.randrange(100)}"]}}',
-        "GEOGRAPHY": lambda chance: f"POINT({chance.randrange(-170, 170)} {chance.randrange(-80, 80)})",
+        "TIME": lambda rng: f"12:{two(rng)}:{two(rng)}",
+        "DATETIME": lambda rng: f"{day(rng)} 12:{two(rng)}:{two(rng)}",
+        "TIMESTAMP": lambda rng: f"{day(rng)} 12:{two(rng)}:{two(rng)}.{rng.randrange(10**5):05}1+00",
+        "INTERVAL": lambda rng: f"{rng.randrange(100)}-{rng.randrange(12)} {rng.randrange(30)} 4:5:6",
+        "JSON": lambda rng: f'{{"a":[{rng.randrange(100)},"{rng.randrange(100)}"]}}',
+        "GEOGRAPHY": lambda rng: f"POINT({rng.randrange(-170, 170)} {rng.randrange(-80, 80)})",
     }
 
 
 _ORDINARY = _ordinary()
 _RANGES = {"date": "RANGE<DATE>", "datetime": "RANGE<DATETIME>", "timestamp": "RANGE<TIMESTAMP>"}
 _EACH = {name.lower(): name for name in EXTREMES} | {f"range_{name}": type_ for name, type_ in _RANGES.items()}
-# GEOGRAPHY is in no STRUCT: within one only BigQuery writes it as text.
+# GEOGRAPHY is left out of the STRUCT: within a STRUCT, only BigQuery itself writes its text.
 _WITHIN = ", ".join(f"`{name}` {type_}" for name, type_ in _EACH.items() if type_ != "GEOGRAPHY")
 
 TYPES: Mapping[str, str] = {
@@ -113,43 +113,50 @@ TYPES: Mapping[str, str] = {
 _PARSED = {name: parse_type(type_) for name, type_ in TYPES.items()}
 
 
-def some_value(chance: random.Random, column: str) -> Any:
-    """Return a value for a column of `TYPES`, often NULL or an extreme one."""
-    return value_of(chance, _PARSED[column])
+def column_value(rng: random.Random, column: str) -> Any:
+    """Return a random value for a column of `TYPES`, often NULL or an extreme value.
+
+    >>> column_value(random.Random(1), "v_bool") in (True, False, None)
+    True
+    """
+    return random_value(rng, _PARSED[column])
 
 
-def value_of(chance: random.Random, type_: Type) -> Any:
-    """Return a value of a type, or None.
+def random_value(rng: random.Random, type_: Type) -> Any:
+    """Return a random value of a type, or None.
 
     Example:
-        >>> value_of(random.Random(2), parse_type("STRUCT<a BOOL>"))
+        >>> random_value(random.Random(2), parse_type("STRUCT<a BOOL>"))
         {'a': True}
     """
-    return None if chance.random() < _SHARE_OF_NULLS else present_value(chance, type_)
+    return None if rng.random() < _SHARE_OF_NULLS else non_null_value(rng, type_)
 
 
-def present_value(chance: random.Random, type_: Type) -> Any:
-    """Return a value of a type that is not NULL.
+def non_null_value(rng: random.Random, type_: Type) -> Any:
+    """Return a random value of a type that is not NULL.
 
-    What BigQuery cannot store is left out: an array with NULL as an element, and NULL in place of an array within a struct.
+    BigQuery cannot store NULL as an element of an array, or in place of an array within a struct: there are no such values.
+
+    >>> non_null_value(random.Random(1), parse_type("BOOL")) in (True, False)
+    True
     """
     match type_:
         case Array(element):
-            return [present_value(chance, element) for _ in range(chance.randint(0, _MOST_ELEMENTS))]
+            return [non_null_value(rng, element) for _ in range(rng.randint(0, _MOST_ELEMENTS))]
         case Struct(fields):
-            return {field.name: _field_value(chance, field.type) for field in fields}
+            return {field.name: _field_value(rng, field.type) for field in fields}
         case Range(element):
-            return _range_of(chance, str(element))
+            return _range_of(rng, str(element))
     name = str(type_)
-    extreme = chance.random() < _SHARE_OF_EXTREMES
-    return chance.choice(EXTREMES[name]) if extreme else _ORDINARY[name](chance)
+    extreme = rng.random() < _SHARE_OF_EXTREMES
+    return rng.choice(EXTREMES[name]) if extreme else _ORDINARY[name](rng)
 
 
-def _field_value(chance: random.Random, type_: Type) -> Any:
-    return present_value(chance, type_) if isinstance(type_, Array) else value_of(chance, type_)
+def _field_value(rng: random.Random, type_: Type) -> Any:
+    return non_null_value(rng, type_) if isinstance(type_, Array) else random_value(rng, type_)
 
 
-def _range_of(chance: random.Random, element: str) -> dict[str, str | None]:
-    """Both ends, or one or two that are unbounded. Text of days and times sorts as they do."""
-    start, end = sorted(chance.sample(EXTREMES[element], 2))
-    return {"start": None if chance.random() < 0.2 else start, "end": None if chance.random() < 0.2 else end}
+def _range_of(rng: random.Random, element: str) -> dict[str, str | None]:
+    # Texts of dates and times sort as the dates and times do.
+    start, end = sorted(rng.sample(EXTREMES[element], 2))
+    return {"start": None if rng.random() < 0.2 else start, "end": None if rng.random() < 0.2 else end}

@@ -1,4 +1,4 @@
-"""Change tables: one row per change, as Datastream's append-only mode writes them, and what each row says of itself."""
+"""Change tables: one row per change, in the form of Datastream's append-only mode, and the metadata of each row."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from onefold.schema.types import STRING, Array, Field, Range, Scalar, Struct, Ty
 
 METADATA = "datastream_metadata"
 LANDED_AT = "_landed_at"
-"""When a row landed, set by the sink: what a merge reads is told by it, not by when a change happened."""
+"""The time at which a row landed, set by the sink. A merge reads by this time, not by the time of the change."""
 SOURCE_NAME, DATABASE_NAME = "source_name", "database_name"
-"""The tenant of a captured row: a thousand databases share one versioned table."""
+"""The tenant of a captured row: many databases share one versioned table."""
 DELETIONS = ("DELETE", "UPDATE-DELETE")
-"""Datastream: an update that changes the key is an UPDATE-DELETE of the old one and an UPDATE-INSERT of the new one."""
+"""Datastream: an update that changes the key is an UPDATE-DELETE of the old key and an UPDATE-INSERT of the new key."""
 
 METADATA_FIELDS: Mapping[str, Type] = {
     "uuid": STRING,
@@ -27,13 +27,13 @@ METADATA_FIELDS: Mapping[str, Type] = {
     "change_type": STRING,
     "sort_keys": Array(STRING),
 }
-"""What Datastream promises of `datastream_metadata` (Google Cloud, "Datastream: BigQuery destination", append-only mode)."""
+"""The fields of `datastream_metadata` (Google Cloud, "Datastream: BigQuery destination", append-only mode)."""
 
 CAPTURE_FIELDS: Mapping[str, Type] = {**METADATA_FIELDS, "ingestion_method": STRING, "primary_key": Array(STRING)}
 """The fields that capture writes: those of Datastream, how the row was read, and which of its columns are the key."""
 
 NEEDED_FIELDS = ("change_sequence_number", "change_type", "source_timestamp")
-"""Without the others a position has fewer parts; `sort_keys` are there for some sources only."""
+"""Without the other fields a position has fewer parts; `sort_keys` exist for some sources only."""
 
 CHANGE_TYPES = ("INSERT", "UPDATE-INSERT", *DELETIONS)
 _SORT_KEYS = "sort_keys"
@@ -46,9 +46,9 @@ UNUSED_BY_CAPTURE: Mapping[str, Any] = {"uuid": None, "sort_keys": []}
 
 
 class ChangeMetadata(NamedTuple):
-    """The metadata that capture publishes of one change, without the fields that it leaves empty.
+    """The metadata that capture publishes with one change, without the fields of `UNUSED_BY_CAPTURE`.
 
-    It is a named tuple, because one is made for every row.
+    A named tuple, because capture creates one for every row.
     """
 
     ingestion_method: str
@@ -59,7 +59,7 @@ class ChangeMetadata(NamedTuple):
     primary_key: tuple[str, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """Return what JSON holds of it.
+        """Return the metadata in the form of JSON.
 
         >>> ChangeMetadata("BINLOG", "INSERT", "1/4", 0, ("id",)).to_json()["primary_key"]
         ['id']
@@ -81,6 +81,9 @@ def metadata_sql(row: str, field: str) -> str:
 
     >>> metadata_sql("v", "change_type")
     'v.`datastream_metadata`.change_type'
+
+    Raises:
+        KeyError: there is no such field.
     """
     if field not in CAPTURE_FIELDS:
         raise KeyError(f"{METADATA} has no field {field}")
@@ -88,25 +91,44 @@ def metadata_sql(row: str, field: str) -> str:
 
 
 def metadata_of(columns: Sequence[Column]) -> Struct:
-    """Return the type of the column `datastream_metadata`; a STRUCT without fields where there is no such column."""
+    """Return the type of the column `datastream_metadata`; a STRUCT without fields where there is no such column.
+
+    >>> str(metadata_of([Column("datastream_metadata", metadata_type({"uuid": STRING}))]))
+    'STRUCT<uuid STRING>'
+    """
     column = Schema(columns).get(METADATA)
     return column.type if column and isinstance(column.type, Struct) else Struct(())
 
 
 def check_change_table(table: str, columns: Sequence[Column], keys: Sequence[str]) -> None:
-    """Raise SchemaConflict with everything that keeps `table` from having a latest state by these keys."""
+    """Check that a table has a latest row for each key.
+
+    Args:
+        table: the name of the table, for the error.
+        columns: its columns.
+        keys: the columns of the key.
+
+    >>> check_change_table("shop.t", [Column("id", STRING), Column(METADATA, metadata_type(METADATA_FIELDS))], ["id"])
+
+    Raises:
+        SchemaConflict: the rows are not changes, or the columns cannot be a key; the error lists all problems.
+    """
     problems = [*metadata_problems(table, columns), *key_problems(table, columns, keys)]
     if problems:
         raise SchemaConflict(problems)
 
 
 def position_of(row: str, columns: Sequence[Column], landed: Sequence[Column] = ()) -> str:
-    """The position of a change as an expression over a row's alias.
+    """Return the position of a change as an expression of SQL.
 
     Args:
+        row: the alias of the row.
         columns: the columns of the table or view that is read.
-        landed: the columns whose digest is the last tie-break: those of the source in the row as it landed. A view gives
-            none, and leaves the last tie-break to metadata: a digest would make every query on it read every column.
+        landed: the columns whose digest is the last tie-break: those of the source in the row as it landed. Empty for a
+            view, whose last tie-break is the identifier: a digest would make every query of the view read every column.
+
+    >>> position_of("v", [Column(METADATA, metadata_type(METADATA_FIELDS))]).startswith("CONCAT(CASE WHEN v.")
+    True
     """
     metadata = metadata_of(columns)
     return position_sql(
@@ -119,27 +141,40 @@ def position_of(row: str, columns: Sequence[Column], landed: Sequence[Column] = 
 
 
 def is_deletion(row: str) -> str:
-    """Whether the change removes its key, as an expression that is never NULL."""
+    """Return an expression of SQL, TRUE where the change deletes its key, FALSE elsewhere, never NULL.
+
+    >>> is_deletion("v")
+    "IFNULL(UPPER(v.`datastream_metadata`.change_type) IN ('DELETE', 'UPDATE-DELETE'), FALSE)"
+    """
     kinds = ", ".join(f"'{kind}'" for kind in DELETIONS)
     return f"IFNULL(UPPER({metadata_sql(row, 'change_type')}) IN ({kinds}), FALSE)"
 
 
 def source_columns(columns: Sequence[Column]) -> Schema:
-    """Return the columns of the source's row: all but the metadata and the time of landing."""
+    """Return the columns of the source's row: all but the metadata and the time of landing.
+
+    >>> source_columns([Column("id", STRING), Column("_landed_at", STRING)]).names
+    ('id',)
+    """
     return Schema(columns).minus((METADATA, LANDED_AT))
 
 
 def _tie_break(row: str, metadata: Struct, landed: Sequence[Column]) -> str:
-    """The identifier, then the digest: so a position with a digest is above the same one without, and in the same order."""
+    # The digest comes second: a position with a digest sorts directly above the same position without one.
     identifier = f"IFNULL({metadata_sql(row, 'uuid')}, '')" if metadata.get("uuid") else "''"
     return f"CONCAT({identifier}, ' ', {digest_sql(row, landed)})" if landed else identifier
 
 
 def metadata_problems(table: str, columns: Sequence[Column], *, casts_sort_keys: bool = False) -> Iterator[str]:
-    """Yield what keeps the rows of a table from being changes.
+    """Yield the reasons why the rows of a table are not changes.
 
     Args:
-        casts_sort_keys: whether the reader makes text of sort keys of other types; SQL takes text alone.
+        table: the name of the table, for the texts.
+        columns: its columns.
+        casts_sort_keys: True where the reader converts sort keys of other types to text; SQL accepts text only.
+
+    >>> list(metadata_problems("shop.t", [Column("id", STRING)]))
+    ['shop.t is no change table: it has no column datastream_metadata of type STRUCT; it has id']
     """
     metadata = metadata_of(columns)
     if not metadata.fields:
@@ -163,20 +198,29 @@ def _is_array_of_scalars(type_: Type) -> bool:
 
 
 def _listed(columns: Sequence[Column]) -> str:
-    """Return the names of columns, and the type of one that was to be a STRUCT."""
+    """Return the names of columns, and the type of the metadata, which is not a STRUCT."""
     with_type = Schema(columns).only([METADATA])
     return ", ".join(f"{one.name} {one.type}" if one in with_type else one.name for one in columns)
 
 
 def key_problems(table: str, columns: Sequence[Column], keys: Sequence[str]) -> Iterator[str]:
-    """What keeps these columns from being a key."""
-    known = source_columns(columns)
+    """Yield the reasons why some columns cannot be the key of a change table.
+
+    Args:
+        table: the name of the table, for the texts.
+        columns: its columns.
+        keys: the columns of the key.
+
+    >>> list(key_problems("shop.t", [Column("id", STRING)], ["no"]))
+    ['shop.t has no column no for the key; it has id']
+    """
+    source = source_columns(columns)
     if not keys:
         yield f"{table}: name the columns of the key"
     for key in keys:
-        column = known.get(key)
+        column = source.get(key)
         if not column:
-            yield f"{table} has no column {key} for the key; it has {', '.join(known.names)}"
+            yield f"{table} has no column {key} for the key; it has {', '.join(source.names)}"
         elif not _can_be_key(column.type):
             yield f"{table}: the key {key} is {column.type}, which has no equality to group rows by"
 

@@ -1,19 +1,19 @@
 """The position of a change: a total order, as text that sorts as the position does, in Python and in GoogleSQL alike.
 
-A position has five parts, most significant first: the source's sequence, its timestamp, its sort keys, whether the
-change is a deletion (which comes before an upsert of the same position), and a tie-break: the change's identifier, and
-where rows are stored a digest of the row as it landed. Each part is written so that plain comparison of text compares it
-as it is meant: numbers as numbers, NULL lowest. A blank ends each part; nothing within a part sorts below it.
+A position has five parts, most significant first: the source's sequence, its timestamp, its sort keys, a flag of
+deletions (a deletion comes before an upsert of the same position), and a tie-break: the change's identifier and, in stored
+rows, a digest of the row as it landed. Each part is encoded so that a plain comparison of text gives the right order:
+numbers compare as numbers, NULL is lowest. A blank ends each part, and no character within a part sorts below a blank.
 
-The sequence: hexadecimal sections, separated by `/`, each compared as a number, whatever their count and length. The nearest
-published contract (BigQuery change data capture, `_CHANGE_SEQUENCE_NUMBER`) has one to four sections of 1 to 16 digits. The
-places that PostgreSQL, SQL Server and Oracle document are sections, too, and MySQL's file and position sort as text does
-(docs/explanation/position-and-digest.md lists all forms). Text sorts below all hexadecimal sections, with its runs of digits
-as numbers (`mysql-bin.999999` before `mysql-bin.1000000`); text of no documented form is counted as ordered by text. NULL is
-lowest: a backfill, a row of a snapshot.
+A sequence consists of hexadecimal sections, separated by `/`. Sections compare as numbers, whatever their count and length.
+The nearest published contract (BigQuery change data capture, `_CHANGE_SEQUENCE_NUMBER`) has one to four sections of 1 to 16
+digits. The log positions that PostgreSQL, SQL Server and Oracle document are sections, too; file and offset of MySQL are
+text with numbers in it (docs/explanation/position-and-digest.md lists all forms). Text sorts below all hexadecimal sections,
+and runs of digits in text compare as numbers (`mysql-bin.999999` before `mysql-bin.1000000`). Text of no documented form is
+reported as ordered by text. NULL, of a backfill or a row of a snapshot, is lowest.
 
 Positions are stored in bases, so the text of a position never changes from release to release, with one exception: sequences
-and sort keys of hexadecimal form that earlier releases ordered as text. `STORED_AS_TEXT` finds these.
+and sort keys of hexadecimal form that earlier releases ordered as text. `STORED_AS_TEXT` matches those.
 """
 
 from __future__ import annotations
@@ -22,39 +22,39 @@ import re
 from dataclasses import dataclass
 
 _H = "[0-9A-Fa-f]+"
-# SQL Server's place as Debezium writes it, `0000002d:00000ac0:0015`, and as T-SQL does, `0x0000002D00000AC00015`; the rs_id
-# of Oracle's V$LOGMNR_CONTENTS, ` 0x000a.00012345.0010 `.
-_PLACES = rf"{_H}:{_H}:{_H}| *0[xX]{_H}(?:\.{_H}\.{_H})? *"
+# The log sequence number of SQL Server as Debezium writes it, `0000002d:00000ac0:0015`, and as T-SQL does,
+# `0x0000002D00000AC00015`; the rs_id of Oracle's V$LOGMNR_CONTENTS, ` 0x000a.00012345.0010 `.
+_DOCUMENTED_FORMS = rf"{_H}:{_H}:{_H}| *0[xX]{_H}(?:\.{_H}\.{_H})? *"
 SHORT_HEXADECIMAL = r"^[0-9A-Fa-f]{1,16}(/[0-9A-Fa-f]{1,16}){0,3}$"
-"""The most frequent form of a sequence, which needs less work than all that is ordered as numbers, `HEXADECIMAL`."""
+"""The most frequent form of a sequence, which needs less work than the general form, `HEXADECIMAL`."""
 SHORT_SECTIONS = 4
 PADDED = r"^[0-9A-F]{16}(/[0-9A-F]{16}){0,3}$"
-"""Those of them that are written as they are stored."""
-HEXADECIMAL = rf"^(?:{_H}(?:/{_H})*|{_PLACES})$"
-KEY_HEXADECIMAL = rf"^(?:{_H}(?:/{_H})+|{_PLACES})$"
-"""A sort key of one section alone is a number, or a word."""
+"""Sequences of the most frequent form that are written as they are stored: upper case, 16 digits a section."""
+HEXADECIMAL = rf"^(?:{_H}(?:/{_H})*|{_DOCUMENTED_FORMS})$"
+KEY_HEXADECIMAL = rf"^(?:{_H}(?:/{_H})+|{_DOCUMENTED_FORMS})$"
+"""A sort key in hexadecimal form. A key of one section only is a number, or a word."""
 KEY_LSN = r"^[0-9A-Fa-f]{20}$"
-"""The exception to that: ten bytes, as SQL Server's functions return a place."""
+"""The exception: ten bytes, the form in which functions of SQL Server return a log sequence number."""
 BEFORE_DIGITS, MARKS = "^(?:0X)?0*", "[/:.]0*"
 SECTION = 16
 LONG = "X"
-"""How a section begins that has more significant digits: above every digit. Their number follows."""
+"""The beginning of a section of more than 16 significant digits, which sorts above every digit. Their number follows."""
 LONG_WIDTH = 10
 NUMBER = r"^-?[0-9]+(\.[0-9]+)?$"
 SMALL_NUMBER = r"^[0-9]{1,40}$"
-"""The most frequent form of a sort key, of at most WIDTH digits."""
+"""The most frequent form of a sort key, a number of at most WIDTH digits."""
 PIECES = r"[0-9]+|[^0-9]+"
 LOW = r"[\x00-\x20]"
 WIDTH = 40
-"""Digits of a number within text, more than any source writes (a NUMBER of Oracle has 38). Longer ones are not cut."""
+"""The digits to which a number within text is padded, more than any source writes (a NUMBER of Oracle has 38)."""
 
 TEXT_PREFIX = "1"
-"""How a position begins whose sequence has another form. All of them are ordered as text, which is right for `LOG_FILE`."""
+"""The beginning of a position whose sequence has no hexadecimal form. It is ordered as text, right for `LOG_FILE` only."""
 LOG_FILE = r"^1[^ /:]*[A-Za-z][^ /:]*\.[0-9]{40}([/:][0-9]{40})* "
-"""Positions of MySQL and MariaDB: the file of the binary log, the place in it, and so on, each number padded."""
-_PADDED_PLACES = rf"{_H}:{_H}:{_H}|!*0+[xX]{_H}(?:\.{_H}\.{_H})?!*"
-STORED_AS_TEXT = rf"^(?:1(?:{_H}(?:/{_H})*|{_PADDED_PLACES}) |[^ ]* [^ ]* (?:[^ ]+ )*3(?:{_H}(?:/{_H})+|{_PADDED_PLACES}) )"
-"""A position that an earlier release ordered as text, and that is hexadecimal: never written any more."""
+"""Positions of MySQL and MariaDB: the file of the binary log, the offset in it and so on, each number padded."""
+_PADDED_FORMS = rf"{_H}:{_H}:{_H}|!*0+[xX]{_H}(?:\.{_H}\.{_H})?!*"
+STORED_AS_TEXT = rf"^(?:1(?:{_H}(?:/{_H})*|{_PADDED_FORMS}) |[^ ]* [^ ]* (?:[^ ]+ )*3(?:{_H}(?:/{_H})+|{_PADDED_FORMS}) )"
+"""A position of hexadecimal form that an earlier release ordered as text; this release never writes one."""
 
 _BLANK = "' '"
 INT64 = 2**63
@@ -63,7 +63,18 @@ DIGITS, COMPLEMENTS = "0123456789", "9876543210"
 
 @dataclass(frozen=True)
 class Position:
-    """What a change says of its place; milliseconds for the timestamp."""
+    """The position of one change, from its metadata; `str` gives the text that sorts.
+
+    Attributes:
+        sequence: the change sequence number of the source; None where there is none.
+        timestamp: the time of the change in milliseconds since 1970; None where there is none.
+        sort_keys: further keys, most significant first.
+        deleted: True for a deletion.
+        tie_break: the identifier of the change, and a digest of the row where rows are stored.
+
+    >>> str(Position("FF/9")) < str(Position("100/1"))
+    True
+    """
 
     sequence: str | None = None
     timestamp: int | None = None
@@ -110,10 +121,12 @@ def _timestamp(timestamp: int | None) -> str:
 
 
 def _key(key: str | None) -> str:
-    """Return NULL lowest, then numbers, text, hexadecimal sections; a negative number by the complement of its digits."""
+    """Return a sort key as text that sorts: NULL lowest, then numbers, text, hexadecimal sections."""
     if key is None:
         return "0"
     if re.fullmatch(NUMBER[1:-1], key):
+        # Of two negative numbers the one with the greater digits is lower, so each digit is replaced by its complement; `~`
+        # sorts above every digit, so that -1 is above -1.5.
         complement = str.maketrans(DIGITS, COMPLEMENTS)
         return "1" + _padded_number(key[1:]).translate(complement) + "~" if key[0] == "-" else "2" + _padded_number(key)
     if re.fullmatch(KEY_LSN[1:-1], key):
@@ -134,7 +147,18 @@ def _natural(text: str) -> str:
 
 
 def position_sql(sequence: str, timestamp: str, sort_keys: str, deleted: str, tie_break: str = "''") -> str:
-    """The same as an expression: STRING, INT64, ARRAY<STRING>, BOOL and STRING expressions in, STRING out."""
+    """Return a position as an expression of type STRING.
+
+    Args:
+        sequence: an expression of type STRING.
+        timestamp: an expression of type INT64, in milliseconds since 1970.
+        sort_keys: an expression of type ARRAY<STRING>.
+        deleted: an expression of type BOOL, never NULL.
+        tie_break: an expression of type STRING, never NULL.
+
+    >>> position_sql("s", "t", "k", "d").endswith(", ' ', IF(d, '0', '1'), ' ', '')")
+    True
+    """
     parts = (
         sequence_sql(sequence),
         _timestamp_sql(timestamp),
@@ -147,7 +171,14 @@ def position_sql(sequence: str, timestamp: str, sort_keys: str, deleted: str, ti
 
 
 def sequence_sql(x: str) -> str:
-    """The first part alone."""
+    """Return the first part of a position, the sequence, as an expression of type STRING.
+
+    Args:
+        x: an expression of type STRING.
+
+    >>> sequence_sql("s").startswith("CASE WHEN s IS NULL THEN '0'")
+    True
+    """
     sections = f"UNNEST(SPLIT({x}, '/')) AS section WITH OFFSET AS place ORDER BY place"
     padded = f"ARRAY_TO_STRING(ARRAY(SELECT LPAD(UPPER(section), {SECTION}, '0') FROM {sections}), '/')"
     return (
@@ -158,12 +189,20 @@ def sequence_sql(x: str) -> str:
 
 
 def is_ordered_by_text_sql(position: str) -> str:
-    """Return a condition on a position: its sequence has no documented form, so that it was ordered as text."""
+    """Return a condition of SQL on a position: its sequence has no documented form, so it was ordered as text.
+
+    >>> is_ordered_by_text_sql("p").startswith("(STARTS_WITH(p, '1')")
+    True
+    """
     return f"(STARTS_WITH({position}, '{TEXT_PREFIX}') AND NOT REGEXP_CONTAINS({position}, r'{LOG_FILE}'))"
 
 
 def is_stored_as_text_sql(position: str) -> str:
-    """Return a condition on a stored position: an earlier release ordered as text what is a number now."""
+    """Return a condition of SQL on a stored position: an earlier release ordered as text what is a number now.
+
+    >>> is_stored_as_text_sql("p").startswith("IFNULL(REGEXP_CONTAINS(p, r'")
+    True
+    """
     return f"IFNULL(REGEXP_CONTAINS({position}, r'{STORED_AS_TEXT}'), FALSE)"
 
 
@@ -178,10 +217,10 @@ def is_stored_as_text(position: str) -> bool:
     return re.search(STORED_AS_TEXT, position) is not None
 
 
-def shown_sequence(text: str) -> str:
-    """Return the sequence of a position for people: numbers in it without the zeros that they are padded with.
+def readable_sequence(text: str) -> str:
+    """Return the sequence of a position for people: its numbers without the zeros with which they are padded.
 
-    >>> shown_sequence("1e11fa47:" + "23".rjust(40, "0"))
+    >>> readable_sequence("1e11fa47:" + "23".rjust(40, "0"))
     '1e11fa47:23'
     """
     return re.sub(rf"[0-9]{{{WIDTH},}}", lambda number: number[0].lstrip("0") or "0", text)
@@ -197,7 +236,8 @@ def _sections_sql(x: str) -> str:
 
 
 def _timestamp_sql(x: str) -> str:
-    # x + 2^63, which is no INT64: ~x is -x - 1.
+    # A negative timestamp is stored as x + 2^63. The sum is written as (2^63 - 1) - ~x, since 2^63 is not an INT64, and ~x
+    # is -x - 1.
     negative = f"CONCAT('0', LPAD(CAST({INT64 - 1} - ~{x} AS STRING), 19, '0'))"
     return (
         f"CASE WHEN {x} IS NULL THEN '' WHEN {x} < 0 THEN {negative} "

@@ -28,7 +28,7 @@ from onefold.core.names import TableId, check_names, problems_of_name
 from onefold.core.text import counted
 from onefold.core.versioned_names import SkippedTable, VersionedNames
 from onefold.schema.information_schema import read_columns
-from onefold.schema.versions import in_order
+from onefold.schema.versions import active_versions
 from onefold.settings.environment import Settings
 from onefold.views.unified_view import UnifiedView, build_view, limit_problems
 
@@ -201,7 +201,7 @@ def _built(columns: Any, base: TableId, settings: Settings) -> UnifiedView:
     found = read_columns(_text(columns), base.table, rules.names)
     if not found:
         raise NotFound(f"{_name(columns)}: no rows of a table named {rules.names.versions_pattern(base.table)}")
-    versions = in_order(found, rules)
+    versions = active_versions(found, rules)
     if not versions:
         raise NotFound(f"{_name(columns)}: no version of {base.table} to unify: all {len(found)} of them are retired")
     return build_view(settings.view_of(base), base, versions, rules)
@@ -218,7 +218,7 @@ def _warn(view: UnifiedView, leaves: bool) -> None:
 
 def _left_out(warehouse: Any, dataset: str, names: VersionedNames) -> tuple[SkippedTable, ...]:
     try:
-        return names.left_out(warehouse.list_tables(dataset))
+        return names.skipped(warehouse.list_tables(dataset))
     except NotFound:  # the plan itself says that there is no such dataset
         return ()
 

@@ -1,22 +1,22 @@
 """Every error that Onefold raises on purpose.
 
 OnefoldError
- +- InvalidInput        something given to us is wrong; lists all faults, says what to do
- |   +- InvalidName         a dataset, table or version name that may not meet SQL
+ +- InvalidInput        an input is wrong; lists all problems, each with what to do
+ |   +- InvalidName         a dataset, table or version name that must not reach SQL
  |   +- InvalidType         a type string that is not a BigQuery type
  |   +- InvalidSettings     environment variables or onefold.yaml
  |   +- InvalidMessage      a Pub/Sub message that can never be handled
  |   +- InvalidColumns      rows that are not INFORMATION_SCHEMA.COLUMNS
  |   +- InvalidRecord       a captured row that does not fit its table
- +- SchemaConflict      versions that cannot be one view
- +- LimitExceeded       BigQuery would refuse the view
- +- NotFound        no version, no dataset: final
- +- ViewNameTaken         the name of the view is taken by something else
- +- Rejected            the warehouse refused for good
+ |   +- SchemaConflict      versions that cannot be one view
+ |   +- LimitExceeded       BigQuery would refuse the view
+ +- NotFound            no version, no dataset: final
+ +- ViewNameTaken       something else has the name of the view
+ +- Rejected            the outside system refused for good
  |   +- PolicyTagsDenied    a write would drop policy tags that the account may not set again
  |   +- TableRefused        one table cannot be taken: all others can
- +- TryAgain            trouble that may pass: the message should be delivered again
-     +- ViewChanged         somebody else wrote the view between our read and our write
+ +- TryAgain            an error that may pass: the message should be delivered again
+     +- ViewChanged         somebody else wrote the view between the read and the write
      +- TopicRefused        a topic takes no message until somebody changes a grant or the topic
 """
 
@@ -30,7 +30,7 @@ class OnefoldError(Exception):
 
 
 class InvalidInput(OnefoldError):
-    """All faults of one input, one sentence each."""
+    """All problems of one input, one sentence each."""
 
     def __init__(self, problems: Iterable[str] | str) -> None:
         self.problems: tuple[str, ...] = (problems,) if isinstance(problems, str) else tuple(problems)
@@ -38,55 +38,60 @@ class InvalidInput(OnefoldError):
 
 
 class InvalidName(InvalidInput):
-    pass
+    """A name of a project, dataset, table or version that must not reach SQL."""
 
 
 class InvalidType(InvalidInput):
-    pass
+    """A text that is not a BigQuery type."""
 
 
 class InvalidSettings(InvalidInput):
-    pass
+    """Environment variables or an onefold.yaml that cannot be used."""
 
 
 class InvalidMessage(InvalidInput):
-    pass
+    """A Pub/Sub message that can never be handled, however often it is delivered."""
 
 
 class InvalidColumns(InvalidInput):
-    pass
+    """Rows that are not rows of INFORMATION_SCHEMA.COLUMNS."""
 
 
 class InvalidRecord(InvalidInput):
-    pass
+    """A captured row that does not fit its versioned table."""
 
 
 class SchemaConflict(InvalidInput):
-    pass
+    """Versions that cannot be one view, or columns that cannot be one table."""
 
 
 class LimitExceeded(InvalidInput):
-    pass
+    """A view that BigQuery would refuse for its size."""
 
 
 class NotFound(OnefoldError):
-    pass
+    """A dataset or table that does not exist; a retry does not help."""
 
 
 class ViewNameTaken(OnefoldError):
-    pass
+    """The name of a view belongs to a table, or to a view that Onefold did not create."""
 
 
 class Rejected(OnefoldError):
-    pass
+    """A refusal by an outside system that a retry does not change."""
 
 
 class PolicyTagsDenied(Rejected):
-    pass
+    """A write would drop policy tags that the account may not set again."""
 
 
 class TableRefused(Rejected):
-    """One source table cannot be read or landed: why, and what remedies it."""
+    """One source table cannot be read or landed.
+
+    Attributes:
+        reason: why the table is refused.
+        remedy: what a person can do about it.
+    """
 
     def __init__(self, reason: str, remedy: str) -> None:
         self.reason, self.remedy = reason, remedy
@@ -94,12 +99,12 @@ class TableRefused(Rejected):
 
 
 class TryAgain(OnefoldError):
-    pass
+    """An error that may pass; a retry, or another delivery of the message, may succeed."""
 
 
 class ViewChanged(TryAgain):
-    pass
+    """Somebody else wrote the view between the read and the write."""
 
 
 class TopicRefused(TryAgain):
-    pass
+    """A topic takes no message until somebody changes a grant or the topic."""

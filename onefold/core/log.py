@@ -1,4 +1,4 @@
-"""Structured logs: one JSON line an event, as Cloud Logging reads them from standard output."""
+"""Structured logs: one JSON line per event, as Cloud Logging reads them from standard output."""
 
 from __future__ import annotations
 
@@ -9,14 +9,21 @@ from typing import Any, Literal
 
 LogSeverity = Literal["DEBUG", "INFO", "NOTICE", "WARNING", "ERROR", "CRITICAL"]
 
-_ONE_AT_A_TIME = threading.Lock()
+_WRITING = threading.Lock()
 
 
 def log(severity: LogSeverity, message: str, **fields: Any) -> None:
-    """Write one event. Fields that are None are left out; nothing in them may be a secret."""
+    """Write one event as a JSON line.
+
+    Args:
+        severity: the severity of Cloud Logging.
+        message: the event as a sentence for a person.
+        fields: more fields of the line, such as `event`. Fields that are None are left out. No field may hold a secret.
+    """
     known = {name: value for name, value in fields.items() if value is not None}
     line = json.dumps({"severity": severity, "message": message, **known}, default=str)
-    # The requests of one instance run side by side, and a long line is written in pieces.
-    with _ONE_AT_A_TIME:
+    # The requests of one instance run in several threads, and a long line is written in pieces: without the lock, two lines
+    # would mix.
+    with _WRITING:
         sys.stdout.write(f"{line}\n")
         sys.stdout.flush()

@@ -1,4 +1,4 @@
-"""Names: what may be one, and how a name is quoted. Nothing else quotes."""
+"""Names of projects, datasets, tables and versions: which are valid, and how SQL quotes them. No other module quotes."""
 
 from __future__ import annotations
 
@@ -9,28 +9,26 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from onefold.core.errors import InvalidName
+from onefold.core.text import cut
 
-# Letters of any alphabet, digits, `_` and `-` are what BigQuery allows in a table's name, but for the space, which no
-# capture writes. Each pattern is used with fullmatch only: `customer` must never catch `customer_vip`.
+# BigQuery allows letters of any alphabet, digits, `_`, `-` and spaces in the name of a table; no capture writes a space.
+# Each pattern is used with fullmatch only: `customer` must never match `customer_vip`.
 _PROJECT = re.compile(r"(?:[a-z0-9.-]{1,100}:)?[a-z][a-z0-9-]{0,62}")
 _DATASET = re.compile(r"[A-Za-z0-9_]{1,1024}")
 _TABLE = re.compile(r"[\w-]{1,1024}")
 _VERSION = re.compile(r"[A-Za-z0-9_-]{1,300}")
 
 TEMPORARY_PREFIX = "onefold_tmp_"
-"""Begins the name of every table that a job makes for itself, and drops."""
+"""The beginning of the name of every table that a job creates for itself, and drops."""
 LEAF_PREFIX = "onefold_leaf_"
-"""Begins the name of every leaf view. The rights to delete are given by these two prefixes (infra/datasets.tf)."""
+"""The beginning of the name of every leaf view. Rights to delete are granted by these prefixes (infra/datasets.tf)."""
 
 _LOWER = {ord(letter): letter.lower() for letter in string.ascii_uppercase}
-
-_SHOWN = 60
-"""A wrong name is shown up to this length, so that a hostile one cannot flood a log."""
 
 
 @dataclass(frozen=True, order=True)
 class TableId:
-    """A table or view; without a project, or without both, it is as far qualified as the caller knew."""
+    """The name of a table or view; the project, or project and dataset, may be unknown (None)."""
 
     project: str | None
     dataset: str | None
@@ -41,44 +39,80 @@ class TableId:
 
     @property
     def quoted(self) -> str:
+        """The name for SQL.
+
+        >>> TableId("my-project", "shop", "customer").quoted
+        '`my-project.shop.customer`'
+        """
         return quote(str(self))
 
     def sibling(self, table: str) -> TableId:
+        """Return the name of another table in the same dataset."""
         return TableId(self.project, self.dataset, table)
 
 
 def versioned_name(base: str, version: str) -> str:
-    """Return the name that capture gives to a version. A dataset's own naming is in `versioned_names`."""
+    """Return the name that capture gives to a version. The naming of other datasets is in `versioned_names`.
+
+    >>> versioned_name("customer", "5b6ffe5fb")
+    'customer_v_5b6ffe5fb'
+    """
     return f"{base}_v_{version}"
 
 
 def quote(name: str) -> str:
-    """An identifier or a dotted path in one pair of backticks (GoogleSQL, "Lexical structure", quoted identifiers)."""
+    r"""Return an identifier, or a dotted path, in one pair of backticks.
+
+    Source: GoogleSQL, "Lexical structure", quoted identifiers.
+
+    >>> print(quote("a`b"))
+    `a\`b`
+    """
+    # The backslash first: escaped later, it would escape the escape of a backtick.
     return "`" + name.replace("\\", "\\\\").replace("`", "\\`") + "`"
 
 
 def quote_text(text: str) -> str:
-    """A string literal."""
+    r"""Return a text as a string literal of SQL.
+
+    >>> print(quote_text("it's"))
+    'it\'s'
+    """
+    # A literal in single quotes must not contain a line break.
     escaped = text.replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n").replace("\r", "\\r")
     return f"'{escaped}'"
 
 
 def fold_case(name: str) -> str:
-    """Equal for column names that are one to GoogleSQL, which ignores the case of ASCII letters and of no others."""
+    """Return a column name in the form by which names are compared.
+
+    GoogleSQL ignores the case of ASCII letters, and of no other letters.
+
+    >>> fold_case("Id") == fold_case("iD"), fold_case("É") == fold_case("é")
+    (True, False)
+    """
     return name.lower() if name.isascii() else name.translate(_LOWER)
 
 
 def problems_of_name(kind: str, name: object) -> list[str]:
-    """What is wrong with a name from outside: an empty list where it is safe. `kind` is a key of `_RULES`."""
+    """Return why a name from outside is not valid: an empty list where it is safe in SQL.
+
+    Args:
+        kind: `project`, `dataset`, `table` or `version`.
+        name: the name; a value of another type than text is not valid.
+    """
     pattern, rule = _RULES[kind]
     if isinstance(name, str) and pattern.fullmatch(name):
         return []
-    shown = repr(name) if len(repr(name)) <= _SHOWN else repr(name)[:_SHOWN] + "…"
-    return [f"{kind} {shown} is not a valid name: use {rule}"]
+    return [f"{kind} {cut(repr(name))} is not a valid name: use {rule}"]
 
 
 def check_names(named: Iterable[tuple[str, object]]) -> None:
-    """Raise InvalidName with the faults of all (kind, name) pairs."""
+    """Check (kind, name) pairs.
+
+    Raises:
+        InvalidName: names are not valid; the error lists all of them.
+    """
     problems = [problem for kind, name in named for problem in problems_of_name(kind, name)]
     if problems:
         raise InvalidName(problems)
@@ -93,6 +127,12 @@ _RULES = {
 
 
 def leaf_name(view: TableId, text: str) -> str:
-    """Return the name of a leaf. The view's name comes last: after it a digest could read as the version of a table."""
+    """Return the name of a leaf view: the prefix, a digest of its text, and the name of the unified view.
+
+    The name of the view is last: a digest at the end could be read as the version of a table.
+
+    >>> leaf_name(TableId("p", "shop", "customer_unified"), "SELECT 1")
+    'onefold_leaf_e004ebd5b553_customer_unified'
+    """
     digest = hashlib.sha256(text.encode()).hexdigest()[:12]
     return f"{LEAF_PREFIX}{digest}_{view.table}"

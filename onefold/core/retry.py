@@ -1,4 +1,4 @@
-"""Retries: how long to wait between two tries, and the two ways to go on after an error that may pass."""
+"""Retries: the pauses between two tries, a retry after a conflicting write, and a retry until the process stops."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ from onefold.core.shutdown import Stop
 class Backoff:
     """Growing pauses between tries, in seconds.
 
-    first: the pause after the first failure.
-    longest: no pause is longer.
-    factor: each pause is so many times the one before.
-    jitter: each pause is a random part of itself, so that several writers do not meet again.
+    Attributes:
+        first: the pause after the first failure.
+        longest: no pause is longer.
+        factor: each pause is this many times the one before.
+        jitter: each pause is a random part of itself, so that several writers do not collide again.
 
     >>> from itertools import islice
     >>> list(islice(Backoff(first=0.5, longest=3.0).pauses(), 5))
@@ -34,7 +35,7 @@ class Backoff:
     jitter: bool = False
 
     def pauses(self) -> Iterator[float]:
-        """Yield the pauses, without an end. To start again with the first one, ask again."""
+        """Yield pauses without an end; each call begins with the first pause again."""
         pause = self.first
         while True:
             pause = min(pause, self.longest)
@@ -42,15 +43,16 @@ class Backoff:
             pause *= self.factor
 
 
-TRIES = 10
-BETWEEN_WRITERS = Backoff(first=0.25, longest=8.0, jitter=True)
-UNTIL_IT_WORKS = Backoff(first=0.5, longest=30.0)
-"""Where nothing can go on without the work: a source, a topic, a checkpoint."""
+CONFLICT_TRIES = 10
+CONFLICT_BACKOFF = Backoff(first=0.25, longest=8.0, jitter=True)
+"""For several processes that write the same view."""
+OUTAGE_BACKOFF = Backoff(first=0.5, longest=30.0)
+"""For an outside system without which nothing can go on: a source, a topic, a checkpoint."""
 
 Result = TypeVar("Result")
 
 
-def until_unchanged(view: TableId, work: Callable[[], Result], sleep: Callable[[float], None] = time.sleep) -> Result:
+def retry_on_conflict(view: TableId, work: Callable[[], Result], sleep: Callable[[float], None] = time.sleep) -> Result:
     """Run `work`, which reads and then writes a view, again for as long as others write the view in between.
 
     Args:
@@ -62,24 +64,26 @@ def until_unchanged(view: TableId, work: Callable[[], Result], sleep: Callable[[
         TryAgain: others wrote the view during all tries; the text gives the last error.
     """
     last: ViewChanged | None = None
-    pauses = BETWEEN_WRITERS.pauses()
-    for attempt in range(TRIES):
+    pauses = CONFLICT_BACKOFF.pauses()
+    for attempt in range(CONFLICT_TRIES):
         if attempt:
             sleep(next(pauses))
         try:
             return work()
         except ViewChanged as error:
             last = error
-    raise TryAgain(f"{view}: others wrote it during each of {TRIES} tries, or it needs what is missing ({last})") from last
+    raise TryAgain(
+        f"{view}: others wrote it during each of {CONFLICT_TRIES} tries, or it needs what is missing ({last})"
+    ) from last
 
 
 def retry_until_stopped(work: Callable[[], Result], stop: Stop) -> Result:
     """Retry `work` with growing pauses (0.5 s to 30 s) until it returns.
 
     Raises:
-        Stopped: the process ends.
+        Stopped: the process ends first.
     """
-    pauses = UNTIL_IT_WORKS.pauses()
+    pauses = OUTAGE_BACKOFF.pauses()
     while True:
         stop.check()
         try:

@@ -1,4 +1,4 @@
-"""How the threads of a capture end together: because one of them failed, or because somebody asked for it."""
+"""The common end of the threads of a capture, after the failure of one of them or at somebody's request."""
 
 from __future__ import annotations
 
@@ -8,18 +8,21 @@ from contextlib import contextmanager, suppress
 
 
 class Stopped(Exception):
-    """Work is left where it is: whatever is not confirmed is read again at the next start."""
+    """The process ends. Work is left where it is: whatever is not confirmed is read again at the next start."""
 
 
 class Stop:
-    """Set once; the first failure is kept for whoever ends the process.
+    """A flag that ends all threads. The first failure is stored for the caller that ends the process.
 
-    Every wait looks at it. So the thread that has made it shows here that it lives.
+    Every wait of a thread checks the flag. The thread that created the flag is the main loop: each of its checks also
+    calls `beat`, which shows that the main loop has not hung.
     """
 
     def __init__(self, beat: Callable[[], None] = lambda: None) -> None:
-        """Args:
-        beat: called whenever the thread that makes this one looks at it.
+        """Create a flag that is not set.
+
+        Args:
+            beat: called whenever the thread that creates this flag checks it.
         """
         self._beat = beat
         self._owner = threading.get_ident()
@@ -28,6 +31,7 @@ class Stop:
         self.failure: BaseException | None = None
 
     def set(self, failure: BaseException | None = None) -> None:
+        """Set the flag. Only the first call stores its failure."""
         with self._lock:
             if not self._event.is_set():
                 self.failure = failure
@@ -37,27 +41,36 @@ class Stop:
         return self._event.is_set()
 
     def check(self) -> None:
-        """Raises Stopped once it is set."""
-        self._show_life()
+        """Return while the flag is not set.
+
+        Raises:
+            Stopped: the flag is set.
+        """
+        self._heartbeat()
         if self._event.is_set():
             raise Stopped
 
     def pause(self, seconds: float) -> None:
-        """Wait, but not beyond the end. Raises Stopped."""
-        self._show_life()
+        """Wait for some seconds, or until the flag is set.
+
+        Raises:
+            Stopped: the flag is set.
+        """
+        self._heartbeat()
         if self._event.wait(seconds):
             raise Stopped
 
     @contextmanager
     def thread(self) -> Iterator[None]:
-        """Hold the work of a thread. An error of it ends all threads, and is kept for whoever ends the process."""
+        """Wrap the work of a thread: its error sets the flag, which ends all threads, and becomes the failure."""
         try:
-            with suppress(Stopped):  # by which the thread learns of the end: the failure that led to it, if any, is kept
+            # Stopped is how a thread learns of the end; the failure that led to the end is already stored.
+            with suppress(Stopped):
                 yield
-        except BaseException as error:  # noqa: BLE001 a thread has nobody to raise it to
+        except BaseException as error:  # noqa: BLE001 a thread has no caller to raise to
             self.set(error)
 
-    def _show_life(self) -> None:
-        # Another thread may well go on while this one hangs.
+    def _heartbeat(self) -> None:
+        # Other threads may go on while the main loop hangs, so only the main loop may show that it is alive.
         if threading.get_ident() == self._owner:
             self._beat()

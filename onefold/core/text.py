@@ -1,13 +1,33 @@
-"""Numbers with their nouns, for people."""
+"""Numbers with their nouns, and names of any length, as people read them."""
 
 from __future__ import annotations
 
+SHOWN_CHARACTERS = 60
+"""A wrong name is shown up to this length, so that a hostile one cannot flood a log."""
+
 
 def counted(number: int, noun: str) -> str:
-    """`1 row`, `2,000 rows`."""
+    """Return a number with its noun, which takes an `s` in the plural.
+
+    >>> counted(1, "row"), counted(2_000, "row")
+    ('1 row', '2,000 rows')
+    """
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
-def shown(name: str) -> str:
-    """A name from outside, short enough for a log."""
-    return repr(name[:60]) + ("…" if len(name) > 60 else "")
+def cut(text: str, most: int = SHOWN_CHARACTERS) -> str:
+    """Return a text of at most `most` characters, with an ellipsis in place of the rest.
+
+    >>> cut("customer", 4)
+    'cust…'
+    """
+    return text if len(text) <= most else text[:most] + "…"
+
+
+def shortened(name: str) -> str:
+    """Return a name from outside in quotes, short enough for a log.
+
+    >>> shortened("customer"), len(shortened("x" * 1_000))
+    ("'customer'", 63)
+    """
+    return repr(name[:SHOWN_CHARACTERS]) + ("…" if len(name) > SHOWN_CHARACTERS else "")

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from onefold.changelog.position import Position, shown_sequence
+from onefold.changelog.position import Position, readable_sequence
 from onefold.core.errors import NotFound, SchemaConflict, TryAgain
 from onefold.core.names import TableId
 from onefold.core.text import counted
@@ -142,7 +142,7 @@ def count_rows(warehouse: BaseWarehouse, plan: MergePlan, rows: str) -> MergeCou
     numbers = ("changes", "keys", "below_floor", "disputed", "ordered_by_text")
     example = found["text_example"]
     return MergeCounts(
-        **{name: int(found[name]) for name in numbers}, text_example=None if example is None else shown_sequence(example)
+        **{name: int(found[name]) for name in numbers}, text_example=None if example is None else readable_sequence(example)
     )
 
 

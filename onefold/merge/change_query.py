@@ -14,7 +14,7 @@ from onefold.core.errors import LimitExceeded, SchemaConflict
 from onefold.core.names import TableId, fold_case, quote, quote_text
 from onefold.merge.base_table import DELETED, POSITION, BaseTable, same_key
 from onefold.merge.merge_log import MergeState, floor_sql, time_literal
-from onefold.schema.casts import convert, null
+from onefold.schema.casts import convert, typed_null
 from onefold.schema.columns import Column
 from onefold.schema.common_type import is_at_or_below
 from onefold.schema.table_rules import TableRules
@@ -176,7 +176,7 @@ def _items(landed: Sequence[Column], columns: Sequence[Column], rules: TableRule
         elif version and rules.version_column and fold_case(column.name) == fold_case(rules.version_column):
             value = quote_text(version)
         else:
-            value = null(column.type)
+            value = typed_null(column.type)
         yield f"{value} AS {quote(column.name)}"
 
 

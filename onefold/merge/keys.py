@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from textwrap import indent
 from typing import Any
 
-from onefold.changelog.declared_keys import are_same, source_key
+from onefold.changelog.declared_keys import same_columns, source_key
 from onefold.changelog.metadata import CAPTURE_FIELDS, DATABASE_NAME, SOURCE_NAME, metadata_of, metadata_sql
 from onefold.changelog.position import sequence_sql
 from onefold.core.errors import NotFound, SchemaConflict
@@ -84,16 +84,16 @@ def _declared_key(warehouse: BaseWarehouse, captured: Sequence[ChangeTable]) -> 
     found = {id_: key for group in groups for id_, key in warehouse.declared_keys([one.id for one in group]).items()}
     declared = {one.id: key for one in captured if (key := source_key(found.get(one.id, ())))}
     keys = list(declared.values())
-    if not keys or not all(are_same(key, keys[0]) for key in keys):
+    if not keys or not all(same_columns(key, keys[0]) for key in keys):
         return ()
     silent = [one for one in captured if one.id not in declared]
     told = read_primary_keys(warehouse, silent) if silent else {}
-    return keys[0] if all(are_same(key, keys[0]) for key in told.values()) else ()
+    return keys[0] if all(same_columns(key, keys[0]) for key in told.values()) else ()
 
 
 def _check_declared(table: TableId, base_keys: Sequence[str], declared: Sequence[str]) -> None:
     """Raise SchemaConflict where a base was made with another key than its versions declare."""
-    if base_keys and not are_same(base_keys, (SOURCE_NAME, DATABASE_NAME, *declared)):
+    if base_keys and not same_columns(base_keys, (SOURCE_NAME, DATABASE_NAME, *declared)):
         raise SchemaConflict(
             [
                 f"{table}: its versions declare the key {', '.join(declared)}, and its base was made with "

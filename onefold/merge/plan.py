@@ -26,7 +26,7 @@ from onefold.merge.schema_evolution import SchemaPlan, follow
 from onefold.ports.warehouse import BaseWarehouse, StoredTable
 from onefold.schema.bigquery import absent_columns
 from onefold.schema.table_rules import TableRules
-from onefold.schema.versions import Version, fold, in_order
+from onefold.schema.versions import Version, active_versions, fold
 from onefold.settings.environment import Settings
 
 BroughtUp = Literal["created", "rebuilt", "converted", "extended"]
@@ -185,7 +185,7 @@ def changes_in_use(warehouse: BaseWarehouse, table: TableId, rules: TableRules) 
 
 def _in_use(table: TableId, found: Sequence[ChangeTable], rules: TableRules) -> list[ChangeTable]:
     by_id = {source.version.id: source for source in found}
-    sources = [by_id[version.id] for version in in_order((source.version for source in found), rules)]
+    sources = [by_id[version.id] for version in active_versions((source.version for source in found), rules)]
     if not sources:
         raise NotFound(f"all versions of {table} are retired in onefold.yaml: there is nothing to merge")
     return sources

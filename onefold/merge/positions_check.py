@@ -6,7 +6,7 @@ older one too; and the row itself may be the wrong one, since the earlier releas
 
 from __future__ import annotations
 
-from onefold.changelog.position import is_stored_as_text, is_stored_as_text_sql, shown_sequence
+from onefold.changelog.position import is_stored_as_text, is_stored_as_text_sql, readable_sequence
 from onefold.core.errors import SchemaConflict
 from onefold.core.text import counted
 from onefold.merge.base_table import POSITION, BaseTable
@@ -27,7 +27,7 @@ def check_positions(warehouse: BaseWarehouse, plan: MergePlan) -> None:
         raise SchemaConflict(
             f"{plan.base.id}: expected positions that order hexadecimal sequences and sort keys as numbers, got "
             f"{counted(row['found'], 'row')} that an earlier release ordered as text, such as "
-            f"{shown_sequence(row['example'])!r}: rebuild the base from the whole history (onefold merge --rebuild)"
+            f"{readable_sequence(row['example'])!r}: rebuild the base from the whole history (onefold merge --rebuild)"
         )
 
 
@@ -41,7 +41,7 @@ def check_floor(plan: MergePlan) -> None:
     if floor is not None and is_stored_as_text(floor):
         raise SchemaConflict(
             f"{plan.base.log}: expected a floor that orders hexadecimal sequences and sort keys as numbers, got "
-            f"{shown_sequence(floor[1:].split(' ')[0])!r}, which an earlier release ordered as text: drop {plan.base.id} "
+            f"{readable_sequence(floor[1:].split(' ')[0])!r}, which an earlier release ordered as text: drop {plan.base.id} "
             "and merge again, which lifts the floor"
         )
 

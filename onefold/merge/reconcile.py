@@ -11,7 +11,7 @@ from typing import Literal
 from onefold.changelog.metadata import LANDED_AT
 from onefold.core.errors import LimitExceeded, NotFound, SchemaConflict, ViewNameTaken
 from onefold.core.names import TableId, fold_case
-from onefold.core.retry import until_unchanged
+from onefold.core.retry import retry_on_conflict
 from onefold.merge.apply import merge, merge_snapshot, purge, snapshot_rows
 from onefold.merge.base_table import base_table, merge_statement
 from onefold.merge.change_query import changes_query, in_statements
@@ -140,7 +140,7 @@ def refresh_current(
     else:
         query, base = current_query(source, columns, named), None
     id_, owner = current_view(table), _owner(table)
-    action = until_unchanged(id_, lambda: _write(warehouse, id_, query, columns, owner), sleep)
+    action = retry_on_conflict(id_, lambda: _write(warehouse, id_, query, columns, owner), sleep)
     return CurrentView(id_, source, query, action, base)
 
 

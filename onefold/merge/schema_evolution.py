@@ -15,7 +15,7 @@ from onefold.core.names import fold_case, quote
 from onefold.merge.base_table import DELETED, POSITION, BaseTable, free_name, ranked
 from onefold.merge.merge_log import floor_sql
 from onefold.schema.bigquery import absent_columns, cluster_by
-from onefold.schema.casts import UTC, convert, losses, null
+from onefold.schema.casts import UTC, convert, losses, typed_null
 from onefold.schema.columns import Column
 from onefold.schema.common_type import PARENTS, is_at_or_below
 from onefold.schema.recast import keeps_values
@@ -153,7 +153,7 @@ def converted(column: Column, stored: Mapping[str, Column], zone: str) -> str:
     found = stored.get(fold_case(column.name))
     if found and (found.name, found.type) == (column.name, column.type):
         return f"b.{quote(column.name)}"
-    value = convert(f"b.{quote(found.name)}", found.type, column.type, zone) if found else null(column.type)
+    value = convert(f"b.{quote(found.name)}", found.type, column.type, zone) if found else typed_null(column.type)
     return f"{value} AS {quote(column.name)}"
 
 
@@ -164,7 +164,7 @@ def _history_and_base(base: BaseTable, stored: Sequence[Column], history: str, l
     kept = [
         converted(column, known, zone)
         if base.is_key(column) or column.name in (POSITION, DELETED)
-        else f"{null(column.type)} AS {quote(column.name)}"
+        else f"{typed_null(column.type)} AS {quote(column.name)}"
         for column in base.stored
     ]
     return (

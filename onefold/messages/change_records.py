@@ -1,9 +1,9 @@
-"""The messages of the topic `change-records`: rows of one table's version, or where they lie.
+"""The messages of the topic `change-records`: rows of one version of a table, or the address of an object with the rows.
 
     {"dataset": "shop", "table": {"name": "customer", "version": "5b6ffe5fb"}, "records": [record, ...]}
     {"dataset": "shop", "table": {"name": "customer", "version": "5b6ffe5fb"}, "records_at": "gs://bucket/name"}
 
-What lies there is a message of the first form.
+The object holds a message of the first form.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from onefold.messages.envelope import json_object, table_problems
 
 _KEYS = frozenset({"dataset", "table", "records", "records_at"})
 _MAX_ADDRESS = 1_100
-"""Cloud Storage: 1,024 bytes for an object's name, and its bucket before it."""
+"""Cloud Storage allows 1,024 bytes for the name of an object; the bucket comes before it."""
 
 
 @dataclass(frozen=True)
 class ChangeMessage:
-    """Either `records`, which are looked at one by one, or the address of the object that holds them."""
+    """A message with either `records`, which are checked one by one, or the address of the object that holds them."""
 
     dataset: str
     table: str
@@ -36,14 +36,22 @@ class ChangeMessage:
 
     @property
     def versioned_table(self) -> str:
+        """The name of the table of the version."""
         return self.names.name(self.table, self.version)
 
 
 def parse_change_message(data: bytes, names_in: NamesIn = default_names) -> ChangeMessage:
-    """What a message says; nothing in it but the records may still be wrong.
+    """Parse and check a message; only its records are not checked yet.
+
+    Args:
+        data: the bytes of the message.
+        names_in: the naming of the versioned tables, by dataset.
+
+    >>> parse_change_message(change_message("shop", "customer", "abc", [{}])).versioned_table
+    'customer_v_abc'
 
     Raises:
-        InvalidMessage: every fault of it.
+        InvalidMessage: the message is not valid; the error lists all problems.
     """
     content = json_object(data, "the message")
     problems = [*_table_problems(content), *_records_problems(content)]
@@ -57,20 +65,31 @@ def parse_change_message(data: bytes, names_in: NamesIn = default_names) -> Chan
 
 
 def parse_stored_message(data: bytes, message: ChangeMessage) -> ChangeMessage:
-    """What the object says to which a message refers.
+    """Parse and check the object to which a message refers.
+
+    Args:
+        data: the content of the object.
+        message: the message that names the object.
 
     Raises:
-        InvalidMessage: it is no message of records of the same table.
+        InvalidMessage: the object is not a message with records of the same table.
     """
     stored = parse_change_message(data, lambda _: message.names)
-    same = (stored.dataset, stored.table, stored.version) == (message.dataset, message.table, message.version)
-    if stored.records_at or not same:
+    is_same_table = (stored.dataset, stored.table, stored.version) == (message.dataset, message.table, message.version)
+    if stored.records_at or not is_same_table:
         raise InvalidMessage(f"{message.records_at} does not hold records of {message.dataset}.{message.versioned_table}")
     return stored
 
 
 def change_message(dataset: str, table: str, version: str, records: Sequence[Any]) -> bytes:
-    """A message of records."""
+    """Return a message of records.
+
+    Args:
+        dataset: the dataset of the versioned table.
+        table: the base name.
+        version: the version of all records.
+        records: the records, as JSON values.
+    """
     content = {"dataset": dataset, "table": {"name": table, "version": version}, "records": list(records)}
     return json.dumps(content, separators=(",", ":")).encode()
 
@@ -103,30 +122,50 @@ def _address_problems(address: object) -> Iterator[str]:
 
 
 def _is_object(address: str) -> bool:
-    """Whether it names an object, or a file, without segments that would lead out of a folder."""
+    """Tell whether an address names an object or a file, without segments that lead out of a folder."""
     scheme, _, rest = address.partition("://")
     bucket, *names = (unquote(rest) if scheme == "file" else rest).split("/")
-    plain = address.isprintable() and len(address) <= _MAX_ADDRESS and not {"", ".", ".."} & set(names)
-    return plain and bool(names) and ((scheme == "gs" and bucket != "") or (scheme == "file" and bucket == ""))
+    is_plain = address.isprintable() and len(address) <= _MAX_ADDRESS and not {"", ".", ".."} & set(names)
+    return is_plain and bool(names) and ((scheme == "gs" and bucket != "") or (scheme == "file" and bucket == ""))
 
 
-LIMIT = 400_000
-"""The most bytes of a message."""
+MAX_MESSAGE_BYTES = 400_000
+"""The size above which capture begins another message."""
 _TAIL = b"]}"
+# One encoder for all records: json.dumps with options makes a new one at each call.
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
 
 
-def encoded(record: Mapping[str, Any]) -> bytes:
-    """A record as it stands in a message."""
+def encode_record(record: Mapping[str, Any]) -> bytes:
+    """Return a record in the form in which messages hold it.
+
+    >>> encode_record({"id": 1})
+    b'{"id":1}'
+    """
     return _encode(record).encode()
 
 
-def head_of(dataset: str, table: str, version: str) -> bytes:
-    """How every message of a version's table begins."""
+def message_head(dataset: str, table: str, version: str) -> bytes:
+    """Return the beginning of every message of a version, up to its first record.
+
+    Args:
+        dataset: the dataset of the versioned table.
+        table: the base name.
+        version: the version.
+
+    >>> message_head("shop", "customer", "abc")
+    b'{"dataset":"shop","table":{"name":"customer","version":"abc"},"records":['
+    """
+    # Messages are put together from encoded records, so that no record is encoded twice.
     body = {"dataset": dataset, "table": {"name": table, "version": version}}
-    return encoded(body)[:-1] + b',"records":['
+    return encode_record(body)[:-1] + b',"records":['
 
 
-def reference(head: bytes, address: str) -> bytes:
-    """A message in place of one that is too large, which lies at an address."""
+def reference_message(head: bytes, address: str) -> bytes:
+    """Return the message that takes the place of one that is too large for Pub/Sub.
+
+    Args:
+        head: the head of the large message, as `message_head` returns it.
+        address: the address at which the large message is stored.
+    """
     return head.removesuffix(b'"records":[') + b'"records_at":' + _encode(address).encode() + b"}"

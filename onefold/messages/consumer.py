@@ -1,6 +1,6 @@
-"""How a delivered message is received, whatever it asks for: handled, to be delivered again, or put aside with a reason.
+"""The consumer of every kind of message: a message is handled, delivered again, or dead-lettered with a reason.
 
-Returning means that the message is acknowledged; raising means that it is to be delivered again.
+`consume` returns to acknowledge a message, and raises to have it delivered again.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from onefold.core.log import LogSeverity, log
 from onefold.messages.envelope import Delivery, read_delivery
 from onefold.ports.publisher import Message, Publisher
 
-# Pub/Sub, "Quotas and limits": 10 MB a message with its attributes, 1,024 bytes an attribute's value.
+# Pub/Sub, "Quotas and limits", https://cloud.google.com/pubsub/quotas, 2026-11: 10 MB for a message with its attributes,
+# 1,024 bytes for the value of an attribute.
 MAX_DATA = 9_000_000
 MAX_ATTRIBUTE = 1_024
 
@@ -26,11 +27,15 @@ class CountsCalls(Protocol):
 
     @property
     def calls(self) -> int:
-        """How many calls this thread has made so far."""
+        """The number of calls that this thread has made so far."""
 
 
 class MessageLog:
-    """What every log line about one message says: what is known of it by then, its calls and its milliseconds."""
+    """The log of one message: each line has the fields known by then, the calls and the milliseconds spent so far.
+
+    Attributes:
+        fields: fields of all later lines, which handlers add to.
+    """
 
     def __init__(self, adapter: CountsCalls) -> None:
         self.fields: dict[str, Any] = {}
@@ -50,57 +55,72 @@ Handle = Callable[[Delivery, MessageLog], None]
 
 
 def consume(body: bytes, handle: Handle, adapter: CountsCalls, publisher: Publisher, dead_letter_topic: str | None) -> None:
-    """Handle the message in the body of one request.
+    """Handle the message in the body of one request: returning acknowledges it, raising has it delivered again.
+
+    A message that can never be handled is logged, and published to the dead-letter topic.
+
+    Args:
+        body: the body of the HTTP request.
+        handle: handles a message, and adds fields to its log.
+        adapter: counts the calls to the outside system.
+        publisher: publishes dead letters.
+        dead_letter_topic: the topic of dead letters; None to log their reasons only.
 
     Raises:
-        TryAgain: trouble that may pass.
+        TryAgain: an error that may pass. Any other exception of the handler is a bug and passes through, too.
     """
-    told = MessageLog(adapter)
+    message_log = MessageLog(adapter)
     delivery = Delivery(body)
     try:
         try:
             delivery = read_delivery(body)
-            told.fields["message_id"] = delivery.id
-            handle(delivery, told)
+            message_log.fields["message_id"] = delivery.id
+            handle(delivery, message_log)
         except TryAgain:
             raise
         except NotFound as error:
-            told.log("WARNING", f"nothing to do: {error}", "nothing_found", reason=str(error))
+            message_log.log("WARNING", f"nothing to do: {error}", "nothing_found", reason=str(error))
         except OnefoldError as error:
-            _put_aside(delivery, error, told, publisher, dead_letter_topic)
+            _dead_letter(delivery, error, message_log, publisher, dead_letter_topic)
     except TryAgain as error:
-        told.log("WARNING", f"to be delivered again: {error}", "try_again", reason=str(error))
+        message_log.log("WARNING", f"to be delivered again: {error}", "try_again", reason=str(error))
         raise
     except Exception as error:
-        # A fault of ours: the message is kept by being delivered again.
+        # A bug in Onefold: another delivery keeps the message until the bug is fixed.
         reason = f"{type(error).__name__}: {error}"
-        told.log("CRITICAL", f"failed: {reason}", "failed", reason=reason, stack_trace=traceback.format_exc())
+        message_log.log("CRITICAL", f"failed: {reason}", "failed", reason=reason, stack_trace=traceback.format_exc())
         raise
 
 
-def _put_aside(delivery: Delivery, error: OnefoldError, told: MessageLog, publisher: Publisher, topic: str | None) -> None:
-    """Log the reason, and keep the original bytes in the dead-letter topic, in parts where they are too large."""
+def _dead_letter(
+    delivery: Delivery, error: OnefoldError, message_log: MessageLog, publisher: Publisher, topic: str | None
+) -> None:
+    """Log the reason, and publish the original bytes to the dead-letter topic, in parts where they are too large."""
     reason, kind = str(error), type(error).__name__
-    told.log("ERROR", f"put aside: {reason}", "put_aside", reason=reason, kind=kind, bytes=len(delivery.data))
+    message_log.log("ERROR", f"dead-lettered: {reason}", "put_aside", reason=reason, kind=kind, bytes=len(delivery.data))
     if not topic:
         return
     try:
-        publisher.publish(topic, dead_letters(delivery, {"reason": fitting(reason), "kind": kind}))
+        publisher.publish(topic, dead_letters(delivery, {"reason": attribute_value(reason), "kind": kind}))
     except Rejected as rejected:
-        # It would be refused each time, and a message that cannot be handled must not come back for ever.
-        told.log("CRITICAL", f"not kept: {rejected}", "not_kept", reason=str(rejected))
+        # The topic would refuse each time, and a message that cannot be handled must not be delivered for ever.
+        message_log.log("CRITICAL", f"not published as a dead letter: {rejected}", "not_kept", reason=str(rejected))
 
 
 def dead_letters(delivery: Delivery, attributes: Mapping[str, str]) -> list[Message]:
-    """The original bytes, in parts that Pub/Sub takes; a digest of the whole tells which parts belong together."""
+    """Return the original bytes in parts that Pub/Sub accepts; parts of one message have the same digest of the whole."""
     data = delivery.data
-    # Pub/Sub wants data or an attribute, so an empty message can be kept as well.
+    # Pub/Sub requires data or an attribute, so an empty message can be published as well.
     parts = [data[start : start + MAX_DATA] for start in range(0, len(data), MAX_DATA)] or [b""]
     identifier = {"message_id": delivery.id} if delivery.id else {}
     common = {**attributes, **identifier, "sha256": hashlib.sha256(data).hexdigest()}
     return [Message(part, {**common, "part": f"{n}/{len(parts)}"}) for n, part in enumerate(parts, 1)]
 
 
-def fitting(text: str) -> str:
-    """As much of a text as an attribute takes."""
+def attribute_value(text: str) -> str:
+    """Return as much of a text as the value of an attribute may hold.
+
+    >>> len(attribute_value("é" * 1_000))
+    512
+    """
     return text.encode(errors="replace")[:MAX_ATTRIBUTE].decode(errors="ignore")

@@ -1,4 +1,4 @@
-"""An HTTP request that carries a Pub/Sub message, and what all messages about tables have in common."""
+"""The HTTP request that carries a Pub/Sub message, and the fields that all messages about tables share."""
 
 from __future__ import annotations
 
@@ -18,17 +18,20 @@ MESSAGE_ID = re.compile(r"[A-Za-z0-9_-]{1,200}")
 
 @dataclass(frozen=True)
 class Delivery:
-    """A Pub/Sub message as it was delivered: its bytes, and the identifier that a redelivery shares."""
+    """A delivered Pub/Sub message: its bytes, and its identifier, which each delivery of the message shares."""
 
     data: bytes
     id: str | None = None
 
 
 def read_delivery(body: bytes) -> Delivery:
-    """The message in a request's body: a CloudEvent (binary or structured) or a plain Pub/Sub push.
+    """Return the message in the body of a request: a CloudEvent (binary or structured) or a plain Pub/Sub push.
+
+    >>> read_delivery(b'{"message": {"data": "YWJj", "messageId": "1"}}')
+    Delivery(data=b'abc', id='1')
 
     Raises:
-        InvalidMessage: it is none of these.
+        InvalidMessage: the body has another form.
     """
     envelope = json_object(body, "the request's body")
     if "specversion" in envelope:
@@ -40,8 +43,8 @@ def read_delivery(body: bytes) -> Delivery:
     if not isinstance(data, str) or not data:
         raise InvalidMessage("the Pub/Sub message has no data")
     identifier = message.get("messageId")
-    known = isinstance(identifier, str) and MESSAGE_ID.fullmatch(identifier)
-    return Delivery(_base64(data), identifier if known else None)
+    is_valid = isinstance(identifier, str) and MESSAGE_ID.fullmatch(identifier)
+    return Delivery(_base64(data), identifier if is_valid else None)
 
 
 def _structured_data(envelope: dict[str, Any]) -> dict[str, Any]:
@@ -54,6 +57,11 @@ def _structured_data(envelope: dict[str, Any]) -> dict[str, Any]:
 
 
 def table_problems(content: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what is wrong with the dataset, the table and the version that a message names.
+
+    >>> list(table_problems({"dataset": "shop", "table": {}}))
+    ['`table` has no `name`']
+    """
     if "dataset" not in content:
         yield "the message names no `dataset`"
     else:
@@ -70,17 +78,26 @@ def table_problems(content: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _name_problems(kind: str, name: object) -> list[str]:
-    # What is no text is not even shown: nested as deeply as JSON may be, it would exhaust the stack.
+    # Another value than text is not shown: JSON that is nested deeply would exhaust the stack of repr.
     return problems_of_name(kind, name) if isinstance(name, str) else [f"the {kind} is not a text"]
 
 
-def json_object(data: bytes, what: str) -> dict[str, Any]:
+def json_object(data: bytes, name: str) -> dict[str, Any]:
+    """Return the JSON object in some bytes.
+
+    Args:
+        data: the bytes.
+        name: the name of the data in an error, such as `the message`.
+
+    Raises:
+        InvalidMessage: the bytes are not a JSON object.
+    """
     try:
         content = json.loads(data)
     except (ValueError, RecursionError) as error:
-        raise InvalidMessage(f"{what} is not JSON: {type(error).__name__}") from error
+        raise InvalidMessage(f"{name} is not JSON: {type(error).__name__}") from error
     if not isinstance(content, dict):
-        raise InvalidMessage(f"{what} is not a JSON object")
+        raise InvalidMessage(f"{name} is not a JSON object")
     return content
 
 

@@ -1,7 +1,7 @@
-"""What may come in: an HTTP request that carries a Pub/Sub message, and what the message says.
+"""The messages of the topic `table-created`: a table or a dataset of which versions may have changed.
 
-Pure functions from bytes to values. Whatever is not one of the known forms raises InvalidMessage with every fault;
-nothing that comes out of here holds a name that may not meet SQL.
+Pure functions from bytes to values. A message of another form raises InvalidMessage with all problems. Every name in a value
+is safe in SQL.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ _RESOURCE = re.compile(r"projects/(?P<project>[^/]+)/datasets/(?P<dataset>[^/]+)
 
 @dataclass(frozen=True)
 class TableHint:
-    """Something happened to the versions of a table: to the one named, where one is."""
+    """A change of the versions of a table, or of one version where `version` names it."""
 
     dataset: str
     table: str
     version: str | None = None
     project: str | None = None
-    """Only audit log entries name one."""
+    """The project of the table; None except in audit log entries."""
 
 
 @dataclass(frozen=True)
 class DatasetHint:
-    """All tables of a dataset are to be checked."""
+    """A request to check all tables of a dataset."""
 
     dataset: str
 
 
 @dataclass(frozen=True)
 class OtherTable:
-    """An audit log entry about a view, or about a table that is not a versioned one: nothing to do."""
+    """A view, or a table that is not a versioned table: there is nothing to do."""
 
     resource: str
 
@@ -49,16 +49,21 @@ Event = TableHint | DatasetHint | OtherTable
 
 
 def parse_event(data: bytes, names_in: NamesIn = default_names) -> Event:
-    """What a message says.
-
-    Args:
-        names_in: how versioned tables are named in a dataset. What its `include` and `exclude` leave out is another table.
+    """Parse and check a message.
 
     The published form is `{"dataset": "shop", "table": {"name": "customer", "version": "abc"}}`; `version` may be
-    absent, and so may `table`. BigQuery's audit log entries for created, changed and deleted tables are understood too.
+    absent, and so may `table`. The other form is an audit log entry of BigQuery for a created, changed or deleted table.
+
+    Args:
+        data: the bytes of the message.
+        names_in: the naming of the versioned tables, by dataset. A table that its `include` and `exclude` leave out is
+            returned as OtherTable.
+
+    >>> parse_event(b'{"dataset": "shop", "table": {"name": "customer"}}')
+    TableHint(dataset='shop', table='customer', version=None, project=None)
 
     Raises:
-        InvalidMessage: every fault of it.
+        InvalidMessage: the message is not valid; the error lists all problems.
     """
     content = json_object(data, "the message")
     if "protoPayload" in content:
@@ -72,7 +77,16 @@ def parse_event(data: bytes, names_in: NamesIn = default_names) -> Event:
 
 
 def table_message(dataset: str, table: str, version: str | None = None) -> bytes:
-    """The published form of a message."""
+    """Return the published form of a message.
+
+    Args:
+        dataset: the dataset.
+        table: the base name.
+        version: the version that is new; None where several versions may have changed.
+
+    >>> table_message("shop", "customer", "abc")
+    b'{"dataset": "shop", "table": {"name": "customer", "version": "abc"}}'
+    """
     body = {"name": table, "version": version} if version else {"name": table}
     return json.dumps({"dataset": dataset, "table": body}).encode()
 
@@ -82,12 +96,12 @@ def _table_hint(dataset: str, table: Mapping[str, str], names: VersionedNames) -
     if version is not None and (problems := names.problems(base, version)):
         raise InvalidMessage(problems)
     named = names.name(base, version) if version is not None else None
-    left_out = names.why_left_out(base, named)
-    return OtherTable(named or base) if left_out else TableHint(dataset, base, version)
+    excluded = names.exclusion_reason(base, named)
+    return OtherTable(named or base) if excluded else TableHint(dataset, base, version)
 
 
 def _audit_entry(payload: Any, names_in: NamesIn) -> Event:
-    """BigQueryAuditMetadata: `metadata` says what happened, `resourceName` to which table."""
+    # BigQueryAuditMetadata: `metadata` has a key for the kind of the change, `resourceName` names the table.
     metadata = payload.get("metadata") if isinstance(payload, dict) else None
     if not isinstance(metadata, dict) or not metadata.keys() & {"tableCreation", "tableChange", "tableDeletion"}:
         raise InvalidMessage("the audit log entry is not about a table that was created, changed or deleted")
@@ -103,12 +117,14 @@ def _audit_entry(payload: Any, names_in: NamesIn) -> Event:
     problems = [problem for kind, name in named for problem in problems_of_name(kind, name)]
     if problems:
         raise InvalidMessage(problems)
-    # A version is named only where a view that covers it is up to date: not after ALTER TABLE, nor after DROP TABLE.
+    # The hint names a version only for a new table: a view that already reads the version is up to date then, but not after
+    # ALTER TABLE or DROP TABLE.
     return TableHint(match["dataset"], base, version if "tableCreation" in metadata else None, match["project"])
 
 
 def _is_view(metadata: Mapping[str, Any]) -> bool:
-    """A creation and a change say so, by the view's query; a deletion costs a look at the versions that are left."""
+    # The entry of a creation or a change has the query of a view. The entry of a deletion does not, so after the deletion of
+    # a view the versions are read in vain.
     written = metadata.get("tableCreation", metadata.get("tableChange"))
     table = written.get("table") if isinstance(written, dict) else None
     return isinstance(table, dict) and bool(table.get("view") or table.get("materializedView"))

@@ -1,4 +1,4 @@
-"""Batches of Dataproc, and the service that runs them."""
+"""Batches of Dataproc Serverless, and the service that runs them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from onefold.settings.batches import DEFAULT_CONFIG, BatchSettings
 
 ARCHIVE = "spark.zip"
 DRIVER_ENVIRONMENT = "spark.dataproc.driverEnv."
-"""Dataproc Serverless, "Spark properties": what follows is a variable of the driver's environment."""
+"""The prefix of properties that set a variable in the driver's environment (Dataproc Serverless, "Spark properties")."""
 
 
 class BatchState(Enum):
@@ -29,6 +29,7 @@ class BatchState(Enum):
 
     @property
     def ended(self) -> bool:
+        """True where the batch never changes its state again."""
         return self in (BatchState.SUCCEEDED, BatchState.FAILED, BatchState.CANCELLED)
 
 
@@ -37,7 +38,15 @@ ACTIVE = (BatchState.PENDING, BatchState.RUNNING)
 
 @dataclass(frozen=True)
 class Batch:
-    """A batch to be created."""
+    """A batch to be created.
+
+    Attributes:
+        id: the identifier, unique in the project and region.
+        job: the name of the job's file in the folder of the code, without `.py`.
+        arguments: the command line of the job.
+        labels: the labels of the batch.
+        settings: where the batch runs, as whom and with which code.
+    """
 
     id: str
     job: str
@@ -47,36 +56,45 @@ class Batch:
 
     @property
     def main(self) -> str:
+        """The address of the job's file."""
         return f"{self.settings.code}/{self.job}.py"
 
     @property
     def archives(self) -> tuple[str, ...]:
+        """The addresses of the archives of Python modules."""
         return (f"{self.settings.code}/{ARCHIVE}",)
 
     @property
     def files(self) -> tuple[str, ...]:
-        """What the job finds in its working folder."""
+        """The addresses of the files that Dataproc copies to the working folder of the job."""
         return (f"{self.settings.code}/{DEFAULT_CONFIG}",) if self.settings.config else ()
 
     @property
     def properties(self) -> dict[str, str]:
-        """Spark's, and the settings that the job reads from its environment."""
+        """The properties of Spark, and the settings that the job reads from its environment."""
         passed_on = {f"{DRIVER_ENVIRONMENT}{name}": value for name, value in self.settings.passed_on.items()}
         return {**self.settings.properties, **passed_on}
 
     @property
     def request_id(self) -> str:
-        """The same for the same batch: of two requests at once, Dataproc answers the second with the first one's."""
+        """The request's identifier, equal for equal batches: Dataproc answers a repeated request with the first batch."""
         return str(uuid.uuid5(uuid.NAMESPACE_URL, f"onefold:{self.id}"))
 
     def attempt(self, number: int) -> Batch:
-        """The batch of the first attempt has no suffix, the second has `-2`."""
+        """Return the batch of an attempt: the identifier of the first has no suffix, that of the second ends in `-2`."""
         return self if number == 1 else replace(self, id=f"{self.id}-{number}")
 
 
 @dataclass(frozen=True)
 class StoredBatch:
-    """A batch as Dataproc has it now."""
+    """A batch in its present state.
+
+    Attributes:
+        id: the identifier.
+        state: the state.
+        message: the details of the state, such as the reason of a failure; empty where there are none.
+        labels: the labels; None where they are unknown.
+    """
 
     id: str
     state: BatchState
@@ -85,23 +103,29 @@ class StoredBatch:
 
 
 class BatchExists(TryAgain):
-    """Somebody else was faster to create it."""
+    """Another process has already created a batch of this identifier."""
 
 
 class Batches(Protocol):
-    """The batches of one project and region. Every method is one call, and raises TryAgain where trouble may pass."""
+    """The batches of one project and region. Every method is one call, and raises TryAgain for an error that may pass."""
 
     project: str
     region: str
 
     @property
     def calls(self) -> int:
-        """How many calls this thread has made so far."""
+        """The number of calls that this thread has made so far."""
 
-    def get(self, id_: str) -> StoredBatch | None: ...
+    def get(self, id_: str) -> StoredBatch | None:
+        """Return a batch; None where there is none of this identifier."""
 
     def active(self, labels: Mapping[str, str]) -> list[StoredBatch]:
-        """Those with all these labels that are pending or run; one call per page."""
+        """Return the batches that have all these labels and a state of `ACTIVE`; one call per page."""
 
     def create(self, batch: Batch) -> StoredBatch:
-        """Raises BatchExists where the identifier is taken, Rejected where Dataproc refuses for good."""
+        """Create a batch, and return it. A request with the same `request_id` returns the batch that exists.
+
+        Raises:
+            BatchExists: a batch of this identifier exists.
+            Rejected: Dataproc refuses the batch, and a retry does not help.
+        """

@@ -1,4 +1,4 @@
-"""Objects of a bucket, and the store that reads and writes them."""
+"""Objects of Cloud Storage, and the stores that read and write them."""
 
 from __future__ import annotations
 
@@ -9,53 +9,65 @@ from typing import Protocol
 from onefold.core.errors import InvalidInput, Rejected
 
 NEW = 0
-"""The generation of an object that is not there."""
+"""The generation of an object that does not exist."""
 _ADDRESS = re.compile(r"gs://(?P<bucket>[a-z0-9][a-z0-9._-]{1,220}[a-z0-9])/(?P<name>.+)", re.DOTALL)
 
 
 class ObjectChanged(Rejected):
-    """Somebody else has written the object since it was read."""
+    """Another process has written the object since it was read."""
 
 
 @dataclass(frozen=True)
 class StoredObject:
+    """The content of an object, and its generation, which differs after each write."""
+
     data: bytes
     generation: int
-    """Every writing of an object has another one."""
 
 
 def check_folder(address: str) -> str:
-    """The address of a folder of a bucket, without a slash at its end.
+    """Return the address of a folder of a bucket, without a slash at its end.
+
+    >>> check_folder("gs://bucket/large/")
+    'gs://bucket/large'
 
     Raises:
-        InvalidInput: it is none.
+        InvalidInput: the text is not such an address.
     """
     folder = address.rstrip("/")
     if not _ADDRESS.fullmatch(f"{folder}/x"):
-        raise InvalidInput(f"{address!r} is no folder of a bucket: write gs://BUCKET/FOLDER")
+        raise InvalidInput(f"{address!r} is not a folder of a bucket: write gs://BUCKET/FOLDER")
     return folder
 
 
 class ObjectStore(Protocol):
-    """Objects of buckets, by their addresses, gs://BUCKET/NAME."""
+    """Objects of buckets by address, gs://BUCKET/NAME. A read after a write returns what was written."""
 
     def find(self, address: str) -> StoredObject | None:
-        """Return an object, or None where there is none. Raises Rejected, TryAgain."""
-
-    def write(self, address: str, data: bytes, generation: int | None = None) -> int:
-        """Write an object whole, and return its generation.
-
-        Args:
-            generation: the one that was read: with another one there nothing is written, with `NEW` where there is any.
+        """Return the newest generation of an object; None where the object does not exist.
 
         Raises:
-            ObjectChanged: there is another one.
             TryAgain: the store does not answer; try again later.
-            Rejected: the store refused for good.
+            Rejected: the store refuses, and a retry does not help.
+        """
+
+    def write(self, address: str, data: bytes, generation: int | None = None) -> int:
+        """Write a whole object, and return its new generation. Readers see the old content or the new, never a mixture.
+
+        Args:
+            address: gs://BUCKET/NAME.
+            data: the content.
+            generation: the generation that the object has to have for the write to happen; `NEW` where the object must not
+                exist; None writes in any case.
+
+        Raises:
+            ObjectChanged: the object has another generation; nothing was written.
+            TryAgain: the store does not answer, and the object may have been written; try again later.
+            Rejected: the store refuses, and a retry does not help.
         """
 
     def folder_problems(self, folder: str, who: str) -> list[str]:
-        """Return what keeps objects from being read, written or replaced below a folder, each with its remedy.
+        """Return why objects below a folder cannot be read, written or replaced, each reason with its remedy.
 
         Args:
             folder: gs://BUCKET/FOLDER.
@@ -63,12 +75,17 @@ class ObjectStore(Protocol):
 
         Raises:
             TryAgain: the store does not answer; try again later.
-            Rejected: the store refused for good.
+            Rejected: the store refuses, and a retry does not help.
         """
 
 
 class ObjectReader(Protocol):
-    """Where records lie that are too large for a message."""
+    """The store of records that are too large for a message."""
 
     def read(self, address: str) -> bytes:
-        """Raises Rejected where there is no such object, or where it is too large; TryAgain where trouble may pass."""
+        """Return the content of an object.
+
+        Raises:
+            Rejected: the object does not exist, may not be read, or is too large.
+            TryAgain: an error that may pass.
+        """

@@ -1,4 +1,4 @@
-"""Messages, and what publishes them."""
+"""Messages of Pub/Sub, and the publisher of messages."""
 
 from __future__ import annotations
 
@@ -9,15 +9,24 @@ from typing import Protocol
 
 @dataclass(frozen=True)
 class Message:
+    """The bytes and the attributes of a message."""
+
     data: bytes
     attributes: Mapping[str, str] = field(default_factory=dict)
 
 
 class Publisher(Protocol):
+    """A client that publishes messages to topics."""
+
     def publish(self, topic: str, messages: Iterable[Message]) -> list[str]:
-        """Publish and wait until all are confirmed; returns their identifiers.
+        """Publish messages, wait until all are confirmed, and return their identifiers in the order of the messages.
+
+        Args:
+            topic: the name of a topic, or projects/PROJECT/topics/NAME.
+            messages: the messages. After an error, some of them may have been published.
 
         Raises:
-            TryAgain: trouble that may pass; as TopicRefused where somebody has to grant or change something first.
+            TopicRefused: somebody has to grant a right or change the topic first.
+            TryAgain: an error that may pass.
             Rejected: the topic does not exist, or does not take such a message.
         """

@@ -1,4 +1,4 @@
-"""What a use case needs of a warehouse, in the words of this project. `bigquery` is the adapter that does it."""
+"""The operations of a warehouse that use cases need. The adapter is `onefold.adapters.bigquery`."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from onefold.schema.versions import Version
 
 
 class ViewExists(ViewChanged):
-    """Somebody else was faster to create it."""
+    """Another process has already created the view."""
 
 
 @dataclass(frozen=True)
 class StoredView:
-    """A view (or whatever else has its name) as the warehouse has it now."""
+    """A view, or a table that has the name of a view, in its present state."""
 
     id: TableId
     is_view: bool
@@ -30,110 +30,142 @@ class StoredView:
     labels: Mapping[str, str] = field(default_factory=dict)
     etag: str | None = None
     unfinished: bool = False
-    """Whether a write broke off halfway: it has to be written again, even where its text is right."""
+    """True where a write was interrupted: the view has to be written again, even where its text is right."""
     schema: tuple[Any, ...] = field(default=(), repr=False)
-    """The columns in the adapter's own form, with the descriptions and policy tags that people put on them."""
+    """The columns in the form of the adapter, with the descriptions and policy tags that people added."""
     gone: tuple[Any, ...] = field(default=(), repr=False)
-    """Columns and fields with policy tags that the view had once and has no more, in the adapter's own form."""
+    """Columns and fields with policy tags that the view once had and no longer has, in the form of the adapter."""
     unannounced: tuple[str, ...] = ()
-    """Announcements of schema changes that were not published yet, each as JSON; `{}` where only their number is known."""
+    """Announcements of schema changes that are not published yet, each as JSON; `{}` where only their number is known."""
     reserved: int = 0
-    """Characters that the text of the next write has to leave free, for the notes of policy tags."""
+    """The number of characters that the text of the next write has to leave free for the notes of policy tags."""
     tags_checked: bool = False
-    """Whether `Warehouse.check_tags` has let the next write pass."""
+    """True where `Warehouse.check_tags` has accepted the next write."""
 
 
 @dataclass(frozen=True)
 class ViewDraft:
-    """What a view is to be; a label that is not among these is to go."""
+    """The state that a view is to have. A label of the view that is not among `labels` is removed."""
 
     query: str
     description: str = ""
     labels: Mapping[str, str] = field(default_factory=dict)
     columns: tuple[Column, ...] | None = None
-    """The columns that the query will have, where they are known before it is written."""
+    """The columns that the query will have; None where they are not known before the view is written."""
     unannounced: tuple[str, ...] = ()
-    """As of `StoredView`: they are kept with the view, as far as its text has room for them."""
+    """As in `StoredView`. They are stored with the view, as far as its text has room for them."""
 
 
 class Warehouse(Protocol):
-    """Every method is one call to the warehouse unless it says otherwise, and raises TryAgain where trouble may pass."""
+    """A warehouse of versioned tables and views.
+
+    Every method is one call to the warehouse unless its docstring says otherwise, and raises TryAgain for an error that may
+    pass and Rejected for one that a retry does not change.
+    """
 
     project: str
 
     @property
     def calls(self) -> int:
-        """How many calls this thread has made so far."""
+        """The number of calls that this thread has made so far."""
 
-    def get_view(self, id_: TableId) -> StoredView | None: ...
+    def get_view(self, id_: TableId) -> StoredView | None:
+        """Return a view, or the table that has its name; None where neither exists."""
 
     def read_versions(self, base: TableId, names: VersionedNames = DEFAULT_NAMES) -> tuple[Version, ...]:
-        """All versioned tables of a base name, in no particular order. Raises NotFound without the dataset."""
-
-    def read_columns(self, id_: TableId) -> tuple[Column, ...] | None:
-        """The columns of a table (not a view); None without one."""
-
-    def has_table(self, id_: TableId) -> bool:
-        """Whether there is a table (not a view) of that name, and it has columns."""
-
-    def table_created(self, id_: TableId) -> datetime | None:
-        """When a table as of `has_table` was created; None without one."""
-
-    def list_bases(self, dataset: str, names: VersionedNames = DEFAULT_NAMES) -> tuple[str, ...]:
-        """The base names that have versioned tables; one call per page."""
-
-    def list_tables(self, dataset: str) -> tuple[str, ...]:
-        """All tables that are no views; one call per page."""
-
-    def list_views(self, dataset: str) -> tuple[str, ...]:
-        """One call per page."""
-
-    def create_view(self, id_: TableId, draft: ViewDraft) -> None:
-        """Raises ViewExists where the name is taken, ViewChanged where something that it reads is not there."""
-
-    def check_tags(self, stored: StoredView, draft: ViewDraft) -> StoredView:
-        """Prove that `update_view` will keep the policy tags of the view's columns, before anything is written.
-
-        No call where there are no policy tags or the text stays, else up to two. Returns the view as it is afterwards.
+        """Return all versioned tables of a base name, in any order; views and snapshots are not versions.
 
         Raises:
-            PolicyTagsDenied: the account may not set them.
-            SchemaConflict: a new column would have to carry several.
-            LimitExceeded: there is no room to note them while the view is written.
-            ViewChanged: somebody else wrote the view.
+            NotFound: the dataset does not exist.
+        """
+
+    def read_columns(self, id_: TableId) -> tuple[Column, ...] | None:
+        """Return the columns of a table; None where there is no table of this name, or a view has the name."""
+
+    def has_table(self, id_: TableId) -> bool:
+        """Tell whether there is a table of this name that has columns; a view is not a table."""
+
+    def table_created(self, id_: TableId) -> datetime | None:
+        """Return the time at which a table was created; None where `has_table` is False."""
+
+    def list_bases(self, dataset: str, names: VersionedNames = DEFAULT_NAMES) -> tuple[str, ...]:
+        """Return the base names that have versioned tables, each once; one call per page."""
+
+    def list_tables(self, dataset: str) -> tuple[str, ...]:
+        """Return the names of all tables of a dataset that are not views; one call per page."""
+
+    def list_views(self, dataset: str) -> tuple[str, ...]:
+        """Return the names of all views of a dataset; one call per page."""
+
+    def create_view(self, id_: TableId, draft: ViewDraft) -> None:
+        """Create a view.
+
+        Raises:
+            ViewExists: the name is taken.
+            ViewChanged: a table or view that the query reads does not exist.
+        """
+
+    def check_tags(self, stored: StoredView, draft: ViewDraft) -> StoredView:
+        """Check that `update_view` will keep the policy tags of the view's columns, and return the view as it is afterwards.
+
+        The query of the view is not changed. No call where there are no policy tags or the text stays, else up to two.
+
+        Args:
+            stored: the view as it was read.
+            draft: the state that the view is to have.
+
+        Raises:
+            PolicyTagsDenied: the account may not set the tags.
+            SchemaConflict: a new column would have to carry several tags.
+            LimitExceeded: the text has no room to note the tags while the view is written.
+            ViewChanged: another process wrote the view.
         """
 
     def update_view(self, stored: StoredView, draft: ViewDraft) -> None:
-        """Only if unchanged since it was read and all that it reads is there, else raises ViewChanged.
+        """Write a view that was read before. Checks policy tags as `check_tags` does, unless that was done before.
 
-        One call, and one more where the text changes and people put descriptions or policy tags on columns. Checks policy
-        tags as `check_tags` does, where that was not done before.
+        One call, and one more where the text changes and people have added descriptions or policy tags to columns.
+
+        Args:
+            stored: the view as it was read.
+            draft: the state that the view is to have.
+
+        Raises:
+            ViewChanged: another process wrote the view since it was read, or a table that the query reads does not exist.
         """
 
     def copy_tags(self, stored: StoredView, leaf: TableId) -> None:
-        """Put the policy tags of a view, as it is before its write, on the same columns of a leaf view of it.
+        """Copy the policy tags of a view, as it was read, to the same columns of one of its leaf views.
 
-        No call where the view has none, else up to two. Raises PolicyTagsDenied and ViewChanged as `check_tags`.
+        No call where the view has no policy tags, else up to two.
+
+        Args:
+            stored: the unified view as it was read.
+            leaf: the leaf view.
+
+        Raises:
+            PolicyTagsDenied: the account may not set the tags.
+            ViewChanged: another process wrote the leaf view.
         """
 
     def delete_view(self, id_: TableId) -> None:
-        """One that is already gone is no error."""
+        """Delete a view; a view that does not exist is no error."""
 
 
 @dataclass(frozen=True)
 class StoredTable:
-    """A table as the warehouse has it now; one that was replaced has another time of creation."""
+    """A table in its present state; a table that was replaced has another time of creation."""
 
     columns: tuple[Column, ...]
     created: datetime
     clustering: tuple[str, ...] = ()
     primary_key: tuple[str, ...] = ()
-    """The key that it declares, which the warehouse does not check."""
+    """The key that the table declares, which the warehouse does not check."""
 
 
 @dataclass(frozen=True)
 class WriteResult:
-    """How many rows a statement wrote, and how; None where the warehouse does not tell."""
+    """The number of rows that a statement wrote, inserted and updated; None where the warehouse does not report it."""
 
     rows: int | None = None
     inserted: int | None = None
@@ -141,13 +173,13 @@ class WriteResult:
 
 
 class BaseWarehouse(Warehouse, Protocol):
-    """What base tables need besides."""
+    """A warehouse of base tables, too. Its methods raise errors as those of Warehouse do."""
 
     def read_table(self, id_: TableId) -> StoredTable | None:
-        """A table (not a view); None without one."""
+        """Return a table; None where there is no table of this name, or a view has the name."""
 
     def declared_keys(self, tables: Sequence[TableId]) -> Mapping[TableId, tuple[str, ...]]:
-        """Return the keys that tables of one dataset declare; those that declare none are left out. One call."""
+        """Return the keys that tables of one dataset declare; a table without a declared key is left out."""
 
     def create_table(
         self,
@@ -157,21 +189,33 @@ class BaseWarehouse(Warehouse, Protocol):
         partition: str | None = None,
         primary_key: Sequence[str] = (),
     ) -> None:
-        """An empty table; one that is there already stays as it is.
+        """Create an empty table; a table that exists stays as it is.
 
         Args:
-            partition: the column of times by whose day it is partitioned.
+            id_: the table.
+            columns: its columns, in their order.
+            clustering: the names of the columns to cluster by, most significant first.
+            partition: the TIMESTAMP column by whose day the table is partitioned; None for no partitions.
             primary_key: the key to declare, which the warehouse does not check; none by default.
         """
 
     def add_columns(self, id_: TableId, columns: Sequence[Column]) -> None:
-        """New columns, NULL in every row; those that are there already stay as they are."""
+        """Add columns, NULL in every row; a column that exists stays as it is."""
 
     def check_query(self, sql: str) -> None:
-        """Raises Rejected where the warehouse cannot run a query, NotFound where a table is not there; runs nothing."""
+        """Check that the warehouse can run a query, without running the query.
+
+        Raises:
+            Rejected: the warehouse cannot run the query.
+            NotFound: a table of the query does not exist.
+        """
 
     def fetch(self, sql: str) -> list[dict[str, Any]]:
-        """The rows of a query, which may take long."""
+        """Run a query, which may take long, and return its rows by column."""
 
     def execute(self, sql: str) -> WriteResult:
-        """A statement that writes, which may take long. Raises TryAgain where another one was in its way."""
+        """Run a statement that writes, which may take long, and return the numbers of rows.
+
+        Raises:
+            TryAgain: another statement wrote the same table at the same time.
+        """

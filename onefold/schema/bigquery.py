@@ -1,39 +1,69 @@
-"""Statements and limits of BigQuery's tables and views."""
+"""Statements that create and extend BigQuery tables, and the limits of views and tables."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
-from onefold.core.names import TableId, fold_case, quote
-from onefold.schema.columns import Column
+from onefold.core.names import TableId, quote
+from onefold.schema.columns import Column, Schema
 from onefold.schema.types import render_type
 
-
-def create_statement(id_: TableId, columns: Iterable[Column], clustering: Sequence[str] = ()) -> str:
-    fields = ",\n  ".join(f"{quote(column.name)} {render_type(column.type)}" for column in columns)
-    return f"CREATE TABLE IF NOT EXISTS {id_.quoted} (\n  {fields}\n){cluster_by(clustering)}"
-
-
-def cluster_by(names: Sequence[str]) -> str:
-    return f"\nCLUSTER BY {', '.join(map(quote, names))}" if names else ""
-
-
-def add_statement(id_: TableId, columns: Iterable[Column]) -> str:
-    """New columns; one that somebody else added meanwhile is no error."""
-    added = ",\n  ".join(f"ADD COLUMN IF NOT EXISTS {quote(column.name)} {render_type(column.type)}" for column in columns)
-    return f"ALTER TABLE {id_.quoted}\n  {added}"
-
-
-def absent_columns(known: Iterable[Column], wanted: Iterable[Column]) -> Iterator[Column]:
-    """The wanted columns that are not known, by name without case."""
-    names = {fold_case(column.name) for column in known}
-    return (column for column in wanted if fold_case(column.name) not in names)
-
-
-# BigQuery, "Quotas and limits": 256K characters of a view's own text, taken in its narrower sense; 12 MB resolved;
-# 1,000 tables of a query, with every view on the way counted; 10,000 columns.
+# BigQuery, "Quotas and limits", https://cloud.google.com/bigquery/quotas, 2026-11: 256K characters of a view's own text,
+# read here as 256,000; 12 MB of text once all views in it are resolved; 1,000 tables per query, views on the way counted;
+# 10,000 columns.
 MAX_TEXT = 256_000
 MAX_RESOLVED_TEXT = 12_000_000
 MAX_TABLES = 1_000
 MAX_COLUMNS = 10_000
 WARN_TABLES = 500
+
+
+def create_statement(id_: TableId, columns: Iterable[Column], clustering: Sequence[str] = ()) -> str:
+    """Return the statement that creates a table; a table that exists stays as it is.
+
+    Args:
+        id_: the table.
+        columns: its columns, in their order.
+        clustering: the names of the columns to cluster by, most significant first.
+
+    >>> from onefold.schema.types import parse_type
+    >>> print(create_statement(TableId("p", "shop", "base"), [Column("id", parse_type("INT64"))], ["id"]))
+    CREATE TABLE IF NOT EXISTS `p.shop.base` (
+      `id` INT64
+    )
+    CLUSTER BY `id`
+    """
+    fields = ",\n  ".join(f"{quote(column.name)} {render_type(column.type)}" for column in columns)
+    return f"CREATE TABLE IF NOT EXISTS {id_.quoted} (\n  {fields}\n){cluster_by(clustering)}"
+
+
+def cluster_by(names: Sequence[str]) -> str:
+    r"""Return the clause that clusters a table by some columns; empty where there are none.
+
+    >>> cluster_by(["id", "name"])
+    '\nCLUSTER BY `id`, `name`'
+    """
+    return f"\nCLUSTER BY {', '.join(map(quote, names))}" if names else ""
+
+
+def add_statement(id_: TableId, columns: Iterable[Column]) -> str:
+    """Return the statement that adds columns; a column that somebody else has added meanwhile stays as it is.
+
+    >>> from onefold.schema.types import parse_type
+    >>> print(add_statement(TableId("p", "shop", "base"), [Column("zip", parse_type("STRING"))]))
+    ALTER TABLE `p.shop.base`
+      ADD COLUMN IF NOT EXISTS `zip` STRING
+    """
+    added = ",\n  ".join(f"ADD COLUMN IF NOT EXISTS {quote(column.name)} {render_type(column.type)}" for column in columns)
+    return f"ALTER TABLE {id_.quoted}\n  {added}"
+
+
+def absent_columns(known: Iterable[Column], expected: Iterable[Column]) -> Schema:
+    """Return the expected columns that are not known, by name without case.
+
+    >>> from onefold.schema.types import parse_type
+    >>> id_, zip_ = (Column(name, parse_type("STRING")) for name in ("id", "zip"))
+    >>> absent_columns([Column("ID", id_.type)], [id_, zip_]).names
+    ('zip',)
+    """
+    return Schema(expected).minus(column.name for column in known)

@@ -1,8 +1,8 @@
-"""The SQL expression that turns a value of one type into another, in one step, and what that can lose.
+"""The SQL expression that converts a value from one type to another in one step, and what the conversion can lose.
 
-Upwards in the type tree an expression keeps apart what was apart and never fails, whatever the value; the exceptions
-are told by `losses`. To any other type (a target named in the settings) a value that does not fit becomes NULL. An
-expression that needs a time zone names it: none depends on the session's default.
+To a wider type of the type tree, an expression gives different values for different values and never fails; `losses` lists
+the exceptions. To any other type (a target type of the settings), a value that does not fit becomes NULL. An expression
+that needs a time zone names it: no expression depends on the session's default time zone.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from onefold.schema.types import JSON, STRING, Array, Field, Range, Scalar, Stru
 
 UTC = "UTC"
 
-# Where a plain CAST does not go, or does not say its time zone. `{x}` is the value, `{zone}` the zone that a DATETIME
-# is read in; text always names UTC. Source: GoogleSQL reference, "Conversion rules" and the functions' own pages.
+# Conversions to a wider type that a plain CAST does not allow, or does without naming its time zone. `{x}` is the value;
+# text always names UTC. Source: GoogleSQL reference, "Conversion rules" and the pages of the functions.
 _EXPRESSIONS = {
     ("BOOL", "NUMERIC"): "CAST(CAST({x} AS INT64) AS NUMERIC)",
     ("BOOL", "BIGNUMERIC"): "CAST(CAST({x} AS INT64) AS BIGNUMERIC)",
@@ -26,17 +26,18 @@ _EXPRESSIONS = {
     ("JSON", "STRING"): "IF({x} IS NULL, NULL, TO_JSON_STRING({x}))",
 }
 
-# Downwards or across, asked for by name: never an error, NULL where the value does not fit.
+# Conversions to a type that is not wider, which only settings ask for: never an error, NULL where the value does not fit.
+# `{zone}` is the zone in which a DATETIME is read.
 _NARROWING = {
     ("BOOL", "FLOAT64"): "CAST(CAST({x} AS INT64) AS FLOAT64)",
     ("NUMERIC", "BOOL"): "SAFE_CAST(SAFE_CAST({x} AS INT64) AS BOOL)",
     ("BIGNUMERIC", "BOOL"): "SAFE_CAST(SAFE_CAST({x} AS INT64) AS BOOL)",
     ("FLOAT64", "BOOL"): "SAFE_CAST(SAFE_CAST({x} AS INT64) AS BOOL)",
-    # In a zone west of UTC the first hours of year 1 are in no year, and the last of 9999 in none further east.
+    # SAFE: west of UTC, the first hours of year 1 have no local date; east of UTC, the last hours of year 9999 have none.
     ("TIMESTAMP", "DATE"): "SAFE.DATE({x}, {zone})",
     ("TIMESTAMP", "DATETIME"): "SAFE.DATETIME({x}, {zone})",
     ("TIMESTAMP", "TIME"): "SAFE.TIME({x}, {zone})",
-    # Text that is a DATETIME names no zone: only other text may be cast, or the session's default zone would decide.
+    # Text in the form of a DATETIME names no zone: a cast would read it in the session's default zone.
     ("STRING", "TIMESTAMP"): (
         "IF(SAFE_CAST({x} AS DATETIME) IS NULL, SAFE_CAST({x} AS TIMESTAMP), "
         "SAFE.TIMESTAMP(SAFE_CAST({x} AS DATETIME), {zone}))"
@@ -53,12 +54,21 @@ _TIMES_OF_DATETIME = frozenset({"DATE", "TIME"})
 def convert(x: str, source: Type, target: Type, zone: str = UTC, depth: int = 1, *, pinned: bool = False) -> str:
     """Return an expression of type `target` for the expression `x` of type `source`.
 
-    Only where `conversion_faults` finds nothing.
+    The conversion has to be possible: `conversion_problems` returns nothing for the two types.
 
     Args:
-        depth: how many arrays the expression is in, which gives each element a name of its own.
+        x: an expression of SQL, which the result may repeat.
+        source: the type of the expression.
+        target: the type of the result.
+        zone: the time zone in which a DATETIME is read where a TIMESTAMP is needed.
+        depth: the number of arrays around the expression, counted from 1; each level names its elements differently.
         pinned: name every field of every struct, even where nothing is converted. The expression then keeps its type when
             a struct of the table gains a field.
+
+    >>> convert("v.born", Scalar("DATE"), Scalar("TIMESTAMP"))
+    "TIMESTAMP(v.born, 'UTC')"
+    >>> convert("v.price", STRING, Scalar("NUMERIC"))
+    'SAFE_CAST(v.price AS NUMERIC)'
     """
     if source == target and not (pinned and _holds_struct(source)):
         return x
@@ -72,7 +82,11 @@ def convert(x: str, source: Type, target: Type, zone: str = UTC, depth: int = 1,
 
 
 def conversion_problems(source: Type, target: Type) -> list[str]:
-    """Why there is no expression from `source` to `target`: empty where there is one."""
+    """Return why no expression converts `source` to `target`: an empty list where one does.
+
+    >>> conversion_problems(Scalar("INT64"), Struct((Field("a", STRING),)))
+    ['INT64 cannot be converted to STRUCT<a STRING>']
+    """
     if isinstance(target, Array):
         element = source.element if isinstance(source, Array) else source
         return conversion_problems(element, target.element)
@@ -88,7 +102,16 @@ def conversion_problems(source: Type, target: Type) -> list[str]:
 
 
 def losses(source: Type, target: Type, zone: str = UTC) -> tuple[str, ...]:
-    """What the conversion can lose, one sentence each; empty where it keeps every two values apart."""
+    """Return what the conversion can lose, one sentence each; empty where different values stay different.
+
+    Args:
+        source: the type of the values.
+        target: the type to which they are converted.
+        zone: the time zone in which a DATETIME is read where a TIMESTAMP is needed.
+
+    >>> losses(Scalar("STRING"), Scalar("INT64"))
+    ('STRING to INT64: a value that does not fit becomes NULL or is rounded',)
+    """
     return tuple(dict.fromkeys(_losses(source, target, zone)))
 
 
@@ -101,10 +124,7 @@ def _losses(source: Type, target: Type, zone: str) -> Iterator[str]:
         if _may_give_null(element, target.element, zone):
             yield "in an array, an element that would become NULL is left out"
     elif isinstance(source, Struct) and isinstance(target, Struct):
-        kept = {fold_case(field.name) for field in target.fields}
-        for field in source.fields:
-            if fold_case(field.name) not in kept:
-                yield f"field {field.name} is left out"
+        yield from (f"field {field.name} is left out" for field in source.fields if not target.get(field.name))
         for old, new in _common(source, target):
             yield from _losses(old.type, new.type, zone)
     elif isinstance(source, Struct | Array):
@@ -138,10 +158,10 @@ def _holds_json(type_: Type) -> bool:
 
 
 def _common(source: Struct, target: Struct) -> Iterator[tuple[Field, Field]]:
-    landed = {fold_case(field.name): field for field in source.fields}
+    """Yield the fields that both structs have, each in the form of the source and of the target."""
     for field in target.fields:
-        if fold_case(field.name) in landed:
-            yield landed[fold_case(field.name)], field
+        if landed := source.get(field.name):
+            yield landed, field
 
 
 def _to_array(x: str, source: Type, target: Array, zone: str, depth: int, pinned: bool) -> str:
@@ -151,13 +171,24 @@ def _to_array(x: str, source: Type, target: Array, zone: str, depth: int, pinned
         return f"IF({tested} IS NULL, CAST([] AS {render_type(target)}), [{element}])"
     e, o = free_name("e", depth, source.element), free_name("o", depth, source.element)
     element = convert(e, source.element, target.element, zone, depth + 1, pinned=pinned)
-    # A NULL element cannot be stored, so a landed array has none; one that a conversion makes is left out.
+    # BigQuery cannot store a NULL element, so a landed array has none; one that a conversion produces is left out.
     where = f" WHERE {element} IS NOT NULL" if _may_give_null(source.element, target.element, zone) else ""
     return f"ARRAY(SELECT {element} FROM UNNEST({x}) AS {e} WITH OFFSET AS {o}{where} ORDER BY {o})"
 
 
 def free_name(letter: str, depth: int, element: Type) -> str:
-    """A name for an array's element that no field of it hides (the fields of an unnested struct are in scope)."""
+    """Return an alias for the elements of an array that is not the name of a field.
+
+    UNNEST brings the fields of a struct into scope, where they would hide an alias of the same name.
+
+    Args:
+        letter: the first letter of the alias.
+        depth: the number of arrays around the expression.
+        element: the type of the elements.
+
+    >>> free_name("e", 1, STRING), free_name("e", 1, Struct((Field("E1", STRING),)))
+    ('e1', 'e1_')
+    """
     taken = {fold_case(field.name) for field in element.fields} if isinstance(element, Struct) else set()
     name = f"{letter}{depth}"
     while name in taken:
@@ -166,30 +197,34 @@ def free_name(letter: str, depth: int, element: Type) -> str:
 
 
 def _may_give_null(source: Type, target: Type, zone: str) -> bool:
-    """Whether a value that is not NULL can become NULL."""
+    """Tell whether a value that is not NULL can become NULL."""
     if isinstance(source, Struct) or source == target:
         return False
     return not is_at_or_below(source, target) or (zone != UTC and target == Scalar("TIMESTAMP"))
 
 
 def _to_struct(x: str, source: Struct, target: Struct, zone: str, depth: int, pinned: bool) -> str:
-    landed = {fold_case(field.name): field for field in source.fields}
     parts = []
     for field in target.fields:
-        old = landed.get(fold_case(field.name))
+        old = source.get(field.name)
         path = f"{x}.{quote(old.name)}" if old else ""
-        value = convert(path, old.type, field.type, zone, depth, pinned=pinned) if old else null(field.type)
+        value = convert(path, old.type, field.type, zone, depth, pinned=pinned) if old else typed_null(field.type)
         parts.append(f"{value} AS {quote(field.name)}")
+    # Without the IF, a NULL struct would become a struct of NULLs.
     return f"IF({x} IS NULL, NULL, STRUCT({', '.join(parts)}))"
 
 
-def null(type_: Type) -> str:
-    """NULL of a type: a bare NULL in every branch of a union would be INT64."""
+def typed_null(type_: Type) -> str:
+    """Return NULL of a type: a bare NULL in every branch of a union would be INT64.
+
+    >>> typed_null(Scalar("DATE"))
+    'CAST(NULL AS DATE)'
+    """
     return f"CAST(NULL AS {render_type(type_)})"
 
 
 def _to_json(x: str, target: Type, value: str | None = None) -> str:
-    # Both functions turn NULL into JSON null. Without the option, wide numbers would be rounded.
+    # Both functions turn NULL into JSON null, hence the IF. Without the option, numbers wider than FLOAT64 are rounded.
     json = f"TO_JSON({value or x}, stringify_wide_numbers => TRUE)"
     return f"IF({x} IS NULL, NULL, {json if target == JSON else f'TO_JSON_STRING({json})'})"
 
@@ -220,7 +255,7 @@ def _range_text(x: str, source: Range) -> str:
 
 def _narrow(x: str, source: str, target: Type, zone: str) -> str:
     if source == "JSON":
-        # The value of a scalar without its quotes; an object or an array fits no other type.
+        # JSON_VALUE gives a scalar without its quotes, and NULL for an object or an array, which fit no other type.
         return _narrow(f"JSON_VALUE({x})", "STRING", target, zone)
     special = _NARROWING.get((source, str(target)))
     if special:

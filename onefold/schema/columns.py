@@ -1,4 +1,4 @@
-"""Columns of a table, looked up by name. BigQuery's names are without case: `Id` and `id` are one column."""
+"""The columns of a table, looked up by name. BigQuery compares names without case: `Id` and `id` are one column."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Column:
 class Schema(tuple[Column, ...]):
     """The columns of one table in their order, with look-ups that ignore case.
 
-    It is a tuple, and compares equal to a tuple of the same columns.
+    A schema is a tuple, and equals a tuple of the same columns.
 
     >>> from onefold.schema.types import parse_type
     >>> customer = Schema([Column("Id", parse_type("INT64")), Column("name", parse_type("STRING"))])
@@ -33,7 +33,7 @@ class Schema(tuple[Column, ...]):
 
     @cached_property
     def _by_name(self) -> dict[str, Column]:
-        # The first of two columns that differ in case wins; reversed, because the last item of a dict does.
+        # The last item of a dict wins; reversed, so that the first of two columns with one name is found.
         return {fold_case(column.name): column for column in reversed(self)}
 
     @property
@@ -51,9 +51,9 @@ class Schema(tuple[Column, ...]):
 
     def minus(self, names: Iterable[str]) -> Schema:
         """Return the columns that have none of these names, in any spelling."""
-        left_out = {fold_case(name) for name in names}
-        return Schema(column for column in self if fold_case(column.name) not in left_out)
+        excluded = {fold_case(name) for name in names}
+        return Schema(column for column in self if fold_case(column.name) not in excluded)
 
     def only(self, names: Iterable[str]) -> Schema:
-        """Return the columns of these names, in the order of the names; names without a column are passed over."""
+        """Return the columns of these names, in the order of the names; names without a column are skipped."""
         return Schema(column for name in names if (column := self.get(name)))

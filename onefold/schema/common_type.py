@@ -1,8 +1,7 @@
-"""The least common type: the first of the two joins.
+"""The least common type of several types: the join of schemas.
 
-Scalars form one tree, from the design; the least common type of two is their lowest common ancestor. The join is
-commutative and associative (up to the order and the spelling of fields) and idempotent, so any order of versions gives
-the same schema.
+Scalars form one tree; the least common type of two scalars is their lowest common ancestor. The join is commutative and
+associative (up to the order and the spelling of fields) and idempotent, so versions in any order give the same schema.
 """
 
 from __future__ import annotations
@@ -19,16 +18,30 @@ PARENTS = {
     "DATE": "DATETIME", "DATETIME": "TIMESTAMP", "TIMESTAMP": "STRING",
     "TIME": "STRING", "INTERVAL": "STRING", "GEOGRAPHY": "STRING", "BYTES": "STRING", "JSON": "STRING",
 }  # fmt: skip
+"""The type tree: each scalar type, and the next wider one, which holds every value of the first."""
 
 
 def join(first: Type, second: Type) -> Type:
-    """The least type that holds every value of both."""
+    """Return the least type that holds every value of both types.
+
+    >>> from onefold.schema.types import parse_type
+    >>> str(join(parse_type("INT64"), parse_type("BIGNUMERIC"))), str(join(parse_type("INT64"), parse_type("DATE")))
+    ('BIGNUMERIC', 'STRING')
+    >>> str(join(parse_type("STRUCT<a DATE>"), parse_type("STRUCT<A DATETIME, b INT64>")))
+    'STRUCT<a DATETIME, b INT64>'
+    """
     if first is second or first == second:
         return first
     return _join(first, second)
 
 
 def join_all(types: Iterable[Type]) -> Type:
+    """Return the least type that holds every value of all types; there has to be at least one type.
+
+    >>> from onefold.schema.types import parse_type
+    >>> str(join_all(map(parse_type, ["BOOL", "INT64", "ARRAY<NUMERIC>"])))
+    'ARRAY<NUMERIC>'
+    """
     return functools.reduce(join, types)
 
 
@@ -49,11 +62,11 @@ def _element(type_: Type) -> Type:
 
 
 def _join_elements(first: Type, second: Type) -> Scalar | Struct:
-    return join(first, second)  # type: ignore[return-value]  # no array goes in, so none comes out
+    return join(first, second)  # type: ignore[return-value]  # neither type is an array, so their join is none
 
 
 def _ancestors(type_: Type) -> list[Type]:
-    """From the type itself up to STRING."""
+    """Return the type itself, then each wider type, up to STRING."""
     if isinstance(type_, Struct):
         return [type_, JSON, STRING]
     if not isinstance(type_, Scalar):
@@ -65,7 +78,7 @@ def _ancestors(type_: Type) -> list[Type]:
 
 
 def _join_structs(first: Struct, second: Struct) -> Struct:
-    """Field by field, by name without case; the spelling and the order of the first appearance win."""
+    """Join two structs field by field, by name without case; the spelling and the order of the first appearance win."""
     fields = {fold_case(field.name): field for field in first.fields}
     for field in second.fields:
         known = fields.get(fold_case(field.name))
@@ -74,15 +87,25 @@ def _join_structs(first: Struct, second: Struct) -> Struct:
 
 
 def is_at_or_below(type_: Type, other: Type) -> bool:
-    """Whether every value of `type_` has a place in `other`, whatever the order and spelling of fields."""
+    """Tell whether `other` holds every value of `type_`; the order and spelling of fields make no difference.
+
+    >>> from onefold.schema.types import parse_type
+    >>> is_at_or_below(parse_type("DATE"), parse_type("TIMESTAMP")), is_at_or_below(parse_type("DATE"), parse_type("TIME"))
+    (True, False)
+    """
     return canonical(join(type_, other)) == canonical(other)
 
 
 def canonical(type_: Type) -> Type:
-    """The type with fields in alphabetical order and lower case: equal for types that differ in no more than that."""
+    """Return the type with its fields in lower case and alphabetical order, by which types are compared.
+
+    >>> from onefold.schema.types import parse_type
+    >>> str(canonical(parse_type("STRUCT<Zip INT64, city STRING>")))
+    'STRUCT<city STRING, zip INT64>'
+    """
     match type_:
         case Array(element):
-            return Array(canonical(element))  # type: ignore[arg-type]
+            return Array(canonical(element))  # type: ignore[arg-type]  # an element is no array
         case Struct(fields):
             plain = (Field(fold_case(field.name), canonical(field.type)) for field in fields)
             return Struct(tuple(sorted(plain, key=lambda field: field.name)))
@@ -90,8 +113,15 @@ def canonical(type_: Type) -> Type:
             return type_
 
 
-def classic(types: Iterable[Type]) -> Type:
-    """The two rules of the published predecessor: DATETIME with TIMESTAMP gives TIMESTAMP, all else that differs STRING."""
+def classic_type(types: Iterable[Type]) -> Type:
+    """Return the common type by the two rules of the published predecessor.
+
+    DATETIME with TIMESTAMP gives TIMESTAMP; any other types that differ give STRING.
+
+    >>> from onefold.schema.types import parse_type
+    >>> str(classic_type(map(parse_type, ["INT64", "NUMERIC"])))
+    'STRING'
+    """
     distinct = list(dict.fromkeys(types))
     if len(distinct) == 1:
         return distinct[0]

@@ -1,4 +1,4 @@
-"""What differs between two schemas, as values with a path and a severity."""
+"""The differences between two schemas, as values with a path and a severity."""
 
 from __future__ import annotations
 
@@ -9,13 +9,12 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Literal
 
-from onefold.core.names import fold_case
 from onefold.schema.columns import Column
 from onefold.schema.types import Array, Field, Scalar, Struct, Type
 
 
 class Severity(IntEnum):
-    """INFO breaks nothing; WARNING changes a type within its family; CRITICAL breaks what reads the column."""
+    """The effect on consumers: INFO breaks nothing, WARNING changes a type within its family, CRITICAL breaks readers."""
 
     INFO = 1
     WARNING = 2
@@ -25,15 +24,24 @@ class Severity(IntEnum):
 Kind = Literal[
     "view created", "view removed", "added", "removed", "retyped", "table truncated", "table dropped", "table in quarantine"
 ]
-"""The last three are of a table at the source."""
+"""The last three are changes of a table at the source, not of a view."""
 
-# Queries go on within a family: numbers compare with numbers, times with times. A BOOL is no number to GoogleSQL.
+# A query still works where a type changes within its family: numbers compare with numbers, times with times. A BOOL is not
+# a number in GoogleSQL.
 _FAMILIES = ({"INT64", "NUMERIC", "BIGNUMERIC", "FLOAT64"}, {"DATE", "DATETIME", "TIMESTAMP"})
 
 
 @dataclass(frozen=True)
 class SchemaChange:
-    """One change of a view's schema; `path` is a column, or a field as `address.street`, empty for the view itself."""
+    """One change of a view's schema, or of a table at the source.
+
+    Attributes:
+        kind: the kind of the change.
+        path: a column, or a field in the form `address.street`; empty for the view itself.
+        severity: the effect on consumers.
+        old: the type before the change; None where there was none.
+        new: the type after the change; None where there is none.
+    """
 
     kind: Kind
     path: str
@@ -56,25 +64,49 @@ class SchemaChange:
 
 
 def view_created() -> SchemaChange:
+    """Return the change that announces a new view.
+
+    >>> str(view_created())
+    'view created'
+    """
     return SchemaChange("view created", "", Severity.INFO)
 
 
 def view_removed() -> SchemaChange:
+    """Return the change that announces the end of a view.
+
+    >>> view_removed().severity.name
+    'CRITICAL'
+    """
     return SchemaChange("view removed", "", Severity.CRITICAL)
 
 
 def compare(old: Sequence[Column], new: Sequence[Column]) -> tuple[SchemaChange, ...]:
-    """Changes from one schema to another: retyped and removed ones in the old order, then added ones in the new."""
-    return tuple(_compare(_fields(old), _fields(new), ""))
+    """Return the changes from one schema to another.
+
+    Columns that were removed or have another type come first, in the old order; then new columns, in the new order.
+
+    >>> from onefold.schema.types import parse_type
+    >>> old = [Column("id", parse_type("INT64"))]
+    >>> new = [Column("ID", parse_type("NUMERIC")), Column("zip", parse_type("STRING"))]
+    >>> [str(change) for change in compare(old, new)]
+    ['retyped id INT64 -> NUMERIC', 'added zip STRING']
+    """
+    return tuple(_compare(_struct(old), _struct(new), ""))
 
 
-def identify(view: str, old: Sequence[Column] | None, new: Sequence[Column] | None, former: str) -> str:
-    """Return the identifier of a view's change: the same for each attempt at it, another one for each later change.
+def change_id(view: str, old: Sequence[Column] | None, new: Sequence[Column] | None, former: str) -> str:
+    """Return the identifier of a view's change: equal for each attempt at the change, different for each later change.
 
     Args:
+        view: the name of the view.
         old: the columns before the change; None where there was no view.
         new: the columns after the change; None where the view is removed.
-        former: the identifier of the change before it; where there is no view yet, what tells its tables from earlier ones.
+        former: the identifier of the previous change; where there is no view yet, a text that distinguishes its tables
+            from earlier ones of the same names.
+
+    >>> len(change_id("p.shop.customer_unified", None, [], ""))
+    32
     """
     digest = hashlib.sha256(json.dumps([view, _as_text(old), _as_text(new), former]).encode())
     return digest.hexdigest()[:32]
@@ -84,25 +116,28 @@ def _as_text(columns: Sequence[Column] | None) -> list[tuple[str, str]] | None:
     return None if columns is None else [(column.name, str(column.type)) for column in columns]
 
 
-def highest(changes: Iterable[SchemaChange]) -> Severity:
+def highest_severity(changes: Iterable[SchemaChange]) -> Severity:
+    """Return the highest severity of some changes; INFO where there are none.
+
+    >>> highest_severity([view_created(), view_removed()]).name
+    'CRITICAL'
+    """
     return max((change.severity for change in changes), default=Severity.INFO)
 
 
-def _fields(columns: Iterable[Column]) -> list[Field]:
-    return [Field(column.name, column.type) for column in columns]
+def _struct(columns: Iterable[Column]) -> Struct:
+    return Struct(tuple(Field(column.name, column.type) for column in columns))
 
 
-def _compare(old: Iterable[Field], new: Iterable[Field], prefix: str) -> Iterator[SchemaChange]:
-    before = {fold_case(field.name): field for field in old}
-    after = {fold_case(field.name): field for field in new}
-    for key, field in before.items():
+def _compare(old: Struct, new: Struct, prefix: str) -> Iterator[SchemaChange]:
+    for field in old.fields:
         path = prefix + field.name
-        if key in after:
-            yield from _compare_types(field.type, after[key].type, path)
+        if after := new.get(field.name):
+            yield from _compare_types(field.type, after.type, path)
         else:
             yield SchemaChange("removed", path, Severity.CRITICAL, old=str(field.type))
-    for key, field in after.items():
-        if key not in before:
+    for field in new.fields:
+        if not old.get(field.name):
             yield SchemaChange("added", prefix + field.name, Severity.INFO, new=str(field.type))
 
 
@@ -110,7 +145,7 @@ def _compare_types(old: Type, new: Type, path: str) -> Iterator[SchemaChange]:
     if old == new:
         return
     if isinstance(old, Struct) and isinstance(new, Struct):
-        yield from _compare(old.fields, new.fields, f"{path}.")
+        yield from _compare(old, new, f"{path}.")
     elif isinstance(old, Array) and isinstance(new, Array) and _are_structs(old, new):
         yield from _compare_types(old.element, new.element, path)
     else:

@@ -1,4 +1,4 @@
-"""Versions from a file of rows as INFORMATION_SCHEMA.COLUMNS gives them: a JSON array, or JSON lines."""
+"""Versions from a file with rows of INFORMATION_SCHEMA.COLUMNS: a JSON array, or JSON lines."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from typing import Any
 
 from onefold.core.errors import InvalidColumns, InvalidType
 from onefold.core.names import fold_case
+from onefold.core.text import cut
 from onefold.core.versioned_names import DEFAULT_NAMES, VersionedNames
 from onefold.schema.columns import Column
 from onefold.schema.types import parse_type
 from onefold.schema.versions import Version
 
 _REQUIRED = ("table_name", "column_name", "ordinal_position", "data_type")
-_MOST_PROBLEMS = 20
-_SHOWN = 80
+_MAX_PROBLEMS = 20
+_SHOWN_CHARACTERS = 80
 _TIME_FORM = "2024-03-01 12:30:00 UTC or 2024-03-01T12:30:00Z"
 
 
@@ -32,10 +33,19 @@ class _Row:
 
 
 def read_columns(text: str, base: str, names: VersionedNames = DEFAULT_NAMES) -> tuple[Version, ...]:
-    """The versions of `base` in the file, in the order of the file; rows of other tables are passed over.
+    """Return the versions of a base name in a file, in the order of the file; rows of other tables are skipped.
+
+    Args:
+        text: the content of the file, with at least `table_name`, `column_name`, `ordinal_position` and `data_type`.
+        base: the base name.
+        names: the naming of the versioned tables.
+
+    >>> row = {"table_name": "customer_v_abc", "column_name": "id", "ordinal_position": 1, "data_type": "INT64"}
+    >>> [version.id for version in read_columns(json.dumps([row]), "customer")]
+    ['abc']
 
     Raises:
-        InvalidColumns: every fault, with the number of its row (the first twenty are shown).
+        InvalidColumns: rows are not valid; the error lists all problems with the number of the row, twenty at most.
     """
     problems: list[str] = []
     rows = [row for number, raw in enumerate(_rows(text), 1) if (row := _read(raw, number, base, names, problems))]
@@ -44,11 +54,11 @@ def read_columns(text: str, base: str, names: VersionedNames = DEFAULT_NAMES) ->
         found.setdefault(row.version, []).append(row)
     problems += _problems_of_versions(found)
     if problems:
-        more = [f"and {len(problems) - _MOST_PROBLEMS} more"] if len(problems) > _MOST_PROBLEMS else []
-        raise InvalidColumns(problems[:_MOST_PROBLEMS] + more)
+        more = [f"and {len(problems) - _MAX_PROBLEMS} more"] if len(problems) > _MAX_PROBLEMS else []
+        raise InvalidColumns(problems[:_MAX_PROBLEMS] + more)
     return tuple(
-        Version(version, tuple(row.column for row in sorted(own, key=lambda row: row.position)), own[0].created)
-        for version, own in found.items()
+        Version(version, tuple(row.column for row in sorted(group, key=lambda row: row.position)), group[0].created)
+        for version, group in found.items()
     )
 
 
@@ -62,8 +72,8 @@ def _rows(text: str) -> Iterator[Any]:
         raise InvalidColumns("the file is nested too deeply to be rows of INFORMATION_SCHEMA.COLUMNS") from error
     except ValueError as error:
         if text.lstrip().startswith("["):
-            raise InvalidColumns(f"the file is no JSON array: {error}") from error
-    # Not splitlines: a name may hold a character that is the end of a line to Unicode, and is none to JSON.
+            raise InvalidColumns(f"the file is not a JSON array: {error}") from error
+    # Not splitlines: Unicode has line ends, such as U+2028, that JSON allows within a text.
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
             try:
@@ -83,7 +93,7 @@ def _read(raw: Any, number: int, base: str, names: VersionedNames, problems: lis
         problems.append(f"row {number}: table_name is {_json(raw['table_name'])}: give the name of a table")
         return None
     version = names.version_of(base, raw["table_name"])
-    if version is None or not _counts(raw):
+    if version is None or not _is_column_of_table(raw):
         return None
     try:
         name = _name(raw["column_name"])
@@ -98,10 +108,10 @@ def _read(raw: Any, number: int, base: str, names: VersionedNames, problems: lis
         return None
 
 
-def _counts(raw: Mapping[str, Any]) -> bool:
-    """Whether a row is a column of a table: those of views and snapshots, and hidden ones, are no part of a version."""
+def _is_column_of_table(raw: Mapping[str, Any]) -> bool:
+    """Tell whether a row is a visible column of a table. Columns of views and snapshots are not columns of a version."""
     is_table = raw.get("table_type") in (None, "BASE TABLE")
-    # Pseudo-columns, as _PARTITIONTIME, have no position and are hidden.
+    # Pseudo-columns, such as _PARTITIONTIME, have no position and are hidden.
     return is_table and raw["ordinal_position"] is not None and raw.get("is_hidden") != "YES"
 
 
@@ -118,17 +128,17 @@ def _type(value: Any) -> str:
 
 
 def _position(value: Any) -> int:
-    """A whole number, also as text, as `bq` prints it."""
+    # `bq` prints numbers as text.
     if isinstance(value, str) and re.fullmatch(r"[0-9]{1,9}", value):
         return int(value)
-    # A bool is an int to Python.
+    # In Python a bool is an int.
     if isinstance(value, int | float) and not isinstance(value, bool) and value == value // 1:
         return int(value)
     raise ValueError(f"ordinal_position is {_json(value)}: give a whole number")
 
 
 def _time(value: Any) -> datetime | None:
-    """ISO 8601, as BigQuery's tools print it; a time without a zone is UTC."""
+    # ISO 8601, as the tools of BigQuery print it; a time without a zone is UTC.
     if value is None:
         return None
     try:
@@ -141,9 +151,7 @@ def _time(value: Any) -> datetime | None:
 
 
 def _json(value: Any) -> str:
-    """A value as the file has it, cut where it is long."""
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+    return cut(json.dumps(value, ensure_ascii=False), _SHOWN_CHARACTERS)
 
 
 def _problems_of_versions(found: Mapping[str, list[_Row]]) -> Iterator[str]:

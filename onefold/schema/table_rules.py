@@ -1,4 +1,4 @@
-"""What a user may decide about one table."""
+"""The decisions of a user about one table."""
 
 from __future__ import annotations
 
@@ -12,17 +12,18 @@ from onefold.schema.types import Type
 
 @dataclass(frozen=True)
 class TableRules:
-    """How the versions of one table become one view.
+    """The rules by which the versions of one table become one view and one base table.
 
-    conversions: `lossless` is the type tree; `classic` the two rules of the published predecessor.
-    time_zone: the zone in which a DATETIME is read where a TIMESTAMP is wanted.
-    version_column: the name of a first column that tells which version a row came from.
-    types: target types by column name in lower case, in place of the least common type.
-    retired: versions that are left out, so that their tables can be dropped.
-    keys: the columns whose values identify a row of the source.
-    overlap_minutes: how much of what an earlier merge may have read is read again: more than a row needs from the time of
-        its landing until it can be read.
-    names: how the versioned tables of its dataset are named.
+    Attributes:
+        conversions: `lossless` is the type tree; `classic` is the two rules of the published predecessor.
+        time_zone: the zone in which a DATETIME is read where a TIMESTAMP is needed.
+        version_column: the name of an additional first column that holds the version of each row; None for no such column.
+        types: target types by column name in lower case, in place of the least common type.
+        retired: versions that the view leaves out, so that their tables can be dropped.
+        keys: the columns whose values identify a row of the source.
+        overlap_minutes: how many minutes of the last window a merge reads again. It has to be longer than the time from the
+            landing of a row until the row can be read.
+        names: the naming of the versioned tables in the table's dataset.
     """
 
     conversions: Literal["lossless", "classic"] = "lossless"

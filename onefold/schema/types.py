@@ -1,4 +1,4 @@
-"""BigQuery types as values: parse and render. What joins and converts them is in `joins` and `conversions`."""
+"""BigQuery types as values, read from text and written as text. `common_type` joins types, `casts` converts values."""
 
 from __future__ import annotations
 
@@ -35,6 +35,8 @@ class Scalar:
 
 @dataclass(frozen=True)
 class Range:
+    """A pair of dates or times, each of which may be unbounded."""
+
     element: Scalar
 
     def __str__(self) -> str:
@@ -43,17 +45,30 @@ class Range:
 
 @dataclass(frozen=True)
 class Field:
+    """A field of a struct."""
+
     name: str
     type: Type
 
 
 @dataclass(frozen=True)
 class Struct:
+    """Fields in their order, looked up by name without case."""
+
     fields: tuple[Field, ...]
 
+    @functools.cached_property
+    def _by_name(self) -> dict[str, Field]:
+        # The last item of a dict wins; reversed, so that the first of two fields with one name is found.
+        return {fold_case(field.name): field for field in reversed(self.fields)}
+
     def get(self, name: str) -> Field | None:
-        """Return the field of this name in any spelling; None where there is none."""
-        return next((field for field in self.fields if fold_case(field.name) == fold_case(name)), None)
+        """Return the field of this name in any spelling; None where there is none.
+
+        >>> str(Struct((Field("Zip", STRING),)).get("ZIP").type)
+        'STRING'
+        """
+        return self._by_name.get(fold_case(name))
 
     def __str__(self) -> str:
         return "STRUCT<" + ", ".join(f"{_field_name(field.name)} {field.type}" for field in self.fields) + ">"
@@ -61,6 +76,8 @@ class Struct:
 
 @dataclass(frozen=True)
 class Array:
+    """A list of values of one type; BigQuery has no array of arrays."""
+
     element: Scalar | Range | Struct
 
     def __str__(self) -> str:
@@ -72,9 +89,11 @@ Type = Union[Scalar, Range, Struct, Array]
 STRING = Scalar("STRING")
 JSON = Scalar("JSON")
 
-# BigQuery nests 15 levels of RECORD, each of them perhaps an array. A bound keeps hostile text from exhausting the stack.
+# BigQuery allows 15 levels of RECORD, each of which may be an array ("Quotas and limits", maximum depth of nested columns,
+# https://cloud.google.com/bigquery/quotas, 2026-11). A bound keeps hostile text from exhausting the stack.
 MAX_DEPTH = 50
-_SHOWN = 1_000
+_SHOWN_CHARACTERS = 1_000
+"""Enough of any type that a person reads; a hostile type cannot flood a log."""
 
 _PLAIN_FIELD_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
@@ -84,7 +103,11 @@ def _field_name(name: str) -> str:
 
 
 def render_type(type_: Type) -> str:
-    """The type for SQL: like `str`, with every field name quoted, so that a reserved word is safe."""
+    """Return the type for SQL: as `str` does, but with every field name quoted, so that a reserved word is safe.
+
+    >>> render_type(parse_type("ARRAY<STRUCT<select INT64>>"))
+    'ARRAY<STRUCT<`select` INT64>>'
+    """
     match type_:
         case Array(element):
             return f"ARRAY<{render_type(element)}>"
@@ -96,10 +119,13 @@ def render_type(type_: Type) -> str:
 
 @functools.lru_cache(maxsize=4096)
 def parse_type(text: str) -> Type:
-    """Read a type string as INFORMATION_SCHEMA gives it; equal strings give the same object while they are remembered.
+    """Return the type that a text names, in the form of INFORMATION_SCHEMA. Results are cached: types are immutable.
+
+    >>> str(parse_type("struct<id INTEGER NOT NULL, tags array<STRING(20)>>"))
+    'STRUCT<id INT64, tags ARRAY<STRING>>'
 
     Raises:
-        InvalidType: names the text and the place where it stops making sense.
+        InvalidType: the text is not a type; the error names the text and what is wrong with it.
     """
     parser = _Parser(text)
     type_ = parser.type()
@@ -110,29 +136,28 @@ def parse_type(text: str) -> Type:
 _TOKEN = re.compile(r"\s*(?:(?P<name>\w[\w-]*)|(?P<quoted>`(?:[^`\\]|\\.)*`)|(?P<text>'[^']*')|(?P<mark>[<>(),]))")
 
 
-def _shown(text: str) -> str:
-    """Long enough for any type that a person reads; a hostile one cannot flood a log."""
-    return repr(text) if len(text) <= _SHOWN else f"{text[:_SHOWN]!r}…"
+def _quoted(text: str) -> str:
+    return repr(text) if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]!r}…"
 
 
 def _tokens(text: str) -> Iterator[str]:
-    at, end = 0, len(text.rstrip())
-    while at < end:
-        match = _TOKEN.match(text, at)
+    index, end = 0, len(text.rstrip())
+    while index < end:
+        match = _TOKEN.match(text, index)
         if not match:
-            at = len(text) - len(text[at:].lstrip())
-            raise InvalidType(f"type {_shown(text)}: unexpected {text[at]!r} at character {at + 1}")
+            index = len(text) - len(text[index:].lstrip())
+            raise InvalidType(f"type {_quoted(text)}: unexpected {text[index]!r} at character {index + 1}")
         yield match.group().strip()
-        at = match.end()
+        index = match.end()
 
 
 class _Parser:
-    """Recursive descent over the tokens of one type string."""
+    """A parser by recursive descent over the tokens of one type string."""
 
     def __init__(self, text: str) -> None:
         self._text = text
         self._tokens = list(_tokens(text))
-        self._at = 0
+        self._index = 0
         self._depth = 0
 
     def type(self) -> Type:
@@ -158,8 +183,8 @@ class _Parser:
         return Scalar(name)
 
     def end(self) -> None:
-        if self._at < len(self._tokens):
-            raise self._problem(f"unexpected {self._tokens[self._at]!r} after the type")
+        if self._index < len(self._tokens):
+            raise self._problem(f"unexpected {self._tokens[self._index]!r} after the type")
 
     def _array(self) -> Array:
         self._expect("<")
@@ -203,7 +228,7 @@ class _Parser:
         return field
 
     def _attributes(self) -> None:
-        """What may stand behind a type and makes no other type of it: a collation, NOT NULL."""
+        """Skip what may follow a type without making it another type: a collation, NOT NULL."""
         if (self._peek() or "").upper() == "COLLATE":
             self._next()
             self._next()
@@ -218,18 +243,18 @@ class _Parser:
                 pass
 
     def _peek(self) -> str | None:
-        return self._tokens[self._at] if self._at < len(self._tokens) else None
+        return self._tokens[self._index] if self._index < len(self._tokens) else None
 
     def _next(self) -> str:
-        if self._at >= len(self._tokens):
+        if self._index >= len(self._tokens):
             raise self._problem("it ends too early")
-        self._at += 1
-        return self._tokens[self._at - 1]
+        self._index += 1
+        return self._tokens[self._index - 1]
 
     def _expect(self, token: str) -> None:
         found = self._next()
         if found != token:
             raise self._problem(f"expected {token!r}, found {found!r}")
 
-    def _problem(self, what: str) -> InvalidType:
-        return InvalidType(f"type {_shown(self._text)}: {what}")
+    def _problem(self, problem: str) -> InvalidType:
+        return InvalidType(f"type {_quoted(self._text)}: {problem}")

@@ -1,4 +1,4 @@
-"""Versions of a table, and the one schema that holds every value of each of them."""
+"""The versions of a table, and the one schema that holds every value of all versions."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from onefold.core.errors import SchemaConflict
 from onefold.core.names import fold_case
 from onefold.schema.casts import conversion_problems, losses
 from onefold.schema.columns import Column, Schema
-from onefold.schema.common_type import classic, join_all
+from onefold.schema.common_type import classic_type, join_all
 from onefold.schema.table_rules import TableRules
 from onefold.schema.types import STRING, Type
 
 
 @dataclass(frozen=True)
 class Version:
-    """One versioned table: its hash, its columns in order, and when it was created (None where nobody knows)."""
+    """One versioned table: its hash, its columns in order, and its time of creation (None where it is unknown)."""
 
     id: str
     columns: tuple[Column, ...]
@@ -32,7 +32,7 @@ class Version:
 
 @dataclass(frozen=True)
 class Cast:
-    """A column of one version that has to be converted, and what that can lose."""
+    """A column of one version that has to be converted, and what the conversion can lose."""
 
     version: str
     column: str
@@ -41,20 +41,33 @@ class Cast:
     losses: tuple[str, ...]
 
 
-def in_order(versions: Iterable[Version], rules: TableRules) -> tuple[Version, ...]:
-    """The versions that are not retired, by creation time and hash; those without a time keep their order."""
-    kept = [version for version in versions if version.id not in rules.retired]
-    if any(version.created is None for version in kept):
-        return tuple(kept)
+def active_versions(versions: Iterable[Version], rules: TableRules) -> tuple[Version, ...]:
+    """Return the versions that are not retired, by creation time and hash.
+
+    Where the creation time of any version is unknown, the versions keep their order.
+
+    >>> versions = [Version("b", ()), Version("a", ())]
+    >>> [version.id for version in active_versions(versions, TableRules(retired=frozenset({"b"})))]
+    ['a']
+    """
+    active = [version for version in versions if version.id not in rules.retired]
+    if any(version.created is None for version in active):
+        return tuple(active)
     oldest = datetime.min.replace(tzinfo=UTC)
-    return tuple(sorted(kept, key=lambda version: (version.created or oldest, version.id)))
+    return tuple(sorted(active, key=lambda version: (version.created or oldest, version.id)))
 
 
 def fold(versions: Sequence[Version], rules: TableRules) -> tuple[Column, ...]:
-    """The columns of the unified view: names united without case, types joined, in order of first appearance.
+    """Return the columns of the unified view: names united without case, types joined, in order of first appearance.
+
+    >>> from onefold.schema.types import parse_type
+    >>> old = Version("a", (Column("Id", parse_type("INT64")),))
+    >>> new = Version("b", (Column("id", parse_type("NUMERIC")), Column("zip", parse_type("STRING"))))
+    >>> [f"{column.name} {column.type}" for column in fold([old, new], TableRules())]
+    ['Id NUMERIC', 'zip STRING']
 
     Raises:
-        SchemaConflict: all columns that cannot be given the type the rules want, and all names that clash.
+        SchemaConflict: columns cannot be converted to the type of the rules, or names clash; the error lists all of them.
     """
     spelling: dict[str, str] = {}
     landed: dict[str, dict[Type, None]] = {}
@@ -72,26 +85,44 @@ def fold(versions: Sequence[Version], rules: TableRules) -> tuple[Column, ...]:
 
 
 def casts(versions: Sequence[Version], columns: Sequence[Column], rules: TableRules) -> tuple[Cast, ...]:
-    """Every conversion that the view makes."""
-    targets = {fold_case(column.name): column.type for column in columns}
+    """Return every conversion that the view makes, in the order of the versions and of their columns.
+
+    Args:
+        versions: the versions that the view reads.
+        columns: the columns of the view, as `fold` returns them.
+        rules: the rules of the table.
+
+    >>> from onefold.schema.types import parse_type
+    >>> version = Version("a", (Column("id", parse_type("INT64")),))
+    >>> [f"{cast.source} -> {cast.target}" for cast in casts([version], [Column("id", STRING)], TableRules())]
+    ['INT64 -> STRING']
+    """
+    unified = Schema(columns)
     return tuple(
-        Cast(version.id, column.name, column.type, target, losses(column.type, target, rules.time_zone))
+        Cast(version.id, column.name, column.type, target.type, losses(column.type, target.type, rules.time_zone))
         for version in versions
         for column in version.columns
-        if column.type != (target := targets[fold_case(column.name)])
+        if (target := unified.get(column.name)) and target.type != column.type
     )
 
 
 def unused_rules(found: Sequence[Version], rules: TableRules) -> list[str]:
-    """Settings that have no effect on these versions: typing mistakes, or what can be taken out by now."""
-    known = {fold_case(column.name) for version in found for column in version.columns}
+    """Return the settings that have no effect on these versions: typing mistakes, or settings that can be removed.
+
+    >>> unused_rules([Version("abc", ())], TableRules(retired=frozenset({"abd"})))
+    ['retire: there is no version abd']
+    """
     ids = {version.id for version in found}
-    types = [f"types.{name}: no version has a column of this name" for name, _ in rules.types if name not in known]
+    types = [
+        f"types.{name}: no version has a column of this name"
+        for name, _ in rules.types
+        if not any(version.schema.has(name) for version in found)
+    ]
     return types + [f"retire: there is no version {id_}" for id_ in sorted(rules.retired - ids)]
 
 
 def _join(types: Iterable[Type], rules: TableRules) -> Type:
-    return classic(types) if rules.conversions == "classic" else join_all(types)
+    return classic_type(types) if rules.conversions == "classic" else join_all(types)
 
 
 def _check(

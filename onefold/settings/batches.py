@@ -1,4 +1,4 @@
-"""The settings of Spark batches: where they run, as whom, with which code, and what they may read and write."""
+"""The settings of Spark batches: region, account and code of a batch, and the folders that messages may name."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ VARIABLES = {
     "ONEFOLD_BATCH_BUCKET": "the staging bucket's name; default: Dataproc's own",
     "ONEFOLD_BATCH_KMS_KEY": "the Cloud KMS key for what batches write to disk; default: Google's own keys",
     "ONEFOLD_BATCH_PROPERTIES": "Spark properties, as name=value,name=value or as a JSON object",
-    "ONEFOLD_BATCH_LABELS": "labels of batches besides ours, as key=value,key=value",
+    "ONEFOLD_BATCH_LABELS": "labels of batches besides those of Onefold, as key=value,key=value",
     "ONEFOLD_BATCH_TTL": "when a batch is ended, as 90m, 4h or 2d; default: Dataproc's own, 4 hours",
     "ONEFOLD_BATCH_FOLDERS": "gs:// folders that messages may name, separated by commas; default: those of the bucket",
     "ONEFOLD_BATCH_CODE": "the gs:// folder of the jobs and of spark.zip",
 }
 
 DEFAULT_CONFIG = "onefold.yaml"
-"""The file of the tables' settings, in the working folder of whoever reads it."""
+"""The file of the tables' settings, in the working folder of the process that reads it."""
 
 PASSED_ON = (
     "ONEFOLD_PROJECT",
@@ -36,12 +36,13 @@ PASSED_ON = (
     "ONEFOLD_TOPIC_SCHEMA_CHANGES",
     "ONEFOLD_DIFFERENCES",
 )
-"""Settings that a job reads too: a merge keeps the views up to date, has to find them where the functions put them, and
-announces their changes; a comparison has to know how to report differences."""
+"""Settings that jobs read, too. A merge refreshes views: it has to find them where the functions created them, and announces
+their changes. A comparison has to know how to report differences."""
 
 _UNITS = {"m": "minutes", "h": "hours", "d": "days"}
 _TTL = re.compile(r"([0-9]{1,5})([mhd])")
-MIN_TTL, MAX_TTL = timedelta(minutes=10), timedelta(days=14)  # Dataproc's own limits
+# Dataproc Serverless, "EnvironmentConfig", ttl: the minimum is 10 minutes, the maximum 14 days.
+MIN_TTL, MAX_TTL = timedelta(minutes=10), timedelta(days=14)
 
 _REGION = re.compile(r"[a-z]+-[a-z]+[0-9]+")
 _VERSION = re.compile(r"[0-9]+\.[0-9]+(\.[0-9]+)?")
@@ -54,13 +55,31 @@ _KMS_KEY = re.compile(r"projects/[a-z0-9.:-]+/locations/[a-z0-9-]+/keyRings/[\w-
 _PROPERTY = re.compile(r"(spark|dataproc)\.[A-Za-z0-9_.-]+")
 _LABEL = re.compile(r"(?!onefold_)[a-z][a-z0-9_-]{0,62}=[a-z0-9_-]{0,63}")
 MAX_LABELS = 28
-"""A batch takes 32, and has four of ours."""
+"""Dataproc allows 32 labels on a batch, and Onefold sets four."""
 FOLDER = re.compile(r"gs://[a-z0-9][a-z0-9._-]{1,220}[a-z0-9](/[\w.=+@~-]+)*/?")
-"""A folder in a bucket, without what Spark would expand (`*`, `{a,b}`) or read as two paths."""
+"""A folder in a bucket, without characters that Spark would expand (`*`, `{a,b}`) or read as a separator."""
 
 
 @dataclass(frozen=True)
 class BatchSettings:
+    """The settings of batches; None where a variable is not set.
+
+    Attributes:
+        region: the region in which batches run.
+        runtime_version: the version of the Dataproc Serverless runtime.
+        service_account: the account as which batches run.
+        subnet: the subnetwork in which batches run.
+        bucket: the staging bucket, without gs://.
+        kms_key: the Cloud KMS key that encrypts what batches write to disk.
+        properties: properties of Spark and Dataproc.
+        labels: labels of batches, besides those of Onefold.
+        ttl: the age at which Dataproc ends a batch.
+        folders: the gs:// folders that messages may name.
+        code: the gs:// folder of the jobs and of spark.zip.
+        passed_on: variables of this environment that a job gets, too.
+        config: True where there is an onefold.yaml: then the folder of the code has the same file for the jobs.
+    """
+
     region: str | None = None
     runtime_version: str = "3.0"
     service_account: str | None = None
@@ -73,12 +92,14 @@ class BatchSettings:
     folders: tuple[str, ...] = ()
     code: str | None = None
     passed_on: Mapping[str, str] = field(default_factory=dict)
-    """Variables of our environment that the job gets."""
     config: bool = False
-    """Whether there is an onefold.yaml: then the code's folder has the same one for the jobs."""
 
     def check_complete(self) -> None:
-        """Raises InvalidSettings with every variable that a batch needs and that is not set."""
+        """Check that every variable is set that a batch needs.
+
+        Raises:
+            InvalidSettings: variables are not set; the error lists all of them.
+        """
         needed = ("region", "service_account", "code")
         missing = [f"ONEFOLD_BATCH_{name.upper()}" for name in needed if not getattr(self, name)]
         if missing:
@@ -86,7 +107,12 @@ class BatchSettings:
 
 
 def read_batch_settings(environ: Mapping[str, str], problems: list[str]) -> BatchSettings:
-    """What the environment says; what is wrong with it is added to the faults."""
+    """Read the settings of batches.
+
+    Args:
+        environ: the environment variables.
+        problems: the list to which problems of the variables are added.
+    """
 
     def read(name: str, pattern: re.Pattern[str], example: str) -> str | None:
         value = environ.get(f"ONEFOLD_BATCH_{name}") or None
@@ -124,7 +150,7 @@ def _parsed(environ: Mapping[str, str], name: str, parse: Callable[[str], Any], 
 def _ttl(text: str) -> timedelta:
     match = _TTL.fullmatch(text)
     if not match:
-        raise ValueError(f"{text!r} is no time: write it as 90m, 4h or 2d")
+        raise ValueError(f"{text!r} is not a time: write it as 90m, 4h or 2d")
     ttl = timedelta(**{_UNITS[match[2]]: int(match[1])})
     if not MIN_TTL <= ttl <= MAX_TTL:
         raise ValueError(f"{text!r} is not between 10m and 14d")
@@ -148,10 +174,10 @@ def _labels(text: str) -> dict[str, str]:
     if wrong:
         raise ValueError(
             f"{', '.join(map(repr, wrong))}: keys and values are lower-case letters, digits, _ and -, of up to 63 "
-            "characters; keys begin with a letter, and not with onefold_, as ours do"
+            "characters; keys begin with a letter, and not with onefold_, as those of Onefold do"
         )
     if len(pairs) > MAX_LABELS:
-        raise ValueError(f"a batch takes {MAX_LABELS} labels besides ours, and these are {len(pairs)}")
+        raise ValueError(f"a batch takes {MAX_LABELS} labels besides those of Onefold, and these are {len(pairs)}")
     return dict(pairs)
 
 
@@ -165,7 +191,7 @@ def _split(text: str) -> list[tuple[str, str]]:
 def _folders(text: str, bucket: str | None, problems: list[str]) -> tuple[str, ...]:
     names = [name.strip() for name in text.split(",") if name.strip()]
     problems += [
-        f"ONEFOLD_BATCH_FOLDERS: {name!r} is no folder: write gs://bucket/folder"
+        f"ONEFOLD_BATCH_FOLDERS: {name!r} is not a folder: write gs://bucket/folder"
         for name in names
         if not FOLDER.fullmatch(name) or ".." in name
     ]

@@ -1,4 +1,4 @@
-"""Settings: `ONEFOLD_*` environment variables, and the tables' own in onefold.yaml (`tables_file`). All faults at once."""
+"""All settings: `ONEFOLD_*` environment variables, and the settings of tables in onefold.yaml (`yaml_file`)."""
 
 from __future__ import annotations
 
@@ -41,9 +41,22 @@ _FIELDS = ("dataset", "table")
 
 @dataclass(frozen=True)
 class Settings:
+    """All settings. Topics, folders and the project are None where their variable is not set.
+
+    Attributes:
+        datasets: the datasets that messages may name; None for all of the project.
+        view_dataset: the template of the dataset of a view.
+        view_name: the template of the name of a view.
+        large_records: the folder of captured rows that are too large for a message.
+        differences: `log` where a compare job only logs differences.
+        rules: the rules of all tables that have none of their own.
+        tables: rules by `table` or `dataset.table`; the longer name wins.
+        names: the naming of versioned tables, in all datasets that have none of their own.
+        dataset_names: the naming of versioned tables in single datasets.
+    """
+
     project: str | None = None
     datasets: frozenset[str] | None = None
-    """Those that messages may name; None is all of the project."""
     view_dataset: str = "{dataset}"
     view_name: str = "{table}_unified"
     topic_table_created: str | None = None
@@ -55,31 +68,35 @@ class Settings:
     batch: BatchSettings = field(default_factory=BatchSettings)
     rules: TableRules = field(default_factory=TableRules)
     tables: Mapping[str, TableRules] = field(default_factory=dict)
-    """Rules by `table` or `dataset.table`; the longer name wins."""
     names: VersionedNames = DEFAULT_NAMES
     dataset_names: Mapping[str, VersionedNames] = field(default_factory=dict)
-    """How versioned tables are named in single datasets."""
 
     def rules_for(self, base: TableId) -> TableRules:
+        """Return the rules of a table, given the dataset and the base name."""
         rules = self.tables.get(f"{base.dataset}.{base.table}") or self.tables.get(base.table) or self.rules
         return replace(rules, names=self.names_in(base.dataset))
 
     def names_in(self, dataset: str | None) -> VersionedNames:
-        """Return how versioned tables are named in a dataset."""
+        """Return the naming of versioned tables in a dataset."""
         return self.dataset_names.get(dataset or "", self.names)
 
     def view_of(self, base: TableId) -> TableId:
-        """The unified view of a base name; a name without a dataset stays without."""
+        """Return the unified view of a base name; the view of a name without a dataset has none either."""
         names = {"dataset": base.dataset or "", "table": base.table}
         dataset = self.view_dataset.format(**names) if base.dataset else None
         return TableId(base.project, dataset, self.view_name.format(**names))
 
 
 def load_settings(environ: Mapping[str, str], config: Path | None = None) -> Settings:
-    """Read and check everything.
+    """Read and check all settings.
+
+    Args:
+        environ: the environment variables.
+        config: the file of the tables' settings; None for the file that ONEFOLD_CONFIG names, else onefold.yaml in the
+            working folder, where there is one.
 
     Raises:
-        InvalidSettings: every fault, each with the variable or the key it is about.
+        InvalidSettings: settings are not valid; the error lists all problems, each with its variable or key.
     """
     problems: list[str] = []
     settings = _from_environment(environ, problems)
@@ -117,13 +134,7 @@ def _from_environment(environ: Mapping[str, str], problems: list[str]) -> Settin
         large_records=environ.get("ONEFOLD_LARGE_RECORDS", "").rstrip("/") or None,
         batch=read_batch_settings(environ, problems),
     )
-    problems += [
-        f"ONEFOLD_DATASETS: {problem}" for name in sorted(datasets or ()) for problem in problems_of_name("dataset", name)
-    ]
-    if named and not datasets:
-        problems.append(
-            "ONEFOLD_DATASETS names no dataset; make it empty to allow none, or unset it to allow all of the project"
-        )
+    problems += _dataset_problems(named, datasets or frozenset())
     if settings.differences not in (None, "log"):
         problems.append(f"ONEFOLD_DIFFERENCES {settings.differences!r}: expected log, or no value")
     if settings.project:
@@ -131,6 +142,13 @@ def _from_environment(environ: Mapping[str, str], problems: list[str]) -> Settin
         problems += [f"{variable}: {problem}" for problem in problems_of_name("project", settings.project)]
     problems += [*_template_problems(settings), *_topic_problems(settings), *_folder_problems(settings)]
     return settings
+
+
+def _dataset_problems(variable: str | None, datasets: frozenset[str]) -> Iterator[str]:
+    for name in sorted(datasets):
+        yield from (f"ONEFOLD_DATASETS: {problem}" for problem in problems_of_name("dataset", name))
+    if variable and not datasets:
+        yield "ONEFOLD_DATASETS names no dataset; make it empty to allow none, or unset it to allow all of the project"
 
 
 def _template_problems(settings: Settings) -> Iterator[str]:
@@ -172,25 +190,28 @@ def _shared_view_problems(settings: Settings) -> Iterator[str]:
 
 
 def _is_template(text: str) -> bool:
-    """Whether the fields are those that are known, and plain: a format such as {table:.3} would make two names one."""
+    """Tell whether a template has known fields only, without a format: {table:.3} would give two tables one name."""
     try:
         parts = list(string.Formatter().parse(text))
     except ValueError:
         return False
-    return all(field is None or (field in _FIELDS and not format_ and not how) for _, field, format_, how in parts)
+    return all(
+        field is None or (field in _FIELDS and not format_ and not conversion) for _, field, format_, conversion in parts
+    )
 
 
 def _topic_problems(settings: Settings) -> Iterator[str]:
     for purpose in ("table_created", "schema_changes", "change_records", "dead_letter"):
         topic = getattr(settings, f"topic_{purpose}")
         if topic and not _TOPIC.fullmatch(topic):
-            yield f"ONEFOLD_TOPIC_{purpose.upper()} {topic!r} is no topic; write its name, or projects/PROJECT/topics/NAME"
+            variable = f"ONEFOLD_TOPIC_{purpose.upper()}"
+            yield f"{variable} {topic!r} is not a topic; write its name, or projects/PROJECT/topics/NAME"
 
 
 def _folder_problems(settings: Settings) -> Iterator[str]:
     folder = settings.large_records
     if folder and not folder.startswith("file:///") and (not FOLDER.fullmatch(folder) or ".." in folder.split("/")):
-        yield f"ONEFOLD_LARGE_RECORDS {folder!r} is no folder: write gs://bucket/folder, or file:///folder on a laptop"
+        yield f"ONEFOLD_LARGE_RECORDS {folder!r} is not a folder: write gs://bucket/folder, or file:///folder on a laptop"
 
 
 def _config_path(environ: Mapping[str, str], problems: list[str]) -> Path | None:

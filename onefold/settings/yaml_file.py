@@ -1,4 +1,4 @@
-"""onefold.yaml: what belongs to tables. It is read as strictly as SQL reads names, and all its faults are told at once."""
+"""onefold.yaml: the settings of tables and datasets. The file is checked strictly, and all problems are reported at once."""
 
 from __future__ import annotations
 
@@ -13,13 +13,15 @@ import yaml
 
 from onefold.core.errors import InvalidType
 from onefold.core.names import fold_case, problems_of_name
-from onefold.core.versioned_names import DEFAULT_NAMES, VersionedNames, pattern_problems, regex_problems, without_anchors
+from onefold.core.regular_expressions import regex_problems
+from onefold.core.version_pattern import pattern_problems, without_anchors
+from onefold.core.versioned_names import DEFAULT_NAMES, VersionedNames
 from onefold.schema.casts import UTC
 from onefold.schema.table_rules import TableRules
 from onefold.schema.types import Type, parse_type
 
-# In the tz database, but what they mean depends on the machine.
-_NO_PLACE = frozenset({"localtime", "Factory"})
+# Names in the tz database whose meaning depends on the machine.
+_MACHINE_ZONES = frozenset({"localtime", "Factory"})
 _TABLE_KEYS = frozenset({"conversions", "time_zone", "version_column", "types", "retire", "keys", "overlap_minutes"})
 _NAME_KEYS = frozenset({"version_pattern", "include", "exclude"})
 _DEFAULT_KEYS = _NAME_KEYS | {"conversions", "time_zone", "version_column", "overlap_minutes", "datasets", "tables"}
@@ -31,12 +33,13 @@ _ZONE = re.compile(r"[A-Za-z_]+(/[A-Za-z0-9_+-]+){0,2}|[+-](0[0-9]|1[0-3]):[0-5]
 
 @dataclass(frozen=True)
 class TablesFile:
-    """What the file says.
+    """The content of onefold.yaml.
 
-    rules: for all tables.
-    tables: for single ones, by `table` or `dataset.table`.
-    names: how versioned tables are named, in all datasets.
-    datasets: the same for single datasets.
+    Attributes:
+        rules: the rules of all tables.
+        tables: the rules of single tables, by `table` or `dataset.table`.
+        names: the naming of versioned tables, in all datasets.
+        datasets: the naming of versioned tables, in single datasets.
     """
 
     rules: TableRules = field(default_factory=TableRules)
@@ -46,9 +49,14 @@ class TablesFile:
 
 
 def read_tables_file(path: Path, problems: list[str]) -> TablesFile:
-    """Return what the file says; what is wrong goes to `faults`."""
+    """Read and check the file; a setting with a problem has its default.
+
+    Args:
+        path: the path of the file.
+        problems: the list to which problems are added, each with the path and the key.
+    """
     try:
-        content = _given(yaml.load(path.read_text(encoding="utf-8"), _Loader), {})  # noqa: S506 a SafeLoader
+        content = _or_default(yaml.load(path.read_text(encoding="utf-8"), _Loader), {})  # noqa: S506 a SafeLoader
     except (OSError, ValueError, TypeError, RecursionError, yaml.YAMLError) as error:
         problems.append(f"{path}: cannot be read: {error}")
         return TablesFile()
@@ -62,13 +70,13 @@ def read_tables_file(path: Path, problems: list[str]) -> TablesFile:
     return TablesFile(defaults, tables, names, datasets)
 
 
-def _given(value: Any, default: Any) -> Any:
-    """A key with nothing after it is None to YAML; what is false or empty in another way was written so."""
+def _or_default(value: Any, default: Any) -> Any:
+    # A key without a value is None in YAML. Any other false or empty value was written by somebody, and is checked.
     return default if value is None else value
 
 
 class _Loader(yaml.SafeLoader):
-    """Refuses what YAML passes over: a key that is given twice, of which only the last would count."""
+    """A YAML loader that refuses a key that is given twice: PyYAML would use the last value and ignore the others."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen = set()
@@ -82,7 +90,7 @@ class _Loader(yaml.SafeLoader):
 
 
 class _Reader:
-    """Turns the parsed YAML into Rules and collects faults, each with its place in the file."""
+    """Checks parsed YAML, turns it into rules and names, and collects problems, each with the path and the key."""
 
     def __init__(self, path: str, problems: list[str]) -> None:
         self._path = path
@@ -94,21 +102,21 @@ class _Reader:
         return isinstance(value, dict)
 
     def is_text(self, value: object, where: str) -> bool:
-        # YAML reads a hash of digits as a number, 0123 as 83, and `no`, `on` and `yes` as true or false.
+        # YAML reads a version of digits only as a number, 0123 as 83, and `no`, `on` and `yes` as true or false.
         if not isinstance(value, str):
             self._problem(f"{where}{value!r} is not a text; put it in quotes")
         return isinstance(value, str)
 
     def entries(self, content: dict[str, Any], key: str) -> Iterator[tuple[str, Any]]:
-        """Return the entries of a mapping of names, those aside whose name is no text."""
-        found = _given(content.get(key), {})
+        """Yield the entries of a mapping whose names are texts."""
+        found = _or_default(content.get(key), {})
         if self.is_mapping(found, key):
             yield from ((name, body) for name, body in found.items() if self.is_text(name, f"{key}: "))
 
     def dataset(self, name: str, body: Any, defaults: VersionedNames) -> VersionedNames:
         for problem in problems_of_name("dataset", name):
             self._problem(f"datasets: {problem}")
-        body = _given(body, {})
+        body = _or_default(body, {})
         if not self.is_mapping(body, f"datasets.{name}"):
             return defaults
         for key in sorted(set(body) - _NAME_KEYS):
@@ -116,20 +124,22 @@ class _Reader:
         return self.names(body, defaults, f"datasets.{name}.")
 
     def names(self, body: dict[str, Any], defaults: VersionedNames, where: str) -> VersionedNames:
-        """Return how versioned tables are named; what the body does not say is as in `defaults`."""
+        """Return the naming of versioned tables; a key that the body does not have is taken from `defaults`."""
         pattern = self._version_pattern(body["version_pattern"], where) if "version_pattern" in body else None
         lists = {
-            key: tuple(self._patterns(_given(body[key], []), f"{where}{key}")) if key in body else getattr(defaults, key)
+            key: tuple(self._patterns(_or_default(body[key], []), f"{where}{key}"))
+            if key in body
+            else getattr(defaults, key)
             for key in ("include", "exclude")
         }
         return VersionedNames(pattern or defaults.pattern, **lists)
 
     def _version_pattern(self, value: Any, where: str) -> str | None:
-        """Return the pattern without anchors; None where it is wrong."""
+        """Return the pattern without anchors; None where it has a problem."""
         if not self.is_text(value, f"{where}version_pattern: "):
             return None
         pattern = without_anchors(value)
-        problems = pattern_problems(pattern) or list(_caught(pattern))
+        problems = pattern_problems(pattern) or list(_own_table_problems(pattern))
         for problem in problems:
             self._problem(f"{where}version_pattern {value!r}: {problem}")
         return None if problems else pattern
@@ -151,7 +161,7 @@ class _Reader:
         dataset, _, table = name.rpartition(".")
         for problem in [*(problems_of_name("dataset", dataset) if dataset else []), *problems_of_name("table", table)]:
             self._problem(f"tables: {problem}")
-        body = _given(body, {})
+        body = _or_default(body, {})
         if not self.is_mapping(body, f"tables.{name}"):
             return defaults
         return self.rules(body, defaults, f"tables.{name}.", _TABLE_KEYS)
@@ -160,16 +170,18 @@ class _Reader:
         for key in body:
             if key not in known:
                 self._problem(f"{where}{key} is not a setting{_advice(key, where)}; known are {', '.join(sorted(known))}")
-        # What is inherited was checked where it was written.
+        # Inherited values are not checked here: they were checked under their own key.
         return TableRules(
             conversions=self._conversions(body["conversions"], where) if "conversions" in body else defaults.conversions,
             time_zone=self._time_zone(body["time_zone"], where) if "time_zone" in body else defaults.time_zone,
             version_column=(
                 self._version_column(body["version_column"], where) if "version_column" in body else defaults.version_column
             ),
-            types=tuple(self._types(_given(body.get("types"), {}), where)) if "types" in known else (),
-            retired=frozenset(self._retired(_given(body.get("retire"), []), where)) if "retire" in known else frozenset(),
-            keys=tuple(self._keys(_given(body.get("keys"), []), where)) if "keys" in known else (),
+            types=tuple(self._types(_or_default(body.get("types"), {}), where)) if "types" in known else (),
+            retired=frozenset(self._retired(_or_default(body.get("retire"), []), where))
+            if "retire" in known
+            else frozenset(),
+            keys=tuple(self._keys(_or_default(body.get("keys"), []), where)) if "keys" in known else (),
             overlap_minutes=(
                 self._overlap(body["overlap_minutes"], where) if "overlap_minutes" in body else defaults.overlap_minutes
             ),
@@ -191,7 +203,7 @@ class _Reader:
         if value is None:
             return None
         if not isinstance(value, str) or not _COLUMN_NAME.fullmatch(value):
-            self._problem(f"{where}version_column {value!r} is no column name; use letters, digits and underscores")
+            self._problem(f"{where}version_column {value!r} is not a column name; use letters, digits and underscores")
         elif value.upper().startswith(_RESERVED_PREFIXES):
             self._problem(f"{where}version_column {value!r} starts with a prefix that BigQuery reserves")
         return str(value)
@@ -233,7 +245,7 @@ class _Reader:
             if not self.is_text(column, f"{where}keys: the column "):
                 continue
             if not column or fold_case(column) in seen:
-                self._problem(f"{where}keys: {column!r} is no column name, or is given twice; case makes no difference")
+                self._problem(f"{where}keys: {column!r} is not a column name, or is given twice; case makes no difference")
             seen.add(fold_case(column))
             yield column
 
@@ -243,12 +255,12 @@ class _Reader:
             return 0
         return value
 
-    def _problem(self, what: str) -> None:
-        self._problems.append(f"{self._path}: {what}")
+    def _problem(self, problem: str) -> None:
+        self._problems.append(f"{self._path}: {problem}")
 
 
-def _caught(pattern: str) -> Iterator[str]:
-    """Return what keeps a pattern from telling versions from the tables that Onefold itself writes."""
+def _own_table_problems(pattern: str) -> Iterator[str]:
+    """Yield a problem where a pattern also matches tables that Onefold itself writes."""
     own = [name for name in _OWN_TABLES if VersionedNames(pattern).split(name)]
     if own:
         yield f"it also matches {' and '.join(own)}, which Onefold writes: expected a stricter group `version`"
@@ -259,5 +271,5 @@ def _advice(key: object, where: str) -> str:
 
 
 def _zone_exists(name: str) -> bool:
-    """BigQuery would not tell: conversions that give NULL out of range give it for a wrong zone too."""
-    return name == UTC or name[0] in "+-" or name in zoneinfo.available_timezones() - _NO_PLACE
+    # BigQuery would not report a wrong zone: SAFE functions give NULL for it, as for a value out of range.
+    return name == UTC or name[0] in "+-" or name in zoneinfo.available_timezones() - _MACHINE_ZONES

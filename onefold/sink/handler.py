@@ -13,11 +13,11 @@ from typing import Any
 from onefold.core.errors import InvalidMessage, InvalidRecord, InvalidSettings, Rejected, TryAgain
 from onefold.core.names import TableId
 from onefold.messages.change_records import ChangeMessage, change_message, parse_change_message, parse_stored_message
-from onefold.messages.consumer import MessageLog, consume, dead_letters, fitting
+from onefold.messages.consumer import MessageLog, attribute_value, consume, dead_letters
 from onefold.messages.envelope import Delivery
 from onefold.ports.objects import ObjectReader
 from onefold.ports.publisher import Message, Publisher
-from onefold.ports.rows import Refused, Row, RowWriter, TableWriter
+from onefold.ports.rows import Row, RowErrors, RowWriter, TableWriter
 from onefold.settings.environment import Settings
 from onefold.sink.rows import RowBuilder
 
@@ -67,10 +67,10 @@ class RecordHandler:
         if problems:
             raise InvalidMessage(problems)
 
-    def _land(self, message: ChangeMessage, table: TableWriter) -> Refused:
+    def _land(self, message: ChangeMessage, table: TableWriter) -> RowErrors:
         rows_of = RowBuilder(message, table.columns, self.now())
         rows: dict[int, Row] = {}
-        refused: Refused = {}
+        refused: RowErrors = {}
         for place, record in enumerate(message.records):
             try:
                 rows[place] = rows_of.row(record)
@@ -80,7 +80,7 @@ class RecordHandler:
         unfit = table.append(list(rows.values())) if rows else {}
         return refused | {places[number]: reason for number, reason in unfit.items()}
 
-    def _keep(self, message: ChangeMessage, refused: Refused, identifier: str | None) -> None:
+    def _keep(self, message: ChangeMessage, refused: RowErrors, identifier: str | None) -> None:
         """Put each refused record aside, as a message that can be sent again once the fault is mended."""
         letters = [
             letter
@@ -113,10 +113,10 @@ class _RetryingPublisher:
 
 def _letters(message: ChangeMessage, record: Any, reason: str, identifier: str | None) -> list[Message]:
     data = change_message(message.dataset, message.table, message.version, [record])
-    return dead_letters(Delivery(data, identifier), {"reason": fitting(reason), "kind": InvalidRecord.__name__})
+    return dead_letters(Delivery(data, identifier), {"reason": attribute_value(reason), "kind": InvalidRecord.__name__})
 
 
-def _tell(told: MessageLog, id_: TableId, records: int, refused: Refused) -> None:
+def _tell(told: MessageLog, id_: TableId, records: int, refused: RowErrors) -> None:
     text = f"{id_.dataset}.{id_.table}: {records - len(refused)} rows landed"
     told.log(
         "ERROR" if refused else "INFO",

@@ -16,7 +16,7 @@ from onefold.changelog.metadata import (
     metadata_of,
 )
 from onefold.core.errors import InvalidRecord, SchemaConflict
-from onefold.core.text import shown
+from onefold.core.text import shortened
 from onefold.messages.change_records import ChangeMessage
 from onefold.ports.rows import Row
 from onefold.schema.columns import Column, Schema
@@ -82,7 +82,7 @@ class RowBuilder:
             if missing := sorted(self._wanted - metadata.keys()):
                 yield f"metadata lacks {', '.join(missing)}"
             unknown = sorted(metadata.keys() - self._wanted)
-            yield from (f"metadata: {shown(name)} has no field in the table" for name in unknown)
+            yield from (f"metadata: {shortened(name)} has no field in the table" for name in unknown)
         # What a row's key and position are made of is never NULL.
         for name in (*PLACES.values(), "change_sequence_number"):
             if name in metadata and not isinstance(metadata[name], str):

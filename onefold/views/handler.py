@@ -15,7 +15,7 @@ from onefold.messages.envelope import Delivery
 from onefold.messages.table_created import DatasetHint, OtherTable, TableHint, parse_event, table_message
 from onefold.ports.publisher import Message, Publisher
 from onefold.ports.warehouse import Warehouse
-from onefold.schema.diff import Severity, highest
+from onefold.schema.diff import Severity, highest_severity
 from onefold.settings.environment import Settings
 from onefold.views.refresh import CHANGE_LABEL, ViewPlan, refresh
 from onefold.views.unified_view import limit_warnings
@@ -99,7 +99,7 @@ class TableCreatedHandler:
             form=plan.view.form if plan.view else None,
             changes=[change.as_dict() for change in plan.changes[:MAX_LOGGED_CHANGES]],
             changes_count=len(plan.changes),
-            changes_severity=highest(plan.changes).name if plan.changes else None,
+            changes_severity=highest_severity(plan.changes).name if plan.changes else None,
             warnings=[*limit_warnings(plan.view), *plan.warnings] if plan.view else None,
             unannounced=len(plan.unannounced) or None,
         )
@@ -131,7 +131,7 @@ def schema_change(plan: ViewPlan) -> dict[str, Any]:
     return {
         "id": plan.change_id,
         **_place(plan),
-        "severity": highest(plan.changes).name,
+        "severity": highest_severity(plan.changes).name,
         "versions": list(plan.view.versions) if plan.view else [],
         "changes": [change.as_dict() for change in plan.changes],
     }

@@ -21,11 +21,11 @@ from typing import Literal
 
 from onefold.core.errors import LimitExceeded, NotFound, OnefoldError, Rejected, TryAgain, ViewChanged, ViewNameTaken
 from onefold.core.names import TableId
-from onefold.core.retry import until_unchanged
+from onefold.core.retry import retry_on_conflict
 from onefold.core.versioned_names import VersionedNames
 from onefold.ports.warehouse import StoredView, ViewDraft, ViewExists, Warehouse
-from onefold.schema.diff import SchemaChange, compare, identify, view_created, view_removed
-from onefold.schema.versions import Version, in_order, unused_rules
+from onefold.schema.diff import SchemaChange, change_id, compare, view_created, view_removed
+from onefold.schema.versions import Version, active_versions, unused_rules
 from onefold.settings.environment import Settings
 from onefold.views.creations import creations_label, milliseconds, still_holds, was_read
 from onefold.views.description import describe
@@ -123,7 +123,7 @@ def plan_refresh(
     found = warehouse.read_versions(base, names)
     if version:
         _wait_for(warehouse, base.sibling(names.name(base.table, version)), version, found, created)
-    versions = in_order(found, settings.rules_for(base))
+    versions = active_versions(found, settings.rules_for(base))
     if not versions:
         return _plan_removal(base, stored, prune, len(found), names)
     view = build_view(id_, base, versions, settings.rules_for(base), stored.reserved if stored else 0)
@@ -174,7 +174,7 @@ def refresh(
             raise
         return plan
 
-    return until_unchanged(settings.view_of(base), once, sleep)
+    return retry_on_conflict(settings.view_of(base), once, sleep)
 
 
 def _check_ours(stored: StoredView, base: TableId, names: VersionedNames) -> None:
@@ -249,7 +249,7 @@ def _identified(plan: ViewPlan, id_: TableId, first_created: str = "") -> ViewPl
     before = plan.stored.columns if plan.stored else None
     after = plan.view.columns if plan.view else None
     former = plan.stored.labels.get(CHANGE_LABEL, "") if plan.stored else first_created
-    named = identify(str(id_), before, after, former)
+    named = change_id(str(id_), before, after, former)
     draft = plan.draft and replace(plan.draft, labels={**plan.draft.labels, CHANGE_LABEL: named})
     return replace(plan, draft=draft, change_id=named)
 
@@ -319,7 +319,9 @@ def _apply(warehouse: Warehouse, plan: ViewPlan, settings: Settings) -> tuple[st
             )
         _remove(warehouse, plan.stored)
         # A deletion cannot be made conditional, so a version that came meanwhile is looked for afterwards.
-        if in_order(warehouse.read_versions(plan.base, settings.names_in(plan.base.dataset)), settings.rules_for(plan.base)):
+        if active_versions(
+            warehouse.read_versions(plan.base, settings.names_in(plan.base.dataset)), settings.rules_for(plan.base)
+        ):
             raise ViewChanged(f"{plan.stored.id} was removed while a version of it was created")
     elif plan.action in ("create", "update") and plan.view and plan.draft:
         return _write(warehouse, plan.view, plan.stored, replace(plan.draft, unannounced=plan.unannounced))

@@ -22,7 +22,7 @@ from onefold.core.errors import LimitExceeded
 from onefold.core.names import LEAF_PREFIX, TableId, fold_case, leaf_name, quote, quote_text
 from onefold.core.versioned_names import DEFAULT_NAMES, VersionedNames
 from onefold.schema.bigquery import MAX_COLUMNS, MAX_RESOLVED_TEXT, MAX_TABLES, MAX_TEXT, WARN_TABLES
-from onefold.schema.casts import convert, null
+from onefold.schema.casts import convert, typed_null
 from onefold.schema.columns import Column
 from onefold.schema.table_rules import TableRules
 from onefold.schema.types import Array, Struct, Type
@@ -184,7 +184,7 @@ class _Writer:
         self._columns = columns
         self._targets = {fold_case(column.name): column for column in columns}
         self._items: dict[tuple[str, object], str] = {}
-        self._nulls = {key: f"{null(column.type)} AS {quote(column.name)}" for key, column in self._targets.items()}
+        self._nulls = {key: f"{typed_null(column.type)} AS {quote(column.name)}" for key, column in self._targets.items()}
 
     def spelled(self, versions: Sequence[Version], room: int = MAX_TEXT) -> str | None:
         """Return the first form, or None as soon as it is longer than `room` characters."""

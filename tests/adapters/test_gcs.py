@@ -78,6 +78,6 @@ def test_a_server_that_does_not_answer_is_trouble_that_passes(monkeypatch: pytes
 
 @pytest.mark.parametrize("address", ["gs://", "gs://B/a", "s3://bucket/a", "bucket/a"])
 def test_what_is_no_folder_of_a_bucket_is_refused(address: str) -> None:
-    with pytest.raises(InvalidInput, match="is no folder of a bucket"):
+    with pytest.raises(InvalidInput, match="is not a folder of a bucket"):
         check_folder(address)
     assert check_folder("gs://bucket/a/") == "gs://bucket/a"

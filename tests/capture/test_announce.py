@@ -63,7 +63,7 @@ def test_the_table_is_there_before_it_is_announced(target: Destination, monkeypa
 
 
 def test_trouble_that_may_pass_is_waited_out(target: Destination, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("onefold.core.retry.UNTIL_IT_WORKS", Backoff(first=0.01, longest=0.01))
+    monkeypatch.setattr("onefold.core.retry.OUTAGE_BACKOFF", Backoff(first=0.01, longest=0.01))
     create, tries = target.warehouse.create_table, iter([TryAgain("503"), TryAgain("503")])
 
     def troubled(*arguments: object) -> None:

@@ -13,15 +13,21 @@ from onefold.adapters.gcs import GcsObjects
 from onefold.capture.large_rows import LargeRowsFolder, NoLargeRows, large_rows_at, object_name
 from onefold.capture.message_batcher import MessageBuilder
 from onefold.core.errors import InvalidInput, Rejected
-from onefold.messages.change_records import LIMIT, encoded, head_of, parse_change_message, reference
+from onefold.messages.change_records import (
+    MAX_MESSAGE_BYTES,
+    encode_record,
+    message_head,
+    parse_change_message,
+    reference_message,
+)
 
-HEAD = head_of("shop", "customer", "5b6ffe5fb")
+HEAD = message_head("shop", "customer", "5b6ffe5fb")
 
 
 def packed(records: list[Any], limit: int) -> list[bytes]:
     """All records in order, in as few messages as that allows."""
     messages, parcel = [], MessageBuilder(HEAD, limit)
-    for record in map(encoded, records):
+    for record in map(encode_record, records):
         if not parcel.takes(record):
             messages.append(parcel.data())
             parcel = MessageBuilder(HEAD, limit)
@@ -39,7 +45,7 @@ def test_every_record_is_in_one_message_in_order_and_none_is_too_large(records: 
 def test_a_parcel_knows_its_size_to_the_byte() -> None:
     parcel = MessageBuilder(HEAD)
     for text in ("a", "größe", "日"):
-        parcel.add(encoded({"x": text}))
+        parcel.add(encode_record({"x": text}))
         assert parcel.size == len(parcel.data())
 
 
@@ -52,18 +58,18 @@ def test_the_limit_is_met_exactly(spare: int, takes: bool) -> None:
 
 def test_one_record_always_has_room_and_may_be_too_large() -> None:
     parcel = MessageBuilder(HEAD)
-    record = encoded({"x": "y" * LIMIT})
+    record = encode_record({"x": "y" * MAX_MESSAGE_BYTES})
     assert parcel.takes(record)
     parcel.add(record)
     assert parcel.too_large
 
 
 def test_the_sink_reads_what_is_packed() -> None:
-    (data,) = packed([{"data": {"id": 1}}], LIMIT)
+    (data,) = packed([{"data": {"id": 1}}], MAX_MESSAGE_BYTES)
     message = parse_change_message(data)
     assert (message.dataset, message.versioned_table) == ("shop", "customer_v_5b6ffe5fb")
     assert message.records == ({"data": {"id": 1}},)
-    referring = parse_change_message(reference(HEAD, "gs://bucket/large/ö.json"))
+    referring = parse_change_message(reference_message(HEAD, "gs://bucket/large/ö.json"))
     assert (referring.records, referring.records_at) == ((), "gs://bucket/large/ö.json")
 
 

@@ -103,7 +103,7 @@ def test_a_message_larger_than_the_bound_goes_alone(postman: Postman) -> None:
 
 
 def test_what_may_pass_is_sent_again_until_it_arrives(postman: Postman, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("onefold.capture.outbox.UNTIL_IT_WORKS", Backoff(first=0.01, longest=30.0))
+    monkeypatch.setattr("onefold.capture.outbox.OUTAGE_BACKOFF", Backoff(first=0.01, longest=30.0))
     arrived = threading.Event()
     outbox = Outbox(postman, "change-records", Stop())
     outbox.send(b"a", arrived.set)

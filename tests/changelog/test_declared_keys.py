@@ -14,7 +14,7 @@ from support.zetasql_judge import Judge, literals
 from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT, EmulatedWarehouse
 from onefold.adapters.bigquery.jobs import BigQueryJobs
 from onefold.capture.versioned_table import versioned_table
-from onefold.changelog.declared_keys import are_same, declared_keys_query, key_to_declare, source_key
+from onefold.changelog.declared_keys import declared_keys_query, key_to_declare, same_columns, source_key
 from onefold.core.names import TableId
 from onefold.mysql.table import SourceColumn, SourceType, Structure
 from onefold.schema.columns import Column
@@ -36,13 +36,13 @@ def columns(*types: str) -> list[Column]:
 
 
 @pytest.mark.parametrize("type_", [*DECLARABLE, *OTHERS])
-def test_a_key_is_declared_with_its_tenant_where_bigquery_takes_keys_of_its_types(type_: str) -> None:
+def test_a_key_is_declared_with_its_tenant_where_bigquery_accepts_its_types(type_: str) -> None:
     found = key_to_declare(columns("INT64", type_), ["c1", "c0"])
     assert found == ((*TENANT, "c1", "c0") if type_ in DECLARABLE else ())
 
 
 @pytest.mark.parametrize(("count", "declared"), [(0, False), (1, True), (14, True), (15, False), (16, False)])
-def test_a_key_has_at_most_sixteen_columns_and_those_of_the_tenant_count(count: int, declared: bool) -> None:
+def test_a_key_has_at_most_sixteen_columns_tenant_included(count: int, declared: bool) -> None:
     key = [f"c{number}" for number in range(count)]
     assert key_to_declare(columns(*["INT64"] * 16), key) == ((*TENANT, *key) if declared else ())
 
@@ -67,17 +67,17 @@ def test_a_versioned_table_declares_its_key_by_the_names_that_land() -> None:
         (SourceType("timestamp", 6), True), (SourceType("date"), True),
     ],
 )  # fmt: skip
-def test_keys_of_a_source_that_bigquery_does_not_take_are_left_to_the_rows(type_: SourceType, declared: bool) -> None:
+def test_a_key_that_bigquery_does_not_accept_is_not_declared(type_: SourceType, declared: bool) -> None:
     columns = (SourceColumn("id", type_, "utf8mb4" if type_.name == "enum" else None),)
     assert versioned_table(Structure("t", columns, ("id",))).declared_key == ((*TENANT, "id") if declared else ())
     assert versioned_table(Structure("t", columns)).declared_key == ()
 
 
-def test_only_a_declaration_with_the_tenant_tells_the_source_s_key() -> None:
+def test_only_a_declared_key_with_the_tenant_has_a_source_key() -> None:
     assert source_key(("ID", "Source_Name", "code", "DATABASE_NAME")) == ("ID", "code")
     assert source_key(("id", "source_name")) == source_key(("id",)) == source_key(()) == source_key(TENANT) == ()
-    assert are_same(("a", "B"), ("b", "A"))
-    assert not are_same(("a", "b"), ("a",))
+    assert same_columns(("a", "B"), ("b", "A"))
+    assert not same_columns(("a", "b"), ("a",))
 
 
 # In BigQuery.
@@ -140,7 +140,7 @@ def warehouse(dataset: EmulatedDataset) -> EmulatedWarehouse:
     return EmulatedWarehouse(dataset.client)
 
 
-def test_a_table_tells_the_key_that_it_was_made_with(dataset: EmulatedDataset, warehouse: EmulatedWarehouse) -> None:
+def test_a_table_declares_the_key_with_which_it_was_created(dataset: EmulatedDataset, warehouse: EmulatedWarehouse) -> None:
     keyed, silent = (TableId(DEFAULT_PROJECT, dataset.name, name) for name in ("keyed", "silent"))
     key = (*TENANT, "c0")
     warehouse.create_table(keyed, columns("INT64", "BYTES"), ("database_name",), None, key)
@@ -156,9 +156,7 @@ def test_a_table_tells_the_key_that_it_was_made_with(dataset: EmulatedDataset, w
     assert warehouse.declared_keys([keyed, silent]) == {keyed: key}
 
 
-def test_any_client_sees_the_key_and_what_else_is_changed_does_not_lose_it(
-    dataset: EmulatedDataset, warehouse: EmulatedWarehouse
-) -> None:
+def test_any_client_sees_the_key_and_other_changes_keep_it(dataset: EmulatedDataset, warehouse: EmulatedWarehouse) -> None:
     id_ = TableId(DEFAULT_PROJECT, dataset.name, "t")
     warehouse.create_table(id_, columns("INT64"), primary_key=(*TENANT, "c0"))
     table = dataset.client.get_table(str(id_))
@@ -186,7 +184,7 @@ def test_any_client_sees_the_key_and_what_else_is_changed_does_not_lose_it(
         (["c2"] * 17, "17 columns"),
     ],
 )
-def test_what_bigquery_refuses_as_a_key_the_emulator_refuses_too(
+def test_the_emulator_refuses_the_keys_that_bigquery_refuses(
     dataset: EmulatedDataset, warehouse: EmulatedWarehouse, key: list[str], why: str
 ) -> None:
     table = bigquery.Table(f"{DEFAULT_PROJECT}.{dataset.name}.t", [

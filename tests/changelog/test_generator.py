@@ -35,7 +35,7 @@ def test_the_same_options_make_the_same_workload() -> None:
     assert make_workload(options) == make_workload(options)
 
 
-def test_another_seed_makes_another_one() -> None:
+def test_another_seed_makes_another_workload() -> None:
     assert make_workload(WorkloadOptions(seed=1)).truth != make_workload(WorkloadOptions(seed=2)).truth
 
 
@@ -82,7 +82,7 @@ def test_the_log_leads_to_the_truth(mix: tuple[int, int, int]) -> None:
     assert sorted(oracle(all_changes(workload), ["id"], TYPES), key=lambda row: row["id"]) == workload.truth
 
 
-def test_the_truth_is_kept_by_simulation_and_not_by_position() -> None:
+def test_the_truth_comes_from_simulation_and_not_from_positions() -> None:
     """Deliveries in another order, twice, with other positions: the table at the source is the same."""
     plain = make_workload(WorkloadOptions())
     assert make_workload(WorkloadOptions(shuffle=True, duplicates=0.5, same_second=True, unpadded=True)).truth == plain.truth
@@ -100,7 +100,7 @@ def test_there_is_a_column_of_every_type_and_an_array_of_each() -> None:
     assert {type_.split("<")[0] for name, type_ in TYPES.items() if name.startswith("s_")} == {"STRUCT"}
 
 
-def test_every_extreme_comes_up_and_so_does_null() -> None:
+def test_every_extreme_value_and_null_occur() -> None:
     rows = all_changes(make_workload(WorkloadOptions(operations=2000)))
     for name, extremes in EXTREMES.items():
         found = [row[f"v_{name.lower()}"] for row in rows]
@@ -139,12 +139,12 @@ def test_a_file_holds_every_value_exactly(tmp_path: Path, form: Format) -> None:
             comparable(row) for row in workload.truth
         ]
         return
-    held = {name: type_in_parquet(type_) for name, type_ in types.items()}
-    found = [comparable(plain_row(row, held)) for row in read_rows(tmp_path / "work" / "truth.parquet")]
+    stored = {name: type_in_parquet(type_) for name, type_ in types.items()}
+    found = [comparable(plain_row(row, stored)) for row in read_rows(tmp_path / "work" / "truth.parquet")]
     assert found == [comparable({name: value_in_parquet(row[name], types[name]) for name in row}) for row in workload.truth]
 
 
-def test_everything_that_makes_no_workload_is_told_at_once() -> None:
+def test_all_problems_of_options_are_reported_at_once() -> None:
     with pytest.raises(InvalidInput) as raised:
         check_options(WorkloadOptions(operations=0, mix=(50, 50, 50), key_changes=2, base_at=9))
     assert len(raised.value.problems) == 4

@@ -50,7 +50,7 @@ SEQUENCES = [
     ("0" * 40 + "9", "A"),
     ("mysql-bin.000003/9", "0" * 20),
 ]
-# What each source documents as a place in its log: of two the earlier one first.
+# Pairs of log positions in the forms that sources document, the earlier one first.
 DOCUMENTED = [
     ("mysql-bin.000003/9/2", "mysql-bin.000003/10/1"),
     ("mysql-bin.999999:4", "mysql-bin.1000000:4"),
@@ -105,14 +105,14 @@ def test_a_lower_sequence_has_a_lower_position(lower: str | None, higher: str) -
 
 
 @pytest.mark.parametrize(("lower", "higher"), DOCUMENTED)
-def test_places_that_sources_document_are_compared_as_they_mean(lower: str, higher: str) -> None:
+def test_log_positions_that_sources_document_are_compared_as_documented(lower: str, higher: str) -> None:
     assert str(Position(lower, 9, ("9",))) < str(Position(higher, 1, ("1",)))
     assert str(Position("A", 1, (lower, "9"))) < str(Position("A", 1, (higher, "1")))
     assert not re.match("1", str(Position(higher))) or re.match(LOG_FILE, str(Position(higher)))
 
 
 @pytest.mark.parametrize("sequence", UNDOCUMENTED)
-def test_what_no_source_documents_is_ordered_as_text(sequence: str) -> None:
+def test_a_sequence_of_no_documented_form_is_ordered_as_text(sequence: str) -> None:
     position = str(Position(sequence))
     assert position.startswith(TEXT_PREFIX)
     assert not re.match(LOG_FILE, position)
@@ -155,13 +155,17 @@ def test_hexadecimal_sections_of_any_number_and_length_are_numbers(one: Sections
 
 @settings(deadline=None, print_blob=True)
 @given(st.tuples(*[st.integers(0, 16**8 - 1)] * 2, st.integers(0, 16**4 - 1)), st.data())
-def test_the_places_of_sql_server_and_oracle_are_numbers(place: tuple[int, ...], data: st.DataObject) -> None:
-    near = st.one_of(*(st.just(max(0, number - 1)) | st.just(number) | st.just(number + 1) for number in place))
-    other = tuple(data.draw(near | st.integers(0, 16**4 - 1)) for _ in place)
+def test_log_positions_of_sql_server_and_oracle_compare_as_numbers(
+    numbers_of_position: tuple[int, ...], data: st.DataObject
+) -> None:
+    near = st.one_of(
+        *(st.just(max(0, number - 1)) | st.just(number) | st.just(number + 1) for number in numbers_of_position)
+    )
+    other = tuple(data.draw(near | st.integers(0, 16**4 - 1)) for _ in numbers_of_position)
     for form in ("{:08X}{:08X}{:04X}", "{:08x}:{:08x}:{:04x}", " 0x{:06x}.{:08x}.{:04x} ", "0x{:08X}{:08X}{:04X}"):
-        one, two = form.format(*place), form.format(*other)
+        one, two = form.format(*numbers_of_position), form.format(*other)
         if len(one) == len(two):
-            lower = place < other
+            lower = numbers_of_position < other
             assert (str(Position(one)) < str(Position(two))) == lower
             assert (str(Position("A", 1, (one,))) < str(Position("A", 1, (two,)))) == lower
 
@@ -183,7 +187,7 @@ STORED = {
 
 
 @pytest.mark.parametrize("position", STORED)
-def test_what_bases_hold_is_written_to_the_letter_as_ever(position: Position) -> None:
+def test_the_text_of_a_position_never_changes(position: Position) -> None:
     assert str(position) == STORED[position]
 
 
@@ -201,13 +205,13 @@ OLD_TEXTS = [
 
 
 @pytest.mark.parametrize("position", OLD_TEXTS)
-def test_what_earlier_releases_ordered_as_text_is_found(position: str) -> None:
+def test_a_position_that_earlier_releases_ordered_as_text_is_found(position: str) -> None:
     assert is_stored_as_text(position)
 
 
 @settings(deadline=None, print_blob=True)
 @given(st.data())
-def test_no_position_of_today_is_taken_for_one_of_those(data: st.DataObject) -> None:
+def test_no_position_of_this_release_is_found_as_ordered_as_text(data: st.DataObject) -> None:
     assert not is_stored_as_text(str(data.draw(positions)))
 
 
@@ -225,22 +229,22 @@ def test_the_embedded_bigquery_orders_sequences_as_numbers(dataset: EmulatedData
 
 def ordered(run: Callable[[str], list[tuple[Any, ...]]], some: list[Sections]) -> list[tuple[int, ...]]:
     """The numbers of sequences in the order that an engine gives to their positions."""
-    rows = " UNION ALL ".join(f"SELECT {place} AS n, {quote_text(as_text(one))} AS s" for place, one in enumerate(some))
+    rows = " UNION ALL ".join(f"SELECT {index} AS n, {quote_text(as_text(one))} AS s" for index, one in enumerate(some))
     position = position_sql("s", "0", "CAST([] AS ARRAY<STRING>)", "FALSE")
     return [as_numbers(some[n]) for (n,) in run(f"SELECT n FROM ({rows}) ORDER BY {position}")]
 
 
-def test_sql_finds_what_was_ordered_as_text_alike(judge: Judge, dataset: EmulatedDataset) -> None:
+def test_sql_finds_the_same_positions_that_were_ordered_as_text(judge: Judge, dataset: EmulatedDataset) -> None:
     some = [*OLD_TEXTS, *map(str, STORED), *(str(Position(text)) for text in UNDOCUMENTED)]
     some += [str(Position(text)) for pair in DOCUMENTED for text in pair]
-    rows = " UNION ALL ".join(f"SELECT {place} AS n, {quote_text(one)} AS p" for place, one in enumerate(some))
+    rows = " UNION ALL ".join(f"SELECT {index} AS n, {quote_text(one)} AS p" for index, one in enumerate(some))
     sql = f"SELECT {is_ordered_by_text_sql('p')}, {is_stored_as_text_sql('p')} FROM ({rows}) ORDER BY n"
     expected = [(one[0] == "1" and not re.match(LOG_FILE, one), is_stored_as_text(one)) for one in some]
     assert judge.rows(sql) == dataset.run(sql) == expected
 
 
 @pytest.mark.parametrize(("lower", "higher"), list(itertools.pairwise([None, -(2**63), -2, -1, 0, 9, 10, 2**63 - 1])))
-def test_of_one_sequence_the_earlier_time_is_lower(lower: int | None, higher: int) -> None:
+def test_with_equal_sequences_the_earlier_time_is_lower(lower: int | None, higher: int) -> None:
     assert str(Position("A", lower, ("9",))) < str(Position("A", higher, ("1",)))
 
 
@@ -253,7 +257,7 @@ def test_fewer_sort_keys_are_lower_than_more() -> None:
     assert str(Position("A", 1, ("x",))) < str(Position("A", 1, ("x", None)))
 
 
-def test_a_deletion_comes_before_an_upsert_of_the_same_place() -> None:
+def test_a_deletion_comes_before_an_upsert_of_the_same_position() -> None:
     assert str(Position("A", 1, ("x",), deleted=True, tie_break="z")) < str(Position("A", 1, ("x",), tie_break="a"))
 
 

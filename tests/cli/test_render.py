@@ -100,7 +100,7 @@ def test_render_follows_the_settings(run: Run, columns_file: Path) -> None:
     [
         ("", "no rows of a table named ^customer_v_(?:[0-9a-f]{1,64})$"),
         (json.dumps(rows_of({"customer_vip_v_abc": ABC})), "no rows of a table named ^customer_v_"),
-        ("[{]", "the file is no JSON array"),
+        ("[{]", "the file is not a JSON array"),
         ('[{"table_name": "customer_v_abc"}]', "row 1 has no column_name, ordinal_position, data_type"),
         (json.dumps(rows_of({"customer_v_abc": {"id": "INTEGR"}})), "'INTEGR' is not a BigQuery type"),
     ],

@@ -1,4 +1,4 @@
-"""Log lines are whole, whatever writes beside them."""
+"""Log lines are whole, even where several threads write."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import pytest
 from onefold.core.log import log
 
 
-def test_a_line_is_one_json_object_without_what_is_not_known(capsys: pytest.CaptureFixture[str]) -> None:
-    log("INFO", "done\nand told", event="refreshed", dataset=None, versions=2)
+def test_a_line_is_one_json_object_without_fields_that_are_none(capsys: pytest.CaptureFixture[str]) -> None:
+    log("INFO", "done\nand published", event="refreshed", dataset=None, versions=2)
     line = capsys.readouterr().out
     assert line.count("\n") == 1
-    assert json.loads(line) == {"severity": "INFO", "message": "done\nand told", "event": "refreshed", "versions": 2}
+    assert json.loads(line) == {"severity": "INFO", "message": "done\nand published", "event": "refreshed", "versions": 2}
 
 
 def test_long_lines_of_many_threads_stay_whole(capfd: pytest.CaptureFixture[str]) -> None:

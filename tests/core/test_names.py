@@ -1,4 +1,4 @@
-"""Names: which tables are versions of which, what never meets SQL, and how a name is quoted."""
+"""Invalid names never reach SQL, and quoted names are read unchanged."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_a_name_of_another_kind_is_refused(kind: str, name: str) -> None:
     assert problems_of_name(kind, name)
 
 
-def test_all_invalid_names_are_told_at_once() -> None:
+def test_all_invalid_names_are_reported_at_once() -> None:
     with pytest.raises(InvalidName) as caught:
         check_names([("dataset", "a.b"), ("table", "good"), ("version", "`")])
     assert len(caught.value.problems) == 2
@@ -74,20 +74,20 @@ def test_a_table_is_quoted_as_one_path(id_: TableId, text: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["select", "a b", "a`b", "a\\b", "żółw", "a'b", 'a"b', "1", "a.b", "n" * 300])
-def test_a_quoted_name_is_read_as_it_is(judge: Judge, name: str) -> None:
+def test_the_analyzer_reads_a_quoted_name_unchanged(judge: Judge, name: str) -> None:
     assert judge.columns(f"SELECT 1 AS {quote(name)}") == [(name, "INT64")]
 
 
 @settings(deadline=None, max_examples=100)
 @given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00")))
-def test_a_quoted_text_is_read_as_it_is(judge: Judge, text: str) -> None:
+def test_the_evaluator_reads_a_quoted_text_unchanged(judge: Judge, text: str) -> None:
     assert judge.rows(f"SELECT {quote_text(text)}") == [(text,)]
 
 
 @pytest.mark.parametrize(
     ("first", "second", "same"), [("Id", "iD", True), ("é", "É", False), ("ß", "ss", False), ("żółW", "żółw", True)]
 )
-def test_the_case_of_ascii_letters_alone_is_ignored_as_the_analyzer_does(
+def test_only_the_case_of_ascii_letters_is_ignored_as_the_analyzer_does(
     judge: Judge, first: str, second: str, same: bool
 ) -> None:
     assert (fold_case(first) == fold_case(second)) == same

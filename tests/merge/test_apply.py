@@ -17,7 +17,7 @@ from support.typed_shop import NOT_HELD, PARTS, create_any, create_version, held
 
 from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT, emulator_client
 from onefold.changelog.generator import WorkloadOptions, make_workload
-from onefold.changelog.generator_values import TYPES, present_value
+from onefold.changelog.generator_values import TYPES, non_null_value
 from onefold.changelog.metadata import METADATA
 from onefold.core.errors import InvalidInput, NotFound, SchemaConflict
 from onefold.merge.apply import merge_rows
@@ -135,7 +135,7 @@ def test_columns_of_every_type_are_merged_with_deletions_and_changes_of_key(
 def test_a_column_that_is_left_out_above_cannot_be_held(dataset: EmulatedDataset, column: str) -> None:
     """The reason is printed with the run; once the emulator can hold such a column, this test says so."""
     shop, chance = Shop(dataset), random.Random(7)
-    values = [present_value(chance, parse_type(TYPES[column])) for _ in range(20)]
+    values = [non_null_value(chance, parse_type(TYPES[column])) for _ in range(20)]
     rows = [{"id": number, column: value} for number, value in enumerate(values)]
     create_any(shop, "a", ["id", column])
     table = f"{DEFAULT_PROJECT}.{dataset.name}.customer_v_a"

@@ -1,4 +1,4 @@
-"""The function `sink_records` as functions-framework serves it: messages that are put aside, or come again."""
+"""The function `sink_records` as functions-framework serves it: messages that are dead-lettered, or delivered again."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from onefold.sink.handler import check_sink_settings
 
 
 @pytest.mark.parametrize(
-    ("data", "told"),
+    ("data", "words"),
     [
         (b"no json", "the message is not JSON"),
         (b"[]", "the message is not a JSON object"),
@@ -47,20 +47,20 @@ from onefold.sink.handler import check_sink_settings
         (b'{"dataset": "shop", "table": {"name": "c", "version": "a"}, "records": [1], "rows": []}', "'rows': not known"),
     ],
 )
-def test_what_can_never_be_handled_is_put_aside_with_all_that_is_wrong(
+def test_a_message_that_can_never_be_handled_is_dead_lettered_with_all_problems(
     client: Client,  # noqa: F811
     shop: Shop,  # noqa: F811
     data: bytes,
-    told: str,
+    words: str,
 ) -> None:
     assert post(client, data) == 204
     (letter,) = shop.letters
     assert letter.data == data
-    assert told in letter.attributes["reason"]
+    assert words in letter.attributes["reason"]
     assert shop.landing.calls == 0
 
 
-def test_a_table_that_capture_did_not_make_gets_no_rows(client: Client, shop: Shop) -> None:  # noqa: F811
+def test_a_table_that_capture_did_not_create_gets_no_rows(client: Client, shop: Shop) -> None:  # noqa: F811
     shop.create("customer_v_def", {"id": "INT64", "database_name": "STRING"})
     assert post(client, message(ADA, version="def")) == 204
     reason = shop.letters[0].attributes["reason"]
@@ -68,7 +68,7 @@ def test_a_table_that_capture_did_not_make_gets_no_rows(client: Client, shop: Sh
     assert shop.api.requests == []
 
 
-def test_a_message_that_bigquery_refuses_as_a_whole_is_put_aside(client: Client, shop: Shop) -> None:  # noqa: F811
+def test_a_message_that_bigquery_refuses_as_a_whole_is_dead_lettered(client: Client, shop: Shop) -> None:  # noqa: F811
     shop.api.problems.put(failed(code_pb2.INVALID_ARGUMENT, "no such form of rows"))
     assert post(client, message(ADA)) == 204
     assert shop.letters[0].data == message(ADA)
@@ -78,7 +78,7 @@ def test_a_message_that_bigquery_refuses_as_a_whole_is_put_aside(client: Client,
 # Messages that come again.
 
 
-def test_rows_wait_for_a_table_that_is_not_there_yet(
+def test_rows_wait_for_a_table_that_does_not_exist_yet(
     client: Client,  # noqa: F811
     shop: Shop,  # noqa: F811
     lines: Callable[[], list[dict[str, Any]]],  # noqa: F811
@@ -93,7 +93,7 @@ def test_rows_wait_for_a_table_that_is_not_there_yet(
 
 
 @pytest.mark.parametrize("where", ["BigQuery's metadata", "BigQuery's rows"])
-def test_trouble_that_may_pass_is_answered_with_500(client: Client, shop: Shop, where: str) -> None:  # noqa: F811
+def test_an_error_that_may_pass_is_answered_with_500(client: Client, shop: Shop, where: str) -> None:  # noqa: F811
     if where == "BigQuery's metadata":
         shop.warehouse.trouble = TryAgain("503")
     else:
@@ -105,7 +105,7 @@ def test_trouble_that_may_pass_is_answered_with_500(client: Client, shop: Shop, 
     assert shop.letters == []
 
 
-def test_a_message_that_comes_twice_lands_twice(client: Client, shop: Shop) -> None:  # noqa: F811
+def test_a_message_that_is_delivered_twice_lands_twice(client: Client, shop: Shop) -> None:  # noqa: F811
     """Where rows are joined one of them falls away: both have the same key and the same position."""
     for _ in range(2):
         assert post(client, message(ADA)) == 204
@@ -126,17 +126,15 @@ def test_fuzzed_messages_make_no_error_and_reach_no_other_table(client: Client, 
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_fuzzed_records_land_or_are_put_aside_and_none_is_lost(client: Client, shop: Shop, seed: int) -> None:  # noqa: F811
+def test_fuzzed_records_land_or_are_dead_lettered_and_none_is_lost(client: Client, shop: Shop, seed: int) -> None:  # noqa: F811
     fuzzer = Fuzzer(seed, message(ADA))
     sent = 0
     for _ in range(100):
         records = []
         for _ in range(5):
             one = json.loads(json.dumps(ADA))
-            place = fuzzer.random.choice([one, one["data"], one["metadata"]])
-            place[fuzzer.random.choice([*place, "other"])] = fuzzer.random.choice(
-                [fuzzer.name(), None, 5, -1.5, [], {}, True]
-            )
+            part = fuzzer.random.choice([one, one["data"], one["metadata"]])
+            part[fuzzer.random.choice([*part, "other"])] = fuzzer.random.choice([fuzzer.name(), None, 5, -1.5, [], {}, True])
             records.append(one)
         assert post(client, message(*records)) == 204
         sent += len(records)
@@ -145,7 +143,7 @@ def test_fuzzed_records_land_or_are_put_aside_and_none_is_lost(client: Client, s
     assert shop.letters
 
 
-def test_among_the_rubbish_valid_messages_still_land(client: Client, shop: Shop) -> None:  # noqa: F811
+def test_valid_messages_among_invalid_ones_land(client: Client, shop: Shop) -> None:  # noqa: F811
     for body in [*RAW, push_body(message(ADA))]:
         assert client.post("/", data=body).status_code == 204
     assert len(shop.rows) == 1
@@ -164,7 +162,7 @@ def no_settings(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("no_settings")
-def test_without_a_topic_for_what_does_not_fit_it_says_so_and_loses_no_message(
+def test_without_a_dead_letter_topic_every_message_is_delivered_again(
     lines: Callable[[], list[dict[str, Any]]],  # noqa: F811
 ) -> None:
     assert serve().post("/", data=push_body(message(ADA))).status_code == 500

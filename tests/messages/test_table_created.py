@@ -1,4 +1,4 @@
-"""What comes in is one of the known forms, or is refused with every fault."""
+"""A message has one of the known forms, or is refused with all problems."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_every_envelope_gives_the_bytes_that_were_published(envelope: Callable[[
 
 
 @pytest.mark.parametrize("identifier", [None, 5, "", "x" * 10_000, "a b", "\ud800", ["1"]])
-def test_an_identifier_that_is_none_is_left_out(identifier: object) -> None:
+def test_an_invalid_identifier_is_left_out(identifier: object) -> None:
     body = json.dumps({"message": {"data": "YQ==", "messageId": identifier}}).encode()
     assert read_delivery(body).id is None
 
@@ -64,7 +64,7 @@ def structured(**content: Any) -> bytes:
         (structured(data={}), "the request holds no Pub/Sub message: a JSON object `message` is missing"),
     ],
 )
-def test_a_body_that_is_no_delivery_is_refused_with_its_reason(body: bytes, reason: str) -> None:
+def test_a_body_without_a_message_is_refused_with_the_reason(body: bytes, reason: str) -> None:
     with pytest.raises(InvalidMessage) as refused:
         read_delivery(body)
     assert refused.value.problems == (reason,)
@@ -81,12 +81,12 @@ def test_a_body_that_is_no_delivery_is_refused_with_its_reason(body: bytes, reas
         ({"dataset": "shop"}, DatasetHint("shop")),
     ],
 )
-def test_the_published_form_is_understood(content: dict[str, Any], event: Event) -> None:
+def test_the_published_form_is_parsed(content: dict[str, Any], event: Event) -> None:
     assert parse_event(json.dumps(content).encode()) == event
 
 
 @pytest.mark.parametrize("version", ["abc", None])
-def test_what_is_written_is_what_is_read(version: str | None) -> None:
+def test_a_written_message_is_parsed_to_the_same_hint(version: str | None) -> None:
     assert parse_event(table_message("shop", "customer", version)) == TableHint("shop", "customer", version)
 
 
@@ -106,7 +106,7 @@ def test_what_is_written_is_what_is_read(version: str | None) -> None:
         (audit_entry("a table with spaces", "tableDeletion"), OtherTable("a table with spaces")),
     ],
 )
-def test_audit_log_entries_are_understood(entry: bytes, event: Event) -> None:
+def test_audit_log_entries_are_parsed(entry: bytes, event: Event) -> None:
     assert parse_event(entry) == event
 
 
@@ -157,18 +157,18 @@ NO_VERSION = "is not a valid name: use letters, digits, underscores and hyphens"
         (audit_entry("a" * 1_025), ["the audit log entry's resourceName is not projects/P/datasets/D/tables/T"]),
     ],
 )
-def test_a_message_that_says_nothing_known_is_refused_with_all_its_problems(data: bytes, problems: list[str]) -> None:
+def test_an_invalid_message_is_refused_with_all_problems(data: bytes, problems: list[str]) -> None:
     with pytest.raises(InvalidMessage) as refused:
         parse_event(data)
     assert list(refused.value.problems) == problems
 
 
 @pytest.mark.parametrize("depth", [10, 200, *range(900, 1000, 3)])
-def test_no_depth_of_nesting_is_more_than_a_problem(depth: int) -> None:
+def test_deep_nesting_is_refused_and_exhausts_no_stack(depth: int) -> None:
     nested = "[" * depth + "]" * depth
-    for place in ('{"dataset": %s}', '{"dataset": "shop", "table": {"name": %s}}', '{"protoPayload": {"metadata": %s}}'):
+    for form in ('{"dataset": %s}', '{"dataset": "shop", "table": {"name": %s}}', '{"protoPayload": {"metadata": %s}}'):
         with pytest.raises(InvalidMessage):
-            parse_event((place % nested).encode())
+            parse_event((form % nested).encode())
 
 
 def test_a_hostile_name_does_not_flood_the_log() -> None:
@@ -177,7 +177,7 @@ def test_a_hostile_name_does_not_flood_the_log() -> None:
     assert len(str(refused.value)) < 200
 
 
-def test_of_duplicate_keys_the_last_counts_and_is_the_one_that_is_checked() -> None:
+def test_the_last_of_duplicate_keys_is_used_and_checked() -> None:
     assert parse_event(b'{"dataset": "a`", "dataset": "shop"}') == DatasetHint("shop")
     with pytest.raises(InvalidMessage):
         parse_event(b'{"dataset": "shop", "dataset": "a`"}')

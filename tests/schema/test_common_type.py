@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.strategies import CHAINS, above, types
 
-from onefold.schema.common_type import canonical, classic, is_at_or_below, join, join_all
+from onefold.schema.common_type import canonical, classic_type, is_at_or_below, join, join_all
 from onefold.schema.types import Array, Scalar, Type, parse_type
 
 LAWS = settings(deadline=None, max_examples=400)
@@ -20,14 +20,14 @@ ROOTS = [chain[0] for chain in CHAINS] + ["GEOGRAPHY", "RANGE<DATE>", "RANGE<DAT
 
 
 @pytest.mark.parametrize("chain", TREE, ids="-".join)
-def test_along_a_branch_the_join_is_the_higher(chain: tuple[str, ...]) -> None:
+def test_the_join_of_two_types_of_one_branch_is_the_wider(chain: tuple[str, ...]) -> None:
     for low, high in itertools.combinations_with_replacement(chain, 2):
         assert str(join(parse_type(low), parse_type(high))) == high
         assert str(join(parse_type(high), parse_type(low))) == high
 
 
 @pytest.mark.parametrize(("first", "second"), list(itertools.combinations(ROOTS, 2)))
-def test_branches_meet_in_text(first: str, second: str) -> None:
+def test_the_join_of_two_branches_is_text(first: str, second: str) -> None:
     assert str(join(parse_type(first), parse_type(second))) == "STRING"
 
 
@@ -103,7 +103,7 @@ def test_the_join_is_the_least_of_the_types_above_both(data: st.DataObject) -> N
 
 
 @pytest.mark.parametrize("first", ["STRING", "INT64", "ARRAY<INT64>", "STRUCT<a INT64>"])
-def test_nothing_but_arrays_is_above_an_array(first: str) -> None:
+def test_only_arrays_are_wider_than_an_array(first: str) -> None:
     assert isinstance(join(parse_type("ARRAY<STRING>"), parse_type(first)), Array)
     assert not is_at_or_below(parse_type("ARRAY<INT64>"), Scalar("STRING"))
 
@@ -123,6 +123,6 @@ def test_nothing_but_arrays_is_above_an_array(first: str) -> None:
         (["ARRAY<INT64>", "ARRAY<DATE>"], "STRING"),
     ],
 )
-def test_classic_knows_two_rules(several: list[str], joined: str) -> None:
+def test_classic_has_two_rules(several: list[str], joined: str) -> None:
     for order in itertools.permutations(several):
-        assert str(classic(parse_type(text) for text in order)) == joined
+        assert str(classic_type(parse_type(text) for text in order)) == joined

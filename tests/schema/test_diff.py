@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from onefold.schema.columns import Column
-from onefold.schema.diff import Severity, compare, highest, view_created, view_removed
+from onefold.schema.diff import Severity, compare, highest_severity, view_created, view_removed
 from onefold.schema.types import Struct, parse_type
 
 
@@ -77,11 +77,11 @@ def test_names_differ_in_case_for_letters_that_are_not_ascii() -> None:
         ("a INT64, b INT64", "a NUMERIC", Severity.CRITICAL),
     ],
 )
-def test_the_highest_severity_is_that_of_all(old: str, new: str, severity: Severity) -> None:
-    assert highest(compare(columns(old), columns(new))) is severity
+def test_changes_together_have_the_highest_severity(old: str, new: str, severity: Severity) -> None:
+    assert highest_severity(compare(columns(old), columns(new))) is severity
 
 
-def test_a_view_comes_without_harm_and_goes_with_much() -> None:
+def test_a_new_view_is_info_and_a_removed_view_is_critical() -> None:
     assert view_created().severity is Severity.INFO
     assert view_removed().severity is Severity.CRITICAL
 

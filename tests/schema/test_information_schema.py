@@ -62,7 +62,7 @@ def test_one_line_is_one_row() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "\n \n", "[]"])
-def test_no_rows_are_no_versions(text: str) -> None:
+def test_a_file_without_rows_has_no_versions(text: str) -> None:
     assert read_columns(text, "customer") == ()
 
 
@@ -80,7 +80,7 @@ def test_no_rows_are_no_versions(text: str) -> None:
         row("customer_v_copy", type_="no type at all", table_type="SNAPSHOT"),
     ],
 )
-def test_rows_of_other_tables_and_hidden_columns_are_passed_over(other: dict[str, Any]) -> None:
+def test_rows_of_other_tables_and_hidden_columns_are_skipped(other: dict[str, Any]) -> None:
     assert shown(read_columns(json.dumps([*ROWS, other]), "customer")) == VERSIONS
 
 
@@ -90,7 +90,7 @@ def test_versions_are_in_the_order_of_the_file() -> None:
 
 
 @pytest.mark.parametrize("separator", ["\u2028", "\u2029", "\x85"])
-def test_what_ends_a_line_to_unicode_only_is_part_of_a_name(separator: str) -> None:
+def test_a_line_end_of_unicode_that_json_allows_is_part_of_a_name(separator: str) -> None:
     text = json.dumps(row(column=f"a{separator}b"), ensure_ascii=False) + "\n" + json.dumps(row("customer_v_def"))
     assert read_columns(text, "customer")[0].columns[0].name == f"a{separator}b"
 
@@ -113,7 +113,7 @@ def test_creation_times_are_read_as_the_tools_print_them(time: str) -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("[{", "the file is no JSON array"),
+        ("[{", "the file is not a JSON array"),
         ("[" * 100_000, "the file is nested too deeply"),
         ('{"a": 1}\n{', "line 2 is not JSON"),
         ('{"a": 1}\n' + "[" * 100_000, "line 2 is not JSON"),
@@ -159,13 +159,13 @@ def test_creation_times_are_read_as_the_tools_print_them(time: str) -> None:
         ),
     ],
 )
-def test_what_is_wrong_is_told_with_its_place(text: str, problem: str) -> None:
+def test_a_problem_is_reported_with_its_row_and_column(text: str, problem: str) -> None:
     with pytest.raises(InvalidColumns) as refused:
         read_columns(text, "customer")
     assert refused.value.problems[0].startswith(problem)
 
 
-def test_all_problems_are_told_at_once_up_to_twenty() -> None:
+def test_up_to_twenty_problems_are_reported_at_once() -> None:
     with pytest.raises(InvalidColumns) as refused:
         read_columns(json.dumps([row(type_="INTEGR"), {}, 5] + [{}] * 50), "customer")
     assert len(refused.value.problems) == 21

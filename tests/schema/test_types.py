@@ -101,7 +101,7 @@ def test_a_fields_name_is_read_out_of_its_quotes(text: str, name: str) -> None:
         ("STRUCT<`a INT64>", "unexpected '`' at character 8"),
     ],
 )
-def test_what_is_no_type_is_refused_with_the_reason(text: str, problem: str) -> None:
+def test_a_text_that_is_not_a_type_is_refused_with_the_reason(text: str, problem: str) -> None:
     with pytest.raises(InvalidType) as caught:
         parse_type(text)
     assert str(caught.value) == f"type {text!r}: {problem}"

@@ -1,4 +1,4 @@
-"""The settings of Spark batches: read, checked all at once, and demanded only where a batch is launched."""
+"""The settings of Spark batches are checked all at once, and are required only where a batch is launched."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def read(name: str, value: str) -> BatchSettings:
     return load_settings({f"ONEFOLD_BATCH_{name}": value}).batch
 
 
-def test_they_are_read_with_the_others() -> None:
+def test_settings_of_batches_are_read_with_the_other_settings() -> None:
     assert load_settings(ENVIRON).batch == BATCH_SETTINGS
 
 
@@ -49,17 +49,17 @@ def test_they_are_read_with_the_others() -> None:
         ("PROPERTIES", '{"spark.a": "1,2", "dataproc.b": ""}', "properties", {"spark.a": "1,2", "dataproc.b": ""}),
     ],
 )
-def test_each_is_read(name: str, value: str, attribute: str, expected: Any) -> None:
+def test_every_variable_is_read(name: str, value: str, attribute: str, expected: Any) -> None:
     assert getattr(read(name, value), attribute) == expected
 
 
-def test_folders_that_are_named_are_all_there_are() -> None:
+def test_named_folders_take_the_place_of_the_bucket() -> None:
     environ = {"ONEFOLD_BATCH_BUCKET": "stage", "ONEFOLD_BATCH_FOLDERS": "gs://lake"}
     assert load_settings(environ).batch.folders == ("gs://lake",)
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "told"),
+    ("name", "value", "words"),
     [
         ("REGION", "europe", "write it as europe-west1"),
         ("REGION", "europe-west1/../x", "write it as europe-west1"),
@@ -70,9 +70,9 @@ def test_folders_that_are_named_are_all_there_are() -> None:
         ("KMS_KEY", "key", "cryptoKeys/K"),
         ("KMS_KEY", f"{KEY}/cryptoKeyVersions/1", "cryptoKeys/K"),
         ("KMS_KEY", KEY.replace("ring", "größe"), "cryptoKeys/K"),
-        ("FOLDERS", "lake", "'lake' is no folder"),
-        ("FOLDERS", "gs://lake/../x", "is no folder"),
-        ("FOLDERS", "gs://lake/*", "is no folder"),
+        ("FOLDERS", "lake", "'lake' is not a folder"),
+        ("FOLDERS", "gs://lake/../x", "is not a folder"),
+        ("FOLDERS", "gs://lake/*", "is not a folder"),
         ("CODE", "/code", "write it as gs://bucket/folder"),
         ("TTL", "4", "write it as 90m, 4h or 2d"),
         ("TTL", "9m", "is not between 10m and 14d"),
@@ -89,25 +89,25 @@ def test_folders_that_are_named_are_all_there_are() -> None:
         ("PROPERTIES", "{", "ONEFOLD_BATCH_PROPERTIES: "),
     ],
 )
-def test_what_is_wrong_is_told(name: str, value: str, told: str) -> None:
+def test_a_wrong_variable_is_reported_with_a_remedy(name: str, value: str, words: str) -> None:
     with pytest.raises(InvalidSettings) as refused:
         read(name, value)
     (problem,) = refused.value.problems
     assert problem.startswith(f"ONEFOLD_BATCH_{name}")
-    assert told in problem
+    assert words in problem
 
 
-def test_all_problems_are_told_at_once() -> None:
+def test_all_problems_are_reported_at_once() -> None:
     with pytest.raises(InvalidSettings) as refused:
         load_settings(dict.fromkeys(VARIABLES, "!"))
     assert {problem.split(":")[0].split(" ")[0] for problem in refused.value.problems} == set(VARIABLES)
 
 
-def test_nothing_of_them_is_needed_where_no_batch_is_launched() -> None:
+def test_no_variable_is_needed_where_no_batch_is_launched() -> None:
     assert load_settings({}).batch == BatchSettings()
 
 
-def test_where_one_is_launched_all_that_is_missing_is_told() -> None:
+def test_all_missing_variables_are_reported_where_a_batch_is_launched() -> None:
     BATCH_SETTINGS.check_complete()
     with pytest.raises(InvalidSettings) as refused:
         BatchSettings().check_complete()
@@ -118,7 +118,7 @@ def test_where_one_is_launched_all_that_is_missing_is_told() -> None:
     ]
 
 
-def test_jobs_get_the_settings_that_they_read_too(tmp_path: Path) -> None:
+def test_jobs_get_the_settings_that_they_read(tmp_path: Path) -> None:
     environ = {"ONEFOLD_DATASETS": "shop", "ONEFOLD_VIEW_NAME": "{table}_all", "ONEFOLD_TOPIC_DEAD_LETTER": "dead"}
     batch = load_settings(environ).batch
     assert (batch.passed_on, batch.config) == ({"ONEFOLD_DATASETS": "shop", "ONEFOLD_VIEW_NAME": "{table}_all"}, False)

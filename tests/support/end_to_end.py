@@ -44,7 +44,7 @@ from onefold.core.names import TableId
 from onefold.core.shutdown import Stop
 from onefold.core.versioned_names import DEFAULT_NAMES, VersionedNames
 from onefold.merge.reconcile import refresh_current
-from onefold.messages.change_records import LIMIT
+from onefold.messages.change_records import MAX_MESSAGE_BYTES
 from onefold.mysql.connection import connect, query
 from onefold.mysql.table_filter import TableFilter
 from onefold.ports.publisher import Message
@@ -119,7 +119,7 @@ class Flow:
     folder: Path
     databases: tuple[str, ...]
     tables: tuple[str, ...] = ("*",)
-    limit: int = LIMIT
+    limit: int = MAX_MESSAGE_BYTES
     """Bytes of a message: few, for there to be many."""
     written: dict[str, set[Image]] = field(default_factory=dict)
     """By table, every row as somebody has written it."""

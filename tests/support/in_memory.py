@@ -17,7 +17,7 @@ from onefold.ports.warehouse import StoredView, ViewDraft
 from onefold.schema.columns import Column
 from onefold.schema.table_rules import TableRules
 from onefold.schema.types import parse_type
-from onefold.schema.versions import Version, fold, in_order
+from onefold.schema.versions import Version, active_versions, fold
 
 PROJECT = "my-project"
 FIRST_DAY = datetime(2024, 1, 1, tzinfo=UTC)
@@ -116,7 +116,7 @@ class MemoryWarehouse:
         """The columns are those of the tables that the text reads, folded: there is nothing here to run it."""
         read = [version for table, version in self.tables.items() if table.quoted in draft.query]
         etag = f"etag-{next(self._etags)}"
-        columns = fold(in_order(read, TableRules()), TableRules())
+        columns = fold(active_versions(read, TableRules()), TableRules())
         self.views[id_] = StoredView(
             id_, True, draft.query, columns, draft.description, dict(draft.labels), etag, unannounced=draft.unannounced
         )

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from support.changelogs import change
 from support.oracle import LANDED_AT, METADATA
 
-from onefold.changelog.generator_values import TYPES, value_of
+from onefold.changelog.generator_values import TYPES, random_value
 from onefold.schema.types import Type, parse_type
 
 Row = dict[str, Any]
@@ -39,7 +39,7 @@ def logs(draw: st.DrawFn, columns: Mapping[str, Type], keys: Sequence[int | None
     """Changes of a few keys; two of them often have the same place in the source and another content."""
     seeds = st.integers(0, 2**32)
     contents = [
-        {name: value_of(random.Random(draw(seeds)), type_) for name, type_ in columns.items()}
+        {name: random_value(random.Random(draw(seeds)), type_) for name, type_ in columns.items()}
         for _ in range(draw(st.integers(1, 3)))
     ]
     one = st.builds(

@@ -156,7 +156,7 @@ def test_a_table_that_the_metadata_do_not_show_yet_raises(stage: Stage) -> None:
 
 def test_a_view_that_others_write_through_all_tries_raises(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("time.sleep", lambda _: None)
-    monkeypatch.setattr("onefold.core.retry.BETWEEN_WRITERS", Backoff(first=0.0, longest=0.0))
+    monkeypatch.setattr("onefold.core.retry.CONFLICT_BACKOFF", Backoff(first=0.0, longest=0.0))
     stage.warehouse.trouble = ViewChanged("again")
     with pytest.raises(TryAgain, match="others wrote it"):
         stage.handle(MESSAGE)

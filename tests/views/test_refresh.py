@@ -31,7 +31,7 @@ import onefold.views.unified_view
 from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
 from onefold.core.errors import LimitExceeded, NotFound, Rejected, SchemaConflict, TryAgain, ViewNameTaken
 from onefold.core.names import TableId
-from onefold.core.retry import TRIES
+from onefold.core.retry import CONFLICT_TRIES
 from onefold.ports.warehouse import ViewDraft
 from onefold.schema.types import parse_type
 from onefold.settings.environment import Settings
@@ -174,11 +174,11 @@ def test_a_version_that_is_dropped_meanwhile_is_left_out(cloud: FakeBigQuery) ->
 def test_after_all_tries_the_message_is_to_be_delivered_again(cloud: FakeBigQuery) -> None:
     run(cloud)
     cloud.create_table("customer_v_fed", "id INT64")
-    cloud.fail("patch", 412, "conditionNotMet", times=TRIES)
+    cloud.fail("patch", 412, "conditionNotMet", times=CONFLICT_TRIES)
     pauses: list[float] = []
     with pytest.raises(TryAgain, match=VIEW):
         refresh(BigQueryWarehouse(cloud.client()), BASE, PLAIN, sleep=pauses.append)
-    assert len(pauses) == TRIES - 1
+    assert len(pauses) == CONFLICT_TRIES - 1
     assert all(0 <= pause <= 8 for pause in pauses)
 
 

@@ -29,7 +29,7 @@ from support.zetasql_judge import Judge
 from onefold.core.errors import SchemaConflict
 from onefold.schema.table_rules import TableRules
 from onefold.schema.types import parse_type
-from onefold.schema.versions import Version, in_order
+from onefold.schema.versions import Version, active_versions
 from onefold.views.unified_view import Form, limit_problems
 
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -211,7 +211,7 @@ def test_all_columns_that_cannot_have_their_target_type_are_named() -> None:
 
 
 def test_a_retired_version_is_left_out() -> None:
-    kept = in_order(ARTICLE, TableRules(retired=frozenset({"abc"})))
+    kept = active_versions(ARTICLE, TableRules(retired=frozenset({"abc"})))
     assert kept == (DEF,)
     assert "customer_v_abc" not in build(kept).query
 
@@ -219,5 +219,5 @@ def test_a_retired_version_is_left_out() -> None:
 def test_versions_come_by_creation_time_and_then_by_hash() -> None:
     early, late = datetime(2020, 1, 1, tzinfo=UTC), datetime(2021, 1, 1, tzinfo=UTC)
     given_ = [Version("c", (), late), Version("b", (), early), Version("a", (), late)]
-    assert [v.id for v in in_order(given_, PLAIN)] == ["b", "a", "c"]
-    assert [v.id for v in in_order([*given_, Version("0", ())], PLAIN)] == ["c", "b", "a", "0"]
+    assert [v.id for v in active_versions(given_, PLAIN)] == ["b", "a", "c"]
+    assert [v.id for v in active_versions([*given_, Version("0", ())], PLAIN)] == ["c", "b", "a", "0"]

@@ -17,7 +17,7 @@ from decimal import Context, Decimal
 from typing import Any
 
 from onefold.core.errors import InvalidRecord
-from onefold.core.text import shown
+from onefold.core.text import shortened
 from onefold.schema.types import Array, Range, Scalar, Struct, Type
 
 Convert = Callable[[Any], Any]
@@ -67,7 +67,7 @@ class RowValues:
         values, problems = {}, []
         for name, value in row.items():
             if name not in self._converts:
-                problems.append(f"column {shown(name)}: the table has none of that name")
+                problems.append(f"column {shortened(name)}: the table has none of that name")
             elif value is not None:
                 field, convert = self._converts[name]
                 try:

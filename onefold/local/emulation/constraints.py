@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from onefold.changelog.declared_keys import MOST_COLUMNS, TYPES
+from onefold.changelog.declared_keys import KEY_TYPES, MAX_KEY_COLUMNS
 
 if TYPE_CHECKING:
     from bqemulator.catalog.models import TableMeta
@@ -52,8 +52,10 @@ def _check(meta: TableMeta, key: list[str]) -> None:
         field.name.lower(): "REPEATED" if field.mode == "REPEATED" else _NAMES.get(field.type, field.type)
         for field in meta.schema_.fields
     }
-    refused = [f"{name} is {types.get(name.lower(), 'no column')}" for name in key if types.get(name.lower()) not in TYPES]
-    if len(key) > MOST_COLUMNS:
-        refused.append(f"{len(key)} columns are more than {MOST_COLUMNS}")
+    refused = [
+        f"{name} is {types.get(name.lower(), 'no column')}" for name in key if types.get(name.lower()) not in KEY_TYPES
+    ]
+    if len(key) > MAX_KEY_COLUMNS:
+        refused.append(f"{len(key)} columns are more than {MAX_KEY_COLUMNS}")
     if refused:
         raise ValidationError(f"table {meta.table_id} cannot have this primary key: {', '.join(refused)}")

@@ -8,7 +8,7 @@ from pyspark.sql import Column as Value
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as t
 
-from onefold.changelog.digest import LENGTH, label
+from onefold.changelog.digest import LENGTH, field_label
 from onefold.core.names import fold_case
 from onefold.schema.columns import Column
 from onefold.schema.types import STRING, Array, Type
@@ -40,7 +40,7 @@ def text(x: Value, type_: Type) -> Value:
 
 
 def _piece(name: str, value: Value) -> Value:
-    return F.coalesce(F.concat(F.lit(label(name)), *_length_first(value)), F.lit(""))
+    return F.coalesce(F.concat(F.lit(field_label(name)), *_length_first(value)), F.lit(""))
 
 
 def _with_length(value: Value) -> Value:

@@ -19,7 +19,7 @@ from support.spark_oracle import Typed, base_of, positions_sort_as, run_job, tex
 
 from onefold.changelog.generator import METADATA_TYPE
 from onefold.changelog.generator_files import parquet_rows
-from onefold.changelog.generator_values import TYPES, some_value
+from onefold.changelog.generator_values import TYPES, column_value
 from onefold.changelog.metadata import METADATA
 from onefold.schema.types import parse_type
 
@@ -59,7 +59,7 @@ def make_logs(chance: random.Random, names: Sequence[str]) -> list[list[Change]]
 
 
 def make_log(chance: random.Random, names: Sequence[str]) -> list[Change]:
-    contents = [{name: some_value(chance, name) for name in names} for _ in range(2)]
+    contents = [{name: column_value(chance, name) for name in names} for _ in range(2)]
     return [make_change(chance, chance.choice(contents)) for _ in range(chance.randint(1, 6))]
 
 

@@ -1,0 +1,111 @@
+"""The pattern of the names of versioned tables: a regular expression with the groups `base` and `version`.
+
+Outside the two groups a pattern is plain text, so the name of a table follows from its base name and its version. A pattern
+means the same in Python and in RE2 (`regular_expressions`).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+from onefold.core.regular_expressions import TOKEN, regex_problems
+
+DEFAULT_PATTERN = "(?P<base>.+)_v_(?P<version>[0-9a-f]{1,64})"
+"""Hexadecimal hashes in lower case: nine digits from capture and from the predecessor, 64 at most."""
+
+_GROUPS = ("base", "version")
+_PLAIN = re.compile(r"[\w-]*")
+
+
+@dataclass(frozen=True)
+class Group:
+    """A named group of a pattern, and the regular expression in it."""
+
+    name: str
+    text: str
+
+
+@lru_cache(maxsize=256)
+def parse_pattern(pattern: str) -> tuple[str | Group, ...]:
+    """Split a pattern into plain text and its outermost named groups.
+
+    >>> parse_pattern("(?P<base>.+)_v_(?P<version>[0-9]+)")
+    (Group(name='base', text='.+'), '_v_', Group(name='version', text='[0-9]+'))
+    """
+    parts: list[str | Group] = []
+    # `name` is the named group that the loop is in; `depth` counts the open parentheses, that of the named group included.
+    name, depth, text = "", 0, ""
+    for piece in TOKEN.findall(pattern):
+        if not depth and piece.startswith("(?P<"):
+            parts.append(text)
+            name, depth, text = piece[4:-1], 1, ""
+            continue
+        depth += (piece.startswith("(") if depth else 0) - (piece == ")" and depth > 0)
+        if name and not depth:
+            parts.append(Group(name, text))
+            name, text = "", ""
+        else:
+            text += piece
+    # A group that is never closed is plain text, which `pattern_problems` refuses.
+    return tuple(part for part in [*parts, f"(?P<{name}>{text}" if name else text] if part)
+
+
+@lru_cache(maxsize=256)
+def five_parts(pattern: str) -> tuple[str, str, str, str, str]:
+    """Return a pattern's plain text, first group's name, plain text, second group's name, plain text.
+
+    >>> five_parts("(?P<base>.+)_v_(?P<version>[0-9]+)")
+    ('', 'base', '_v_', 'version', '')
+    """
+    five = [""]
+    for part in parse_pattern(pattern):
+        five[-1:] = [five[-1] + part] if isinstance(part, str) else [five[-1], part.name, ""]
+    before, first, between, second, after = five
+    return before, first, between, second, after
+
+
+@lru_cache(maxsize=256)
+def compiled(pattern: str) -> re.Pattern[str]:
+    r"""Return the compiled pattern, in which \d and \w match ASCII only, as they do in RE2."""
+    return re.compile(pattern, re.ASCII)
+
+
+@lru_cache(maxsize=256)
+def compiled_loosely(pattern: str) -> re.Pattern[str]:
+    """Return the compiled pattern with any text as base name and as version."""
+    parts = (part if isinstance(part, str) else f"(?P<{part.name}>.+)" for part in parse_pattern(pattern))
+    return re.compile("".join(parts))
+
+
+def without_anchors(pattern: str) -> str:
+    """Return a pattern of the settings without its anchors, if it has any: a pattern always has to match the whole name.
+
+    >>> without_anchors("^customer.*$")
+    'customer.*'
+    """
+    return pattern.removeprefix("^").removesuffix("$")
+
+
+def pattern_problems(pattern: str) -> list[str]:
+    """Return why a version pattern cannot be used: an empty list where Python and RE2 read it alike.
+
+    >>> pattern_problems("(?P<base>.+)_v_")
+    ['the group (?P<version>...) is missing']
+    """
+    parts = parse_pattern(pattern)
+    named = [part.name for part in parts if isinstance(part, Group)]
+    problems = [f"the group (?P<{name}>...) is missing" for name in _GROUPS if name not in named]
+    problems += [f"the group {name} is there twice" for name in _GROUPS if named.count(name) > 1]
+    problems += [f"the group {name} is unknown: there are base and version" for name in named if name not in _GROUPS]
+    problems += [
+        f"{part!r} is outside the groups base and version: expected letters, digits, _ and - there"
+        for part in parts
+        if isinstance(part, str) and not _PLAIN.fullmatch(part)
+    ]
+    inner = [part.text for part in parts if isinstance(part, Group)]
+    problems += [problem for text in inner for problem in regex_problems(text)]
+    if not problems and compiled(pattern).fullmatch(""):
+        problems.append("it matches an empty name")
+    return problems
