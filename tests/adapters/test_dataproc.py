@@ -180,7 +180,7 @@ def test_a_batch_is_read_with_its_state_and_its_message(stage: Stage) -> None:
 
 def test_an_identifier_that_is_taken_is_told(stage: Stage) -> None:
     stage.batches.create(BATCH)
-    with pytest.raises(BatchExists, match=f"batch {BATCH.id} is there already"):
+    with pytest.raises(BatchExists, match=f"batch {BATCH.id} exists already"):
         stage.batches.create(OtherRequest(**vars(BATCH)))
 
 
@@ -267,7 +267,7 @@ def test_a_short_outage_is_waited_for(stage: Stage, monkeypatch: pytest.MonkeyPa
 @pytest.mark.usefixtures("impatient")
 def test_a_server_that_is_not_there_is_trouble_that_may_pass(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DATAPROC_EMULATOR_HOST", "127.0.0.1:9")
-    told = rf"{PARENT}: no answer from 127\.0\.0\.1:9: start the stand-in .*unset DATAPROC_EMULATOR_HOST"
+    told = rf"{PARENT}: no answer from 127\.0\.0\.1:9 \(503 .*\): start the stand-in .*unset DATAPROC_EMULATOR_HOST"
     with pytest.raises(TryAgain, match=told):
         connect("my-project", BATCH_SETTINGS).get("b")
 
