@@ -5,7 +5,7 @@ from __future__ import annotations
 from support.bigquery_emulator import EmulatedDataset
 
 from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT, EmulatedWarehouse
-from onefold.adapters.bigquery.jobs import BigQueryJobs
+from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
 from onefold.core.names import TableId
 
 
@@ -18,5 +18,5 @@ def test_versions_are_read_as_information_schema_tells_them(dataset: EmulatedDat
     versions = warehouse.read_versions(base)
     assert warehouse.calls == 1
     assert {version.id for version in versions} == {"abc", "def"}
-    assert set(versions) == set(BigQueryJobs.read_versions(warehouse, base))
+    assert set(versions) == set(BigQueryWarehouse.read_versions(warehouse, base))
     assert warehouse.read_versions(base.sibling("nothing")) == ()

@@ -15,16 +15,13 @@ from google.cloud.bigquery.retry import DEFAULT_RETRY
 from support.fake_bigquery import PROJECT, Crash, FakeBigQuery, Request, Resource, rest_field
 from support.zetasql_judge import Judge
 
-import onefold.adapters.bigquery.jobs
+import onefold.adapters.bigquery.annotations
+import onefold.adapters.bigquery.client
 import onefold.adapters.bigquery.schema
 import onefold.adapters.bigquery.warehouse
-from onefold.adapters.bigquery.warehouse import (
-    BigQueryWarehouse,
-    _columns_query,
-    columns_text,
-    translated,
-    versions_from_rows,
-)
+from onefold.adapters.bigquery.errors import translated
+from onefold.adapters.bigquery.versions import columns_text, versions_from_rows, versions_query
+from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
 from onefold.adapters.connect import connect
 from onefold.changelog.generator_values import TYPES
 from onefold.core.errors import InvalidColumns, LimitExceeded, NotFound, OnefoldError, Rejected, TryAgain, ViewChanged
@@ -187,7 +184,7 @@ def test_columns_of_any_name_are_read(cloud: FakeBigQuery, warehouse: Warehouse,
 def test_the_query_of_the_versions_gives_one_row_each_with_its_columns_in_order(judge: Judge) -> None:
     """What the fake answers in its place is what GoogleSQL would."""
     schema = f"`{PROJECT}.shop`.INFORMATION_SCHEMA"
-    query = _columns_query(BASE, DEFAULT_NAMES).replace(f"{schema}.TABLES", "tables").replace(f"{schema}.COLUMNS", "columns")
+    query = versions_query(BASE, DEFAULT_NAMES).replace(f"{schema}.TABLES", "tables").replace(f"{schema}.COLUMNS", "columns")
     ((name, _, columns),) = judge.rows(query, METADATA, METADATA_ROWS)
     (version,) = versions_from_rows([{"table_name": name, "creation_time": None, "columns": columns}], BASE)
     assert name == "customer_v_abc"
@@ -338,7 +335,7 @@ def test_what_people_took_off_a_column_stays_off(cloud: FakeBigQuery, warehouse:
 def test_descriptions_that_cannot_be_noted_in_the_text_are_put_back_all_the_same(
     cloud: FakeBigQuery, warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(onefold.adapters.bigquery.schema, "MAX_TEXT", 100)
+    monkeypatch.setattr(onefold.adapters.bigquery.annotations, "MAX_TEXT", 100)
     warehouse.create_view(VIEW, ViewDraft(QUERY))
     cloud.change("customer_unified", describe)
     stored = stored_view(warehouse)
@@ -352,7 +349,7 @@ def test_descriptions_that_cannot_be_noted_in_the_text_are_put_back_all_the_same
 def test_policy_tags_that_can_be_noted_without_the_descriptions_are(
     cloud: FakeBigQuery, warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(onefold.adapters.bigquery.schema, "MAX_TEXT", 300)
+    monkeypatch.setattr(onefold.adapters.bigquery.annotations, "MAX_TEXT", 300)
     warehouse.create_view(VIEW, ViewDraft(QUERY))
     cloud.change("customer_unified", annotate)
     warehouse.update_view(stored_view(warehouse), ViewDraft(OTHER_QUERY))
@@ -366,7 +363,7 @@ def test_policy_tags_that_can_be_noted_without_the_descriptions_are(
 def test_policy_tags_that_cannot_be_noted_in_the_text_keep_the_view_as_it_is(
     cloud: FakeBigQuery, warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(onefold.adapters.bigquery.schema, "MAX_TEXT", 100)
+    monkeypatch.setattr(onefold.adapters.bigquery.annotations, "MAX_TEXT", 100)
     warehouse.create_view(VIEW, ViewDraft(QUERY))
     cloud.change("customer_unified", annotate)
     stored = stored_view(warehouse)
@@ -412,7 +409,7 @@ def test_a_write_whose_answer_was_lost_ends_as_a_conflict(
     cloud: FakeBigQuery, warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The client sends it again, and what it finds is its own work."""
-    monkeypatch.setattr(onefold.adapters.bigquery.warehouse, "_RETRY", DEFAULT_RETRY.with_delay(initial=0, maximum=0))
+    monkeypatch.setattr(onefold.adapters.bigquery.client, "_RETRY", DEFAULT_RETRY.with_delay(initial=0, maximum=0))
     warehouse.create_view(VIEW, ViewDraft(QUERY))
     stored = stored_view(warehouse)
     die_after(cloud, "patch", requests.exceptions.ConnectionError("reset by peer"))
@@ -491,7 +488,7 @@ def test_a_broken_connection_is_tried_again(cloud: FakeBigQuery, warehouse: Ware
 
 def test_an_emulator_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        onefold.adapters.bigquery.warehouse, "_RETRY", DEFAULT_RETRY.with_delay(initial=0, maximum=0).with_timeout(0.1)
+        onefold.adapters.bigquery.client, "_RETRY", DEFAULT_RETRY.with_delay(initial=0, maximum=0).with_timeout(0.1)
     )
     monkeypatch.setenv("BIGQUERY_EMULATOR_HOST", "http://127.0.0.1:9")
     told = r"no answer from http://127\.0\.0\.1:9 \(ConnectionError\): start .*, or unset BIGQUERY_EMULATOR_HOST$"
@@ -590,6 +587,6 @@ def test_requests_of_several_threads_do_not_mix(cloud: FakeBigQuery) -> None:
 
 @pytest.mark.parametrize("type_", TYPES.values(), ids=TYPES)
 def test_a_column_of_every_type_is_described_to_the_api_as_what_it_is(type_: str) -> None:
-    field = onefold.adapters.bigquery.jobs.rest_field(Column("x", parse_type(type_)))
+    field = onefold.adapters.bigquery.schema.rest_field(Column("x", parse_type(type_)))
     described = onefold.adapters.bigquery.schema.type_string(SchemaField.from_api_repr(field.to_api_repr()))
     assert parse_type(described) == parse_type(type_)

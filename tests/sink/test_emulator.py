@@ -19,7 +19,7 @@ from support.in_memory import MemoryPublisher, push_body
 from support.sink import MemoryObjects, message, record
 
 from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT
-from onefold.adapters.bigquery.jobs import rest_field
+from onefold.adapters.bigquery.schema import rest_field
 from onefold.adapters.bigquery.storage_write import StorageWrite, landing_in
 from onefold.adapters.connect import connect
 from onefold.capture.versioned_table import ADDED
