@@ -94,8 +94,8 @@ def test_idle_connections_are_bounded(shop: Shop, monkeypatch: pytest.MonkeyPatc
 def test_rows_that_do_not_fit_come_back_and_all_others_are_written(shop: Shop, table: StorageTableWriter) -> None:  # noqa: F811
     refused = table.append([{"id": 1}, {"id": "x"}, {"id": 3, "other": 1}, {"id": 4}])
     assert refused.keys() == {1, 2}
-    assert refused[1] == "column id: wanted is a whole number of 64 bits"
-    assert refused[2] == "column 'other': the table has none of that name"
+    assert refused[1] == "column id: expected a whole number of 64 bits"
+    assert refused[2] == "column 'other': the table has no column of that name"
     assert numbers(shop) == [1, 4]
 
 

@@ -118,7 +118,7 @@ def test_a_row_that_does_not_fit_is_found_there_as_well(dataset: EmulatedDataset
     sink_of(dataset, publisher).handle(push_body(message(*records, dataset=dataset.name)))
     assert [row[0] for row in dataset.run(f"SELECT id FROM {dataset.quoted('customer_v_abc')} ORDER BY id")] == [1, 3]
     assert [letter.attributes["reason"] for letter in publisher.topics["dead-letter"]] == [
-        "column id: wanted is a whole number of 64 bits",
+        "column id: expected a whole number of 64 bits",
         "column born: there is no such date",
     ]
 

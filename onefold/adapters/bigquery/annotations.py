@@ -13,21 +13,20 @@ from onefold.schema.bigquery import MAX_TEXT
 from onefold.schema.columns import Column
 from onefold.schema.types import Array, Struct, Type
 
-# Only a second call can put back what a change of a view's query drops. Between the two the view's text holds it in a last
-# line, and a label says so: whoever reads the view next can finish the write.
+# Only a second request can put back what a change of a view's query drops. Between the two requests the view's text holds
+# it in a last line, and a label says so: the next process that reads the view can finish the write.
 UNFINISHED = "onefold_unfinished"
 UNANNOUNCED = "onefold_unannounced"
-"""How many announcements of schema changes the topic has refused."""
+"""The label with the number of announcements of schema changes that were not published yet."""
 _NOTES = "\n-- onefold keeps: "
 _UNANNOUNCED = "\n-- onefold has to announce: "
 _GONE = "gone"
-"""Marks a field of the notes that the view has no more. It is never sent to BigQuery."""
-
+"""Marks a field of the notes that the view no longer has. It is never sent to BigQuery."""
 _WHOLE = "whole"
-"""The policy tags that a STRUCT had before it came apart: fields that come later get them. Never sent to BigQuery."""
+"""The policy tags of a column before it became a STRUCT: new fields get them. The key is never sent to BigQuery."""
 
 Resource = Mapping[str, Any]
-"""A field of a schema as the REST API has it."""
+"""A field of a schema in the JSON of the REST API."""
 
 
 def tagged_columns(noted: Iterable[Resource]) -> dict[str, list[str]]:
@@ -36,23 +35,28 @@ def tagged_columns(noted: Iterable[Resource]) -> dict[str, list[str]]:
 
 
 def noted_fields(schema: Iterable[SchemaField], gone: Iterable[Resource]) -> list[dict[str, Any]]:
-    """Return what is to be put back after a write: what people put on columns, and the policy tags of former ones."""
+    """Return the fields to put back after a write: those that people annotated, and former ones with policy tags.
+
+    Args:
+        schema: the view's fields as they are.
+        gone: the fields with policy tags that the view had once.
+    """
     return _merged([field.to_api_repr() for field in schema], gone)
 
 
 def gone_fields(schema: Iterable[SchemaField], noted: Iterable[Resource]) -> tuple[dict[str, Any], ...]:
-    """Return the noted columns and fields with policy tags that the schema does not have, with nothing but their tags.
+    """Return the noted columns and fields with policy tags that the schema no longer has, with nothing but their tags.
 
-    A column whose type has changed since is not among them: what was below it is part of its value now.
+    The fields below a column that is no longer a STRUCT are left out: they are part of its value now.
     """
     return tuple(_gone([field.to_api_repr() for field in schema], noted))
 
 
 def with_annotations(schema: Iterable[SchemaField], noted: Iterable[Resource]) -> list[SchemaField]:
-    """Return the schema with what people had put on columns and fields of the same name.
+    """Return the schema with the annotations that columns and fields of the same name had.
 
     A tag stays with the values that it protects: where a STRUCT has become JSON or STRING, a tag of its fields moves to the
-    column; where that is undone, a tag of the column moves to every field.
+    column; where it becomes a STRUCT again, a tag of the column moves to every field.
     """
     known = _by_name(noted)
     fields = (field.to_api_repr() for field in schema)
@@ -62,7 +66,8 @@ def with_annotations(schema: Iterable[SchemaField], noted: Iterable[Resource]) -
 def tag_conflicts(columns: Iterable[Column], noted: Iterable[Resource]) -> list[str]:
     """Return one sentence for each column or field that would have to carry several policy tags.
 
-    BigQuery, "REST Resource: tables", policyTags: at most one policy tag for a field.
+    A field takes at most one (BigQuery, "REST Resource: tables", policyTags,
+    https://cloud.google.com/bigquery/docs/reference/rest/v2/tables, 2025-11).
     """
     known = _by_name(noted)
     return [
@@ -74,7 +79,7 @@ def tag_conflicts(columns: Iterable[Column], noted: Iterable[Resource]) -> list[
 
 
 def carried_tags(columns: Iterable[Column] | None, noted: Iterable[Resource]) -> set[str]:
-    """Return the policy tags that a view of these columns (None: nobody knows them) is to have after it is written."""
+    """Return the policy tags that a view of these columns is to have after it is written; of all noted ones for None."""
     if columns is None:
         return {tag for field in noted for tag, _ in _each_tag(field, False)}
     known = _by_name(noted)
@@ -90,10 +95,15 @@ def _as_resource(name: str, type_: Type) -> dict[str, Any]:
 
 
 def with_notes(query: str, noted: Sequence[Resource], unannounced: Sequence[str] = ()) -> str | None:
-    """Return the query with as many notes as there is room for; None where there is none for the policy tags.
+    """Return the query with as many notes as there is room for; None where there is no room for the policy tags.
 
-    Descriptions go first: without the note, they are lost only where a process dies between the two calls. Announcements
-    go next: the label tells how many they were, and the log has them in full. The text itself always comes whole.
+    Descriptions are left out first: without the note, they are lost only where a process dies between the two requests.
+    Announcements are left out next: the label has their number, and the log has them in full.
+
+    Args:
+        query: the view's query, which always comes whole.
+        noted: the fields to put back after the write.
+        unannounced: the announcements that were not published yet, each as JSON.
     """
     tags = tags_only(noted)
     for kept, announced in ((noted, unannounced), (tags, unannounced), (noted, ()), (tags, ())):
@@ -112,9 +122,9 @@ def notes_size(noted: Iterable[Resource]) -> int:
 
 
 def split_notes(text: str) -> tuple[str, list[Resource], tuple[str, ...]]:
-    """Return a view's query, what is noted of its columns, and the announcements that it keeps.
+    """Return a view's query, the noted fields of its columns, and the announcements that it keeps.
 
-    With anything behind the notes, people changed it: then all is query.
+    Where any text follows the notes, people have changed the view: then all of the text is the query.
     """
     head, _, notes = text.partition(_NOTES)
     query, _, announcements = head.partition(_UNANNOUNCED)
@@ -128,7 +138,7 @@ def split_notes(text: str) -> tuple[str, list[Resource], tuple[str, ...]]:
 
 
 def _are_fields(noted: object) -> bool:
-    """Return whether parsed notes are fields of a schema, so that no later step stumbles over what people wrote there."""
+    """Tell whether parsed notes are fields of a schema, and not something that people wrote there."""
     return isinstance(noted, list) and all(_is_field(field) for field in noted)
 
 
@@ -145,7 +155,7 @@ def _own_tags(field: Resource) -> list[str]:
 
 
 def _tags_in(field: Resource) -> list[str]:
-    """Return the distinct policy tags on and below a field: those of fields that are gone only where there are no others."""
+    """Return the distinct policy tags on and below a field; those of former fields only where there are no others."""
     found = list(_each_tag(field, False))
     return sorted({tag for tag, gone in found if not gone} or {tag for tag, _ in found})
 
@@ -163,7 +173,7 @@ def _is_annotated(field: Resource) -> bool:
 
 
 def tags_only(fields: Iterable[Resource], every: bool = False) -> list[dict[str, Any]]:
-    """Return the fields that have policy tags (or `every` one), with nothing but these."""
+    """Return the fields that have policy tags, or `every` field, with nothing but their tags."""
     return [_tag_only(field, every) for field in fields if every or _tags_in(field)]
 
 
@@ -174,7 +184,13 @@ def _tag_only(field: Resource, every: bool = False) -> dict[str, Any]:
 
 
 def _merged(live: Iterable[Resource], gone: Iterable[Resource], every: bool = False) -> list[dict[str, Any]]:
-    """Return the annotated live fields (or `every` one: one that is left out would read as new), and those that are gone."""
+    """Return the annotated fields of the view, and those that it no longer has.
+
+    Args:
+        live: the fields of the view.
+        gone: the fields that it no longer has.
+        every: whether to return fields without annotations, too: below a former column, they would else read as new.
+    """
     former = _by_name(gone)
     merged = []
     for field in live:
@@ -194,13 +210,13 @@ def _gone(live: Iterable[Resource], noted: Iterable[Resource]) -> Iterator[dict[
             yield {**_tag_only(field), _GONE: True}
         elif now and now.get("fields"):
             inner = list(_gone(now["fields"], field.get("fields", ())))
-            whole = field.get(_WHOLE) or (field.get("policyTags") if _came_apart(field) else None)
+            whole = field.get(_WHOLE) or (field.get("policyTags") if _became_struct(field) else None)
             if inner or whole:
                 yield {"name": field["name"], "type": "RECORD", "fields": inner, **({_WHOLE: whole} if whole else {})}
 
 
-def _came_apart(noted: Resource) -> bool:
-    """Return whether a noted column, which is a STRUCT now, was none when it was noted."""
+def _became_struct(noted: Resource) -> bool:
+    """Tell whether a noted column, which is a STRUCT now, was of another type when it was noted."""
     return not noted.get("fields") and noted.get("type") not in ("RECORD", "STRUCT") and bool(_own_tags(noted))
 
 
@@ -210,7 +226,7 @@ def _annotated(new: Resource, old: Resource | None) -> dict[str, Any]:
     result = {**new, **({"description": old["description"]} if old.get("description") else {})}
     tags = _own_tags(old) if new.get("fields") else _tags_in(old)
     if new.get("fields"):
-        # A tag on a value that was not a STRUCT goes to each of the fields: BigQuery is known to take tags there.
+        # A tag on a value that was not a STRUCT moves to each of the fields: BigQuery takes tags there in any case.
         whole = {"policyTags": old.get("policyTags")} if not old.get("fields") else None
         inner = _by_name(old.get("fields", ()))
         result["fields"] = [
@@ -218,12 +234,12 @@ def _annotated(new: Resource, old: Resource | None) -> dict[str, Any]:
             for part in new["fields"]
         ]
         tags = [] if whole else tags
-    # `tag_conflicts` refused the write where there are several; one of them still protects more than none.
+    # `tag_conflicts` refuses a write with several tags on one column; without it, one tag protects more than none.
     return {**result, "policyTags": {"names": tags[:1]}} if tags else result
 
 
 def _inheriting(old: Resource | None, whole: Resource | None) -> Resource | None:
-    """Return what is noted of a field of a STRUCT that came apart: one that is new has the tag of the whole."""
+    """Return the note of a field of a column that became a STRUCT: a new field has the tag of the whole column."""
     if whole is None:
         return old
     if old is None:
