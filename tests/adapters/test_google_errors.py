@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 import requests.exceptions
@@ -40,7 +41,7 @@ def grpc(name: str) -> api.GoogleAPICallError:
 
 
 # By the documentation of each API: what may succeed later, what is final, what somebody has to change first.
-REST = [
+REST: list[tuple[tuple[Service, ...], list[tuple[tuple[Any, ...], type[OnefoldError]]]]] = [
     (
         (BIGQUERY, CLOUD_STORAGE),
         [

@@ -7,7 +7,7 @@ import datetime
 import gzip
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from decimal import Decimal
 from pathlib import Path
 
@@ -204,7 +204,8 @@ def test_an_error_in_the_midst_of_findings_leaves_no_file(tmp_path: Path, suffix
 
 def test_an_existing_file_is_never_overwritten(tmp_path: Path) -> None:
     path = write(tmp_path / "a.csv", "mine")
-    for attempt in (lambda: check_new_file(path), lambda: write_findings(path, FINDINGS)):
+    attempts: list[Callable[[], None]] = [lambda: check_new_file(path), lambda: write_findings(path, FINDINGS)]
+    for attempt in attempts:
         with pytest.raises(InvalidInput, match=r"a\.csv: it exists already, and nothing is overwritten"):
             attempt()
     assert path.read_text() == "mine"
