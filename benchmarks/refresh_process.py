@@ -25,10 +25,10 @@ import onefold.adapters.connect  # noqa: E402
 
 def main(version: str, tables: list[str]) -> None:
     from onefold.adapters.bigquery.emulator import emulator_client
-    from onefold.adapters.bigquery.jobs import BigQueryJobs
+    from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
 
     # The adapter that production has; the address of an emulator would choose the emulator's.
-    onefold.adapters.connect.connect = lambda project: BigQueryJobs(emulator_client(project))
+    onefold.adapters.connect.connect = lambda project: BigQueryWarehouse(emulator_client(project))
     source = str(ROOT / "functions" / "main.py")
     application = functions_framework.create_app(target="refresh_view", source=source)  # type: ignore[no-untyped-call]
 

@@ -1,27 +1,28 @@
-"""The only place that chooses between BigQuery and its emulator."""
+"""The choice between BigQuery and its emulator, which is made nowhere else but for rows (`storage_write.landing_in`)."""
 
 from __future__ import annotations
 
 import os
 
-import google.auth.exceptions
 from google.cloud import bigquery
 
-from onefold.adapters.bigquery.jobs import BigQueryJobs
-from onefold.adapters.bigquery.warehouse import EMULATOR, translated
+from onefold.adapters.bigquery.errors import EMULATOR, translated
+from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
 from onefold.core.errors import Rejected
 
 
-def connect(project: str | None) -> BigQueryJobs:
-    """Return the warehouse of a project: BigQuery, or its emulator where BIGQUERY_EMULATOR_HOST names one."""
+def connect(project: str | None) -> BigQueryWarehouse:
+    """Return the warehouse of a project: BigQuery, or its emulator where BIGQUERY_EMULATOR_HOST names one.
+
+    Raises:
+        Rejected: there are no credentials, or there is no project.
+    """
     if os.environ.get(EMULATOR):
         from onefold.adapters.bigquery.emulator import EmulatedWarehouse, emulator_client
 
         return EmulatedWarehouse(emulator_client(project))
     with translated("the project"):
         try:
-            return BigQueryJobs(bigquery.Client(project=project))
-        except google.auth.exceptions.DefaultCredentialsError as error:
-            raise Rejected(f"no credentials: run `gcloud auth application-default login` ({error})") from error
-        except OSError as error:  # the client's way to say that it found no project
+            return BigQueryWarehouse(bigquery.Client(project=project))
+        except OSError as error:  # the client's error where it finds no project
             raise Rejected(f"{error}; set ONEFOLD_PROJECT") from error

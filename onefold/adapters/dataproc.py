@@ -1,15 +1,13 @@
-"""The Dataproc adapter: all that touches google-cloud-dataproc. DATAPROC_EMULATOR_HOST names a stand-in, as host:port."""
+"""The Dataproc adapter, the only user of google-cloud-dataproc. DATAPROC_EMULATOR_HOST names an emulator, as host:port."""
 
 from __future__ import annotations
 
 import os
-import threading
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from typing import Any
 
 import google.auth
-import google.auth.exceptions
 import grpc
 from google.api_core import exceptions as api
 from google.api_core.client_options import ClientOptions
@@ -18,24 +16,30 @@ from google.cloud import dataproc_v1
 from google.cloud.dataproc_v1.services.batch_controller.transports import BatchControllerGrpcTransport
 from google.protobuf.duration_pb2 import Duration
 
-from onefold.core.errors import Rejected, TryAgain
+from onefold.adapters.call_counter import CallCounter
+from onefold.adapters.google_errors import DATAPROC
+from onefold.core.errors import Rejected
 from onefold.ports.batches import ACTIVE, Batch, BatchExists, BatchState, StoredBatch
 from onefold.settings.batches import BatchSettings
 
-EMULATOR = "DATAPROC_EMULATOR_HOST"
+EMULATOR = DATAPROC.emulator
 DEFAULT_PROJECT = "local"
-"""The project where the stand-in is used and none is set: BigQuery's emulator has the same."""
+"""The project where the emulator is used and no project is set: that of BigQuery's emulator too."""
 
 _TIMEOUT = 30.0
+"""Seconds."""
 _PAGE = 100
-# The client retries nothing by itself. Every call here may come twice: identifiers are ours.
+"""Batches listed in one call."""
+# The client retries nothing by itself. Every request here may arrive twice, because Onefold chooses the identifiers.
 _RETRY = Retry(if_exception_type(api.ServiceUnavailable), initial=0.25, maximum=5.0, timeout=_TIMEOUT)
-
-_FINAL = (api.InvalidArgument, api.NotFound, api.FailedPrecondition, api.OutOfRange, api.MethodNotImplemented)
 
 
 def connect(project: str | None, settings: BatchSettings) -> DataprocBatches:
-    """The batches of a project in the region of the settings, or those of a stand-in.
+    """Return the batches of a project in the region of the settings, or those of an emulator.
+
+    Args:
+        project: the project; that of the credentials by default.
+        settings: what batches need; the region is one of them.
 
     Raises:
         InvalidSettings: a setting that a batch needs is missing.
@@ -45,10 +49,8 @@ def connect(project: str | None, settings: BatchSettings) -> DataprocBatches:
     region = settings.region or ""
     if host := os.environ.get(EMULATOR):
         return DataprocBatches(_emulator_client(host), project or DEFAULT_PROJECT, region)
-    try:
+    with DATAPROC.translated("the project"):
         credentials, found = google.auth.default(scopes=["https://www.googleapis.com/auth/cloud-platform"])
-    except google.auth.exceptions.DefaultCredentialsError as error:
-        raise Rejected(f"no credentials: run `gcloud auth application-default login` ({error})") from error
     project = project or found
     if not project:
         raise Rejected("no project: set ONEFOLD_PROJECT")
@@ -58,25 +60,19 @@ def connect(project: str | None, settings: BatchSettings) -> DataprocBatches:
 
 
 def _emulator_client(host: str) -> dataproc_v1.BatchControllerClient:
-    # A proxy of the environment would not find this machine.
+    # A proxy of the environment would not reach this machine.
     channel = grpc.insecure_channel(host, options=[("grpc.enable_http_proxy", 0)])
     return dataproc_v1.BatchControllerClient(transport=BatchControllerGrpcTransport(channel=channel))
 
 
-class _Calls(threading.local):
-    """A count for each thread: the requests of one instance run side by side, and each tells its own."""
-
-    count = 0
-
-
 class DataprocBatches:
-    """`onefold.batches.launch.Batches` on Dataproc Serverless."""
+    """`onefold.ports.batches.Batches` on Dataproc Serverless."""
 
     def __init__(self, client: dataproc_v1.BatchControllerClient, project: str, region: str) -> None:
         self.project = project
         self.region = region
         self._client = client
-        self._calls = _Calls()
+        self._calls = CallCounter()
 
     @property
     def calls(self) -> int:
@@ -86,17 +82,19 @@ class DataprocBatches:
         self._client.transport.close()  # type: ignore[no-untyped-call]
 
     def get(self, id_: str) -> StoredBatch | None:
-        try:
-            return _stored(self._call(self._client.get_batch, name=f"{self._parent}/batches/{id_}"))
-        except api.NotFound:
-            return None
+        with self._translated():
+            try:
+                return _stored(self._call(self._client.get_batch, name=f"{self._parent}/batches/{id_}"))
+            except api.NotFound:
+                return None
 
     def active(self, labels: Mapping[str, str]) -> list[StoredBatch]:
         request = dataproc_v1.ListBatchesRequest(parent=self._parent, filter=_filter(labels), page_size=_PAGE)
         found: list[StoredBatch] = []
         while True:
-            # Not iterated: the client would ask for further pages uncounted, and without our translation of errors.
-            page = self._call(self._client.list_batches, request=request)
+            # Not iterated: the client would send the requests for further pages uncounted, and without this translation.
+            with self._translated():
+                page = self._call(self._client.list_batches, request=request)
             found += [_stored(batch) for batch in page.batches]
             if not page.next_page_token:
                 return found
@@ -106,12 +104,11 @@ class DataprocBatches:
         request = dataproc_v1.CreateBatchRequest(
             parent=self._parent, batch=as_proto(batch), batch_id=batch.id, request_id=batch.request_id
         )
-        try:
-            self._call(self._client.create_batch, request=request)
-        except api.AlreadyExists as error:
-            raise BatchExists(f"batch {batch.id} is there already") from error
-        except api.NotFound as error:
-            raise Rejected(f"Dataproc in {self._parent}: {_text(error)}") from error
+        with self._translated():
+            try:
+                self._call(self._client.create_batch, request=request)
+            except api.AlreadyExists as error:
+                raise BatchExists(f"batch {batch.id} exists already") from error
         return StoredBatch(batch.id, BatchState.PENDING, labels=batch.labels)
 
     @property
@@ -119,30 +116,17 @@ class DataprocBatches:
         return f"projects/{self.project}/locations/{self.region}"
 
     def _call(self, method: Callable[..., Any], **arguments: Any) -> Any:
-        self._calls.count += 1
-        with self._translated():
-            return method(**arguments, retry=_RETRY, timeout=_TIMEOUT)
+        self._calls.add()
+        return method(**arguments, retry=_RETRY, timeout=_TIMEOUT)
 
-    @contextmanager
-    def _translated(self) -> Iterator[None]:
-        where = f"Dataproc in {self._parent}"
-        try:
-            yield
-        except (api.NotFound, api.AlreadyExists):  # each method knows what it means
-            raise
-        except _FINAL as error:
-            raise Rejected(f"{where}: {_text(error)}") from error
-        except google.auth.exceptions.DefaultCredentialsError as error:
-            raise Rejected(f"no credentials: run `gcloud auth application-default login` ({error})") from error
-        except (api.GoogleAPICallError, api.RetryError, google.auth.exceptions.GoogleAuthError) as error:
-            # A denied permission, too, passes: right after a grant.
-            raise TryAgain(f"{where}: {_trouble(error)}") from error
+    def _translated(self) -> AbstractContextManager[None]:
+        return DATAPROC.translated(f"Dataproc in {self._parent}")
 
 
 def as_proto(batch: Batch) -> dataproc_v1.Batch:
-    """The batch as the API wants it.
+    """Return a batch as the API takes it.
 
-    Runtime 3.0 would run a batch as whoever asks for it, and so the service account is named as the identity; Spark's
+    Runtime 3.0 would run a batch as the account that creates it, so the service account is named as the identity. Spark's
     connector for BigQuery is part of that runtime.
     """
     settings = batch.settings
@@ -183,14 +167,3 @@ def _stored(batch: dataproc_v1.Batch) -> StoredBatch:
     names = {state.value: state for state in BatchState}
     state = names.get(dataproc_v1.Batch.State(batch.state).name, BatchState.UNKNOWN)
     return StoredBatch(batch.name.rpartition("/")[2], state, batch.state_message, dict(batch.labels))
-
-
-def _trouble(error: Exception) -> str:
-    cause, host = error.cause if isinstance(error, api.RetryError) else error, os.environ.get(EMULATOR)
-    if host and isinstance(cause, api.ServiceUnavailable):
-        return f"no answer from {host}: start the stand-in (python -m onefold.local), or unset {EMULATOR} ({_text(cause)})"
-    return _text(error)
-
-
-def _text(error: Exception) -> str:
-    return str(error) or type(error).__name__

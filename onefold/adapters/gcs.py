@@ -1,66 +1,65 @@
-"""The adapter of Cloud Storage: small objects, read and written whole; and files, which stand in for them on a laptop.
+"""The adapter of Cloud Storage: small objects, read and written whole; and files, which replace objects on a laptop.
 
-STORAGE_EMULATOR_HOST names a stand-in for Cloud Storage, as http://host:port. Nothing is tried again here: callers do.
+STORAGE_EMULATOR_HOST names an emulator of Cloud Storage, as http://host:port. No request is retried here: callers retry.
 """
 
 from __future__ import annotations
 
 import os
 import urllib.parse
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import requests
 from google.api_core import exceptions as api
-from google.auth import exceptions as auth
 
-from onefold.core.errors import InvalidInput, Rejected, TryAgain
-from onefold.ports.objects import _ADDRESS, NEW, ObjectChanged, StoredObject, check_folder
+from onefold.adapters.google_errors import CLOUD_STORAGE
+from onefold.core.errors import InvalidInput, Rejected
+from onefold.ports.objects import _ADDRESS, NEW, StoredObject, check_folder
 
 MAX_OBJECT = 64_000_000
 """Bytes. A row that BigQuery takes has some 10 MB, six times as many where JSON escapes all of its letters."""
-
-
 _TIMEOUT = 60.0
+"""Seconds."""
 _PROBE = "onefold-check"
 """An object that is never written."""
 _NO_GENERATION = 1
 """Generations are numbers of 16 digits."""
-# A denied permission passes: right after a grant.
-_PASSING = (api.ServerError, api.TooManyRequests, api.Unauthorized, api.Forbidden)
-_REQUEST_TIMEOUT = 408
 
 
 class GcsObjects:
-    """By their addresses, gs://BUCKET/NAME. The client is made at the first use."""
+    """The objects of Cloud Storage, by their addresses, gs://BUCKET/NAME. The client is created at the first use."""
 
     def __init__(self) -> None:
         self._client: Any = None
 
     def read(self, address: str) -> bytes:
-        """The whole object, or the file of an address that begins with file://.
+        """Return a whole object, or the file of an address that begins with file://.
 
         Raises:
-            Rejected: there is none, or it is too large.
-            TryAgain: trouble that may pass.
+            Rejected: there is no such object or file, or the object is too large.
+            TryAgain: Cloud Storage failed, and may answer later.
         """
         if address.startswith("file://"):
             return _read_file(address)
         found = self.find(address)
         if found is None:
-            raise Rejected(f"{address}: there is no such object (any more)")
+            raise Rejected(f"{address}: there is no such object, or no longer")
         return found.data
 
     def find(self, address: str) -> StoredObject | None:
-        """An object, or None where there is none. Raises as `read` does."""
+        """Return an object with its generation, or None where there is no such object.
+
+        Raises:
+            Rejected: the object is too large, or Cloud Storage refuses to return it.
+            TryAgain: Cloud Storage failed, and may answer later.
+        """
         blob = self._blob(address)
-        with _translated(address):
+        with CLOUD_STORAGE.translated(address):
             try:
                 blob.reload(timeout=_TIMEOUT, retry=None)
                 if (blob.size or 0) > MAX_OBJECT:
-                    raise Rejected(f"{address} has {blob.size} bytes, and no row of so many fits BigQuery")
+                    raise Rejected(f"{address} has {blob.size} bytes, and BigQuery takes no row of that size")
                 generation = int(blob.generation or NEW)
                 data = blob.download_as_bytes(if_generation_match=generation, timeout=_TIMEOUT, retry=None)
                 return StoredObject(data, generation)
@@ -68,17 +67,21 @@ class GcsObjects:
                 return None
 
     def write(self, address: str, data: bytes, generation: int | None = None) -> int:
-        """Write an object whole, and give its generation.
+        """Write a whole object, and return its new generation.
 
         Args:
-            generation: the one that was read: with another one there nothing is written, with `NEW` where there is any.
+            address: gs://BUCKET/NAME.
+            data: the content.
+            generation: the generation that was read, or `NEW` where there was no object: if another one is stored now,
+                nothing is written. Without a generation the object is written in any case.
 
         Raises:
-            ObjectChanged: there is another one.
-            TryAgain, Rejected.
+            ObjectChanged: somebody else has written the object since it was read.
+            TryAgain: Cloud Storage failed, and may answer later.
+            Rejected: Cloud Storage refused the object.
         """
         blob = self._blob(address)
-        with _translated(address):
+        with CLOUD_STORAGE.translated(address):
             blob.upload_from_string(
                 data, "application/json", if_generation_match=generation, timeout=_TIMEOUT, retry=None, checksum="crc32c"
             )
@@ -87,9 +90,9 @@ class GcsObjects:
     def folder_problems(self, folder: str, who: str) -> list[str]:
         """Return what keeps objects from being read, written or replaced below a folder, each with its remedy.
 
-        Writes nothing. A right may be given for a prefix, and `buckets.testIamPermissions` does not know of objects. So one
-        object that nobody writes is asked for, written and deleted on the condition that its generation is 1, which no
-        object has: where the right is there, the answer is 404 or 412
+        Writes nothing. A right may be granted for a prefix, and `buckets.testIamPermissions` does not know of objects. So
+        the method writes, reads and deletes one object that nobody writes, on the condition that its generation is 1, which
+        no object has: where the right is granted, the answer is 404 or 412
         (https://cloud.google.com/storage/docs/request-preconditions, 2025-11).
 
         Args:
@@ -97,23 +100,24 @@ class GcsObjects:
             who: the member of this process, for the command that grants the rights.
 
         Raises:
-            TryAgain, Rejected: as `read` does; a denied permission is a fault.
+            TryAgain: Cloud Storage failed, and may answer later.
+            Rejected: Cloud Storage refused for another reason than a denied permission.
         """
         address = f"{check_folder(folder)}/{_PROBE}"
         bucket = address.removeprefix("gs://").split("/")[0]
         blob = self._blob(address)
-        asked = {"if_generation_match": _NO_GENERATION, "timeout": _TIMEOUT, "retry": None}
+        condition = {"if_generation_match": _NO_GENERATION, "timeout": _TIMEOUT, "retry": None}
         denied = []
-        with _translated(address):
+        with CLOUD_STORAGE.translated(address):
             try:
-                blob.upload_from_string(b"", "application/json", **asked)
+                blob.upload_from_string(b"", "application/json", **condition)
             except api.NotFound:
                 return [f"bucket gs://{bucket} does not exist; run: gcloud storage buckets create gs://{bucket}"]
             except (api.PreconditionFailed, api.Forbidden) as error:
                 denied += ["storage.objects.create"] if isinstance(error, api.Forbidden) else []
-            for right, work in (("storage.objects.get", blob.reload), ("storage.objects.delete", blob.delete)):
+            for right, method in (("storage.objects.get", blob.reload), ("storage.objects.delete", blob.delete)):
                 try:
-                    work(**asked)
+                    method(**condition)
                 except (api.NotFound, api.PreconditionFailed):
                     continue
                 except api.Forbidden:
@@ -126,8 +130,8 @@ class GcsObjects:
     def _blob(self, address: str) -> Any:
         match = _ADDRESS.fullmatch(address)
         if not match:
-            raise InvalidInput(f"{address!r} is no object of a bucket: write gs://BUCKET/NAME")
-        with _translated(address):
+            raise InvalidInput(f"{address!r} is not an object of a bucket: write gs://BUCKET/NAME")
+        with CLOUD_STORAGE.translated(address):
             return self._connected().bucket(match["bucket"]).blob(match["name"])
 
     def _connected(self) -> Any:
@@ -135,9 +139,9 @@ class GcsObjects:
             from google.cloud.storage import Client
 
             session = None
-            if os.environ.get("STORAGE_EMULATOR_HOST"):
+            if os.environ.get(CLOUD_STORAGE.emulator):
                 session = requests.Session()
-                session.trust_env = False  # a proxy of the environment would not find this machine
+                session.trust_env = False  # a proxy of the environment would not reach this machine
             self._client = Client(_http=session)  # type: ignore[no-untyped-call]
         return self._client
 
@@ -145,23 +149,5 @@ class GcsObjects:
 def _read_file(address: str) -> bytes:
     path = Path(urllib.parse.unquote(address.removeprefix("file://")))
     if not path.is_file():
-        raise Rejected(f"{address}: there is no such file (any more)")
+        raise Rejected(f"{address}: there is no such file, or no longer")
     return path.read_bytes()
-
-
-@contextmanager
-def _translated(address: str) -> Iterator[None]:
-    try:
-        yield
-    except api.PreconditionFailed as error:
-        raise ObjectChanged(f"{address} was written by somebody else") from error
-    except auth.DefaultCredentialsError as error:
-        raise Rejected(f"no credentials: run `gcloud auth application-default login` ({error})") from error
-    except _PASSING as error:
-        raise TryAgain(f"{address}: Cloud Storage answers {error.code}") from error
-    except (requests.exceptions.RequestException, auth.GoogleAuthError) as error:
-        raise TryAgain(f"{address}: {error}") from error
-    except api.GoogleAPICallError as error:
-        if error.code == _REQUEST_TIMEOUT:
-            raise TryAgain(f"{address}: Cloud Storage answers {error.code}") from error
-        raise Rejected(f"{address}: Cloud Storage answers {error.code}: {error.message}") from error

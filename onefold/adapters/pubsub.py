@@ -2,56 +2,70 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from onefold.core.errors import Rejected, TopicRefused, TryAgain
+from google.api_core import exceptions as api
+
+from onefold.adapters.google_errors import PUBSUB
+from onefold.core.errors import Rejected, TopicRefused
 from onefold.ports.publisher import Message
 
 _TIMEOUT = 30.0
+"""Seconds."""
 _PUBLISH = "pubsub.topics.publish"
 
 
 class PubSub:
-    """Publishes to topics of one project, or to PUBSUB_EMULATOR_HOST, as the client does by itself."""
+    """A publisher to topics of one project, or to PUBSUB_EMULATOR_HOST, which the client reads by itself."""
 
     def __init__(self, project: str) -> None:
         self._project = project
         self._client: Any = None
 
     def publish(self, topic: str, messages: Iterable[Message]) -> list[str]:
+        """Publish messages, wait until all are confirmed, and return their identifiers.
+
+        Raises:
+            TryAgain: Pub/Sub failed, and may answer later; as TopicRefused where somebody has to grant or change something.
+            Rejected: the topic does not exist, or does not take such a message.
+        """
         path = self._path(topic)
         try:
             futures = [self._publisher().publish(path, message.data, **message.attributes) for message in messages]
             return [future.result(timeout=_TIMEOUT) for future in futures]
         except Exception as error:
-            told = _told(path, error)
-            if told is error:
+            translation = _translation(path, error)
+            if translation is error:
                 raise
-            raise told from error
+            raise translation from error
 
     def publish_soon(self, topic: str, message: Message, done: Callable[[Exception | None], None]) -> None:
-        """Publish without waiting; `done` is told once, as a rule by another thread, of the error, or None where it is
-        confirmed: TryAgain and Rejected as above.
+        """Publish a message without waiting.
+
+        Args:
+            topic: its name, or projects/PROJECT/topics/NAME.
+            message: the message.
+            done: is called once, as a rule by another thread, with None where the message is confirmed, and otherwise with
+                the error that `publish` would raise.
         """
         path = self._path(topic)
         try:
             future = self._publisher().publish(path, message.data, **message.attributes)
-        except Exception as error:  # noqa: BLE001 it is told where the outcome of all others is told
-            done(_told(path, error))
+        except Exception as error:  # noqa: BLE001 the outcome of every message is reported to `done`
+            done(_translation(path, error))
             return
 
         def ended(future: Any) -> None:
             error = future.exception()
-            done(_told(path, error) if error else None)
+            done(_translation(path, error) if error else None)
 
         future.add_done_callback(ended)
 
     def topic_problems(self, topic: str, who: str) -> list[str]:
         """Return what keeps messages from being published to a topic, each with its remedy. Publishes nothing.
 
-        Of a topic that is missing, Google may tell no more than that no permission is held (REST reference,
+        Where a topic does not exist, Google may answer no more than that no permission is held (REST reference,
         `projects.topics.testIamPermissions`, https://cloud.google.com/pubsub/docs/reference/rest, 2025-11); to look for the
         topic takes a right that publishing does not need.
 
@@ -67,12 +81,12 @@ class PubSub:
         try:
             permissions = self._permissions(path)
         except Exception as error:
-            told = _told(path, error)
-            if isinstance(told, TopicRefused):
-                return [f"{told}; {_grant(path, who)}"]
-            if told is error:
+            translation = _translation(path, error)
+            if isinstance(translation, TopicRefused):
+                return [f"{translation}; {_grant(path, who)}"]
+            if translation is error:
                 raise
-            raise told from error
+            raise translation from error
         if permissions is None:
             return [f"topic {path} does not exist; run: {_create(path)}"]
         if _PUBLISH not in permissions:
@@ -81,9 +95,7 @@ class PubSub:
         return []
 
     def _permissions(self, path: str) -> list[str] | None:
-        """Those of `pubsub.topics.publish` that are held; None where the topic is known to be missing."""
-        from google.api_core import exceptions as api
-
+        """Return `pubsub.topics.publish` where this process has it; None where the topic is known not to exist."""
         client = self._publisher()
         request = {"resource": path, "permissions": [_PUBLISH]}
         try:
@@ -94,8 +106,6 @@ class PubSub:
             return [_PUBLISH] if self._exists(path) else None
 
     def _exists(self, path: str) -> bool:
-        from google.api_core import exceptions as api
-
         try:
             self._publisher().get_topic(topic=path, retry=None, timeout=_TIMEOUT)
         except api.NotFound:
@@ -123,26 +133,9 @@ def _create(path: str) -> str:
     return f"gcloud pubsub topics create {name} --project={project}"
 
 
-def _told(path: str, error: Exception) -> Exception:
-    """An error of the client as one of ours; any other one as it is."""
-    from google.api_core import exceptions as api
-    from google.auth import exceptions as auth
-
-    if isinstance(error, auth.DefaultCredentialsError):
-        return Rejected(f"no credentials: run `gcloud auth application-default login` ({error})")
-    if isinstance(error, api.NotFound | api.InvalidArgument | ValueError):  # the client's own limits are ValueErrors
-        return Rejected(f"topic {path}: {error}")
-    if isinstance(error, api.DeadlineExceeded | api.RetryError | TimeoutError):
-        return TryAgain(f"topic {path}: {_no_answer(type(error).__name__)}")
-    if isinstance(error, api.Forbidden | api.FailedPrecondition):
-        # This passes as well, right after a grant, or once the topic's key is enabled again.
-        return TopicRefused(f"topic {path}: {error}")
-    if isinstance(error, api.GoogleAPICallError | auth.GoogleAuthError):
-        return TryAgain(f"topic {path}: {str(error) or type(error).__name__}")
-    return error
-
-
-def _no_answer(kind: str) -> str:
-    if host := os.environ.get("PUBSUB_EMULATOR_HOST"):
-        return f"no answer from {host} ({kind}): start the Pub/Sub emulator there, or unset PUBSUB_EMULATOR_HOST"
-    return f"no answer from Pub/Sub in time ({kind}): see that its network is reachable from here, and try again"
+def _translation(path: str, error: Exception) -> Exception:
+    """Return the error of Onefold for an error of the client; any other error as it is."""
+    subject = f"topic {path}"
+    if translation := PUBSUB.translate(subject, error):
+        return translation
+    return Rejected(f"{subject}: {error}") if isinstance(error, ValueError) else error  # the client's own limits

@@ -21,27 +21,33 @@ from onefold.core.names import fold_case
 
 PARQUET, JSON, CSV = ".parquet", ".jsonl", ".csv"
 TEXT_FORMATS = frozenset({CSV, JSON})
-"""Formats in which text stands for dates, bytes, or everything."""
+"""Formats that write dates and bytes, or every value, as text."""
 
 _FORMATS = {".parquet": PARQUET, ".jsonl": JSON, ".json": JSON, ".ndjson": JSON, ".csv": CSV}
 _GZIP = ".gz"
+NULL = "\\N"
+"""NULL in CSV, which cannot tell empty text from no value. MySQL exports write it, too."""
 
 
 @dataclass(frozen=True)
 class RowSource:
-    """Rows, and the format in which they come."""
+    """Rows, and the format of the files that they come from."""
 
     rows: Iterable[Mapping[str, Any]]
     format: str
 
 
 def open_rows(path: Path) -> RowSource:
-    """The rows of a file or a folder, read as they are asked for."""
+    """Return the rows of a file or a folder; files are read while the rows are consumed."""
     return RowSource(read_rows(path), format_of(row_files(path)[0].name))
 
 
 def format_of(name: str) -> str:
-    """The format of a file, by its name; one that no rows come in is the end of the name itself."""
+    """Return the format of a file, by its name; the file extension itself where no rows come in such files.
+
+    >>> format_of("rows.ndjson.gz"), format_of("notes.txt")
+    ('.jsonl', '.txt')
+    """
     suffix = _suffix(name)
     return _FORMATS.get(suffix, suffix)
 
@@ -51,10 +57,10 @@ def _suffix(name: str) -> str:
 
 
 def row_files(path: Path) -> list[Path]:
-    """The files of rows at a path, in order.
+    """Return the files of rows at a path, by name.
 
     Raises:
-        InvalidInput: there is none, or they are not of one known format.
+        InvalidInput: there is no such file or folder, or its files are not of one known format.
     """
     if not path.exists():
         raise InvalidInput(f"{path}: there is no such file or folder")
@@ -66,16 +72,19 @@ def row_files(path: Path) -> list[Path]:
 
 
 def _is_seen(file: Path, folder: Path) -> bool:
-    """Not what Spark and Hadoop put beside the data; `_landed_at=2024-01-01` is a partition folder."""
+    """Tell whether a file has data: Spark and Hadoop write others with names that begin with `_` or `.`.
+
+    `_landed_at=2024-01-01` is a partition folder, and has data.
+    """
     parts = file.relative_to(folder).parts
     return not any(part.startswith(".") or (part.startswith("_") and "=" not in part) for part in parts)
 
 
 def read_rows(path: Path) -> Iterator[dict[str, Any]]:
-    """Read the rows of a file or of a folder's files, with the columns of partition folders; JSON's numbers are exact.
+    """Yield the rows of a file or of a folder's files, with the columns of partition folders; JSON's numbers are exact.
 
     Raises:
-        InvalidInput: names the file, and the line where there is one.
+        InvalidInput: a file cannot be read; the text names the file, and the line in text.
     """
     files = row_files(path)
     root = str(path.absolute() if path.is_dir() else path.absolute().parent)
@@ -92,14 +101,23 @@ def read_rows(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def _with_partitions(path: Path, row: dict[str, Any], folders: Sequence[tuple[Partition, str]]) -> dict[str, Any]:
-    """Add what the folders say. NULL in the file says nothing."""
+    """Add the values of the folders to a row, and return the row.
+
+    Args:
+        path: the file of the row.
+        row: the row, by column. A column of a folder may be among them, with the folder's value or with NULL.
+        folders: the partition columns of the file, each with its value as its folder spells it.
+
+    Raises:
+        InvalidInput: the row has another value than the folder.
+    """
     as_text = format_of(path.name) == CSV
     for partition, spelled in folders:
         own = next((name for name in row if fold_case(name) == fold_case(partition.name)), partition.name)
         text = partition.values[spelled]
         if row.get(own) is None:
             row[own] = text if as_text else partition.value(spelled)
-        elif text is None or not _says(row[own], text):
+        elif text is None or not _is_value(row[own], text):
             raise InvalidInput(
                 f"{path}: expected one value of the column {own}, got {row[own]} in the file and {text or 'NULL'} in the "
                 "name of its folder: rename the folder"
@@ -107,8 +125,8 @@ def _with_partitions(path: Path, row: dict[str, Any], folders: Sequence[tuple[Pa
     return row
 
 
-def _says(value: Any, text: str) -> bool:
-    """Tell whether a folder's text is a value of a file: as text, or as the number that both are."""
+def _is_value(value: Any, text: str) -> bool:
+    """Tell whether a value of a file is that of its folder: as text, or as a number."""
     if str(value) == text:
         return True
     try:
@@ -124,7 +142,7 @@ def _open(path: Path) -> gzip.GzipFile | io.BufferedReader:
 def _read_json_lines(path: Path) -> Iterator[dict[str, Any]]:
     with _open(path) as lines:
         for number, line in enumerate(lines, 1):
-            # What Kafka's tombstones are written as is no row.
+            # `null` is a tombstone of Kafka, and not a row.
             if line.strip() not in (b"", b"null"):
                 yield _json_row(path, number, line.rstrip(b"\r\n"))
 
@@ -133,7 +151,7 @@ def _json_row(path: Path, number: int, line: bytes) -> dict[str, Any]:
     try:
         row = json.loads(line, parse_float=Decimal)
     except json.JSONDecodeError as error:
-        # Not the error's own text: it counts lines within this one.
+        # Not the whole text of the error, which counts lines within this line.
         raise InvalidInput(f"{path}, line {number}: not JSON: {error.msg}, at character {error.colno}") from error
     except (ValueError, RecursionError) as error:
         raise InvalidInput(f"{path}, line {number}: not JSON: {error}") from error
@@ -143,7 +161,7 @@ def _json_row(path: Path, number: int, line: bytes) -> dict[str, Any]:
 
 
 def _read_csv(path: Path) -> Iterator[dict[str, Any]]:
-    # A spreadsheet begins its export with a mark of the encoding, which is no part of the first column's name.
+    # Spreadsheets begin their exports with a byte order mark, which is not part of the first column's name.
     with _open(path) as file, io.TextIOWrapper(file, encoding="utf-8-sig", newline="") as lines:
         reader = csv.DictReader(lines, strict=True)
         try:
@@ -153,8 +171,8 @@ def _read_csv(path: Path) -> Iterator[dict[str, Any]]:
                     raise InvalidInput(
                         f"{path}, row {number}: it has not as many values as there are columns in the first line"
                     )
-                # MySQL exports NULL as \N; an empty value is NULL too, since CSV cannot tell the two apart.
-                yield {name: None if value in ("", "\\N") else value for name, value in row.items()}
+                # An empty value is NULL too, because CSV cannot tell the two apart.
+                yield {name: None if value in ("", NULL) else value for name, value in row.items()}
         except (csv.Error, UnicodeDecodeError) as error:
             raise InvalidInput(f"{path}, line {reader.line_num}: not CSV in UTF-8: {error}") from error
 
@@ -162,7 +180,7 @@ def _read_csv(path: Path) -> Iterator[dict[str, Any]]:
 def _check_header(path: Path, names: Sequence[str]) -> None:
     repeated = [name for name, count in Counter(map(fold_case, names)).items() if count > 1]
     if repeated:
-        raise InvalidInput(f"{path}: more than one column is named {name}" for name in repeated)
+        raise InvalidInput(f"{path}: more than one column is named {name}: rename one" for name in repeated)
 
 
 def _read_parquet(path: Path) -> Iterator[dict[str, Any]]:
@@ -173,7 +191,7 @@ def _read_parquet(path: Path) -> Iterator[dict[str, Any]]:
     try:
         for batch in parquet.ParquetFile(path).iter_batches():
             yield from batch.to_pylist()
-    except (ArrowException, OSError, ValueError) as error:  # a time of nanoseconds is no value of Python's
+    except (ArrowException, OSError, ValueError) as error:  # Python has no time with nanoseconds
         raise InvalidInput(f"{path}: not Parquet that can be read: {error}") from error
 
 
@@ -184,38 +202,42 @@ _READERS: dict[str, Callable[[Path], Iterator[dict[str, Any]]]] = {
 }
 
 
-NULL = "\\N"
-"""What CSV says for NULL, since it cannot tell an empty value from none."""
-
-
 def check_new_file(path: Path) -> None:
-    """Raises InvalidInput where nothing can be written, before any row is read."""
+    """Check that a new file of findings can be written, before any row is read.
+
+    Raises:
+        InvalidInput: the name has an unknown ending, the file exists, or its folder does not exist.
+    """
     if path.suffix not in _WRITERS:
         raise InvalidInput(f"--output {path}: name bigquery:DATASET.TABLE, or a file that ends in {', '.join(_WRITERS)}")
     if path.exists():
-        raise _taken(path)
+        raise InvalidInput(_already_exists(path))
     if not path.parent.is_dir():
         raise InvalidInput(f"--output {path}: there is no folder {path.parent}")
 
 
 def write_findings(path: Path, findings: Iterable[Finding]) -> None:
-    """Raises InvalidInput, and leaves no file, where it cannot be written."""
+    """Write findings to a new file, whole or not at all.
+
+    Raises:
+        InvalidInput: the file exists already, or cannot be written.
+    """
     try:
         new = path.open("xb")
     except FileExistsError as error:
-        raise _taken(path) from error
+        raise InvalidInput(_already_exists(path)) from error
     except OSError as error:
         raise InvalidInput(f"--output {path}: {error.strerror}") from error
     try:
         with new:
             _WRITERS[path.suffix](new, findings)
     except BaseException:
-        path.unlink()  # half a file would be taken for all of it
+        path.unlink()  # half of the findings would look like all of them
         raise
 
 
-def _taken(path: Path) -> InvalidInput:
-    return InvalidInput(f"--output {path}: it exists already, and nothing is overwritten: name a new file")
+def _already_exists(path: Path) -> str:
+    return f"--output {path}: it exists already, and nothing is overwritten: name a new file"
 
 
 def _write_json_lines(file: BinaryIO, findings: Iterable[Finding]) -> None:

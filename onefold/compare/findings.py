@@ -14,12 +14,12 @@ Key = tuple[Any, ...]
 ONLY_LEFT, ONLY_RIGHT, DIFFERENT = "only left", "only right", "different"
 REPEATED_LEFT, REPEATED_RIGHT = "repeated left", "repeated right"
 KINDS = (ONLY_LEFT, ONLY_RIGHT, REPEATED_LEFT, REPEATED_RIGHT, DIFFERENT)
-"""What a finding can be; `different` is one value of one row."""
+"""The kinds of findings; `different` is one value of one row."""
 
 
 @dataclass(frozen=True)
 class Difference:
-    """One column of one row; `key` is the row's key as it is shown."""
+    """Two values of one column of one row; `key` is the row's key, as the left side spells it."""
 
     key: Key
     column: str
@@ -29,7 +29,7 @@ class Difference:
 
 @dataclass
 class Comparison:
-    """What was found; of a key that comes twice on a side, no values are compared."""
+    """The result of a comparison; the values of a key that comes twice on a side are not compared."""
 
     left_rows: int = 0
     right_rows: int = 0
@@ -66,7 +66,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Summary:
-    """A comparison in numbers: rows and lone columns of the left and the right side, and findings by kind."""
+    """A comparison in numbers: rows and unmatched columns of the left and the right side, and findings by kind."""
 
     rows: tuple[int, int]
     columns_only: tuple[tuple[str, ...], tuple[str, ...]]
@@ -100,12 +100,12 @@ class Finding:
     right: str | None = None
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON: without what the kind does not have."""
+        """Return the finding for JSON; only a finding with a column has values."""
         whole: dict[str, Any] = {"kind": self.kind, "key": dict(self.key)}
         return {**whole, "column": self.column, "left": self.left, "right": self.right} if self.column else whole
 
     def as_row(self) -> dict[str, str | None]:
-        """As a row of a table: the key is JSON."""
+        """Return the finding as a row of a table: the key is JSON."""
         key = json.dumps(self.key, ensure_ascii=False, separators=(",", ":"))
         return {"kind": self.kind, "key": key, "column": self.column, "left": self.left, "right": self.right}
 
@@ -113,12 +113,19 @@ class Finding:
 FINDING_COLUMNS = ("kind", "key", "column", "left", "right")
 
 
-def findings(found: Comparison, keys: Sequence[str]) -> Iterator[Finding]:
-    for kind, found_keys in found.keys_by_kind.items():
-        for key in found_keys:
+def findings(comparison: Comparison, keys: Sequence[str]) -> Iterator[Finding]:
+    """Yield the findings of a comparison, one kind after the other.
+
+    Args:
+        comparison: the comparison.
+        keys: the names of the key's columns.
+    """
+    for kind, rows in comparison.keys_by_kind.items():
+        for key in rows:
             yield Finding(kind, _named(keys, key))
-    for one in found.differences:
-        yield Finding(DIFFERENT, _named(keys, one.key), one.column, text_of(one.left), text_of(one.right))
+    for difference in comparison.differences:
+        left, right = text_of(difference.left), text_of(difference.right)
+        yield Finding(DIFFERENT, _named(keys, difference.key), difference.column, left, right)
 
 
 def _named(keys: Sequence[str], key: Key) -> dict[str, str | None]:

@@ -1,4 +1,4 @@
-"""Partition folders, as Hive and Spark write them: every row below `day=2024-01-01` has that value in the column `day`."""
+"""Partition folders of Hive and Spark: every row below `day=2024-01-01` has that value in the column `day`."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ NULL = "__HIVE_DEFAULT_PARTITION__"
 """The name of the folder of the rows without a value (Apache Hive, `hive.exec.default.partition.name`)."""
 
 _FOLDER = re.compile(r"(?P<name>[^=/]+)=(?P<value>[^/]*)", re.DOTALL)
-# Only the shortest text of a number is taken for one: `01` as 1 could not be told from `1` again.
+# Only the shortest text of a number is a number: `01` and `1` are two folders, and would become one value.
 _WHOLE = re.compile(r"0|-?[1-9][0-9]*")
 _FRACTION = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]*[1-9])?")
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _INT64 = 2**63
 _NUMERIC_WHOLE_DIGITS, _NUMERIC_SCALE = 29, 9
 Path = Sequence[tuple[str, str]]
-"""The partition folders above a file, from the outermost: names of columns, and values as the folders spell them."""
+"""The partition folders above a file, outermost first: names of columns, and values as the folders spell them."""
 
 
 @dataclass(frozen=True)
 class Partition:
-    """A column that is in the names of folders.
+    """A column whose values are in the names of folders.
 
-    type: None where no folder has a value of it, so that nothing says its type.
-    values: by the spelling of the folder's name, each value as text; None is NULL.
+    type: its type; None where every folder is the one of NULL.
+    values: each value as text, by its spelling in the folder's name; None is NULL.
     """
 
     name: str
@@ -42,7 +42,7 @@ class Partition:
     values: Mapping[str, str | None]
 
     def value(self, spelled: str) -> Any:
-        """Return the value that a folder spells, as Python holds one of this type.
+        """Return the value that a folder spells, as a Python value of the column's type.
 
         >>> Partition("n", Scalar("INT64"), {"7": "7"}).value("7")
         7
@@ -61,36 +61,36 @@ class Partition:
 
 
 def folders_above(root: str, file: str) -> Path:
-    """Return the partition folders that a file is in.
+    """Return the partition folders above a file.
 
     Args:
-        root: the folder or file that was named for reading. Its own last folders count as far as they are partitions, so
-            that `--changes changes/day=2024-01-01` has the column that `--changes changes` has.
-        file: the path of the file from there.
+        root: the folder that is read. Its own last folders count as far as they are partitions, so that
+            `--changes changes/day=2024-01-01` has the column that `--changes changes` has.
+        file: the path of the file below the root.
 
     >>> folders_above("/lake/a=1/b=2", "more/c=3/part-0.parquet")
     [('a', '1'), ('b', '2'), ('c', '3')]
     """
     above: list[tuple[str, str]] = []
     for part in reversed(root.rstrip("/").split("/")):
-        found = _FOLDER.fullmatch(part)
-        if not found:
+        folder = _FOLDER.fullmatch(part)
+        if not folder:
             break
-        above.insert(0, (found["name"], found["value"]))
+        above.insert(0, (folder["name"], folder["value"]))
     below = (_FOLDER.fullmatch(part) for part in file.split("/")[:-1])
-    return [*above, *((found["name"], found["value"]) for found in below if found)]
+    return [*above, *((folder["name"], folder["value"]) for folder in below if folder)]
 
 
 def partitions_of(name: str, paths: Mapping[str, Path]) -> tuple[Partition, ...]:
     """Return the columns that the folders above some files have, in the order of the folders.
 
     Args:
-        name: what is read, for messages.
-        paths: by file, the partition folders above it.
+        name: the folder or file that is read, for errors.
+        paths: the partition folders above each file, by file.
 
     Raises:
-        InvalidInput: every way in which the folders do not make columns: a file lacks a folder that others have, a name
-            is repeated or is spelled in two ways, a value is empty.
+        InvalidInput: all problems of the folders: a file lacks a folder that others have, a name is repeated or is spelled
+            in two ways, a value is empty.
     """
     problems = list(dict.fromkeys(_problems(name, paths)))
     if problems:
@@ -124,7 +124,7 @@ def _problems(name: str, paths: Mapping[str, Path]) -> Iterator[str]:
 
 
 def decoded(spelled: str) -> str | None:
-    """Return the value that a folder's name spells: `%3A` is a colon, and Hive's name for NULL is None.
+    """Return the value that a folder's name spells: `%3A` is a colon, and Hive's folder for NULL is None.
 
     >>> decoded("10%3A30"), decoded("100%"), decoded(NULL)
     ('10:30', '100%', None)
@@ -133,7 +133,7 @@ def decoded(spelled: str) -> str | None:
         return None
     try:
         return unquote(spelled, errors="strict")
-    except UnicodeDecodeError:  # Hive and Spark escape single characters, not bytes of UTF-8
+    except UnicodeDecodeError:  # Hive and Spark escape characters up to U+00FF, not bytes of UTF-8
         return unquote_to_bytes(spelled).decode("latin-1")
 
 

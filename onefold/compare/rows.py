@@ -1,7 +1,7 @@
-"""Row by row: which rows are only on one side, and which differ, in which column, with both values.
+"""The comparison of two sets of rows: rows of only one side, and values that differ, with row and column.
 
-What counts as the same value is in `values`. A base table (one with `_position` and `_deleted`) that meets a table without
-is compared as people read it: without those two columns, and without the rows of deleted keys.
+`values` decides which values are the same. A base table (one with `_position` and `_deleted`) is compared with another table
+as people read it: without those two columns, and without the rows of deleted keys.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from onefold.core.errors import InvalidInput
 from onefold.core.names import fold_case
 
 POSITION, DELETED = "_position", "_deleted"
-"""The columns of a base table that are not the source's."""
+"""The columns of a base table that the source table does not have."""
 
 
 def compare_rows(
@@ -31,12 +31,14 @@ def compare_rows(
     """Compare two sets of rows; the order of rows and columns makes no difference, nor does the case of column names.
 
     Args:
+        left: the rows of one side, by column.
+        right: the rows of the other side.
         keys: the columns that identify a row.
-        as_text: whether a side comes as text, so that text may stand for a value of another type.
+        as_text: whether the values of a side come as text, so that text is compared as a value of the other side's type.
         without: columns that are not compared.
 
     Raises:
-        InvalidInput: a column that is named and not there.
+        InvalidInput: a key or a column to leave out is not a column, or the keys are not a key.
     """
     first, second = _Side(left), _Side(right)
     check_columns((tuple(first.names.values()), tuple(second.names.values())), keys, without)
@@ -62,24 +64,37 @@ def compare_rows(
 
 
 def compare_sources(left: RowSource, right: RowSource, keys: Sequence[str], *, without: Sequence[str] = ()) -> Comparison:
-    """Compare two files, tables or folders: where one of the two comes as text, text may stand for another type's value."""
+    """Compare the rows of two files, tables or folders. Where one of them is CSV or JSON, its text is read as other types.
+
+    Args:
+        left: one side.
+        right: the other side.
+        keys: the columns that identify a row.
+        without: columns that are not compared.
+    """
     formats = {left.format, right.format}
     as_text = len(formats) > 1 and bool(formats & TEXT_FORMATS)
-    one, other = left.rows, right.rows
+    left_rows, right_rows = left.rows, right.rows
     if as_text and CSV in formats:
-        one, other = _without_blanks(one), _without_blanks(other)
-    return compare_rows(one, other, keys, as_text=as_text, without=without)
+        left_rows, right_rows = _without_blanks(left_rows), _without_blanks(right_rows)
+    return compare_rows(left_rows, right_rows, keys, as_text=as_text, without=without)
 
 
 def _without_blanks(rows: Iterable[Row]) -> Iterable[Row]:
-    """CSV cannot tell an empty text from NULL, so neither may the other side."""
+    """Replace empty text by NULL, on both sides: CSV cannot tell the two apart."""
     return ({name: None if value == "" else value for name, value in row.items()} for row in rows)
 
 
 def check_columns(sides: tuple[Sequence[str], Sequence[str]], keys: Sequence[str], without: Sequence[str] = ()) -> None:
-    """Raise InvalidInput with every key that a side does not have, and every column left out that neither has.
+    """Check that keys and columns to leave out are columns.
 
-    A side without any column is one without rows: nothing is known of it.
+    Args:
+        sides: the names of the columns of the left and the right side; a side without rows has none, and is not checked.
+        keys: the columns that identify a row.
+        without: columns that are not compared.
+
+    Raises:
+        InvalidInput: every key that a side does not have, every column to leave out that neither has, or no key.
     """
     named = dict(zip(("left", "right"), sides, strict=True))
     problems = [
@@ -103,17 +118,24 @@ def _has(columns: Iterable[str], name: str) -> bool:
 
 
 def is_base(columns: Iterable[str]) -> bool:
+    """Tell whether columns of these names are those of a base table."""
     return {POSITION, DELETED} <= set(map(fold_case, columns))
 
 
 def columns_to_leave_out(columns: Iterable[str], other: Iterable[str], without: Sequence[str]) -> frozenset[str]:
-    """The columns of a side that are not compared, by folded name."""
+    """Return the columns of a side that are not compared, as `fold_case` writes their names.
+
+    Args:
+        columns: the names of the side's columns.
+        other: the names of the other side's columns.
+        without: the columns that the user leaves out.
+    """
     own = {POSITION, DELETED} if is_base(columns) and not is_base(other) else set()
     return frozenset(own | set(map(fold_case, without)))
 
 
 class _Side:
-    """The rows of a side: all of them, and one of each key in the order in which they came."""
+    """The rows of a side: all of them, and the first one of each key, in their order."""
 
     def __init__(self, rows: Iterable[Row]) -> None:
         self.all: list[dict[str, Any]] = []
@@ -124,7 +146,9 @@ class _Side:
         for row in rows:
             folded = {fold_case(name): value for name, value in row.items()}
             if len(folded) < len(row):
-                raise InvalidInput(f"columns that differ only in case are one, and one row has both: {', '.join(row)}")
+                raise InvalidInput(
+                    f"columns that differ only in case are one, and a row has both: rename one of {', '.join(row)}"
+                )
             self.all.append(folded)
             for name in row:
                 self.names.setdefault(fold_case(name), name)
@@ -156,16 +180,21 @@ class _Side:
     def index(self, keys: Sequence[str], kinds: Sequence[frozenset[str]], as_text: bool) -> None:
         for row in self.all:
             shown = tuple(row.get(key) for key in keys)
-            key = tuple(_key_form(value, met, as_text) for value, met in zip(shown, kinds, strict=True))
+            key = tuple(_comparable_key(value, of_column, as_text) for value, of_column in zip(shown, kinds, strict=True))
             self._seen[key] += 1
             self.rows.setdefault(key, row)
             self.shown.setdefault(key, shown)
 
 
-def _key_form(value: Any, kinds: frozenset[str], as_text: bool) -> Any:
-    """A key's value for a dict, by the kinds of value that its column has on both sides.
+def _comparable_key(value: Any, kinds: frozenset[str], as_text: bool) -> Any:
+    """Return a value of a key that is hashable, and equal for equal keys.
 
-    Where a side is text, so is a key, unless the column holds values of one other kind: then `01` is 1.
+    Where a side comes as text, its keys are text, unless the column has values of one other kind: then `01` is 1.
+
+    Args:
+        value: the value of one column of the key.
+        kinds: the kinds of values that the column has on both sides.
+        as_text: whether a side comes as text.
     """
     others = kinds - {"text"}
     if value is None or len(kinds) == 1:

@@ -1,7 +1,7 @@
-"""Single values, as Python holds them: whether two are the same, and what one is as text.
+"""Single values of Python: whether two are the same, and the text of one.
 
-Two values of different types are compared in their least common type, as the unified view would hold them: a BOOL as the
-number, a DATE as the midnight that begins it in UTC, anything else as the text that BigQuery makes of it. Numbers are exact.
+Two values of different types are compared in their least common type, as the unified view would convert them: a BOOL as the
+number, a DATE as the midnight in UTC that begins it, anything else as the text that BigQuery casts it to. Numbers are exact.
 An array without elements is NULL, which is how BigQuery stores it, and so is a field that a struct does not have.
 """
 
@@ -19,19 +19,26 @@ from typing import Any
 from onefold.core.names import fold_case
 
 _LONGEST = 80
-"""Digits of a number that is written out: BIGNUMERIC has no more; a larger one keeps its exponent."""
+"""Digits before the point of a number without an exponent: BIGNUMERIC has fewer; a larger number keeps its exponent."""
 _EXACT = 15
 """Significant digits that every FLOAT64 keeps; BigQuery writes no more where they are enough."""
-
 _LEAST_POINT = -4
-"""Where the point of a number in JSON may be before its digits; further left it has an exponent."""
-
+"""The exponent of the smallest number that JSON writes without an exponent."""
 _WIDE = 2**53
-"""A FLOAT64 holds every integer up to here."""
+"""A FLOAT64 holds every integer up to this one."""
 
 
 def equal(left: Any, right: Any, as_text: bool = False) -> bool:
-    """Whether two values are the same; with `as_text`, text that meets another type is read as that type."""
+    """Tell whether two values are the same.
+
+    Args:
+        left: one value.
+        right: the other value.
+        as_text: whether text is read as the type of the other value.
+
+    >>> equal(1, Decimal("1.0")), equal("01", 1), equal("01", 1, as_text=True), equal([], None)
+    (True, False, True, True)
+    """
     if as_text and isinstance(left, str) != isinstance(right, str):
         text, value = (left, right) if isinstance(left, str) else (right, left)
         return value is not None and _is_text_of(text, value)
@@ -73,7 +80,7 @@ def _is_text_of(text: str, value: Any) -> bool:
 
 
 def kind_of(value: Any) -> str:
-    """What is compared with its like as it is; NULL is of no kind."""
+    """Return the kind of a value: values of one kind are compared without a conversion to text. NULL has no kind."""
     if value is None:
         return ""
     return next((kind for types, kind in _KINDS if isinstance(value, types)), type(value).__name__)
@@ -91,7 +98,7 @@ _KINDS: tuple[tuple[Any, str], ...] = (
 
 
 def plain(value: Any) -> Any:
-    """Equal, and hashable, for the same values of one kind."""
+    """Return a hashable value that is equal for the same values of one kind."""
     match value:
         case bool() | int() | float() | Decimal():
             number = _number(value)
@@ -109,20 +116,23 @@ def plain(value: Any) -> Any:
 
 
 def _number(value: bool | int | float | Decimal) -> Decimal:
-    """A float is the decimal that BigQuery writes for it."""
+    """Return the exact number; of a float the decimal that BigQuery writes for it."""
     return Decimal(_float_text(value)) if isinstance(value, float) else Decimal(value)
 
 
 def read_as(text: str, kind: str) -> Any:
-    """The value that a text of an export stands for.
+    """Return the value of a kind that a text in an export means.
 
     Raises:
-        ValueError: it is no text of a value of this kind.
+        ValueError: the text is not a value of this kind.
+
+    >>> read_as("01", "number")
+    Decimal('1')
     """
     try:
         return _READERS[kind](text)
     except (KeyError, InvalidOperation, binascii.Error) as error:
-        raise ValueError(f"{text!r} is no {kind}") from error
+        raise ValueError(f"{text!r} is not a {kind}") from error
 
 
 _BOOLS = {"true": True, "t": True, "false": False, "f": False}
@@ -131,7 +141,7 @@ _BOOLS = {"true": True, "t": True, "false": False, "f": False}
 def _read_number(text: str) -> bool | Decimal:
     known = _BOOLS.get(text.lower())
     if known is None and "_" in text:
-        raise ValueError(text)  # Python's own way to group digits
+        raise ValueError(text)  # Python would read 1_0 as 10
     return Decimal(text) if known is None else known
 
 
@@ -151,7 +161,11 @@ _READERS: dict[str, Callable[[str], Any]] = {
 
 
 def text_of(value: Any) -> str | None:
-    """The text that BigQuery makes of a value; NULL for NULL."""
+    r"""Return the text that BigQuery's CAST makes of a value; None for NULL.
+
+    >>> text_of(0.1 + 0.2), text_of(b"\xff"), text_of({"b": [1], "a": None})
+    ('0.30000000000000004', '/w==', '{"a":null,"b":[1]}')
+    """
     match value:
         case None | str():
             return value
@@ -199,7 +213,7 @@ def _decimal_text(value: Decimal) -> str:
 
 
 def _clock_text(value: datetime.time) -> str:
-    """With as many groups of three digits of a second as it takes."""
+    """Return a time of day with no, three or six digits after the second, as few as are exact."""
     return value.isoformat("milliseconds" if value.microsecond % 1000 == 0 else "microseconds").removesuffix(".000")
 
 
@@ -211,7 +225,7 @@ def _bytes_text(value: bytes) -> str:
 
 
 def json_text(value: Any) -> str:
-    """As TO_JSON_STRING writes it; what a FLOAT64 would round is text, as with stringify_wide_numbers."""
+    """Return a value as TO_JSON_STRING writes it; a number that a FLOAT64 would round is text (stringify_wide_numbers)."""
     match value:
         case None:
             return "null"
@@ -236,7 +250,7 @@ def json_text(value: Any) -> str:
 
 
 def _json_float(value: float) -> str:
-    """The fewest digits that read back as the value; with an exponent from 10^15 on and below 10^-4."""
+    """Return the fewest digits that read back as the value, with an exponent from 10^15 on and below 10^-4."""
     sign, digits, exponent = Decimal(repr(value)).normalize().as_tuple()
     point = len(digits) + int(exponent)
     text = "".join(map(str, digits))

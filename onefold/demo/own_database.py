@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT
-from onefold.adapters.bigquery.jobs import BigQueryJobs
+from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
 from onefold.adapters.connect import connect
 from onefold.capture.quarantine import Problem
 from onefold.capture.source import Source
@@ -131,7 +131,7 @@ class _OwnDatabaseDemo:
     """Without the tables that are left out."""
     listeners: Mapping[str, Listener]
     folder: Path
-    warehouse: BigQueryJobs
+    warehouse: BigQueryWarehouse
     different: set[TableName] = field(default_factory=set)
     """Tables that were not the same when they were last compared."""
     _store: InMemoryCheckpoint = field(default_factory=InMemoryCheckpoint)

@@ -14,7 +14,7 @@ from typing import Any
 
 import pymysql
 
-from onefold.adapters.bigquery.jobs import BigQueryJobs
+from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
 from onefold.capture.source import Source
 from onefold.capture.versioned_table import VersionedTable, versioned_table
 from onefold.changelog.metadata import DATABASE_NAME, SOURCE_NAME
@@ -57,7 +57,7 @@ class SourceComparison:
 
 
 def beside_source(
-    warehouse: BigQueryJobs, dataset: str, name: str, source: Source, table: TableName
+    warehouse: BigQueryWarehouse, dataset: str, name: str, source: Source, table: TableName
 ) -> SourceComparison | None:
     """Bring the views of a table up to date, and compare; None where the source has no such table (any more).
 
@@ -136,7 +136,7 @@ def _without_news(shown: Mapping[str, Column], rows: list[Row]) -> list[Row]:
     return [{name: row[name] for name in known} for row in rows]
 
 
-def _landed(warehouse: BigQueryJobs, base: TableId, tenant: str) -> int:
+def _landed(warehouse: BigQueryWarehouse, base: TableId, tenant: str) -> int:
     """How many rows of a tenant have ever landed: those of the unified view."""
     view = Settings().view_of(base)
     if warehouse.get_view(view) is None:

@@ -16,7 +16,7 @@ from google.cloud import bigquery
 from google.cloud.bigquery.retry import DEFAULT_RETRY
 
 from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT, emulator_client
-from onefold.adapters.bigquery.warehouse import EMULATOR, translated
+from onefold.adapters.bigquery.errors import EMULATOR, translated
 from onefold.changelog.generator import Row, type_of
 from onefold.compare.files import read_rows
 from onefold.core.errors import InvalidInput, OnefoldError, Rejected

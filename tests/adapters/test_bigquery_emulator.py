@@ -1,15 +1,15 @@
-"""The embedded BigQuery is asked otherwise than BigQuery where that takes less time: the answer is the same."""
+"""The embedded BigQuery gets other requests than BigQuery where they take less time, and gives the same answers."""
 
 from __future__ import annotations
 
 from support.bigquery_emulator import EmulatedDataset
 
 from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT, EmulatedWarehouse
-from onefold.adapters.bigquery.jobs import BigQueryJobs
+from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
 from onefold.core.names import TableId
 
 
-def test_versions_are_read_as_information_schema_tells_them(dataset: EmulatedDataset) -> None:
+def test_versions_are_those_of_information_schema(dataset: EmulatedDataset) -> None:
     dataset.land("customer_v_abc", {"id": "INT64", "größe": "STRING", "at": "STRUCT<a ARRAY<INT64>, b NUMERIC>"})
     dataset.land("customer_v_def", {"id": "STRING", "tags": "ARRAY<STRING>"})
     dataset.land("customer_vip_v_abc", {"id": "INT64"})
@@ -18,5 +18,5 @@ def test_versions_are_read_as_information_schema_tells_them(dataset: EmulatedDat
     versions = warehouse.read_versions(base)
     assert warehouse.calls == 1
     assert {version.id for version in versions} == {"abc", "def"}
-    assert set(versions) == set(BigQueryJobs.read_versions(warehouse, base))
+    assert set(versions) == set(BigQueryWarehouse.read_versions(warehouse, base))
     assert warehouse.read_versions(base.sibling("nothing")) == ()

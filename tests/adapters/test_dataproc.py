@@ -1,4 +1,4 @@
-"""The Dataproc adapter over real gRPC: what it sends, field by field, and what it makes of each answer."""
+"""The Dataproc adapter over real gRPC: its requests, field by field, and the outcome of each answer."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from onefold.core.errors import InvalidSettings, OnefoldError, Rejected, TryAgai
 from onefold.local.dataproc import ApiError, LocalDataproc, dataproc_emulator
 from onefold.ports.batches import Batch, BatchExists, BatchState
 
-PLACES = AllowList("my-project", frozenset({"shop"}), BATCH_SETTINGS)
-BATCH = plan_batch(REQUEST, "1", BATCH_SETTINGS, PLACES)
+ALLOWED = AllowList("my-project", frozenset({"shop"}), BATCH_SETTINGS)
+BATCH = plan_batch(REQUEST, "1", BATCH_SETTINGS, ALLOWED)
 PARENT = "projects/my-project/locations/europe-west1"
 
 
 class Stage:
-    """The adapter before the stand-in, whose batches go on until they are told to end."""
+    """The adapter with the emulator, whose batches run until `end` is called."""
 
     def __init__(self) -> None:
         self.requests: list[Any] = []
@@ -79,7 +79,7 @@ def recording(method: Callable[..., Any], requests: list[Any]) -> Callable[..., 
     return called
 
 
-# What is sent.
+# Requests.
 
 
 def test_a_batch_is_sent_field_by_field(stage: Stage) -> None:
@@ -94,7 +94,7 @@ def test_a_batch_is_sent_field_by_field(stage: Stage) -> None:
         config=True,
         ttl=timedelta(hours=6),
     )
-    stage.batches.create(plan_batch(REQUEST, "1", settings, PLACES))
+    stage.batches.create(plan_batch(REQUEST, "1", settings, ALLOWED))
     (request,) = stage.requests
     assert dataproc_v1.CreateBatchRequest.to_dict(request, always_print_fields_with_no_presence=False) == {
         "parent": PARENT,
@@ -129,7 +129,7 @@ def test_a_batch_is_sent_field_by_field(stage: Stage) -> None:
     }
 
 
-def test_what_is_not_set_is_left_to_dataproc(stage: Stage) -> None:
+def test_settings_without_a_value_are_left_to_dataproc(stage: Stage) -> None:
     stage.batches.create(BATCH)
     execution = dataproc_v1.Batch.to_dict(stage.requests[0].batch, always_print_fields_with_no_presence=False)[
         "environment_config"
@@ -140,7 +140,7 @@ def test_what_is_not_set_is_left_to_dataproc(stage: Stage) -> None:
     }
 
 
-def test_active_batches_are_asked_for_by_labels_and_states(stage: Stage) -> None:
+def test_active_batches_are_listed_by_labels_and_states(stage: Stage) -> None:
     assert stage.batches.active({"onefold_dataset": "shop", "onefold_table": "customer"}) == []
     (request,) = stage.requests
     assert (request.parent, request.filter) == (
@@ -160,7 +160,7 @@ def test_active_batches_come_from_all_pages(stage: Stage, monkeypatch: pytest.Mo
     assert stage.batches.active({"onefold_table": "order"}) == []
 
 
-# What comes back.
+# Answers.
 
 
 def test_a_batch_is_read_with_its_state_and_its_message(stage: Stage) -> None:
@@ -178,14 +178,14 @@ def test_a_batch_is_read_with_its_state_and_its_message(stage: Stage) -> None:
     )
 
 
-def test_an_identifier_that_is_taken_is_told(stage: Stage) -> None:
+def test_an_identifier_that_is_taken_raises_batch_exists(stage: Stage) -> None:
     stage.batches.create(BATCH)
-    with pytest.raises(BatchExists, match=f"batch {BATCH.id} is there already"):
+    with pytest.raises(BatchExists, match=f"batch {BATCH.id} exists already"):
         stage.batches.create(OtherRequest(**vars(BATCH)))
 
 
 class OtherRequest(Batch):
-    """The same identifier, asked for by somebody who makes other request identifiers."""
+    """A batch with the same identifier and another request identifier."""
 
     request_id = "another"
 
@@ -194,7 +194,7 @@ def test_the_same_request_twice_is_one_batch(stage: Stage) -> None:
     assert stage.batches.create(BATCH) == stage.batches.create(BATCH)
 
 
-def test_deliveries_at_once_make_one_batch_for_each_attempt(stage: Stage) -> None:
+def test_concurrent_deliveries_create_one_batch_for_each_attempt(stage: Stage) -> None:
     def deliver(_: int) -> str:
         return launch(stage.batches, REQUEST, "1", SETTINGS).batch.id
 
@@ -214,7 +214,7 @@ def test_another_message_waits_for_the_batch_of_its_table(stage: Stage) -> None:
     assert launch(stage.batches, REQUEST, "2", SETTINGS).created
 
 
-# Trouble.
+# Errors.
 
 
 @pytest.fixture
@@ -241,7 +241,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
         (grpc.StatusCode.UNIMPLEMENTED, Rejected),
     ],
 )
-def test_every_answer_of_the_api_passes_or_is_final(
+def test_every_answer_of_the_api_is_transient_or_final(
     stage: Stage, monkeypatch: pytest.MonkeyPatch, code: grpc.StatusCode, kind: type[OnefoldError]
 ) -> None:
     monkeypatch.setattr(LocalDataproc, "_keep", refusing(code))
@@ -257,7 +257,7 @@ def refusing(code: grpc.StatusCode) -> Callable[..., Any]:
     return refuse
 
 
-def test_a_short_outage_is_waited_for(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_request_is_tried_again_during_a_short_outage(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     answers = [refusing(grpc.StatusCode.UNAVAILABLE), LocalDataproc._keep]
     monkeypatch.setattr(LocalDataproc, "_keep", lambda *arguments: answers.pop(0)(*arguments))
     assert stage.batches.create(BATCH).state is BatchState.PENDING
@@ -265,10 +265,10 @@ def test_a_short_outage_is_waited_for(stage: Stage, monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.usefixtures("impatient")
-def test_a_server_that_is_not_there_is_trouble_that_may_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_does_not_answer_raises_try_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DATAPROC_EMULATOR_HOST", "127.0.0.1:9")
-    told = rf"{PARENT}: no answer from 127\.0\.0\.1:9: start the stand-in .*unset DATAPROC_EMULATOR_HOST"
-    with pytest.raises(TryAgain, match=told):
+    expected = rf"{PARENT}: no answer from 127\.0\.0\.1:9 \(503 .*\): start the stand-in .*unset DATAPROC_EMULATOR_HOST"
+    with pytest.raises(TryAgain, match=expected):
         connect("my-project", BATCH_SETTINGS).get("b")
 
 
@@ -284,7 +284,7 @@ def test_the_client_is_that_of_the_region(monkeypatch: pytest.MonkeyPatch) -> No
     assert connect("my-project", BATCH_SETTINGS).project == "my-project"
 
 
-def test_what_is_missing_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_setting_project_or_credential_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("DATAPROC_EMULATOR_HOST", raising=False)
     with pytest.raises(InvalidSettings, match="ONEFOLD_BATCH_REGION"):
         connect("my-project", replace(BATCH_SETTINGS, region=None))

@@ -1,4 +1,4 @@
-"""The Pub/Sub adapter against Google's own emulator: out of it, through a push, into the function and to the view."""
+"""The Pub/Sub adapter with Google's own emulator: from a published message, by a push, to the function and the view."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def answers(host: str) -> bool:
 
 
 def until(condition: Callable[[], Any]) -> Any:
-    """What the condition gives as soon as it gives something; the last answer where that takes too long."""
+    """Wait until a condition returns something true, and return that; the last result where that takes too long."""
     end = time.monotonic() + _START_SECONDS
     while not (result := condition()) and time.monotonic() < end:
         time.sleep(0.05)
@@ -115,7 +115,7 @@ def pulled(subscriber: Any, topic: str) -> list[Any]:
 
 
 @pytest.mark.usefixtures("topics")
-def test_messages_go_out_with_their_attributes(subscriber: Any) -> None:
+def test_messages_are_published_with_their_attributes(subscriber: Any) -> None:
     sent = [Message(b"\x00\xff", {"reason": "größer"}), Message(b"", {"part": "2/2"})]
     identifiers = PubSub(DEFAULT_PROJECT).publish("dead-letter", sent)
     found = {message.message_id: message for message in pulled(subscriber, "dead-letter")}
@@ -125,7 +125,7 @@ def test_messages_go_out_with_their_attributes(subscriber: Any) -> None:
 
 
 @pytest.mark.usefixtures("topics")
-def test_a_topic_may_be_named_in_full() -> None:
+def test_a_topic_may_have_its_full_name() -> None:
     assert PubSub("other").publish(f"projects/{DEFAULT_PROJECT}/topics/dead-letter", [Message(b"a")])
 
 
@@ -135,19 +135,19 @@ def test_a_topic_may_be_named_in_full() -> None:
     ids=["no such topic", "too large", "nothing in it"],
 )
 @pytest.mark.usefixtures("topics")
-def test_what_is_refused_for_good_is_rejected(topic: str, message: Message) -> None:
+def test_a_message_that_no_topic_takes_raises_rejected(topic: str, message: Message) -> None:
     with pytest.raises(Rejected, match=topic):
         PubSub(DEFAULT_PROJECT).publish(topic, [message])
 
 
-def test_where_nobody_answers_it_is_to_be_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_does_not_answer_raises_try_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PUBSUB_EMULATOR_HOST", "127.0.0.1:9")
     monkeypatch.setattr("onefold.adapters.pubsub._TIMEOUT", 0.2)
     with pytest.raises(TryAgain, match="TimeoutError"):
         PubSub(DEFAULT_PROJECT).publish("table-created", [Message(b"a")])
 
 
-def test_without_credentials_it_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_credentials_the_error_says_how_to_log_in(monkeypatch: pytest.MonkeyPatch) -> None:
     for variable, value in {
         "GOOGLE_APPLICATION_CREDENTIALS": "",
         "CLOUDSDK_CONFIG": "/nowhere",
@@ -183,7 +183,7 @@ def test_a_published_message_is_pushed_to_the_function_and_the_view_is_there(
     assert (kept.data, kept.attributes["reason"]) == (b"rubbish", "the message is not JSON: JSONDecodeError")
 
 
-def test_a_change_at_a_real_source_goes_out_while_capture_runs(
+def test_a_change_at_a_real_source_is_published_while_capture_runs(
     source: SourceDatabase, dataset: EmulatedDataset, subscriber: Any, topics: dict[str, str], tmp_path: Path
 ) -> None:
     source.run("CREATE TABLE customer (id INT PRIMARY KEY, name LONGTEXT)", "INSERT INTO customer VALUES (1, 'Ada')")
@@ -194,19 +194,19 @@ def test_a_change_at_a_real_source_goes_out_while_capture_runs(
         process.terminate()
         assert process.wait(timeout=_START_SECONDS) == 0
     (created,) = until(lambda: pulled(subscriber, "table-created"))
-    told = json.loads(created.data)
-    assert f"customer_v_{told['table']['version']}" in names(dataset)
+    announced = json.loads(created.data)
+    assert f"customer_v_{announced['table']['version']}" in names(dataset)
     found = [json.loads(copied.data), json.loads(GcsObjects().read(json.loads(large.data)["records_at"]))]
-    assert [{name: message[name] for name in told} for message in found] == [told, told]
+    assert [{name: message[name] for name in announced} for message in found] == [announced, announced]
     assert [[record["data"]["id"] for record in message["records"]] for message in found] == [[1], [2]]
-    place = json.loads((tmp_path / "state" / "checkpoint.json").read_bytes())["place"]
-    assert LogPosition(**place) == replace(end_of_log(source.connection), epoch=place["epoch"])
+    position = json.loads((tmp_path / "state" / "checkpoint.json").read_bytes())["place"]
+    assert LogPosition(**position) == replace(end_of_log(source.connection), epoch=position["epoch"])
     assert len(topics) == len(TOPICS)
 
 
 @contextlib.contextmanager
 def capturing(source: SourceDatabase, dataset: EmulatedDataset, folder: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """`onefold capture` for a source of the test's."""
+    """Run `onefold capture` for a source of the test."""
     command = [sys.executable, "-c", "from onefold.cli import main; main()", "capture", "--host", "127.0.0.1"]
     command += ["--port", str(source.server.port), "--user", "root", "--include", source.name, "--source", "shop-db"]
     command += ["--dataset", dataset.name, "--checkpoint", str(folder / "state"), "--bucket", str(folder), "--snapshot"]

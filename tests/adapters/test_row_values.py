@@ -1,4 +1,4 @@
-"""Values as they land, in the form of the Storage Write API: exactly, or refused with a reason that does not tell them."""
+"""Values for the Storage Write API: exact, or refused with a reason that does not contain the value."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ from onefold.schema.types import parse_type
 
 
 def written(type_: str, value: Any, name: str = "value") -> Any:
-    """What BigQuery would read of a value that was written."""
+    """Return the value that BigQuery would read after a value was written."""
     columns = {name: parse_type(type_)}
     rows = ProtoRows([Column(column, parsed) for column, parsed in columns.items()])
     return Decoder(rows.descriptor, columns).row(rows.serialize({name: value}))[name]
 
 
-def problem(type_: str, value: Any) -> str:
+def reason_of(type_: str, value: Any) -> str:
     with pytest.raises(InvalidRecord) as caught:
         RowValues({"value": parse_type(type_)}).convert({"value": value})
-    (told,) = caught.value.problems
-    return told
+    (reason,) = caught.value.problems
+    return reason
 
 
-def wanted(type_: str, landed: Any) -> Any:
-    """A landed value as Python has it, taken apart in another way than where it is written."""
+def expected_value(type_: str, landed: Any) -> Any:
+    """Return the Python value of a published one, converted in another way than the library does."""
     if landed is None:
         return None
     match type_:
@@ -55,10 +55,13 @@ def wanted(type_: str, landed: Any) -> Any:
 
 
 @pytest.mark.parametrize("sample", SAMPLES, ids=str)
-def test_every_value_that_capture_lands_is_written_as_it_is(sample: Sample) -> None:
+def test_every_value_that_capture_publishes_is_written_exactly(sample: Sample) -> None:
     for _, landed in sample.values:
         found = written(sample.bigquery, landed)
-        assert (type(found), found) == (type(wanted(sample.bigquery, landed)), wanted(sample.bigquery, landed))
+        assert (type(found), found) == (
+            type(expected_value(sample.bigquery, landed)),
+            expected_value(sample.bigquery, landed),
+        )
 
 
 @pytest.mark.parametrize(
@@ -91,7 +94,7 @@ def test_every_value_that_capture_lands_is_written_as_it_is(sample: Sample) -> N
         ("BYTES", "", b""),
     ],
 )
-def test_the_ends_of_each_type_can_be_written(type_: str, value: Any, expected: Any) -> None:
+def test_the_limits_of_each_type_can_be_written(type_: str, value: Any, expected: Any) -> None:
     assert written(type_, value) == expected
 
 
@@ -119,57 +122,57 @@ def test_the_ends_of_each_type_can_be_written(type_: str, value: Any, expected: 
         ("RANGE<DATE>", ["[2024-01-01, 2024-01-02)"]),
     ],
 )  # fmt: skip
-def test_what_a_type_cannot_hold_is_refused_and_the_reason_does_not_tell_it(type_: str, values: list[Any]) -> None:
+def test_a_value_that_a_type_cannot_hold_is_refused_without_the_value_in_the_reason(type_: str, values: list[Any]) -> None:
     for value in values:
         if value is None:
             continue
-        told = problem(type_, value)
-        assert told.startswith("column value: ")
-        assert len(told) < 200
-        assert len(str(value)) < 3 or str(value) not in told
+        reason = reason_of(type_, value)
+        assert reason.startswith("column value: ")
+        assert len(reason) < 200
+        assert len(str(value)) < 3 or str(value) not in reason
 
 
-def test_all_problems_of_a_row_are_told_at_once() -> None:
+def test_all_problems_of_a_row_are_reported_at_once() -> None:
     values = RowValues({"id": parse_type("INT64"), "born": parse_type("DATE")})
     with pytest.raises(InvalidRecord) as caught:
         values.convert({"id": "x", "born": "1970", "extra": 1, "more": None, "a" * 500: 1})
-    told = caught.value.problems
-    assert [problem.partition(":")[0] for problem in told][:4] == [
+    problems = caught.value.problems
+    assert [problem.partition(":")[0] for problem in problems][:4] == [
         "column id",
         "column born",
         "column 'extra'",
         "column 'more'",
     ]
-    assert len(told[4]) < 150
+    assert len(problems[4]) < 150
 
 
 @given(st.decimals(allow_nan=False, allow_infinity=False, min_value=-(10**29) + 1, max_value=10**29 - 1, places=9))
-def test_decimals_come_back_with_all_their_digits(number: Decimal) -> None:
+def test_decimals_keep_all_their_digits(number: Decimal) -> None:
     assert written("NUMERIC", f"{number:f}") == number
     assert written("BIGNUMERIC", f"{number:f}") == number
 
 
 @given(st.integers(-(2**255), 2**255 - 1))
-def test_wide_decimals_come_back_to_the_last_digit(scaled: int) -> None:
+def test_wide_decimals_keep_all_their_digits(scaled: int) -> None:
     digits = f"{abs(scaled):039}"
     text = f"{'-' if scaled < 0 else ''}{digits[:-38]}.{digits[-38:]}"
     assert written("BIGNUMERIC", text) == Decimal(text)
 
 
 @given(st.datetimes(timezones=st.just(UTC)))
-def test_points_in_time_come_back_to_the_microsecond(moment: datetime) -> None:
+def test_points_in_time_are_exact_to_the_microsecond(moment: datetime) -> None:
     assert written("TIMESTAMP", moment.isoformat(" ")) == moment
     assert written("DATETIME", moment.replace(tzinfo=None).isoformat(" ")) == moment.replace(tzinfo=None)
     assert written("DATE", moment.date().isoformat()) == moment.date()
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False))
-def test_doubles_come_back_bit_by_bit(number: float) -> None:
+def test_doubles_keep_every_bit(number: float) -> None:
     assert repr(written("FLOAT64", json.loads(json.dumps(number)))) == repr(number)
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"])), st.binary())
-def test_texts_and_bytes_come_back(text: str, data: bytes) -> None:
+def test_texts_and_bytes_are_not_changed(text: str, data: bytes) -> None:
     assert written("STRING", text) == text
     assert written("BYTES", base64.b64encode(data).decode()) == data
 
@@ -195,7 +198,7 @@ def test_a_column_of_any_name_is_written(name: str) -> None:
     assert written("INT64", 7, name) == 7
 
 
-def test_columns_whose_names_differ_little_are_kept_apart() -> None:
+def test_columns_with_similar_names_are_different_fields() -> None:
     names = ["a_b", "aB", "a__b", "größe", "grösse", "hex_6772"]
     columns = dict.fromkeys(names, parse_type("STRING"))
     rows = ProtoRows([Column(name, type_) for name, type_ in columns.items()])

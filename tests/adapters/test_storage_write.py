@@ -1,4 +1,4 @@
-"""Rows by the Storage Write API: what a server that speaks its messages gets, and what comes of what it answers."""
+"""Rows by the Storage Write API: the requests that a server gets, and the outcome of its answers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from google.cloud.bigquery_storage_v1 import types
 from google.rpc import code_pb2
 from support.fake_write_api import failed
-from support.sink import COLUMNS, Shop, shop  # noqa: F401
+from support.sink import COLUMNS, Shop
 
 import onefold.adapters.bigquery.append_connections
 import onefold.adapters.bigquery.storage_write
@@ -23,21 +23,21 @@ ID = TableId("my-project", "shop", "customer_v_abc")
 
 
 @pytest.fixture
-def table(shop: Shop) -> StorageTableWriter:  # noqa: F811
+def table(shop: Shop) -> StorageTableWriter:
     return opened(shop)
 
 
-def opened(shop: Shop) -> StorageTableWriter:  # noqa: F811
+def opened(shop: Shop) -> StorageTableWriter:
     table = shop.landing.open(ID)
     assert table
     return table
 
 
-def numbers(shop: Shop) -> list[int]:  # noqa: F811
+def numbers(shop: Shop) -> list[int]:
     return sorted(row["id"] for row in shop.rows)
 
 
-def test_all_rows_of_a_message_go_in_one_request(shop: Shop, table: StorageTableWriter) -> None:  # noqa: F811
+def test_all_rows_of_a_message_go_in_one_request(shop: Shop, table: StorageTableWriter) -> None:
     assert table.append([{"id": number, "name": f"n{number}"} for number in range(3_000)]) == {}
     assert numbers(shop) == list(range(3_000))
     (request,) = shop.api.requests
@@ -47,13 +47,13 @@ def test_all_rows_of_a_message_go_in_one_request(shop: Shop, table: StorageTable
     ]
 
 
-def test_what_is_not_set_is_null(shop: Shop, table: StorageTableWriter) -> None:  # noqa: F811
+def test_a_column_without_a_value_is_null(shop: Shop, table: StorageTableWriter) -> None:
     table.append([{"id": 1, "name": None}, {"id": 2, "name": ""}])
     assert [row["name"] for row in shop.rows] == [None, ""]
     assert shop.rows[0] == {**dict.fromkeys(COLUMNS), "id": 1}
 
 
-def test_one_connection_serves_one_message_after_the_other(shop: Shop) -> None:  # noqa: F811
+def test_one_connection_serves_many_messages_in_turn(shop: Shop) -> None:
     for number in range(20):
         assert opened(shop).append([{"id": number}]) == {}
     assert shop.api.connections == 1
@@ -62,7 +62,7 @@ def test_one_connection_serves_one_message_after_the_other(shop: Shop) -> None: 
     assert shop.landing.calls == 20 + 1  # the columns are read once
 
 
-def test_messages_at_the_same_time_have_a_connection_each(shop: Shop) -> None:  # noqa: F811
+def test_messages_at_the_same_time_have_connections_of_their_own(shop: Shop) -> None:
     def work(first: int) -> None:
         for number in range(first, first + 50):
             opened(shop).append([{"id": number}])
@@ -76,7 +76,7 @@ def test_messages_at_the_same_time_have_a_connection_each(shop: Shop) -> None:  
     assert shop.api.connections <= 4
 
 
-def test_idle_connections_are_bounded(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
+def test_idle_connections_are_bounded(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(onefold.adapters.bigquery.append_connections, "MAX_IDLE", 2)
     for name in ("one", "two", "three"):
         shop.create(f"{name}_v_1", {"id": "INT64"})
@@ -88,19 +88,19 @@ def test_idle_connections_are_bounded(shop: Shop, monkeypatch: pytest.MonkeyPatc
     assert [len(shop.api.rows[f"shop.{name}_v_1"]) for name in ("one", "two", "three")] == [2, 2, 2]
 
 
-# Rows that do not fit.
+# Invalid rows.
 
 
-def test_rows_that_do_not_fit_come_back_and_all_others_are_written(shop: Shop, table: StorageTableWriter) -> None:  # noqa: F811
+def test_invalid_rows_are_returned_and_all_others_are_written(shop: Shop, table: StorageTableWriter) -> None:
     refused = table.append([{"id": 1}, {"id": "x"}, {"id": 3, "other": 1}, {"id": 4}])
     assert refused.keys() == {1, 2}
-    assert refused[1] == "column id: wanted is a whole number of 64 bits"
-    assert refused[2] == "column 'other': the table has none of that name"
+    assert refused[1] == "column id: expected a whole number of 64 bits"
+    assert refused[2] == "column 'other': the table has no column of that name"
     assert numbers(shop) == [1, 4]
 
 
-def test_what_only_bigquery_refuses_comes_back_by_its_place_and_all_others_are_written(
-    shop: Shop,  # noqa: F811
+def test_rows_that_only_bigquery_refuses_are_returned_by_index_and_all_others_are_written(
+    shop: Shop,
     table: StorageTableWriter,
 ) -> None:
     shop.api.refuse = lambda row: "Field name: maximum length 3" if len(row["name"]) > 3 else None
@@ -112,7 +112,7 @@ def test_what_only_bigquery_refuses_comes_back_by_its_place_and_all_others_are_w
     assert numbers(shop) == [2, 4, 5, 7, 8]
 
 
-def test_row_errors_that_come_a_few_at_a_time_are_followed_to_the_end(shop: Shop, table: StorageTableWriter) -> None:  # noqa: F811
+def test_rows_are_sent_until_no_row_error_comes_back(shop: Shop, table: StorageTableWriter) -> None:
     for index in (0, 0, 2):
         answer = failed(code_pb2.INVALID_ARGUMENT, "Errors found while processing rows.")
         answer.row_errors = [types.RowError(index=index, code="FIELDS_ERROR", message="no")]
@@ -121,13 +121,13 @@ def test_row_errors_that_come_a_few_at_a_time_are_followed_to_the_end(shop: Shop
     assert numbers(shop) == [2, 3, 5]
 
 
-def test_a_message_of_which_no_row_fits_sends_nothing(shop: Shop, table: StorageTableWriter) -> None:  # noqa: F811
+def test_a_message_without_a_valid_row_sends_nothing(shop: Shop, table: StorageTableWriter) -> None:
     assert table.append([{"id": "x"}, {"id": None, "born": "never"}]).keys() == {0, 1}
     assert shop.api.requests == []
 
 
-def test_large_rows_go_in_several_requests_and_one_that_is_too_large_comes_back(
-    shop: Shop,  # noqa: F811
+def test_large_rows_go_in_several_requests_and_a_row_that_is_too_large_is_returned(
+    shop: Shop,
     table: StorageTableWriter,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -139,13 +139,13 @@ def test_large_rows_go_in_several_requests_and_one_that_is_too_large_comes_back(
     assert numbers(shop) == [0, 1, 2, 3, 5]
 
 
-def test_the_largest_row_that_is_sent_is_one_that_bigquery_takes(shop: Shop, table: StorageTableWriter) -> None:  # noqa: F811
+def test_the_largest_row_that_is_sent_is_one_that_bigquery_takes(shop: Shop, table: StorageTableWriter) -> None:
     size = onefold.adapters.bigquery.storage_write.MAX_ROWS - 20
     assert table.append([{"id": 1, "name": "x" * size}, {"id": 2, "name": "y" * size}]) == {}
     assert [len(row["name"]) for row in shop.rows] == [size, size]
 
 
-# Trouble.
+# Errors.
 
 
 @pytest.mark.parametrize("in_band", [False, True], ids=["ends the connection", "in an answer"])
@@ -165,8 +165,8 @@ def test_the_largest_row_that_is_sent_is_one_that_bigquery_takes(shop: Shop, tab
     ],
     ids=lambda value: getattr(value, "name", ""),
 )
-def test_trouble_has_the_message_delivered_again_and_a_refusal_has_it_put_aside(
-    shop: Shop,  # noqa: F811
+def test_a_transient_error_raises_try_again_and_a_refusal_raises_rejected(
+    shop: Shop,
     table: StorageTableWriter,
     code: grpc.StatusCode,
     kind: type[OnefoldError],
@@ -181,14 +181,14 @@ def test_trouble_has_the_message_delivered_again_and_a_refusal_has_it_put_aside(
     assert numbers(shop) == [1]
 
 
-def test_a_connection_that_ended_while_it_was_idle_is_replaced(shop: Shop, table: StorageTableWriter) -> None:  # noqa: F811
+def test_a_connection_that_ended_while_it_was_idle_is_replaced(shop: Shop, table: StorageTableWriter) -> None:
     shop.api.hang_up = True
     for number in range(3):
         assert table.append([{"id": number}]) == {}
     assert numbers(shop) == [0, 1, 2]
 
 
-def test_a_table_that_went_is_looked_for_again(shop: Shop, table: StorageTableWriter) -> None:  # noqa: F811
+def test_a_table_that_was_dropped_is_read_again(shop: Shop, table: StorageTableWriter) -> None:
     table.append([{"id": 1}])
     columns = shop.api.tables.pop("shop.customer_v_abc")
     with pytest.raises(TryAgain, match="NOT_FOUND"):
@@ -199,7 +199,7 @@ def test_a_table_that_went_is_looked_for_again(shop: Shop, table: StorageTableWr
     assert numbers(shop) == [1, 2]
 
 
-def test_a_table_that_was_made_again_with_other_columns_is_looked_at_again(shop: Shop, table: StorageTableWriter) -> None:  # noqa: F811
+def test_a_table_that_was_replaced_with_other_columns_is_read_again(shop: Shop, table: StorageTableWriter) -> None:
     table.append([{"id": 1}])
     shop.create("customer_v_abc", {"id": "INT64", "email": "STRING"})
     with pytest.raises(TryAgain, match="no column"):
@@ -208,8 +208,8 @@ def test_a_table_that_was_made_again_with_other_columns_is_looked_at_again(shop:
     assert shop.rows == [{"id": 3, "email": "a@b"}]
 
 
-def test_a_server_that_is_silent_is_not_waited_for_for_ever(
-    shop: Shop,  # noqa: F811
+def test_a_silent_server_is_given_up_after_a_time(
+    shop: Shop,
     table: StorageTableWriter,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -222,7 +222,7 @@ def test_a_server_that_is_silent_is_not_waited_for_for_ever(
     assert opened(shop).append([{"id": 1}]) == {}
 
 
-def test_a_server_that_is_not_there_is_trouble_that_passes(shop: Shop, table: StorageTableWriter) -> None:  # noqa: F811
+def test_a_server_that_does_not_exist_raises_try_again(shop: Shop, table: StorageTableWriter) -> None:
     shop.api.stop()
     with pytest.raises(TryAgain, match="UNAVAILABLE"):
         table.append([{"id": 1}])
@@ -230,7 +230,7 @@ def test_a_server_that_is_not_there_is_trouble_that_passes(shop: Shop, table: St
 
 @pytest.fixture(autouse=True)
 def no_thread_is_left() -> Iterator[None]:
-    """A connection that ended leaves nobody behind who waits for what to send."""
+    """Check that the threads of ended connections have ended, too."""
     yield
     for thread in threading.enumerate():
         if "consume_request_iterator" in thread.name:

@@ -15,7 +15,7 @@ from support.fake_bigquery import PROJECT, FakeBigQuery
 from support.fake_gcs import ObjectStore
 from support.source_database import SourceDatabase, end_of_log
 
-from onefold.adapters.bigquery.jobs import BigQueryJobs
+from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
 from onefold.adapters.gcs import GcsObjects
 from onefold.adapters.pubsub import PubSub
 from onefold.capture.checkpoint import Checkpoint, Progress
@@ -29,10 +29,10 @@ WHO = "serviceAccount:capture@my-project.iam.gserviceaccount.com"
 FOLDER = "gs://a-bucket/shop-db"
 
 
-def warehouse(fake: FakeBigQuery) -> BigQueryJobs:
+def warehouse(fake: FakeBigQuery) -> BigQueryWarehouse:
     client = fake.client()
     client._credentials.service_account_email = WHO.partition(":")[2]
-    return BigQueryJobs(client)
+    return BigQueryWarehouse(client)
 
 
 def test_a_dataset_in_which_tables_may_be_made_has_no_problem_and_stays_as_it_is(cloud: FakeBigQuery) -> None:

@@ -12,7 +12,7 @@ from support.fake_bigquery import PROJECT, FakeBigQuery
 from support.zetasql_judge import Judge, literals
 
 from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT, EmulatedWarehouse
-from onefold.adapters.bigquery.jobs import BigQueryJobs
+from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
 from onefold.capture.versioned_table import versioned_table
 from onefold.changelog.declared_keys import declared_keys_query, key_to_declare, same_columns, source_key
 from onefold.core.names import TableId
@@ -93,7 +93,7 @@ CONSTRAINTS = {
 }
 
 
-class JudgedConstraints(BigQueryJobs):
+class JudgedConstraints(BigQueryWarehouse):
     """Google's evaluator answers in place of INFORMATION_SCHEMA, with the rows of two of its views."""
 
     judge: Judge

@@ -45,13 +45,13 @@ def test_a_row_has_the_columns_of_its_folders(tmp_path: Path, suffix: str) -> No
     ("own", "folder"),
     [("x", "x"), (1, "01"), (Decimal("1.5"), "1.5"), (datetime.date(2024, 1, 1), "2024-01-01"), (None, "x")],
 )
-def test_a_column_of_the_file_may_say_the_same_as_the_folder(tmp_path: Path, own: Any, folder: str) -> None:
+def test_a_column_of_the_file_may_have_the_value_of_its_folder(tmp_path: Path, own: Any, folder: str) -> None:
     path = write(tmp_path / f"P={folder}" / "a.parquet", {"id": 1, "p": own})
     assert list(read_rows(path)) == [{"id": 1, "p": folder if own is None else own}]
 
 
 @pytest.mark.parametrize(("own", "folder"), [("x", "y"), (1, "2"), (1, "x"), (1, "__HIVE_DEFAULT_PARTITION__")])
-def test_a_column_of_the_file_that_says_something_else_is_refused(tmp_path: Path, own: Any, folder: str) -> None:
+def test_a_column_of_the_file_with_another_value_than_its_folder_is_refused(tmp_path: Path, own: Any, folder: str) -> None:
     path = write(tmp_path / f"P={folder}" / "a.parquet", {"id": 1, "p": own})
     with pytest.raises(InvalidInput, match=rf"a\.parquet: expected one value of the column p, got {own} in the file"):
         list(read_rows(path))

@@ -1,4 +1,4 @@
-"""Partition folders: which columns their names make, of which types, and what is refused."""
+"""Partition folders: the columns of their names, their types, and which folders are refused."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from onefold.core.errors import InvalidInput
 
 
 def typed(*spelled: str) -> tuple[str | None, list[Any]]:
-    """The type of a column whose folders have these names, and its values."""
+    """Return the type and the values of a column whose folders have these values."""
     (partition,) = partitions_of("lake", {f"{number}.parquet": [("p", one)] for number, one in enumerate(spelled)})
     return str(partition.type) if partition.type else None, [partition.value(one) for one in spelled]
 
@@ -42,7 +42,9 @@ def typed(*spelled: str) -> tuple[str | None, list[Any]]:
         ((NULL,), None, [None]),
     ],
 )
-def test_the_type_is_the_narrowest_that_keeps_every_value(spelled: tuple[str, ...], type_: str, values: list[Any]) -> None:
+def test_the_type_of_a_column_is_the_narrowest_that_keeps_every_value(
+    spelled: tuple[str, ...], type_: str, values: list[Any]
+) -> None:
     assert typed(*spelled) == (type_, values)
 
 
@@ -50,17 +52,17 @@ def test_the_type_is_the_narrowest_that_keeps_every_value(spelled: tuple[str, ..
     ("spelled", "value"),
     [("a%3Ab", "a:b"), ("caf%C3%A9", "café"), ("caf%E9", "café"), ("100%", "100%"), ("a+b c", "a+b c"), ("a=b", "a=b")],
 )
-def test_values_are_unescaped(spelled: str, value: str) -> None:
+def test_values_of_folders_are_unescaped(spelled: str, value: str) -> None:
     assert decoded(spelled) == value
 
 
-def test_the_folders_of_the_named_place_count_up_to_the_first_that_is_no_partition() -> None:
+def test_folders_of_the_root_count_up_to_the_first_that_is_not_a_partition() -> None:
     assert folders_above("gs://b/x=0/lake/a=1/b=2=3/", "c/d=4/e=5.parquet") == [("a", "1"), ("b", "2=3"), ("d", "4")]
     assert folders_above("gs://b/lake", "part-0.parquet") == []
     assert folders_above("gs://b/lake", "=1/part-0.parquet") == []
 
 
-def test_columns_come_in_the_order_of_the_folders() -> None:
+def test_partition_columns_have_the_order_of_the_folders() -> None:
     found = partitions_of(
         "lake", {"0": [("b", "1"), ("a", "x")], "1": [("b", "2"), ("a", "y")], "2": [("a", "x"), ("b", "1")]}
     )

@@ -10,7 +10,7 @@ from support.changelogs import change
 from support.merge_shop import CUSTOMER, LONG_AGO, Shop
 
 from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT
-from onefold.adapters.bigquery.jobs import written
+from onefold.adapters.bigquery.statements import write_result
 from onefold.changelog.position import Position
 from onefold.core.errors import NotFound, SchemaConflict, TryAgain
 from onefold.core.names import TableId
@@ -165,6 +165,6 @@ def test_what_bigquery_tells_of_a_merge_is_told() -> None:
         "statistics": {"query": {"numDmlAffectedRows": "5", "dmlStats": {"insertedRowCount": "3", "updatedRowCount": "2"}}},
     }
     client = bigquery.Client(project="p", credentials=AnonymousCredentials())  # type: ignore[no-untyped-call]
-    assert written(bigquery.QueryJob.from_api_repr(resource, client)) == WriteResult(5, 3, 2)
+    assert write_result(bigquery.QueryJob.from_api_repr(resource, client)) == WriteResult(5, 3, 2)
     del resource["statistics"]["query"]["dmlStats"]  # type: ignore[index]
-    assert written(bigquery.QueryJob.from_api_repr(resource, client)) == WriteResult(5, None, None)
+    assert write_result(bigquery.QueryJob.from_api_repr(resource, client)) == WriteResult(5, None, None)

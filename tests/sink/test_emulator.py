@@ -19,7 +19,7 @@ from support.in_memory import MemoryPublisher, push_body
 from support.sink import MemoryObjects, message, record
 
 from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT
-from onefold.adapters.bigquery.jobs import rest_field
+from onefold.adapters.bigquery.schema import rest_field
 from onefold.adapters.bigquery.storage_write import StorageWrite, landing_in
 from onefold.adapters.connect import connect
 from onefold.capture.versioned_table import ADDED
@@ -118,7 +118,7 @@ def test_a_row_that_does_not_fit_is_found_there_as_well(dataset: EmulatedDataset
     sink_of(dataset, publisher).handle(push_body(message(*records, dataset=dataset.name)))
     assert [row[0] for row in dataset.run(f"SELECT id FROM {dataset.quoted('customer_v_abc')} ORDER BY id")] == [1, 3]
     assert [letter.attributes["reason"] for letter in publisher.topics["dead-letter"]] == [
-        "column id: wanted is a whole number of 64 bits",
+        "column id: expected a whole number of 64 bits",
         "column born: there is no such date",
     ]
 

@@ -145,10 +145,10 @@ def test_a_message_whose_object_is_no_such_message_is_put_aside(
 # Records that do not fit.
 
 INVALID_RECORDS: list[tuple[Any, str]] = [
-    (record({"id": "seven"}), "column id: wanted is a whole number of 64 bits"),
+    (record({"id": "seven"}), "column id: expected a whole number of 64 bits"),
     (record({"id": 7, "born": "1815-13-01"}), "column born: there is no such date"),
-    (record({"id": 7, "price": "1" + "0" * 29}), "column price: wanted is a number with up to 29 digits"),
-    (record({"id": 7, "nickname": "A"}), "column 'nickname': the table has none of that name"),
+    (record({"id": 7, "price": "1" + "0" * 29}), "column price: expected a number with up to 29 digits"),
+    (record({"id": 7, "nickname": "A"}), "column 'nickname': the table has no column of that name"),
     (record({"id": 7, "_landed_at": "2024-01-01 00:00:00Z"}), "data: the sink itself sets _landed_at"),
     (record({"id": 7, "source_name": "other"}), "data: the sink itself sets source_name"),
     (record({"id": 7}, change_type="UPSERT"), "metadata: change_type is none of INSERT"),
@@ -156,7 +156,7 @@ INVALID_RECORDS: list[tuple[Any, str]] = [
     (record({"id": 7}, table_version="def"), "metadata: table_version is not that of the message, abc"),
     (record({"id": 7}, source=None), "metadata: source is not a text"),
     (record({"id": 7}, change_sequence_number=5), "metadata: change_sequence_number is not a text"),
-    (record({"id": 7}, source_timestamp="now"), "column source_timestamp: wanted is a whole number"),
+    (record({"id": 7}, source_timestamp="now"), "column source_timestamp: expected a whole number"),
     (record({"id": 7}, shard="3"), "metadata: 'shard' has no field in the table"),
     ({"data": {"id": 7}, "metadata": {}}, "metadata lacks change_sequence_number, change_type, database_name, ingestion"),
     ({"data": {"id": 7}}, "a record is an object of `data` and `metadata`"),
@@ -191,7 +191,7 @@ def test_what_only_bigquery_refuses_is_put_aside_in_the_same_way(client: Client,
     assert [row["id"] for row in shop.rows] == [3]
     assert [letter.attributes["reason"] for letter in shop.letters] == [
         "BigQuery: Field name: too long",
-        "column id: wanted is a whole number of 64 bits",
+        "column id: expected a whole number of 64 bits",
     ]
 
 
@@ -219,7 +219,7 @@ def test_the_log_says_how_many_do_not_fit_and_why(client: Client, lines: Callabl
     (line,) = lines()
     assert (line["severity"], line["event"], line["rows"], line["refused"]) == ("ERROR", "landed", 1, 10)
     assert line["message"] == "shop.customer_v_abc: 1 rows landed, 10 do not fit and are put aside"
-    assert line["reasons"] == ["column id: wanted is a whole number of 64 bits"]
+    assert line["reasons"] == ["column id: expected a whole number of 64 bits"]
     assert "seven" not in json.dumps(line)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from support.fake_bigquery import PROJECT, FakeBigQuery, Request, Resource
 
-import onefold.adapters.bigquery.warehouse
+import onefold.adapters.bigquery.client
 import onefold.views.unified_view
 from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
 from onefold.core.errors import TryAgain
@@ -38,8 +38,8 @@ PERMISSIONS = Request("permissions", VIEW)
 
 @pytest.fixture(autouse=True)
 def no_retries_of_the_client(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(onefold.adapters.bigquery.warehouse, "_RETRY", None)
-    monkeypatch.setattr(onefold.adapters.bigquery.warehouse, "_QUERY_RETRY", None)
+    monkeypatch.setattr(onefold.adapters.bigquery.client, "_RETRY", None)
+    monkeypatch.setattr(onefold.adapters.bigquery.client, "_QUERY_RETRY", None)
 
 
 @pytest.fixture

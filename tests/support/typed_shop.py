@@ -11,7 +11,7 @@ from support.merge_shop import Shop
 from support.oracle import text_of
 
 from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT
-from onefold.adapters.bigquery.jobs import rest_field
+from onefold.adapters.bigquery.schema import rest_field
 from onefold.changelog.digest import text_sql
 from onefold.changelog.generator import Workload, type_of
 from onefold.changelog.generator_values import TYPES

@@ -14,7 +14,7 @@ from support.in_memory import MemoryPublisher, push_body
 from support.refresh_shop import BASE, GET, PATCH, VIEW, before_next, covered, run, tags, touch, with_tag
 from views.test_refresh_crashes import crash_at
 
-import onefold.adapters.bigquery.schema
+import onefold.adapters.bigquery.annotations
 from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
 from onefold.adapters.pubsub import PubSub
 from onefold.core.errors import Rejected, TopicRefused, TryAgain
@@ -202,7 +202,7 @@ def test_a_long_announcement_is_logged_whole_and_kept_without_its_changes(refusi
 def test_without_room_in_the_text_the_next_refresh_says_that_something_changed(
     refusing: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(onefold.adapters.bigquery.schema, "MAX_TEXT", 350)
+    monkeypatch.setattr(onefold.adapters.bigquery.annotations, "MAX_TEXT", 350)
     refusing.deliver("fed")
     assert refusing.waiting == "1"
     assert "onefold has to announce" not in refusing.cloud.resource(VIEW)["view"]["query"]
@@ -376,7 +376,7 @@ def test_the_identifier_stays_where_the_view_could_not_be_created(
 
 
 def test_announcements_without_room_have_identifiers_of_their_own(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(onefold.adapters.bigquery.schema, "MAX_TEXT", 350)
+    monkeypatch.setattr(onefold.adapters.bigquery.annotations, "MAX_TEXT", 350)
     for version in ("fed", "fee"):
         desk.cloud.create_table(f"customer_v_{version}", f"{version} STRING")
         desk.refuse(REFUSALS["missing"])

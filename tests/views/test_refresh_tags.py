@@ -28,9 +28,10 @@ from support.refresh_shop import (
 )
 from views.test_refresh_crashes import crash_at
 
-import onefold.adapters.bigquery.schema
+import onefold.adapters.bigquery.annotations
 import onefold.views.unified_view
-from onefold.adapters.bigquery.warehouse import GET_TAXONOMY, SET_TAGS, BigQueryWarehouse
+from onefold.adapters.bigquery.policy_tags import GET_TAXONOMY, SET_TAGS
+from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
 from onefold.core.errors import LimitExceeded, PolicyTagsDenied, Rejected, SchemaConflict, TryAgain
 from onefold.messages.table_created import table_message
 from onefold.schema.columns import Column
@@ -473,7 +474,7 @@ def test_the_tag_of_a_column_that_leaves_is_not_dropped_for_want_of_room(
     retired = with_rules(retired=frozenset({"def"}))
     plan = plan_refresh(BigQueryWarehouse(cloud.client()), BASE, retired)
     assert plan.draft
-    monkeypatch.setattr(onefold.adapters.bigquery.schema, "MAX_TEXT", len(plan.draft.query) + 20)
+    monkeypatch.setattr(onefold.adapters.bigquery.annotations, "MAX_TEXT", len(plan.draft.query) + 20)
     before = cloud.resource(VIEW)
     with pytest.raises(LimitExceeded, match="no room for the policy tags of the columns email"):
         run(cloud, settings=retired)
@@ -490,7 +491,7 @@ def test_a_form_is_taken_that_leaves_room_for_the_tags(monkeypatch: pytest.Monke
     forms = []
     for room in range(6_000, 1_000, -50):
         monkeypatch.setattr(onefold.views.unified_view, "MAX_TEXT", room)
-        monkeypatch.setattr(onefold.adapters.bigquery.schema, "MAX_TEXT", room)
+        monkeypatch.setattr(onefold.adapters.bigquery.annotations, "MAX_TEXT", room)
         plan = plan_refresh(BigQueryWarehouse(cloud.client()), BASE, Settings())
         assert plan.view
         forms.append(plan.view.form)
@@ -545,7 +546,7 @@ def test_whatever_a_column_becomes_no_value_under_a_tag_is_left_without_one(befo
     leaf = old[0]["fields"][1] if "fields" in old[0] else old[0]
     leaf["policyTags"] = {"names": [tag("secret")]}
     new = [SchemaField.from_api_repr(one) for one in SCHEMAS[after]()]
-    (result,) = onefold.adapters.bigquery.schema.with_annotations(new, old)
+    (result,) = onefold.adapters.bigquery.annotations.with_annotations(new, old)
     if not result.fields:
         assert result.policy_tags == SchemaField.from_api_repr(leaf).policy_tags
     else:
@@ -558,8 +559,8 @@ def test_conflicts_are_found_below_structs_and_arrays_too() -> None:
     for name, field in zip("xy", old[0]["fields"][0]["fields"], strict=True):
         field["policyTags"] = {"names": [tag(name)]}
     column = Column("a", parse_type("ARRAY<STRUCT<B STRING>>"))
-    (conflict,) = onefold.adapters.bigquery.schema.tag_conflicts([column], old)
+    (conflict,) = onefold.adapters.bigquery.annotations.tag_conflicts([column], old)
     assert conflict.startswith("column a.B becomes STRING")
-    assert not onefold.adapters.bigquery.schema.tag_conflicts(
+    assert not onefold.adapters.bigquery.annotations.tag_conflicts(
         [replace(column, type=parse_type("STRUCT<b STRUCT<c INT64>>"))], old
     )

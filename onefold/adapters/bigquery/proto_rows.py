@@ -1,4 +1,4 @@
-"""Rows as protocol buffers: the message that describes a table's rows, and each row in its form."""
+"""Rows as protocol buffers: the descriptor of a table's rows, and each row as bytes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from onefold.adapters.bigquery.row_values import RowValues, field_name
 from onefold.schema.columns import Column
 from onefold.schema.types import Array, Field, Range, Scalar, Struct, Type
 
-# The types that are not written as text: "Supported protocol buffer data types" of BigQuery's documentation.
+# The types that are not written as text: BigQuery, "Supported protocol buffer data types",
+# https://cloud.google.com/bigquery/docs/supported-data-types, 2025-11.
 _KINDS = {
     "BOOL": FieldDescriptorProto.TYPE_BOOL,
     "BYTES": FieldDescriptorProto.TYPE_BYTES,
@@ -28,7 +29,7 @@ _COLUMN_NAME = 454943157
 
 
 class ProtoRows:
-    """Rows of one table. Each message is of proto2, as BigQuery reads them: a field that is not set is NULL."""
+    """Serializes rows of one table, as proto2, which BigQuery reads: a field that is not set is NULL."""
 
     def __init__(self, columns: Iterable[Column]) -> None:
         fields = [Field(column.name, column.type) for column in columns]
@@ -37,8 +38,12 @@ class ProtoRows:
         self._values = RowValues({field.name: field.type for field in fields})
 
     def serialize(self, row: Mapping[str, Any]) -> bytes:
-        """Raises InvalidRecord with every column that does not fit."""
-        # By the class: a column may be called SerializeToString.
+        """Return the bytes of a row.
+
+        Raises:
+            InvalidRecord: every column that does not fit.
+        """
+        # The method of the class, because a column may be called SerializeToString and hide that of the instance.
         data: bytes = self._message.SerializeToString(self._message(**self._values.convert(row)))
         return data
 
@@ -46,7 +51,7 @@ class ProtoRows:
 def _describe(name: str, fields: Iterable[Field]) -> DescriptorProto:
     message = DescriptorProto(name=name)
     for number, field in enumerate(fields, 1):
-        if not isinstance(field.type, Range):  # none is ever written
+        if not isinstance(field.type, Range):  # no row has a value for it
             _add_field(message, number, field)
     return message
 
@@ -57,7 +62,7 @@ def _add_field(message: DescriptorProto, number: int, field: Field) -> None:
     name = field_name(field.name)
     added = message.field.add(
         name=name,
-        json_name=name,  # by default `a_b` and `aB` would share one, which is refused
+        json_name=name,  # by default `a_b` and `aB` would share one, which protobuf refuses
         number=number,
         label=FieldDescriptorProto.LABEL_REPEATED if repeated else FieldDescriptorProto.LABEL_OPTIONAL,
     )
@@ -68,11 +73,15 @@ def _add_field(message: DescriptorProto, number: int, field: Field) -> None:
     elif isinstance(element, Scalar):
         added.type = _KINDS.get(element.name, FieldDescriptorProto.TYPE_STRING)
     if added.name != field.name:
-        added.options.CopyFrom(_named(field.name))
+        added.options.CopyFrom(_column_name_option(field.name))
 
 
-def _named(column: str) -> FieldOptions:
-    """The option that names a column whose name cannot be that of a field; the library knows no name for it."""
+def _column_name_option(column: str) -> FieldOptions:
+    """Return the field option with the name of a column that cannot be the name of a field.
+
+    The option is an extension that the protobuf library does not know, so it is serialized as a message with one field of
+    its number, and parsed as FieldOptions.
+    """
     options = DescriptorProto(name="Options")
     options.field.add(
         name="column_name",

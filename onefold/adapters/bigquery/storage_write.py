@@ -1,7 +1,7 @@
 """The adapter of BigQuery's Storage Write API: rows are appended to the default stream of their table.
 
-The default stream takes rows from many writers at once, shows them at once, and needs neither making nor committing; it
-writes at least once, which is enough here.
+The default stream takes rows from many writers at once, shows them immediately, and is neither created nor committed. It
+delivers at least once; duplicates disappear when rows are merged.
 """
 
 from __future__ import annotations
@@ -12,27 +12,30 @@ from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
+from google.api_core import exceptions as api
 from google.cloud.bigquery_storage_v1 import BigQueryWriteClient, types
 from google.rpc import code_pb2, status_pb2
 
 from onefold.adapters.bigquery.append_connections import Connection, ConnectionBroken, ConnectionPool
 from onefold.adapters.bigquery.proto_rows import ProtoRows
-from onefold.core.errors import InvalidRecord, OnefoldError, Rejected, TryAgain
+from onefold.adapters.call_counter import CallCounter
+from onefold.adapters.google_errors import STORAGE_WRITE, Failure, failure_of
+from onefold.core.errors import InvalidRecord, OnefoldError, TryAgain
 from onefold.core.names import TableId
 from onefold.schema.columns import Column
 
 if TYPE_CHECKING:
-    from onefold.adapters.bigquery.jobs import BigQueryJobs
+    from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
     from onefold.ports.rows import RowWriter
 
 MAX_ROWS = 9_500_000
-"""Bytes of rows in one request: all of it has to be below 10 MB."""
+"""Bytes of rows in one request, which has to stay below 10 MB in all."""
 _MAX_TABLES = 500
 """Tables whose columns are remembered."""
 
 
 class TableCatalog(Protocol):
-    """What is asked of the warehouse."""
+    """The methods of a warehouse that a writer of rows needs."""
 
     project: str
 
@@ -42,30 +45,24 @@ class TableCatalog(Protocol):
     def read_columns(self, id_: TableId) -> tuple[Column, ...] | None: ...
 
 
-def landing_in(warehouse: BigQueryJobs) -> RowWriter:
-    """Where rows land: in BigQuery, or in its emulator where BIGQUERY_EMULATOR_HOST names one."""
-    if os.environ.get("BIGQUERY_EMULATOR_HOST"):
+def landing_in(warehouse: BigQueryWarehouse) -> RowWriter:
+    """Return the writer of rows: BigQuery's, or that of its emulator where BIGQUERY_EMULATOR_HOST names one."""
+    if os.environ.get(STORAGE_WRITE.emulator):
         from onefold.adapters.bigquery.emulator import EmulatedRowWriter
 
         return EmulatedRowWriter(warehouse)
     return StorageWrite(warehouse, BigQueryWriteClient())  # type: ignore[no-untyped-call]
 
 
-class _Calls(threading.local):
-    """A count for each thread: the requests of one instance run side by side, and each tells its own."""
-
-    count = 0
-
-
 class StorageWrite:
-    """`onefold.sink.handler.Landing` by the Storage Write API. One serves all threads."""
+    """`onefold.ports.rows.RowWriter` by the Storage Write API. All threads share one."""
 
     def __init__(self, tables: TableCatalog, client: BigQueryWriteClient) -> None:
         self.project = tables.project
         self._tables = tables
         self._client = client
         self._idle = ConnectionPool()
-        self._calls = _Calls()
+        self._calls = CallCounter()
         self._opened: OrderedDict[TableId, StorageTableWriter] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -89,24 +86,26 @@ class StorageWrite:
         return table
 
     def forget(self, id_: TableId) -> None:
-        """The next message is to look at the table again."""
+        """Forget the columns of a table, so that the next message reads them again."""
         with self._lock:
             self._opened.pop(id_, None)
 
     def send(self, table: StorageTableWriter, rows: Sequence[bytes]) -> types.AppendRowsResponse:
-        """By a connection that is open, where one is: that it has ended meanwhile says nothing of the next one.
+        """Send rows by an idle connection, or by a new one.
+
+        An idle connection may have ended in the meantime, which says nothing about a new one: the rows are sent again.
 
         Raises:
-            Broken: a new connection has ended, or one did not answer in time.
+            ConnectionBroken: a new connection has ended, or a connection did not answer in time.
         """
         while True:
-            self._calls.count += 1
-            waiting = self._idle.take(table)
-            connection = waiting or Connection(self._client, table.stream, table.rows.descriptor)
+            self._calls.add()
+            idle = self._idle.take(table)
+            connection = idle or Connection(self._client, table.stream, table.rows.descriptor)
             try:
                 answer = connection.append(rows)
             except ConnectionBroken as broken:
-                if broken.late or not waiting:
+                if broken.late or not idle:
                     raise
             else:
                 self._idle.put(table, connection)
@@ -118,7 +117,7 @@ class StorageWrite:
 
 
 class StorageTableWriter:
-    """`onefold.sink.handler.TableWriter`: a table, with the form of its rows."""
+    """`onefold.ports.rows.TableWriter`: a table, with the protocol buffer of its rows."""
 
     def __init__(self, id_: TableId, columns: tuple[Column, ...], owner: StorageWrite) -> None:
         self.columns = columns
@@ -134,67 +133,73 @@ class StorageTableWriter:
         return refused
 
     def _serialize(self, rows: Sequence[Mapping[str, Any]]) -> tuple[dict[int, bytes], dict[int, str]]:
+        """Return the bytes of the rows that fit, and why the others do not, both by index."""
         serialized: dict[int, bytes] = {}
         refused: dict[int, str] = {}
-        for place, row in enumerate(rows):
+        for index, row in enumerate(rows):
             try:
                 data = self.rows.serialize(row)
             except InvalidRecord as error:
-                refused[place] = str(error)
+                refused[index] = str(error)
                 continue
             if len(data) > MAX_ROWS:
-                refused[place] = f"the row has {len(data)} bytes; BigQuery takes {MAX_ROWS} at once"
+                refused[index] = f"the row has {len(data)} bytes; BigQuery takes {MAX_ROWS} at once"
             else:
-                serialized[place] = data
+                serialized[index] = data
         return serialized, refused
 
     def _append(self, rows: dict[int, bytes]) -> dict[int, str]:
-        """With a row that does not fit, BigQuery takes none of a request: the others are sent again without it."""
+        """Send rows by index, and return why BigQuery refused some of them.
+
+        BigQuery takes no row of a request that contains an invalid one, so the others are sent again without it.
+        """
         refused: dict[int, str] = {}
         while rows:
             answer = self._send(list(rows.values()))
             if not answer.row_errors:
                 break
-            places = list(rows)
-            unfit = {places[error.index]: f"BigQuery: {error.message}" for error in answer.row_errors}
-            rows = {place: row for place, row in rows.items() if place not in unfit}
-            refused |= unfit
+            # BigQuery counts the rows of this request; `sent` has their indexes in the message.
+            sent = list(rows)
+            invalid = {sent[error.index]: f"BigQuery: {error.message}" for error in answer.row_errors}
+            rows = {index: row for index, row in rows.items() if index not in invalid}
+            refused |= invalid
         return refused
 
     def _send(self, rows: Sequence[bytes]) -> types.AppendRowsResponse:
         try:
             answer = self._owner.send(self, rows)
         except ConnectionBroken as broken:
-            raise self._trouble(broken.status) from broken
+            raise self._error(broken.status) from broken
         if answer.error.code and not answer.row_errors:
-            raise self._trouble(answer.error)
+            raise self._error(answer.error)
         return answer
 
-    def _trouble(self, status: status_pb2.Status) -> OnefoldError:
+    def _error(self, status: status_pb2.Status) -> OnefoldError:
         text = f"{self._id}: {code_pb2.Code.Name(status.code)}: {status.message}"
-        if status.code == code_pb2.NOT_FOUND or _is_other_schema(status):
+        error = api.from_grpc_status(status.code, status.message)  # type: ignore[no-untyped-call]
+        failure = failure_of(error) or Failure.TRANSIENT
+        if failure is Failure.NOT_FOUND or _has_unknown_column(status):
             self._owner.forget(self._id)
             return TryAgain(text)
-        # A denied permission, too, passes: right after a grant.
-        return Rejected(text) if status.code == code_pb2.INVALID_ARGUMENT else TryAgain(text)
+        return STORAGE_WRITE.kind(failure)(text)
 
 
 def _parts(rows: Mapping[int, bytes]) -> Iterator[dict[int, bytes]]:
-    """Rows in requests that BigQuery takes: those of a message in one."""
+    """Yield the rows in requests that BigQuery takes: all rows of a message in one, as a rule."""
     part: dict[int, bytes] = {}
     size = 0
-    for place, row in rows.items():
+    for index, row in rows.items():
         if part and size + len(row) > MAX_ROWS:
             yield part
             part, size = {}, 0
-        part[place] = row
+        part[index] = row
         size += len(row)
     if part:
         yield part
 
 
-def _is_other_schema(status: status_pb2.Status) -> bool:
-    """Whether BigQuery says that the table lacks a column that we know of: it was made again meanwhile."""
+def _has_unknown_column(status: status_pb2.Status) -> bool:
+    """Tell whether BigQuery's table lacks a column of the rows: it was replaced since its columns were read."""
     error = types.StorageError.pb(types.StorageError())
     extra = types.StorageError.StorageErrorCode.SCHEMA_MISMATCH_EXTRA_FIELDS
     return any(detail.Unpack(error) and error.code == extra for detail in status.details)

@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
-from onefold.adapters.bigquery.warehouse import BigQueryWarehouse, no_table, translated
+from onefold.adapters.bigquery.errors import no_table, translated
+from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
 from onefold.compare.files import CSV, TEXT_FORMATS, format_of
 from onefold.compare.findings import FINDING_COLUMNS
 from onefold.core.errors import InvalidInput, NotFound

@@ -25,8 +25,8 @@ from google.cloud import bigquery
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
+from onefold.adapters.bigquery.errors import translated
 from onefold.adapters.bigquery.schema import type_string
-from onefold.adapters.bigquery.warehouse import translated
 from onefold.core.errors import NotFound, TryAgain
 from onefold.core.names import TEMPORARY_PREFIX, TableId, fold_case, quote
 from onefold.schema.casts import UTC as UTC_ZONE

@@ -1,0 +1,47 @@
+"""What BigQuery's errors mean beyond `google_errors`: what was not found, and which refusals are about a quota."""
+
+from __future__ import annotations
+
+import re
+
+from google.api_core import exceptions as api
+
+from onefold.adapters.google_errors import BIGQUERY, QUOTA_REASONS, message_of, reasons_of
+from onefold.core.errors import OnefoldError, Rejected, ViewChanged
+from onefold.core.names import TableId
+
+EMULATOR = BIGQUERY.emulator
+translated = BIGQUERY.translated
+_NOT_FOUND = re.compile(r"Not found: (\w+)")
+
+__all__ = ["EMULATOR", "is_quota", "message_of", "missing_on_write", "no_table", "translated"]
+
+
+def is_quota(error: api.GoogleAPICallError) -> bool:
+    """Tell whether a 403 is about how often requests come, and not about a right."""
+    return bool(reasons_of(error) & QUOTA_REASONS)
+
+
+def no_table(id_: TableId) -> str:
+    """Return the error text where there is no table or view of a name."""
+    return f"there is no table or view {id_}; of a versioned table, name the unified or the current view"
+
+
+def missing_on_write(message: str) -> OnefoldError:
+    """Return the error for what a write did not find.
+
+    A dataset for views that does not exist is a wrong setting, and people have to look at a missing policy tag or anything
+    else. A table or leaf that was dropped is a change like any other, and so is what BigQuery does not name.
+    """
+    # Not any "dataset": the client writes the URL, which has `/datasets/` in it, before BigQuery's own message.
+    found = _NOT_FOUND.search(message)
+    if found is None or found[1] in ("Table", "View"):
+        return ViewChanged(message)
+    if found[1] == "Dataset":
+        advice = "create the dataset for views, in the location of the tables, or set ONEFOLD_VIEW_DATASET"
+    else:
+        advice = (
+            "restore it; if it is a policy tag that was deleted, take it off the column, or out of the last line of the "
+            "view's text, where Onefold keeps the tags of former columns and of a write that broke off"
+        )
+    return Rejected(f"{message}; {advice}")

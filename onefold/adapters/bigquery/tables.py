@@ -1,0 +1,137 @@
+"""Tables of BigQuery: what there is, which columns it has, and new tables. No method drops a table or its rows."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from google.cloud import bigquery
+
+from onefold.adapters.bigquery.client import TIMEOUT
+from onefold.adapters.bigquery.errors import no_table, translated
+from onefold.adapters.bigquery.schema import columns_of, rest_field
+from onefold.adapters.bigquery.statements import BigQueryStatements
+from onefold.changelog.declared_keys import declared_keys_query
+from onefold.core.errors import NotFound, Rejected
+from onefold.core.names import TableId
+from onefold.core.versioned_names import DEFAULT_NAMES, VersionedNames
+from onefold.ports.warehouse import StoredTable
+from onefold.schema.bigquery import add_statement
+from onefold.schema.columns import Column
+
+
+class BigQueryTables(BigQueryStatements):
+    """The tables of a project."""
+
+    def has_table(self, id_: TableId) -> bool:
+        return self.table_created(id_) is not None
+
+    def table_created(self, id_: TableId) -> datetime | None:
+        table = self._get(id_)
+        # A clone is a table to the API, but INFORMATION_SCHEMA lists it as something else: no view would ever contain it.
+        is_table = table is not None and table.table_type == "TABLE" and table.clone_definition is None
+        return table.created if table is not None and is_table and table.schema else None
+
+    def read_columns(self, id_: TableId) -> tuple[Column, ...] | None:
+        table = self._get(id_)
+        return columns_of(table.schema) if table is not None and table.table_type == "TABLE" else None
+
+    def read_table(self, id_: TableId) -> StoredTable | None:
+        table = self._get(id_)
+        if table is None or table.table_type != "TABLE":
+            return None
+        clustering = tuple(table.clustering_fields or ())
+        return StoredTable(columns_of(table.schema), table.created, clustering, _primary_key(table))
+
+    def read_rows(self, id_: TableId) -> Iterator[Mapping[str, Any]]:
+        """Yield the rows of a table or a view.
+
+        Raises:
+            NotFound: there is no such table or view.
+        """
+        if self._get(id_) is None:
+            raise NotFound(no_table(id_))
+        with translated(str(id_)):
+            yield from self._query(f"SELECT * FROM {id_.quoted}")
+
+    def declared_keys(self, tables: Sequence[TableId]) -> Mapping[TableId, tuple[str, ...]]:
+        by_name = {id_.table: id_ for id_ in tables}
+        return {by_name[row["table_name"]]: tuple(row["columns"]) for row in self.fetch(declared_keys_query(tables))}
+
+    def list_bases(self, dataset: str, names: VersionedNames = DEFAULT_NAMES) -> tuple[str, ...]:
+        found = (names.split(table) for table in self.list_tables(dataset))
+        return tuple(dict.fromkeys(split[0] for split in found if split))
+
+    def list_tables(self, dataset: str) -> tuple[str, ...]:
+        return tuple(item.table_id for item in self._list(dataset) if item.table_type == "TABLE")
+
+    def create_table(
+        self,
+        id_: TableId,
+        columns: Sequence[Column],
+        clustering: Sequence[str] = (),
+        partition: str | None = None,
+        primary_key: Sequence[str] = (),
+    ) -> None:
+        """Create an empty table; a table that exists already stays as it is.
+
+        Args:
+            id_: the table.
+            columns: its columns.
+            clustering: the columns to cluster by, in this order.
+            partition: the column of times by whose day the table is partitioned.
+            primary_key: the key to declare, which BigQuery does not check; none by default.
+        """
+        table = bigquery.Table(str(id_), [rest_field(column) for column in columns])
+        table.clustering_fields = list(clustering) or None
+        table.time_partitioning = bigquery.TimePartitioning(field=partition) if partition else None
+        if primary_key:
+            key = bigquery.table.PrimaryKey(list(primary_key))
+            table.table_constraints = bigquery.table.TableConstraints(key, None)
+        with translated(str(id_)):
+            self._call(self._client.create_table, table, exists_ok=True)
+
+    def add_columns(self, id_: TableId, columns: Sequence[Column]) -> None:
+        self.execute(add_statement(id_, columns))
+
+    def check_new(self, id_: TableId) -> None:
+        """Check that nothing has a name that a new table is to get.
+
+        Raises:
+            Rejected: something has that name.
+        """
+        if self._get(id_):
+            raise Rejected(f"{id_} exists already, and nothing is overwritten: name a new table")
+
+    def write_new_table(self, id_: TableId, columns: Iterable[str], rows: Iterable[Mapping[str, str | None]]) -> None:
+        """Write a new table of STRING columns, without an expiry, whole or not at all.
+
+        Args:
+            id_: the new table.
+            columns: the names of its columns.
+            rows: its rows, by name of column.
+
+        Raises:
+            Rejected: the table exists already.
+        """
+        self.check_new(id_)
+        schema = [bigquery.SchemaField(name, "STRING") for name in columns]
+        lines = "".join(json.dumps(dict(row)) + "\n" for row in rows)
+        with translated(str(id_), not_found=Rejected):
+            if not lines:  # a load job without a row creates no table
+                self._call(self._client.create_table, bigquery.Table(str(id_), schema))
+                return
+            self._calls.add()
+            config = bigquery.LoadJobConfig(
+                schema=schema, source_format="NEWLINE_DELIMITED_JSON", write_disposition="WRITE_EMPTY"
+            )
+            file = io.BytesIO(lines.encode())
+            self._client.load_table_from_file(file, str(id_), job_config=config, timeout=TIMEOUT).result()
+
+
+def _primary_key(table: bigquery.Table) -> tuple[str, ...]:
+    constraints = table.table_constraints
+    return tuple(constraints.primary_key.columns) if constraints and constraints.primary_key else ()

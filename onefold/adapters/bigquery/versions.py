@@ -1,0 +1,86 @@
+"""The versions of a table, read from INFORMATION_SCHEMA in one query."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from onefold.core.errors import InvalidColumns, InvalidType
+from onefold.core.names import TableId, quote, quote_text
+from onefold.core.versioned_names import DEFAULT_NAMES, VersionedNames
+from onefold.schema.columns import Column
+from onefold.schema.types import parse_type
+from onefold.schema.versions import Version
+
+
+def versions_query(base: TableId, names: VersionedNames) -> str:
+    """Return the query for the versions of a table: one row per version.
+
+    Pseudo-columns such as _PARTITIONTIME have no ordinal position, and views are not base tables. The columns of a version
+    are one text: as an array of structs, each of them would be five objects of JSON in the answer.
+
+    Args:
+        base: the base name of the versioned tables.
+        names: the naming of versioned tables in the dataset.
+    """
+    schema = f"{quote(f'{base.project}.{base.dataset}')}.INFORMATION_SCHEMA"
+    return (
+        "SELECT t.table_name, t.creation_time, "
+        "STRING_AGG(TO_JSON_STRING([c.column_name, c.data_type]), ',' ORDER BY c.ordinal_position) AS columns\n"
+        f"FROM {schema}.TABLES AS t JOIN {schema}.COLUMNS AS c ON c.table_name = t.table_name\n"
+        "WHERE t.table_type = 'BASE TABLE' "
+        f"AND REGEXP_CONTAINS(t.table_name, {quote_text(names.versions_pattern(base.table))})\n"
+        "AND c.ordinal_position IS NOT NULL AND c.is_hidden = 'NO'\n"
+        "GROUP BY t.table_name, t.creation_time"
+    )
+
+
+def versions_from_rows(
+    rows: Iterable[Mapping[str, Any]], base: TableId, names: VersionedNames = DEFAULT_NAMES
+) -> tuple[Version, ...]:
+    """Return the versions of `base`, in the order of the rows; other tables that the query returned are left out.
+
+    Columns of one name and type are one object, whatever their version, and a row is freed before the next is read: a
+    thousand versions of hundreds of columns take little more memory than one of them.
+
+    Args:
+        rows: one for each table: `table_name`, `creation_time`, and `columns` as `columns_text` writes them.
+        base: the base name of the versioned tables.
+        names: the naming of versioned tables in the dataset.
+
+    Raises:
+        InvalidColumns: columns of a type that is not known, all of them.
+    """
+    known: dict[tuple[str, str], Column] = {}
+    versions, problems = [], []
+    for row in rows:
+        version = names.version_of(base.table, row["table_name"])
+        if version is None:
+            continue
+        columns = []
+        for name, type_ in json.loads(f"[{row['columns']}]"):
+            try:
+                columns.append(_shared_column(name, type_, known))
+            except InvalidType as error:
+                problems.append(f"table {row['table_name']}, column {name}: {error}")
+        versions.append(Version(version, tuple(columns), row["creation_time"]))
+    if problems:
+        raise InvalidColumns(problems)
+    return tuple(versions)
+
+
+def columns_text(columns: Iterable[tuple[str, str]]) -> str:
+    """Return names and types in their order as the query of the versions gives them: JSON arrays, separated by commas.
+
+    >>> columns_text([("id", "INT64"), ("name", "STRING")])
+    '["id", "INT64"],["name", "STRING"]'
+    """
+    return ",".join(json.dumps(column, ensure_ascii=False) for column in columns)
+
+
+def _shared_column(name: str, type_: str, known: dict[tuple[str, str], Column]) -> Column:
+    column = known.get((name, type_))
+    if column is None:
+        column = known[name, type_] = Column(name, parse_type(type_))
+    return column
