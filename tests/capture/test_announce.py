@@ -167,7 +167,8 @@ def test_another_table_of_that_name_is_refused_with_all_that_does_not_fit(target
     with pytest.raises(SchemaConflict) as refused:
         announcer(target).table(CUSTOMER)
     id_ = f"my-project.shop.{TABLE.name}"
-    assert refused.value.problems[:2] == (f"{id_}: id is STRING, not INT64", f"{id_} has no column name")
+    type_problem = f"{id_}: expected the column id to be INT64, got STRING"
+    assert refused.value.problems[:2] == (type_problem, f"{id_} has no column name")
     assert announced(target) == 0
 
 

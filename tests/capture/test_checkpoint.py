@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from support.fake_gcs import ObjectStore
 
 from onefold.adapters.gcs import GcsObjects
-from onefold.capture.checkpoint import Checkpoint, CopyRequest, DeleteScan, Progress, check_owner, from_json, raised, to_json
+from onefold.capture.checkpoint import Checkpoint, CopyRequest, DeleteScan, Progress, check_owner, from_json, to_json
 from onefold.capture.checkpoint_store import CheckpointStore, store_at
+from onefold.capture.epochs import epoch_with_copies
 from onefold.capture.large_rows import large_rows_at
 from onefold.capture.state import CaptureState
 from onefold.capture.xa import PreparedTransaction
@@ -71,9 +72,9 @@ def test_a_checkpoint_of_another_source_or_dataset_is_refused() -> None:
 
 def test_a_raised_epoch_copies_everything_and_forgets_what_was_under_way() -> None:
     end = Progress(LogPosition(4, "mysql-bin.000001", 330), GtidSet(), None)
-    new = raised(FULL, 4, end, [TableName("shop", "a")])
-    assert (new.epoch, new.reached, new.copies, new.sweeps) == (4, end, (), ())
-    assert new.wanted == (CopyRequest(TableName("shop", "a"), end.place or PLACE),)
+    new = epoch_with_copies(FULL, 4, end, [TableName("shop", "a")])
+    assert (new.epoch, new.reached, new.copies, new.delete_scans) == (4, end, (), ())
+    assert new.copy_requests == (CopyRequest(TableName("shop", "a"), end.position or PLACE),)
     assert new.dropped == FULL.dropped
 
 
@@ -206,63 +207,63 @@ TABLE = TableName("shop", "a")
 
 
 def test_a_table_that_waits_is_wanted_once_and_as_of_its_last_change() -> None:
-    ledger = CaptureState(Checkpoint("shop-db", "shop"))
-    assert ledger.want([TABLE], PLACE) == [TABLE]
-    assert ledger.want([TABLE], replace(PLACE, offset=9999)) == []
-    assert ledger.checkpoint().wanted[0].since.offset == 9999
+    state = CaptureState(Checkpoint("shop-db", "shop"))
+    assert state.request_copies([TABLE], PLACE) == [TABLE]
+    assert state.request_copies([TABLE], replace(PLACE, offset=9999)) == []
+    assert state.checkpoint().copy_requests[0].since.offset == 9999
 
 
 def test_a_copy_is_wanted_until_its_first_rows_are_confirmed_then_goes_on_then_is_swept() -> None:
     clock = Clock()
-    ledger = CaptureState(Checkpoint("shop-db", "shop"), 60, clock)
-    ledger.want([TABLE], PLACE)
-    copy = ledger.next_copy()
+    state = CaptureState(Checkpoint("shop-db", "shop"), 60, clock)
+    state.request_copies([TABLE], PLACE)
+    copy = state.next_copy()
     assert copy
-    assert ledger.next_copy() is None
-    assert [one.table for one in ledger.checkpoint().wanted] == [TABLE]
-    ticket = copy.track.begin()
+    assert state.next_copy() is None
+    assert [one.table for one in state.checkpoint().copy_requests] == [TABLE]
+    ticket = copy.tracker.begin()
     part = TableSnapshot("shop", "a", PLACE, (7,), 10)
-    copy.track.mark(part)
-    assert ledger.checkpoint().copies == ()
-    copy.track.confirm(ticket)
-    assert (ledger.checkpoint().copies, ledger.checkpoint().wanted) == ((part,), ())
-    copy.track.mark(replace(part, finished=True))
-    assert (ledger.checkpoint().copies, ledger.counts()) == ((), (0, 0))
-    assert ledger.due_sweep() is None
+    copy.tracker.mark(part)
+    assert state.checkpoint().copies == ()
+    copy.tracker.confirm(ticket)
+    assert (state.checkpoint().copies, state.checkpoint().copy_requests) == ((part,), ())
+    copy.tracker.mark(replace(part, finished=True))
+    assert (state.checkpoint().copies, state.counts()) == ((), (0, 0))
+    assert state.due_delete_scan() is None
     clock.now += 60
-    assert ledger.due_sweep() == DeleteScan(replace(part, finished=True), 1_000_000)
+    assert state.due_delete_scan() == DeleteScan(replace(part, finished=True), 1_000_000)
 
 
 def test_a_table_that_changes_while_it_is_copied_is_copied_again_afterwards() -> None:
-    ledger = CaptureState(Checkpoint("shop-db", "shop"))
-    ledger.want([TABLE], PLACE)
-    first = ledger.next_copy()
-    assert ledger.want([TABLE], PLACE) == [TABLE]
-    assert ledger.next_copy() is None
+    state = CaptureState(Checkpoint("shop-db", "shop"))
+    state.request_copies([TABLE], PLACE)
+    first = state.next_copy()
+    assert state.request_copies([TABLE], PLACE) == [TABLE]
+    assert state.next_copy() is None
     assert first
-    first.track.mark(TableSnapshot("shop", "a", PLACE, finished=True))
-    second = ledger.next_copy()
+    first.tracker.mark(TableSnapshot("shop", "a", PLACE, finished=True))
+    second = state.next_copy()
     assert second
     assert second is not first
 
 
 def test_a_new_process_goes_on_with_the_copies_of_the_last_one() -> None:
-    ledger = CaptureState(FULL)
-    resumed = ledger.next_copy()
+    state = CaptureState(FULL)
+    resumed = state.next_copy()
     assert resumed
-    assert (resumed.track.reached, ledger.is_valid(resumed)) == (COPY, True)
-    ledger.begin(raised(FULL, 4, Progress(PLACE), []))
-    assert not ledger.is_valid(resumed)
+    assert (resumed.tracker.reached, state.is_valid(resumed)) == (COPY, True)
+    state.begin(epoch_with_copies(FULL, 4, Progress(PLACE), []))
+    assert not state.is_valid(resumed)
 
 
 def test_sweeps_go_on_until_nothing_older_can_land() -> None:
     clock = Clock()
     swept = DeleteScan(replace(COPY, finished=True), int(clock.now))
-    ledger = CaptureState(replace(FULL, sweeps=(swept,), wanted=(), copies=()), 0, clock)
+    state = CaptureState(replace(FULL, delete_scans=(swept,), copy_requests=(), copies=()), 0, clock)
     times = 0
-    while ledger.checkpoint().sweeps:
-        if due := ledger.due_sweep():
-            ledger.swept(due)
+    while state.checkpoint().delete_scans:
+        if due := state.due_delete_scan():
+            state.delete_scan_done(due)
             times += 1
         else:
             clock.now += 60
@@ -274,12 +275,12 @@ def test_the_time_of_sweeps_does_not_count_while_the_log_is_behind() -> None:
     clock = Clock()
     behind = Progress(replace(PLACE, offset=4))
     swept = DeleteScan(replace(COPY, finished=True), int(clock.now))
-    ledger = CaptureState(replace(FULL, reached=behind, sweeps=(swept,)), 0, clock)
+    state = CaptureState(replace(FULL, reached=behind, delete_scans=(swept,)), 0, clock)
     clock.now += 8 * 24 * 3600
-    due = ledger.due_sweep()
+    due = state.due_delete_scan()
     assert due
-    ledger.swept(due)
-    assert [sweep.finished_at for sweep in ledger.checkpoint().sweeps] == [int(clock.now)]
+    state.delete_scan_done(due)
+    assert [sweep.finished_at for sweep in state.checkpoint().delete_scans] == [int(clock.now)]
 
 
 @pytest.mark.parametrize(("database", "table", "known"), [("shop", "gone", True), ("shop", "x", False), ("crm", "x", True)])
@@ -288,8 +289,8 @@ def test_dropped_tables_are_remembered(database: str, table: str, known: bool) -
 
 
 def test_many_dropped_tables_of_a_database_become_one_entry() -> None:
-    ledger = CaptureState(Checkpoint("shop-db", "shop"))
+    state = CaptureState(Checkpoint("shop-db", "shop"))
     for number in range(1_500):
-        ledger.drop("shop", f"t{number}")
-    assert len(json.dumps(ledger.checkpoint().dropped)) < 20_000
-    assert ledger.was_dropped("shop", "t3")
+        state.note_dropped("shop", f"t{number}")
+    assert len(json.dumps(state.checkpoint().dropped)) < 20_000
+    assert state.was_dropped("shop", "t3")

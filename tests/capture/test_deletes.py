@@ -12,8 +12,8 @@ from support.changelogs import oracle
 from support.zetasql_judge import Judge
 
 from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT, EmulatedWarehouse
-from onefold.capture import deletes as sweep
-from onefold.capture.deletes import missing_keys, next_sweep
+from onefold.capture import deletes
+from onefold.capture.deletes import missing_keys, next_delete_scan
 from onefold.capture.records import Origin, Record, snapshot_record, tombstone
 from onefold.capture.versioned_table import VersionedTable, versioned_table
 from onefold.changelog.metadata import DATABASE_NAME, LANDED_AT, METADATA, SOURCE_NAME
@@ -155,7 +155,7 @@ def test_a_table_that_was_emptied_loses_every_key_and_one_that_is_gone_keeps_all
 
 
 def test_many_keys_come_page_by_page(dataset: EmulatedDataset, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sweep, "_PAGE", 2)
+    monkeypatch.setattr(deletes, "_PAGE", 2)
     landing = Landing(dataset)
     landing.land(CUSTOMER, *(change(CUSTOMER, key, "INSERT", BEFORE.sequence(key)) for key in range(3)))
     assert keys(landing.sweep(structure())) == [0, 1, 2]
@@ -283,13 +283,13 @@ def test_the_question_is_sql_to_bigquery(judge: Judge, type_: SourceType, old: S
 
 
 def test_sweeps_come_at_growing_pauses_until_nothing_can_be_on_its_way() -> None:
-    done, ages, due = 1000, [], next_sweep(1000, None)
+    done, ages, due = 1000, [], next_delete_scan(1000, None)
     while due is not None:
         ages.append(due - done)
-        due = next_sweep(done, due)
+        due = next_delete_scan(done, due)
     assert ages == [0, *(600 * 2**power for power in range(10)), 7 * 24 * 3600]
 
 
 def test_a_sweep_that_came_late_is_one_of_them() -> None:
-    assert next_sweep(1000, 1000 + 5000) == 1000 + 10_000
-    assert next_sweep(1000, 1000 + 8 * 24 * 3600) is None
+    assert next_delete_scan(1000, 1000 + 5000) == 1000 + 10_000
+    assert next_delete_scan(1000, 1000 + 8 * 24 * 3600) is None

@@ -13,7 +13,8 @@ from support.capture import Bench, bench_of, latest
 from support.database_servers import MariaDb, MySql
 from support.source_database import SourceDatabase, end_of_log, on
 
-from onefold.capture.checkpoint import Progress, next_epoch
+from onefold.capture.checkpoint import Progress
+from onefold.capture.epochs import next_epoch
 
 NOW = 1_700_000_000
 CREATE = "CREATE TABLE t (id INT PRIMARY KEY, name VARCHAR(30))"

@@ -20,13 +20,13 @@ HEAD = head_of("shop", "customer", "5b6ffe5fb")
 
 def packed(records: list[Any], limit: int) -> list[bytes]:
     """All records in order, in as few messages as that allows."""
-    messages, parcel = [], MessageBuilder(HEAD, limit)
+    messages, builder = [], MessageBuilder(HEAD, limit)
     for record in map(encoded, records):
-        if not parcel.takes(record):
-            messages.append(parcel.data())
-            parcel = MessageBuilder(HEAD, limit)
-        parcel.add(record)
-    return [*messages, parcel.data()]
+        if not builder.has_room(record):
+            messages.append(builder.data())
+            builder = MessageBuilder(HEAD, limit)
+        builder.add(record)
+    return [*messages, builder.data()]
 
 
 @given(st.lists(st.dictionaries(st.text(max_size=3), st.text(max_size=20)), min_size=1), st.integers(200, 2_000))
@@ -37,25 +37,25 @@ def test_every_record_is_in_one_message_in_order_and_none_is_too_large(records: 
 
 
 def test_a_parcel_knows_its_size_to_the_byte() -> None:
-    parcel = MessageBuilder(HEAD)
+    builder = MessageBuilder(HEAD)
     for text in ("a", "größe", "日"):
-        parcel.add(encoded({"x": text}))
-        assert parcel.size == len(parcel.data())
+        builder.add(encoded({"x": text}))
+        assert builder.size == len(builder.data())
 
 
 @pytest.mark.parametrize(("spare", "takes"), [(0, True), (1, False)])
 def test_the_limit_is_met_exactly(spare: int, takes: bool) -> None:
-    parcel = MessageBuilder(HEAD, 500)
-    parcel.add(b"{}")
-    assert parcel.takes(b"x" * (500 - parcel.size - 1 + spare)) == takes
+    builder = MessageBuilder(HEAD, 500)
+    builder.add(b"{}")
+    assert builder.has_room(b"x" * (500 - builder.size - 1 + spare)) == takes
 
 
 def test_one_record_always_has_room_and_may_be_too_large() -> None:
-    parcel = MessageBuilder(HEAD)
+    builder = MessageBuilder(HEAD)
     record = encoded({"x": "y" * LIMIT})
-    assert parcel.takes(record)
-    parcel.add(record)
-    assert parcel.too_large
+    assert builder.has_room(record)
+    builder.add(record)
+    assert builder.too_large
 
 
 def test_the_sink_reads_what_is_packed() -> None:

@@ -179,7 +179,7 @@ def test_it_ends_at_its_own_pace_unless_somebody_presses_ctrl_c_twice(bench: Ben
     capture = bench.capture()
     end_by_signal(capture)
     signal.raise_signal(signal.SIGTERM)
-    assert capture.way.stop.is_set()
+    assert capture.publishing.stop.is_set()
     assert signal.getsignal(signal.SIGINT) is signal.SIG_DFL
 
 

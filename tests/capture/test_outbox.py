@@ -34,46 +34,46 @@ class Postman:
 
 
 def test_a_mark_is_reached_when_all_before_it_is_confirmed() -> None:
-    track = ConfirmationTracker(0)
-    first, second = track.begin(), track.begin()
-    track.mark(1)
-    third = track.begin()
-    track.mark(2)
-    track.confirm(second)
-    assert track.reached == 0
-    track.confirm(first)
-    assert track.reached == 1
-    track.confirm(third)
-    assert track.reached == 2
-    assert track.is_empty
+    tracker = ConfirmationTracker(0)
+    first, second = tracker.begin(), tracker.begin()
+    tracker.mark(1)
+    third = tracker.begin()
+    tracker.mark(2)
+    tracker.confirm(second)
+    assert tracker.reached == 0
+    tracker.confirm(first)
+    assert tracker.reached == 1
+    tracker.confirm(third)
+    assert tracker.reached == 2
+    assert tracker.is_empty
 
 
 def test_a_message_that_was_begun_before_a_mark_holds_it_back_although_it_is_sent_later() -> None:
-    track = ConfirmationTracker("start")
-    early = track.begin()
-    track.mark("a")
-    track.mark("b")
-    assert track.reached == "start"
-    track.confirm(early)
-    assert track.reached == "b"
+    tracker = ConfirmationTracker("start")
+    early = tracker.begin()
+    tracker.mark("a")
+    tracker.mark("b")
+    assert tracker.reached == "start"
+    tracker.confirm(early)
+    assert tracker.reached == "b"
 
 
 def test_without_messages_a_mark_is_reached_at_once() -> None:
-    track = ConfirmationTracker(0)
-    track.mark(1)
-    assert (track.reached, track.is_empty) == (1, True)
+    tracker = ConfirmationTracker(0)
+    tracker.mark(1)
+    assert (tracker.reached, tracker.is_empty) == (1, True)
 
 
 def test_any_order_of_confirmations_reaches_the_last_mark() -> None:
-    track = ConfirmationTracker(-1)
-    tickets = []
+    tracker = ConfirmationTracker(-1)
+    messages = []
     for number in range(50):
-        tickets.append(track.begin())
-        track.mark(number)
-    for ticket in tickets[::-1]:
-        assert track.reached == -1
-        track.confirm(ticket)
-    assert track.reached == 49
+        messages.append(tracker.begin())
+        tracker.mark(number)
+    for message in messages[::-1]:
+        assert tracker.reached == -1
+        tracker.confirm(message)
+    assert tracker.reached == 49
 
 
 @pytest.fixture
@@ -86,7 +86,7 @@ def nothing() -> None:
 
 
 def test_sending_waits_while_too_much_is_on_its_way(postman: Postman) -> None:
-    outbox = Outbox(postman, "change-records", Stop(), bound=10)
+    outbox = Outbox(postman, "change-records", Stop(), max_bytes=10)
     outbox.send(b"12345", nothing)
     outbox.send(b"12345", nothing)
     sender = threading.Thread(target=outbox.send, args=(b"1", nothing), daemon=True)
@@ -98,7 +98,7 @@ def test_sending_waits_while_too_much_is_on_its_way(postman: Postman) -> None:
 
 
 def test_a_message_larger_than_the_bound_goes_alone(postman: Postman) -> None:
-    Outbox(postman, "change-records", Stop(), bound=10).send(b"x" * 100, nothing)
+    Outbox(postman, "change-records", Stop(), max_bytes=10).send(b"x" * 100, nothing)
     assert len(postman.bag) == 1
 
 
@@ -126,7 +126,7 @@ def test_what_is_refused_for_good_ends_the_process_and_is_not_confirmed(postman:
 
 def test_whoever_waits_for_room_is_woken_by_the_end(postman: Postman) -> None:
     stop = Stop()
-    outbox = Outbox(postman, "change-records", stop, bound=1)
+    outbox = Outbox(postman, "change-records", stop, max_bytes=1)
     outbox.send(b"a", nothing)
     stop.set()
     with pytest.raises(Stopped):

@@ -204,7 +204,7 @@ def test_a_versioned_table_that_is_another_one_is_told(scene: Scene) -> None:
     scene.receiver.create_table({"tableReference": reference, "schema": {"fields": fields}})
     (held,) = scene.check()["quarantine"]
     assert (held["table"], held["kind"]) == ("a", "warehouse")
-    assert f"{name}: id is STRING, not INT64" in held["reason"]
+    assert f"{name}: expected the column id to be INT64, got STRING" in held["reason"]
 
 
 def purged(_: Scene) -> Progress:

@@ -185,7 +185,7 @@ def test_a_whole_row_brings_a_table_back_while_it_runs(scene: Scene) -> None:
     scene.source.run("CREATE TABLE bad (id INT PRIMARY KEY, n INT)", "INSERT INTO bad VALUES (1, 1)")
     with scene.bench.running(snapshot=True) as capture:
         eventually(lambda: scene.landed("bad"))
-        capture._isolation.quiet = 0
+        capture._guard.quiet = 0
         scene.source.run("SET SESSION binlog_row_image = 'MINIMAL'", "UPDATE bad SET n = 2 WHERE id = 1")
         eventually(scene.messages)
         scene.source.run("SET SESSION binlog_row_image = 'FULL'", "INSERT INTO bad VALUES (2, 2)")

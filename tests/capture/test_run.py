@@ -342,7 +342,7 @@ def test_pubsub_that_does_not_answer_stops_reading_and_loses_nothing(bench: Benc
         bench.publisher.down = True
         before = bench.checkpoint()["place"]
         source.run("INSERT INTO t VALUES (1, 'a')")
-        eventually(lambda: capture.way.outbox._messages == 0 and capture._stream.rows == 0)
+        eventually(lambda: capture.publishing.outbox._messages == 0 and capture._changes.rows == 0)
         bench.publisher.down = False
         eventually(lambda: bench.publisher.count() == 1)
         eventually(lambda: bench.checkpoint()["place"] != before)

@@ -209,7 +209,7 @@ def prepared(xid: str, offset: int, *tables: TableName) -> PreparedTransaction:
 
 def test_an_identifier_that_comes_again_is_another_transaction() -> None:
     those = plus(plus(plus((), prepared("x", 1)), prepared("y", 2)), prepared("x", 3, OTHER))
-    assert [(one.xid, one.place.offset) for one in those] == [("y", 2), ("x", 3)]
+    assert [(one.xid, one.position.offset) for one in those] == [("y", 2), ("x", 3)]
     assert tables_of(those, "x") == {OTHER}
     assert without(those, "x") == (prepared("y", 2),)
 
@@ -220,7 +220,7 @@ def test_of_too_many_the_oldest_are_kept_as_one() -> None:
         those = plus(those, prepared(str(number), number, OTHER if number == 3 else TABLE))
     assert len(those) == 1_000
     assert [tables_of(those, xid) for xid in ("3", "1500")] == [{TABLE, OTHER}, {TABLE}]
-    assert those[0].place == place(0)
+    assert those[0].position == place(0)
 
 
 def test_nothing_is_known_of_those_from_before_the_start() -> None:
@@ -230,12 +230,12 @@ def test_nothing_is_known_of_those_from_before_the_start() -> None:
 def ledger_at(
     offset: int, *those: PreparedTransaction, since: LogPosition | None = None
 ) -> tuple[CaptureState, ChunkPosition]:
-    ledger = CaptureState(Checkpoint("shop-db", "shop"))
-    ledger.want([TABLE], since or lowest(1))
-    copy = ledger.next_copy()
+    state = CaptureState(Checkpoint("shop-db", "shop"))
+    state.request_copies([TABLE], since or lowest(1))
+    copy = state.next_copy()
     assert copy
-    ledger.reach(Progress(place(offset), prepared=those), place(offset - 50))
-    return ledger, ledger.standing(copy)
+    state.mark_read(Progress(place(offset), prepared=those), place(offset - 50))
+    return state, state.chunk_position(copy)
 
 
 def test_rows_stand_where_the_log_is_read_but_below_what_is_prepared_of_their_table() -> None:
@@ -257,19 +257,19 @@ def test_a_copy_lacks_a_transaction_if_it_began_between_its_two_steps(
     since: int, before: int | None, committed: int, lacks: bool
 ) -> None:
     for stage in ("wanted", "begun", "finished"):
-        ledger = CaptureState(Checkpoint("shop-db", "shop"))
-        ledger.want([TABLE], place(since))
-        copy = ledger.next_copy() if stage != "wanted" else None
+        state = CaptureState(Checkpoint("shop-db", "shop"))
+        state.request_copies([TABLE], place(since))
+        copy = state.next_copy() if stage != "wanted" else None
         if copy and stage == "finished":
-            copy.track.mark(TableSnapshot("shop", "a", place(since), finished=True))
-        assert ledger.may_lack(TABLE, place(committed), place(before) if before else None) == lacks
-        assert not ledger.may_lack(OTHER, place(committed), None)
+            copy.tracker.mark(TableSnapshot("shop", "a", place(since), finished=True))
+        assert state.copy_may_lack(TABLE, place(committed), place(before) if before else None) == lacks
+        assert not state.copy_may_lack(OTHER, place(committed), None)
 
 
 def test_of_a_first_copy_that_was_finished_long_ago_nothing_is_known() -> None:
-    ledger = CaptureState(Checkpoint("shop-db", "shop", copied=True))
-    assert ledger.may_lack(TABLE, place(500), None)
-    assert not ledger.may_lack(TABLE, place(500), place(300))
+    state = CaptureState(Checkpoint("shop-db", "shop", copied=True))
+    assert state.copy_may_lack(TABLE, place(500), None)
+    assert not state.copy_may_lack(TABLE, place(500), place(300))
 
 
 def nothing() -> RowsChanged:
@@ -277,7 +277,7 @@ def nothing() -> RowsChanged:
 
 
 def test_rows_of_prepared_transactions_are_kept_within_a_bound() -> None:
-    kept = PreparedRows(bound=100)
+    kept = PreparedRows(max_bytes=100)
     for offset, xid in enumerate("abc"):
         kept.keep(xid, place(offset), (nothing,), 40)
     assert [kept.find(prepared(xid, offset)) is None for offset, xid in enumerate("abc")] == [True, False, False]

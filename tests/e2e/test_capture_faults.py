@@ -17,7 +17,7 @@ from support.database_servers import DatabaseServer, MariaDb, new_server
 from support.mysql_load import load_on, make_tables
 from support.source_database import end_of_log
 
-from onefold.capture.outbox import IN_FLIGHT
+from onefold.capture.outbox import MAX_BYTES_IN_FLIGHT
 from onefold.mysql.connection import connect, query
 
 DATABASES = ("faulty_1", "faulty_2")
@@ -199,11 +199,11 @@ def test_memory_stays_within_its_bound_when_nobody_takes_messages(scene: Scene, 
     receiver.answering.clear()
     for first in range(0, rows, 500):
         scene.run(f"INSERT INTO large SELECT seq, REPEAT('x', {size}) FROM seq_{first}_to_{first + 499}")
-    life.eventually(lambda: receiver.waiting > 0.9 * IN_FLIGHT)
+    life.eventually(lambda: receiver.waiting > 0.9 * MAX_BYTES_IN_FLIGHT)
     rests(life)
     receiver.answering.set()
     life.eventually(scene.is_caught_up)
-    assert receiver.most_waiting <= IN_FLIGHT
+    assert receiver.most_waiting <= MAX_BYTES_IN_FLIGHT
     assert life.memory("VmHWM") - base < BOUND + 6 * size
     life.end()
     arrived = {record["data"]["id"] for record in receiver.records() if record["metadata"]["table_name"] == "large"}

@@ -140,7 +140,7 @@ def test_what_is_rolled_back_is_not_published(bench: Bench, source: SourceDataba
 def once(bench: Bench, held: int = 8_000_000, **options: Any) -> list[dict[str, Any]]:
     """Read up to the log's end, with another bound of what is held; all that was published from the beginning on."""
     capture = bench.capture(once=True, **options)
-    capture.source = replace(capture.source, held=held)
+    capture.source = replace(capture.source, max_transaction_bytes=held)
     capture.run()
     return bench.publisher.records()
 

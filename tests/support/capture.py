@@ -19,9 +19,10 @@ from onefold.capture.announce import Announcer, Destination
 from onefold.capture.checkpoint_store import FolderStore
 from onefold.capture.large_rows import LargeRowsFolder
 from onefold.capture.message_batcher import Publishing
+from onefold.capture.options import CaptureOptions
 from onefold.capture.outbox import Outbox
 from onefold.capture.requirements import Requirement
-from onefold.capture.run import Capture, CaptureOptions
+from onefold.capture.run import Capture
 from onefold.capture.source import Source
 from onefold.changelog.position import Position
 from onefold.core.errors import TryAgain
@@ -134,11 +135,11 @@ class Bench:
         target = Destination(self.warehouse, self.publisher, DATASET, "table-created")
         outbox = Outbox(self.publisher, "change-records", stop)
         large = LargeRowsFolder(self.folder / "large")
-        way = Publishing(SOURCE, DATASET, Announcer(target, stop), outbox, large, stop, limit)
+        publishing = Publishing(SOURCE, DATASET, Announcer(target, stop), outbox, large, stop, limit)
         return Capture(
             Source(self.server.address, self.patterns, next(_server_ids)),
             FolderStore(self.folder / "checkpoint"),
-            way,
+            publishing,
             self.warehouse,
             lambda message: self.publisher.publish("schema-changes", [message]),
             CaptureOptions(SOURCE, DATASET, **options),
@@ -168,7 +169,7 @@ class Bench:
         try:
             yield capture
         finally:
-            capture.way.stop.set()
+            capture.publishing.stop.set()
             thread.join(WAIT_SECONDS)
         assert not failures, failures
         assert not thread.is_alive()

@@ -33,8 +33,9 @@ from onefold.capture.checkpoint import Progress
 from onefold.capture.checkpoint_store import FolderStore
 from onefold.capture.large_rows import LargeRowsFolder
 from onefold.capture.message_batcher import Publishing
+from onefold.capture.options import CaptureOptions
 from onefold.capture.outbox import Outbox
-from onefold.capture.run import Capture, CaptureOptions
+from onefold.capture.run import Capture
 from onefold.capture.source import Source
 from onefold.changelog.metadata import DATABASE_NAME, LANDED_AT, METADATA, SOURCE_NAME
 from onefold.compare.findings import findings
