@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from capture.test_run import begin, shown
-from support.capture import bench_of, eventually, latest
+from support.capture import begin, bench_of, eventually, latest, shown
 from support.database_servers import DatabaseServer, MariaDb, MySql, new_server
 from support.source_database import SourceDatabase, end_of_log, numbers, on
 

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from capture.test_run import CREATE, begin, shown
-from support.capture import Bench, bench_of, eventually, latest
+from support.capture import CREATE, Bench, begin, bench_of, eventually, latest, shown
 from support.database_servers import MariaDb, MySql
 from support.source_database import SourceDatabase, on
 

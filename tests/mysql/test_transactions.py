@@ -15,9 +15,8 @@ from typing import Any
 
 import pymysql
 import pytest
-from capture.test_run import begin, purge
 from capture.test_xa import Xa
-from support.capture import Bench, bench_of
+from support.capture import Bench, begin, bench_of, purge
 from support.database_servers import MariaDb, MySql, new_server
 from support.source_database import SourceDatabase, end_of_log, on
 

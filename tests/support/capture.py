@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from support.database_servers import DatabaseServer
-from support.source_database import SourceDatabase
+from support.source_database import SourceDatabase, end_of_log
 
 from onefold.capture.announce import Announcer, Destination
+from onefold.capture.checkpoint import Progress
 from onefold.capture.checkpoint_store import FolderStore
 from onefold.capture.large_rows import LargeRowsFolder
 from onefold.capture.message_batcher import Publishing
@@ -35,6 +36,7 @@ from onefold.schema.columns import Column
 from onefold.schema.versions import Version
 
 SOURCE, DATASET = "shop-db", "shop"
+CREATE = "CREATE TABLE t (id INT PRIMARY KEY, name VARCHAR(30))"
 WAIT_SECONDS = 60
 _server_ids = itertools.count(20_000)
 
@@ -191,3 +193,28 @@ def eventually(condition: Callable[[], Any]) -> Any:
             return result
         done.wait(0.05)
     raise AssertionError("it did not come true in time")
+
+
+def begin(source: SourceDatabase) -> Progress:
+    return Progress(end_of_log(source.connection))
+
+
+def shown(source: SourceDatabase, *tables: str) -> dict[tuple[object, ...], dict[str, object]]:
+    """Return the rows of the source, as records have them, by database, table and first column, the key."""
+    found: dict[tuple[object, ...], dict[str, object]] = {}
+    for table in tables:
+        names = [row[0] for row in source.rows(f"SHOW COLUMNS FROM {table}")]
+        for row in source.rows(f"SELECT * FROM {table}"):
+            found[(source.name, table, row[0])] = dict(zip(names, row, strict=True))
+    return found
+
+
+def purge(source: SourceDatabase) -> None:
+    """Delete all files of the log but the last one, as soon as nobody reads them any more."""
+    last = end_of_log(source.connection).file
+
+    def purged() -> bool:
+        source.run(f"PURGE BINARY LOGS TO '{last}'")
+        return [file for file, *_ in source.rows("SHOW BINARY LOGS")] == [last]
+
+    eventually(purged)
