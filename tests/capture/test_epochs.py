@@ -1,4 +1,4 @@
-"""No epoch is issued twice: with a lost checkpoint, a clock that goes backwards, and two epochs within one second."""
+"""No epoch is used twice: with a lost checkpoint, a clock that goes backwards, and two epochs within one second."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def another_log(bench: Bench, **changed: Any) -> None:
 
 
 def epochs(records: list[dict[str, Any]]) -> list[int]:
-    """Those of positions, as they follow one another."""
+    """Return the epochs of the records' positions, without repetitions."""
     found = [int(record["metadata"]["change_sequence_number"].split("/")[0], 16) for record in records]
     return list(dict.fromkeys(found))
 
@@ -85,7 +85,7 @@ def test_a_lost_checkpoint_begins_an_epoch_above_all_before(bench: Bench, source
     assert latest(records) == shown(source)
 
 
-def test_a_clock_that_went_backwards_issues_no_epoch_again(bench: Bench, source: SourceDatabase, clock: Clock) -> None:
+def test_a_clock_that_went_backwards_gives_no_used_epoch(bench: Bench, source: SourceDatabase, clock: Clock) -> None:
     source.run(CREATE, "INSERT INTO t VALUES (1, 'a')")
     bench.once(snapshot=True)
     clock.now -= 86_400
@@ -121,7 +121,7 @@ def test_an_epoch_that_was_counted_from_1_is_followed_by_the_time(
     assert latest(records) == shown(source)
 
 
-def test_an_epoch_that_is_asked_for_begins_once(bench: Bench, source: SourceDatabase, clock: Clock) -> None:
+def test_a_requested_epoch_begins_once(bench: Bench, source: SourceDatabase, clock: Clock) -> None:
     """Above the time, too: a clock that was wrong may have issued greater ones."""
     source.run(CREATE, "INSERT INTO t VALUES (1, 'a')")
     bench.once(snapshot=True)

@@ -1,4 +1,4 @@
-"""What a capture remembers of single tables: quarantine, structures and base names, as the checkpoint keeps them."""
+"""The state of single tables: quarantine, structures and base names, as the checkpoint keeps them."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ FULL = Checkpoint(
 )  # fmt: skip
 
 
-def test_a_checkpoint_keeps_what_is_known_of_single_tables() -> None:
+def test_a_checkpoint_keeps_the_state_of_single_tables() -> None:
     assert from_json(to_json(FULL)) == FULL
     assert state_of(FULL).added_to(FULL) == FULL
 
@@ -68,7 +68,7 @@ def test_a_checkpoint_of_older_code_is_read() -> None:
     assert from_json(json.dumps(body).encode()) == Checkpoint("s", "d")
 
 
-def test_rows_are_held_back_until_the_place_of_the_copy() -> None:
+def test_rows_are_withheld_until_the_position_of_the_copy() -> None:
     found = state_of(FULL)
     assert [bool(found.find(T, at(offset))) for offset in (1, 10, 1000)] == [True, True, True]
     assert [bool(found.find(U, at(offset))) for offset in (1, 8, 9)] == [True, True, False]
@@ -76,13 +76,13 @@ def test_rows_are_held_back_until_the_place_of_the_copy() -> None:
     assert [one.table for one in found.quarantined()] == [T]
 
 
-def test_a_table_that_has_left_is_forgotten_once_the_log_is_confirmed_beyond() -> None:
+def test_a_table_that_has_left_is_forgotten_when_the_log_is_confirmed_beyond_its_copy() -> None:
     found = state_of(FULL)
     assert [one.table for one in found.added_to(reached(FULL, 8)).quarantine] == [T, U]
     assert [one.table for one in found.added_to(reached(FULL, 9)).quarantine] == [T]
 
 
-def test_a_table_in_quarantine_is_neither_copied_nor_swept_until_it_leaves() -> None:
+def test_a_table_in_quarantine_is_not_copied_until_it_leaves() -> None:
     state = CaptureState(
         Checkpoint("s", "d", reached=Progress(at(5)), copy_requests=(CopyRequest(T, at(1)), CopyRequest(U, at(1))))
     )
@@ -94,7 +94,7 @@ def test_a_table_in_quarantine_is_neither_copied_nor_swept_until_it_leaves() -> 
     assert {one.table: one.since for one in state.checkpoint().copy_requests}[T] == at(50)
 
 
-def test_a_checkpoint_that_wants_a_copy_of_a_table_in_quarantine_copies_it_later() -> None:
+def test_a_copy_request_of_a_table_in_quarantine_waits() -> None:
     state = CaptureState(replace(FULL, copy_requests=(CopyRequest(T, at(1)),)))
     assert state.next_copy() is None
 
@@ -102,7 +102,7 @@ def test_a_checkpoint_that_wants_a_copy_of_a_table_in_quarantine_copies_it_later
 # Structures.
 
 
-def test_a_structure_that_differs_from_the_last_one_was_changed_silently() -> None:
+def test_a_structure_that_differs_from_the_last_one_was_changed_without_a_statement() -> None:
     found = state_of()
     other = replace(STRUCTURE, primary_key=())
     assert [found.changed_silently(T, one, at(place)) for place, one in enumerate([STRUCTURE, STRUCTURE, other, other])] == [
@@ -110,7 +110,7 @@ def test_a_structure_that_differs_from_the_last_one_was_changed_silently() -> No
     ]  # fmt: skip
 
 
-def test_an_event_before_the_last_known_structure_is_read_again_after_a_restart() -> None:
+def test_events_before_the_last_known_structure_are_ignored() -> None:
     found = state_of()
     found.changed_silently(T, STRUCTURE, at(100))
     assert not found.changed_silently(T, replace(STRUCTURE, primary_key=()), at(99))
@@ -124,7 +124,7 @@ def test_after_a_statement_any_structure_is_expected() -> None:
     assert not found.changed_silently(T, replace(STRUCTURE, primary_key=()), at(2))
 
 
-def test_the_structures_that_changed_last_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_structures_that_changed_last_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(quarantine_state_module, "MAX_STRUCTURES", 2)
     found = state_of()
     for number, name in enumerate(["t", "u", "v"]):
@@ -173,7 +173,7 @@ def test_one_source_table_has_a_base_name(name: str, owners: dict[str, str], pre
     assert holder_of_name(name, owners, present) == holder
 
 
-def test_a_table_under_its_own_name_takes_it_over() -> None:
+def test_a_table_of_the_base_name_itself_takes_the_name_over() -> None:
     found = state_of()
     found.own("a b")
     assert found.owners == {"a_b": "a b"}
@@ -196,6 +196,6 @@ def test_new_names_make_columns_fit(names: list[str], renamed: dict[str, str]) -
     versioned_table(Structure("t", tuple(SourceColumn(renamed.get(name, name), INT) for name in names)))
 
 
-def test_a_type_that_nobody_knows_is_named() -> None:
+def test_an_unknown_type_is_named_in_the_error() -> None:
     with pytest.raises(SchemaConflict, match=r"t\.x is of the type xmltype"):
         versioned_table(Structure("t", (SourceColumn("x", SourceType("xmltype")),)))
