@@ -114,7 +114,7 @@ def test_children_of_an_unreadable_parent_are_copied_only_where_the_log_lacks_th
     records = bench.once()
     assert {record["metadata"]["table_name"] for record in records} == {"child"}
     assert [one["copy"]["table"] for one in bench.checkpoint()["sweeps"]] == (["child"] if source.on_mariadb else [])
-    assert bool(latest(records)) is source.on_mariadb  # the sweep deletes what has landed, and here nothing lands
+    assert bool(latest(records)) is source.on_mariadb  # the delete scan deletes landed rows, and here nothing lands
 
 
 @on(MariaDb, MySql)

@@ -55,7 +55,7 @@ class Landing:
         if rows:
             assert self.dataset.client.insert_rows_json(f"{DEFAULT_PROJECT}.{self.dataset.name}.{table.name}", rows) == []
 
-    def sweep(
+    def scan(
         self, present: Structure | None, finished: TableSnapshot = FINISHED, source: str = "shop-db"
     ) -> list[tuple[VersionedTable, Record]]:
         return list(missing_keys(self.warehouse, self.dataset.name, source, finished, present))
@@ -108,7 +108,7 @@ def test_keys_that_the_snapshot_does_not_contain_are_deleted_at_its_start(datase
         change(CUSTOMER, 9, "INSERT", LogPosition(1, "bin.000002", 499).sequence(9)),
         change(CUSTOMER, 10, "INSERT", LogPosition(1, "bin.000002", 500).sequence(0)),
     )
-    found = landing.sweep(structure())
+    found = landing.scan(structure())
     assert keys(found) == [1, 8, 9]
     table, record = min(found, key=lambda pair: pair[1]["data"]["id"])
     assert table == CUSTOMER
@@ -127,7 +127,7 @@ def test_keys_that_the_snapshot_does_not_contain_are_deleted_at_its_start(datase
         },
     }
     landing.land(CUSTOMER, *(record for _, record in found))
-    assert landing.sweep(structure()) == []
+    assert landing.scan(structure()) == []
 
 
 def test_a_row_of_the_snapshot_that_lands_late_ranks_above_the_deletion() -> None:
@@ -144,21 +144,21 @@ def test_two_snapshots_at_one_position_differ_by_their_time(dataset: EmulatedDat
     origin = Origin("shop-db", "customer1", CUSTOMER)
     rows = [snapshot_record(origin, (1, "x"), START, BEGAN - 5), snapshot_record(origin, (2, "x"), START, BEGAN)]
     landing.land(CUSTOMER, *rows)
-    assert keys(landing.sweep(structure())) == [1]
+    assert keys(landing.scan(structure())) == [1]
 
 
 def test_an_empty_table_loses_every_key_and_a_dropped_table_keeps_all(dataset: EmulatedDataset) -> None:
     landing = Landing(dataset)
     landing.land(CUSTOMER, *(change(CUSTOMER, key, "INSERT", BEFORE.sequence(key)) for key in range(5)))
-    assert keys(landing.sweep(structure())) == [0, 1, 2, 3, 4]
-    assert landing.sweep(None) == []
+    assert keys(landing.scan(structure())) == [0, 1, 2, 3, 4]
+    assert landing.scan(None) == []
 
 
 def test_many_keys_are_read_page_by_page(dataset: EmulatedDataset, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(deletes, "_PAGE", 2)
     landing = Landing(dataset)
     landing.land(CUSTOMER, *(change(CUSTOMER, key, "INSERT", BEFORE.sequence(key)) for key in range(3)))
-    assert keys(landing.sweep(structure())) == [0, 1, 2]
+    assert keys(landing.scan(structure())) == [0, 1, 2]
 
 
 @pytest.mark.parametrize(
@@ -170,11 +170,11 @@ def test_nothing_is_deleted_from_a_table_without_a_key(dataset: EmulatedDataset,
     landing = Landing(dataset)
     table = versioned_table(present)
     landing.land(table, change(table, 1, "INSERT", BEFORE.sequence(0)))
-    assert landing.sweep(present) == []
+    assert landing.scan(present) == []
 
 
 def test_nothing_is_deleted_where_nothing_has_landed(dataset: EmulatedDataset) -> None:
-    assert Landing(dataset).sweep(structure()) == []
+    assert Landing(dataset).scan(structure()) == []
 
 
 OLD = versioned_table(structure("id", INT, "more"))
@@ -198,7 +198,7 @@ def test_a_deletion_goes_into_the_present_version_only_if_it_keeps_the_key(
     before, now = versioned_table(old), versioned_table(present)
     landing.land(before, change(before, value, "INSERT", BEFORE.sequence(0)))
     landing.create(now)
-    ((table, record),) = landing.sweep(present)
+    ((table, record),) = landing.scan(present)
     assert (table.name, record["data"]) == ((now if where == "present" else before).name, deleted)
     assert record["metadata"]["table_version"] == table.version
 
@@ -209,14 +209,14 @@ def test_a_key_that_landed_in_several_versions_is_deleted_once(dataset: Emulated
     landing.land(
         CUSTOMER, change(CUSTOMER, 1, "INSERT", BEFORE.sequence(1)), change(CUSTOMER, 2, "INSERT", LATER.sequence(1))
     )
-    assert keys(landing.sweep(structure())) == [1]
+    assert keys(landing.scan(structure())) == [1]
 
 
 def test_tables_that_capture_did_not_create_are_left_alone(dataset: EmulatedDataset) -> None:
     landing = Landing(dataset)
     dataset.land("customer_v_5b6ffe5fb", {"id": "INT64"}, "1")
     landing.land(CUSTOMER, change(CUSTOMER, 1, "INSERT", BEFORE.sequence(0)))
-    assert keys(landing.sweep(structure())) == [1]
+    assert keys(landing.scan(structure())) == [1]
 
 
 VALUES: list[tuple[SourceType, list[Any]]] = [
@@ -243,10 +243,10 @@ def test_keys_of_any_type_are_returned_as_records_write_them(dataset: EmulatedDa
     rows = [dict(zip(present.primary_key, row, strict=True)) for row in zip(*(values for _, values in VALUES), strict=True)]
     origin = Origin("shop-db", "customer1", table)
     landing.land(table, *(snapshot_record(origin, tuple(row.values()), BEFORE, BEGAN) for row in rows))
-    found = landing.sweep(present)
+    found = landing.scan(present)
     assert sorted((record["data"] for _, record in found), key=repr) == sorted(rows, key=repr)
     landing.land(table, *(record for _, record in found))
-    assert landing.sweep(present) == []
+    assert landing.scan(present) == []
 
 
 @dataclass(frozen=True)

@@ -110,7 +110,7 @@ def test_transactions_that_the_new_primary_lacks_are_named_and_all_tables_are_co
     (line,) = new_epochs(capsys.readouterr().out)
     assert (line["severity"], line["by_gtid"], line["lost_gtids"]) == ("ERROR", False, lost_of(pair))
     assert f"this server does not have: {lost_of(pair)}; epoch 2 begins, 1 tables are copied again" in line["message"]
-    # The row that is gone waits for the sweep.
+    # The deleted row waits for the delete scan.
     checkpoint = bench.checkpoint()
     assert [one["copy"]["table"] for one in checkpoint["sweeps"]] == ["t"]
     assert read_executed(checkpoint["executed"]) == read_executed(pair.replica.executed())

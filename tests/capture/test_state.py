@@ -108,7 +108,7 @@ def test_the_time_of_delete_scans_does_not_count_while_the_log_is_behind() -> No
     due = state.due_delete_scan()
     assert due
     state.delete_scan_done(due)
-    assert [sweep.finished_at for sweep in state.checkpoint().delete_scans] == [int(clock.now)]
+    assert [scan.finished_at for scan in state.checkpoint().delete_scans] == [int(clock.now)]
 
 
 @pytest.mark.parametrize(("database", "table", "known"), [("shop", "gone", True), ("shop", "x", False), ("crm", "x", True)])

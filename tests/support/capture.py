@@ -1,4 +1,4 @@
-"""What the tests of capture stand on: a publisher and a warehouse in memory, and a process over a real server."""
+"""Helpers of the tests of capture: a publisher and a warehouse in memory, and a process over a real server."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _server_ids = itertools.count(20_000)
 
 
 class RecordingPublisher:
-    """Keeps what is published, by topic. While it is `down`, nothing is taken."""
+    """Keeps the published messages by topic. While it is `down`, it takes none."""
 
     def __init__(self) -> None:
         self.topics: dict[str, list[Message]] = {}
@@ -76,7 +76,7 @@ class RecordingPublisher:
 
 
 class MemoryTables:
-    """A warehouse that knows tables, and no rows."""
+    """A warehouse that has tables, and no rows."""
 
     project = "my-project"
 
@@ -100,13 +100,13 @@ class MemoryTables:
         self.partitions[id_.table] = partition
 
     def read_versions(self, base: TableId) -> tuple[Version, ...]:
-        """Nothing has landed: no sweep finds anything."""
+        """Return no versions: a delete scan finds no landed rows."""
         assert base.dataset == DATASET
         return ()
 
 
 def latest(records: Iterable[dict[str, Any]]) -> dict[tuple[Any, ...], dict[str, Any]]:
-    """What a reader sees in the end: the row with the greatest position of each key, without tombstones."""
+    """Return the row with the greatest position of each key, without deleted keys, as the current view does."""
     best: dict[tuple[Any, ...], tuple[str, dict[str, Any]]] = {}
     for record in records:
         metadata, data = record["metadata"], record["data"]
@@ -121,7 +121,7 @@ def latest(records: Iterable[dict[str, Any]]) -> dict[tuple[Any, ...], dict[str,
 
 @dataclass
 class Bench:
-    """A process's surroundings, which outlive it: so it can be started again."""
+    """The surroundings of capture processes, which outlive a process, so that the next one goes on."""
 
     server: DatabaseServer
     folder: Path
@@ -150,13 +150,13 @@ class Bench:
         )
 
     def once(self, **options: Any) -> list[dict[str, Any]]:
-        """Read up to the log's end; what was published from the beginning on."""
+        """Read up to the end of the log, and return all records published so far."""
         self.capture(once=True, **options).run()
         return self.publisher.records()
 
     @contextmanager
     def running(self, **options: Any) -> Iterator[Capture]:
-        """A process that runs for as long as the block, ended as by SIGTERM; a failure of it is the test's."""
+        """Run a process during the block, and end it as SIGTERM does. An error of the process fails the test."""
         capture = self.capture(**options)
         failures: list[BaseException] = []
 
@@ -186,13 +186,13 @@ def bench_of(source: SourceDatabase, folder: Path, *include: str) -> Bench:
 
 
 def eventually(condition: Callable[[], Any]) -> Any:
-    """What the condition gives as soon as it gives something."""
+    """Wait until the condition returns something true, and return that."""
     done = threading.Event()
     for _ in range(WAIT_SECONDS * 20):
         if result := condition():
             return result
         done.wait(0.05)
-    raise AssertionError("it did not come true in time")
+    raise AssertionError(f"the condition was not met within {WAIT_SECONDS} seconds")
 
 
 def begin(source: SourceDatabase) -> Progress:
