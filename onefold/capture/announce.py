@@ -125,31 +125,25 @@ def announce(destination: Destination, table: VersionedTable, stop: Stop) -> tup
         Stopped: the process ends.
     """
     id_ = TableId(destination.warehouse.project, destination.dataset, table.name)
-    for renamed in table.renamed:
-        log(
-            "WARNING",
-            f"{table.table}: the column {renamed.source!r} is {renamed.column} in BigQuery",
-            event="column_renamed",
-            table=table.table,
-            version=table.version,
-            source_column=renamed.source,
-            column=renamed.column,
-        )
+    _log_renamed(table)
     declared = retry_until_stopped(lambda: _create(destination.warehouse, id_, table), stop)
     message = Message(table_message(destination.dataset, table.table, table.version))
     retry_until_stopped(lambda: destination.publisher.publish(destination.topic, [message]), stop)
     log(
-        "NOTICE",
-        f"{destination.dataset}.{table.name} exists and is announced",
-        event="table_announced",
-        dataset=destination.dataset,
-        table=table.table,
-        version=table.version,
-        columns=len(table.columns),
-        primary_key=list(table.primary_key),
-        declared_key=list(declared),
-    )
+        "NOTICE", f"{destination.dataset}.{table.name} exists and is announced", event="table_announced",
+        dataset=destination.dataset, table=table.table, version=table.version, columns=len(table.columns),
+        primary_key=list(table.primary_key), declared_key=list(declared),
+    )  # fmt: skip
     return declared
+
+
+def _log_renamed(table: VersionedTable) -> None:
+    for renamed in table.renamed:
+        log(
+            "WARNING", f"{table.table}: the column {renamed.source!r} is {renamed.column} in BigQuery",
+            event="column_renamed", table=table.table, version=table.version, source_column=renamed.source,
+            column=renamed.column,
+        )  # fmt: skip
 
 
 def table_problems(id_: TableId, expected: Sequence[Column], found: Sequence[Column]) -> Iterator[str]:

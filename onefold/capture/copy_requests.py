@@ -41,7 +41,13 @@ class TransactionCopies:
     tables: set[TableName] = field(default_factory=set)
 
     def request(self, tables: Iterable[TableName], since: LogPosition, reason: str) -> None:
-        """Request copies of tables as they were at a position, or later; `reason` goes into the log line."""
+        """Request copies of tables that the transaction has changed.
+
+        Args:
+            tables: the tables to copy.
+            since: each copy has to be read at this position or later.
+            reason: why the log is not enough, for the log line.
+        """
         requested = sorted(tables)
         self.tables.update(requested)
         request_copies(self.state, requested, since, reason)

@@ -29,7 +29,13 @@ class Sender(Protocol):
     """What an outbox needs of a publisher."""
 
     def publish_soon(self, topic: str, message: Message, done: Callable[[Exception | None], None]) -> None:
-        """Publish without waiting, and call `done` once with the error or None, perhaps in another thread."""
+        """Publish without waiting for the answer.
+
+        Args:
+            topic: the name of the topic.
+            message: the message.
+            done: called once with the error or None, perhaps in another thread.
+        """
 
 
 class PendingMessage:

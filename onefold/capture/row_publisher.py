@@ -57,7 +57,13 @@ class RowPublisher:
             self.guard.unreadable(event)
 
     def request_copies(self, tables: Iterable[TableName], since: LogPosition, reason: str) -> None:
-        """Request copies of those of the tables that are captured; see TransactionCopies.request."""
+        """Request copies of those of the tables that are captured.
+
+        Args:
+            tables: captured ones and others.
+            since: each copy has to be read at this position or later.
+            reason: why the log is not enough, for the log line.
+        """
         self.copies.request([table for table in tables if self.is_captured(table)], since, reason)
 
     def affected(self, tables: Iterable[tuple[str, str]]) -> frozenset[TableName]:
