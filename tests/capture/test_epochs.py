@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.capture import Bench, bench_of, latest
+from support.capture_checkpoint import FULL
 from support.database_servers import MariaDb, MySql
 from support.source_database import SourceDatabase, end_of_log, on
 
 from onefold.capture.checkpoint import Progress
-from onefold.capture.epochs import next_epoch
+from onefold.capture.epochs import epoch_by_gtids, next_epoch
+from onefold.capture.state import lowest
+from onefold.mysql.catalog import TableName
 
 NOW = 1_700_000_000
 CREATE = "CREATE TABLE t (id INT PRIMARY KEY, name VARCHAR(30))"
@@ -132,3 +136,11 @@ def test_a_requested_epoch_begins_once(bench: Bench, source: SourceDatabase, clo
     path(bench).unlink()
     bench.once(epoch=NOW + 200)
     assert bench.checkpoint()["epoch"] == NOW + 200
+
+
+def test_a_new_epoch_by_gtids_starts_copies_again_and_keeps_everything_else() -> None:
+    new = epoch_by_gtids(FULL, 4)
+    tables = [TableName("shop", name) for name in ("a", "b", "customer")]
+    assert {request.table: request.since for request in new.copy_requests} == dict.fromkeys(tables, lowest(4))
+    assert new.reached == Progress(None, FULL.reached.executed, None, FULL.reached.prepared)
+    assert new == replace(FULL, epoch=4, reached=new.reached, copy_requests=new.copy_requests, copies=())
