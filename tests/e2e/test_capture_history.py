@@ -129,11 +129,11 @@ def altered(table: str, before: list[Column], after: list[Column]) -> str:
     old = {column["name"].lower(): column["name"] for column in before}
     new = {column["name"].lower() for column in after}
     changes = [f"DROP COLUMN `{name}`" for lower, name in old.items() if lower not in new]
-    after = "FIRST"
+    position = "FIRST"
     for column in after:
         known = old.get(column["name"].lower())
-        changes.append(f"{f'CHANGE COLUMN `{known}`' if known else 'ADD COLUMN'} {declared(column)} {after}")
-        after = f"AFTER `{column['name']}`"
+        changes.append(f"{f'CHANGE COLUMN `{known}`' if known else 'ADD COLUMN'} {declared(column)} {position}")
+        position = f"AFTER `{column['name']}`"
     if key_of(before) != key_of(after):
         changes += ["DROP PRIMARY KEY"] if key_of(before) else []
         changes += [f"ADD {clause}" for clause in key_clauses(after)]
