@@ -26,6 +26,9 @@ from support.cli import run  # noqa: E402, F401
 # What the tests of buckets stand on.
 from support.fake_gcs import object_store  # noqa: E402, F401
 
+# What the tests of quarantine stand on.
+from support.quarantine_scene import reader, scene  # noqa: E402, F401
+
 # What the tests of a refresh stand on; no test waits for the retries of Google's client.
 from support.refresh_shop import cloud, eager_threads, no_retries_of_the_client, small_texts  # noqa: E402, F401
 

@@ -1,7 +1,7 @@
-"""New versions: the table is created, then announced, both before the first row of the version is on its way.
+"""New versions: the table is created and then announced, both before the first row of the version is published.
 
-Both are repeated at every start, for every version that is met: a table that is there stays as it is, and a message is a
-hint. So nothing needs to be remembered.
+A process does both for every version that it reads. That is safe to repeat, so that nothing has to be stored: an existing
+table stays as it is, and the message is only a hint.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from onefold.changelog.declared_keys import same_columns, source_key
 from onefold.changelog.metadata import LANDED_AT
 from onefold.core.errors import Rejected, SchemaConflict, TableRefused, TryAgain
 from onefold.core.log import log
-from onefold.core.names import TableId, fold_case, quote
+from onefold.core.names import TableId, quote
 from onefold.core.retry import retry_until_stopped
 from onefold.core.shutdown import Stop
 from onefold.messages.table_created import table_message
 from onefold.mysql.table import Structure
 from onefold.ports.publisher import Message, Publisher
 from onefold.ports.warehouse import StoredTable
-from onefold.schema.columns import Column
+from onefold.schema.columns import Column, Schema
 
 _DENIED = (401, 403)
-"""HTTP's codes where an account has no right: it is the same for all tables."""
+"""HTTP codes for a missing right of the account, which concerns all tables."""
 
 
 class TableWarehouse(Protocol):
-    """What announcing needs of a warehouse."""
+    """What an Announcer needs of a warehouse."""
 
     project: str
 
@@ -48,20 +48,20 @@ class TableWarehouse(Protocol):
 
 @dataclass(frozen=True)
 class Destination:
-    """Where rows are to land, and who is told of a new table."""
+    """Where rows land, and the topic for new tables."""
 
     warehouse: TableWarehouse
     publisher: Publisher
     dataset: str
     topic: str
-    """For new tables."""
+    """For messages about new tables."""
 
 
 class Announcer:
-    """Knows which versions this process has announced. Several threads may ask at once."""
+    """Creates and announces versions, each once per process. Every method may be called by any thread."""
 
-    def __init__(self, target: Destination, stop: Stop) -> None:
-        self._target = target
+    def __init__(self, destination: Destination, stop: Stop) -> None:
+        self._destination = destination
         self._stop = stop
         self._lock = threading.Lock()
         self._known: dict[Structure, VersionedTable] = {}
@@ -69,24 +69,33 @@ class Announcer:
         self._reported: set[tuple[str, str, VersionedTable]] = set()
 
     def table(self, structure: Structure) -> VersionedTable:
-        """The versioned table of a structure, which is there and announced when this returns.
+        """Return the versioned table of a structure. It exists and is announced when this returns.
 
         Raises:
-            SchemaConflict: columns with one name, or another table of that name.
+            SchemaConflict: two columns would have one name, or another table has the name of the version.
             TableRefused: the warehouse refuses this table.
-            NotFound, Rejected: the dataset or the topic is not there.
-            Stopped: the end came first.
+            NotFound: the dataset or the topic does not exist.
+            Rejected: the account has no right to them.
+            Stopped: the process ends.
         """
         with self._lock:
             if structure not in self._known:
                 table = versioned_table(structure)
                 if table not in self._declared:
-                    self._declared[table] = announce(self._target, table, self._stop)
+                    self._declared[table] = announce(self._destination, table, self._stop)
                 self._known[structure] = table
             return self._known[structure]
 
     def tenant_table(self, source: str, database: str, structure: Structure) -> VersionedTable:
-        """As `table`, for rows of a tenant. One whose key is not the declared one is reported: once by each process."""
+        """Return the versioned table of a structure as `table` does, and report a tenant whose key is not the declared one.
+
+        Each process reports a tenant and version once.
+
+        Args:
+            source: the name of the source.
+            database: the tenant.
+            structure: the tenant's structure of a table.
+        """
         table = self.table(structure)
         declared = source_key(self._declared[table])
         if declared and not same_columns(declared, table.primary_key):
@@ -94,61 +103,72 @@ class Announcer:
                 is_new = (source, database, table) not in self._reported
                 self._reported.add((source, database, table))
             if is_new:
-                id_ = TableId(self._target.warehouse.project, self._target.dataset, table.name)
+                id_ = TableId(self._destination.warehouse.project, self._destination.dataset, table.name)
                 _report_key(id_, source, database, table, declared)
         return table
 
 
-def announce(target: Destination, table: VersionedTable, stop: Stop) -> tuple[str, ...]:
-    """Create the table where it is not there, and say so.
+def announce(destination: Destination, table: VersionedTable, stop: Stop) -> tuple[str, ...]:
+    """Create a versioned table unless it exists, and publish a message about it.
+
+    Args:
+        destination: where the table is created, and the topic.
+        table: the versioned table.
+        stop: ends the retries.
 
     Returns:
-        The key that it declares: this one's, or that of whoever made it.
+        The key that the table declares: its creator may have declared another one.
+
+    Raises:
+        SchemaConflict: another table has the name of the version.
+        TableRefused: the warehouse refuses this table.
+        Stopped: the process ends.
     """
-    id_ = TableId(target.warehouse.project, target.dataset, table.name)
-    for renamed in table.renamed:
-        log(
-            "WARNING",
-            f"{table.table}: the column {renamed.source!r} is {renamed.column} in BigQuery",
-            event="column_renamed",
-            table=table.table,
-            version=table.version,
-            source_column=renamed.source,
-            column=renamed.column,
-        )
-    declared = retry_until_stopped(lambda: _create(target.warehouse, id_, table), stop)
-    message = Message(table_message(target.dataset, table.table, table.version))
-    retry_until_stopped(lambda: target.publisher.publish(target.topic, [message]), stop)
+    id_ = TableId(destination.warehouse.project, destination.dataset, table.name)
+    _log_renamed(table)
+    declared = retry_until_stopped(lambda: _create(destination.warehouse, id_, table), stop)
+    message = Message(table_message(destination.dataset, table.table, table.version))
+    retry_until_stopped(lambda: destination.publisher.publish(destination.topic, [message]), stop)
     log(
-        "NOTICE",
-        f"{target.dataset}.{table.name} is there and announced",
-        event="table_announced",
-        dataset=target.dataset,
-        table=table.table,
-        version=table.version,
-        columns=len(table.columns),
-        primary_key=list(table.primary_key),
-        declared_key=list(declared),
-    )
+        "NOTICE", f"{destination.dataset}.{table.name} exists and is announced", event="table_announced",
+        dataset=destination.dataset, table=table.table, version=table.version, columns=len(table.columns),
+        primary_key=list(table.primary_key), declared_key=list(declared),
+    )  # fmt: skip
     return declared
 
 
-def table_problems(id_: TableId, wanted: Sequence[Column], found: Sequence[Column]) -> Iterator[str]:
-    """What keeps a table from taking the rows: columns that people added to it do not."""
-    types = {fold_case(column.name): column.type for column in found}
-    for column in wanted:
-        type_ = types.get(fold_case(column.name))
-        if type_ is None:
+def _log_renamed(table: VersionedTable) -> None:
+    for renamed in table.renamed:
+        log(
+            "WARNING", f"{table.table}: the column {renamed.source!r} is {renamed.column} in BigQuery",
+            event="column_renamed", table=table.table, version=table.version, source_column=renamed.source,
+            column=renamed.column,
+        )  # fmt: skip
+
+
+def table_problems(id_: TableId, expected: Sequence[Column], found: Sequence[Column]) -> Iterator[str]:
+    """Yield what keeps a table from taking rows. Additional columns do not.
+
+    Args:
+        id_: of the table.
+        expected: the columns of the rows.
+        found: the columns of the table.
+    """
+    schema = Schema(found)
+    for column in expected:
+        existing = schema.get(column.name)
+        if existing is None:
             yield f"{id_} has no column {column.name}"
-        elif type_ != column.type:
-            yield f"{id_}: {column.name} is {type_}, not {column.type}"
+        elif existing.type != column.type:
+            yield f"{id_}: expected the column {column.name} to be {column.type}, got {existing.type}"
 
 
 def _make(warehouse: TableWarehouse, id_: TableId, table: VersionedTable) -> None:
     """Create a versioned table.
 
     Raises:
-        TableRefused: the warehouse refuses this table. Where it refuses us, nothing can land: that is `Rejected`.
+        TableRefused: the warehouse refuses this table.
+        Rejected: the warehouse refuses the account, so that nothing can land.
     """
     try:
         warehouse.create_table(id_, table.columns, table.clustering, LANDED_AT, table.declared_key)
@@ -160,23 +180,28 @@ def _make(warehouse: TableWarehouse, id_: TableId, table: VersionedTable) -> Non
 
 
 def _create(warehouse: TableWarehouse, id_: TableId, table: VersionedTable) -> tuple[str, ...]:
-    """Create the table where it is not there, and return the key that it declares."""
+    """Create a table unless it exists, and return the key that it declares.
+
+    Raises:
+        SchemaConflict: the existing table cannot take the rows.
+        TryAgain: the new table cannot be read yet.
+    """
     found = warehouse.read_table(id_)
     if found is None:
         _make(warehouse, id_, table)
         found = warehouse.read_table(id_)
     if found is None:
-        raise TryAgain(f"{id_} was created, but does not show yet")
+        raise TryAgain(f"{id_} was created, but cannot be read yet")
     problems = list(table_problems(id_, table.columns, found.columns))
     if problems:
-        # BigQuery renames no table with a primary key.
+        # ALTER TABLE RENAME fails in BigQuery while the table has a primary key.
         drop = "drop its primary key, " if found.primary_key else ""
         raise SchemaConflict([*problems, f"{id_} is not the table of this version: {drop}rename it, and start again"])
     return found.primary_key
 
 
 def _report_key(id_: TableId, source: str, database: str, table: VersionedTable, declared: Sequence[str]) -> None:
-    """Report a tenant whose rows another key identifies than the one by which they are merged."""
+    """Report a tenant whose own key is not the declared key, by which its rows are merged."""
     own = f"the key {', '.join(table.primary_key)}" if table.primary_key else "no key"
     log(
         "ERROR",
@@ -195,7 +220,7 @@ def _report_key(id_: TableId, source: str, database: str, table: VersionedTable,
 
 
 def _redeclaration(id_: TableId, table: VersionedTable) -> str:
-    """The statements that let a table declare another key, or none where it cannot be declared."""
+    """Return the statements that replace the declared key, or drop it where BigQuery cannot declare the new one."""
     dropped = f"ALTER TABLE {id_.quoted} DROP PRIMARY KEY"
     if not table.declared_key:
         return dropped

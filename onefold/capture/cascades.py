@@ -1,7 +1,8 @@
-"""Foreign keys by which a change of one table changes rows of another.
+"""Cascading foreign keys, by which a change of one table changes rows of another.
 
-InnoDB does so below the log, without a trace. From MySQL 9.6 on the server itself does so, and logs the rows of the children
-as any others, unless it was started with `innodb_native_foreign_keys`. Each event of rows tells which of them did.
+InnoDB changes the rows of the children without writing them to the log. From MySQL 9.6 on the server itself changes them and
+logs them as any other rows, unless it was started with `innodb_native_foreign_keys`. A flag in each event of rows says which
+of the two is the case.
 """
 
 from __future__ import annotations
@@ -26,46 +27,48 @@ _COLUMNS = """
 SELECT TABLE_SCHEMA, TABLE_NAME, CONSTRAINT_NAME, REFERENCED_TABLE_SCHEMA, REFERENCED_TABLE_NAME, REFERENCED_COLUMN_NAME
 FROM information_schema.KEY_COLUMN_USAGE WHERE REFERENCED_TABLE_NAME IS NOT NULL
 """
-_TELLING = ("REFERENCES", "FOREIGN", "CONSTRAINT", "RENAME", "CHANGE")
-"""A statement without any of these words makes no foreign key, and none another one. One that is gone with its table does no
-harm: a change of the parent has nothing to copy."""
+_FOREIGN_KEY_WORDS = ("REFERENCES", "FOREIGN", "CONSTRAINT", "RENAME", "CHANGE")
+"""A statement without any of these words neither creates nor alters a foreign key. A foreign key that was dropped with its
+table is harmless: a change of the parent then has no table to copy."""
 
 
 @dataclass(frozen=True)
 class _Link:
-    """What a table's change does to another one."""
+    """A cascading foreign key, seen from the parent."""
 
     child: TableName
     column: str
-    """Of the parent: the child follows its value."""
+    """The column of the parent whose value the child follows."""
     on_delete: bool
     on_update: bool
 
 
 @dataclass(frozen=True)
 class Cascades:
-    """By parent. Empty as a rule."""
+    """The cascading foreign keys of a server. Most servers have none."""
 
     links: Mapping[TableName, tuple[_Link, ...]] = field(default_factory=dict)
+    """By parent."""
     watched: frozenset[TableName] = frozenset()
-    """Parents of captured tables that are not captured themselves: their changes have to be read all the same."""
+    """Parents of captured tables that are not captured themselves: their changes have to be read, too."""
 
     def changed_by(self, event: RowsChanged) -> frozenset[TableName]:
-        """The tables whose rows an event may have changed without a trace."""
+        """Return the tables whose rows an event may have changed without a row in the log."""
         if event.cascades_logged:
             return frozenset()
         links = self.links.get(TableName(event.database, event.structure.table))
         if not links:
             return frozenset()
-        hit = (link.child for link in links if (event.before and not event.after and link.on_delete) or _moves(link, event))
-        return frozenset(self._and_below(hit))
+        is_delete = bool(event.before and not event.after)
+        changed = (link.child for link in links if (is_delete and link.on_delete) or _updates_key(link, event))
+        return frozenset(self._with_descendants(changed))
 
     def followers(self, table: TableName) -> set[TableName]:
-        """Return the tables whose rows some change of a table may change without a trace."""
-        return self._and_below(link.child for link in self.links.get(table, ()))
+        """Return the tables whose rows any change of a table may change without a row in the log."""
+        return self._with_descendants(link.child for link in self.links.get(table, ()))
 
-    def _and_below(self, children: Iterable[TableName]) -> set[TableName]:
-        """With the tables that follow them in turn."""
+    def _with_descendants(self, children: Iterable[TableName]) -> set[TableName]:
+        """Return tables together with the tables that follow them in turn. Foreign keys may form circles."""
         found: set[TableName] = set()
         left = list(children)
         while left:
@@ -78,17 +81,17 @@ class Cascades:
 
 @dataclass(frozen=True)
 class WatchedTables(TableFilter):
-    """What patterns choose, and some tables besides."""
+    """The tables that patterns choose, and some more."""
 
-    besides: frozenset[TableName] = frozenset()
+    more: frozenset[TableName] = frozenset()
 
     def match(self, database: str, table: str) -> bool:
-        return super().match(database, table) or (bool(self.besides) and TableName(database, table) in self.besides)
+        return super().match(database, table) or (bool(self.more) and TableName(database, table) in self.more)
 
 
 def read_cascades(connection: Any, patterns: TableFilter) -> Cascades:
-    """Those of the server's present tables."""
-    # Not joined there: MariaDB compares each row of the one with each row of the other.
+    """Read the cascading foreign keys of the server's present tables."""
+    # The two are joined here: MariaDB would compare each row of the one view with each row of the other.
     rules = {tuple(key): (delete, update) for *key, delete, update in stream(connection, _RULES)}
     if not rules:
         return Cascades()
@@ -97,13 +100,22 @@ def read_cascades(connection: Any, patterns: TableFilter) -> Cascades:
 
 
 def may_change_cascades(statement: str) -> bool:
-    """Whether foreign keys have to be read again. It takes seconds where there are thousands of tables."""
+    """Tell whether a statement may change foreign keys, so that they have to be read again.
+
+    Reading them takes seconds on a server with thousands of tables.
+    """
     text = statement.upper()
-    return any(word in text for word in _TELLING)
+    return any(word in text for word in _FOREIGN_KEY_WORDS)
 
 
 def cascades_of(rows: Iterable[Sequence[str]], patterns: TableFilter) -> Cascades:
-    """From rows of: child, parent, the parent's column, and both rules."""
+    """Return the cascading foreign keys.
+
+    Args:
+        rows: by foreign key: database and table of the child, database and table of the parent, the parent's column, the
+            rule for DELETE and the rule for UPDATE.
+        patterns: which tables are captured.
+    """
     links: defaultdict[TableName, list[_Link]] = defaultdict(list)
     for child, child_table, parent, parent_table, column, delete_rule, update_rule in rows:
         link = _Link(TableName(child, child_table), column, delete_rule in _ACTS, update_rule in _ACTS)
@@ -114,14 +126,15 @@ def cascades_of(rows: Iterable[Sequence[str]], patterns: TableFilter) -> Cascade
         parent
         for parent in links
         if not patterns.match(parent.database, parent.table)
-        and any(patterns.match(child.database, child.table) for child in found._and_below([parent]) - {parent})
+        and any(patterns.match(child.database, child.table) for child in found._with_descendants([parent]) - {parent})
     )
     return Cascades(found.links, frozenset(watched))
 
 
-def _moves(link: _Link, event: RowsChanged) -> bool:
-    """Whether an update changes the value that the child follows."""
+def _updates_key(link: _Link, event: RowsChanged) -> bool:
+    """Tell whether an update changes the value that the child follows."""
     if not link.on_update or not event.before or not event.after:
         return False
-    place = next((at for at, column in enumerate(event.structure.columns) if column.name == link.column), None)
-    return place is None or any(old[place] != new[place] for old, new in zip(event.before, event.after, strict=True))
+    columns = event.structure.columns
+    index = next((number for number, column in enumerate(columns) if column.name == link.column), None)
+    return index is None or any(old[index] != new[index] for old, new in zip(event.before, event.after, strict=True))

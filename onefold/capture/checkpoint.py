@@ -1,6 +1,6 @@
-"""The checkpoint: how far capture has come, as one small document that is replaced whole.
+"""The checkpoint: how far capture has come, as one small JSON document that is always replaced as a whole.
 
-It may always be older than the truth, and never newer: what lies before its place has been confirmed by Pub/Sub.
+A checkpoint may be older than the true state, but never newer: Pub/Sub has confirmed everything before its position.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from onefold.capture.quarantine import KnownStructure, Problem, Quarantined
@@ -20,28 +20,28 @@ from onefold.mysql.gtid import GtidSet, read_executed
 from onefold.mysql.snapshot.chunks import TableSnapshot
 from onefold.mysql.table_filter import TableFilter
 
-FORM = 2
-"""Rises when a checkpoint is written that older code would misread."""
-_FORM_WITHOUT_QUARANTINE = 1
-"""Older code reads the checkpoint as long as no table is in quarantine: it would publish rows on top of missing ones."""
+FORMAT = 2
+"""The version of the document. It rises when older code would misread a checkpoint."""
+_FORMAT_WITHOUT_QUARANTINE = 1
+"""Older code may read a checkpoint without quarantine. With quarantine, it would publish rows on top of missing ones."""
 
 
 @dataclass(frozen=True)
 class Progress:
-    """A place between transactions: all that lies before it has been read."""
+    """A position of the log between two transactions: everything before the position has been read."""
 
-    place: LogPosition | None = None
+    position: LogPosition | None = None
     executed: GtidSet = field(default_factory=GtidSet)
-    """The transactions that lie before it, as far as they are known."""
+    """The transactions before the position, as far as they are known."""
     fingerprint: str | None = None
-    """When and by which server the place's file was begun."""
+    """When, and by which server, the file of the position was begun."""
     prepared: tuple[PreparedTransaction, ...] = ()
-    """Those that lie before it and have not ended there, the oldest first."""
+    """XA transactions that were prepared before the position and have not ended there, the oldest first."""
 
 
 @dataclass(frozen=True, order=True)
 class CopyRequest:
-    """A table that is to be copied, as it was at a place of the log or later."""
+    """A table that is to be copied, as it was at a position of the log or later."""
 
     table: TableName
     since: LogPosition = field(compare=False)
@@ -49,59 +49,64 @@ class CopyRequest:
 
 @dataclass(frozen=True)
 class DeleteScan:
-    """A copy that is finished: keys that it did not contain are to get a tombstone, now and again for some time."""
+    """A finished copy: keys that landed and that the copy did not contain get a deletion, in repeated scans."""
 
     copy: TableSnapshot
     finished_at: int
     """Seconds since 1970."""
-    swept_at: int | None = None
+    scanned_at: int | None = None
+    """When the last scan ended, in seconds since 1970; None before the first one."""
 
 
 @dataclass(frozen=True)
 class Checkpoint:
+    """How far the capture of a source into a dataset has come, and what is left to do."""
+
     source: str
     dataset: str
     epoch: int = 1
     reached: Progress = field(default_factory=Progress)
     copied: bool = False
-    """Whether a first copy of all tables has been asked for."""
-    wanted: tuple[CopyRequest, ...] = ()
+    """Whether a first copy of all tables has been requested."""
+    copy_requests: tuple[CopyRequest, ...] = ()
+    """Tables whose copy has not begun."""
     copies: tuple[TableSnapshot, ...] = ()
-    """Those that have begun."""
-    sweeps: tuple[DeleteScan, ...] = ()
+    """Copies that have begun."""
+    delete_scans: tuple[DeleteScan, ...] = ()
     dropped: tuple[tuple[str, str | None], ...] = ()
-    """Tables that were there once, by database and name; without a name, all of a database. One of that name that is
-    created again is another table, and is copied, so that the rows of the old one get their tombstones."""
+    """Dropped tables, by database and name; without a name, all tables of a database. A table created under the name of a
+    dropped one is another table, and is copied, so that the rows of the old table get deletions."""
     patterns: TableFilter | None = None
-    """Which tables were captured; None where nobody knows any more."""
+    """Which tables were captured; None in checkpoints of older versions."""
     quarantine: tuple[Quarantined, ...] = ()
     """Tables whose rows are not published."""
     structures: tuple[tuple[TableName, KnownStructure], ...] = ()
     """The last known structure of tables."""
     owners: tuple[tuple[str, str], ...] = ()
-    """Base names, and the source tables that have them under another name than their own."""
+    """Base names with the source tables that are captured under them although their own names differ."""
 
 
 def to_json(checkpoint: Checkpoint) -> bytes:
-    """The document, in an order that only depends on what it says."""
+    """Return the document. Equal checkpoints give equal bytes."""
     reached = checkpoint.reached
     body = {
-        "form": FORM if checkpoint.quarantine else _FORM_WITHOUT_QUARANTINE,
+        "form": FORMAT if checkpoint.quarantine else _FORMAT_WITHOUT_QUARANTINE,
         "source": checkpoint.source,
         "dataset": checkpoint.dataset,
         "epoch": checkpoint.epoch,
-        "place": _place_json(reached.place) if reached.place else None,
+        # The keys are older than today's names: a running capture has to read its old checkpoint.
+        "place": _position_json(reached.position) if reached.position else None,
         "executed": str(reached.executed) or None,
         "fingerprint": reached.fingerprint,
         "copied": checkpoint.copied,
         "wanted": [
-            {"database": one.table.database, "table": one.table.table, "since": _place_json(one.since)}
-            for one in sorted(checkpoint.wanted)
+            {"database": one.table.database, "table": one.table.table, "since": _position_json(one.since)}
+            for one in sorted(checkpoint.copy_requests)
         ],
         "copies": [copy.to_json() for copy in checkpoint.copies],
         "sweeps": [
-            {"copy": sweep.copy.to_json(), "finished_at": sweep.finished_at, "swept_at": sweep.swept_at}
-            for sweep in checkpoint.sweeps
+            {"copy": scan.copy.to_json(), "finished_at": scan.finished_at, "swept_at": scan.scanned_at}
+            for scan in checkpoint.delete_scans
         ],
         "dropped": [list(name) for name in checkpoint.dropped],
         "prepared": [_prepared_json(one) for one in reached.prepared],
@@ -114,98 +119,85 @@ def to_json(checkpoint: Checkpoint) -> bytes:
 
 
 def from_json(data: bytes) -> Checkpoint:
-    """Raises:
-    InvalidInput: it is no checkpoint, or one of a later version of Onefold.
+    """Read a checkpoint from its document.
+
+    Raises:
+        InvalidInput: the document is not a checkpoint, or a later version of Onefold has written it.
     """
     try:
         body = json.loads(data)
-        if body["form"] not in (_FORM_WITHOUT_QUARANTINE, FORM):
-            raise InvalidInput(f"the checkpoint has the form {body['form']}, this version knows {FORM}: update Onefold")
+        if body["form"] not in (_FORMAT_WITHOUT_QUARANTINE, FORMAT):
+            found = f"got {body['form']}, which a later version of Onefold has written"
+            raise InvalidInput(f"expected a checkpoint of format {FORMAT} or older, {found}: update Onefold")
         return _read(body)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise InvalidInput(f"the checkpoint cannot be read ({type(error).__name__}: {error}): name another one") from error
 
 
 def check_owner(found: Checkpoint, source: str, dataset: str) -> None:
-    """Raises InvalidInput where a checkpoint is of another source, or goes into another dataset."""
-    named = (("source", found.source, source), ("dataset", found.dataset, dataset))
+    """Check that a checkpoint belongs to this capture.
+
+    Args:
+        found: the checkpoint.
+        source: the name of the source that is to be captured.
+        dataset: the dataset of its versioned tables.
+
+    Raises:
+        InvalidInput: the checkpoint is of another source or dataset; lists both problems.
+    """
+    named = (("source", source, found.source), ("dataset", dataset, found.dataset))
     problems = [
-        f"the checkpoint is of the {kind} {theirs!r}, not of {ours!r}" for kind, theirs, ours in named if theirs != ours
+        f"expected a checkpoint of the {kind} {expected!r}, got one of the {kind} {actual!r}"
+        for kind, expected, actual in named
+        if expected != actual
     ]
     if problems:
         raise InvalidInput([*problems, "name another checkpoint, or the same source and dataset as before"])
 
 
-def next_epoch(last: int, now: float) -> int:
-    """Return an epoch that was never issued before.
-
-    Rows wait for days in topics and dead letters. The time keeps an epoch from being issued twice where the checkpoint was
-    lost; the last epoch does where the clock went backwards, or has not moved.
-
-    Args:
-        last: the epoch of the checkpoint; 0 without one.
-        now: seconds since 1970.
-
-    >>> next_epoch(3, 1_700_000_000.5), next_epoch(1_700_000_000, 1_700_000_000.9), next_epoch(1_700_000_000, 5.0)
-    (1700000000, 1700000001, 1700000001)
-    """
-    return max(last + 1, int(now))
+def _position_json(position: LogPosition) -> dict[str, Any]:
+    return {"epoch": position.epoch, "file": position.file, "offset": position.offset}
 
 
-def raised(found: Checkpoint, epoch: int, reached: Progress, tables: Iterable[TableName]) -> Checkpoint:
-    """A new epoch: reading goes on at a place that was read before, and these tables are copied again.
-
-    Nothing of the last epoch is left to do: whatever it brings forth later ranks below these copies.
-    """
-    place = reached.place and replace(reached.place, epoch=epoch)
-    wanted = tuple(CopyRequest(table, place) for table in tables) if place else ()
-    return replace(
-        found, epoch=epoch, reached=replace(reached, place=place), wanted=wanted, copies=(), sweeps=(), copied=True
-    )
-
-
-def _place_json(place: LogPosition) -> dict[str, Any]:
-    return {"epoch": place.epoch, "file": place.file, "offset": place.offset}
-
-
-def _place(body: Mapping[str, Any]) -> LogPosition:
+def _position(body: Mapping[str, Any]) -> LogPosition:
     return LogPosition(int(body["epoch"]), str(body["file"]), int(body["offset"]))
 
 
 def _prepared_json(one: PreparedTransaction) -> dict[str, Any]:
     tables = [[table.database, table.table] for table in sorted(one.tables)]
     return {
-        "xid": one.xid, "place": _place_json(one.place), "timestamp": one.timestamp, "tables": tables,
+        "xid": one.xid, "place": _position_json(one.position), "timestamp": one.timestamp, "tables": tables,
         "published": one.published,
     }  # fmt: skip
 
 
 def _prepared(body: Mapping[str, Any]) -> PreparedTransaction:
     tables = frozenset(TableName(database, table) for database, table in body["tables"])
-    published = bool(body.get("published", True))  # as earlier versions did without saying it
-    return PreparedTransaction(body["xid"], _place(body["place"]), int(body["timestamp"]), tables, published)
+    published = bool(body.get("published", True))  # older versions published at XA PREPARE, and did not write this key
+    return PreparedTransaction(body["xid"], _position(body["place"]), int(body["timestamp"]), tables, published)
 
 
 def _quarantined_json(one: Quarantined) -> dict[str, Any]:
     problem = one.problem
     return {
         "database": problem.table.database, "table": problem.table.table, "kind": problem.kind, "reason": problem.reason,
-        "remedy": problem.remedy, "since": _place_json(one.since), "until": one.until and _place_json(one.until),
+        "remedy": problem.remedy, "since": _position_json(one.since), "until": one.until and _position_json(one.until),
     }  # fmt: skip
 
 
 def _quarantined(body: Mapping[str, Any]) -> Quarantined:
     table = TableName(body["database"], body["table"])
     problem = Problem(table, body["kind"], body["reason"], body["remedy"])
-    return Quarantined(problem, _place(body["since"]), body["until"] and _place(body["until"]))
+    return Quarantined(problem, _position(body["since"]), body["until"] and _position(body["until"]))
 
 
 def _structures_json(structures: Iterable[tuple[TableName, KnownStructure]]) -> list[dict[str, Any]]:
-    """By table and structure: a thousand databases have the same one."""
+    """Return the structures grouped by table and structure, because a thousand databases share the same one."""
     found: defaultdict[tuple[str, str], dict[str, list[Any]]] = defaultdict(dict)
     for table, known in structures:
-        found[(table.table, known.shape)][table.database] = [known.place.epoch, known.place.file, known.place.offset]
-    return [{"table": table, "shape": shape, "databases": places} for (table, shape), places in sorted(found.items())]
+        position = known.position
+        found[(table.table, known.shape)][table.database] = [position.epoch, position.file, position.offset]
+    return [{"table": table, "shape": shape, "databases": by_name} for (table, shape), by_name in sorted(found.items())]
 
 
 def _structures(body: Iterable[Mapping[str, Any]]) -> tuple[tuple[TableName, KnownStructure], ...]:
@@ -226,9 +218,9 @@ def _patterns(body: Mapping[str, Any]) -> TableFilter:
 
 
 def _read(body: Mapping[str, Any]) -> Checkpoint:
-    """Older documents have neither `prepared` nor `patterns`, nor what is known of single tables."""
+    """Read the body. Older documents lack `prepared`, `patterns`, `quarantine`, `structures` and `owners`."""
     reached = Progress(
-        _place(body["place"]) if body["place"] else None, read_executed(body["executed"] or ""), body["fingerprint"],
+        _position(body["place"]) if body["place"] else None, read_executed(body["executed"] or ""), body["fingerprint"],
         tuple(_prepared(one) for one in body.get("prepared", ())),
     )  # fmt: skip
     return Checkpoint(
@@ -237,7 +229,7 @@ def _read(body: Mapping[str, Any]) -> Checkpoint:
         int(body["epoch"]),
         reached,
         bool(body["copied"]),
-        tuple(CopyRequest(TableName(one["database"], one["table"]), _place(one["since"])) for one in body["wanted"]),
+        tuple(CopyRequest(TableName(one["database"], one["table"]), _position(one["since"])) for one in body["wanted"]),
         tuple(TableSnapshot.from_json(copy) for copy in body["copies"]),
         tuple(
             DeleteScan(TableSnapshot.from_json(one["copy"]), int(one["finished_at"]), one["swept_at"])

@@ -1,4 +1,4 @@
-"""Where a checkpoint lies: in a folder of this machine, or in a bucket. Two processes on one keep each other out."""
+"""Stores of checkpoints: a folder of this machine, or of a bucket. Only one process can work with a checkpoint."""
 
 from __future__ import annotations
 
@@ -14,32 +14,54 @@ from onefold.core.folders import local_folder_problems
 from onefold.ports.objects import NEW, ObjectChanged, ObjectStore, check_folder
 
 _NAME = "checkpoint.json"
-_TAKEN = "each source needs one checkpoint and one process; end the other one, or name another checkpoint"
+_IN_USE = "each source needs one checkpoint and one process; end the other one, or name another checkpoint"
 
 
 class CheckpointStore(Protocol):
+    """The store of the checkpoint of one source."""
+
     def load(self) -> Checkpoint | None:
-        """The checkpoint, which is ours from now on; None where there is none yet. Raises Rejected, TryAgain."""
+        """Read the checkpoint, and reserve it for this process. Return None if there is none yet.
+
+        Raises:
+            InvalidInput: the document is not a checkpoint.
+            Rejected: another process works with the checkpoint.
+            TryAgain: an error that may pass.
+        """
 
     def save(self, checkpoint: Checkpoint) -> None:
-        """Replace it whole. Raises Rejected where it belongs to another process, and TryAgain."""
+        """Replace the checkpoint as a whole.
+
+        Raises:
+            Rejected: another process works with the checkpoint.
+            TryAgain: an error that may pass.
+        """
 
     def close(self) -> None:
-        """Leave it to the next process."""
+        """Leave the checkpoint to the next process."""
 
 
 class InspectableCheckpointStore(CheckpointStore, Protocol):
-    """A store that can be looked at before it is used."""
+    """A store that can be checked before it is used."""
 
     def problems(self, who: str) -> list[str]:
-        """Return what keeps a checkpoint from being written, each with its remedy. Writes nothing. Raises TryAgain."""
+        """Return what keeps a checkpoint from being written, each with its remedy, without writing anything.
+
+        Raises:
+            TryAgain: an error that may pass.
+        """
 
     def peek(self) -> Checkpoint | None:
-        """Read the checkpoint, and leave it to whoever it belongs to. Raises as `load` does."""
+        """Read the checkpoint without reserving it. Return None if there is none yet.
+
+        Raises:
+            InvalidInput: the document is not a checkpoint.
+            TryAgain: an error that may pass.
+        """
 
 
 class FolderStore:
-    """A file that is replaced by renaming, and a lock for as long as the process lives: the first one has it."""
+    """A file that is replaced by renaming, with a lock of the operating system: the first process keeps it until it ends."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -74,7 +96,7 @@ class FolderStore:
 
 
 class BucketStore:
-    """An object that is written only if it is still the one that was read or written last: the latest process has it."""
+    """An object that is written only if nobody else has written it since: the process that loaded it last keeps it."""
 
     def __init__(self, address: str, objects: ObjectStore) -> None:
         self._folder = check_folder(address)
@@ -89,7 +111,7 @@ class BucketStore:
             return None
         self._generation = found.generation
         checkpoint = from_json(found.data)
-        # Written at once: so another process that still works on it is kept out from here on.
+        # Saving gives the object a new generation, so that an earlier process cannot save any more.
         self.save(checkpoint)
         return checkpoint
 
@@ -101,10 +123,14 @@ class BucketStore:
             self._generation = self._objects.write(self._address, data, self._own_generation(error))
 
     def _own_generation(self, error: Rejected) -> int:
-        """The answer to an earlier writing may have been lost: then what lies there is ours all the same."""
+        """Return the generation of the object if this process has written it and the answer was lost.
+
+        Raises:
+            Rejected: another process has written the object.
+        """
         found = self._objects.find(self._address)
         if found is None or not found.data.endswith(self._writer):
-            raise Rejected(f"{error}: {_TAKEN}") from error
+            raise Rejected(f"{error}: {_IN_USE}") from error
         return found.generation
 
     def problems(self, who: str) -> list[str]:
@@ -115,7 +141,7 @@ class BucketStore:
         return from_json(found.data) if found else None
 
     def close(self) -> None:
-        """Nothing is held: the next process takes it over by writing it."""
+        """Do nothing: the next process takes the object over by writing it."""
 
 
 def store_at(address: str, objects: ObjectStore) -> InspectableCheckpointStore:
@@ -124,17 +150,22 @@ def store_at(address: str, objects: ObjectStore) -> InspectableCheckpointStore:
 
 
 def _locked(path: Path) -> IO[bytes]:
+    """Open and lock a file.
+
+    Raises:
+        Rejected: another process has locked the file.
+    """
     file = path.open("wb")
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
         file.close()
-        raise Rejected(f"another process works with the checkpoint in {path.parent}: {_TAKEN}") from error
+        raise Rejected(f"another process works with the checkpoint in {path.parent}: {_IN_USE}") from error
     return file
 
 
 def _sync_folder(folder: Path) -> None:
-    """So that the new name survives a crash of the machine, too."""
+    """Write the new name to disk, so that it survives a crash of the machine."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -1,4 +1,4 @@
-"""Copies of whole tables, and their sweeps, in a thread of their own while changes stream."""
+"""Copies of whole tables and their delete scans, in a thread of their own while changes stream."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 
 from onefold.capture.checkpoint import DeleteScan
 from onefold.capture.deletes import missing_keys
-from onefold.capture.isolation import Isolation
 from onefold.capture.message_batcher import MessageBatcher
 from onefold.capture.outbox import ConfirmationTracker
+from onefold.capture.quarantine_guard import QuarantineGuard
 from onefold.capture.records import Record, snapshot_record
 from onefold.capture.source import Source
 from onefold.capture.state import CaptureState, RunningCopy
@@ -24,39 +24,40 @@ from onefold.mysql.snapshot.chunks import Chunk, TableSnapshot, next_chunk
 
 _IDLE_SECONDS = 0.2
 
-Watch = Callable[[str, int, int], None]
-"""Told what goes on, how many tables are through, and how many there are."""
+ProgressCallback = Callable[[str, int, int], None]
+"""Progress callback: (message, tables done, tables total)."""
 
 
 @dataclass
 class Copier:
-    """Does what the ledger has for it, one step after the other."""
+    """Makes the copies and delete scans that the state of the capture requests, one step after the other."""
 
     source: Source
-    ledger: CaptureState
-    stream: MessageBatcher
+    state: CaptureState
+    batcher: MessageBatcher
     warehouse: Any
     dataset: str
     name: str
-    """Of the source."""
+    """The name of the source."""
     stop: Stop
-    isolation: Isolation
-    watch: Watch = lambda _, __, ___: None
+    guard: QuarantineGuard
+    on_progress: ProgressCallback = lambda _, __, ___: None
     _connection: Any = field(default=None, repr=False)
     _current: tuple[RunningCopy, TableSnapshot] | None = field(default=None, repr=False)
     _postponed: deque[tuple[RunningCopy, TableSnapshot]] = field(default_factory=deque, repr=False)
-    _through: int = 0
+    _done: int = 0
+    """Tables copied since the start."""
 
     def run(self) -> None:
-        """Until the end. A failure that is not of one table ends the process."""
+        """Copy and scan tables until the process stops. An error that is not of one table ends the process."""
         try:
             with self.stop.thread():
-                self._go_on()
+                self._take_steps()
         finally:
             self._disconnect()
 
-    def _go_on(self) -> None:
-        """One step after the other, with a pause where there is nothing to do. Raises Stopped."""
+    def _take_steps(self) -> None:
+        """Take one step after the other, with a pause where there is nothing to do."""
         pauses = OUTAGE_BACKOFF.pauses()
         while True:
             self.stop.check()
@@ -73,16 +74,24 @@ class Copier:
                     self.stop.pause(_IDLE_SECONDS)
 
     def step(self) -> bool:
-        """One chunk, or one sweep; whether there was anything to do."""
-        if self._current and not self.ledger.is_valid(self._current[0]):
+        """Copy one chunk, or make one delete scan.
+
+        Returns:
+            Whether there was anything to do.
+
+        Raises:
+            TryAgain: an error that may pass, of the source or the warehouse.
+            Stopped: the process ends.
+        """
+        if self._current and not self.state.is_valid(self._current[0]):
             self._current = None
         if self._current is None:
-            copy = self.ledger.next_copy()
-            self._current = (copy, copy.track.reached) if copy else None
+            copy = self.state.next_copy()
+            self._current = (copy, copy.tracker.reached) if copy else None
         if self._current is None:
-            sweep = self.ledger.due_sweep()
-            if sweep:
-                self._sweep(sweep)
+            scan = self.state.due_delete_scan()
+            if scan:
+                self._scan_deletes(scan)
                 return True
             self._current = self._postponed.popleft() if self._postponed else None
         if self._current is None:
@@ -91,78 +100,80 @@ class Copier:
         return True
 
     def _postpone(self) -> None:
-        """A table that somebody has locked keeps no other one waiting. A lost connection is no fault of a table."""
+        """Let other tables go first: this one may be locked. After a lost connection the same copy goes on."""
         if self._current and self._connection and self._connection.open:
             self._postponed.append(self._current)
             self._current = None
 
     def _copy(self, copy: RunningCopy, snapshot: TableSnapshot) -> None:
-        """One chunk. A table that cannot be copied goes into quarantine, and its copy with it."""
-        if snapshot.start is None and not self.isolation.may_copy(copy.table):
+        """Copy one chunk. A table that cannot be copied goes into quarantine, and its copy ends."""
+        if snapshot.start is None and not self.guard.may_copy(copy.table):
             self._current = None
             return
         try:
             self._copy_chunk(copy, snapshot)
         except (SchemaConflict, TableRefused) as error:
             self._current = None
-            self.isolation.refused(copy.table, error)
+            self.guard.refused(copy.table, error)
 
     def _copy_chunk(self, copy: RunningCopy, snapshot: TableSnapshot) -> None:
-        # Asked for before the table is read.
-        chunk = next_chunk(self._connected(), snapshot, copy.epoch, bounds=self.ledger.standing(copy))
-        if not self.ledger.is_valid(copy):
+        # The position is taken before the rows are read: what the log brings meanwhile ranks above them.
+        position = self.state.chunk_position(copy)
+        chunk = next_chunk(self._connected(), snapshot, copy.epoch, bounds=position)
+        if not self.state.is_valid(copy):
             self._current = None
         elif chunk is None:
             self._current = None
-            self.ledger.gone(copy)
+            self.state.remove_copy(copy)
         else:
             self._send(copy, chunk)
 
     def _send(self, copy: RunningCopy, chunk: Chunk) -> None:
-        origin = self.stream.origin(copy.table.database, chunk.structure)
-        self.isolation.copied(copy.table, chunk.structure, chunk.position)
+        origin = self.batcher.origin(copy.table.database, chunk.structure)
+        self.guard.copied(copy.table, chunk.structure, chunk.position)
         records = (snapshot_record(origin, row, chunk.position, chunk.timestamp) for row in chunk.rows)
-        self.stream.records(records, copy.track)
-        self.stream.flush()
-        self.stream.note_losses(chunk.structure.table, chunk.losses)
-        copy.track.mark(chunk.progress)
+        self.batcher.records(records, copy.tracker)
+        self.batcher.flush()
+        self.batcher.note_losses(chunk.structure.table, chunk.losses)
+        copy.tracker.mark(chunk.progress)
         self._current = None if chunk.progress.finished else (copy, chunk.progress)
-        self._tell(copy.table, chunk.progress)
+        self._report(copy.table, chunk.progress)
 
-    def _tell(self, table: TableName, progress: TableSnapshot) -> None:
-        waiting, _ = self.ledger.counts()
-        self._through += progress.finished
-        self.watch(f"{table}: {progress.rows:,} rows", self._through, self._through + waiting + (not progress.finished))
+    def _report(self, table: TableName, progress: TableSnapshot) -> None:
+        waiting, _ = self.state.counts()
+        self._done += progress.finished
+        self.on_progress(f"{table}: {progress.rows:,} rows", self._done, self._done + waiting + (not progress.finished))
         if progress.finished:
             log(
                 "NOTICE", f"{table} is copied: {progress.rows} rows", event="copied", database=table.database,
                 table=table.table, rows=progress.rows, waiting=waiting,
             )  # fmt: skip
 
-    def _sweep(self, sweep: DeleteScan) -> None:
-        table = TableName(sweep.copy.database, sweep.copy.table)
-        track: ConfirmationTracker[bool] = ConfirmationTracker(False)
+    def _scan_deletes(self, scan: DeleteScan) -> None:
+        """Publish deletions for the landed keys that a copy did not contain, and wait until they are confirmed."""
+        table = TableName(scan.copy.database, scan.copy.table)
+        tracker: ConfirmationTracker[bool] = ConfirmationTracker(False)
         found = 0
         try:
-            for record in self._tombstones(sweep, table):
-                self.stream.records((record,), track)
+            for record in self._tombstones(scan, table):
+                self.batcher.records((record,), tracker)
                 found += 1
         except SchemaConflict as error:
-            self.isolation.refused(table, error)
+            self.guard.refused(table, error)
             return
-        self.stream.flush()
-        track.mark(True)
-        while not track.reached:
+        self.batcher.flush()
+        tracker.mark(True)
+        while not tracker.reached:
             self.stop.pause(_IDLE_SECONDS)
-        self.ledger.swept(sweep)
+        self.state.delete_scan_done(scan)
         log(
-            "INFO", f"{table}: {found} rows are no longer there", event="swept", database=table.database,
-            table=table.table, rows=found,
+            "INFO", f"{table}: {found} landed keys that the copy did not contain are deleted", event="swept",
+            database=table.database, table=table.table, rows=found,
         )  # fmt: skip
 
-    def _tombstones(self, sweep: DeleteScan, table: TableName) -> Iterator[Record]:
+    def _tombstones(self, scan: DeleteScan, table: TableName) -> Iterator[Record]:
         structure = self.source.structure(table)
-        for _, record in missing_keys(self.warehouse, self.dataset, self.name, sweep.copy, structure):
+        for _, record in missing_keys(self.warehouse, self.dataset, self.name, scan.copy, structure):
             yield record
 
     def _connected(self) -> Any:

@@ -1,8 +1,8 @@
-"""The sweep after a snapshot: deletions for the keys that landed before it began, and that it did not find.
+"""The delete scan after a snapshot: deletions for the keys that landed before the snapshot and are not in it.
 
-Nothing is remembered between two sweeps, and one may be wrong for a while: it looks at what has landed by then. A row of the
-snapshot that lands late ranks above the deletion, whose position is the snapshot's start. A change from before the snapshot
-that lands late is found by the next sweep: they go on until nothing can be on its way any more.
+A scan keeps no state, and its result may be wrong for a while, because it reads what has landed by then. A row of the
+snapshot that lands late ranks above its deletion, whose position is the snapshot's start. A change from before the snapshot
+that lands late is found by the next scan: scans go on until no message from before the snapshot can land any more.
 """
 
 from __future__ import annotations
@@ -23,26 +23,27 @@ from onefold.changelog.metadata import (
     metadata_sql,
 )
 from onefold.changelog.position import Position, position_sql
-from onefold.core.names import TableId, fold_case, quote, quote_text, versioned_name
+from onefold.core.names import TableId, quote, quote_text, versioned_name
 from onefold.mysql.snapshot.chunks import TableSnapshot
 from onefold.mysql.table import Structure
 from onefold.schema.casts import convert, typed_null
-from onefold.schema.columns import Column
+from onefold.schema.columns import Column, Schema
 from onefold.schema.common_type import join_all
 from onefold.schema.recast import keeps_values
 from onefold.schema.types import STRING, Scalar, Type
 from onefold.schema.versions import Version
 
 RETENTION_SECONDS = 7 * 24 * 3600
-"""How long a message of `change-records` may be on its way."""
+"""How long Pub/Sub keeps an undelivered message of `change-records`: by then each message has landed, or never will."""
 _FIRST_PAUSE_SECONDS = 600
 _PAGE = 50_000
+"""Keys per query."""
 _ADDED = (SOURCE_NAME, DATABASE_NAME, LANDED_AT, METADATA)
 _NO_KEYS = "CAST([] AS ARRAY<STRING>)"
 
 
 class LandedRowsWarehouse(Protocol):
-    """What a sweep needs of a warehouse."""
+    """What a delete scan needs of a warehouse."""
 
     @property
     def project(self) -> str: ...
@@ -55,16 +56,22 @@ class LandedRowsWarehouse(Protocol):
 def missing_keys(
     warehouse: LandedRowsWarehouse, dataset: str, source: str, finished: TableSnapshot, structure: Structure | None
 ) -> Iterator[tuple[VersionedTable, Record]]:
-    """Deletions for what has landed of a table and is not in it any more; none for a table without a key.
+    """Yield a deletion for each landed key that a finished snapshot does not contain; none for a table without a key.
 
     Args:
-        finished: a snapshot that is through.
-        structure: the table's present one. None where the table is gone: what has landed of it stays.
+        warehouse: where the rows have landed.
+        dataset: of the versioned tables.
+        source: the name of the source.
+        finished: the snapshot, complete.
+        structure: the present structure of the table; None if the table was dropped: its landed rows stay.
+
+    Yields:
+        The versioned table that takes the deletion, and the record.
 
     Raises:
-        NotFound: there is no such dataset.
-        SchemaConflict: the structure is none that lands.
-        TryAgain: trouble that may pass.
+        NotFound: the dataset does not exist.
+        SchemaConflict: BigQuery cannot hold the structure.
+        TryAgain: an error that may pass.
     """
     if structure is None or finished.start is None:
         return
@@ -83,64 +90,83 @@ def missing_keys(
         yield target, tombstone(Origin(source, finished.database, target), key, finished.start, finished.began)
 
 
-def next_sweep(finished_at: int, swept_at: int | None) -> int | None:
-    """When a table is to be swept next, in seconds: right away, then at growing pauses; None where it is done with.
+def next_delete_scan(finished_at: int, scanned_at: int | None) -> int | None:
+    """Return when a table is to be scanned next, in seconds since 1970; None after the last scan.
+
+    The first scan comes at once, the others after growing pauses: 10 minutes, then twice the age of the snapshot.
 
     Args:
-        finished_at: when the snapshot was through, and the log read beyond the snapshot's start: from then on nothing older
-            is published.
-        swept_at: when it was swept last.
+        finished_at: when the snapshot was complete and the log read beyond its start: nothing older is published later.
+        scanned_at: when the last scan ended; None before the first one.
+
+    >>> next_delete_scan(1000, None), next_delete_scan(1000, 1000), next_delete_scan(1000, 6000)
+    (1000, 1600, 11000)
     """
-    if swept_at is None:
+    if scanned_at is None:
         return finished_at
-    age = swept_at - finished_at
+    age = scanned_at - finished_at
     return None if age >= RETENTION_SECONDS else finished_at + min(max(_FIRST_PAUSE_SECONDS, 2 * age), RETENTION_SECONDS)
 
 
 @dataclass(frozen=True)
 class _Version:
-    """A versioned table, and the one into which deletions of its rows go."""
+    """A versioned table, and the versioned table that takes the deletions of its rows."""
 
     version: Version
     target: VersionedTable
 
 
 def _is_captured(version: Version) -> bool:
-    return {*_ADDED} <= {fold_case(column.name) for column in version.columns}
+    return all(version.schema.has(name) for name in _ADDED)
 
 
 def _types(versions: Iterable[Version], key: str) -> list[Type]:
-    return [column.type for version in versions if (column := _find(version.columns, key))]
-
-
-def _find(columns: Iterable[Column], name: str) -> Column | None:
-    return next((column for column in columns if fold_case(column.name) == fold_case(name)), None)
+    return [column.type for version in versions if (column := version.schema.get(key))]
 
 
 def _target(
     version: Version, present: VersionedTable, versions: Sequence[Version], keys: Sequence[Column]
 ) -> VersionedTable:
-    """The present version where its key says the same of every value; else the version in which the row has landed."""
+    """Return the present version if its key keeps every value of the key; else the version in which the row landed.
+
+    Args:
+        version: the version in which rows have landed.
+        present: the version of the present structure of the source.
+        versions: all versions of the table that exist.
+        keys: the key's columns, with their least common types over all versions.
+    """
     if any(other.id == present.version for other in versions) and all(_keeps(version, present, key) for key in keys):
         return present
-    names = tuple(column.name for key in keys if (column := _find(version.columns, key.name)))
+    names = version.schema.only(key.name for key in keys).names
     return VersionedTable(present.table, version.id, version.columns, names)
 
 
 def _keeps(version: Version, present: VersionedTable, key: Column) -> bool:
-    landed, now = _find(version.columns, key.name), _find(present.columns, key.name)
+    landed, now = version.schema.get(key.name), Schema(present.columns).get(key.name)
     return landed is None or (now is not None and keeps_values(landed.type, now.type, key.type))
 
 
 def _written(target: VersionedTable, keys: Sequence[Column]) -> Iterator[tuple[int, str, Type]]:
-    """The columns of the key that the table has, each with the number of its value."""
+    """Yield the key's columns that the table has: number within the key, name and type."""
+    schema = Schema(target.columns)
     for number, key in enumerate(keys):
-        if column := _find(target.columns, key.name):
+        if column := schema.get(key.name):
             yield number, column.name, column.type
 
 
 def _last_changes(base: TableId, landed: Sequence[_Version], keys: Sequence[Column], source: str, database: str) -> str:
-    """Of each key the last change: `version`, `position`, `deleted`, and the key as it is written, `v0`, `v1`, ..."""
+    """Return a query for all changes of one database, numbered per key by `_rank`: the last change of a key has rank 1.
+
+    Its columns are `version`, `position`, `deleted`, `k0`, `k1`, ... (the key in the types of the unified view) and
+    `v0`, `v1`, ... (the key as text, in the types of the table that takes the deletion).
+
+    Args:
+        base: the id of the table without a version.
+        landed: its versions.
+        keys: the key's columns, with their least common types.
+        source: the name of the source.
+        database: the tenant.
+    """
     tenant = f"v.{SOURCE_NAME} = {quote_text(source)} AND v.{DATABASE_NAME} = {quote_text(database)}"
     changes = "\nUNION ALL\n".join(f"{_branch(base, table, keys)}\nWHERE {tenant}" for table in landed)
     position = position_sql("u.sequence", "u.happened_at", _NO_KEYS, "u.deleted")
@@ -152,7 +178,7 @@ def _last_changes(base: TableId, landed: Sequence[_Version], keys: Sequence[Colu
 
 
 def _branch(base: TableId, landed: _Version, keys: Sequence[Column]) -> str:
-    """The changes of one version: their keys as the unified view has them, and as they are written."""
+    """Return a query for the changes of one version; its columns are those of `_last_changes` without the position."""
     version = landed.version
     items = [
         f"{quote_text(version.id)} AS version",
@@ -160,8 +186,10 @@ def _branch(base: TableId, landed: _Version, keys: Sequence[Column]) -> str:
         f"{metadata_sql('v', 'source_timestamp')} AS happened_at",
         f"{is_deletion('v')} AS deleted",
     ]
+    target_schema = Schema(landed.target.columns)
     for number, key in enumerate(keys):
-        column, target = _find(version.columns, key.name), _find(landed.target.columns, key.name)
+        # A version from before the column was added has NULL in its place, as in the unified view.
+        column, target = version.schema.get(key.name), target_schema.get(key.name)
         x = f"v.{quote(column.name)}" if column else ""
         items.append(f"{convert(x, column.type, key.type) if column else typed_null(key.type)} AS k{number}")
         items.append(f"{_text(x, column.type, target.type) if column and target else typed_null(STRING)} AS v{number}")
@@ -169,7 +197,14 @@ def _branch(base: TableId, landed: _Version, keys: Sequence[Column]) -> str:
 
 
 def _pages(warehouse: LandedRowsWarehouse, rows: str, start: str, keys: int) -> Iterator[Mapping[str, Any]]:
-    """The keys to be deleted, some at a time: a table that was emptied may have had very many."""
+    """Yield the keys to delete, read in pages: a table that was emptied may have had very many rows.
+
+    Args:
+        warehouse: runs the queries.
+        rows: the query of `_last_changes`.
+        start: the position of the snapshot's start: later changes are not deleted.
+        keys: how many columns the key has.
+    """
     after = ""
     while True:
         page = warehouse.fetch(_page_query(rows, start, after, keys))
@@ -180,23 +215,28 @@ def _pages(warehouse: LandedRowsWarehouse, rows: str, start: str, keys: int) -> 
 
 
 def _page_query(rows: str, start: str, after: str, keys: int) -> str:
+    """Return the query for one page, ordered by a mark: the digest of version and key.
+
+    The mark orders keys of any type and number of columns, and stays the same from query to query, so that the next page
+    begins behind the last mark. Each value has its length in front, so that no two keys have one text.
+    """
     values = [f"w.v{number}" for number in range(keys)]
     texts = ", ".join(f"IFNULL(CONCAT(CAST(LENGTH({value}) AS STRING), ':', {value}), '-')" for value in values)
-    doomed = (
+    deleted = (
         f"SELECT w.version, {', '.join(values)}, TO_HEX(SHA256(CONCAT(w.version, ' ', {texts}))) AS mark\n"
         f"FROM (\n{rows}\n) AS w\nWHERE w._rank = 1 AND NOT w.deleted AND w.position < {quote_text(start)}"
     )
-    return f"SELECT d.*\nFROM (\n{doomed}\n) AS d\nWHERE d.mark > {quote_text(after)}\nORDER BY d.mark\nLIMIT {_PAGE}"
+    return f"SELECT d.*\nFROM (\n{deleted}\n) AS d\nWHERE d.mark > {quote_text(after)}\nORDER BY d.mark\nLIMIT {_PAGE}"
 
 
 def _text(x: str, landed: Type, target: Type) -> str:
-    """The value in the target's type, as text that JSON can hold."""
+    """Return SQL for a value in the target's type, as text that JSON can hold."""
     value = convert(x, landed, target)
     return f"TO_BASE64({value})" if target == Scalar("BYTES") else convert(value, target, STRING)
 
 
 def _landing(type_: Type, text: str | None) -> Any:
-    """The value as a record has it."""
+    """Return a value of the query as a record has it: numbers without trailing zeros, times with a whole offset."""
     if text is None:
         return None
     if type_ == Scalar("INT64"):

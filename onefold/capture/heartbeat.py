@@ -1,7 +1,8 @@
-"""A sign of life for whoever watches a process of capture: a file whose time of change is when it last came round.
+"""The heartbeat of a capture process: a file whose modification time shows that the process is alive.
 
-The process may wait for days, for its source as for Pub/Sub: it looks at its stop while it waits, and so comes round. One
-that does not is hung. Run as a program, this module is the health check of the image: it needs nothing but Python.
+The process may wait for days, for its source or for Pub/Sub. While it waits it checks for shutdown, and touches the file
+each time; a process that does not is hung. Run as a program, this module is the health check of the image: it needs nothing
+but Python.
 """
 
 from __future__ import annotations
@@ -22,8 +23,13 @@ class Heartbeat:
     """Touches a file, at most every five seconds."""
 
     def __init__(self, path: Path) -> None:
-        """Raises:
-        OSError: the file cannot be written.
+        """Touch the file.
+
+        Args:
+            path: of the file.
+
+        Raises:
+            OSError: the file cannot be written.
         """
         self._path = path
         self._next = 0.0
@@ -37,9 +43,10 @@ class Heartbeat:
 
 
 def problem(environ: Mapping[str, str], now: float) -> str | None:
-    """Return what is wrong with the process that beats where the environment says, or None.
+    """Return what is wrong with the process whose heartbeat file the environment names, or None.
 
     Args:
+        environ: the environment variables; ONEFOLD_HEARTBEAT names the file.
         now: seconds since 1970.
     """
     path = environ.get(VARIABLE)
@@ -48,9 +55,9 @@ def problem(environ: Mapping[str, str], now: float) -> str | None:
     try:
         age = now - Path(path).stat().st_mtime
     except FileNotFoundError:
-        return f"{path} is not there: capture has not started"
+        return f"expected the heartbeat file {path}, got none: capture has not started"
     if age > LIMIT_SECONDS:
-        return f"capture has not come round for {age:.0f} s, expected at most {LIMIT_SECONDS}: start it again"
+        return f"expected a heartbeat of capture every {LIMIT_SECONDS} s, got none for {age:.0f} s: start it again"
     return None
 
 

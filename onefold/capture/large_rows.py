@@ -1,4 +1,4 @@
-"""Rows too large for a message: each is written as an object, under a name that is the same however often it is written."""
+"""Rows too large for a message: each is written as an object, always under the same name."""
 
 from __future__ import annotations
 
@@ -18,19 +18,25 @@ _DIGEST = 16
 
 
 class LargeRows(Protocol):
+    """Where large rows are written."""
+
     def put(self, name: str, data: bytes) -> str:
-        """Write an object, and give the address where it can be read.
+        """Write an object, and return the address where it can be read.
 
         Raises:
-            TryAgain: trouble that may pass.
+            TryAgain: an error that may pass.
         """
 
     def problems(self, who: str) -> list[str]:
-        """Return what keeps objects from being written, each with its remedy. Writes nothing. Raises TryAgain."""
+        """Return what keeps objects from being written, each with its remedy, without writing anything.
+
+        Raises:
+            TryAgain: an error that may pass.
+        """
 
 
 def object_name(record: Record, data: bytes) -> str:
-    """Where a message of one record lies: the digest keeps apart what one place of the log or one chunk brings forth."""
+    """Return the object name for a record. The digest in it separates records of one position or one chunk."""
     metadata = record["metadata"]
     table = versioned_name(metadata["table_name"], metadata["table_version"])
     sequence = metadata["change_sequence_number"].replace("/", "-")
@@ -39,21 +45,26 @@ def object_name(record: Record, data: bytes) -> str:
 
 
 def _segment(name: str) -> str:
-    """One part of an object's name, which never leads elsewhere."""
+    """Return a part of an object's name: `/`, `.` and `..` are escaped, because they would lead to another folder."""
     return quote(name, safe=" ").replace(".", "%2E") if set(name) == {"."} else quote(name, safe=" ")
 
 
 @dataclass(frozen=True)
 class NoLargeRows:
-    """Nobody has said where to put them."""
+    """No folder for large rows is named."""
 
     def put(self, name: str, data: bytes) -> str:
+        """Refuse the row.
+
+        Raises:
+            Rejected: always.
+        """
         raise Rejected(
             f"a row of {len(data)} bytes is too large for a message ({name}): name a folder of a bucket for such rows, with "
             "--bucket gs://BUCKET/FOLDER, and start again"
         )
 
-    def problems(self, who: str) -> list[str]:  # noqa: ARG002 a source may have no such row
+    def problems(self, who: str) -> list[str]:  # noqa: ARG002 no problem: a source may have no large rows
         return []
 
 

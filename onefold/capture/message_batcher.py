@@ -1,4 +1,4 @@
-"""From rows to messages on their way: one stream for the log, and one for the copies of tables."""
+"""From rows to messages: one batcher for the rows of the log, and one for the rows of copies."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from onefold.messages.change_records import _TAIL, MAX_MESSAGE_BYTES, encode_rec
 from onefold.mysql.binlog.events import RowsChanged
 from onefold.mysql.table import Structure
 
-OPEN = 8_000_000
-"""The most bytes of messages that a stream has begun and not sent: of many tables, each has one."""
-_KNOWN_ORIGINS = 100_000
+MAX_OPEN_BYTES = 8_000_000
+"""The most bytes of messages that a batcher has begun and not sent: each of many tables has one."""
+_MAX_ORIGINS = 100_000
 
 
 @dataclass(frozen=True)
 class Publishing:
-    """What the streams share."""
+    """Where messages go; both batchers share it."""
 
     source: str
     dataset: str
@@ -35,127 +35,137 @@ class Publishing:
     large_rows: LargeRows
     stop: Stop
     limit: int = MAX_MESSAGE_BYTES
+    """Bytes of a message."""
 
 
 @dataclass
-class _Open:
-    """A message that is begun."""
+class _OpenMessage:
+    """A message that has begun and is not sent."""
 
-    parcel: MessageBuilder
-    ticket: PendingMessage
-    track: ConfirmationTracker[Any]
+    builder: MessageBuilder
+    pending: PendingMessage
+    tracker: ConfirmationTracker[Any]
     large: Record | None = field(default=None, repr=False)
+    """The only record, if it is too large for a message."""
 
 
 class MessageBatcher:
-    """Packs the records of one thread. `flush` may be called by another one."""
+    """Packs the records of one thread into messages. Another thread may call `flush`."""
 
-    def __init__(self, way: Publishing) -> None:
-        self._way = way
+    def __init__(self, publishing: Publishing) -> None:
+        self._publishing = publishing
         self._lock = threading.RLock()
         self._origins: dict[tuple[str, Structure], Origin] = {}
         self._heads: dict[str, bytes] = {}
-        self._open: dict[str, _Open] = {}
+        self._open: dict[str, _OpenMessage] = {}
+        """By versioned table."""
         self._bytes = 0
         self.rows = 0
         self.losses: Counter[str] = Counter()
         """Values that BigQuery cannot hold, by table, column and kind."""
 
     def origin(self, database: str, structure: Structure) -> Origin:
-        """Where rows come from; their table is there, and announced."""
+        """Return the origin of rows. When this returns, their versioned table is created and announced."""
         known = self._origins.get((database, structure))
         if known is None:
-            if len(self._origins) >= _KNOWN_ORIGINS:
+            if len(self._origins) >= _MAX_ORIGINS:
                 self._origins.clear()
-            table = self._way.announcer.tenant_table(self._way.source, database, structure)
-            known = Origin(self._way.source, database, table)
+            table = self._publishing.announcer.tenant_table(self._publishing.source, database, structure)
+            known = Origin(self._publishing.source, database, table)
             self._origins[(database, structure)] = known
         return known
 
-    def changes(self, event: RowsChanged, track: ConfirmationTracker[Any]) -> None:
-        """The records of an event of the log."""
-        self.records(change_records(self.origin(event.database, event.structure), event), track)
+    def changes(self, event: RowsChanged, tracker: ConfirmationTracker[Any]) -> None:
+        """Pack the records of an event of the log; see `records`."""
+        self.records(change_records(self.origin(event.database, event.structure), event), tracker)
         self.note_losses(event.structure.table, event.losses)
 
-    def records(self, records: Iterable[Record], track: ConfirmationTracker[Any]) -> None:
+    def records(self, records: Iterable[Record], tracker: ConfirmationTracker[Any]) -> None:
         """Pack records, and send the messages that are full.
 
+        Args:
+            records: rows of any tables.
+            tracker: learns when the messages are confirmed.
+
         Raises:
-            Stopped, Rejected.
+            Stopped: the process ends.
+            Rejected: a row is too large for a message, and there is no folder for large rows.
         """
         with self._lock:
             for record in records:
-                self._add(record, track)
-            if self._bytes > OPEN:
+                self._add(record, tracker)
+            if self._bytes > MAX_OPEN_BYTES:
                 self.flush()
 
-    def note_losses(self, table: str, found: Iterable[tuple[tuple[str, str], int]]) -> None:
-        for (column, kind), count in found:
+    def note_losses(self, table: str, losses: Iterable[tuple[tuple[str, str], int]]) -> None:
+        for (column, kind), count in losses:
             self.losses[f"{table}.{column}: {kind}"] += count
 
     def flush(self) -> None:
-        """Send all that is packed."""
+        """Send all messages that have begun."""
         with self._lock:
             for name in list(self._open):
                 self._send(name)
 
-    def _add(self, record: Record, track: ConfirmationTracker[Any]) -> None:
+    def _add(self, record: Record, tracker: ConfirmationTracker[Any]) -> None:
         metadata = record["metadata"]
         name = f"{metadata['table_name']}_v_{metadata['table_version']}"
         data = encode_record(record)
-        open_ = self._open.get(name)
-        if open_ and not (open_.parcel.takes(data) and open_.track is track):
+        message = self._open.get(name)
+        if message and not (message.builder.has_room(data) and message.tracker is tracker):
             self._send(name)
-            open_ = None
-        if open_ is None:
-            open_ = self._open[name] = _Open(
-                MessageBuilder(self._head(name, metadata), self._way.limit), track.begin(), track
-            )
-        open_.parcel.add(data)
+            message = None
+        if message is None:
+            builder = MessageBuilder(self._head(name, metadata), self._publishing.limit)
+            message = self._open[name] = _OpenMessage(builder, tracker.begin(), tracker)
+        message.builder.add(data)
         self._bytes += len(data)
         self.rows += 1
-        if open_.parcel.too_large:
-            open_.large = record
+        if message.builder.too_large:
+            message.large = record
             self._send(name)
 
     def _head(self, name: str, metadata: Record) -> bytes:
         head = self._heads.get(name)
         if head is None:
-            head = self._heads[name] = message_head(self._way.dataset, metadata["table_name"], metadata["table_version"])
+            head = message_head(self._publishing.dataset, metadata["table_name"], metadata["table_version"])
+            self._heads[name] = head
         return head
 
     def _send(self, name: str) -> None:
-        """The ticket was taken when the message was begun: what breaks off here is never taken for confirmed."""
-        open_ = self._open.pop(name)
-        self._bytes -= sum(map(len, open_.parcel.records))
-        data = open_.parcel.data()
-        if open_.large is not None:
-            data = self._put_aside(open_.large, open_.parcel.head, data)
-        self._way.outbox.send(data, partial(open_.track.confirm, open_.ticket))
+        # The tracker has known the message since it began: if sending fails here, the message never counts as confirmed.
+        message = self._open.pop(name)
+        self._bytes -= sum(map(len, message.builder.records))
+        data = message.builder.data()
+        if message.large is not None:
+            data = self._store_large_row(message.large, message.builder.head, data)
+        self._publishing.outbox.send(data, partial(message.tracker.confirm, message.pending))
 
-    def _put_aside(self, record: Record, head: bytes, data: bytes) -> bytes:
-        """A row too large for a message lies in the bucket before the message that refers to it is sent."""
-        put = partial(self._way.large_rows.put, object_name(record, data), data)
-        return reference_message(head, retry_until_stopped(put, self._way.stop))
+    def _store_large_row(self, record: Record, head: bytes, data: bytes) -> bytes:
+        """Write a row too large for a message as an object, and return a message that refers to the object."""
+        put = partial(self._publishing.large_rows.put, object_name(record, data), data)
+        return reference_message(head, retry_until_stopped(put, self._publishing.stop))
 
 
 @dataclass
 class MessageBuilder:
-    """A message while it is packed. One record always has room, however large it is."""
+    """A message while records are added to it. The first record always has room, however large it is."""
 
     head: bytes
     limit: int = MAX_MESSAGE_BYTES
+    """Bytes of the message."""
     records: list[bytes] = field(default_factory=list)
     size: int = 0
 
     def __post_init__(self) -> None:
         self.size = len(self.head) + len(_TAIL)
 
-    def takes(self, record: bytes) -> bool:
-        """Whether a record has room beside the others."""
+    def has_room(self, record: bytes) -> bool:
+        """Tell whether a record and its comma fit into the message."""
         return not self.records or self.size + len(record) + 1 <= self.limit
 
     def add(self, record: bytes) -> None:
+        # All records but the first have a comma in front.
         self.size += len(record) + bool(self.records)
         self.records.append(record)
 

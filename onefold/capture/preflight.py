@@ -1,4 +1,4 @@
-"""All checks of a source and of what capture writes to, as a report. Nothing is changed, and no table is locked."""
+"""All checks of a source and a destination, as a report. The checks change nothing and lock no table."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Any, Literal, TypeVar
 from onefold.capture.announce import TableWarehouse, table_problems
 from onefold.capture.checkpoint import Checkpoint, Progress, check_owner
 from onefold.capture.checkpoint_store import InspectableCheckpointStore
+from onefold.capture.options import CaptureOptions
 from onefold.capture.quarantine import Problem
 from onefold.capture.requirements import Requirement, check, problems_of
-from onefold.capture.run import CaptureOptions
 from onefold.capture.source import LogLost, Source
 from onefold.capture.table_checks import CheckedTables, name_problem
 from onefold.capture.versioned_table import VersionedTable, versioned_table
@@ -26,23 +26,23 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True)
 class CheckResult:
-    """One thing that was checked. Without problems it is in order."""
+    """The result of one check. Without problems, what was checked is in order."""
 
     part: Part
     name: str
     problems: tuple[str, ...] = ()
-    """Sentences, each with its remedy."""
+    """One sentence each, with a remedy."""
     note: str = ""
-    """What was found."""
+    """What the check has found, for the report."""
 
 
 @dataclass(frozen=True)
 class PreflightReport:
-    """Everything that was checked."""
+    """The results of all checks."""
 
     findings: tuple[CheckResult, ...]
     tables: int
-    """How many are captured, those in quarantine included."""
+    """The number of captured tables, including those in quarantine."""
     quarantine: tuple[Problem, ...]
     """Tables that the next start would put into quarantine."""
 
@@ -51,7 +51,7 @@ class PreflightReport:
         return not self.quarantine and not any(one.problems for one in self.findings)
 
     def to_json(self) -> dict[str, Any]:
-        """The document of `--json`."""
+        """Return the document of `--json`."""
         return {
             "ok": self.in_order,
             "checks": [{**asdict(one), "ok": not one.problems, "problems": list(one.problems)} for one in self.findings],
@@ -66,12 +66,19 @@ def _without_table(problem: Problem) -> dict[str, str]:
 
 @dataclass
 class _Results:
-    """What was found so far. An error is a problem of what was checked, and keeps nothing else from being checked."""
+    """The results so far. An error of a check becomes a problem, and the other checks go on."""
 
     found: list[CheckResult] = field(default_factory=list)
 
-    def ask(self, part: Part, name: str, work: Callable[[], Value], note: Callable[[Value], str]) -> Value | None:
-        """Return what work gives, or None where it fails. Trouble that may pass is a problem, too."""
+    def run(self, part: Part, name: str, work: Callable[[], Value], note: Callable[[Value], str]) -> Value | None:
+        """Run a check, and return its value; None if it fails. An error that may pass is a problem, too.
+
+        Args:
+            part: what is checked.
+            name: of the check, in the report.
+            work: the check.
+            note: the text of the report for the value of the check.
+        """
         try:
             value = work()
         except OnefoldError as error:
@@ -88,28 +95,28 @@ def preflight(
     warehouse: TableWarehouse,
     options: CaptureOptions,
 ) -> PreflightReport:
-    """Return what the next start of a process would find.
+    """Check everything that the next start of a process would check.
 
     Args:
         source: the server, and which tables are captured.
-        requirements: what is written to.
-        store: of the checkpoint, which is read and left to whoever has it.
+        requirements: the checks of the destination.
+        store: of the checkpoint, which is read without reserving it.
         warehouse: of the versioned tables.
-        options: those of the start.
+        options: of the start.
     """
     findings = _Results()
-    findings.ask("source", "settings", source.check_settings, str)
-    checkpoint = findings.ask("source", "start", lambda: _checkpoint(store, options), _start_note)
-    findings.ask("source", "log", lambda: _check_log(source, checkpoint, options), str)
-    findings.ask("source", "GTIDs", lambda: _check_gtids(source, options), str)
-    checked = findings.ask("source", "tables", source.check_tables, lambda found: f"{len(found.tables)} captured")
+    findings.run("source", "settings", source.check_settings, str)
+    checkpoint = findings.run("source", "start", lambda: _checkpoint(store, options), _start_note)
+    findings.run("source", "log", lambda: _check_log(source, checkpoint, options), str)
+    findings.run("source", "GTIDs", lambda: _check_gtids(source, options), str)
+    checked = findings.run("source", "tables", source.check_tables, lambda found: f"{len(found.tables)} captured")
     checked = checked or CheckedTables(frozenset(), ())
-    for one in requirements:
-        findings.ask("destination", one.name, partial(check, (one,)), lambda _: "")
-    problems = {one.table: one for one in (*_name_problems(checked, checkpoint), *checked.problems)}
-    if not any(one.part == "destination" and one.problems for one in findings.found):
+    for requirement in requirements:
+        findings.run("destination", requirement.name, partial(check, (requirement,)), lambda _: "")
+    problems = {problem.table: problem for problem in (*_name_problems(checked, checkpoint), *checked.problems)}
+    if not any(result.part == "destination" and result.problems for result in findings.found):
         work = partial(_landing_problems, source, warehouse, options.dataset, problems)
-        landing = findings.ask("destination", "versioned tables", work, lambda found: f"{len(found)} cannot take the rows")
+        landing = findings.run("destination", "versioned tables", work, lambda found: f"{len(found)} cannot take the rows")
         problems.update(landing or {})
     return PreflightReport(tuple(findings.found), len(checked.tables), tuple(problems[name] for name in sorted(problems)))
 
@@ -126,7 +133,11 @@ def _start_note(found: Checkpoint | None) -> str:
 
 
 def _check_log(source: Source, checkpoint: Checkpoint | None, options: CaptureOptions) -> str:
-    """Read where the next start would."""
+    """Read the log where the next start would begin, and return that position for the report.
+
+    Raises:
+        LogLost: the log does not have the position; with a checkpoint the text names the epoch that would begin.
+    """
     epoch = checkpoint.epoch if checkpoint else options.epoch
     start = checkpoint.reached if checkpoint else options.start
     try:
@@ -137,18 +148,24 @@ def _check_log(source: Source, checkpoint: Checkpoint | None, options: CaptureOp
             raise
         then = f"the next start begins epoch {epoch + 1}, and copies all tables again"
         raise LogLost(f"{error}; {then}") from error
-    return f"from {_named(reached)}{'' if start else ', its present end'}"
+    return f"from {_shown(reached)}{'' if start else ', its present end'}"
 
 
-def _named(reached: Progress) -> str:
-    return f"{reached.place.file}, {reached.place.offset}" if reached.place else f"behind {reached.executed}"
+def _shown(reached: Progress) -> str:
+    position = reached.position
+    return f"{position.file}, {position.offset}" if position else f"behind {reached.executed}"
 
 
 def _check_gtids(source: Source, options: CaptureOptions) -> str:
+    """Tell for the report whether the log has GTIDs.
+
+    Raises:
+        Rejected: the log has none, and the options need them.
+    """
     found = source.has_gtids()
     if options.follow_gtids and not found:
         raise Rejected(
-            "--gtid-failover needs GTIDs, and the source writes none; put `gtid_mode = ON` and "
+            "--gtid-failover expects GTIDs in the log, and the source writes none: put `gtid_mode = ON` and "
             "`enforce_gtid_consistency = ON` under [mysqld] in its configuration, then restart it; or leave the option out"
         )
     return "on" if found else "off"
@@ -168,7 +185,14 @@ def _landing_problems(
     dataset: str,
     others: Mapping[TableName, Problem],
 ) -> dict[TableName, Problem]:
-    """Return the problems of tables whose versioned table is there and cannot take their rows; each is read once."""
+    """Return the problems of tables whose versioned table exists and cannot take their rows.
+
+    Args:
+        source: the server, and which tables are captured.
+        warehouse: of the versioned tables; each versioned table is read once.
+        dataset: of the versioned tables.
+        others: tables that have another problem already, and are not checked.
+    """
     problems: dict[VersionedTable, list[str]] = {}
     found = {}
     for name, structure in source.structures().items():

@@ -1,4 +1,4 @@
-"""Tables in quarantine, as values: why a table cannot be captured now, its remedy, and since which place of the log."""
+"""Values of the quarantine: why a table cannot be captured, what to do, and from which position on its rows are missing."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from onefold.mysql.catalog import TableName
 from onefold.mysql.table import Structure
 
 Kind = Literal["structure", "rows", "grant", "name", "warehouse", "copy"]
-"""What is wrong: its structure, rows in the log, a right of the user, its name; or the warehouse or a copy refuses it."""
+"""What prevents the capture of a table: its structure, its rows in the log, a missing right of the user, its name, the
+warehouse, or its copy."""
 
 
 @dataclass(frozen=True)
@@ -34,8 +35,8 @@ class Problem:
 class Quarantined:
     """A table whose rows are not published.
 
-    While `until` is None it is in quarantine. With a place, it has left, and a copy from there on shows what all rows before
-    did: rows of the log before that place are still passed over.
+    While `until` is None the table is in quarantine. A position in `until` means that the table has left quarantine: rows
+    of the log before that position are still skipped, because a copy read at that position shows their result.
     """
 
     problem: Problem
@@ -49,16 +50,20 @@ class Quarantined:
 
 @dataclass(frozen=True)
 class KnownStructure:
-    """The structure that a table had at a place of the log, as a digest."""
+    """The structure that a table had at a position of the log, as a digest."""
 
     shape: str
-    place: LogPosition
+    position: LogPosition
 
 
 def shape_of(structure: Structure) -> str:
-    """A digest of all that rows depend on: columns, types, key, and the values of ENUM and SET.
+    """Return a digest of everything that rows depend on: columns, types, key, and the values of ENUM and SET.
 
-    Character sets are left out: a server's update gives them other names.
+    Character sets are left out, because an update of the server gives them other names (`utf8` became `utf8mb3`).
+
+    >>> from onefold.mysql.table import SourceColumn, SourceType
+    >>> shape_of(Structure("t", (SourceColumn("id", SourceType("int")),)))
+    '5d77a4c5ffd6'
     """
     values = [column.values for column in structure.columns if column.values]
     text = json.dumps([canonical_text(structure), structure.primary_key, values])
@@ -66,14 +71,14 @@ def shape_of(structure: Structure) -> str:
 
 
 def holder_of_name(name: str, owners: Mapping[str, str], present: Collection[str]) -> str | None:
-    """Return the other source table that has the base name of `name`, or None where `name` may have it.
+    """Return the other source table that has the base name of `name`, or None if `name` may have the base name.
 
-    A table that was captured first under an altered name keeps the base name for as long as it exists. Otherwise the table
-    whose own name is the base name has it, and after that the first by name.
+    A table that was captured first under an altered name keeps the base name for as long as it exists. Otherwise the base
+    name belongs to the table of exactly that name, and without such a table to the first one in alphabetical order.
 
     Args:
-        name: of a source table.
-        owners: source names by base name, of those captured under another name than their own.
+        name: the name of a source table.
+        owners: by base name, the source table that is captured under a base name other than its own name.
         present: the names of the captured tables that exist now.
 
     >>> holder_of_name("a b", {}, {"a b", "a_b"})

@@ -1,4 +1,4 @@
-"""Records: what is published of a row change, as the sink writes it into a versioned table."""
+"""Change records, which the sink writes into versioned tables, and events about tables of a source."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ BINLOG = "BINLOG"
 SNAPSHOT = "SNAPSHOT"
 
 Record = dict[str, Any]
-"""What JSON holds: `data` by the names of BigQuery's columns, and `metadata`."""
+"""A record as JSON: `data` by the names of BigQuery's columns, and `metadata`."""
 
 
 @dataclass(frozen=True)
 class Origin:
-    """Where rows come from: what the metadata of all of an event's records share."""
+    """The source, database and versioned table that all records of an event share."""
 
     source: str
     database: str
@@ -34,26 +34,40 @@ class Origin:
 
 
 def change_records(origin: Origin, event: RowsChanged) -> Iterator[Record]:
-    """The records of an event's rows, in order. An update that changes the key is a deletion and an insertion."""
+    """Yield the records of an event's rows in order. An update of the key becomes a deletion and an insertion."""
     key = _key(origin.table)
-    place = event.position.sequence()
+    sequence = event.position.sequence()
     for number, (before, after) in enumerate(zip_longest(event.before, event.after)):
         for kind, row in _changes(key, before, after):
-            yield _record(origin, row, BINLOG, kind, f"{place}/{number:X}", event.timestamp)
+            yield _record(origin, row, BINLOG, kind, f"{sequence}/{number:X}", event.timestamp)
 
 
-def snapshot_record(origin: Origin, row: Row, place: LogPosition, timestamp: int) -> Record:
-    """A row that was read from the table after the log had come to `place`: below every change from there on."""
-    return _record(origin, row, SNAPSHOT, "INSERT", place.sequence(), timestamp)
+def snapshot_record(origin: Origin, row: Row, position: LogPosition, timestamp: int) -> Record:
+    """Return the record of a row of a snapshot. It ranks below every change of the log from the position on.
+
+    Args:
+        origin: of the row.
+        row: its values, in the order of the table's columns.
+        position: how far the log had come when the row was read from the table.
+        timestamp: when the row was read, in seconds since 1970.
+    """
+    return _record(origin, row, SNAPSHOT, "INSERT", position.sequence(), timestamp)
 
 
-def tombstone(origin: Origin, key: Mapping[str, Any], place: LogPosition, timestamp: int) -> Record:
-    """The deletion of a row that a snapshot did not find, which began at `place` and that time: below all that it found."""
-    return {"data": dict(key), "metadata": _metadata(origin, SNAPSHOT, "DELETE", place.sequence(), timestamp)}
+def tombstone(origin: Origin, key: Mapping[str, Any], position: LogPosition, timestamp: int) -> Record:
+    """Return the deletion of a key that a snapshot did not contain. It ranks below every row of the snapshot.
+
+    Args:
+        origin: of the deleted row.
+        key: the values of the key's columns by name.
+        position: where the snapshot began.
+        timestamp: when the snapshot began, in seconds since 1970.
+    """
+    return {"data": dict(key), "metadata": _metadata(origin, SNAPSHOT, "DELETE", position.sequence(), timestamp)}
 
 
 def _key(table: VersionedTable) -> tuple[int, ...]:
-    """Places of the key's columns; without a key, a row is told by all of them."""
+    """Return the indexes of the key's columns; without a key, all columns identify a row."""
     names = table.source_names
     return tuple(names.index(name) for name in table.primary_key or names)
 
@@ -63,7 +77,7 @@ def _changes(key: tuple[int, ...], before: Row | None, after: Row | None) -> lis
         return [("DELETE", before or ())]
     if before is None:
         return [("INSERT", after)]
-    if all(before[place] == after[place] for place in key):
+    if all(before[index] == after[index] for index in key):
         return [("UPDATE-INSERT", after)]
     return [("UPDATE-DELETE", before), ("UPDATE-INSERT", after)]
 
@@ -90,25 +104,41 @@ SourceEventKind = Literal["table truncated", "table dropped", "table in quaranti
 
 
 def source_event(
-    source: str, dataset: str, database: str, table: str | None, place: LogPosition, kind: SourceEventKind
+    source: str, dataset: str, database: str, table: str | None, position: LogPosition, kind: SourceEventKind
 ) -> Message:
-    """A message in the form of a view's changes. `id` is the same however often the log is read; without a table, it is
-    about all of the database.
+    """Return a message about a table of the source, in the form of the changes of a view.
+
+    Its `id` is the same each time the log is read.
+
+    Args:
+        source: the name of the source.
+        dataset: of the versioned tables.
+        database: the tenant.
+        table: the name at the source; None if the event concerns the whole database.
+        position: of the event in the log.
+        kind: what happened.
     """
-    return Message(*_written(_body(source, dataset, database, table, place, kind)))
+    return Message(*_data_and_attributes(_body(source, dataset, database, table, position, kind)))
 
 
-def quarantine_event(source: str, dataset: str, one: Quarantined) -> Message:
-    """A message that says why a table is in quarantine, and what remedies it."""
-    body = _body(source, dataset, one.table.database, one.table.table, one.since, "table in quarantine")
-    return Message(*_written({**body, "reason": one.problem.reason, "remedy": one.problem.remedy}))
+def quarantine_event(source: str, dataset: str, entry: Quarantined) -> Message:
+    """Return a message that says why a table is in quarantine and what to do.
+
+    Args:
+        source: the name of the source.
+        dataset: of the versioned tables.
+        entry: the table with its problem.
+    """
+    body = _body(source, dataset, entry.table.database, entry.table.table, entry.since, "table in quarantine")
+    problem = entry.problem
+    return Message(*_data_and_attributes({**body, "reason": problem.reason, "remedy": problem.remedy}))
 
 
 def _body(
-    source: str, dataset: str, database: str, table: str | None, place: LogPosition, kind: SourceEventKind
+    source: str, dataset: str, database: str, table: str | None, position: LogPosition, kind: SourceEventKind
 ) -> dict[str, Any]:
     change = SchemaChange(kind, "", Severity.CRITICAL)
-    text = "\n".join((source, place.sequence(), database, table or "", kind))
+    text = "\n".join((source, position.sequence(), database, table or "", kind))
     return {
         "id": hashlib.sha256(text.encode()).hexdigest()[:32],
         "dataset": dataset,
@@ -120,6 +150,6 @@ def _body(
     }
 
 
-def _written(body: dict[str, Any]) -> tuple[bytes, dict[str, str]]:
-    named = {name: body[name] for name in ("severity", "dataset", "table") if body[name]}
-    return json.dumps(body).encode(), named
+def _data_and_attributes(body: dict[str, Any]) -> tuple[bytes, dict[str, str]]:
+    attributes = {name: body[name] for name in ("severity", "dataset", "table") if body[name]}
+    return json.dumps(body).encode(), attributes

@@ -1,4 +1,4 @@
-"""What has to be in order before capture writes anything: each thing by its name, and all faults at once."""
+"""Requirements of a capture, which are checked before anything is written; all problems are raised at once."""
 
 from __future__ import annotations
 
@@ -12,28 +12,29 @@ from onefold.core.errors import InvalidInput, InvalidSettings, OnefoldError, Try
 
 
 class CheckedWarehouse(Protocol):
-    """What a check needs of a warehouse."""
+    """What the checks need of a warehouse."""
 
     project: str
 
     @property
     def member(self) -> str:
-        """Who asks, as a grant names it."""
+        """The account that capture runs as, in the form of a grant, such as `serviceAccount:...`."""
 
     def dataset_problems(self, dataset: str) -> list[str]: ...
 
 
 class CheckedPublisher(Protocol):
-    """What a check needs of a publisher."""
+    """What the checks need of a publisher."""
 
     def topic_problems(self, topic: str, who: str) -> list[str]: ...
 
 
 @dataclass(frozen=True)
 class Requirement:
-    """One thing that capture needs. `faults` returns every fault with its remedy, and changes nothing.
+    """One requirement of a capture.
 
-    It raises TryAgain for trouble that may pass, and another OnefoldError instead of a single fault.
+    `problems` returns every problem with its remedy, and changes nothing. It raises TryAgain for an error that may pass, and
+    may raise another OnefoldError instead of returning a single problem.
     """
 
     name: str
@@ -48,15 +49,15 @@ def destination(
     store: InspectableCheckpointStore,
     large_rows: LargeRows,
 ) -> tuple[Requirement, ...]:
-    """Return what capture writes to.
+    """Return the requirements of the destination: dataset, topics, checkpoint and folder of large rows.
 
     Args:
-        warehouse: where tables are made. It is asked first: only then is it known for sure who asks.
+        warehouse: where tables are created. It is checked first, because its answer names the account.
         publisher: of messages.
         dataset: of the versioned tables.
-        topics: their names; one that is named twice is asked for once.
+        topics: their names; a name that occurs twice is checked once.
         store: of the checkpoint.
-        large_rows: where rows go that are too large for a message.
+        large_rows: where rows too large for a message are written.
     """
     return (
         Requirement("dataset", lambda: warehouse.dataset_problems(dataset)),
@@ -71,12 +72,12 @@ def _topic(warehouse: CheckedWarehouse, publisher: CheckedPublisher, name: str) 
 
 
 def check(requirements: Iterable[Requirement]) -> None:
-    """Ask for each requirement, whatever has become of the others.
+    """Check all requirements, also after one of them has failed.
 
     Raises:
-        InvalidSettings: every fault. What is wrong for good is told although something else may pass.
-        TryAgain: nothing is wrong for good, and something did not answer.
-        OnefoldError: the only error, where there is one.
+        InvalidSettings: all problems that do not pass.
+        TryAgain: the only errors are ones that may pass.
+        OnefoldError: the error itself, if it is the only one.
     """
     errors = list(_errors(requirements))
     final = [error for error in errors if not isinstance(error, TryAgain)]
@@ -89,14 +90,14 @@ def check(requirements: Iterable[Requirement]) -> None:
 
 
 def problems_of(error: OnefoldError) -> tuple[str, ...]:
-    """Return the faults that an error tells, one sentence each."""
+    """Return the problems in an error, one sentence each."""
     return error.problems if isinstance(error, InvalidInput) else (str(error),)
 
 
 def _errors(requirements: Iterable[Requirement]) -> Iterator[OnefoldError]:
-    for one in requirements:
+    for requirement in requirements:
         try:
-            problems = one.problems()
+            problems = requirement.problems()
         except OnefoldError as error:
             yield error
         else:

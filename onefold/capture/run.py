@@ -1,7 +1,7 @@
-"""The use case: a source's log becomes messages, tables are copied meanwhile, and the checkpoint follows what is confirmed.
+"""The use case of capture: a process that publishes the log of a source, copies tables meanwhile, and saves checkpoints.
 
-Nothing is remembered that reading again would tell: a process that is killed anywhere starts at its checkpoint, and what it
-publishes a second time falls away where rows are folded.
+The process keeps no state that it could read again. Killed at any moment, it starts again at its checkpoint; duplicates of
+published rows disappear when rows are merged.
 """
 
 from __future__ import annotations
@@ -10,106 +10,85 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
-from operator import attrgetter
+from dataclasses import dataclass, field
 from typing import Any
 
-from onefold.capture.checkpoint import Checkpoint, CopyRequest, Progress, check_owner, next_epoch, raised
+from onefold.capture.checkpoint import Checkpoint
 from onefold.capture.checkpoint_store import CheckpointStore
-from onefold.capture.copier import Copier, Watch
-from onefold.capture.isolation import QUIET, Isolation
-from onefold.capture.log_reader import LogReader, Tell, behind
+from onefold.capture.copier import Copier, ProgressCallback
+from onefold.capture.epochs import epoch_by_gtids, epoch_with_copies, log_new_epoch
+from onefold.capture.log_reader import LogReader
 from onefold.capture.message_batcher import MessageBatcher, Publishing
+from onefold.capture.options import CaptureOptions
+from onefold.capture.quarantine_guard import QUIET_SECONDS, QuarantineGuard
 from onefold.capture.requirements import Requirement, check
 from onefold.capture.source import GtidsLost, LogLost, Source
-from onefold.capture.state import SWEEP_DELAY, CaptureState, lowest
+from onefold.capture.start import CheckpointLoader
+from onefold.capture.state import CaptureState
+from onefold.capture.statement_effects import EventPublisher
+from onefold.capture.status import log_status
 from onefold.capture.table_checks import CheckedTables
 from onefold.core.errors import TryAgain
-from onefold.core.log import log
+from onefold.core.log import LogSeverity, log
 from onefold.core.retry import OUTAGE_BACKOFF, Result, retry_until_stopped
-from onefold.core.shutdown import Stop, Stopped
-from onefold.mysql.binlog.events import LogPosition
-from onefold.mysql.catalog import TableName
+from onefold.core.shutdown import Stopped
 from onefold.mysql.gtid import GtidSet
-from onefold.mysql.table_filter import TableFilter
 
 _TICK_SECONDS = 0.5
-_LOOK_SECONDS = 0.1
+_POLL_SECONDS = 0.1
 _SAVE_SECONDS = 1.0
 _SAVE_SHARE = 10
-"""Saving the checkpoint takes at most one part in so many of the time."""
+"""Saving the checkpoint takes at most this part of the time: one tenth."""
 _STATUS_SECONDS = 60.0
 _END_SECONDS = 5.0
-_MOST_NAMED = 100
-"""Tables in quarantine that the line of each minute names; their number is always there."""
-_SHOWN_GTIDS = 2_000
-"""Characters of a set in a line of the log: one of another server may have a megabyte."""
-
-
-@dataclass(frozen=True)
-class CaptureOptions:
-    source: str
-    """Its name in the rows' key."""
-    dataset: str
-    start: Progress | None = None
-    """Where to begin without a checkpoint; by default at the log's present end."""
-    snapshot: bool = False
-    again: TableFilter | None = None
-    """Tables to be copied in any case."""
-    once: bool = False
-    epoch: int = 1
-    """At least this one."""
-    follow_gtids: bool = False
-    """Another server with the same transactions is read on by them."""
-    sweep_delay: int = SWEEP_DELAY
-    """Seconds between a copy and its sweep, for its rows to land; none with `once`."""
 
 
 @dataclass
 class Capture:
-    """One process for one source."""
+    """One process for one source. A second process on the same checkpoint is refused."""
 
     source: Source
     store: CheckpointStore
-    way: Publishing
+    publishing: Publishing
     warehouse: Any
-    tell: Tell
+    publish_event: EventPublisher
     options: CaptureOptions
-    watch: Watch = lambda _, __, ___: None
+    on_progress: ProgressCallback = lambda _, __, ___: None
     clock: Callable[[], float] = time.monotonic
     now: Callable[[], float] = time.time
     """Seconds since 1970: they become epochs."""
     requirements: Sequence[Requirement] = ()
     """What has to be in order, besides the source, before anything is written."""
     _saved: Checkpoint | None = field(default=None, repr=False)
-    _fresh: bool = field(default=False, repr=False)
+    _is_new: bool = field(default=False, repr=False)
     """Whether there was no checkpoint."""
     _saving: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def run(self) -> None:
-        """Until `way.stop` is set, or with `once` until all is through.
+        """Capture until `publishing.stop` is set, or with the option `once` up to the present end of the log.
 
         Raises:
-            InvalidSettings: every fault of the source's settings and of what is written to, before anything is written.
-            LogLost: the log does not have the place to start from that was named.
-            Rejected, TryAgain: what goes wrong for good, or with `once` at all.
+            InvalidSettings: every problem of the source's settings and of the destination, before anything is written.
+            LogLost: the log does not have the position from which `options.start` wants to begin.
+            Rejected: the source, the warehouse, a topic or the checkpoint refuses for good.
+            TryAgain: with the option `once`, an error that may pass; otherwise these are retried.
         """
         try:
-            checked = self._asked(self._check)
-            self._begin(self._asked(self._checkpoint))
-            self._asked(lambda: self._isolation.start(checked))
-            self._run()
+            checked = self._wait_for(self._check)
+            self._begin()
+            self._wait_for(lambda: self._guard.start(checked))
+            self._capture()
         except Stopped:
             log("NOTICE", "ended before anything was read", event="ended")
         finally:
             self.store.close()
 
-    def _asked(self, work: Callable[[], Result]) -> Result:
-        """What is needed before reading starts; only with `once` it is not waited for."""
-        return work() if self.options.once else retry_until_stopped(work, self.way.stop)
+    def _wait_for(self, work: Callable[[], Result]) -> Result:
+        """Retry what has to work before reading starts; with the option `once`, try it only once."""
+        return work() if self.options.once else retry_until_stopped(work, self.publishing.stop)
 
     def _check(self) -> CheckedTables:
-        """Check the source and all that is written to; every fault is told at once."""
+        """Check the source and the destination, and raise all their problems at once."""
         found: list[CheckedTables] = []
 
         def check_source() -> tuple[str, ...]:
@@ -119,23 +98,29 @@ class Capture:
         check((Requirement("source", check_source), *self.requirements))
         return found[-1]
 
-    def _begin(self, checkpoint: Checkpoint) -> None:
-        self._ledger = CaptureState(checkpoint, 0 if self.options.once else self.options.sweep_delay)
-        self._stream, self._copies = MessageBatcher(self.way), MessageBatcher(self.way)
-        self._isolation = Isolation(
-            self.source, self._ledger, self.way.announcer, self.tell, self.options.source, self.options.dataset,
-            self.way.stop, 0 if self.options.once else QUIET,
+    def _begin(self) -> None:
+        """Load the checkpoint, and set up the reader and the guard from it."""
+        self._loader = CheckpointLoader(self.source, self.store, self.options, self.now)
+        found = self._wait_for(self._loader.load)
+        self._saved, self._is_new = found.stored, found.is_new
+        once, name, dataset = self.options.once, self.options.source, self.options.dataset
+        self._state = CaptureState(found.checkpoint, 0 if once else self.options.delete_scan_delay)
+        self._changes, self._copies = MessageBatcher(self.publishing), MessageBatcher(self.publishing)
+        self._guard = QuarantineGuard(
+            self.source, self._state, self.publishing.announcer, self.publish_event, name, dataset, self.publishing.stop,
+            0 if once else QUIET_SECONDS,
         )  # fmt: skip
         self._reader = LogReader(
-            self.source, self._ledger, self._stream, self.options.source, self.options.dataset, self.tell, self.way.stop,
-            checkpoint.reached, self._isolation,
+            self.source, self._state, self._changes, self._guard, name, dataset, self.publish_event, self.publishing.stop,
+            found.checkpoint.reached,
         )  # fmt: skip
 
-    def _run(self) -> None:
-        stop = self.way.stop
+    def _capture(self) -> None:
+        """Read the log in this thread, with a thread for copies and a thread for checkpoints."""
+        stop = self.publishing.stop
         threads = [threading.Thread(target=work, daemon=True) for work in (self._tick, self._copier().run)]
         try:
-            with suppress(Stopped):  # it only says that the end has come: `_end` raises the failure that led to it, if any
+            with suppress(Stopped):  # the failure that led to the end, if any, is raised below
                 for thread in threads:
                     thread.start()
                 self._read()
@@ -148,144 +133,106 @@ class Capture:
             stop.set()
             for thread in threads:
                 thread.join(_END_SECONDS)
-        self._end(stop)
-
-    def _checkpoint(self) -> Checkpoint:
-        """The one that is there, or a new one, with what the options ask for."""
-        found = self.store.load()
-        if found:
-            check_owner(found, self.options.source, self.options.dataset)
-            if found.epoch < self.options.epoch:
-                found = self._begun_anew(found)
-        else:
-            asked, epoch = self.options.start, self._epoch_after(0)
-            start = self.source.with_executed(asked) if asked else self.source.log_end(epoch)
-            start = replace(start, place=start.place and replace(start.place, epoch=epoch))
-            found = Checkpoint(self.options.source, self.options.dataset, epoch, start)
-            self._fresh = True
-        self._saved = found
-        return self._as_asked(found)
-
-    def _begun_anew(self, found: Checkpoint) -> Checkpoint:
-        """The epoch that was asked for, which is saved before anything of it is published."""
-        epoch = self._epoch_after(found.epoch)
-        new = raised(found, epoch, self.source.log_end(epoch), self.source.tables())
-        self.store.save(new)
-        log("WARNING", f"epoch {epoch} begins, as asked for: {len(new.wanted)} tables are copied again", event="epoch_begun")
-        return new
-
-    def _epoch_after(self, last: int) -> int:
-        return max(self.options.epoch, next_epoch(last, self.now()))
-
-    def _as_asked(self, found: Checkpoint) -> Checkpoint:
-        """With the tables that are to be copied now, and without those that are not captured any more."""
-        first = self.options.snapshot and not found.copied
-        again, before, now = self.options.again, found.patterns, self.source.patterns
-        more = found.copied and before not in (None, now)
-        tables = self.source.tables() if first or again or more else []
-        new = [table for table in tables if more and before and not before.match(table.database, table.table)]
-        wanted = [table for table in tables if first or (again and again.match(table.database, table.table))]
-        found = _chosen(found, now)
-        if (first or again) and not wanted:
-            log("WARNING", "nothing to copy: no table that the user may read fits the patterns", event="nothing_to_copy")
-        # What XA transactions that are prepared have done to the new ones was not published. Copies stand above it, and so
-        # are made again when they are committed.
-        prepared = tuple(replace(one, tables=one.tables.union(new)) for one in found.reached.prepared)
-        above = [] if first else [behind(one.place) for one in prepared]
-        since = max([lowest(found.epoch), *above], key=attrgetter("order"))
-        return replace(
-            found,
-            copied=found.copied or (first and bool(wanted)),
-            reached=replace(found.reached, prepared=prepared),
-            wanted=(*found.wanted, *(CopyRequest(table, since) for table in dict.fromkeys([*new, *wanted]))),
-            patterns=now,
-        )
+        if stop.failure:
+            raise stop.failure  # without a last checkpoint: it may belong to another process by now
+        self._save()
+        self._log_status("NOTICE")
 
     def _copier(self) -> Copier:
         return Copier(
-            self.source, self._ledger, self._copies, self.warehouse, self.options.dataset, self.options.source,
-            self.way.stop, self._isolation, self.watch,
+            self.source, self._state, self._copies, self.warehouse, self.options.dataset, self.options.source,
+            self.publishing.stop, self._guard, self.on_progress,
         )  # fmt: skip
 
     def _read(self) -> None:
-        """Read the log; what breaks off is taken up again where the last transaction ended."""
+        """Read the log. After an error, reading goes on where the last transaction ended.
+
+        Raises:
+            LogLost: there is no checkpoint, and the log does not have the position of `options.start`.
+            TryAgain: with the option `once`, an error that may pass.
+        """
         pauses = OUTAGE_BACKOFF.pauses()
         lost: LogLost | None = None
         while True:
-            before = self._reader.at
+            before = self._reader.progress
             try:
                 if lost:
-                    self._raise_epoch(lost)
+                    self._begin_epoch(lost)
                     lost = None
                 self._reader.read(blocking=not self.options.once)
                 if self.options.once:
                     return
                 raise TryAgain("the source has ended the reading of its log")
             except LogLost as error:
-                if self._fresh and self.options.start and not self._reader.begun:
+                if self._is_new and self.options.start and not self._reader.begun:
                     raise
                 lost = error
             except TryAgain as error:
                 if self.options.once:
                     raise
                 log("WARNING", f"reading goes on later: {error}", event="source_lost", reason=str(error))
-            if self._reader.at != before:
+            if self._reader.progress != before:
                 pauses = OUTAGE_BACKOFF.pauses()
-            self.way.stop.pause(next(pauses))
+            self.publishing.stop.pause(next(pauses))
 
-    def _raise_epoch(self, error: LogLost) -> None:
-        """The log's place is gone, or the log is another one: whichever it is, a greater epoch is right.
+    def _begin_epoch(self, error: LogLost) -> None:
+        """Begin a greater epoch: it is right both where the position is gone and where the log is another one.
 
-        It is saved before anything of it is published. Where all is confirmed by then, so is what has been executed.
+        The epoch is saved before anything of it is published. Everything of the last epoch is confirmed by then, so that the
+        set of executed transactions is exact.
         """
-        self._stream.flush()
-        while not self._ledger.log.is_empty:
-            self.way.stop.pause(_LOOK_SECONDS)
+        self._changes.flush()
+        while not self._state.log.is_empty:
+            self.publishing.stop.pause(_POLL_SECONDS)
         with self._saving:
-            now = self._ledger.checkpoint()
-            epoch, by_gtid = self._epoch_after(now.epoch), self._may_follow_gtids(now, error)
-            lost = self.source.lost(now.reached.executed) if by_gtid else GtidSet()
-            if following := by_gtid and not lost:
-                new = _followed(now, epoch)
-            else:
-                new = raised(now, epoch, self.source.log_end(epoch), self.source.tables())
-            _tell_raised(new, error, following, lost)
-            retry_until_stopped(lambda: self.store.save(new), self.way.stop)
+            now = self._state.checkpoint()
+            new = self._epoch_after(now, error)
+            retry_until_stopped(lambda: self.store.save(new), self.publishing.stop)
             self._saved = new
-            self._ledger.begin(new)
-        self._reader.at = new.reached
+            self._state.begin(new)
+        self._reader.progress = new.reached
 
-    def _may_follow_gtids(self, now: Checkpoint, error: LogLost) -> bool:
-        """Whether to go on by what has been executed, if the server has it; it was tried where the error says so."""
-        return self.options.follow_gtids and bool(now.reached.executed) and not isinstance(error, GtidsLost)
+    def _epoch_after(self, now: Checkpoint, error: LogLost) -> Checkpoint:
+        """Return the first checkpoint of the next epoch: by GTIDs if the server has what was executed, else with copies."""
+        epoch = self._loader.epoch_after(now.epoch)
+        # An error of GTIDs says that reading by them was tried.
+        may_follow = self.options.follow_gtids and bool(now.reached.executed) and not isinstance(error, GtidsLost)
+        lost = self.source.lost(now.reached.executed) if may_follow else GtidSet()
+        by_gtids = may_follow and not lost
+        if by_gtids:
+            new = epoch_by_gtids(now, epoch)
+        else:
+            new = epoch_with_copies(now, epoch, self.source.log_end(epoch), self.source.tables())
+        log_new_epoch(new, error, by_gtids, lost)
+        return new
 
     def _finish(self) -> None:
-        """The log is read up to its end: what is being copied comes to its end, too."""
-        while not self._ledger.is_idle:
-            self.way.stop.pause(_LOOK_SECONDS)
-        self._stream.flush()
-        self.way.outbox.drain()
+        """Wait at the end of the log until all copies and delete scans are done and all messages confirmed."""
+        while not self._state.is_idle:
+            self.publishing.stop.pause(_POLL_SECONDS)
+        self._changes.flush()
+        self.publishing.outbox.drain()
 
     def _tick(self) -> None:
-        """Messages do not wait for long to be full, and the checkpoint follows."""
-        saved = told = self.clock()
+        """Send messages that are not full yet, save the checkpoint, and log the status, each from time to time."""
+        saved = logged = self.clock()
         pause = 0.0
-        with self.way.stop.thread():
+        with self.publishing.stop.thread():
             while True:
-                self.way.stop.pause(_TICK_SECONDS)
-                self._stream.flush()
+                self.publishing.stop.pause(_TICK_SECONDS)
+                self._changes.flush()
                 began = self.clock()
                 if began >= saved + pause:
                     self._save()
                     saved = self.clock()
                     pause = max(_SAVE_SECONDS, _SAVE_SHARE * (saved - began))
-                if began >= told + _STATUS_SECONDS:
-                    told = began
-                    self._tell_status("INFO")
+                if began >= logged + _STATUS_SECONDS:
+                    logged = began
+                    self._log_status("INFO")
 
     def _save(self) -> None:
         with self._saving:
-            now = self._ledger.checkpoint()
+            now = self._state.checkpoint()
             if now == self._saved or not self._reader.begun:
                 return
             try:
@@ -294,55 +241,7 @@ class Capture:
             except TryAgain as error:
                 log("WARNING", f"the checkpoint is saved later: {error}", event="checkpoint_again", reason=str(error))
 
-    def _end(self, stop: Stop) -> None:
-        """A last checkpoint, unless it belongs to somebody else by now."""
-        if stop.failure:
-            raise stop.failure
-        self._save()
-        self._tell_status("NOTICE")
-
-    def _tell_status(self, severity: Any) -> None:
-        place = self._ledger.log.reached.place
-        waiting, copying = self._ledger.counts()
-        lag = max(0, int(self.now()) - self._reader.timestamp) if self._reader.timestamp else None
-        losses = self._stream.losses + self._copies.losses
-        names = [str(one.table) for one in self._ledger.isolated.quarantined()]
-        isolated = f"; in quarantine: {', '.join(names[:_MOST_NAMED])}" if names else ""
-        log(
-            severity, f"{self.options.source}: confirmed up to {place and f'{place.file}, {place.offset}'}{isolated}",
-            event="captured", source=self.options.source, position=place and place.sequence(),
-            rows=self._stream.rows, copied_rows=self._copies.rows, seconds_since_last_change=lag,
-            tables_waiting=waiting, tables_copying=copying, losses=dict(losses) or None,
-            tables_in_quarantine=len(names), quarantine=names[:_MOST_NAMED] or None,
-        )  # fmt: skip
-
-
-def _tell_raised(new: Checkpoint, error: LogLost, following: bool, lost: GtidSet) -> None:
-    """Log that an epoch begins, why, and which captured transactions the server never had."""
-    then = "the log is read on by GTIDs" if following else f"{len(new.wanted)} tables are copied again"
-    shown = str(lost)[:_SHOWN_GTIDS]
-    without = f"; transactions were captured that this server does not have: {shown}" if lost else ""
-    log(
-        "WARNING" if following else "ERROR", f"{error}{without}; epoch {new.epoch} begins, {then}",
-        event="epoch_raised", epoch=new.epoch, reason=str(error), by_gtid=following, tables=len(new.wanted),
-        lost_gtids=shown or None,
-    )  # fmt: skip
-
-
-def _followed(now: Checkpoint, epoch: int) -> Checkpoint:
-    """A new epoch, by what has been executed. Copies on their way begin anew."""
-    tables = {*(one.table for one in now.wanted), *(TableName(copy.database, copy.table) for copy in now.copies)}
-    wanted = tuple(CopyRequest(table, lowest(epoch)) for table in sorted(tables))
-    reached = Progress(None, now.reached.executed, prepared=now.reached.prepared)
-    return replace(now, epoch=epoch, reached=reached, wanted=wanted, copies=())
-
-
-def _chosen(found: Checkpoint, patterns: TableFilter) -> Checkpoint:
-    """Without copies of tables that are not captured any more; sweeps of what has landed go on."""
-    wanted = tuple(one for one in found.wanted if patterns.match(one.table.database, one.table.table))
-    copies = tuple(one for one in found.copies if patterns.match(one.database, one.table))
-    return replace(found, wanted=wanted, copies=copies)
-
-
-def start_at(file: str, offset: int) -> Progress:
-    return Progress(LogPosition(1, file, offset))
+    def _log_status(self, severity: LogSeverity) -> None:
+        timestamp = self._reader.timestamp
+        lag = max(0, int(self.now()) - timestamp) if timestamp else None
+        log_status(severity, self.options.source, self._state, self._changes, self._copies, lag)

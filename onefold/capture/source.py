@@ -1,4 +1,4 @@
-"""The adapter of a source beside its log: what capture asks the server, each time over a connection of its own."""
+"""The source of a capture: its log, and queries about its tables, each over a connection of its own."""
 
 from __future__ import annotations
 
@@ -27,49 +27,59 @@ from onefold.mysql.table_filter import TableFilter
 
 
 class LogLost(NotFound):
-    """The log does not have the place where reading was to go on, or it is another log."""
+    """The log does not have the position from which to read, or it is another log."""
 
 
 class GtidsLost(LogLost):
-    """The log cannot be read on behind what has been executed."""
+    """The log cannot be read on behind the executed transactions."""
 
 
-_QUIET_MOMENTS = 10
-"""How often a moment without transactions is looked for, before a file of the log is read for what it holds."""
+_QUIET_TRIES = 10
+"""Tries to read position and executed transactions without a commit between them. After that, a file of the log is read."""
 
 
 def check_file(start: Progress, event: LogFileStarted) -> None:
-    """Raise LogLost where the file within which reading starts is not the one that was read."""
-    within = start.place is not None and start.place.file == event.position.file
-    if within and start.fingerprint not in (None, event.fingerprint):
+    """Check that the file in which reading starts is the one that was read before.
+
+    Args:
+        start: where reading starts.
+        event: the beginning of the file.
+
+    Raises:
+        LogLost: another server, or the same one after a reset of its log, has begun a file of the same name.
+    """
+    is_within = start.position is not None and start.position.file == event.position.file
+    if is_within and start.fingerprint not in (None, event.fingerprint):
         raise LogLost(f"{event.position.file} of the source is another file than the one that was read")
 
 
 _FIRST_OFFSET = 4
-"""Of every file of a log."""
+"""The offset of the first event in each file of a log: four bytes of magic number come before it."""
 _NO_TABLES = TableFilter((), ("*",))
-_PROBES = 1 << 31
-"""The first of as many numbers of replicas, of which a check takes one at random."""
+_FIRST_PROBE_ID = 1 << 31
+"""Checks read the log under a random server id from here on, of which there are as many."""
 _DENIED = (1044, 1045, 1142, 1227)
+"""Error codes of a server for a missing right."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """A server, and which of its tables are captured. Every method raises TryAgain where trouble may pass, and Rejected
-    where the server refuses.
+    """A server, and which of its tables are captured.
+
+    Every method raises TryAgain for an error that may pass, and Rejected if the server refuses.
     """
 
     address: Address
     patterns: TableFilter
     server_id: int
-    held: int = MAX_BUFFERED_BYTES
-    """The most bytes of the log that are held for one transaction."""
+    max_transaction_bytes: int = MAX_BUFFERED_BYTES
+    """The most bytes of the log that are kept in memory for one transaction."""
 
     def check(self) -> CheckedTables:
         """Check the server, and each table that is captured.
 
         Raises:
-            InvalidSettings: every fault of the server's settings.
+            InvalidSettings: every problem of the server's settings.
         """
         self.check_settings()
         return self.check_tables()
@@ -78,31 +88,35 @@ class Source:
         """Check the server's settings, and return its version.
 
         Raises:
-            InvalidSettings: every fault.
+            InvalidSettings: every problem.
         """
-        with self._asked() as connection:
+        with self._connection() as connection:
             check_server(connection, self.patterns)
             return variables(connection).get("version", "")
 
     def check_tables(self) -> CheckedTables:
         """Check each table that is captured."""
-        with self._asked() as connection:
+        with self._connection() as connection:
             return check_tables(connection, self.patterns)
 
     def has_gtids(self) -> bool:
-        """Whether each transaction of the log has an identifier: always with MariaDB."""
-        with self._asked() as connection:
+        """Tell whether each transaction of the log has a GTID, which is always the case with MariaDB."""
+        with self._connection() as connection:
             return is_mariadb(connection) or variables(connection).get("gtid_mode", "").upper() == "ON"
 
     def check_log(self, start: Progress, epoch: int) -> None:
-        """Read the beginning of the log from a place on, as a replica would, under a number of its own.
+        """Read the first event of the log from a position on, as a replica would.
+
+        Args:
+            start: the position, or the executed transactions.
+            epoch: of the position.
 
         Raises:
-            LogLost: the log does not have the place, or is another one.
+            LogLost: the log does not have the position, or is another one.
             Rejected: the user may not read it.
         """
-        # With the number of a process that runs, the server would end that one's reading.
-        probe = replace(self, patterns=_NO_TABLES, server_id=_PROBES + secrets.randbelow(_PROBES))
+        # The server ends the connection of another replica with the same server id: capture may be running.
+        probe = replace(self, patterns=_NO_TABLES, server_id=_FIRST_PROBE_ID + secrets.randbelow(_FIRST_PROBE_ID))
         with closing(probe.follow(start, epoch, Cascades(), blocking=False)) as events:
             for event in events:
                 if isinstance(event, LogFileStarted):
@@ -110,18 +124,18 @@ class Source:
                 return
 
     def structures(self) -> dict[TableName, Structure]:
-        """The structures of all captured tables."""
-        with self._asked() as connection:
+        """Return the structures of all captured tables."""
+        with self._connection() as connection:
             return structures(connection, self.patterns)
 
     def inspect(self, name: TableName) -> InspectedTable:
-        """One table as it is now, with what keeps it from being captured."""
-        with self._asked() as connection:
+        """Return a table as it is now, with what keeps it from being captured."""
+        with self._connection() as connection:
             return inspect_table(connection, name)
 
     def may_lock(self, name: TableName) -> bool:
-        """Whether a copy may lock a table."""
-        with self._asked() as connection:
+        """Tell whether the user may lock a table, which a copy needs."""
+        with self._connection() as connection:
             return may_lock(connection, name)
 
     def follow(
@@ -132,91 +146,103 @@ class Source:
         blocking: bool,
         known: Mapping[LogPosition, RolledBack] | None = None,
     ) -> Generator[LogEvent]:
-        """The log from a place on, or from behind what has been executed. Raises LogLost or GtidsLost without it.
+        """Yield the events of the log from a position on, or behind the executed transactions.
 
         Args:
-            known: transactions that are known to be committed, by where they begin, with what of them is void.
+            start: the position, or without one the executed transactions.
+            epoch: of all positions.
+            cascades: parents of captured tables, whose rows are read, too.
+            blocking: whether to wait for new events at the end of the log.
+            known: transactions that are known to be committed, by where they begin, with their parts that were rolled back
+                to a savepoint.
+
+        Raises:
+            LogLost: the log does not have the position.
+            GtidsLost: the log cannot be read behind the executed transactions.
         """
         watched = WatchedTables(self.patterns.include, self.patterns.exclude, cascades.watched)
-        at = start.place or Gtid(epoch, start.executed)
+        at = start.position or Gtid(epoch, start.executed)
         try:
-            yield from follow(self.address, at, watched, self.server_id, blocking, known, self.held)
+            yield from follow(self.address, at, watched, self.server_id, blocking, known, self.max_transaction_bytes)
         except NotFound as error:
-            raise (LogLost if start.place else GtidsLost)(str(error)) from error
+            raise (LogLost if start.position else GtidsLost)(str(error)) from error
 
     def lost(self, executed: GtidSet) -> GtidSet:
         """Return the executed transactions that the server does not have."""
-        with self._asked() as connection:
+        with self._connection() as connection:
             return lost_on(connection, executed)
 
-    def end_place(self, epoch: int) -> LogPosition:
-        """Where the log ends now, as far as copies of tables show it."""
-        with self._asked() as connection:
+    def end_position(self, epoch: int) -> LogPosition:
+        """Return the present end of the log: a copy of a table that begins now shows everything before this position."""
+        with self._connection() as connection:
             return visible_end_of_log(connection, epoch)
 
     def log_end(self, epoch: int) -> Progress:
-        """Where the log ends now, as far as copies of tables show it, and exactly what was executed before that place.
+        """Return the present end of the log as `end_position` does, with the transactions executed before it.
 
-        A transaction too few in that set would be read again after a failover, and stand above what came after it.
+        The set has to be exact: a transaction missing from it would be read again after a failover, and rank above changes
+        that came after it.
         """
-        with self._asked() as connection:
-            for _ in range(1 if is_mariadb(connection) else _QUIET_MOMENTS):
+        with self._connection() as connection:
+            for _ in range(1 if is_mariadb(connection) else _QUIET_TRIES):
                 before = executed_now(connection)
-                place = visible_end_of_log(connection, epoch)
+                position = visible_end_of_log(connection, epoch)
                 if before is not None and before == executed_now(connection):
-                    return Progress(place, read_executed(before))
-        return self.with_executed(Progress(place))
+                    return Progress(position, read_executed(before))
+        return self.with_executed(Progress(position))
 
     def with_executed(self, start: Progress) -> Progress:
-        """A start with what has been executed before its place: from the place on, the log tells only what comes after."""
-        if not start.place:
+        """Return a start with the transactions executed before its position. The log itself only has the later ones."""
+        position = start.position
+        if not position:
             return start
-        with self._asked() as connection:
+        with self._connection() as connection:
             if is_mariadb(connection):
-                executed = read_executed(_mariadb_gtids(connection, start.place.file, start.place.offset))
+                executed = read_executed(_mariadb_gtids(connection, position.file, position.offset))
             else:
-                executed = self._executed_within(start.place, read_executed(previous_gtids(connection, start.place.file)))
+                executed = self._executed_within(position, read_executed(previous_gtids(connection, position.file)))
         return replace(start, executed=executed)
 
-    def _executed_within(self, place: LogPosition, executed: GtidSet) -> GtidSet:
-        """MySQL tells what was executed before a file; the rest is read from the file itself."""
-        beginning = replace(place, offset=_FIRST_OFFSET)
+    def _executed_within(self, position: LogPosition, executed: GtidSet) -> GtidSet:
+        """Return the transactions executed before a position of MySQL: those before the file, and those within it."""
+        beginning = replace(position, offset=_FIRST_OFFSET)
         with suppress(NotFound), closing(follow(self.address, beginning, _NO_TABLES, self.server_id, False)) as events:
             for event in events:
                 if isinstance(event, Committed):
-                    if event.position.order > place.order:
+                    if event.position.order > position.order:
                         break
                     executed = executed.plus(event.gtid) if event.gtid else executed
         return executed
 
     def tables(self, database: str | None = None) -> list[TableName]:
-        """The present tables that are captured: all, or those of one database."""
-        with self._asked() as connection:
+        """Return the captured tables that exist now, sorted: all, or those of one database."""
+        with self._connection() as connection:
             found = tables(connection, self.patterns, database)
         return sorted(name for name, kind in found.items() if kind == BASE)
 
     def is_view(self, name: TableName) -> bool:
-        """Whether there is a view of that name now, as far as the user may see it."""
-        with self._asked() as connection:
+        """Tell whether a view of that name exists now and is visible to the user."""
+        with self._connection() as connection:
             return is_view(connection, name)
 
     def structure(self, name: TableName) -> Structure | None:
-        """A table as it is now; None where there is none."""
-        with self._asked() as connection:
+        """Return the present structure of a table; None if the table does not exist."""
+        with self._connection() as connection:
             return structure_of(connection, name)
 
     def cascades(self) -> Cascades:
-        with self._asked() as connection:
+        """Read the cascading foreign keys of the tables that exist now."""
+        with self._connection() as connection:
             return read_cascades(connection, self.patterns)
 
     def connect(self) -> pymysql.Connection:
         try:
             return connect(self.address)
         except pymysql.err.MySQLError as error:
-            raise _told(error) from error
+            raise _translated(error) from error
 
     @contextmanager
-    def _asked(self) -> Iterator[pymysql.Connection]:
+    def _connection(self) -> Iterator[pymysql.Connection]:
         try:
             with closing(connect(self.address)) as connection:
                 try:
@@ -224,16 +250,17 @@ class Source:
                 except pymysql.err.MySQLError as error:
                     if not connection.open or error.args[:1] not in [(code,) for code in _DENIED]:
                         raise
-                    raise _told(error, grantee(connection)) from error
+                    raise _translated(error, grantee(connection)) from error
         except pymysql.err.MySQLError as error:
-            raise _told(error) from error
+            raise _translated(error) from error
 
 
 def _mariadb_gtids(connection: pymysql.Connection, file: object, offset: object) -> str:
     return query(connection, "SELECT BINLOG_GTID_POS(%s, %s)", (file, offset))[0][0] or ""
 
 
-def _told(error: pymysql.err.MySQLError, user: str = "...") -> Exception:
+def _translated(error: pymysql.err.MySQLError, user: str = "...") -> Exception:
+    """Return an error of the server as Rejected if a right is missing, and otherwise as TryAgain."""
     if error.args and error.args[0] in _DENIED:
         return Rejected(
             f"the source refuses: {error}; see host, user and password, and run: GRANT REPLICATION SLAVE, "

@@ -1,4 +1,4 @@
-"""What keeps single tables from being captured, as the server has them now: each a problem with its remedy."""
+"""Checks of single tables as the server has them now: each result is a problem with its remedy."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _WILD = re.compile(r"[*?\[]")
 
 @dataclass(frozen=True)
 class InspectedTable:
-    """A table as it is now. Without a structure, and without a problem, there is no such table."""
+    """A table as it is now. Without a structure and without a problem, the table does not exist."""
 
     structure: Structure | None = None
     problem: Problem | None = None
@@ -34,7 +34,7 @@ class InspectedTable:
 
 @dataclass(frozen=True)
 class CheckedTables:
-    """The captured tables of a source that are there now, and the problems of those that cannot be captured."""
+    """The captured tables of a source that exist now, and the problems of those that cannot be captured."""
 
     tables: frozenset[TableName]
     problems: tuple[Problem, ...]
@@ -52,7 +52,7 @@ def check_tables(connection: pymysql.Connection, patterns: TableFilter) -> Check
 
 
 def inspect_table(connection: pymysql.Connection, name: TableName) -> InspectedTable:
-    """One table, in the same way."""
+    """Check one table in the same way."""
     table = describe_one(connection, name)
     denied = _grant_problem(connection, name, visible=table is not None)
     if denied or table is None:
@@ -61,7 +61,7 @@ def inspect_table(connection: pymysql.Connection, name: TableName) -> InspectedT
 
 
 def described_problem(table: TableDescription) -> Problem | None:
-    """What keeps a table from being captured, as far as its description tells."""
+    """Return what keeps a table from being captured, as far as its description shows."""
     problems = [*_versioning_problems(table), *_column_problems(table)]
     if problems:
         remedies = dict.fromkeys(remedy for _, remedy in problems)
@@ -70,7 +70,7 @@ def described_problem(table: TableDescription) -> Problem | None:
 
 
 def _named(patterns: TableFilter) -> Iterator[TableName]:
-    """Tables that a pattern names without a wildcard: one that the user may not see at all is missed otherwise."""
+    """Yield the tables that a pattern names without a wildcard: a table that the user may not see is missed otherwise."""
     for one in patterns.include:
         database, dot, table = one.partition(".")
         if dot and not _WILD.search(one) and patterns.match(database, table):
@@ -100,29 +100,29 @@ def _versioning_problems(table: TableDescription) -> Iterator[tuple[str, str]]:
 
 
 def _column_problems(table: TableDescription) -> Iterator[tuple[str, str]]:
-    """Each fault with its remedy."""
+    """Yield each problem of a column with its remedy."""
     name = table_sql(table.name)
     for row in table.rows:
-        where = f"{table.name}.{row.column}"
+        column = f"{table.name}.{row.column}"
         if "COMPRESSED" in row.column_type:
-            yield f"{where} is COMPRESSED, which cannot be read", _uncompress(table.name, row)
+            yield f"{column} is COMPRESSED, which cannot be read", _uncompress(table.name, row)
         if row.column_type.startswith("vector"):
-            yield f"{where} is a VECTOR, which cannot be read", f"leave the table out ({exclusion(table.name)})"
+            yield f"{column} is a VECTOR, which cannot be read", f"leave the table out ({exclusion(table.name)})"
         if any(mark in row.column_type for mark in _OLD_TIMES):
-            yield f"{where} holds times in an old form", f"run: ALTER TABLE {name} FORCE"
+            yield f"{column} holds times in an old form", f"run: ALTER TABLE {name} FORCE"
         if row.charset is not None and row.charset not in SUPPORTED:
             remedy = f"run: ALTER TABLE {name} CONVERT TO CHARACTER SET utf8mb4"
-            yield f"{where} has the charset {row.charset}, which cannot be read", remedy
+            yield f"{column} has the charset {row.charset}, which cannot be read", remedy
 
 
 def exclusion(name: TableName) -> str:
-    """The option that leaves a table out."""
+    """Return the option that leaves a table out."""
     pattern = f"{glob.escape(name.database)}.{glob.escape(name.table)}"
     return f"start with --exclude {shlex.quote(pattern)}"
 
 
 def clash_problem(name: TableName, structure: Structure) -> Problem | None:
-    """The problem of a table whose columns do not fit BigQuery."""
+    """Return the problem of a table whose columns BigQuery cannot have; None if it can have them."""
     try:
         versioned_table(structure)
     except SchemaConflict as error:
@@ -135,11 +135,11 @@ def clash_problem(name: TableName, structure: Structure) -> Problem | None:
 
 
 def name_problem(table: TableName, owners: Mapping[str, str], present: Collection[str]) -> Problem | None:
-    """The problem of two source tables whose versioned tables would have one name: the rows of both would mix.
+    """Return the problem of two source tables that would share a base name, so that their rows would mix.
 
     Args:
-        table: the one that is asked for.
-        owners: source names by base name, of those captured under another name than their own.
+        table: the table that is checked.
+        owners: by base name, the source table that is captured under a base name other than its own name.
         present: the names of the captured tables that exist now.
     """
     holder = holder_of_name(table.table, owners, present)
@@ -153,7 +153,7 @@ def name_problem(table: TableName, owners: Mapping[str, str], present: Collectio
 
 
 def _uncompress(name: TableName, row: ColumnRow) -> str:
-    """MODIFY drops whatever it does not say again."""
+    """Return the statement that turns compression of a column off. MODIFY drops each attribute that it does not repeat."""
     parts = [
         row.column_type.split(" /*")[0],
         f"CHARACTER SET {row.charset} COLLATE {row.collation}" if row.charset else "",

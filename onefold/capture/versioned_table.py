@@ -1,4 +1,4 @@
-"""The versioned table of a structure: BigQuery's columns for it, and those that capture adds."""
+"""The versioned table of a structure: its name, its columns in BigQuery, and the columns that capture adds."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ ADDED = (
     Column(METADATA, metadata_type(CAPTURE_FIELDS)),
 )
 
-# "CREATE TABLE statement" of GoogleSQL, column name restrictions, and the pseudo-columns of change data capture.
+# GoogleSQL, "CREATE TABLE statement", column name restrictions, and the pseudo-columns of change data capture.
 _RESERVED = ("_table_", "_file_", "_partition", "_row_timestamp", "__root__", "_colidentifier", "_change_")
 _OTHER = re.compile(r"\W")
 _MAX_CLUSTERING = 4
 _MOST_OF_NAME = 60
-"""MySQL's names have 64 characters; a number needs some of them."""
+"""A name of MySQL has at most 64 characters, and a number is appended."""
 _CLUSTERS = frozenset({"STRING", "INT64", "NUMERIC", "BIGNUMERIC", "DATE", "DATETIME", "TIMESTAMP"})
 
 
 @dataclass(frozen=True)
 class RenamedColumn:
-    """A source column whose name no column of BigQuery can have here."""
+    """A source column whose name BigQuery does not allow, or which capture uses itself."""
 
     source: str
     column: str
@@ -44,12 +44,12 @@ class RenamedColumn:
 
 @dataclass(frozen=True)
 class VersionedTable:
-    """What a structure is in BigQuery."""
+    """The table in BigQuery for one structure of a source table."""
 
     table: str
     version: str
     columns: tuple[Column, ...]
-    """The source's, in its order, then those that are added."""
+    """The columns of the source in their order, then the added ones."""
     primary_key: tuple[str, ...]
     """Names in BigQuery; empty for a table without a key."""
     renamed: tuple[RenamedColumn, ...] = ()
@@ -60,27 +60,35 @@ class VersionedTable:
 
     @cached_property
     def source_names(self) -> tuple[str, ...]:
-        """Computed once: they are asked for with every row."""
+        """The names of the source's columns in BigQuery. They are computed once, because each row needs them."""
         return tuple(column.name for column in self.columns[: -len(ADDED)])
 
     @property
     def clustering(self) -> tuple[str, ...]:
-        """The key of a row among all databases, as far as BigQuery clusters by it. Sources are too few to need a place."""
+        """The columns to cluster by: database and key, as far as BigQuery clusters by their types.
+
+        The source is left out: there are few sources, and BigQuery takes at most four columns.
+        """
         types = {column.name: str(column.type) for column in self.columns}
         keys = [DATABASE_NAME, *(key for key in self.primary_key if types[key] in _CLUSTERS)]
         return tuple(keys[:_MAX_CLUSTERING])
 
     @property
     def declared_key(self) -> tuple[str, ...]:
-        """The key that the table declares when it is made, tenant included; none where BigQuery takes none of its kind."""
+        """The primary key to declare, including the tenant; empty if BigQuery does not allow a key of these types."""
         return key_to_declare(self.columns, self.primary_key)
 
 
 def versioned_table(structure: Structure) -> VersionedTable:
-    """The versioned table for a structure.
+    """Return the versioned table for a structure.
+
+    >>> from onefold.mysql.table import SourceColumn, SourceType
+    >>> table = versioned_table(Structure("order line", (SourceColumn("id", SourceType("int")),), ("id",)))
+    >>> table.name, table.source_names
+    ('order_line_v_26f738230', ('id',))
 
     Raises:
-        SchemaConflict: names all columns that would end up with one name.
+        SchemaConflict: names all columns that would have the same name, or whose types are unknown.
     """
     names = {column.name: column_name(column.name) for column in structure.columns}
     problems = [*_unknown_types(structure), *_clashes(structure, names)]
@@ -97,12 +105,20 @@ def versioned_table(structure: Structure) -> VersionedTable:
 
 
 def table_name(source: str) -> str:
-    """The base name of the versioned tables: two tables of a source that differ in other characters only share it."""
+    """Return the base name of a source table. Source tables that differ only in other characters share a base name.
+
+    >>> table_name("order line")
+    'order_line'
+    """
     return re.sub(r"[^\w-]", "_", source)
 
 
 def column_name(source: str) -> str:
-    """The source's spelling, but for what BigQuery refuses and for the names of the columns that are added."""
+    """Return the name of a column in BigQuery: the source's spelling, changed if BigQuery or capture does not allow it.
+
+    >>> [column_name(name) for name in ("Id", "a-b", "1st", "_table_x", "_landed_at")]
+    ['Id', 'a_b', '_1st', 'source_table_x', '_landed_at_']
+    """
     name = _OTHER.sub("_", source)
     if not (name[0].isalpha() or name[0] == "_"):
         name = "_" + name
@@ -114,8 +130,8 @@ def column_name(source: str) -> str:
 def _unknown_types(structure: Structure) -> Iterator[str]:
     for column in structure.columns:
         if column.type.name not in _KNOWN:
-            what = f"{structure.table}.{column.name} is of the type {column.type}"
-            yield f"{what}, which cannot be read; change its type, or exclude the table"
+            subject = f"{structure.table}.{column.name} is of the type {column.type}"
+            yield f"{subject}, which cannot be read; change its type, or exclude the table"
 
 
 def _clashes(structure: Structure, names: Mapping[str, str]) -> Iterator[str]:
@@ -125,12 +141,12 @@ def _clashes(structure: Structure, names: Mapping[str, str]) -> Iterator[str]:
     for clashing in sources.values():
         if len(clashing) > 1:
             columns = " and ".join(repr(source) for source in clashing)
-            what = f"{structure.table}: the columns {columns} would both be {names[clashing[0]]} in BigQuery"
-            yield f"{what}; rename one, or exclude the table"
+            subject = f"{structure.table}: the columns {columns} would both be {names[clashing[0]]} in BigQuery"
+            yield f"{subject}; rename one, or exclude the table"
 
 
 def free_names(structure: Structure) -> dict[str, str]:
-    """New names for the columns that clash, without which all columns have names of their own in BigQuery.
+    """Return new names for columns that would share a name in BigQuery, such that all columns have different names.
 
     >>> from onefold.mysql.table import SourceColumn, SourceType
     >>> free_names(Structure("t", (SourceColumn("a b", SourceType("int")), SourceColumn("a_b", SourceType("int")))))
@@ -152,7 +168,11 @@ def free_names(structure: Structure) -> dict[str, str]:
 
 
 def bigquery_type(type_: SourceType) -> Scalar:
-    """By the table in docs/reference/source-types.md."""
+    """Return BigQuery's type for a source type, by the table in docs/reference/source-types.md.
+
+    >>> str(bigquery_type(SourceType("decimal", size=10, scale=2)))
+    'NUMERIC'
+    """
     return Scalar(_sized(type_) or _BY_NAME[type_.name])
 
 
@@ -191,11 +211,18 @@ LENGTH = 9
 
 
 def version_of(structure: Structure) -> str:
-    """The first digits of the SHA-256 of the canonical text."""
+    """Return the version of a structure: the first digits of the SHA-256 of its canonical text."""
     return hashlib.sha256(canonical_text(structure).encode()).hexdigest()[:LENGTH]
 
 
 def canonical_text(structure: Structure) -> str:
-    """Table name, then name and type of each column in order; before each text, its length in UTF-8 and a colon."""
+    """Return the table name and the names and types of the columns in order, as one text.
+
+    Before each part come its length in UTF-8 and a colon, so that no two structures share a text.
+
+    >>> from onefold.mysql.table import SourceColumn
+    >>> canonical_text(Structure("t", (SourceColumn("id", SourceType("int")),)))
+    '1:t2:id3:int'
+    """
     columns = chain.from_iterable((column.name, str(column.type)) for column in structure.columns)
     return "".join(f"{len(text.encode())}:{text}" for text in (structure.table, *columns))

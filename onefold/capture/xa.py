@@ -1,6 +1,6 @@
-"""XA transactions that are prepared: their rows are in the log, and nobody knows yet whether they count.
+"""Prepared XA transactions as values: their rows are in the log before it is known whether they are committed.
 
-The rows are published at `XA COMMIT`: from memory as far as they fit there, or read from the log a second time.
+Their rows are published at `XA COMMIT`: from memory as far as they fit there, or read from the log a second time.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from onefold.mysql.binlog.events import Decode, LogPosition
 from onefold.mysql.binlog.transactions import MAX_BUFFERED_BYTES
 from onefold.mysql.catalog import TableName
 
-_MANY = 1_000
-_MERGED = ""
-"""Stands for more transactions than are kept: the oldest of them, with all of their tables."""
+_MAX_TRANSACTIONS = 1_000
+_MERGED_XID = ""
+"""The XID of the entry that stands for all transactions beyond the maximum: the oldest ones, with all of their tables."""
 
 
 @dataclass(frozen=True)
@@ -22,42 +22,42 @@ class PreparedTransaction:
     """A transaction that is neither committed nor rolled back."""
 
     xid: str
-    place: LogPosition
+    position: LogPosition
     """Before all of its rows."""
     timestamp: int
-    """When it was prepared, in seconds."""
+    """When it was prepared, in seconds since 1970."""
     tables: frozenset[TableName]
-    """Those captured that it has changed."""
+    """The captured tables that it has changed."""
     published: bool = False
     """Whether its rows were published when it was prepared, as earlier versions did."""
 
 
 @dataclass
 class PreparedRows:
-    """Rows of prepared transactions in memory: an XA transaction is committed at once as a rule."""
+    """The rows of prepared transactions in memory: most XA transactions are committed at once."""
 
-    bound: int = MAX_BUFFERED_BYTES
+    max_bytes: int = MAX_BUFFERED_BYTES
     """Bytes of the log."""
     _rows: dict[tuple[str, LogPosition], tuple[tuple[Decode, ...], int]] = field(default_factory=dict)
 
     def keep(self, xid: str, begin: LogPosition, rows: tuple[Decode, ...], size: int) -> None:
-        """Keep the rows, and forget older ones where the bound asks for it.
+        """Keep the rows of a transaction, and forget older ones where there are too many bytes.
 
         Args:
-            xid: the transaction.
-            begin: where it begins: an identifier may be used again.
-            rows: what reads the rows of each event.
+            xid: the identifier of the transaction.
+            begin: where the transaction begins, because its identifier may be used again.
+            rows: a decoder for the rows of each event.
             size: bytes of the log.
         """
         self._rows.pop((xid, begin), None)
-        while self._rows and size + sum(size for _, size in self._rows.values()) > self.bound:
+        while self._rows and size + sum(size for _, size in self._rows.values()) > self.max_bytes:
             del self._rows[next(iter(self._rows))]
-        if size <= self.bound:
+        if size <= self.max_bytes:
             self._rows[xid, begin] = rows, size
 
-    def find(self, one: PreparedTransaction) -> tuple[Decode, ...] | None:
-        """Return the rows of a transaction; None where they are not kept."""
-        found = self._rows.get((one.xid, one.place))
+    def find(self, transaction: PreparedTransaction) -> tuple[Decode, ...] | None:
+        """Return the rows of a transaction; None if they are not in memory."""
+        found = self._rows.get((transaction.xid, transaction.position))
         return found and found[0]
 
     def forget(self, xid: str) -> None:
@@ -65,29 +65,34 @@ class PreparedRows:
             del self._rows[key]
 
 
-def plus(those: Sequence[PreparedTransaction], one: PreparedTransaction) -> tuple[PreparedTransaction, ...]:
-    """With one more, which is the latest. Some that never end would make a checkpoint large."""
-    first, *others = (*without(those, one.xid), one)
-    if len(others) < _MANY:
+def plus(prepared: Sequence[PreparedTransaction], new: PreparedTransaction) -> tuple[PreparedTransaction, ...]:
+    """Return the transactions with a new one at the end.
+
+    Transactions that never end would make the checkpoint large: beyond the maximum the two oldest are merged into one.
+    """
+    first, *others = (*without(prepared, new.xid), new)
+    if len(others) < _MAX_TRANSACTIONS:
         return (first, *others)
     second, *others = others
-    return (replace(first, xid=_MERGED, tables=first.tables | second.tables), *others)
+    return (replace(first, xid=_MERGED_XID, tables=first.tables | second.tables), *others)
 
 
-def without(those: Sequence[PreparedTransaction], xid: str) -> tuple[PreparedTransaction, ...]:
-    return tuple(one for one in those if one.xid != xid)
+def without(prepared: Sequence[PreparedTransaction], xid: str) -> tuple[PreparedTransaction, ...]:
+    """Return all transactions but the one of an identifier."""
+    return tuple(one for one in prepared if one.xid != xid)
 
 
-def find(those: Sequence[PreparedTransaction], xid: str) -> PreparedTransaction | None:
-    return next((one for one in those if one.xid == xid), None)
+def find(prepared: Sequence[PreparedTransaction], xid: str) -> PreparedTransaction | None:
+    """Return the transaction of an identifier; None if it was prepared before the log was read, or merged with others."""
+    return next((one for one in prepared if one.xid == xid), None)
 
 
-def tables_of(those: Sequence[PreparedTransaction], xid: str) -> frozenset[TableName]:
-    """The tables that a transaction may have changed: none that we know of, if it was prepared before we read the log."""
-    one = find(those, xid) or find(those, _MERGED)
+def tables_of(prepared: Sequence[PreparedTransaction], xid: str) -> frozenset[TableName]:
+    """Return the tables that a transaction may have changed: none are known if it was prepared before the log was read."""
+    one = find(prepared, xid) or find(prepared, _MERGED_XID)
     return one.tables if one else frozenset()
 
 
-def merged(those: Sequence[PreparedTransaction]) -> frozenset[TableName]:
-    """The tables of those that are kept as one only."""
-    return tables_of(those, _MERGED)
+def merged_tables(prepared: Sequence[PreparedTransaction]) -> frozenset[TableName]:
+    """Return the tables of the transactions that were merged into one."""
+    return tables_of(prepared, _MERGED_XID)

@@ -23,7 +23,8 @@ from onefold.core.versioned_names import VersionedNames
 from onefold.settings.environment import Settings
 
 if TYPE_CHECKING:
-    from onefold.capture.run import Capture, CaptureOptions
+    from onefold.capture.options import CaptureOptions
+    from onefold.capture.run import Capture
     from onefold.core.shutdown import Stop
     from onefold.mysql.connection import Address
 
@@ -162,7 +163,7 @@ def options_from(options: Mapping[str, Any]) -> CaptureOptions:
     """Raises:
     InvalidInput: a start that is none, a name that is empty.
     """
-    from onefold.capture.run import CaptureOptions
+    from onefold.capture.options import CaptureOptions
     from onefold.mysql.table_filter import TableFilter
 
     if not options["source"].strip():
@@ -271,7 +272,7 @@ def end_by_signal(process: Capture) -> None:
     """The end is noticed within a second, and comes after a last checkpoint; with a second Ctrl-C, at once."""
 
     def end(*_: object) -> None:
-        process.way.stop.set()
+        process.publishing.stop.set()
         signal.signal(signal.SIGINT, signal.SIG_DFL)
 
     for number in (signal.SIGTERM, signal.SIGINT):

@@ -20,8 +20,9 @@ from onefold.capture.announce import Announcer, Destination
 from onefold.capture.checkpoint import Checkpoint
 from onefold.capture.large_rows import LargeRowsFolder
 from onefold.capture.message_batcher import Publishing
+from onefold.capture.options import CaptureOptions
 from onefold.capture.outbox import Outbox
-from onefold.capture.run import Capture, CaptureOptions
+from onefold.capture.run import Capture
 from onefold.capture.source import Source
 from onefold.capture.state import is_before
 from onefold.core.errors import TableRefused
@@ -101,10 +102,10 @@ class InMemoryCheckpoint:
             end: a place in the log that the server has now, whatever its epoch.
         """
         now = self._latest
-        if now is None or now.reached.place is None:
+        if now is None or now.reached.position is None:
             return False
-        busy = now.wanted or now.copies or any(sweep.swept_at is None for sweep in now.sweeps)
-        return not busy and not is_before(now.reached.place, replace(end, epoch=now.reached.place.epoch))
+        busy = now.copy_requests or now.copies or any(scan.scanned_at is None for scan in now.delete_scans)
+        return not busy and not is_before(now.reached.position, replace(end, epoch=now.reached.position.epoch))
 
 
 @dataclass(frozen=True)
@@ -146,7 +147,7 @@ def capturing(
         worker = stack.enter_context(ThreadPoolExecutor(1, "capture"))
         stack.callback(stop.set)
         capture = _capture(source, topics, _Isolating(topics, tidings), folder, store, stop, once)
-        capture.watch = lambda text, through, tables: tidings.put(CopyProgress(text, through, tables))
+        capture.on_progress = lambda text, through, tables: tidings.put(CopyProgress(text, through, tables))
         yield CaptureThread(tidings, worker.submit(capture.run))
 
 
@@ -155,10 +156,10 @@ def _capture(
 ) -> Capture:
     warehouse = connect(DEFAULT_PROJECT)
     announcer = Announcer(Destination(warehouse, topics, DATASET, TABLE_CREATED), stop)
-    way = Publishing(SOURCE, DATASET, announcer, Outbox(sender, CHANGE_RECORDS, stop), LargeRowsFolder(folder), stop)
+    publishing = Publishing(SOURCE, DATASET, announcer, Outbox(sender, CHANGE_RECORDS, stop), LargeRowsFolder(folder), stop)
     # What is confirmed here has landed: so a sweep has nothing to wait for.
-    options = CaptureOptions(SOURCE, DATASET, snapshot=True, once=once, sweep_delay=0)
-    return Capture(source, store, way, warehouse, _not_told_twice, options)
+    options = CaptureOptions(SOURCE, DATASET, snapshot=True, once=once, delete_scan_delay=0)
+    return Capture(source, store, publishing, warehouse, _not_told_twice, options)
 
 
 def _not_told_twice(_: Message) -> None:

@@ -177,7 +177,7 @@ class _OwnDatabaseDemo:
                 resting = [table for table, at in self._changed.items() if time.monotonic() - at > _REST_SECONDS]
                 # A source that does not answer is asked again; capture tells of it.
                 with contextlib.suppress(TryAgain):
-                    until = (until or self.source.end_place(epoch=1)) if resting else None
+                    until = (until or self.source.end_position(epoch=1)) if resting else None
                     if until and self._store.is_beyond(until):
                         self._compare(resting)
                         until = None

@@ -1,4 +1,4 @@
-"""New versions: the table is there and announced before its first row; and which tables follow others below the log."""
+"""New versions: their table is created and announced before the first row is published."""
 
 from __future__ import annotations
 
@@ -10,18 +10,12 @@ import pytest
 from support.capture import DATASET, MemoryTables, RecordingPublisher
 
 from onefold.capture.announce import Announcer, Destination
-from onefold.capture.cascades import Cascades, cascades_of
-from onefold.capture.records import source_event
 from onefold.capture.versioned_table import versioned_table
 from onefold.core.errors import SchemaConflict, TryAgain
 from onefold.core.names import TableId
 from onefold.core.retry import Backoff
 from onefold.core.shutdown import Stop
-from onefold.mysql.binlog.events import LogPosition, RowsChanged
-from onefold.mysql.binlog.rows import Row
-from onefold.mysql.catalog import TableName
 from onefold.mysql.table import SourceColumn, SourceType, Structure
-from onefold.mysql.table_filter import TableFilter
 from onefold.ports.warehouse import StoredTable
 from onefold.schema.columns import Column
 from onefold.schema.types import parse_type
@@ -53,7 +47,7 @@ def test_a_version_is_announced_once_by_a_process_and_again_by_the_next(target: 
     assert announced(target) == 2
 
 
-def test_the_table_is_there_before_it_is_announced(target: Destination, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_table_is_created_before_it_is_announced(target: Destination, monkeypatch: pytest.MonkeyPatch) -> None:
     there: list[bool] = []
     found = target.warehouse.read_table
     publish = lambda *_: there.append(found(TableId("p", DATASET, TABLE.name)) is not None)  # noqa: E731
@@ -62,16 +56,16 @@ def test_the_table_is_there_before_it_is_announced(target: Destination, monkeypa
     assert there == [True]
 
 
-def test_trouble_that_may_pass_is_waited_out(target: Destination, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_errors_that_may_pass_are_retried(target: Destination, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("onefold.core.retry.OUTAGE_BACKOFF", Backoff(first=0.01, longest=0.01))
     create, tries = target.warehouse.create_table, iter([TryAgain("503"), TryAgain("503")])
 
-    def troubled(*arguments: object) -> None:
+    def failing(*arguments: object) -> None:
         if error := next(tries, None):
             raise error
         create(*arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(target.warehouse, "create_table", troubled)
+    monkeypatch.setattr(target.warehouse, "create_table", failing)
     assert announcer(target).table(CUSTOMER) == TABLE
     assert announced(target) == 1
 
@@ -88,7 +82,7 @@ def reports(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
     return [line for line in lines if line["event"] == "key_differs"]
 
 
-def test_a_table_is_created_with_the_key_of_whoever_comes_first(target: Destination) -> None:
+def test_a_table_is_created_with_the_key_of_the_first_tenant(target: Destination) -> None:
     assert isinstance(target.warehouse, MemoryTables)
     announcer(target).tenant_table("eu", "a", keyed("id"))
     announcer(target).tenant_table("eu", "b", keyed("name", "id"))
@@ -133,7 +127,7 @@ def test_a_tenant_with_another_key_is_reported_once_by_each_process(
 @pytest.mark.parametrize(
     "declared", [(), ("id",), ("DATABASE_NAME", "Source_Name", "Name", "ID")], ids=["none", "not capture's", "the same"]
 )
-def test_where_the_declared_key_is_none_or_the_same_nothing_is_reported(
+def test_without_another_declared_key_nothing_is_reported(
     target: Destination, capsys: pytest.CaptureFixture[str], declared: tuple[str, ...]
 ) -> None:
     assert isinstance(target.warehouse, MemoryTables)
@@ -162,68 +156,18 @@ def test_a_table_with_more_columns_takes_the_rows(target: Destination) -> None:
     assert announcer(target).table(CUSTOMER) == TABLE
 
 
-def test_another_table_of_that_name_is_refused_with_all_that_does_not_fit(target: Destination) -> None:
+def test_another_table_of_that_name_is_refused_with_all_its_problems(target: Destination) -> None:
     stored(target, Column("id", parse_type("STRING")), *TABLE.columns[2:])
     with pytest.raises(SchemaConflict) as refused:
         announcer(target).table(CUSTOMER)
     id_ = f"my-project.shop.{TABLE.name}"
-    assert refused.value.problems[:2] == (f"{id_}: id is STRING, not INT64", f"{id_} has no column name")
+    type_problem = f"{id_}: expected the column id to be INT64, got STRING"
+    assert refused.value.problems[:2] == (type_problem, f"{id_} has no column name")
     assert announced(target) == 0
 
 
-def test_a_column_that_is_renamed_is_told(target: Destination, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_renamed_column_is_logged(target: Destination, capsys: pytest.CaptureFixture[str]) -> None:
     announcer(target).table(Structure("t", (SourceColumn("database_name", INT),)))
     told = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     renamed = [(line["source_column"], line["column"]) for line in told if line["event"] == "column_renamed"]
     assert renamed == [("database_name", "database_name_")]
-
-
-def test_what_befalls_a_table_has_one_identifier_however_often_it_is_told() -> None:
-    place = LogPosition(1, "bin.000001", 4)
-    one, again, other = (
-        source_event("shop-db", "shop", "crm", table, place, "table dropped") for table in ("a b", "a b", None)
-    )
-    assert one == again
-    assert json.loads(one.data)["id"] != json.loads(other.data)["id"]
-    assert one.attributes == {"severity": "CRITICAL", "dataset": "shop", "table": "a_b"}
-    assert json.loads(other.data)["table"] is None
-
-
-# Cascades.
-
-NO = "NO ACTION"
-LINKS = [
-    ("shop", "child", "shop", "parent", "id", "CASCADE", NO),
-    ("crm", "grandchild", "shop", "child", "id", "SET NULL", "CASCADE"),
-    ("shop", "follower", "shop", "parent", "name", NO, "CASCADE"),
-    ("shop", "free", "shop", "parent", "id", "RESTRICT", NO),
-]
-PARENT = Structure("parent", CUSTOMER.columns, ("id",))
-FOUND = cascades_of(LINKS, TableFilter(("crm",)))
-
-
-def changed(before: Row | None, after: Row | None, cascades: Cascades = FOUND) -> list[str]:
-    old, new = (() if row is None else (row,) for row in (before, after))
-    event = RowsChanged(LogPosition(1, "bin.000001", 4), 0, "shop", PARENT, old, new)
-    return sorted(str(table) for table in cascades.changed_by(event))
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "children"),
-    [
-        ((1, "a"), None, ["crm.grandchild", "shop.child"]),
-        ((1, "a"), (1, "b"), ["shop.follower"]),
-        ((1, "a"), (2, "a"), []),
-        ((1, "a"), (1, "a"), []),
-        (None, (1, "a"), []),
-    ],
-)
-def test_a_change_of_a_parent_reaches_who_follows_it_and_who_follows_these(
-    before: Row | None, after: Row | None, children: list[str]
-) -> None:
-    assert changed(before, after) == children
-
-
-def test_parents_of_captured_tables_are_watched_however_far_above() -> None:
-    assert FOUND.watched == {TableName("shop", "parent"), TableName("shop", "child")}
-    assert changed((1, "a"), None, Cascades()) == []

@@ -1,4 +1,4 @@
-"""Foreign keys by which a change of a parent changes its children: copied where the log does not tell, and only there."""
+"""Cascading foreign keys: children are copied where the log lacks their changes, and only there."""
 
 from __future__ import annotations
 
@@ -8,14 +8,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from capture.test_run import begin, shown
-from support.capture import bench_of, eventually, latest
+from support.capture import begin, bench_of, eventually, latest, shown
 from support.database_servers import DatabaseServer, MariaDb, MySql, new_server
 from support.source_database import SourceDatabase, end_of_log, numbers, on
 
+from onefold.capture.cascades import Cascades, cascades_of
 from onefold.capture.checkpoint import Progress
-from onefold.mysql.binlog.events import RowsChanged
+from onefold.mysql.binlog.events import LogPosition, RowsChanged
+from onefold.mysql.binlog.rows import Row
+from onefold.mysql.catalog import TableName
 from onefold.mysql.connection import connect, query
+from onefold.mysql.table import SourceColumn, SourceType, Structure
+from onefold.mysql.table_filter import TableFilter
 
 PARENT = "CREATE TABLE parent (id INT PRIMARY KEY, code INT UNIQUE)"
 BOTH = "ON DELETE CASCADE ON UPDATE CASCADE"
@@ -43,7 +47,7 @@ def copies(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
         (BOTH, "INSERT INTO parent VALUES (9, 9)", False),
     ],
 )
-def test_children_are_right_and_copied_only_where_the_log_does_not_tell_of_them(
+def test_children_are_copied_only_where_the_log_lacks_their_changes(
     source: SourceDatabase, tmp_path: Path, rule: str, statement: str, follows: bool, captured: str
 ) -> None:
     bench = bench_of(source, tmp_path, f"{source.name}.{captured}")
@@ -64,9 +68,7 @@ def test_children_are_right_and_copied_only_where_the_log_does_not_tell_of_them(
 
 
 @on(MariaDb, MySql)
-def test_a_child_that_is_left_out_is_neither_copied_nor_published_and_its_own_children_are_right(
-    source: SourceDatabase, tmp_path: Path
-) -> None:
+def test_an_excluded_child_is_not_published_and_its_own_children_are_right(source: SourceDatabase, tmp_path: Path) -> None:
     bench = bench_of(source, tmp_path, f"{source.name}.parent", f"{source.name}.grandchild")
     start = begin(source)
     grandchild = child("grandchild", "ON DELETE SET NULL", "child").replace("(id) ON", "(p) ON")
@@ -100,7 +102,7 @@ def test_one_parent_with_many_children_copies_none_of_them(source: SourceDatabas
 
 
 @on(MariaDb, MySql)
-def test_children_of_a_parent_that_cannot_be_read_are_copied_only_where_the_log_does_not_tell_of_them(
+def test_children_of_an_unreadable_parent_are_copied_only_where_the_log_lacks_their_changes(
     source: SourceDatabase, tmp_path: Path
 ) -> None:
     bench = bench_of(source, tmp_path)
@@ -112,11 +114,11 @@ def test_children_of_a_parent_that_cannot_be_read_are_copied_only_where_the_log_
     records = bench.once()
     assert {record["metadata"]["table_name"] for record in records} == {"child"}
     assert [one["copy"]["table"] for one in bench.checkpoint()["sweeps"]] == (["child"] if source.on_mariadb else [])
-    assert bool(latest(records)) is source.on_mariadb  # the sweep deletes what has landed, and here nothing lands
+    assert bool(latest(records)) is source.on_mariadb  # the delete scan deletes landed rows, and here nothing lands
 
 
 @on(MariaDb, MySql)
-def test_children_of_an_xa_transaction_follow_at_its_commit(source: SourceDatabase, tmp_path: Path) -> None:
+def test_children_of_an_xa_transaction_are_copied_at_its_commit(source: SourceDatabase, tmp_path: Path) -> None:
     bench = bench_of(source, tmp_path)
     start = begin(source)
     source.run(PARENT, child("child", BOTH), "INSERT INTO parent VALUES (1, 1)", "INSERT INTO child VALUES (1, 1)")
@@ -136,7 +138,7 @@ def database_of(server: DatabaseServer) -> SourceDatabase:
     return SourceDatabase(server, connection, "shop", end_of_log(connection))
 
 
-def test_a_server_that_leaves_foreign_keys_to_innodb_has_its_children_copied(tmp_path: Path) -> None:
+def test_children_of_a_server_that_leaves_foreign_keys_to_innodb_are_copied(tmp_path: Path) -> None:
     """It is as new as the one of the other tests: the version alone tells nothing."""
     with new_server(MySql, "--innodb-native-foreign-keys=ON") as server:
         source = database_of(server)
@@ -168,7 +170,7 @@ def replicated() -> Iterator[tuple[SourceDatabase, SourceDatabase]]:
             database.connection.close()
 
 
-def test_a_replica_tells_of_each_event_who_followed_the_foreign_keys(tmp_path: Path) -> None:
+def test_a_flag_in_each_event_of_a_replica_says_whether_cascades_are_logged(tmp_path: Path) -> None:
     """What its source's InnoDB did, its own InnoDB does again; what is written to it directly, it does itself."""
     with replicated() as (source, replica):
         source.run(PARENT, child("child", BOTH), "INSERT INTO parent VALUES (1, 1), (2, 2)")
@@ -183,3 +185,51 @@ def test_a_replica_tells_of_each_event_who_followed_the_foreign_keys(tmp_path: P
         logged = [event.cascades_logged for event in replica.log() if isinstance(event, RowsChanged)]
         assert logged == [False, False, False, True, True]
         assert len(copies(bench.once())) == count
+
+
+# Foreign keys as values.
+
+NO_ACTION = "NO ACTION"
+
+
+LINKS = [
+    ("shop", "child", "shop", "parent", "id", "CASCADE", NO_ACTION),
+    ("crm", "grandchild", "shop", "child", "id", "SET NULL", "CASCADE"),
+    ("shop", "follower", "shop", "parent", "name", NO_ACTION, "CASCADE"),
+    ("shop", "free", "shop", "parent", "id", "RESTRICT", NO_ACTION),
+]
+
+
+PARENT_STRUCTURE = Structure(
+    "parent", (SourceColumn("id", SourceType("int")), SourceColumn("name", SourceType("varchar", 30))), ("id",)
+)
+
+
+CASCADES = cascades_of(LINKS, TableFilter(("crm",)))
+
+
+def changed(before: Row | None, after: Row | None, cascades: Cascades = CASCADES) -> list[str]:
+    old, new = (() if row is None else (row,) for row in (before, after))
+    event = RowsChanged(LogPosition(1, "bin.000001", 4), 0, "shop", PARENT_STRUCTURE, old, new)
+    return sorted(str(table) for table in cascades.changed_by(event))
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "children"),
+    [
+        ((1, "a"), None, ["crm.grandchild", "shop.child"]),
+        ((1, "a"), (1, "b"), ["shop.follower"]),
+        ((1, "a"), (2, "a"), []),
+        ((1, "a"), (1, "a"), []),
+        (None, (1, "a"), []),
+    ],
+)
+def test_a_change_of_a_parent_changes_its_followers_and_theirs(
+    before: Row | None, after: Row | None, children: list[str]
+) -> None:
+    assert changed(before, after) == children
+
+
+def test_all_ancestors_of_captured_tables_are_watched() -> None:
+    assert CASCADES.watched == {TableName("shop", "parent"), TableName("shop", "child")}
+    assert changed((1, "a"), None, Cascades()) == []

@@ -1,4 +1,4 @@
-"""Sweeps after snapshots, in the emulator: which keys get a deletion, in which table, and what is left in the end."""
+"""Delete scans after snapshots, in the emulator: which keys get a deletion, in which table, and which rows are left."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from support.changelogs import oracle
 from support.zetasql_judge import Judge
 
 from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT, EmulatedWarehouse
-from onefold.capture import deletes as sweep
-from onefold.capture.deletes import missing_keys, next_sweep
+from onefold.capture import deletes
+from onefold.capture.deletes import missing_keys, next_delete_scan
 from onefold.capture.records import Origin, Record, snapshot_record, tombstone
 from onefold.capture.versioned_table import VersionedTable, versioned_table
 from onefold.changelog.metadata import DATABASE_NAME, LANDED_AT, METADATA, SOURCE_NAME
@@ -55,7 +55,7 @@ class Landing:
         if rows:
             assert self.dataset.client.insert_rows_json(f"{DEFAULT_PROJECT}.{self.dataset.name}.{table.name}", rows) == []
 
-    def sweep(
+    def scan(
         self, present: Structure | None, finished: TableSnapshot = FINISHED, source: str = "shop-db"
     ) -> list[tuple[VersionedTable, Record]]:
         return list(missing_keys(self.warehouse, self.dataset.name, source, finished, present))
@@ -88,7 +88,7 @@ def keys(found: Sequence[tuple[VersionedTable, Record]]) -> list[Any]:
 CUSTOMER = versioned_table(structure())
 
 
-def test_what_the_snapshot_did_not_find_is_deleted_at_its_start(dataset: EmulatedDataset) -> None:
+def test_keys_that_the_snapshot_does_not_contain_are_deleted_at_its_start(dataset: EmulatedDataset) -> None:
     landing = Landing(dataset)
     landing.land(
         CUSTOMER,
@@ -108,7 +108,7 @@ def test_what_the_snapshot_did_not_find_is_deleted_at_its_start(dataset: Emulate
         change(CUSTOMER, 9, "INSERT", LogPosition(1, "bin.000002", 499).sequence(9)),
         change(CUSTOMER, 10, "INSERT", LogPosition(1, "bin.000002", 500).sequence(0)),
     )
-    found = landing.sweep(structure())
+    found = landing.scan(structure())
     assert keys(found) == [1, 8, 9]
     table, record = min(found, key=lambda pair: pair[1]["data"]["id"])
     assert table == CUSTOMER
@@ -127,7 +127,7 @@ def test_what_the_snapshot_did_not_find_is_deleted_at_its_start(dataset: Emulate
         },
     }
     landing.land(CUSTOMER, *(record for _, record in found))
-    assert landing.sweep(structure()) == []
+    assert landing.scan(structure()) == []
 
 
 def test_a_row_of_the_snapshot_that_lands_late_ranks_above_the_deletion() -> None:
@@ -139,26 +139,26 @@ def test_a_row_of_the_snapshot_that_lands_late_ranks_above_the_deletion() -> Non
     assert oracle(map(landed, (early, deletion)), ["id"]) == []
 
 
-def test_two_snapshots_at_one_place_are_told_apart_by_their_time(dataset: EmulatedDataset) -> None:
+def test_two_snapshots_at_one_position_differ_by_their_time(dataset: EmulatedDataset) -> None:
     landing = Landing(dataset)
     origin = Origin("shop-db", "customer1", CUSTOMER)
     rows = [snapshot_record(origin, (1, "x"), START, BEGAN - 5), snapshot_record(origin, (2, "x"), START, BEGAN)]
     landing.land(CUSTOMER, *rows)
-    assert keys(landing.sweep(structure())) == [1]
+    assert keys(landing.scan(structure())) == [1]
 
 
-def test_a_table_that_was_emptied_loses_every_key_and_one_that_is_gone_keeps_all(dataset: EmulatedDataset) -> None:
+def test_an_empty_table_loses_every_key_and_a_dropped_table_keeps_all(dataset: EmulatedDataset) -> None:
     landing = Landing(dataset)
     landing.land(CUSTOMER, *(change(CUSTOMER, key, "INSERT", BEFORE.sequence(key)) for key in range(5)))
-    assert keys(landing.sweep(structure())) == [0, 1, 2, 3, 4]
-    assert landing.sweep(None) == []
+    assert keys(landing.scan(structure())) == [0, 1, 2, 3, 4]
+    assert landing.scan(None) == []
 
 
-def test_many_keys_come_page_by_page(dataset: EmulatedDataset, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sweep, "_PAGE", 2)
+def test_many_keys_are_read_page_by_page(dataset: EmulatedDataset, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(deletes, "_PAGE", 2)
     landing = Landing(dataset)
     landing.land(CUSTOMER, *(change(CUSTOMER, key, "INSERT", BEFORE.sequence(key)) for key in range(3)))
-    assert keys(landing.sweep(structure())) == [0, 1, 2]
+    assert keys(landing.scan(structure())) == [0, 1, 2]
 
 
 @pytest.mark.parametrize(
@@ -166,15 +166,15 @@ def test_many_keys_come_page_by_page(dataset: EmulatedDataset, monkeypatch: pyte
     [Structure("customer", structure().columns), structure(type_=SourceType("double"))],
     ids=["no key", "a key without equality"],
 )
-def test_without_a_key_to_tell_rows_by_nothing_is_deleted(dataset: EmulatedDataset, present: Structure) -> None:
+def test_nothing_is_deleted_from_a_table_without_a_key(dataset: EmulatedDataset, present: Structure) -> None:
     landing = Landing(dataset)
     table = versioned_table(present)
     landing.land(table, change(table, 1, "INSERT", BEFORE.sequence(0)))
-    assert landing.sweep(present) == []
+    assert landing.scan(present) == []
 
 
-def test_nothing_has_landed(dataset: EmulatedDataset) -> None:
-    assert Landing(dataset).sweep(structure()) == []
+def test_nothing_is_deleted_where_nothing_has_landed(dataset: EmulatedDataset) -> None:
+    assert Landing(dataset).scan(structure()) == []
 
 
 OLD = versioned_table(structure("id", INT, "more"))
@@ -191,14 +191,14 @@ OLD = versioned_table(structure("id", INT, "more"))
     ],
     ids=["the same type", "a wider type", "a wider number", "a narrower type", "another spelling"],
 )
-def test_the_deletion_goes_where_the_key_stays_what_it_is(
+def test_a_deletion_goes_into_the_present_version_only_if_it_keeps_the_key(
     dataset: EmulatedDataset, old: Structure, present: Structure, value: Any, deleted: Mapping[str, Any], where: str
 ) -> None:
     landing = Landing(dataset)
     before, now = versioned_table(old), versioned_table(present)
     landing.land(before, change(before, value, "INSERT", BEFORE.sequence(0)))
     landing.create(now)
-    ((table, record),) = landing.sweep(present)
+    ((table, record),) = landing.scan(present)
     assert (table.name, record["data"]) == ((now if where == "present" else before).name, deleted)
     assert record["metadata"]["table_version"] == table.version
 
@@ -209,14 +209,14 @@ def test_a_key_that_landed_in_several_versions_is_deleted_once(dataset: Emulated
     landing.land(
         CUSTOMER, change(CUSTOMER, 1, "INSERT", BEFORE.sequence(1)), change(CUSTOMER, 2, "INSERT", LATER.sequence(1))
     )
-    assert keys(landing.sweep(structure())) == [1]
+    assert keys(landing.scan(structure())) == [1]
 
 
-def test_tables_that_capture_did_not_make_are_left_alone(dataset: EmulatedDataset) -> None:
+def test_tables_that_capture_did_not_create_are_left_alone(dataset: EmulatedDataset) -> None:
     landing = Landing(dataset)
     dataset.land("customer_v_5b6ffe5fb", {"id": "INT64"}, "1")
     landing.land(CUSTOMER, change(CUSTOMER, 1, "INSERT", BEFORE.sequence(0)))
-    assert keys(landing.sweep(structure())) == [1]
+    assert keys(landing.scan(structure())) == [1]
 
 
 VALUES: list[tuple[SourceType, list[Any]]] = [
@@ -233,7 +233,7 @@ VALUES: list[tuple[SourceType, list[Any]]] = [
 OTHER_TYPES = (SourceType("decimal", 60, 25), SourceType("time", 3))
 
 
-def test_keys_of_any_type_come_back_as_records_write_them(dataset: EmulatedDataset) -> None:
+def test_keys_of_any_type_are_returned_as_records_write_them(dataset: EmulatedDataset) -> None:
     landing = Landing(dataset)
     columns = [
         SourceColumn(f"k{n}", type_, "utf8mb4" if type_.name == "varchar" else None) for n, (type_, _) in enumerate(VALUES)
@@ -243,10 +243,10 @@ def test_keys_of_any_type_come_back_as_records_write_them(dataset: EmulatedDatas
     rows = [dict(zip(present.primary_key, row, strict=True)) for row in zip(*(values for _, values in VALUES), strict=True)]
     origin = Origin("shop-db", "customer1", table)
     landing.land(table, *(snapshot_record(origin, tuple(row.values()), BEFORE, BEGAN) for row in rows))
-    found = landing.sweep(present)
+    found = landing.scan(present)
     assert sorted((record["data"] for _, record in found), key=repr) == sorted(rows, key=repr)
     landing.land(table, *(record for _, record in found))
-    assert landing.sweep(present) == []
+    assert landing.scan(present) == []
 
 
 @dataclass(frozen=True)
@@ -275,21 +275,21 @@ class AskedWarehouse:
 
 @pytest.mark.parametrize("old", [TEXT, SourceType("time", 0)])
 @pytest.mark.parametrize("type_", [*(type_ for type_, _ in VALUES), *OTHER_TYPES], ids=str)
-def test_the_question_is_sql_to_bigquery(judge: Judge, type_: SourceType, old: SourceType) -> None:
+def test_the_query_is_valid_in_bigquery(judge: Judge, type_: SourceType, old: SourceType) -> None:
     tables = [versioned_table(structure("id", kind)) for kind in (type_, old)]
     versions = tuple(Version(table.version, table.columns) for table in dict.fromkeys(tables))
     warehouse = AskedWarehouse(judge, versions)
     assert list(missing_keys(warehouse, "shop", "it's \\ 'shop'", FINISHED, structure("id", type_))) == []
 
 
-def test_sweeps_come_at_growing_pauses_until_nothing_can_be_on_its_way() -> None:
-    done, ages, due = 1000, [], next_sweep(1000, None)
+def test_delete_scans_come_at_growing_pauses_until_no_message_can_be_undelivered() -> None:
+    done, ages, due = 1000, [], next_delete_scan(1000, None)
     while due is not None:
         ages.append(due - done)
-        due = next_sweep(done, due)
+        due = next_delete_scan(done, due)
     assert ages == [0, *(600 * 2**power for power in range(10)), 7 * 24 * 3600]
 
 
-def test_a_sweep_that_came_late_is_one_of_them() -> None:
-    assert next_sweep(1000, 1000 + 5000) == 1000 + 10_000
-    assert next_sweep(1000, 1000 + 8 * 24 * 3600) is None
+def test_a_late_delete_scan_counts_as_one_of_them() -> None:
+    assert next_delete_scan(1000, 1000 + 5000) == 1000 + 10_000
+    assert next_delete_scan(1000, 1000 + 8 * 24 * 3600) is None

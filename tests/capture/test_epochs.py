@@ -1,8 +1,9 @@
-"""No epoch is issued twice: with a lost checkpoint, a clock that goes backwards, and two epochs within one second."""
+"""No epoch is used twice: with a lost checkpoint, a clock that goes backwards, and two epochs within one second."""
 
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.capture import Bench, bench_of, latest
+from support.capture_checkpoint import FULL
 from support.database_servers import MariaDb, MySql
 from support.source_database import SourceDatabase, end_of_log, on
 
-from onefold.capture.checkpoint import Progress, next_epoch
+from onefold.capture.checkpoint import Progress
+from onefold.capture.epochs import epoch_by_gtids, next_epoch
+from onefold.capture.state import lowest
+from onefold.mysql.catalog import TableName
 
 NOW = 1_700_000_000
 CREATE = "CREATE TABLE t (id INT PRIMARY KEY, name VARCHAR(30))"
@@ -50,7 +55,7 @@ def another_log(bench: Bench, **changed: Any) -> None:
 
 
 def epochs(records: list[dict[str, Any]]) -> list[int]:
-    """Those of positions, as they follow one another."""
+    """Return the epochs of the records' positions, without repetitions."""
     found = [int(record["metadata"]["change_sequence_number"].split("/")[0], 16) for record in records]
     return list(dict.fromkeys(found))
 
@@ -84,7 +89,7 @@ def test_a_lost_checkpoint_begins_an_epoch_above_all_before(bench: Bench, source
     assert latest(records) == shown(source)
 
 
-def test_a_clock_that_went_backwards_issues_no_epoch_again(bench: Bench, source: SourceDatabase, clock: Clock) -> None:
+def test_a_clock_that_went_backwards_gives_no_used_epoch(bench: Bench, source: SourceDatabase, clock: Clock) -> None:
     source.run(CREATE, "INSERT INTO t VALUES (1, 'a')")
     bench.once(snapshot=True)
     clock.now -= 86_400
@@ -120,7 +125,7 @@ def test_an_epoch_that_was_counted_from_1_is_followed_by_the_time(
     assert latest(records) == shown(source)
 
 
-def test_an_epoch_that_is_asked_for_begins_once(bench: Bench, source: SourceDatabase, clock: Clock) -> None:
+def test_a_requested_epoch_begins_once(bench: Bench, source: SourceDatabase, clock: Clock) -> None:
     """Above the time, too: a clock that was wrong may have issued greater ones."""
     source.run(CREATE, "INSERT INTO t VALUES (1, 'a')")
     bench.once(snapshot=True)
@@ -131,3 +136,11 @@ def test_an_epoch_that_is_asked_for_begins_once(bench: Bench, source: SourceData
     path(bench).unlink()
     bench.once(epoch=NOW + 200)
     assert bench.checkpoint()["epoch"] == NOW + 200
+
+
+def test_a_new_epoch_by_gtids_starts_copies_again_and_keeps_everything_else() -> None:
+    new = epoch_by_gtids(FULL, 4)
+    tables = [TableName("shop", name) for name in ("a", "b", "customer")]
+    assert {request.table: request.since for request in new.copy_requests} == dict.fromkeys(tables, lowest(4))
+    assert new.reached == Progress(None, FULL.reached.executed, None, FULL.reached.prepared)
+    assert new == replace(FULL, epoch=4, reached=new.reached, copy_requests=new.copy_requests, copies=())

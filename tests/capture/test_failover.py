@@ -1,4 +1,4 @@
-"""A replica takes the primary's place: what is read on by GTIDs, and what is copied because the replica never had it."""
+"""A replica becomes the primary: its log is read on by GTIDs, and tables are copied where the replica lacks transactions."""
 
 from __future__ import annotations
 
@@ -74,13 +74,13 @@ def lose(pair: Pair, bench: Bench, *lost: str, others: tuple[str, ...] = ()) -> 
     bench.server = pair.replica.server
 
 
-def raised(output: str) -> list[dict[str, Any]]:
-    """What the log has told of new epochs."""
+def new_epochs(output: str) -> list[dict[str, Any]]:
+    """Return the log lines about new epochs."""
     return [line for line in map(json.loads, output.splitlines()) if line.get("event") == "epoch_raised"]
 
 
 def is_purged(source: SourceDatabase) -> bool:
-    """Whether only the last file of its log is left: MariaDB is done with the others a while later."""
+    """Tell whether only the last file of the log is left: MariaDB deletes the others a while later."""
     source.run(f"PURGE BINARY LOGS TO '{end_of_log(source.connection).file}'")
     return len(source.rows("SHOW BINARY LOGS")) == 1
 
@@ -90,7 +90,7 @@ def shown(source: SourceDatabase) -> dict[tuple[object, ...], dict[str, object]]
 
 
 def lost_of(pair: Pair) -> str:
-    """What the replica never had, as the servers themselves tell it."""
+    """Return the transactions that the replica lacks, as the servers themselves compute them."""
     if pair.primary.on_mariadb:
         return pair.primary.executed()
     sets = (pair.primary.executed(), pair.replica.executed())
@@ -99,7 +99,7 @@ def lost_of(pair: Pair) -> str:
 
 
 @pytest.mark.parametrize("others", [(), OTHERS], ids=["behind", "diverged"])
-def test_what_the_new_primary_never_had_is_named_and_all_tables_are_copied(
+def test_transactions_that_the_new_primary_lacks_are_named_and_all_tables_are_copied(
     pair: Pair, bench: Bench, capsys: pytest.CaptureFixture[str], others: tuple[str, ...]
 ) -> None:
     lose(pair, bench, *LOST, others=others)
@@ -107,10 +107,10 @@ def test_what_the_new_primary_never_had_is_named_and_all_tables_are_copied(
     records = bench.once(follow_gtids=True)[before:]
     assert {record["metadata"]["ingestion_method"] for record in records} == {"SNAPSHOT"}
     assert latest(records) == shown(pair.replica)
-    (line,) = raised(capsys.readouterr().out)
+    (line,) = new_epochs(capsys.readouterr().out)
     assert (line["severity"], line["by_gtid"], line["lost_gtids"]) == ("ERROR", False, lost_of(pair))
     assert f"this server does not have: {lost_of(pair)}; epoch 2 begins, 1 tables are copied again" in line["message"]
-    # The row that is gone waits for the sweep.
+    # The deleted row waits for the delete scan.
     checkpoint = bench.checkpoint()
     assert [one["copy"]["table"] for one in checkpoint["sweeps"]] == ["t"]
     assert read_executed(checkpoint["executed"]) == read_executed(pair.replica.executed())
@@ -118,7 +118,7 @@ def test_what_the_new_primary_never_had_is_named_and_all_tables_are_copied(
     assert latest(bench.once(follow_gtids=True)[before:]) == shown(pair.replica)
 
 
-def test_a_replica_that_has_all_of_it_is_read_on_without_copies(
+def test_a_replica_with_all_transactions_is_read_on_without_copies(
     pair: Pair, bench: Bench, capsys: pytest.CaptureFixture[str]
 ) -> None:
     lose(pair, bench, others=OTHERS)
@@ -127,11 +127,11 @@ def test_a_replica_that_has_all_of_it_is_read_on_without_copies(
     assert len(records) - before == len(OTHERS)
     assert {record["metadata"]["ingestion_method"] for record in records} == {"BINLOG"}
     assert latest(records) == shown(pair.replica)
-    (line,) = raised(capsys.readouterr().out)
+    (line,) = new_epochs(capsys.readouterr().out)
     assert (line["severity"], line["by_gtid"], "lost_gtids" in line) == ("WARNING", True, False)
 
 
-def test_a_process_that_was_killed_before_it_read_on_asks_again(
+def test_a_process_killed_before_it_read_on_checks_the_transactions_again(
     pair: Pair, bench: Bench, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The checkpoint has GTIDs only, and the address leads to yet another server by now."""
@@ -142,7 +142,7 @@ def test_a_process_that_was_killed_before_it_read_on_asks_again(
     records = bench.once(follow_gtids=True)[before:]
     assert {record["metadata"]["change_sequence_number"].split("/")[0] for record in records} == {"3"}
     assert latest(records) == shown(pair.replica)
-    (line,) = raised(capsys.readouterr().out)
+    (line,) = new_epochs(capsys.readouterr().out)
     assert (line["severity"], line["by_gtid"]) == ("ERROR", False)
     assert f"the source does not have transactions behind which its log was to be read: {lost_of(pair)};" in line["message"]
 
@@ -166,12 +166,12 @@ def test_a_new_primary_whose_log_was_purged_is_copied(pair: Pair, bench: Bench, 
     records = bench.once(follow_gtids=True)[before:]
     assert {record["metadata"]["ingestion_method"] for record in records} == {"SNAPSHOT"}
     assert latest(records) == shown(pair.replica)
-    assert [line["by_gtid"] for line in raised(capsys.readouterr().out)] == [True, False]
+    assert [line["by_gtid"] for line in new_epochs(capsys.readouterr().out)] == [True, False]
 
 
 @on(MySql)
 @pytest.mark.parametrize("lagging", [True, False])
-def test_tagged_transactions_are_looked_for_like_all_others(
+def test_tagged_transactions_are_compared_like_all_others(
     pair: Pair, bench: Bench, capsys: pytest.CaptureFixture[str], lagging: bool
 ) -> None:
     start = Progress(pair.primary.start)
@@ -187,7 +187,7 @@ def test_tagged_transactions_are_looked_for_like_all_others(
     bench.server = pair.replica.server
     before = bench.publisher.count()
     records = bench.once(follow_gtids=True)[before:]
-    (line,) = raised(capsys.readouterr().out)
+    (line,) = new_epochs(capsys.readouterr().out)
     assert line["by_gtid"] is not lagging
     assert line.get("lost_gtids", "") == lost_of(pair)
     assert (":tag:2-3" in lost_of(pair)) is lagging
@@ -195,7 +195,7 @@ def test_tagged_transactions_are_looked_for_like_all_others(
 
 
 @on(MariaDb)
-def test_a_hole_in_the_log_of_a_former_primary_is_copied_over(
+def test_tables_are_copied_where_a_former_primary_has_a_gap_in_its_log(
     pair: Pair, bench: Bench, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The first server came back without what was lost, and wrote more: its last number is greater than the lost ones.
@@ -211,7 +211,7 @@ def test_a_hole_in_the_log_of_a_former_primary_is_copied_over(
     records = bench.once(follow_gtids=True)[before:]
     assert [record["metadata"]["ingestion_method"] for record in records] == ["BINLOG", *["SNAPSHOT"] * 6]
     assert latest(records) == shown(pair.replica)
-    assert [line["by_gtid"] for line in raised(capsys.readouterr().out)] == [True, False]
+    assert [line["by_gtid"] for line in new_epochs(capsys.readouterr().out)] == [True, False]
 
 
 def test_people_see_the_rows_of_the_new_primary_and_no_others(pair: Pair, dataset: EmulatedDataset, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The sign of life of capture, and the health check of its image against the real process."""
+"""The heartbeat of capture, and the health check of its image against the real process."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def instructions(name: str) -> list[str]:
 
 
 def command() -> list[str]:
-    """What the image runs to see whether its process is well, with this Python."""
+    """Return the health check of the image, with this Python."""
     (check,) = instructions("HEALTHCHECK")
     words: list[str] = json.loads(check.partition(" CMD ")[2])
     assert words[0] == "python"
@@ -47,7 +47,7 @@ def test_the_image_runs_as_a_number_that_is_not_root() -> None:
     assert DOCKERFILE.index("\nUSER ") < DOCKERFILE.index("\nENTRYPOINT ")
 
 
-def test_the_image_has_no_password_and_says_where_its_sign_of_life_is() -> None:
+def test_the_image_has_no_password_and_names_its_heartbeat_file() -> None:
     (environ,) = instructions("ENV")
     assert re.search(rf"\b{VARIABLE}=/tmp/\S+", environ)
     assert "PASSWORD" not in DOCKERFILE.upper()
@@ -61,7 +61,7 @@ def test_the_health_check_needs_nothing_but_python() -> None:
 
 
 @pytest.mark.parametrize(("age", "well"), [(0, True), (LIMIT_SECONDS, True), (LIMIT_SECONDS + 1, False)])
-def test_a_process_is_well_as_long_as_it_came_round_not_long_ago(tmp_path: Path, age: int, well: bool) -> None:
+def test_a_process_is_well_as_long_as_its_last_heartbeat_is_recent(tmp_path: Path, age: int, well: bool) -> None:
     path = tmp_path / "heartbeat"
     path.touch()
     os.utime(path, (1000, 1000))
@@ -72,7 +72,7 @@ def test_a_process_that_has_not_started_is_not_well(tmp_path: Path) -> None:
     assert "has not started" in str(problem({VARIABLE: str(tmp_path / "heartbeat")}, 1000))
 
 
-def test_the_thread_that_made_the_stop_shows_its_life_and_no_other() -> None:
+def test_only_the_thread_that_made_the_stop_has_a_heartbeat() -> None:
     beats: list[str] = []
     stop = Stop(lambda: beats.append(threading.current_thread().name))
     others = [threading.Thread(target=work, name="other") for work in (stop.check, lambda: stop.pause(0))]

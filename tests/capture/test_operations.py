@@ -1,4 +1,4 @@
-"""What the operator of a server does to it while it is captured: tools that swap tables, other databases, odd tables."""
+"""Operations on a server while it is captured: tools that swap tables, other databases, unusual tables."""
 
 from __future__ import annotations
 
@@ -40,21 +40,21 @@ def begin(source: SourceDatabase) -> Progress:
     return Progress(end_of_log(source.connection))
 
 
-def told(bench: Bench) -> list[tuple[str, str | None]]:
+def dropped(bench: Bench) -> list[tuple[str, str | None]]:
     return [(body["changes"][0]["kind"], body["table"]) for body in bench.publisher.bodies("schema-changes")]
 
 
-def test_a_table_that_a_tool_swaps_is_right_and_nobody_is_told_that_it_is_gone(bench: Bench, source: SourceDatabase) -> None:
+def test_a_table_swapped_by_a_tool_is_right_and_not_reported_as_dropped(bench: Bench, source: SourceDatabase) -> None:
     bench.patterns = TableFilter((source.name,), ("*._*_new", "*._*_old"))
     start = begin(source)
     source.run(CREATE, "INSERT INTO t VALUES (1, 'a'), (2, 'b')", *SWAP)
     records = bench.once(start=start)
     assert {record["metadata"]["table_name"] for record in records} == {"t"}
     assert list(latest(records).values()) == [{"id": 1, "name": "a", "z": 3}, {"id": 2, "name": "m", "z": 3}]
-    assert told(bench) == []
+    assert dropped(bench) == []
 
 
-def test_a_database_that_goes_is_told_where_its_tables_may_be_captured(bench: Bench, source: SourceDatabase) -> None:
+def test_a_dropped_database_is_reported_if_its_tables_may_be_captured(bench: Bench, source: SourceDatabase) -> None:
     scratch, tenant = f"scratch_{source.name}", f"tenant_{source.name}"
     bench.patterns = TableFilter(("tenant_*.t",))
     start = begin(source)
@@ -81,9 +81,7 @@ def test_a_database_of_which_tables_may_be_captured(include: tuple[str, ...], ex
     assert not TableFilter().may_match("mysql")
 
 
-def test_a_table_that_is_versioned_by_its_server_is_in_quarantine_when_it_becomes_one(
-    bench: Bench, source: SourceDatabase
-) -> None:
+def test_a_table_enters_quarantine_when_it_becomes_system_versioned(bench: Bench, source: SourceDatabase) -> None:
     source.run(CREATE, "CREATE TABLE u (id INT PRIMARY KEY)")
     with bench.running(start=begin(source)) as capture:
         eventually(lambda: capture._saved and capture._reader.begun)
@@ -95,7 +93,7 @@ def test_a_table_that_is_versioned_by_its_server_is_in_quarantine_when_it_become
     source.run("DROP TABLE t")  # other tests capture all of the server
 
 
-def test_a_first_copy_that_finds_no_table_says_so_and_is_made_when_there_is_one(
+def test_a_first_copy_without_tables_is_logged_and_made_later(
     bench: Bench, source: SourceDatabase, capsys: pytest.CaptureFixture[str]
 ) -> None:
     chosen, bench.patterns = bench.patterns, TableFilter(("mistyped.*",))
@@ -106,7 +104,7 @@ def test_a_first_copy_that_finds_no_table_says_so_and_is_made_when_there_is_one(
     assert len(bench.once(snapshot=True)) == 1
 
 
-def test_an_epoch_that_is_asked_for_begins_once_at_the_log_s_end_with_copies(bench: Bench, source: SourceDatabase) -> None:
+def test_a_requested_epoch_begins_once_at_the_end_of_the_log_with_copies(bench: Bench, source: SourceDatabase) -> None:
     start = begin(source)
     source.run(CREATE, "INSERT INTO t VALUES (1, 'a')")
     bench.once(start=start)
@@ -126,7 +124,7 @@ def test_a_new_checkpoint_may_begin_with_any_epoch(bench: Bench, source: SourceD
     assert record["metadata"]["change_sequence_number"].startswith("2/")
 
 
-def test_a_table_that_somebody_has_locked_keeps_no_other_one_waiting(
+def test_a_locked_table_does_not_delay_other_tables(
     bench: Bench, source: SourceDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(consistent_read, "_LOCK_SECONDS", 1)
@@ -139,7 +137,7 @@ def test_a_table_that_somebody_has_locked_keeps_no_other_one_waiting(
         eventually(lambda: len(latest(bench.publisher.records())) == 3)
 
 
-def test_sequences_and_excluded_tables_of_any_kind_are_passed_over(source: SourceDatabase) -> None:
+def test_sequences_and_excluded_tables_are_skipped(source: SourceDatabase) -> None:
     source.run(
         "CREATE SEQUENCE s",
         "CREATE TABLE pressed (a TEXT COMPRESSED)",
@@ -152,7 +150,7 @@ def test_sequences_and_excluded_tables_of_any_kind_are_passed_over(source: Sourc
     assert [(change.structure.table, change.after) for change in changes] == [("t", ((1,),))]
 
 
-def test_statements_are_read_as_their_client_wrote_them_whatever_a_server_notes_besides(source: SourceDatabase) -> None:
+def test_statements_are_read_without_what_the_server_adds_to_them(source: SourceDatabase) -> None:
     source.run("CREATE TABLE `größe` (id INT)", "SET SESSION binlog_alter_two_phase = ON")
     address = source.server.address
     with pymysql.connect(
@@ -175,11 +173,11 @@ def signals() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("signals")
-def test_it_ends_at_its_own_pace_unless_somebody_presses_ctrl_c_twice(bench: Bench) -> None:
+def test_capture_ends_with_a_checkpoint_unless_ctrl_c_is_pressed_twice(bench: Bench) -> None:
     capture = bench.capture()
     end_by_signal(capture)
     signal.raise_signal(signal.SIGTERM)
-    assert capture.way.stop.is_set()
+    assert capture.publishing.stop.is_set()
     assert signal.getsignal(signal.SIGINT) is signal.SIG_DFL
 
 
@@ -195,5 +193,5 @@ def test_it_ends_at_its_own_pace_unless_somebody_presses_ctrl_c_twice(bench: Ben
         ("DROP TABLE t", False),
     ],
 )
-def test_foreign_keys_are_asked_for_again_only_where_they_may_have_changed(statement: str, may: bool) -> None:
+def test_foreign_keys_are_read_again_only_if_a_statement_may_change_them(statement: str, may: bool) -> None:
     assert may_change_cascades(statement) is may

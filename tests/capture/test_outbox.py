@@ -1,4 +1,4 @@
-"""Many messages on their way at once: how far all of them have arrived, and what happens where none does."""
+"""Messages in flight: up to which mark all of them are confirmed, and what happens if Pub/Sub takes none."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Done = Callable[[Exception | None], None]
 
 
 class Postman:
-    """Keeps what is on its way until the test says what became of it."""
+    """A sender that keeps messages until the test answers them."""
 
     def __init__(self) -> None:
         self.bag: list[tuple[bytes, Done]] = []
@@ -27,53 +27,53 @@ class Postman:
         assert topic == "change-records"
         self.bag.append((message.data, done))
 
-    def tell(self, error: Exception | None = None) -> None:
+    def answer(self, error: Exception | None = None) -> None:
         bag, self.bag = self.bag, []
         for _, done in bag:
             done(error)
 
 
 def test_a_mark_is_reached_when_all_before_it_is_confirmed() -> None:
-    track = ConfirmationTracker(0)
-    first, second = track.begin(), track.begin()
-    track.mark(1)
-    third = track.begin()
-    track.mark(2)
-    track.confirm(second)
-    assert track.reached == 0
-    track.confirm(first)
-    assert track.reached == 1
-    track.confirm(third)
-    assert track.reached == 2
-    assert track.is_empty
+    tracker = ConfirmationTracker(0)
+    first, second = tracker.begin(), tracker.begin()
+    tracker.mark(1)
+    third = tracker.begin()
+    tracker.mark(2)
+    tracker.confirm(second)
+    assert tracker.reached == 0
+    tracker.confirm(first)
+    assert tracker.reached == 1
+    tracker.confirm(third)
+    assert tracker.reached == 2
+    assert tracker.is_empty
 
 
-def test_a_message_that_was_begun_before_a_mark_holds_it_back_although_it_is_sent_later() -> None:
-    track = ConfirmationTracker("start")
-    early = track.begin()
-    track.mark("a")
-    track.mark("b")
-    assert track.reached == "start"
-    track.confirm(early)
-    assert track.reached == "b"
+def test_a_mark_waits_for_each_message_that_began_before_it() -> None:
+    tracker = ConfirmationTracker("start")
+    early = tracker.begin()
+    tracker.mark("a")
+    tracker.mark("b")
+    assert tracker.reached == "start"
+    tracker.confirm(early)
+    assert tracker.reached == "b"
 
 
 def test_without_messages_a_mark_is_reached_at_once() -> None:
-    track = ConfirmationTracker(0)
-    track.mark(1)
-    assert (track.reached, track.is_empty) == (1, True)
+    tracker = ConfirmationTracker(0)
+    tracker.mark(1)
+    assert (tracker.reached, tracker.is_empty) == (1, True)
 
 
 def test_any_order_of_confirmations_reaches_the_last_mark() -> None:
-    track = ConfirmationTracker(-1)
-    tickets = []
+    tracker = ConfirmationTracker(-1)
+    messages = []
     for number in range(50):
-        tickets.append(track.begin())
-        track.mark(number)
-    for ticket in tickets[::-1]:
-        assert track.reached == -1
-        track.confirm(ticket)
-    assert track.reached == 49
+        messages.append(tracker.begin())
+        tracker.mark(number)
+    for message in messages[::-1]:
+        assert tracker.reached == -1
+        tracker.confirm(message)
+    assert tracker.reached == 49
 
 
 @pytest.fixture
@@ -82,51 +82,51 @@ def postman() -> Postman:
 
 
 def nothing() -> None:
-    """Nobody waits for the confirmation."""
+    """Ignore the confirmation."""
 
 
-def test_sending_waits_while_too_much_is_on_its_way(postman: Postman) -> None:
-    outbox = Outbox(postman, "change-records", Stop(), bound=10)
+def test_sending_waits_while_too_many_bytes_are_in_flight(postman: Postman) -> None:
+    outbox = Outbox(postman, "change-records", Stop(), max_bytes=10)
     outbox.send(b"12345", nothing)
     outbox.send(b"12345", nothing)
     sender = threading.Thread(target=outbox.send, args=(b"1", nothing), daemon=True)
     sender.start()
     assert sum(len(data) for data, _ in postman.bag) == 10
-    postman.tell()
+    postman.answer()
     sender.join(10)
     assert [data for data, _ in postman.bag] == [b"1"]
 
 
 def test_a_message_larger_than_the_bound_goes_alone(postman: Postman) -> None:
-    Outbox(postman, "change-records", Stop(), bound=10).send(b"x" * 100, nothing)
+    Outbox(postman, "change-records", Stop(), max_bytes=10).send(b"x" * 100, nothing)
     assert len(postman.bag) == 1
 
 
-def test_what_may_pass_is_sent_again_until_it_arrives(postman: Postman, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_message_is_sent_again_until_it_arrives(postman: Postman, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("onefold.capture.outbox.OUTAGE_BACKOFF", Backoff(first=0.01, longest=30.0))
     arrived = threading.Event()
     outbox = Outbox(postman, "change-records", Stop())
     outbox.send(b"a", arrived.set)
     for _ in range(3):
-        postman.tell(TryAgain("503"))
+        postman.answer(TryAgain("503"))
         assert not arrived.is_set()
         eventually(lambda: postman.bag)
-    postman.tell()
+    postman.answer()
     outbox.drain()
     assert arrived.is_set()
 
 
-def test_what_is_refused_for_good_ends_the_process_and_is_not_confirmed(postman: Postman) -> None:
+def test_a_rejected_message_ends_the_process_and_is_not_confirmed(postman: Postman) -> None:
     stop, arrived = Stop(), threading.Event()
     Outbox(postman, "change-records", stop).send(b"a", arrived.set)
-    postman.tell(Rejected("no such topic"))
+    postman.answer(Rejected("no such topic"))
     assert isinstance(stop.failure, Rejected)
     assert not arrived.is_set()
 
 
-def test_whoever_waits_for_room_is_woken_by_the_end(postman: Postman) -> None:
+def test_waiting_for_room_ends_with_the_process(postman: Postman) -> None:
     stop = Stop()
-    outbox = Outbox(postman, "change-records", stop, bound=1)
+    outbox = Outbox(postman, "change-records", stop, max_bytes=1)
     outbox.send(b"a", nothing)
     stop.set()
     with pytest.raises(Stopped):
@@ -135,7 +135,7 @@ def test_whoever_waits_for_room_is_woken_by_the_end(postman: Postman) -> None:
         outbox.drain()
 
 
-def test_the_first_failure_is_the_one_that_is_kept() -> None:
+def test_the_first_failure_is_kept() -> None:
     stop = Stop()
     stop.set(Rejected("first"))
     stop.set(Rejected("second"))
@@ -153,7 +153,7 @@ def test_an_error_of_a_thread_is_kept_and_ends_all_of_them() -> None:
         stop.check()
 
 
-def test_the_end_of_a_thread_that_was_asked_for_is_no_failure() -> None:
+def test_a_requested_end_of_a_thread_is_no_failure() -> None:
     stop = Stop()
     with stop.thread():
         raise Stopped

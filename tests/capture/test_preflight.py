@@ -1,4 +1,4 @@
-"""`onefold capture --check`: everything that a start would find, of source and destination, and nothing is changed."""
+"""`onefold capture --check` reports everything that a start would find, and changes nothing."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ READS = ("REPLICATION SLAVE", "REPLICATION CLIENT", "SELECT")
 
 @dataclass
 class Scene:
-    """A source, a user who may only read it, and whoever receives."""
+    """A source, a user who may only read it, and the receivers of messages and tables."""
 
     source: SourceDatabase
     receiver: Receiver
@@ -123,7 +123,7 @@ def test_nothing_is_changed_and_nothing_is_locked(scene: Scene) -> None:
     assert {name for name in asked if name not in reading and not name.startswith("Com_show_")} == set()
 
 
-def test_everything_that_is_wrong_is_told_at_once(scene: Scene) -> None:
+def test_all_problems_are_reported_at_once(scene: Scene) -> None:
     scene.receiver.closed |= {"change-records", "table-created", "told"}
     scene.objects.lacks.add("storage.objects.create")
     scene.source.run("CREATE TABLE b (x TEXT CHARACTER SET swe7)", "SET GLOBAL binlog_row_image = MINIMAL")
@@ -163,7 +163,7 @@ def test_people_get_a_table_and_each_problem_with_its_command_on_one_line(scene:
         (("REPLICATION SLAVE", "SELECT"), "settings", "REPLICATION CLIENT"),
     ],
 )
-def test_a_right_on_the_log_that_is_missing_is_named_for_the_user(
+def test_a_missing_right_on_the_log_is_named_for_the_user(
     scene: Scene, rights: tuple[str, ...], name: str, words: str
 ) -> None:
     scene.source.run(f"REVOKE ALL PRIVILEGES, GRANT OPTION FROM {scene.user}@'%'")
@@ -175,7 +175,7 @@ def test_a_right_on_the_log_that_is_missing_is_named_for_the_user(
 
 @on(MariaDb, MySql)
 @pytest.mark.parametrize("right", ["SELECT (id)", "INSERT"])
-def test_a_table_that_may_not_be_read_whole_is_told_with_its_grant(scene: Scene, right: str) -> None:
+def test_a_table_that_may_not_be_read_completely_is_reported_with_its_grant(scene: Scene, right: str) -> None:
     scene.source.run(f"REVOKE ALL PRIVILEGES, GRANT OPTION FROM {scene.user}@'%'", "CREATE TABLE b (id INT PRIMARY KEY)")
     scene.grant(*READS[:2])
     scene.grant(right, on=f"{scene.source.name}.a")
@@ -186,7 +186,7 @@ def test_a_table_that_may_not_be_read_whole_is_told_with_its_grant(scene: Scene,
     assert scene.check()["ok"]
 
 
-def test_two_tables_with_one_base_name_are_told(scene: Scene) -> None:
+def test_two_tables_with_one_base_name_are_reported(scene: Scene) -> None:
     scene.source.run("CREATE TABLE `x y` (id INT PRIMARY KEY)", "CREATE TABLE x_y (id INT PRIMARY KEY)")
     (held,) = scene.check()["quarantine"]
     assert (held["table"], held["kind"]) == ("x y", "name")
@@ -195,7 +195,7 @@ def test_two_tables_with_one_base_name_are_told(scene: Scene) -> None:
     assert (held["table"], held["kind"]) == ("x_y", "name")
 
 
-def test_a_versioned_table_that_is_another_one_is_told(scene: Scene) -> None:
+def test_another_table_of_the_name_of_a_version_is_reported(scene: Scene) -> None:
     structure = structure_of(scene.source.connection, TableName(scene.source.name, "a"))
     assert structure
     name = versioned_table(structure).name
@@ -204,7 +204,7 @@ def test_a_versioned_table_that_is_another_one_is_told(scene: Scene) -> None:
     scene.receiver.create_table({"tableReference": reference, "schema": {"fields": fields}})
     (held,) = scene.check()["quarantine"]
     assert (held["table"], held["kind"]) == ("a", "warehouse")
-    assert f"{name}: id is STRING, not INT64" in held["reason"]
+    assert f"{name}: expected the column id to be INT64, got STRING" in held["reason"]
 
 
 def purged(_: Scene) -> Progress:
@@ -217,17 +217,22 @@ def another_file(scene: Scene) -> Progress:
 
 @on(MariaDb, MySql)
 @pytest.mark.parametrize("reached", [purged, another_file])
-def test_a_log_that_lacks_the_checkpoint_s_place_is_told(scene: Scene, reached: Callable[[Scene], Progress]) -> None:
+def test_a_log_without_the_position_of_the_checkpoint_is_reported(
+    scene: Scene, reached: Callable[[Scene], Progress]
+) -> None:
     save(scene, reached(scene), epoch=7)
     assert "the next start begins epoch 8, and copies all tables again" in scene.problems(scene.check())["log"]
     save(scene, Progress(end_of_log(scene.source.connection)), epoch=7)
     assert scene.check()["ok"]
 
 
-def test_a_start_that_the_log_lacks_is_told_and_a_checkpoint_of_another_source(scene: Scene) -> None:
+def test_a_start_that_the_log_lacks_and_a_checkpoint_of_another_source_are_reported(scene: Scene) -> None:
     assert "log" in scene.problems(scene.check("--start", "mysql-bin.999999:4"))
     save(scene, Progress(end_of_log(scene.source.connection)), source="crm")
-    assert "of the source 'crm', not of 'shop-db'" in scene.problems(scene.check())["start"]
+    assert (
+        "expected a checkpoint of the source 'shop-db', got one of the source 'crm'"
+        in scene.problems(scene.check())["start"]
+    )
 
 
 @on(MySql)
@@ -245,7 +250,7 @@ def test_a_failover_by_gtids_needs_them(scene: Scene) -> None:
         scene.source.run("SET GLOBAL enforce_gtid_consistency = ON", "SET GLOBAL gtid_mode = ON")
 
 
-def test_whatever_does_not_answer_is_a_problem_and_is_not_waited_for(scene: Scene) -> None:
+def test_a_server_that_does_not_answer_is_a_problem_and_not_retried(scene: Scene) -> None:
     scene.receiver.down = True
     scene.objects.status = 503
     found = scene.problems(scene.check())
@@ -257,14 +262,14 @@ def test_a_folder_of_this_machine_is_not_made(scene: Scene, tmp_path: Path) -> N
     assert list(tmp_path.iterdir()) == []
 
 
-def test_it_leaves_no_replica_behind(scene: Scene) -> None:
+def test_the_check_leaves_no_replica_behind(scene: Scene) -> None:
     scene.check()
     with closing(connect(scene.source.server.address)) as connection:
         users = [user for _, user, *_ in query(connection, "SHOW PROCESSLIST")]
     assert scene.user not in users
 
 
-def test_json_is_the_form_of_a_check_alone(scene: Scene) -> None:
+def test_json_needs_check(scene: Scene) -> None:
     arguments = ("--source", "s", "--dataset", "d", "--checkpoint", "c", "--json")
     done = scene.run("capture", "--host", "h", "--user", "u", *arguments)
     assert (done.code, "add --check" in done.err) == (1, True)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from onefold.capture.records import Origin, change_records, snapshot_record
+import json
+
+from onefold.capture.records import Origin, change_records, snapshot_record, source_event
 from onefold.capture.versioned_table import version_of, versioned_table
 from onefold.changelog.position import Position
 from onefold.mysql.binlog.events import LogPosition, RowsChanged
@@ -31,7 +33,7 @@ def kinds(structure: Structure, before: tuple[Row, ...], after: tuple[Row, ...])
     ]
 
 
-def test_a_record_says_what_changed_where_and_when() -> None:
+def test_a_record_has_the_row_and_its_metadata() -> None:
     (record,) = change_records(origin(KEYED), change((), ((7, "x"),)))
     assert record == {
         "data": {"id": 7, "database_name_": "x"},
@@ -49,7 +51,7 @@ def test_a_record_says_what_changed_where_and_when() -> None:
     }
 
 
-def test_each_row_of_an_event_has_a_place_of_its_own() -> None:
+def test_each_row_of_an_event_has_its_own_position() -> None:
     assert kinds(KEYED, (), ((1, "a"), (2, "b"))) == [("INSERT", 1, "1/FF/1000/0"), ("INSERT", 2, "1/FF/1000/1")]
 
 
@@ -74,10 +76,21 @@ def test_a_deletion_carries_the_row() -> None:
     assert (record["metadata"]["change_type"], record["data"]) == ("DELETE", {"id": 1, "database_name_": "a"})
 
 
-def test_a_row_of_a_snapshot_is_below_every_change_from_its_place_on_and_above_those_before() -> None:
+def test_a_row_of_a_snapshot_ranks_below_changes_from_its_position_on_and_above_those_before() -> None:
     metadata = snapshot_record(origin(KEYED), (1, "a"), PLACE, 1_700_000_009)["metadata"]
     assert (metadata["ingestion_method"], metadata["change_type"]) == ("SNAPSHOT", "INSERT")
     snapshot = Position(metadata["change_sequence_number"], metadata["source_timestamp"])
     before = Position(LogPosition(1, "bin.000255", 4000).sequence(9), 1_700_000_000_000)
     after = Position(PLACE.sequence(0), 1_700_000_000_000, deleted=True)
     assert str(before) < str(snapshot) < str(after)
+
+
+def test_an_event_of_a_table_has_the_same_identifier_each_time_the_log_is_read() -> None:
+    position = LogPosition(1, "bin.000001", 4)
+    one, again, other = (
+        source_event("shop-db", "shop", "crm", table, position, "table dropped") for table in ("a b", "a b", None)
+    )
+    assert one == again
+    assert json.loads(one.data)["id"] != json.loads(other.data)["id"]
+    assert one.attributes == {"severity": "CRITICAL", "dataset": "shop", "table": "a_b"}
+    assert json.loads(other.data)["table"] is None

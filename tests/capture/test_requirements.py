@@ -1,4 +1,4 @@
-"""What capture writes to is checked before anything is written: each fault is named with its remedy, all at once."""
+"""The destination is checked before anything is written: all problems are reported at once, each with its remedy."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_a_dataset_in_which_tables_may_be_made_has_no_problem_and_stays_as_it_is
     assert cloud.datasets == before
 
 
-def test_a_dataset_that_is_missing_is_named_with_the_command_that_makes_it(cloud: FakeBigQuery) -> None:
+def test_a_missing_dataset_is_named_with_the_command_that_creates_it(cloud: FakeBigQuery) -> None:
     (problem,) = warehouse(cloud).dataset_problems("nowhere")
     assert problem == (
         "dataset my-project.nowhere does not exist; run: bq --location=LOCATION mk --dataset my-project:nowhere"
@@ -65,7 +65,7 @@ def test_a_dataset_that_is_missing_is_named_with_the_command_that_makes_it(cloud
         ),
     ],
 )  # fmt: skip
-def test_a_right_that_is_missing_in_bigquery_is_named_with_its_grant(cloud: FakeBigQuery, right: str, command: str) -> None:
+def test_a_missing_right_in_bigquery_is_named_with_its_grant(cloud: FakeBigQuery, right: str, command: str) -> None:
     cloud.lacks.add(right)
     (problem,) = warehouse(cloud).dataset_problems("shop")
     assert right in problem
@@ -73,7 +73,7 @@ def test_a_right_that_is_missing_in_bigquery_is_named_with_its_grant(cloud: Fake
 
 
 @pytest.mark.parametrize(("status", "reason"), [(503, "backendError"), (403, "rateLimitExceeded")])
-def test_trouble_of_bigquery_that_may_pass_is_no_problem(cloud: FakeBigQuery, status: int, reason: str) -> None:
+def test_an_error_of_bigquery_that_may_pass_is_no_problem(cloud: FakeBigQuery, status: int, reason: str) -> None:
     cloud.fail("dry run", status, reason)
     with pytest.raises(TryAgain, match=r"dataset my-project\.shop"):
         warehouse(cloud).dataset_problems("shop")
@@ -96,7 +96,7 @@ def test_a_topic_that_takes_messages_has_no_problem_and_gets_none(receiver: Rece
     assert receiver.arrived == []
 
 
-def test_a_topic_is_named_with_the_commands_that_grant_or_make_it(receiver: Receiver) -> None:
+def test_a_topic_is_named_with_the_commands_that_grant_or_create_it(receiver: Receiver) -> None:
     receiver.closed.add("closed")
     (problem,) = PubSub(PROJECT).topic_problems("projects/other/topics/closed", WHO)
     grant = (
@@ -113,7 +113,7 @@ def test_a_topic_that_an_emulator_lacks_is_missing(receiver: Receiver) -> None:
     assert problem.endswith("does not exist; run: gcloud pubsub topics create gone --project=my-project")
 
 
-def test_a_topic_that_does_not_answer_is_asked_again(receiver: Receiver) -> None:
+def test_a_topic_that_does_not_answer_is_checked_again(receiver: Receiver) -> None:
     receiver.down = True
     with pytest.raises(TryAgain, match="topic projects/my-project/topics/t"):
         PubSub(PROJECT).topic_problems("t", WHO)
@@ -127,7 +127,7 @@ def test_a_folder_of_a_bucket_that_can_be_written_stays_as_it_is(object_store: O
 
 
 @pytest.mark.parametrize("right", ["get", "create", "delete"])
-def test_a_right_on_objects_that_is_missing_is_named_with_its_grant(object_store: ObjectStore, right: str) -> None:
+def test_a_missing_right_on_objects_is_named_with_its_grant(object_store: ObjectStore, right: str) -> None:
     object_store.lacks.add(f"storage.objects.{right}")
     for what, found in (
         ("checkpoint", store_at(FOLDER, GcsObjects()).problems(WHO)),
@@ -140,19 +140,19 @@ def test_a_right_on_objects_that_is_missing_is_named_with_its_grant(object_store
     assert object_store.objects == {}
 
 
-def test_a_bucket_that_is_missing_is_named(object_store: ObjectStore) -> None:
+def test_a_missing_bucket_is_named(object_store: ObjectStore) -> None:
     object_store.buckets = {"another"}
     (problem,) = store_at(FOLDER, GcsObjects()).problems(WHO)
     assert problem.endswith("bucket gs://a-bucket does not exist; run: gcloud storage buckets create gs://a-bucket")
 
 
-def test_a_bucket_that_does_not_answer_is_asked_again(object_store: ObjectStore) -> None:
+def test_a_bucket_that_does_not_answer_is_checked_again(object_store: ObjectStore) -> None:
     object_store.status = 503
     with pytest.raises(TryAgain, match=FOLDER):
         large_rows_at(FOLDER, GcsObjects()).problems(WHO)
 
 
-def test_a_folder_of_this_machine_need_not_be_there_yet(tmp_path: Path) -> None:
+def test_a_folder_of_this_machine_need_not_exist_yet(tmp_path: Path) -> None:
     for place in ("state", "deep/er", "."):
         assert store_at(str(tmp_path / place), GcsObjects()).problems(WHO) == []
     (tmp_path / "file").touch()
@@ -174,7 +174,7 @@ def requirement(error: OnefoldError | None = None, *problems: str) -> Requiremen
     return Requirement("one", ask)
 
 
-def test_all_problems_are_told_at_once_and_what_may_pass_only_alone() -> None:
+def test_all_final_problems_are_raised_at_once_and_passing_errors_only_without_them() -> None:
     check((requirement(), requirement()))
     passing, refused = requirement(TryAgain("later")), requirement(Rejected("never"))
     with pytest.raises(InvalidSettings) as told:
@@ -186,7 +186,7 @@ def test_all_problems_are_told_at_once_and_what_may_pass_only_alone() -> None:
         check((requirement(), requirement(NotFound("gone"))))
 
 
-def test_whatever_is_wrong_ends_capture_before_it_writes_anything(source: SourceDatabase, tmp_path: Path) -> None:
+def test_any_problem_ends_capture_before_anything_is_written(source: SourceDatabase, tmp_path: Path) -> None:
     """A table in quarantine would be told, and the other one created."""
     source.run("CREATE TABLE a (id INT PRIMARY KEY)", "CREATE TABLE b (x TEXT CHARACTER SET swe7)")
     bench = bench_of(source, tmp_path)
@@ -203,7 +203,7 @@ def test_whatever_is_wrong_ends_capture_before_it_writes_anything(source: Source
     assert (bench.publisher.topics, bench.warehouse.tables, list(tmp_path.iterdir())) == ({}, {}, [])
 
 
-def test_what_may_pass_is_waited_for_before_anything_is_written(source: SourceDatabase, tmp_path: Path) -> None:
+def test_errors_that_may_pass_are_retried_before_anything_is_written(source: SourceDatabase, tmp_path: Path) -> None:
     source.run("CREATE TABLE a (id INT PRIMARY KEY)", "INSERT INTO a VALUES (1)")
     bench = bench_of(source, tmp_path)
     written: list[bool] = []
@@ -227,7 +227,7 @@ def command(source: SourceDatabase, *more: str) -> list[str]:
     return [*address, "--include", source.name, "--source", "shop-db", "--once", *more]
 
 
-def test_the_command_names_everything_that_it_cannot_write_to(
+def test_the_command_names_all_destinations_that_it_cannot_write_to(
     source: SourceDatabase, receiver: Receiver, object_store: ObjectStore, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source.run("CREATE TABLE a (id INT PRIMARY KEY)", "INSERT INTO a VALUES (1)")

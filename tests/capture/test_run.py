@@ -1,4 +1,4 @@
-"""The process against a real server: what is published, where it goes on, and what makes it copy tables again."""
+"""The process against a real server: what it publishes, where it goes on, and what a lost log leads to."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from support.capture import Bench, bench_of, eventually, latest
+from support.capture import CREATE, Bench, begin, bench_of, eventually, latest, purge, shown
 from support.database_servers import MariaDb, MySql
 from support.source_database import SourceDatabase, end_of_log, on
 
@@ -19,30 +19,13 @@ from onefold.mysql.table_filter import TableFilter
 
 pytestmark = on(MariaDb, MySql)
 
-CREATE = "CREATE TABLE t (id INT PRIMARY KEY, name VARCHAR(30))"
-
 
 @pytest.fixture
 def bench(source: SourceDatabase, tmp_path: Path) -> Bench:
-    """It begins where the test's own log begins."""
     return bench_of(source, tmp_path)
 
 
-def begin(source: SourceDatabase) -> Progress:
-    return Progress(end_of_log(source.connection))
-
-
-def shown(source: SourceDatabase, *tables: str) -> dict[tuple[object, ...], dict[str, object]]:
-    """The source's own rows, as the records have them; the first column is the key."""
-    found: dict[tuple[object, ...], dict[str, object]] = {}
-    for table in tables:
-        names = [row[0] for row in source.rows(f"SHOW COLUMNS FROM {table}")]
-        for row in source.rows(f"SELECT * FROM {table}"):
-            found[(source.name, table, row[0])] = dict(zip(names, row, strict=True))
-    return found
-
-
-def test_rows_are_published_once_their_table_is_there_and_announced(bench: Bench, source: SourceDatabase) -> None:
+def test_rows_are_published_after_their_table_is_created_and_announced(bench: Bench, source: SourceDatabase) -> None:
     start = begin(source)
     source.run(CREATE, "INSERT INTO t VALUES (1, 'a'), (2, 'b')", "UPDATE t SET id = 3 WHERE id = 1")
     records = bench.once(start=start)
@@ -56,7 +39,7 @@ def test_rows_are_published_once_their_table_is_there_and_announced(bench: Bench
     assert bench.warehouse.tables[name].clustering == ("database_name", "id")
 
 
-def test_a_limit_that_a_server_gives_its_sessions_takes_no_rows_away(bench: Bench, source: SourceDatabase) -> None:
+def test_a_row_limit_of_the_server_s_sessions_does_not_shorten_a_copy(bench: Bench, source: SourceDatabase) -> None:
     """A table without a key is copied in one pass, whose end is the end of what the server sends."""
     source.run("CREATE TABLE t (id INT)", "INSERT INTO t VALUES (0), (1), (2), (3), (4)", "SET GLOBAL sql_select_limit = 2")
     try:
@@ -106,7 +89,7 @@ def test_a_table_declares_its_key_and_a_database_with_another_one_is_reported_at
     source.run(f"DROP DATABASE {other}")
 
 
-def test_it_goes_on_where_it_has_ended(bench: Bench, source: SourceDatabase) -> None:
+def test_a_process_goes_on_where_the_last_one_has_ended(bench: Bench, source: SourceDatabase) -> None:
     start = begin(source)
     source.run(CREATE, "INSERT INTO t VALUES (1, 'a')")
     assert len(bench.once(start=start)) == 1
@@ -117,73 +100,10 @@ def test_it_goes_on_where_it_has_ended(bench: Bench, source: SourceDatabase) -> 
     assert (bench.checkpoint()["epoch"], bench.checkpoint()["place"]["file"]) == (1, end_of_log(source.connection).file)
 
 
-def test_what_was_there_before_is_copied_once_with_a_snapshot(bench: Bench, source: SourceDatabase) -> None:
-    source.run(CREATE, "INSERT INTO t VALUES (1, 'a'), (2, 'b')", "CREATE TABLE u (id INT PRIMARY KEY)")
-    assert bench.once(start=begin(source)) == []
-    records = bench.once(snapshot=True)
-    assert {record["metadata"]["ingestion_method"] for record in records} == {"SNAPSHOT"}
-    assert latest(records) == shown(source, "t")
-    assert len(bench.once(snapshot=True)) == 2
-
-
-# Changes of stored rows without a trace in the log: all others are among the tests of statements.
-TRACELESS = [
-    "ALTER TABLE t ADD COLUMN c INT DEFAULT 5",
-    "ALTER TABLE t CHANGE name title VARCHAR(40)",
-    "TRUNCATE t",
-    "UPDATE t SET name = 'x'",
-]
-
-
-@pytest.mark.parametrize("statement", TRACELESS)
-def test_a_table_whose_rows_changed_without_a_trace_is_copied_again(
-    bench: Bench, source: SourceDatabase, statement: str
-) -> None:
-    start = begin(source)
-    source.run(CREATE, "INSERT INTO t VALUES (1, 'a'), (2, 'b')")
-    before = len(bench.once(start=start))
-    if statement.startswith(("UPDATE", "DELETE")):
-        source.run("SET SESSION binlog_format = 'STATEMENT'", statement, "SET SESSION binlog_format = 'ROW'")
-    else:
-        source.run("SET SESSION sql_mode = ''", statement)
-    again = bench.once()[before:]
-    assert {record["metadata"]["ingestion_method"] for record in again} <= {"SNAPSHOT"}
-    assert latest(again) == shown(source, "t")
-    assert [one["copy"]["table"] for one in bench.checkpoint()["sweeps"]] == ["t"]
-
-
-def test_what_leaves_stored_rows_alone_copies_nothing(bench: Bench, source: SourceDatabase) -> None:
-    start = begin(source)
-    source.run(
-        CREATE,
-        "INSERT INTO t VALUES (1, 'a')",
-        "ALTER TABLE t ADD COLUMN c INT, ADD INDEX (name), COMMENT 'x'",
-        "CREATE TABLE u (id INT)",
-        "ANALYZE TABLE t",
-    )
-    assert len(bench.once(start=start)) == 1
-    assert bench.checkpoint()["sweeps"] == []
-
-
-def test_a_renamed_table_is_copied_under_its_new_name(bench: Bench, source: SourceDatabase) -> None:
-    start = begin(source)
-    source.run(CREATE, "INSERT INTO t VALUES (1, 'a')", "RENAME TABLE t TO u")
-    found = latest(bench.once(start=start))
-    assert found[(source.name, "u", 1)] == {"id": 1, "name": "a"}
-
-
-def test_a_table_that_comes_again_is_another_one(bench: Bench, source: SourceDatabase) -> None:
-    start = begin(source)
-    source.run(CREATE, "INSERT INTO t VALUES (1, 'a'), (2, 'b')", "DROP TABLE t")
-    bench.once(start=start)
-    assert bench.checkpoint()["sweeps"] == []
-    source.run(CREATE, "INSERT INTO t VALUES (1, 'c')")
-    bench.once()
-    assert [one["copy"]["table"] for one in bench.checkpoint()["sweeps"]] == ["t"]
-
-
 @pytest.mark.parametrize(("statement", "kind"), [("TRUNCATE t", "table truncated"), ("DROP TABLE t", "table dropped")])
-def test_a_table_that_is_emptied_or_dropped_is_told(bench: Bench, source: SourceDatabase, statement: str, kind: str) -> None:
+def test_an_event_is_published_when_a_table_is_truncated_or_dropped(
+    bench: Bench, source: SourceDatabase, statement: str, kind: str
+) -> None:
     start = begin(source)
     source.run(CREATE, statement)
     bench.once(start=start)
@@ -194,7 +114,7 @@ def test_a_table_that_is_emptied_or_dropped_is_told(bench: Bench, source: Source
     assert message.attributes == {"severity": "CRITICAL", "dataset": "shop", "table": "t"}
 
 
-def test_changes_stream_while_it_runs(bench: Bench, source: SourceDatabase) -> None:
+def test_changes_are_published_while_capture_runs(bench: Bench, source: SourceDatabase) -> None:
     source.run(CREATE, "INSERT INTO t VALUES (1, 'a')")
     with bench.running(snapshot=True, start=begin(source)):
         eventually(lambda: bench.publisher.count() == 1)
@@ -202,17 +122,6 @@ def test_changes_stream_while_it_runs(bench: Bench, source: SourceDatabase) -> N
         eventually(lambda: bench.publisher.count() == 2)
     assert latest(bench.publisher.records()) == shown(source, "t")
     assert len(bench.once()) == 2
-
-
-def purge(source: SourceDatabase) -> None:
-    """All files but the last one: as soon as nobody reads them any more."""
-    last = end_of_log(source.connection).file
-
-    def purged() -> bool:
-        source.run(f"PURGE BINARY LOGS TO '{last}'")
-        return [file for file, *_ in source.rows("SHOW BINARY LOGS")] == [last]
-
-    eventually(purged)
 
 
 def test_a_purged_log_raises_the_epoch_and_copies_all_again(bench: Bench, source: SourceDatabase) -> None:
@@ -243,7 +152,7 @@ def test_a_server_whose_log_starts_again_raises_the_epoch(source: SourceDatabase
 
 def test_by_gtids_another_log_is_read_on_without_copies(source: SourceDatabase, tmp_path: Path) -> None:
     bench = bench_of(source, tmp_path)
-    start = Progress(end_of_log(source.connection))
+    start = begin(source)
     source.run(CREATE, "INSERT INTO t VALUES (1, 'a')")
     bench.once(start=start)
     assert read_executed(bench.checkpoint()["executed"]) == read_executed(source.executed())
@@ -258,7 +167,7 @@ def test_by_gtids_another_log_is_read_on_without_copies(source: SourceDatabase, 
     assert len(bench.once()) == 3
 
 
-def test_it_begins_behind_gtids(bench: Bench, source: SourceDatabase) -> None:
+def test_capture_begins_behind_gtids(bench: Bench, source: SourceDatabase) -> None:
     source.run(CREATE, "INSERT INTO t VALUES (1, 'a')")
     executed = source.executed()
     source.run("INSERT INTO t VALUES (2, 'b')")
@@ -266,66 +175,15 @@ def test_it_begins_behind_gtids(bench: Bench, source: SourceDatabase) -> None:
     assert [record["data"]["id"] for record in records] == [2]
 
 
-def test_a_start_that_the_log_does_not_have_is_an_error_and_copies_nothing(bench: Bench, source: SourceDatabase) -> None:
+def test_a_start_that_the_log_does_not_have_is_an_error(bench: Bench, source: SourceDatabase) -> None:
     place = replace(end_of_log(source.connection), offset=10**9)
-    with pytest.raises(NotFound, match="does not have the position"):
+    with pytest.raises(NotFound, match="does not have the place"):
         bench.once(start=Progress(place))
     assert not (bench.folder / "checkpoint" / "checkpoint.json").exists()
 
 
-def test_tables_are_copied_again_when_somebody_asks(bench: Bench, source: SourceDatabase) -> None:
-    source.run(CREATE, "INSERT INTO t VALUES (1, 'a')", "CREATE TABLE u (id INT PRIMARY KEY)", "INSERT INTO u VALUES (1)")
-    assert bench.once() == []
-    records = bench.once(again=TableFilter((f"{source.name}.t",)))
-    assert latest(records) == shown(source, "t")
-
-
-def test_tables_that_patterns_choose_only_later_get_a_first_copy_by_themselves(bench: Bench, source: SourceDatabase) -> None:
-    source.run(CREATE, "INSERT INTO t VALUES (1, 'a')", "CREATE TABLE u (id INT PRIMARY KEY)", "INSERT INTO u VALUES (1)")
-    wide, narrow = bench.patterns, TableFilter((f"{source.name}.t",))
-    bench.patterns = narrow
-    assert latest(bench.once(snapshot=True)) == shown(source, "t")
-    bench.patterns = wide
-    records = bench.once()
-    assert (len(records), latest(records)) == (2, shown(source, "t", "u"))
-    assert len(bench.once()) == 2
-
-
-@pytest.mark.parametrize("known", [True, False], ids=["no copy was asked for", "an older checkpoint"])
-def test_other_patterns_copy_nothing_where(bench: Bench, source: SourceDatabase, known: bool) -> None:
-    source.run(CREATE, "INSERT INTO t VALUES (1, 'a')", "CREATE TABLE u (id INT PRIMARY KEY)", "INSERT INTO u VALUES (1)")
-    wide, bench.patterns = bench.patterns, TableFilter((f"{source.name}.t",))
-    before = len(bench.once(snapshot=not known))
-    path = bench.folder / "checkpoint" / "checkpoint.json"
-    if not known:
-        path.write_text(json.dumps({**bench.checkpoint(), "patterns": None}))
-    bench.patterns = wide
-    assert len(bench.once()) == before
-    assert bench.checkpoint()["patterns"] == {"include": [f"{source.name}.*"], "exclude": []}
-
-
-def test_a_table_that_is_left_out_is_no_longer_copied(bench: Bench, source: SourceDatabase) -> None:
-    source.run(CREATE, "INSERT INTO t VALUES (1, 'a')")
-    bench.once()
-    path = bench.folder / "checkpoint" / "checkpoint.json"
-    place = bench.checkpoint()["place"]
-    path.write_text(json.dumps({**bench.checkpoint(), "wanted": [{"database": source.name, "table": "t", "since": place}]}))
-    bench.patterns = TableFilter((source.name,), (f"{source.name}.t",))
-    assert bench.once() == []
-    assert bench.checkpoint()["wanted"] == []
-
-
-def test_a_load_that_is_logged_as_a_statement_copies_its_table(bench: Bench, source: SourceDatabase, tmp_path: Path) -> None:
-    start = Progress(end_of_log(source.connection))
-    (tmp_path / "rows").write_text("1\ta\n2\tb\n")
-    load = f"LOAD DATA INFILE '{tmp_path / 'rows'}' INTO TABLE t"
-    source.run(CREATE, "CREATE TABLE u (id INT)", "SET SESSION binlog_format = 'STATEMENT'", load)
-    assert latest(bench.once(start=start)) == shown(source, "t")
-    assert [one["copy"]["table"] for one in bench.checkpoint()["sweeps"]] == ["t"]
-
-
-def test_a_row_too_large_for_a_message_lies_apart(bench: Bench, source: SourceDatabase) -> None:
-    start = Progress(end_of_log(source.connection))
+def test_a_row_too_large_for_a_message_is_stored_as_an_object(bench: Bench, source: SourceDatabase) -> None:
+    start = begin(source)
     source.run(
         "CREATE TABLE t (id INT PRIMARY KEY, name LONGTEXT)", f"INSERT INTO t VALUES (1, '{'x' * 500_000}'), (2, 'b')"
     )
@@ -335,14 +193,14 @@ def test_a_row_too_large_for_a_message_lies_apart(bench: Bench, source: SourceDa
     assert latest([*stored["records"], *small["records"]]) == shown(source, "t")
 
 
-def test_pubsub_that_does_not_answer_stops_reading_and_loses_nothing(bench: Bench, source: SourceDatabase) -> None:
+def test_no_row_is_lost_while_pubsub_does_not_answer(bench: Bench, source: SourceDatabase) -> None:
     source.run(CREATE)
     with bench.running(start=begin(source)) as capture:
         eventually(lambda: capture._saved and bench.folder.joinpath("checkpoint/checkpoint.json").exists())
         bench.publisher.down = True
         before = bench.checkpoint()["place"]
         source.run("INSERT INTO t VALUES (1, 'a')")
-        eventually(lambda: capture.way.outbox._messages == 0 and capture._stream.rows == 0)
+        eventually(lambda: capture.publishing.outbox._messages == 0 and capture._changes.rows == 0)
         bench.publisher.down = False
         eventually(lambda: bench.publisher.count() == 1)
         eventually(lambda: bench.checkpoint()["place"] != before)

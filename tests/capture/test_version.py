@@ -46,9 +46,9 @@ def test_lengths_are_bytes() -> None:
     assert canonical_text(GREETING) == "7:größe3:日7:enum(1)1:t4:text"
 
 
-def with_column(place: int, column: SourceColumn) -> Structure:
+def with_column(index: int, column: SourceColumn) -> Structure:
     columns = list(CUSTOMER.columns)
-    columns[place] = column
+    columns[index] = column
     return replace(CUSTOMER, columns=tuple(columns))
 
 
@@ -76,7 +76,7 @@ def test_another_name_type_size_or_order_is_another_version(other: Structure) ->
         with_column(1, SourceColumn("name", SourceType("varchar", 120), "utf8mb4", ("no", "matter"))),
     ],
 )
-def test_the_key_the_character_set_and_the_values_of_an_enum_are_no_part_of_it(other: Structure) -> None:
+def test_the_version_does_not_depend_on_key_charset_and_enum_values(other: Structure) -> None:
     assert version_of(other) == version_of(CUSTOMER)
 
 

@@ -18,7 +18,7 @@ def structure(*names: str, key: tuple[str, ...] = ()) -> Structure:
     return Structure("customer", tuple(SourceColumn(name, INT) for name in names), key)
 
 
-def test_the_source_s_columns_come_first_then_those_that_are_added() -> None:
+def test_the_columns_of_the_source_come_before_the_added_ones() -> None:
     table = versioned_table(structure("id", "Name", key=("id",)))
     assert table.name == f"customer_v_{version_of(structure('id', 'Name'))}"
     added = ["source_name", "database_name", "_landed_at", "datastream_metadata"]
@@ -55,11 +55,11 @@ def test_a_source_column_with_an_added_name_is_renamed_and_reported() -> None:
         ("_row_timestamp", "source_row_timestamp"), ("_price", "_price"),
     ],
 )  # fmt: skip
-def test_names_that_bigquery_refuses_are_changed(source: str, name: str) -> None:
+def test_names_that_bigquery_does_not_allow_are_changed(source: str, name: str) -> None:
     assert column_name(source) == name
 
 
-def test_columns_that_end_up_with_one_name_are_an_error_that_names_all_of_them() -> None:
+def test_columns_that_would_share_a_name_are_an_error_that_names_all_of_them() -> None:
     with pytest.raises(SchemaConflict) as raised:
         versioned_table(structure("a b", "a-b", "A$B", "x", "database_name", "database_name_"))
     assert len(raised.value.problems) == 2
@@ -72,7 +72,7 @@ def test_a_table_s_name_is_one_of_bigquery_s(source: str) -> None:
     assert problems_of_name("table", table_name(source)) == []
 
 
-def test_a_table_is_clustered_by_database_and_as_much_of_the_key_as_clusters() -> None:
+def test_a_table_is_clustered_by_database_and_by_the_key_as_far_as_bigquery_allows() -> None:
     types = [INT, SourceType("double"), SourceType("varchar", 9), SourceType("date"), SourceType("datetime", 0)]
     columns = tuple(SourceColumn(name, type_) for name, type_ in zip("abcde", types, strict=True))
     assert versioned_table(Structure("t", columns, tuple("abcde"))).clustering == ("database_name", "a", "c", "d")

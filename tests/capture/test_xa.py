@@ -8,18 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from capture.test_run import CREATE, begin, shown
-from support.capture import Bench, bench_of, eventually, latest
+from support.capture import CREATE, Bench, begin, bench_of, eventually, latest, shown
 from support.database_servers import MariaDb, MySql
 from support.source_database import SourceDatabase, on
 
-from onefold.capture.checkpoint import Checkpoint, Progress
-from onefold.capture.state import CaptureState, lowest
 from onefold.capture.xa import PreparedRows, PreparedTransaction, plus, tables_of, without
 from onefold.mysql.binlog.events import Committed, LogPosition, RowsChanged
 from onefold.mysql.catalog import TableName
 from onefold.mysql.connection import connect, query
-from onefold.mysql.snapshot.chunks import ChunkPosition, TableSnapshot
 from onefold.mysql.table_filter import TableFilter
 
 
@@ -56,20 +52,22 @@ def copies(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 @on(MariaDb, MySql)
 @pytest.mark.parametrize("how", ["COMMIT", "ROLLBACK"])
-def test_the_log_tells_of_both_steps_by_the_same_name(source: SourceDatabase, xa: Xa, how: str) -> None:
+def test_the_log_has_prepare_and_commit_under_one_identifier(source: SourceDatabase, xa: Xa, how: str) -> None:
     source.run(CREATE)
     xa.prepare("INSERT INTO t VALUES (1, 'a')")
     xa.end(how)
     source.run("XA START 'one'", "INSERT INTO t VALUES (2, 'b')", "XA END 'one'", "XA COMMIT 'one' ONE PHASE")
-    told = [event.two_phase for event in source.log() if isinstance(event, Committed)]
-    steps = [(step.xid, step.step) if step else None for step in told]
+    found = [event.two_phase for event in source.log() if isinstance(event, Committed)]
+    steps = [(step.xid, step.step) if step else None for step in found]
     xid = f"X'{source.name.encode().hex()}',X'78',7"
     assert steps == [None, (xid, "prepared"), (xid, "committed" if how == "COMMIT" else "rolled back"), None]
 
 
 @on(MariaDb, MySql)
 @pytest.mark.parametrize("restart", [False, True], ids=["at once", "with a start between"])
-def test_of_what_is_rolled_back_nothing_is_published(bench: Bench, source: SourceDatabase, xa: Xa, restart: bool) -> None:
+def test_a_transaction_that_is_rolled_back_is_not_published(
+    bench: Bench, source: SourceDatabase, xa: Xa, restart: bool
+) -> None:
     start = begin(source)
     source.run(CREATE, "CREATE TABLE u (id INT PRIMARY KEY)", "INSERT INTO t VALUES (1, 'a')")
     xa.prepare("UPDATE t SET name = 'never' WHERE id = 1", "INSERT INTO t VALUES (2, 'never')")
@@ -85,7 +83,7 @@ def test_of_what_is_rolled_back_nothing_is_published(bench: Bench, source: Sourc
 
 
 @on(MariaDb, MySql)
-def test_transactions_of_two_phases_alone_copy_nothing(bench: Bench, source: SourceDatabase, xa: Xa) -> None:
+def test_committed_xa_transactions_alone_copy_nothing(bench: Bench, source: SourceDatabase, xa: Xa) -> None:
     start = begin(source)
     source.run(CREATE)
     xa.prepare("INSERT INTO t VALUES (1, 'a')")
@@ -99,7 +97,7 @@ def test_transactions_of_two_phases_alone_copy_nothing(bench: Bench, source: Sou
 
 
 @pytest.mark.parametrize("key", ["PRIMARY KEY", ""], ids=["in chunks", "in one pass"])
-def test_a_copy_stands_below_what_is_prepared_and_it_does_not_show(
+def test_a_copy_ranks_below_prepared_transactions_that_it_does_not_show(
     bench: Bench, source: SourceDatabase, xa: Xa, key: str
 ) -> None:
     start = begin(source)
@@ -116,13 +114,13 @@ def test_a_copy_stands_below_what_is_prepared_and_it_does_not_show(
         xa.end("COMMIT", "y")
     records = bench.once()
     assert len(copies(records)) == 2
-    assert [sweep["copy"]["start"] for sweep in bench.checkpoint()["sweeps"]] == [before]
+    assert [scan["copy"]["start"] for scan in bench.checkpoint()["sweeps"]] == [before]
     if key:
         assert latest(records) == shown(source, "t")
 
 
 @on(MySql)
-def test_a_copy_that_reads_with_locks_waits_for_what_is_prepared(bench: Bench, source: SourceDatabase, xa: Xa) -> None:
+def test_a_copy_that_reads_with_locks_waits_for_prepared_transactions(bench: Bench, source: SourceDatabase, xa: Xa) -> None:
     start = begin(source)
     source.run(CREATE, "INSERT INTO t VALUES (1, 'a'), (2, 'b')")
     xa.prepare("UPDATE t SET name = 'new' WHERE id = 1")
@@ -134,7 +132,9 @@ def test_a_copy_that_reads_with_locks_waits_for_what_is_prepared(bench: Bench, s
     assert latest(bench.publisher.records()) == shown(source, "t")
 
 
-def test_a_copy_that_had_to_stand_above_what_is_prepared_is_made_again(bench: Bench, source: SourceDatabase, xa: Xa) -> None:
+def test_a_copy_that_ranks_above_a_prepared_transaction_is_made_again_at_its_commit(
+    bench: Bench, source: SourceDatabase, xa: Xa
+) -> None:
     start = begin(source)
     source.run(CREATE, "INSERT INTO t VALUES (1, 'a'), (2, 'b')")
     xa.prepare("UPDATE t SET name = 'new' WHERE id = 1")
@@ -146,9 +146,7 @@ def test_a_copy_that_had_to_stand_above_what_is_prepared_is_made_again(bench: Be
     assert (len(copies(records)), latest(records)) == (4, shown(source, "t"))
 
 
-def test_what_a_foreign_key_does_below_the_log_shows_when_it_is_committed(
-    bench: Bench, source: SourceDatabase, xa: Xa
-) -> None:
+def test_unlogged_changes_by_a_foreign_key_are_copied_at_the_commit(bench: Bench, source: SourceDatabase, xa: Xa) -> None:
     start = begin(source)
     source.run(
         "CREATE TABLE parent (id INT PRIMARY KEY)",
@@ -165,7 +163,7 @@ def test_what_a_foreign_key_does_below_the_log_shows_when_it_is_committed(
 @pytest.mark.parametrize(
     ("how", "snapshot", "copied"), [("COMMIT", True, 2), ("COMMIT", False, 0), ("ROLLBACK", True, 1), ("ROLLBACK", False, 0)]
 )
-def test_what_was_prepared_before_the_start_makes_copies_again_only_where_they_lack_it(
+def test_transactions_prepared_before_the_start_are_copied_only_where_copies_lack_them(
     bench: Bench, source: SourceDatabase, xa: Xa, how: str, snapshot: bool, copied: int
 ) -> None:
     source.run(CREATE, "INSERT INTO t VALUES (1, 'a')")
@@ -194,96 +192,51 @@ def test_a_prepared_transaction_outlives_the_server(bench: Bench, source: Source
         assert latest(records) == shown(replace(source, connection=connection), "t")
 
 
-# What is kept of them.
+# Prepared transactions and their rows in memory.
 
 TABLE, OTHER = TableName("shop", "a"), TableName("shop", "b")
 
 
-def place(offset: int, epoch: int = 1) -> LogPosition:
+def at(offset: int, epoch: int = 1) -> LogPosition:
     return LogPosition(epoch, "bin.000001", offset)
 
 
 def prepared(xid: str, offset: int, *tables: TableName) -> PreparedTransaction:
-    return PreparedTransaction(xid, place(offset), 1_700_000_000, frozenset(tables or (TABLE,)))
+    return PreparedTransaction(xid, at(offset), 1_700_000_000, frozenset(tables or (TABLE,)))
 
 
-def test_an_identifier_that_comes_again_is_another_transaction() -> None:
-    those = plus(plus(plus((), prepared("x", 1)), prepared("y", 2)), prepared("x", 3, OTHER))
-    assert [(one.xid, one.place.offset) for one in those] == [("y", 2), ("x", 3)]
-    assert tables_of(those, "x") == {OTHER}
-    assert without(those, "x") == (prepared("y", 2),)
+def test_a_reused_identifier_is_another_transaction() -> None:
+    known = plus(plus(plus((), prepared("x", 1)), prepared("y", 2)), prepared("x", 3, OTHER))
+    assert [(one.xid, one.position.offset) for one in known] == [("y", 2), ("x", 3)]
+    assert tables_of(known, "x") == {OTHER}
+    assert without(known, "x") == (prepared("y", 2),)
 
 
-def test_of_too_many_the_oldest_are_kept_as_one() -> None:
-    those: tuple[PreparedTransaction, ...] = ()
+def test_the_oldest_of_too_many_prepared_transactions_are_merged() -> None:
+    known: tuple[PreparedTransaction, ...] = ()
     for number in range(2_000):
-        those = plus(those, prepared(str(number), number, OTHER if number == 3 else TABLE))
-    assert len(those) == 1_000
-    assert [tables_of(those, xid) for xid in ("3", "1500")] == [{TABLE, OTHER}, {TABLE}]
-    assert those[0].place == place(0)
+        known = plus(known, prepared(str(number), number, OTHER if number == 3 else TABLE))
+    assert len(known) == 1_000
+    assert [tables_of(known, xid) for xid in ("3", "1500")] == [{TABLE, OTHER}, {TABLE}]
+    assert known[0].position == at(0)
 
 
-def test_nothing_is_known_of_those_from_before_the_start() -> None:
+def test_a_transaction_prepared_before_the_start_has_no_known_tables() -> None:
     assert tables_of((), "x") == frozenset()
 
 
-def ledger_at(
-    offset: int, *those: PreparedTransaction, since: LogPosition | None = None
-) -> tuple[CaptureState, ChunkPosition]:
-    ledger = CaptureState(Checkpoint("shop-db", "shop"))
-    ledger.want([TABLE], since or lowest(1))
-    copy = ledger.next_copy()
-    assert copy
-    ledger.reach(Progress(place(offset), prepared=those), place(offset - 50))
-    return ledger, ledger.standing(copy)
-
-
-def test_rows_stand_where_the_log_is_read_but_below_what_is_prepared_of_their_table() -> None:
-    assert ledger_at(500)[1] == ChunkPosition(place(450), place(500))
-    assert ledger_at(500, prepared("x", 300), prepared("y", 400))[1] == ChunkPosition(place(450), place(300))
-    assert ledger_at(500, prepared("x", 300, OTHER))[1] == ChunkPosition(place(450), place(500))
-
-
-def test_rows_never_stand_before_the_place_that_they_are_to_show() -> None:
-    assert ledger_at(500, prepared("x", 300), since=place(400))[1] == ChunkPosition(place(450), place(400))
-    assert ledger_at(500, since=place(600))[1] == ChunkPosition(place(600), place(600))
-
-
-@pytest.mark.parametrize(
-    ("since", "before", "committed", "lacks"),
-    [(400, 300, 500, True), (200, 300, 500, False), (600, 300, 500, False), (400, None, 500, True), (600, None, 500, False)],
-)
-def test_a_copy_lacks_a_transaction_if_it_began_between_its_two_steps(
-    since: int, before: int | None, committed: int, lacks: bool
-) -> None:
-    for stage in ("wanted", "begun", "finished"):
-        ledger = CaptureState(Checkpoint("shop-db", "shop"))
-        ledger.want([TABLE], place(since))
-        copy = ledger.next_copy() if stage != "wanted" else None
-        if copy and stage == "finished":
-            copy.track.mark(TableSnapshot("shop", "a", place(since), finished=True))
-        assert ledger.may_lack(TABLE, place(committed), place(before) if before else None) == lacks
-        assert not ledger.may_lack(OTHER, place(committed), None)
-
-
-def test_of_a_first_copy_that_was_finished_long_ago_nothing_is_known() -> None:
-    ledger = CaptureState(Checkpoint("shop-db", "shop", copied=True))
-    assert ledger.may_lack(TABLE, place(500), None)
-    assert not ledger.may_lack(TABLE, place(500), place(300))
-
-
 def nothing() -> RowsChanged:
-    raise AssertionError("nobody reads it")
+    raise AssertionError("these rows are not read")
 
 
-def test_rows_of_prepared_transactions_are_kept_within_a_bound() -> None:
-    kept = PreparedRows(bound=100)
+def test_rows_of_prepared_transactions_are_kept_up_to_a_number_of_bytes() -> None:
+    rows = PreparedRows(max_bytes=100)
     for offset, xid in enumerate("abc"):
-        kept.keep(xid, place(offset), (nothing,), 40)
-    assert [kept.find(prepared(xid, offset)) is None for offset, xid in enumerate("abc")] == [True, False, False]
-    assert kept.find(prepared("b", 7)) is None  # the same name, another transaction
-    kept.keep("d", place(3), (nothing,), 101)
-    assert kept.find(prepared("d", 3)) is None
-    kept.keep("e", place(4), (nothing,), 100)
-    kept.forget("e")
-    assert kept.find(prepared("e", 4)) is None
+        rows.keep(xid, at(offset), (nothing,), 40)
+    assert [rows.find(prepared(xid, offset)) is None for offset, xid in enumerate("abc")] == [True, False, False]
+    assert rows.find(prepared("b", 7)) is None  # the same identifier, another transaction
+    rows.keep("d", at(3), (nothing,), 101)
+    assert rows.find(prepared("d", 3)) is None
+    rows.keep("e", at(4), (nothing,), 100)
+    rows.forget("e")
+    assert rows.find(prepared("e", 4)) is None

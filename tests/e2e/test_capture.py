@@ -1,4 +1,4 @@
-"""A table is changed in every way there is: after each, what people see in BigQuery is what the source has, row by row.
+"""Tables are changed in every way there is: after each change, the views in BigQuery equal the source, row by row.
 
 One scenario, walked step by step: the tables of two tenants, and what happens to them.
 """
@@ -36,7 +36,7 @@ def every_type() -> Iterator[str]:
 
 @dataclass(frozen=True)
 class Step:
-    """What somebody does at the source, in the database of the north where none is named."""
+    """Statements at the source, in the database of the north if none is named."""
 
     name: str
     statements: tuple[str, ...]
@@ -187,7 +187,7 @@ ON_MYSQL = (
 
 
 class Walk:
-    """The scenario, as far as somebody has asked for it."""
+    """The scenario, played as far as the tests have needed it."""
 
     def __init__(self, flow: Flow, steps: Iterable[Step]) -> None:
         self.flow = flow
@@ -223,12 +223,12 @@ def mysql_walk(mysql: DatabaseServer, emulator_host: str, tmp_path_factory: pyte
 
 
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: step.name)
-def test_what_people_see_is_what_the_source_has_after(walk: Walk, step: Step) -> None:
+def test_views_equal_the_source_after(walk: Walk, step: Step) -> None:
     check(walk, step)
 
 
 @pytest.mark.parametrize("step", [step for step in STEPS if step.name in ON_MYSQL], ids=lambda step: step.name)
-def test_and_on_mysql_after(mysql_walk: Walk, step: Step) -> None:
+def test_views_equal_the_source_on_mysql_after(mysql_walk: Walk, step: Step) -> None:
     check(mysql_walk, step)
 
 

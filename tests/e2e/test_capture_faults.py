@@ -17,19 +17,19 @@ from support.database_servers import DatabaseServer, MariaDb, new_server
 from support.mysql_load import load_on, make_tables
 from support.source_database import end_of_log
 
-from onefold.capture.outbox import IN_FLIGHT
+from onefold.capture.outbox import MAX_BYTES_IN_FLIGHT
 from onefold.mysql.connection import connect, query
 
 DATABASES = ("faulty_1", "faulty_2")
-# A server that is killed loses nothing that its log has told.
+# A server that is killed loses no transaction of its log.
 SERVER = ("--innodb-flush-log-at-trx-commit=1", "--max-binlog-size=65536")
 BOUND = 200_000_000
-"""Of memory, as docs/reference/limits.md states it, beside six times the largest row."""
+"""Bytes of memory, as docs/reference/limits.md states them, in addition to six times the largest row."""
 
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[DatabaseServer]:
-    """One that may be killed: others have nothing in it."""
+    """A server of its own, which may be killed."""
     with new_server(MariaDb, *SERVER) as made:
         yield made
 
@@ -54,20 +54,20 @@ def landed(dataset: EmulatedDataset, receiver: Receiver) -> LandedMessages:
 
 
 @pytest.fixture
-def sweeping(scene: Scene, dataset: EmulatedDataset) -> Scene:
-    """Its processes make tables where rows land: a sweep looks for them there."""
+def scanning(scene: Scene, dataset: EmulatedDataset) -> Scene:
+    """Return a scene whose processes create tables where rows land, so that delete scans find them."""
     scene.bigquery = dataset.host
     return scene
 
 
 def check(scene: Scene, landed: LandedMessages) -> None:
-    """The current views have the rows of the source that the scene has now."""
+    """Check that the current views have the rows of the scene's present source."""
     landed.check(scene.server, DATABASES, SOURCE)
 
 
 @contextlib.contextmanager
 def captured_under_load(scene: Scene, landed: LandedMessages) -> Iterator[CaptureProcess]:
-    """A process that copies and follows, and has published something. After the block it catches up, and all is there."""
+    """Run a process that has begun to publish. After the block, check that it catches up and that no row is missing."""
     life = scene.start("--snapshot")
     with load_on(scene.server, DATABASES, seed=1):
         life.eventually(lambda: any(scene.receiver.messages()))
@@ -80,7 +80,7 @@ def captured_under_load(scene: Scene, landed: LandedMessages) -> Iterator[Captur
     check(scene, landed)
 
 
-def test_a_source_that_restarts_and_one_that_crashes_lose_nothing(scene: Scene, landed: LandedMessages) -> None:
+def test_no_row_is_lost_when_the_source_restarts_or_crashes(scene: Scene, landed: LandedMessages) -> None:
     with captured_under_load(scene, landed):
         scene.server.stop()
         scene.server.start()
@@ -95,7 +95,7 @@ def test_a_source_that_restarts_and_one_that_crashes_lose_nothing(scene: Scene, 
 
 
 def reads_on(scene: Scene) -> None:
-    """Wait until something is confirmed of the file that a server begins when it starts."""
+    """Wait until a position is confirmed in the file that a server begins when it starts."""
     with connect(scene.server.address) as connection:
         file = end_of_log(connection).file
 
@@ -106,9 +106,7 @@ def reads_on(scene: Scene) -> None:
     eventually(has_come_so_far)
 
 
-def test_a_pubsub_that_is_not_available_for_a_while_loses_nothing(
-    scene: Scene, receiver: Receiver, landed: LandedMessages
-) -> None:
+def test_no_row_is_lost_while_pubsub_is_unavailable(scene: Scene, receiver: Receiver, landed: LandedMessages) -> None:
     with captured_under_load(scene, landed) as life:
         receiver.down = True
         # The client's pauses grow fourfold: each time more that it is refused lasts.
@@ -117,7 +115,7 @@ def test_a_pubsub_that_is_not_available_for_a_while_loses_nothing(
         receiver.down = False
 
 
-def test_a_bigquery_that_is_not_available_for_a_new_version_holds_its_rows_back(
+def test_rows_of_a_new_version_wait_while_bigquery_is_unavailable(
     scene: Scene, receiver: Receiver, landed: LandedMessages
 ) -> None:
     with captured_under_load(scene, landed) as life:
@@ -130,45 +128,45 @@ def test_a_bigquery_that_is_not_available_for_a_new_version_holds_its_rows_back(
 
 
 def once(scene: Scene) -> None:
-    """A process that ends at the end of the log, with copies and sweeps through."""
+    """Run a process to the end of the log, with all copies and delete scans."""
     scene.start("--once", "--snapshot").wait()
 
 
 def is_purged(server: DatabaseServer) -> bool:
-    """Whether only the last file is left: as soon as nobody reads the others any more."""
+    """Tell whether only the last file is left; the server deletes the others when they are not read any more."""
     with connect(server.address) as connection:
         query(connection, f"PURGE BINARY LOGS TO '{end_of_log(connection).file}'")
         return len(query(connection, "SHOW BINARY LOGS")) == 1
 
 
-def test_a_log_that_was_purged_before_it_was_read_is_made_up_for(sweeping: Scene, landed: LandedMessages) -> None:
-    once(sweeping)
+def test_tables_are_copied_when_the_log_was_purged_before_it_was_read(scanning: Scene, landed: LandedMessages) -> None:
+    once(scanning)
     landed.land()
-    sweeping.run("DELETE FROM item WHERE id < 10", "UPDATE item SET n = 5 WHERE id < 20", "FLUSH LOGS", "DELETE FROM line")
-    eventually(lambda: is_purged(sweeping.server))
-    once(sweeping)
-    assert [told["by_gtid"] for told in sweeping.events("epoch_raised")] == [False]
-    check(sweeping, landed)
+    scanning.run("DELETE FROM item WHERE id < 10", "UPDATE item SET n = 5 WHERE id < 20", "FLUSH LOGS", "DELETE FROM line")
+    eventually(lambda: is_purged(scanning.server))
+    once(scanning)
+    assert [line["by_gtid"] for line in scanning.events("epoch_raised")] == [False]
+    check(scanning, landed)
 
 
-def test_a_server_that_is_replaced_by_another_is_copied_again(sweeping: Scene, landed: LandedMessages) -> None:
-    """The other one's log has files of the same names: only when they were begun tells them apart."""
-    life = sweeping.start("--snapshot")
-    life.eventually(sweeping.is_caught_up)
-    with another_server(sweeping):
-        life.eventually(lambda: sweeping.events("epoch_raised") and sweeping.is_caught_up())
-        sweeping.run("UPDATE item SET n = 2 WHERE id = 50")
-        life.eventually(sweeping.is_caught_up)
+def test_tables_are_copied_when_another_server_replaces_the_source(scanning: Scene, landed: LandedMessages) -> None:
+    """The log of the other server has files of the same names, which only differ by when they were begun."""
+    life = scanning.start("--snapshot")
+    life.eventually(scanning.is_caught_up)
+    with another_server(scanning):
+        life.eventually(lambda: scanning.events("epoch_raised") and scanning.is_caught_up())
+        scanning.run("UPDATE item SET n = 2 WHERE id = 50")
+        life.eventually(scanning.is_caught_up)
         life.end()
         landed.land()
-        once(sweeping)
-        assert [told["by_gtid"] for told in sweeping.events("epoch_raised")] == [False]
-        check(sweeping, landed)
+        once(scanning)
+        assert [line["by_gtid"] for line in scanning.events("epoch_raised")] == [False]
+        check(scanning, landed)
 
 
 @contextlib.contextmanager
 def another_server(scene: Scene) -> Iterator[None]:
-    """A server with fewer rows and a longer log, in place of the scene's."""
+    """Replace the scene's server by one with fewer rows and a longer log."""
     first, checkpoint = scene.server, scene.checkpoint()
     assert checkpoint
     with new_server(MariaDb, *SERVER) as other:
@@ -189,8 +187,8 @@ def another_server(scene: Scene) -> Iterator[None]:
             first.start()
 
 
-def test_memory_stays_within_its_bound_when_nobody_takes_messages(scene: Scene, receiver: Receiver) -> None:
-    """Four times as much as may be on its way waits in the log."""
+def test_memory_stays_bounded_while_no_message_is_taken(scene: Scene, receiver: Receiver) -> None:
+    """The log has four times the bytes that may be in flight."""
     scene.run("CREATE TABLE large (id INT PRIMARY KEY, body MEDIUMTEXT)")
     size, rows = 30_000, 4_000
     life = scene.start("--snapshot")
@@ -199,11 +197,11 @@ def test_memory_stays_within_its_bound_when_nobody_takes_messages(scene: Scene, 
     receiver.answering.clear()
     for first in range(0, rows, 500):
         scene.run(f"INSERT INTO large SELECT seq, REPEAT('x', {size}) FROM seq_{first}_to_{first + 499}")
-    life.eventually(lambda: receiver.waiting > 0.9 * IN_FLIGHT)
+    life.eventually(lambda: receiver.waiting > 0.9 * MAX_BYTES_IN_FLIGHT)
     rests(life)
     receiver.answering.set()
     life.eventually(scene.is_caught_up)
-    assert receiver.most_waiting <= IN_FLIGHT
+    assert receiver.most_waiting <= MAX_BYTES_IN_FLIGHT
     assert life.memory("VmHWM") - base < BOUND + 6 * size
     life.end()
     arrived = {record["data"]["id"] for record in receiver.records() if record["metadata"]["table_name"] == "large"}
@@ -211,7 +209,7 @@ def test_memory_stays_within_its_bound_when_nobody_takes_messages(scene: Scene, 
 
 
 def rests(life: CaptureProcess) -> None:
-    """Wait until it does nothing more: whatever it could have read, it has."""
+    """Wait until the process has read all that it can, and is idle."""
     seen = [life.cpu_ticks()]
 
     def is_at_rest() -> bool:

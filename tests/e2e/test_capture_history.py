@@ -41,7 +41,7 @@ TABLES = [(project, table) for project, tables in HISTORIES.items() for table in
 
 
 class Replay:
-    """Writes one table's history."""
+    """Writes the history of one table."""
 
     def __init__(self, flow: Flow, table: str) -> None:
         self._flow = flow
@@ -64,7 +64,7 @@ class Replay:
             self._run(created(self._table, after))
 
     def _write(self, columns: list[Column]) -> None:
-        """Two new rows; then one of all changes, which gets another key, too, and one goes."""
+        """Insert two rows, change all columns of one including its key, and delete one."""
         for _ in range(2):
             self._insert(columns)
         (changed, values), (gone, of_gone) = self._two_rows(columns)
@@ -83,7 +83,7 @@ class Replay:
             self._run(f"UPDATE `{self._table}` SET {places} {which}", *self._values(columns), *of)
 
     def _two_rows(self, columns: list[Column]) -> list[tuple[str, tuple[Any, ...]]]:
-        """Conditions with their values. Without a key, the server takes any row, and all of it goes to the log."""
+        """Return conditions and their values. Without a key, the server takes any row, and logs all of its columns."""
         key = key_of(columns)
         if not key:
             return [("LIMIT 1", ())] * 2
@@ -115,7 +115,7 @@ def declared(column: Column) -> str:
 
 
 def key_clauses(columns: list[Column]) -> list[str]:
-    """One, or none of a table without a key."""
+    """Return one clause; none for a table without a key."""
     key = key_of(columns)
     return [f"PRIMARY KEY ({', '.join(f'`{name}`' for name in key)})"] if key else []
 
@@ -125,15 +125,15 @@ def created(table: str, columns: list[Column]) -> str:
 
 
 def altered(table: str, before: list[Column], after: list[Column]) -> str:
-    """What makes the next version of a table in one statement. That a column was renamed, a history does not tell."""
+    """Return the statement that makes the next version of a table. A history does not say that a column was renamed."""
     old = {column["name"].lower(): column["name"] for column in before}
     new = {column["name"].lower() for column in after}
     changes = [f"DROP COLUMN `{name}`" for lower, name in old.items() if lower not in new]
-    place = "FIRST"
+    position = "FIRST"
     for column in after:
         known = old.get(column["name"].lower())
-        changes.append(f"{f'CHANGE COLUMN `{known}`' if known else 'ADD COLUMN'} {declared(column)} {place}")
-        place = f"AFTER `{column['name']}`"
+        changes.append(f"{f'CHANGE COLUMN `{known}`' if known else 'ADD COLUMN'} {declared(column)} {position}")
+        position = f"AFTER `{column['name']}`"
     if key_of(before) != key_of(after):
         changes += ["DROP PRIMARY KEY"] if key_of(before) else []
         changes += [f"ADD {clause}" for clause in key_clauses(after)]
@@ -141,20 +141,20 @@ def altered(table: str, before: list[Column], after: list[Column]) -> str:
 
 
 def groups_of(tables: Iterable[str]) -> Iterator[tuple[str, ...]]:
-    """Some tables at a time: the emulator slows down with the number of versions in a dataset."""
+    """Yield a few tables at a time: the emulator slows down with the number of versions in a dataset."""
     left = iter(tables)
     while group := tuple(itertools.islice(left, AT_ONCE)):
         yield group
 
 
 class Replayed:
-    """A project's histories, all of them played and captured."""
+    """The histories of a project, replayed and captured."""
 
     def __init__(self, flows: Iterable[Flow]) -> None:
         self._flows = {table: flow for flow in flows for table in flow.tables}
 
     def check(self, table: str) -> None:
-        """Without a key, all rows are there, and the product says why there is no current view."""
+        """Check a table; without a key, all rows have landed, and an error says why there is no current view."""
         flow = self._flows[table]
         flow.check_unified(table)
         if flow.keys[table] == (SOURCE_NAME, DATABASE_NAME):
@@ -199,13 +199,13 @@ def real(
 
 
 @pytest.mark.parametrize("table", INVENTED)
-def test_rows_of_every_type_and_every_key_are_there_and_the_latest_are_shown(invented: Replayed, table: str) -> None:
+def test_rows_of_every_type_and_key_have_landed_and_the_current_view_has_the_latest(invented: Replayed, table: str) -> None:
     invented.check(table)
 
 
 @pytest.mark.skipif(not HISTORIES, reason=f"no histories: {SHARED} is absent")
 @pytest.mark.parametrize(("project", "table"), TABLES)
-def test_every_row_ever_written_is_there_and_the_latest_are_shown(
+def test_every_row_ever_written_has_landed_and_the_current_view_has_the_latest(
     real: dict[str, Replayed], project: str, table: str
 ) -> None:
     real[project].check(table)

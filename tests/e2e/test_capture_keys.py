@@ -55,13 +55,13 @@ def table_of(flow: Flow, name: str) -> TableId:
 
 
 def declared(flow: Flow, name: str) -> list[tuple[str, ...]]:
-    """What each version of a table declares."""
+    """Return the key that each version of a table declares."""
     names = [one for one in flow.warehouse.list_tables(flow.dataset.name) if one.startswith(f"{name}_v_")]
     found = flow.warehouse.declared_keys([table_of(flow, one) for one in names])
     return [found.get(table_of(flow, one), ()) for one in names]
 
 
-def test_a_declared_key_is_all_that_views_and_merges_need(flow: Flow) -> None:
+def test_views_and_merges_need_only_the_declared_key(flow: Flow) -> None:
     _, b = flow.databases
     table = "(region VARCHAR(9) NOT NULL, id INT NOT NULL, name VARCHAR(30), PRIMARY KEY (region, id))"
     flow.run(f"CREATE TABLE customer {table}", f"CREATE TABLE {b}.customer {table}")
@@ -82,7 +82,7 @@ def test_a_declared_key_is_all_that_views_and_merges_need(flow: Flow) -> None:
     assert asked(flow) == 0
 
 
-def test_a_key_that_cannot_be_declared_is_told_by_the_rows(flow: Flow) -> None:
+def test_a_key_that_cannot_be_declared_is_read_from_the_rows(flow: Flow) -> None:
     flow.run(
         "CREATE TABLE event (id BINARY(16) PRIMARY KEY, n INT)", "INSERT INTO event VALUES (UNHEX(REPEAT('ab', 16)), 1)"
     )
@@ -104,7 +104,7 @@ def test_a_tenant_with_another_key_is_reported_and_merged_by_the_declared_one_un
     assert capsys.readouterr().out.count('"event": "key_differs"') == 1
     assert declared(flow, "account") == [(*TENANT, "id")]
     flow.check("account")
-    # As the report says: without a declaration the rows tell again, and they do not agree.
+    # As the report says: without a declared key, the keys are read from the rows, and they do not agree.
     (name,) = [one for one in flow.warehouse.list_tables(flow.dataset.name) if one.startswith("account_v_")]
     table = flow.dataset.client.get_table(f"{DEFAULT_PROJECT}.{flow.dataset.name}.{name}")
     table.table_constraints = None

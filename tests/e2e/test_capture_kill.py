@@ -23,15 +23,15 @@ ROWS = 10_500
 
 
 def live(scene: Scene, life: CaptureProcess, chosen: random.Random) -> None:
-    """Up to a moment while it starts, after its first message or a new checkpoint, or while nothing is confirmed."""
-    # What a life without a checkpoint has copied is mended by a sweep, and here nothing lands that it could look at.
+    """Let a process live up to a random moment: its start, its first message, a checkpoint, or unconfirmed messages."""
+    # A delete scan repairs what a process without a checkpoint has copied, and here it would find no landed rows.
     life.eventually(scene.checkpoint)
-    before, place = len(scene.receiver.arrived), place_of(scene)
+    before, position = len(scene.receiver.arrived), position_of(scene)
     until = chosen.choice(("started", "sent", "saved", "unconfirmed"))
     if until in ("sent", "unconfirmed"):
         life.eventually(lambda: any(scene.receiver.messages(RECORDS, before)))
     elif until == "saved":
-        life.eventually(lambda: place_of(scene) != place)
+        life.eventually(lambda: position_of(scene) != position)
     if until == "unconfirmed":
         scene.receiver.answering.clear()
         time.sleep(1.2)  # the checkpoint is looked at meanwhile
@@ -39,20 +39,20 @@ def live(scene: Scene, life: CaptureProcess, chosen: random.Random) -> None:
 
 
 def lose_what_waits(receiver: Receiver) -> None:
-    """What a process that was killed had sent, and was not taken yet."""
+    """Drop the messages that a killed process had sent and that were not taken yet."""
     receiver.down = True
     receiver.answering.set()
     eventually(lambda: receiver.waiting == 0)
     receiver.down = False
 
 
-def place_of(scene: Scene) -> tuple[str, int] | None:
+def position_of(scene: Scene) -> tuple[str, int] | None:
     now = scene.checkpoint()
     return (now["place"]["file"], now["place"]["offset"]) if now else None
 
 
 @on(MariaDb, MySql)
-def test_a_process_that_is_killed_again_and_again_under_load_loses_nothing(
+def test_no_row_is_lost_by_a_process_that_is_killed_repeatedly_under_load(
     server: DatabaseServer, dataset: EmulatedDataset, tmp_path: Path
 ) -> None:
     chosen, kills = random.Random(SEED), KILLS[type(server)]
@@ -68,7 +68,7 @@ def test_a_process_that_is_killed_again_and_again_under_load_loses_nothing(
                     receiver.lost_answers = chosen.randrange(2)
                     life.kill()
                     lose_what_waits(receiver)
-                    places.add(place_of(scene))
+                    places.add(position_of(scene))
                     now = scene.checkpoint()
                     copying += bool(now and (now["wanted"] or now["copies"]))
             last = scene.start("--snapshot")

@@ -239,10 +239,10 @@ def test_the_end_of_the_log_has_exactly_the_transactions_executed_before_it(sour
     with written_meanwhile(source):
         ends = [asked.log_end(1) for _ in range(20)]
     quiet = asked.log_end(1)
-    assert len({end.place for end in ends}) > 1
+    assert len({end.position for end in ends}) > 1
     for end in (*ends, quiet):
-        assert end.place
-        assert end.executed == before(source, end.place)
+        assert end.position
+        assert end.executed == before(source, end.position)
 
 
 def before(source: SourceDatabase, position: LogPosition) -> GtidSet:

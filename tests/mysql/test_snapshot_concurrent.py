@@ -189,7 +189,7 @@ def test_a_logged_transaction_that_tables_do_not_show_yet_is_not_lost(source: So
     with in_the_log_only(source, f"UPDATE {source.name}.t SET v = 'new'"):
         naive = end_of_log(source.connection)
         assert source.rows("SELECT v FROM t") == [("old",)]
-        start = Source(source.server.address, TableFilter(), 1).end_place(1)
+        start = Source(source.server.address, TableFilter(), 1).end_position(1)
         read = list(chunks(source, 9))
     (_, change) = source.changes()
     assert start.offset <= change.position.offset, "reading begins before what no copy shows"

@@ -15,9 +15,8 @@ from typing import Any
 
 import pymysql
 import pytest
-from capture.test_run import begin, purge
 from capture.test_xa import Xa
-from support.capture import Bench, bench_of
+from support.capture import Bench, begin, bench_of, purge
 from support.database_servers import MariaDb, MySql, new_server
 from support.source_database import SourceDatabase, end_of_log, on
 
@@ -141,7 +140,7 @@ def test_rows_that_were_rolled_back_are_not_published(
 def once(bench: Bench, max_bytes: int = 8_000_000, **options: Any) -> list[dict[str, Any]]:
     """Read up to the log's end, with another bound of the buffer, and return all records published since the beginning."""
     capture = bench.capture(once=True, **options)
-    capture.source = replace(capture.source, held=max_bytes)
+    capture.source = replace(capture.source, max_transaction_bytes=max_bytes)
     capture.run()
     return bench.publisher.records()
 

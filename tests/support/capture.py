@@ -1,4 +1,4 @@
-"""What the tests of capture stand on: a publisher and a warehouse in memory, and a process over a real server."""
+"""Helpers of the tests of capture: a publisher and a warehouse in memory, and a process over a real server."""
 
 from __future__ import annotations
 
@@ -13,15 +13,17 @@ from pathlib import Path
 from typing import Any
 
 from support.database_servers import DatabaseServer
-from support.source_database import SourceDatabase
+from support.source_database import SourceDatabase, end_of_log
 
 from onefold.capture.announce import Announcer, Destination
+from onefold.capture.checkpoint import Progress
 from onefold.capture.checkpoint_store import FolderStore
 from onefold.capture.large_rows import LargeRowsFolder
 from onefold.capture.message_batcher import Publishing
+from onefold.capture.options import CaptureOptions
 from onefold.capture.outbox import Outbox
 from onefold.capture.requirements import Requirement
-from onefold.capture.run import Capture, CaptureOptions
+from onefold.capture.run import Capture
 from onefold.capture.source import Source
 from onefold.changelog.position import Position
 from onefold.core.errors import TryAgain
@@ -34,12 +36,13 @@ from onefold.schema.columns import Column
 from onefold.schema.versions import Version
 
 SOURCE, DATASET = "shop-db", "shop"
+CREATE = "CREATE TABLE t (id INT PRIMARY KEY, name VARCHAR(30))"
 WAIT_SECONDS = 60
 _server_ids = itertools.count(20_000)
 
 
 class RecordingPublisher:
-    """Keeps what is published, by topic. While it is `down`, nothing is taken."""
+    """Keeps the published messages by topic. While it is `down`, it takes none."""
 
     def __init__(self) -> None:
         self.topics: dict[str, list[Message]] = {}
@@ -73,7 +76,7 @@ class RecordingPublisher:
 
 
 class MemoryTables:
-    """A warehouse that knows tables, and no rows."""
+    """A warehouse that has tables, and no rows."""
 
     project = "my-project"
 
@@ -97,13 +100,13 @@ class MemoryTables:
         self.partitions[id_.table] = partition
 
     def read_versions(self, base: TableId) -> tuple[Version, ...]:
-        """Nothing has landed: no sweep finds anything."""
+        """Return no versions: a delete scan finds no landed rows."""
         assert base.dataset == DATASET
         return ()
 
 
 def latest(records: Iterable[dict[str, Any]]) -> dict[tuple[Any, ...], dict[str, Any]]:
-    """What a reader sees in the end: the row with the greatest position of each key, without tombstones."""
+    """Return the row with the greatest position of each key, without deleted keys, as the current view does."""
     best: dict[tuple[Any, ...], tuple[str, dict[str, Any]]] = {}
     for record in records:
         metadata, data = record["metadata"], record["data"]
@@ -118,7 +121,7 @@ def latest(records: Iterable[dict[str, Any]]) -> dict[tuple[Any, ...], dict[str,
 
 @dataclass
 class Bench:
-    """A process's surroundings, which outlive it: so it can be started again."""
+    """The surroundings of capture processes, which outlive a process, so that the next one goes on."""
 
     server: DatabaseServer
     folder: Path
@@ -134,11 +137,11 @@ class Bench:
         target = Destination(self.warehouse, self.publisher, DATASET, "table-created")
         outbox = Outbox(self.publisher, "change-records", stop)
         large = LargeRowsFolder(self.folder / "large")
-        way = Publishing(SOURCE, DATASET, Announcer(target, stop), outbox, large, stop, limit)
+        publishing = Publishing(SOURCE, DATASET, Announcer(target, stop), outbox, large, stop, limit)
         return Capture(
             Source(self.server.address, self.patterns, next(_server_ids)),
             FolderStore(self.folder / "checkpoint"),
-            way,
+            publishing,
             self.warehouse,
             lambda message: self.publisher.publish("schema-changes", [message]),
             CaptureOptions(SOURCE, DATASET, **options),
@@ -147,13 +150,13 @@ class Bench:
         )
 
     def once(self, **options: Any) -> list[dict[str, Any]]:
-        """Read up to the log's end; what was published from the beginning on."""
+        """Read up to the end of the log, and return all records published so far."""
         self.capture(once=True, **options).run()
         return self.publisher.records()
 
     @contextmanager
     def running(self, **options: Any) -> Iterator[Capture]:
-        """A process that runs for as long as the block, ended as by SIGTERM; a failure of it is the test's."""
+        """Run a process during the block, and end it as SIGTERM does. An error of the process fails the test."""
         capture = self.capture(**options)
         failures: list[BaseException] = []
 
@@ -168,7 +171,7 @@ class Bench:
         try:
             yield capture
         finally:
-            capture.way.stop.set()
+            capture.publishing.stop.set()
             thread.join(WAIT_SECONDS)
         assert not failures, failures
         assert not thread.is_alive()
@@ -183,10 +186,35 @@ def bench_of(source: SourceDatabase, folder: Path, *include: str) -> Bench:
 
 
 def eventually(condition: Callable[[], Any]) -> Any:
-    """What the condition gives as soon as it gives something."""
+    """Wait until the condition returns something true, and return that."""
     done = threading.Event()
     for _ in range(WAIT_SECONDS * 20):
         if result := condition():
             return result
         done.wait(0.05)
-    raise AssertionError("it did not come true in time")
+    raise AssertionError(f"the condition was not met within {WAIT_SECONDS} seconds")
+
+
+def begin(source: SourceDatabase) -> Progress:
+    return Progress(end_of_log(source.connection))
+
+
+def shown(source: SourceDatabase, *tables: str) -> dict[tuple[object, ...], dict[str, object]]:
+    """Return the rows of the source, as records have them, by database, table and first column, the key."""
+    found: dict[tuple[object, ...], dict[str, object]] = {}
+    for table in tables:
+        names = [row[0] for row in source.rows(f"SHOW COLUMNS FROM {table}")]
+        for row in source.rows(f"SELECT * FROM {table}"):
+            found[(source.name, table, row[0])] = dict(zip(names, row, strict=True))
+    return found
+
+
+def purge(source: SourceDatabase) -> None:
+    """Delete all files of the log but the last one, as soon as nobody reads them any more."""
+    last = end_of_log(source.connection).file
+
+    def purged() -> bool:
+        source.run(f"PURGE BINARY LOGS TO '{last}'")
+        return [file for file, *_ in source.rows("SHOW BINARY LOGS")] == [last]
+
+    eventually(purged)

@@ -1,4 +1,4 @@
-"""The command line in a process of its own: what is forked off the server that `capture_process` starts."""
+"""The command line in a process of its own, forked off the server that `capture_process` starts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def run(arguments: list[str], environ: Mapping[str, str], output: Path) -> None:
-    """Run a command with these settings and no others; what it prints goes behind what is in the file."""
+    """Run a command with these settings and no others, and append its output to a file."""
     for name in [name for name in os.environ if name.startswith("ONEFOLD_")]:
         del os.environ[name]
     os.environ.update(environ)

@@ -32,19 +32,19 @@ _processes.set_forkserver_preload(
 
 @dataclass
 class CaptureProcess:
-    """A process that runs, or ran."""
+    """A process that runs or has ended."""
 
     process: Any
     output: Path
 
     def kill(self) -> None:
-        """SIGKILL, to one that has not ended by itself."""
+        """Kill the process with SIGKILL. It must not have ended by itself."""
         assert self.process.is_alive(), self.output.read_text()
         self.process.kill()
         self.process.join()
 
     def end(self) -> None:
-        """SIGTERM, after which it ends well."""
+        """End the process with SIGTERM, and check that it exits with 0."""
         self.process.terminate()
         self.wait()
 
@@ -53,7 +53,7 @@ class CaptureProcess:
         assert self.process.exitcode == 0, self.output.read_text()
 
     def eventually(self, condition: Any) -> None:
-        """Wait until it is so, and fail at once where the process ends before."""
+        """Wait for a condition, and fail at once if the process ends before."""
 
         def looked() -> bool:
             assert self.process.is_alive(), self.output.read_text()
@@ -62,7 +62,7 @@ class CaptureProcess:
         eventually(looked)
 
     def memory(self, kind: str) -> int:
-        """Bytes: `VmRSS` now, `VmHWM` at most so far."""
+        """Return bytes of memory: `VmRSS` now, or `VmHWM` at most so far."""
         lines = Path(f"/proc/{self.process.pid}/status").read_text().splitlines()
         (kilobytes,) = (line.split()[1] for line in lines if line.startswith(f"{kind}:"))
         return int(kilobytes) * 1024
@@ -74,14 +74,14 @@ class CaptureProcess:
 
 @dataclass
 class Scene:
-    """A source, whoever receives, and what stays between the lives of a process."""
+    """A source, the receiver, and what stays between the processes of one source."""
 
     server: DatabaseServer
     receiver: Receiver
     folder: Path
     databases: tuple[str, ...]
     bigquery: str = ""
-    """Where tables are made; by default at the receiver."""
+    """Where tables are created; by default at the receiver."""
     dataset: str = DATASET
     environ: dict[str, str] = field(default_factory=dict)
     """More variables of the environment."""
@@ -123,7 +123,7 @@ class Scene:
                 query(connection, statement)
 
     def events(self, event: str) -> list[Row]:
-        """What the processes have told, in whole lines."""
+        """Return the complete log lines of the processes."""
         lines = self.output.read_text().rpartition("\n")[0].splitlines()
         return [told for line in lines if line.startswith("{") and (told := json.loads(line))["event"] == event]
 
@@ -132,7 +132,7 @@ class Scene:
         return json.loads(path.read_bytes()) if path.exists() else None
 
     def is_caught_up(self) -> bool:
-        """Whether all of the log is confirmed, and every copy."""
+        """Tell whether the whole log and every copy is confirmed."""
         with connect(self.server.address) as connection:
             end = end_of_log(connection)
         now = self.checkpoint()

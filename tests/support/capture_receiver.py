@@ -1,4 +1,4 @@
-"""What a process of capture talks to, over the wire: a Pub/Sub that takes messages, and a BigQuery that has tables.
+"""The servers that a capture process talks to: a Pub/Sub that takes messages, and a BigQuery that has tables.
 
 They honour: Publish over gRPC, which keeps all messages of a request before it answers, answers UNAVAILABLE when it is
 told to, or does not answer for a while; TestIamPermissions of topics, which gives none for a topic that is missing or
@@ -30,19 +30,19 @@ RECORDS, CREATED = "change-records", "table-created"
 _TABLES = re.compile(r"/bigquery/v2/projects/[^/]+/datasets/[^/]+/tables(?:/(?P<table>[^/?]+))?(?:\?.*)?")
 _DATASET = re.compile(r"/bigquery/v2/projects/[^/]+/datasets/(?P<dataset>[^/?]+)(?:\?.*)?")
 _WORKERS = 100
-"""Requests that may wait for their answer at once."""
+"""Requests that may wait for their answers at the same time."""
 
 
 @dataclass
 class Receiver:
-    """What has arrived. Every field may be looked at while more arrives."""
+    """What has arrived. Every field may be read while more arrives."""
 
     arrived: list[tuple[str, Any]] = field(default_factory=list)
     """Messages by their topic, and the names of tables that were made, as `("table", name)`."""
     down: bool = False
     """Pub/Sub answers UNAVAILABLE."""
     missing: set[str] = field(default_factory=set)
-    """Topics that are not there."""
+    """Topics that do not exist."""
     closed: set[str] = field(default_factory=set)
     """Topics that the account may not publish to."""
     knows_rights: bool = True
@@ -188,7 +188,7 @@ def _bigquery(receiver: Receiver) -> Iterator[None]:
             self.wfile.write(data)
 
         def log_message(self, *_: Any) -> None:
-            """What the tests want to know is in the receiver."""
+            """Log nothing: the receiver has what the tests need."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
@@ -203,7 +203,7 @@ def _bigquery(receiver: Receiver) -> Iterator[None]:
 
 
 def check_order(arrived: Iterable[tuple[str, Any]]) -> None:
-    """Before the first row of a version its table was there, and announced."""
+    """Check that each table was created and announced before the first row of its version."""
     made: set[str] = set()
     announced: set[str] = set()
     for kind, data in arrived:

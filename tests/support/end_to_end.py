@@ -33,8 +33,9 @@ from onefold.capture.checkpoint import Progress
 from onefold.capture.checkpoint_store import FolderStore
 from onefold.capture.large_rows import LargeRowsFolder
 from onefold.capture.message_batcher import Publishing
+from onefold.capture.options import CaptureOptions
 from onefold.capture.outbox import Outbox
-from onefold.capture.run import Capture, CaptureOptions
+from onefold.capture.run import Capture
 from onefold.capture.source import Source
 from onefold.changelog.metadata import DATABASE_NAME, LANDED_AT, METADATA, SOURCE_NAME
 from onefold.compare.findings import findings
@@ -99,7 +100,7 @@ class Courier:
 
 
 class LandedByThen(EmulatedWarehouse):
-    """What a sweep looks at: it comes when the rows of the copy have had the time to land."""
+    """A warehouse in which the rows of a copy have landed before its delete scan reads them."""
 
     def __init__(self, warehouse: EmulatedWarehouse, courier: Courier) -> None:
         super().__init__(warehouse.client)
@@ -165,7 +166,7 @@ class Flow:
         self.keys[table] = (SOURCE_NAME, DATABASE_NAME, *(name for name, _, _, key, *_ in columns if key == "PRI"))
 
     def capture(self, start: Progress | None = None, snapshot: bool = False, follow_gtids: bool = False) -> None:
-        """One process up to the log's end, with all copies and sweeps through, and all messages handed over."""
+        """Run a process to the end of the log, with all copies and delete scans, and hand over all messages."""
         stop = Stop()
         announcer = Announcer(Destination(self.warehouse, self._courier, self.dataset.name, TABLE_CREATED), stop)
         outbox = Outbox(self._courier, CHANGE_RECORDS, stop)
@@ -253,7 +254,7 @@ def image_of(row: Mapping[str, Any]) -> Image:
 
 
 def _is_swept(row: Mapping[str, Any]) -> bool:
-    """Whether it is the deletion of a row that a copy did not find: of these only the key is known."""
+    """Tell whether a row is the deletion of a key that a copy did not contain: it has no other columns."""
     metadata = row[METADATA]
     return (metadata["ingestion_method"], metadata["change_type"]) == ("SNAPSHOT", "DELETE")
 

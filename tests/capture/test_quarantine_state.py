@@ -1,4 +1,4 @@
-"""What a capture remembers of single tables: quarantine, structures and base names, as the checkpoint keeps them."""
+"""The state of single tables: quarantine, structures and base names, as the checkpoint keeps them."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from dataclasses import replace
 
 import pytest
 
-from onefold.capture import isolated as isolated_module
+from onefold.capture import quarantine_state as quarantine_state_module
 from onefold.capture.checkpoint import Checkpoint, CopyRequest, Progress, from_json, to_json
-from onefold.capture.isolated import IsolatedTables
 from onefold.capture.quarantine import KnownStructure, Problem, Quarantined, holder_of_name, shape_of
+from onefold.capture.quarantine_state import QuarantineState
 from onefold.capture.state import CaptureState
 from onefold.capture.versioned_table import free_names, versioned_table
 from onefold.core.errors import SchemaConflict
@@ -30,13 +30,13 @@ def at(offset: int, epoch: int = 1) -> LogPosition:
     return LogPosition(epoch, "bin.000001", offset)
 
 
-def held(table: TableName = T, since: int = 10, until: int | None = None) -> Quarantined:
+def entry_of(table: TableName = T, since: int = 10, until: int | None = None) -> Quarantined:
     problem = Problem(table, "structure", "t.a is COMPRESSED", "run: ALTER TABLE t")
     return Quarantined(problem, at(since), None if until is None else at(until))
 
 
-def isolated(checkpoint: Checkpoint | None = None) -> IsolatedTables:
-    return IsolatedTables(threading.RLock(), checkpoint or Checkpoint("s", "d"))
+def state_of(checkpoint: Checkpoint | None = None) -> QuarantineState:
+    return QuarantineState(threading.RLock(), checkpoint or Checkpoint("s", "d"))
 
 
 def reached(checkpoint: Checkpoint, offset: int) -> Checkpoint:
@@ -44,14 +44,14 @@ def reached(checkpoint: Checkpoint, offset: int) -> Checkpoint:
 
 
 FULL = Checkpoint(
-    "s", "d", reached=Progress(at(5)), quarantine=(held(), held(U, 1, 9)), owners=(("a_b", "a b"),),
+    "s", "d", reached=Progress(at(5)), quarantine=(entry_of(), entry_of(U, 1, 9)), owners=(("a_b", "a b"),),
     structures=((T, KnownStructure("0123", at(3))), (TableName("shop2", "t"), KnownStructure("0123", at(4)))),
 )  # fmt: skip
 
 
-def test_a_checkpoint_keeps_what_is_known_of_single_tables() -> None:
+def test_a_checkpoint_keeps_the_state_of_single_tables() -> None:
     assert from_json(to_json(FULL)) == FULL
-    assert isolated(FULL).saved(FULL) == FULL
+    assert state_of(FULL).added_to(FULL) == FULL
 
 
 @pytest.mark.parametrize(("quarantine", "form"), [(FULL.quarantine, 2), ((), 1)])
@@ -68,68 +68,68 @@ def test_a_checkpoint_of_older_code_is_read() -> None:
     assert from_json(json.dumps(body).encode()) == Checkpoint("s", "d")
 
 
-def test_rows_are_held_back_until_the_place_of_the_copy() -> None:
-    found = isolated(FULL)
-    assert [bool(found.held(T, at(offset))) for offset in (1, 10, 1000)] == [True, True, True]
-    assert [bool(found.held(U, at(offset))) for offset in (1, 8, 9)] == [True, True, False]
-    assert not found.held(U, at(1, epoch=2))
+def test_rows_are_withheld_until_the_position_of_the_copy() -> None:
+    found = state_of(FULL)
+    assert [bool(found.find(T, at(offset))) for offset in (1, 10, 1000)] == [True, True, True]
+    assert [bool(found.find(U, at(offset))) for offset in (1, 8, 9)] == [True, True, False]
+    assert not found.find(U, at(1, epoch=2))
     assert [one.table for one in found.quarantined()] == [T]
 
 
-def test_a_table_that_has_left_is_forgotten_once_the_log_is_confirmed_beyond() -> None:
-    found = isolated(FULL)
-    assert [one.table for one in found.saved(reached(FULL, 8)).quarantine] == [T, U]
-    assert [one.table for one in found.saved(reached(FULL, 9)).quarantine] == [T]
+def test_a_table_that_has_left_is_forgotten_when_the_log_is_confirmed_beyond_its_copy() -> None:
+    found = state_of(FULL)
+    assert [one.table for one in found.added_to(reached(FULL, 8)).quarantine] == [T, U]
+    assert [one.table for one in found.added_to(reached(FULL, 9)).quarantine] == [T]
 
 
-def test_a_table_in_quarantine_is_neither_copied_nor_swept_until_it_leaves() -> None:
-    ledger = CaptureState(
-        Checkpoint("s", "d", reached=Progress(at(5)), wanted=(CopyRequest(T, at(1)), CopyRequest(U, at(1))))
+def test_a_table_in_quarantine_is_not_copied_until_it_leaves() -> None:
+    state = CaptureState(
+        Checkpoint("s", "d", reached=Progress(at(5)), copy_requests=(CopyRequest(T, at(1)), CopyRequest(U, at(1))))
     )
-    ledger.hold(held())
-    assert ledger.want([T, U], at(20)) == []
-    assert [one.table for one in ledger.checkpoint().wanted] == [U]
-    ledger.release(held(), at(50))
-    assert ledger.want([T], at(40)) == []  # the copy as of 50 shows it
-    assert {one.table: one.since for one in ledger.checkpoint().wanted}[T] == at(50)
+    state.enter_quarantine(entry_of())
+    assert state.request_copies([T, U], at(20)) == []
+    assert [one.table for one in state.checkpoint().copy_requests] == [U]
+    state.leave_quarantine(entry_of(), at(50))
+    assert state.request_copies([T], at(40)) == []  # the copy as of 50 shows it
+    assert {one.table: one.since for one in state.checkpoint().copy_requests}[T] == at(50)
 
 
-def test_a_checkpoint_that_wants_a_copy_of_a_table_in_quarantine_copies_it_later() -> None:
-    ledger = CaptureState(replace(FULL, wanted=(CopyRequest(T, at(1)),)))
-    assert ledger.next_copy() is None
+def test_a_copy_request_of_a_table_in_quarantine_waits() -> None:
+    state = CaptureState(replace(FULL, copy_requests=(CopyRequest(T, at(1)),)))
+    assert state.next_copy() is None
 
 
 # Structures.
 
 
-def test_a_structure_that_differs_from_the_last_one_was_changed_silently() -> None:
-    found = isolated()
+def test_a_structure_that_differs_from_the_last_one_was_changed_without_a_statement() -> None:
+    found = state_of()
     other = replace(STRUCTURE, primary_key=())
     assert [found.changed_silently(T, one, at(place)) for place, one in enumerate([STRUCTURE, STRUCTURE, other, other])] == [
         False, False, True, False,
     ]  # fmt: skip
 
 
-def test_an_event_before_the_last_known_structure_is_read_again_after_a_restart() -> None:
-    found = isolated()
+def test_events_before_the_last_known_structure_are_ignored() -> None:
+    found = state_of()
     found.changed_silently(T, STRUCTURE, at(100))
     assert not found.changed_silently(T, replace(STRUCTURE, primary_key=()), at(99))
     assert found.changed_silently(T, replace(STRUCTURE, primary_key=()), at(101))
 
 
 def test_after_a_statement_any_structure_is_expected() -> None:
-    found = isolated()
+    found = state_of()
     found.changed_silently(T, STRUCTURE, at(1))
     found.forget_structures([T, U])
     assert not found.changed_silently(T, replace(STRUCTURE, primary_key=()), at(2))
 
 
-def test_the_structures_that_changed_last_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(isolated_module, "MOST_KNOWN", 2)
-    found = isolated()
+def test_the_structures_that_changed_last_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(quarantine_state_module, "MAX_STRUCTURES", 2)
+    found = state_of()
     for number, name in enumerate(["t", "u", "v"]):
         found.changed_silently(TableName("shop", name), STRUCTURE, at(number))
-    assert found.known() == [U, TableName("shop", "v")]
+    assert found.tables_with_structure() == [U, TableName("shop", "v")]
 
 
 @pytest.mark.parametrize(
@@ -173,8 +173,8 @@ def test_one_source_table_has_a_base_name(name: str, owners: dict[str, str], pre
     assert holder_of_name(name, owners, present) == holder
 
 
-def test_a_table_under_its_own_name_takes_it_over() -> None:
-    found = isolated()
+def test_a_table_of_the_base_name_itself_takes_the_name_over() -> None:
+    found = state_of()
     found.own("a b")
     assert found.owners == {"a_b": "a b"}
     found.own("a_b")
@@ -196,6 +196,6 @@ def test_new_names_make_columns_fit(names: list[str], renamed: dict[str, str]) -
     versioned_table(Structure("t", tuple(SourceColumn(renamed.get(name, name), INT) for name in names)))
 
 
-def test_a_type_that_nobody_knows_is_named() -> None:
+def test_an_unknown_type_is_named_in_the_error() -> None:
     with pytest.raises(SchemaConflict, match=r"t\.x is of the type xmltype"):
         versioned_table(Structure("t", (SourceColumn("x", SourceType("xmltype")),)))
