@@ -38,7 +38,8 @@ from support.database_servers import DatabaseServer, MariaDb, new_server
 from support.source_database import end_of_log
 
 from benchmarks.report import add_options, machine, markdown, publish, ratio, rounds, spread, versions
-from onefold.cli import capture as capturing
+from onefold.cli.capture import capture, prepared_capture
+from onefold.cli.capture_options import address_of, options_from
 from onefold.mysql.binlog.events import LogPosition
 from onefold.mysql.connection import connect, query
 from onefold.settings.environment import Settings
@@ -162,9 +163,9 @@ def run_capture(log: Log, environ: dict[str, str]) -> Run:
     os.environ.update(environ)
     with tempfile.TemporaryDirectory() as folder:
         start = ["--start", f"{log.start.file}:{log.start.offset}", "--once"]
-        options = capturing.capture.make_context("capture", [*arguments(log.port, log.database, folder), *start]).params
-        where = capturing.address_of(options, os.environ)
-        process = capturing._process(Settings(), where, capturing.options_from(options), options, lambda *_: None)
+        options = capture.make_context("capture", [*arguments(log.port, log.database, folder), *start]).params
+        where = address_of(options, os.environ)
+        process = prepared_capture(Settings(), where, options_from(options), options, lambda *_: None)
         started = time.perf_counter()
         process.run()
         return Run(0, time.perf_counter() - started, _peak("self"))

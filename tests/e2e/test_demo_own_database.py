@@ -24,9 +24,10 @@ from onefold.adapters.bigquery.emulator import emulator_client
 from onefold.capture.checkpoint import Checkpoint, Progress
 from onefold.capture.source import Source
 from onefold.core.errors import InvalidInput, NotFound, Rejected
+from onefold.core.retry import Backoff
 from onefold.core.shutdown import Stop, Stopped
 from onefold.demo.capture_thread import InMemoryCheckpoint
-from onefold.demo.source import MOST_TABLES, SourceUrl, choose, parse_source, patterns_of, without
+from onefold.demo.source import MAX_TABLES, SourceUrl, choose, parse_source, patterns_of, without
 from onefold.local.pubsub import Listener, LocalTopics
 from onefold.mysql.binlog.events import LogPosition
 from onefold.mysql.catalog import TableName
@@ -83,7 +84,7 @@ def test_an_address_is_read(text: str, expected: SourceUrl) -> None:
 def test_all_problems_of_an_address_are_told_and_never_its_password(text: str, problems: list[str]) -> None:
     with pytest.raises(InvalidInput) as refused:
         parse_source(text)
-    assert [problem in told for problem, told in zip(problems, refused.value.problems, strict=True)] == [True] * len(
+    assert [problem in text for problem, text in zip(problems, refused.value.problems, strict=True)] == [True] * len(
         problems
     )
     assert "hu" not in str(refused.value)
@@ -94,23 +95,23 @@ def test_a_database_is_named_once() -> None:
     patterns = patterns_of(named, (), ("*.secret",))
     found = [patterns.match(*name) for name in (("sh*p.x", "t"), ("shop.x", "t"), ("sh*p.x", "secret"))]
     assert found == [True, False, False]
-    with pytest.raises(InvalidInput, match=r"name sh\*p\.x in one of them"):
+    with pytest.raises(InvalidInput, match=r"name sh\*p\.x in only one of them"):
         patterns_of(named, ("shop",), ())
 
 
 @pytest.mark.parametrize("options", [("--include", "shop"), ("--exclude", "shop"), ("--once",)])
-def test_options_for_a_source_need_one(run: Run, options: tuple[str, ...]) -> None:
+def test_options_of_a_source_need_a_source(run: Run, options: tuple[str, ...]) -> None:
     done = run("demo", *options)
-    assert (done.code, "are for --source" in done.err) == (1, True)
+    assert (done.code, "need --source" in done.err) == (1, True)
 
 
-def test_a_password_that_nobody_can_be_asked_for_is_missing(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_password_is_an_error_without_a_terminal(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("ONEFOLD_SOURCE_PASSWORD", raising=False)
     done = run("demo", "--source", "mysql://reader@127.0.0.1:9")
     assert (done.code, "set ONEFOLD_SOURCE_PASSWORD" in done.err) == (1, True)
 
 
-def test_every_problem_of_the_source_is_told_before_anything_is_started(
+def test_every_problem_of_the_source_is_reported_before_anything_is_started(
     source: SourceDatabase, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ONEFOLD_SOURCE_PASSWORD", "")
@@ -126,7 +127,7 @@ def own(source: SourceDatabase, *exclude: str) -> Source:
     return Source(source.server.address, TableFilter((f"{source.name}.*",), exclude), 1)
 
 
-def test_what_a_laptop_cannot_take_is_left_out_with_a_reason(source: SourceDatabase) -> None:
+def test_tables_that_are_too_large_are_left_out_with_a_reason(source: SourceDatabase) -> None:
     source.run(
         "CREATE TABLE small (a INT PRIMARY KEY)", "CREATE TABLE bad (a TEXT COMPRESSED)",
         "INSERT INTO small VALUES (1), (2)",
@@ -142,8 +143,8 @@ def test_what_a_laptop_cannot_take_is_left_out_with_a_reason(source: SourceDatab
 
 
 def test_of_many_tables_the_first_are_taken(source: SourceDatabase) -> None:
-    source.run(*(f"CREATE TABLE t{number:02} (a INT PRIMARY KEY)" for number in range(MOST_TABLES + 1)))
-    assert [name.table for name in choose(own(source)).left_out] == [f"t{MOST_TABLES}"]
+    source.run(*(f"CREATE TABLE t{number:02} (a INT PRIMARY KEY)" for number in range(MAX_TABLES + 1)))
+    assert [name.table for name in choose(own(source)).left_out] == [f"t{MAX_TABLES}"]
 
 
 def test_without_a_table_there_is_nothing_to_show(source: SourceDatabase) -> None:
@@ -172,16 +173,16 @@ class _Answers(HTTPServer):
 
 @contextmanager
 def topics(*answers: int, stop: Stop) -> Iterator[tuple[LocalTopics, list[tuple[str, bytes]]]]:
-    taken: list[tuple[str, bytes]] = []
+    accepted: list[tuple[str, bytes]] = []
     with _Answers(("127.0.0.1", 0), _Function) as server, tempfile.TemporaryFile() as log:
         log.write(b'{"severity": "ERROR", "message": "the reason"}\n')
         server.answers = list(answers)
         threading.Thread(target=server.serve_forever, daemon=True).start()
         made = LocalTopics(
-            {"a": Listener(f"http://127.0.0.1:{server.server_port}/", log)}, stop, lambda *said: taken.append(said)
+            {"a": Listener(f"http://127.0.0.1:{server.server_port}/", log)}, stop, lambda *pair: accepted.append(pair)
         )
         try:
-            yield made, taken
+            yield made, accepted
         finally:
             made.close()
             server.shutdown()
@@ -189,36 +190,36 @@ def topics(*answers: int, stop: Stop) -> Iterator[tuple[LocalTopics, list[tuple[
 
 @pytest.fixture
 def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("onefold.local.pubsub._PAUSES", (0.0, 0.0))
+    monkeypatch.setattr("onefold.local.pubsub._BETWEEN_DELIVERIES", Backoff(first=0.0, longest=0.0))
 
 
 @pytest.mark.usefixtures("no_pauses")
-def test_a_message_is_pushed_until_its_function_takes_it() -> None:
-    with topics(500, 500, stop=Stop()) as (made, taken):
+def test_a_message_is_delivered_until_its_function_accepts_it() -> None:
+    with topics(500, 500, stop=Stop()) as (made, accepted):
         made.publish("a", [Message(b"one")])
-        told: list[Exception | None] = []
-        made.publish_soon("a", Message(b"two"), told.append)
-        eventually(lambda: told)
-    assert (taken, told) == ([("a", b"one"), ("a", b"two")], [None])
+        outcomes: list[Exception | None] = []
+        made.publish_soon("a", Message(b"two"), outcomes.append)
+        eventually(lambda: outcomes)
+    assert (accepted, outcomes) == ([("a", b"one"), ("a", b"two")], [None])
 
 
 @pytest.mark.usefixtures("no_pauses")
-def test_a_message_that_is_never_taken_is_an_error_that_tells_the_log() -> None:
-    with topics(*[500] * 9, stop=Stop()) as (made, taken):
-        with pytest.raises(Rejected, match=r"is not taken: .*\n.*\n.*the reason"):
+def test_a_message_that_is_never_accepted_is_an_error_with_the_log() -> None:
+    with topics(*[500] * 14, stop=Stop()) as (made, accepted):
+        with pytest.raises(Rejected, match=r"does not accept a message: .*\n.*\n.*the reason"):
             made.publish("a", [Message(b"one")])
-        told: list[Exception | None] = []
-        made.publish_soon("a", Message(b"two"), told.append)
-        assert isinstance(eventually(lambda: told)[0], Rejected)
-    assert taken == []
+        outcomes: list[Exception | None] = []
+        made.publish_soon("a", Message(b"two"), outcomes.append)
+        assert isinstance(eventually(lambda: outcomes)[0], Rejected)
+    assert accepted == []
 
 
-def test_nothing_is_pushed_beyond_the_end() -> None:
+def test_no_message_is_delivered_after_the_stop() -> None:
     stop = Stop()
     stop.set()
-    with topics(stop=stop) as (made, taken), pytest.raises(Stopped):
+    with topics(stop=stop) as (made, accepted), pytest.raises(Stopped):
         made.publish("a", [Message(b"one")])
-    assert taken == []
+    assert accepted == []
 
 
 def test_tables_of_every_type_are_copied_and_compared_and_nothing_is_written(source: SourceDatabase, tmp_path: Path) -> None:
@@ -250,7 +251,7 @@ def test_tables_of_every_type_are_copied_and_compared_and_nothing_is_written(sou
     assert end_of_log(source.connection) == before
 
 
-def test_tables_that_cannot_be_taken_stop_no_other(source: SourceDatabase, tmp_path: Path) -> None:
+def test_tables_that_cannot_be_captured_stop_no_other_table(source: SourceDatabase, tmp_path: Path) -> None:
     source.run(
         "CREATE TABLE `a-b` (id INT PRIMARY KEY, n INT)", "INSERT INTO `a-b` VALUES (1, 1), (2, 2)",
         "CREATE TABLE wide (id INT PRIMARY KEY, d DECIMAL(50, 20))", "INSERT INTO wide VALUES (1, 1.5)",
@@ -273,7 +274,7 @@ def test_tables_that_cannot_be_taken_stop_no_other(source: SourceDatabase, tmp_p
 
 @contextmanager
 def following(source: SourceDatabase, folder: Path) -> Iterator[tuple[subprocess.Popen[bytes], Callable[[str], str]]]:
-    """The demo with a terminal to write to; and a function that waits for a text, and gives what follows it."""
+    """Run the demo with a pseudo-terminal. Yields the process, and a function that waits for a text and returns the rest."""
     screen, writes = os.openpty()
     process = subprocess.Popen(
         [*COMMAND, "--source", url(source), "--include", source.name],
@@ -284,7 +285,7 @@ def following(source: SourceDatabase, folder: Path) -> Iterator[tuple[subprocess
     shown = bytearray()
 
     def read() -> None:
-        with contextlib.suppress(OSError):  # how a terminal ends that nobody writes to any more
+        with contextlib.suppress(OSError):  # reading a pseudo-terminal fails when its writer has ended
             while data := os.read(screen, 65536):
                 shown.extend(data)
 
@@ -310,7 +311,7 @@ def following(source: SourceDatabase, folder: Path) -> Iterator[tuple[subprocess
         os.close(screen)
 
 
-def test_changes_are_followed_and_compared_until_it_is_interrupted(
+def test_changes_are_followed_and_compared_until_ctrl_c(
     source: SourceDatabase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source.run("CREATE TABLE t (id INT PRIMARY KEY, name VARCHAR(30))", "INSERT INTO t VALUES (1, 'a'), (2, 'b')")
@@ -338,8 +339,8 @@ def test_changes_are_followed_and_compared_until_it_is_interrupted(
         assert until(lambda: not any(is_there(pid) for pid in started))
 
 
-def test_a_checkpoint_is_beyond_a_place_by_the_log_and_not_by_its_epoch() -> None:
-    """An epoch is of the size of a time."""
+def test_a_checkpoint_is_beyond_a_position_by_the_log_and_not_by_the_epoch() -> None:
+    """Epochs of real captures are seconds since 1970, far above the epoch of a position of the server."""
     store = InMemoryCheckpoint()
     end = LogPosition(1, "bin.000002", 500)
     assert not store.is_beyond(end)

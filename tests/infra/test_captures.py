@@ -24,7 +24,7 @@ from onefold.adapters.gcs import GcsObjects
 from onefold.capture.checkpoint import Checkpoint, to_json
 from onefold.capture.checkpoint_store import store_at
 from onefold.capture.large_rows import large_rows_at
-from onefold.cli.capture import PASSWORD, options_from
+from onefold.cli.capture_options import PASSWORD, options_from
 from onefold.settings.environment import load_settings
 
 # What is planned, against the code

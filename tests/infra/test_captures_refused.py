@@ -11,7 +11,8 @@ from infra.test_validation import literal
 from support.infra_expected_captures import pools
 from support.terraform import Outcome, Terraform
 
-from onefold.cli.capture import capture, check_names_of_capture, options_from
+from onefold.cli.capture import capture, check_names_of_capture
+from onefold.cli.capture_options import options_from
 from onefold.core.errors import InvalidInput, InvalidSettings
 from onefold.core.versioned_names import VersionedNames
 from onefold.settings.environment import Settings

@@ -16,7 +16,7 @@ from google.cloud.dataproc_v1.services.batch_controller.transports import BatchC
 from onefold.core.errors import Rejected
 from onefold.local.dataproc import dataproc_emulator
 from onefold.local.dataproc_filter import parse_filter
-from onefold.local.spark_process import java_version, job_file, last_words, run_job
+from onefold.local.spark_process import java_version, job_file, last_lines, run_job
 
 PARENT = "projects/local/locations/europe-west1"
 State = dataproc_v1.Batch.State
@@ -263,12 +263,12 @@ Caused by: java.io.IOException
 """
 
 
-def test_of_what_a_job_printed_its_own_last_words_are_told() -> None:
-    words = last_words(NOISY).splitlines()
+def test_the_error_of_a_job_has_the_last_lines_that_the_job_printed() -> None:
+    words = last_lines(NOISY).splitlines()
     assert words[-2:] == ["gs://lake/a: there is no such file", "gs://lake/b: there is no such file"]
     assert not [line for line in words if "WARN" in line or "at org" in line or "Stage" in line or "File" in line]
-    assert last_words("\tat nothing.but.Noise\n") == "\tat nothing.but.Noise"
-    assert len(last_words("fault\n" * 100).splitlines()) == 10
+    assert last_lines("\tat nothing.but.Noise\n") == "\tat nothing.but.Noise"
+    assert len(last_lines("fault\n" * 100).splitlines()) == 10
 
 
 def test_a_job_that_is_cancelled_is_ended(tmp_path: Path) -> None:

@@ -93,4 +93,4 @@ def test_a_port_that_is_taken_is_told(environ: dict[str, str]) -> None:
         command = [sys.executable, "-m", "onefold.local", str(port)]
         done = subprocess.run(command, env=environ, capture_output=True, text=True, check=False, timeout=SECONDS)
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == f"port {port} is taken: name another one, as in python -m onefold.local 9150\n"
+    assert done.stderr == f"port {port} is in use: name another one, as in python -m onefold.local 9150\n"
