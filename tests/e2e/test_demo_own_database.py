@@ -7,32 +7,25 @@ import os
 import re
 import signal
 import subprocess
-import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
 from e2e.test_demo import COMMAND, children, environ, is_there, until
-from support.capture import eventually
 from support.cli import Run
 from support.source_database import SourceDatabase, end_of_log
 
 from onefold.adapters.bigquery.emulator import emulator_client
 from onefold.capture.checkpoint import Checkpoint, Progress
 from onefold.capture.source import Source
-from onefold.core.errors import InvalidInput, NotFound, Rejected
-from onefold.core.retry import Backoff
-from onefold.core.shutdown import Stop, Stopped
+from onefold.core.errors import InvalidInput, NotFound
 from onefold.demo.capture_thread import InMemoryCheckpoint
 from onefold.demo.source import MAX_TABLES, SourceUrl, choose, parse_source, patterns_of, without
-from onefold.local.pubsub import Listener, LocalTopics
 from onefold.mysql.binlog.events import LogPosition
 from onefold.mysql.catalog import TableName
 from onefold.mysql.table_filter import TableFilter
-from onefold.ports.publisher import Message
 
 SECONDS = 300
 ODD = (
@@ -65,28 +58,26 @@ def words(shown: str) -> str:
         ("mysql://reader@[::1]:3307/a%2Fb", SourceUrl("::1", 3307, "reader", "a/b")),
     ],
 )
-def test_an_address_is_read(text: str, expected: SourceUrl) -> None:
+def test_a_url_is_parsed(text: str, expected: SourceUrl) -> None:
     assert parse_source(text) == expected
 
 
 @pytest.mark.parametrize(
     ("text", "problems"),
     [
-        ("postgres://reader:hush@db", ["no address of MySQL"]),
-        ("db.internal", ["no address of MySQL"]),
-        ("mysql://reader:hush@db/a/b?tls=1", ["holds a password", "more than one database", "options"]),
-        ("mysql://reader:@db", ["holds a password"]),
+        ("postgres://reader:hush@db", ["not a URL of MySQL"]),
+        ("db.internal", ["not a URL of MySQL"]),
+        ("mysql://reader:hush@db/a/b?tls=1", ["contains a password", "more than one database", "options"]),
+        ("mysql://reader:@db", ["contains a password"]),
         ("mysql://reader:hu/sh@db", ["without a password"]),
         ("mysql://", ["names no user", "names no host"]),
-        ("mysql://reader@db:99999", ["no address of a database"]),
+        ("mysql://reader@db:99999", ["not the URL of a database"]),
     ],
 )
-def test_all_problems_of_an_address_are_told_and_never_its_password(text: str, problems: list[str]) -> None:
+def test_all_problems_of_a_url_are_reported_without_its_password(text: str, problems: list[str]) -> None:
     with pytest.raises(InvalidInput) as refused:
         parse_source(text)
-    assert [problem in text for problem, text in zip(problems, refused.value.problems, strict=True)] == [True] * len(
-        problems
-    )
+    assert all(part in problem for part, problem in zip(problems, refused.value.problems, strict=True))
     assert "hu" not in str(refused.value)
 
 
@@ -151,75 +142,6 @@ def test_without_a_table_there_is_nothing_to_show(source: SourceDatabase) -> Non
     source.run("CREATE TABLE long_ (a INT PRIMARY KEY) SELECT seq AS a FROM seq_1_to_10001")
     with pytest.raises(NotFound, match=r"there is no table.*\n.*long_: more than 10,000 rows"):
         choose(own(source))
-
-
-class _Function(BaseHTTPRequestHandler):
-    """Answers what the server has ready, then 204."""
-
-    server: _Answers
-
-    def do_POST(self) -> None:
-        self.rfile.read(int(self.headers["Content-Length"]))
-        self.send_response(self.server.answers.pop(0) if self.server.answers else 204)
-        self.end_headers()
-
-    def log_message(self, *_: object) -> None:
-        """Not among the output of the tests."""
-
-
-class _Answers(HTTPServer):
-    answers: list[int]
-
-
-@contextmanager
-def topics(*answers: int, stop: Stop) -> Iterator[tuple[LocalTopics, list[tuple[str, bytes]]]]:
-    accepted: list[tuple[str, bytes]] = []
-    with _Answers(("127.0.0.1", 0), _Function) as server, tempfile.TemporaryFile() as log:
-        log.write(b'{"severity": "ERROR", "message": "the reason"}\n')
-        server.answers = list(answers)
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        made = LocalTopics(
-            {"a": Listener(f"http://127.0.0.1:{server.server_port}/", log)}, stop, lambda *pair: accepted.append(pair)
-        )
-        try:
-            yield made, accepted
-        finally:
-            made.close()
-            server.shutdown()
-
-
-@pytest.fixture
-def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("onefold.local.pubsub._BETWEEN_DELIVERIES", Backoff(first=0.0, longest=0.0))
-
-
-@pytest.mark.usefixtures("no_pauses")
-def test_a_message_is_delivered_until_its_function_accepts_it() -> None:
-    with topics(500, 500, stop=Stop()) as (made, accepted):
-        made.publish("a", [Message(b"one")])
-        outcomes: list[Exception | None] = []
-        made.publish_soon("a", Message(b"two"), outcomes.append)
-        eventually(lambda: outcomes)
-    assert (accepted, outcomes) == ([("a", b"one"), ("a", b"two")], [None])
-
-
-@pytest.mark.usefixtures("no_pauses")
-def test_a_message_that_is_never_accepted_is_an_error_with_the_log() -> None:
-    with topics(*[500] * 14, stop=Stop()) as (made, accepted):
-        with pytest.raises(Rejected, match=r"does not accept a message: .*\n.*\n.*the reason"):
-            made.publish("a", [Message(b"one")])
-        outcomes: list[Exception | None] = []
-        made.publish_soon("a", Message(b"two"), outcomes.append)
-        assert isinstance(eventually(lambda: outcomes)[0], Rejected)
-    assert accepted == []
-
-
-def test_no_message_is_delivered_after_the_stop() -> None:
-    stop = Stop()
-    stop.set()
-    with topics(stop=stop) as (made, accepted), pytest.raises(Stopped):
-        made.publish("a", [Message(b"one")])
-    assert accepted == []
 
 
 def test_tables_of_every_type_are_copied_and_compared_and_nothing_is_written(source: SourceDatabase, tmp_path: Path) -> None:

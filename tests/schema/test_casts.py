@@ -19,7 +19,6 @@ from onefold.schema.types import Array, Scalar, Struct, Type, parse_type, render
 
 GENERATED = settings(
     deadline=None,
-    max_examples=120,
     suppress_health_check=list(HealthCheck),
 )
 
@@ -352,14 +351,14 @@ def test_what_cannot_be_converted_is_a_problem(source: str, target: str) -> None
     assert conversion_problems(parse_type(source), parse_type(target))
 
 
-@settings(GENERATED, max_examples=200)
+@GENERATED
 @given(types(), types())
 def test_there_is_always_a_conversion_to_the_join(first: Type, second: Type) -> None:
     assert conversion_problems(first, join(first, second)) == []
     assert convert("v.x", first, first) == "v.x"
 
 
-@settings(GENERATED, max_examples=200)
+@GENERATED
 @given(st.data())
 def test_the_generated_types_above_are_above(data: st.DataObject) -> None:
     type_ = data.draw(types())
