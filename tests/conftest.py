@@ -22,6 +22,9 @@ def judge() -> Judge:
 from support.bigquery_emulator import dataset, emulator_host, emulator_storage  # noqa: E402, F401
 from support.cli import run  # noqa: E402, F401
 
+# Deployments.
+from support.deploy import recorder  # noqa: E402, F401
+
 # Buckets.
 from support.fake_gcs import object_store  # noqa: E402, F401
 

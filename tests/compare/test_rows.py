@@ -172,7 +172,7 @@ def test_a_number_of_any_size_is_written_at_once() -> None:
     assert text_of(Decimal("1e999999")) == "1E+999999"
 
 
-def test_the_same_rows_in_another_order_are_the_same() -> None:
+def test_equal_rows_in_another_order_are_equal() -> None:
     left: list[Row] = [{"id": 1, "Name": "a"}, {"id": None, "Name": None}]
     assert compare_rows(left, [{"name": None, "ID": None}, {"name": "a", "ID": Decimal(1)}], ["id"]).same
 

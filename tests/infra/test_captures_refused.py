@@ -161,7 +161,7 @@ def problems(outcome: Outcome) -> set[str]:
     return {line for detail in details for line in detail.splitlines() if line.startswith("captures.")}
 
 
-def test_everything_that_is_wrong_is_said_at_once_and_by_name(terraform: Terraform) -> None:
+def test_all_problems_are_reported_at_once_with_the_name_of_the_entry(terraform: Terraform) -> None:
     outcome = planned(terraform, written({name: entry for name, entry, _ in WRONG}))
     assert outcome.status == {"captures": "error"}
     assert problems(outcome) == {f"captures.{name}: {problem}" for name, _, found in WRONG for problem in found}
@@ -174,7 +174,7 @@ def test_without_an_image_only_a_process_elsewhere_is_planned(terraform: Terrafo
     }
 
 
-def test_what_is_right_is_planned_and_taken_by_the_command(terraform: Terraform) -> None:
+def test_valid_entries_are_planned_and_accepted_by_the_command(terraform: Terraform) -> None:
     outcome = planned(terraform, written(dict(RIGHT)))
     assert outcome.status == {"captures": "pass"}, outcome.said
     found = pools(outcome.plans["captures"])
@@ -203,7 +203,7 @@ REFUSED_AT_START = {
 
 
 @pytest.mark.parametrize("name", [*REFUSED_AT_START, "start-twice"])
-def test_the_process_refuses_it_too(name: str) -> None:
+def test_the_process_refuses_the_same_entries(name: str) -> None:
     (entry,) = (entry for found, entry, _ in WRONG if found == name)
     words = [f"--{option}={value}" for option, value in {"source": "s", **entry}.items()]
     with pytest.raises(InvalidInput):

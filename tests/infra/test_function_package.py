@@ -100,7 +100,7 @@ def push(url: str, data: bytes) -> int:
         return session.post(url, data=json.dumps(body), timeout=60).status_code
 
 
-def test_the_environment_is_whole_and_has_nothing_else(unpacked: Path) -> None:
+def test_the_environment_has_exactly_the_pinned_packages(unpacked: Path) -> None:
     checked = pip(unpacked, "check")
     assert checked.returncode == 0, checked.stdout
     python = unpacked / "venv" / "bin" / "python"

@@ -68,7 +68,7 @@ def test_the_commands_of_the_page_run(port: int, environ: dict[str, str], tmp_pa
     assert done.stdout.count("the same: ") == 2
 
 
-def test_the_jobs_of_the_page_are_understood() -> None:
+def test_the_jobs_of_the_page_have_valid_arguments() -> None:
     jobs = [shlex.split(line) for line in commands("sh", 9050).splitlines() if JOB.match(line)]
     for words in jobs:
         batch = words[0] == "onefold"
@@ -85,7 +85,7 @@ def test_the_settings_of_the_page_are_all_that_a_batch_needs() -> None:
     load_settings(exported).batch.check_complete()
 
 
-def test_a_port_that_is_taken_is_told(environ: dict[str, str]) -> None:
+def test_a_port_in_use_is_an_error(environ: dict[str, str]) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
