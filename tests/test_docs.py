@@ -59,7 +59,7 @@ def shop() -> Iterator[Mapping[str, str]]:
 
 @pytest.fixture(scope="module")
 def server(shop: Mapping[str, str]) -> Iterator[None]:
-    """What the README tells to start in a terminal of its own."""
+    """Run the server that the README starts in a second terminal."""
     (command,) = blocks("sh server")
     process = subprocess.Popen(["bash", "-c", f"exec {command}"], cwd=ROOT, env=dict(shop))
     try:

@@ -112,7 +112,7 @@ def password(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def receiver(monkeypatch: pytest.MonkeyPatch) -> Iterator[Receiver]:
-    """Topics that take messages, beside the embedded BigQuery."""
+    """Run topics that accept messages, next to the embedded BigQuery."""
     with receiving() as found:
         monkeypatch.setenv("PUBSUB_EMULATOR_HOST", found.pubsub_address)
         yield found

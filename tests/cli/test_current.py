@@ -1,4 +1,4 @@
-"""The commands of change logs: exit codes, what is on standard output and what is beside it."""
+"""The commands of change logs: exit codes, standard output and standard error."""
 
 from __future__ import annotations
 

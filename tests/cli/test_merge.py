@@ -1,4 +1,4 @@
-"""The command of base tables: exit codes, what is on standard output and what is beside it."""
+"""The command of base tables: exit codes, standard output and standard error."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_a_view_with_the_name_of_the_base_is_not_replaced(run: Run, dataset: Emu
 def test_current_and_merge_announce_changes_of_the_unified_view(
     run: Run, dataset: EmulatedDataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`current`, and `merge` where there is a current view: once the view is written, nobody else sees a change."""
+    """`current`, and `merge` with a current view, announce: once the view is written, no later refresh finds the change."""
     monkeypatch.setenv("ONEFOLD_TOPIC_SCHEMA_CHANGES", "schema-changes")
     publisher = MemoryPublisher()
     monkeypatch.setattr("onefold.adapters.pubsub.PubSub", lambda _: publisher)

@@ -1,4 +1,4 @@
-"""`onefold render`: exit codes, what is on standard output and what is beside it."""
+"""`onefold render`: exit codes, standard output and standard error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`onefold plan` and `onefold refresh`: exit codes, what is on standard output and what is beside it."""
+"""`onefold plan` and `onefold refresh`: exit codes, standard output and standard error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The demo, run as a person runs it: whatever the environment, and however it ends."""
+"""The demo as a person runs it: in any environment, and ended in any way."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ def subscription(name: str) -> str:
 
 @pytest.fixture(scope="module")
 def environ(pubsub_emulator: str) -> dict[str, str]:  # noqa: F811
-    """The provider's own variables for another address, and for a token that nobody asks for."""
+    """Variables of the provider for other addresses, and a token that no server checks."""
     return {"GOOGLE_PUBSUB_CUSTOM_ENDPOINT": f"http://{pubsub_emulator}/v1/", "GOOGLE_OAUTH_ACCESS_TOKEN": "none"}
 
 

@@ -1,4 +1,4 @@
-"""The sources of `captures`: what the process is told, which objects it reaches, what is documented, and what alerts."""
+"""The sources of `captures`: arguments of the process, rights on objects, documentation, and alerts."""
 
 from __future__ import annotations
 

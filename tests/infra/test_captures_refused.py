@@ -1,4 +1,4 @@
-"""What a plan refuses of `captures`: every entry by name, all at once, and whatever the process refuses at its start."""
+"""Validation of `captures`: a plan refuses all invalid entries at once and by name, as the process does at its start."""
 
 from __future__ import annotations
 

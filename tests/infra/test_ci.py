@@ -1,4 +1,4 @@
-""".ci/run and .ci/terraform, with programs in place of those that build: what is called, and what a failure leads to."""
+""".ci/run and .ci/terraform, with recorded programs instead of builds: the calls, and the results of failures."""
 
 from __future__ import annotations
 

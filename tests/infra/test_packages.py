@@ -174,7 +174,7 @@ class Dataproc:
 
 @pytest.fixture(scope="module")
 def dataproc(tmp_path_factory: pytest.TempPathFactory) -> Dataproc:
-    """A virtual environment with nothing of ours, the code as it is uploaded, and a workload.
+    """A virtual environment without Onefold, the code as it is uploaded, and a workload.
 
     To install Spark anew takes 400 MB, so what is installed for the tests, at the pinned versions, is lent: file by file, as
     symbolic links to what belongs to PRESENT and to what that requires, by the metadata of each. Nothing else can be

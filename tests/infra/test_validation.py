@@ -1,4 +1,4 @@
-"""What a plan refuses, held against what the functions refuse at start: whatever the second refuses, the first does too."""
+"""Validation of variables: a plan refuses every value that the functions would refuse at their start."""
 
 from __future__ import annotations
 

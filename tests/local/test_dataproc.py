@@ -23,7 +23,7 @@ State = dataproc_v1.Batch.State
 
 
 class Job:
-    """What the stand-in runs in place of Spark: it goes on until it may end, or is cancelled."""
+    """Batches without Spark: a batch runs until it may end or is cancelled."""
 
     def __init__(self) -> None:
         self.started, self.may_end = threading.Event(), threading.Event()

@@ -1,4 +1,4 @@
-"""Views, merges and current views of tables of every type in the embedded BigQuery, beside Google's evaluator."""
+"""Views, merges and current views of tables of every type in the embedded BigQuery, compared with Google's evaluator."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ def _as_text(expression: str, target: Type) -> str:
 def test_json_without_the_options_of_the_library_equals_that_of_the_evaluator(
     engines: BothEngines, type_: str, expression: str
 ) -> None:
-    """As somebody else would write it."""
+    """The JSON functions without the options that Onefold writes."""
     assert engines.emulated(type_, expression) == engines.judged(type_, expression)
 
 

@@ -28,7 +28,7 @@ SECONDS = 400
 
 
 def commands(kind: str, port: int) -> str:
-    """Those of the page, at other ports than those that somebody may be using."""
+    """Return the commands of the page with ports that are not in use."""
     text = "".join(text for found, text in BLOCK.findall(PAGE) if found == kind)
     text = text.replace("-m onefold.local\n", f"-m onefold.local {port}\n")
     return text.replace("9050", str(port)).replace("9051", str(port + 1))

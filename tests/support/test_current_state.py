@@ -1,4 +1,4 @@
-"""Of two tables that are said to be the same, every difference is told: also between NULL and what only resembles it."""
+"""The comparison of tests reports every difference between two tables, also between NULL and similar values."""
 
 from __future__ import annotations
 
