@@ -37,7 +37,7 @@ def only_long_tests(config: pytest.Config) -> bool:
 
 def examples(percent: int) -> int:
     """Return a share of the number of examples of this run, for tests whose examples are expensive."""
-    return settings.default.max_examples * percent // 100
+    return settings().max_examples * percent // 100
 
 
 def mark_property_tests(items: Iterable[pytest.Item]) -> None:
