@@ -29,7 +29,7 @@ test: install  ## the tests: every module on its real server
 test-fast: install  ## the tests that start no server, no Spark and no Terraform, for the loop while one writes
 	$(PYTEST) -m "not (emulator or mysql or spark or judge or terraform or long)"
 
-test-long: install  ## the long tests: kills, fuzzing, whole histories
+test-long: install  ## the long tests: kills, fuzzing, whole histories, property tests with more examples
 	$(PYTEST) -m long
 
 docs: install  ## the site of the documentation, in build/site: a broken link is an error
@@ -41,7 +41,7 @@ lint: install  ## ruff, mypy --strict and the layers of imports
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-format: install  ## what ruff can mend by itself
+format: install  ## what ruff can fix by itself
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 

@@ -1,4 +1,4 @@
-"""Spark's work where the base is in BigQuery: the same changes, with a base and with one ten times larger.
+"""The work of Spark with a base in BigQuery: the same changes, with a base and with one ten times larger.
 
 Run: `python -m benchmarks.bigquery_path [--changes 20000] [--bases 100000,1000000] [--repeat 5]`.
 
@@ -47,7 +47,7 @@ METADATA_TYPE = (
 
 
 class TimedWarehouse(EmulatedWarehouse):
-    """Tells how long its own statements took."""
+    """A warehouse that measures the time of its own statements."""
 
     seconds = 0.0
 
@@ -68,7 +68,7 @@ class TimedWarehouse(EmulatedWarehouse):
 
 @dataclass(frozen=True)
 class Case:
-    """One run: a change table and a base that no other run uses."""
+    """One run, with its own change table and base."""
 
     client: bigquery.Client
     rows: int
@@ -80,7 +80,7 @@ class Case:
         return TableId(DEFAULT_PROJECT, DATASET, f"account{self.rows}r{self.round}")
 
     def prepare(self) -> None:
-        """A change table, and a base that has every key."""
+        """Create a change table, and a base with every key."""
         columns = [Column("id", parse_type("INT64")), Column("name", parse_type("STRING"))]
         base = base_of(self.table, [*columns, Column(METADATA, parse_type(METADATA_TYPE))], ["id"])
         self._run(
@@ -95,7 +95,7 @@ class Case:
         )
 
     def run(self, spark: SparkSession) -> Run:
-        """One batch, without the time of BigQuery's own statements."""
+        """Return the seconds of one batch without those of BigQuery's statements."""
         warehouse = TimedWarehouse(self.client)
         name = f"bigquery:{DATASET}.{self.table.table}"
         arguments = parse_reconcile(["--changes", name, "--base", f"{name}_base", "--keys", "id"])
@@ -121,7 +121,7 @@ class Run:
 
 
 def measure(client: bigquery.Client, spark: SparkSession, options: argparse.Namespace) -> dict[int, list[Run]]:
-    """The counted runs by the size of their base."""
+    """Return the counted runs by the size of the base."""
     bases = [int(rows) for rows in options.bases.split(",")]
     runs: dict[int, list[Run]] = {rows: [] for rows in bases}
     for number in range(options.repeat + 1):
@@ -136,7 +136,7 @@ def measure(client: bigquery.Client, spark: SparkSession, options: argparse.Name
 
 
 def lines(runs: dict[int, list[Run]]) -> Iterator[tuple[str, ...]]:
-    """One line for each base; ratios are to the first one, the smallest."""
+    """Return one line for each base; ratios are relative to the first, the smallest."""
     seconds = {rows: [run.seconds for run in found] for rows, found in runs.items()}
     first = next(iter(seconds.values()))
     for rows, found in runs.items():

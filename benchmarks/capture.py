@@ -38,7 +38,8 @@ from support.database_servers import DatabaseServer, MariaDb, new_server
 from support.source_database import end_of_log
 
 from benchmarks.report import add_options, machine, markdown, publish, ratio, rounds, spread, versions
-from onefold.cli import capture as capturing
+from onefold.cli.capture import capture, prepared_capture
+from onefold.cli.capture_options import address_of, options_from
 from onefold.mysql.binlog.events import LogPosition
 from onefold.mysql.connection import connect, query
 from onefold.settings.environment import Settings
@@ -53,7 +54,7 @@ _KINDS = (
     ("BIGINT UNSIGNED", "seq"), ("TIMESTAMP(3)", "'2024-02-29 03:04:05.678'"), ("ENUM('new','paid','sent')", "'paid'"),
 )  # fmt: skip
 _WIDE = [_KINDS[place % len(_KINDS)] for place in range(28)]
-_COLUMNS = ", ".join(f"column_{place} {kind} NULL" for place, (kind, _) in enumerate(_WIDE))
+_COLUMNS = ", ".join(f"column_{number} {kind} NULL" for number, (kind, _) in enumerate(_WIDE))
 WIDE = f"(id INT PRIMARY KEY, {_COLUMNS}, n BIGINT)"
 WIDE_ROW = ", ".join(("seq", *(value for _, value in _WIDE), "seq * seq"))
 _AT_ONCE = 100
@@ -69,7 +70,7 @@ class Run:
     rows: int
     seconds: float
     megabytes: float
-    """The most memory."""
+    """The peak memory in MB."""
 
     @property
     def rate(self) -> float:
@@ -78,7 +79,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Log:
-    """A part of a server's log, with the rows of one table."""
+    """A section of a binary log with the rows of one table."""
 
     title: str
     port: int
@@ -88,7 +89,7 @@ class Log:
 
 @dataclass
 class Counting(Receiver):
-    """Counts rows, and forgets them."""
+    """A receiver that counts rows without storing them."""
 
     rows: int = 0
     lags: list[float] = field(default_factory=list)
@@ -158,13 +159,13 @@ def run_bare(log: Log) -> Run:
 
 
 def run_capture(log: Log, environ: dict[str, str]) -> Run:
-    """Return a run without its rows, which the receiver counts."""
+    """Capture a log once. Returns the run without its number of rows, which the receiver counts."""
     os.environ.update(environ)
     with tempfile.TemporaryDirectory() as folder:
         start = ["--start", f"{log.start.file}:{log.start.offset}", "--once"]
-        options = capturing.capture.make_context("capture", [*arguments(log.port, log.database, folder), *start]).params
-        where = capturing.address_of(options, os.environ)
-        process = capturing._process(Settings(), where, capturing.options_from(options), options, lambda *_: None)
+        options = capture.make_context("capture", [*arguments(log.port, log.database, folder), *start]).params
+        where = address_of(options, os.environ)
+        process = prepared_capture(Settings(), where, options_from(options), options, lambda *_: None)
         started = time.perf_counter()
         process.run()
         return Run(0, time.perf_counter() - started, _peak("self"))
@@ -200,7 +201,7 @@ def make_logs(server: DatabaseServer, rows: int) -> Iterator[Log]:
 
 
 def fill(connection: pymysql.Connection, values: str, rows: int, at_once: int) -> None:
-    """Four insertions, then an update of what the last one brought."""
+    """Run four insertions, then an update of the last inserted rows."""
     for number, first in enumerate(range(0, rows * 4 // 5, at_once), start=1):
         last = first + at_once - 1
         query(connection, f"INSERT INTO t SELECT {values} FROM seq_{first}_to_{last}")
@@ -209,7 +210,7 @@ def fill(connection: pymysql.Connection, values: str, rows: int, at_once: int) -
 
 
 def compete(log: Log, receiver: RemoteReceiver, repeat: int) -> tuple[list[Run], list[Run]]:
-    """The counted runs of the bare reader, and of capture."""
+    """Return the counted runs of the bare reader, and of capture."""
     runs: dict[str, list[Run]] = {"bare": [], "capture": []}
     for _ in range(repeat + 1):
         runs["bare"].append(in_a_process(run_bare, log))
@@ -228,7 +229,7 @@ def line(log: Log, bare: list[Run], own: list[Run]) -> tuple[str, ...]:
 
 
 def steady(server: DatabaseServer, receiver: RemoteReceiver, seconds: int) -> tuple[list[float], float]:
-    """The lags in seconds, sorted, and the most memory, while a process runs as a service."""
+    """Run capture as a service. Returns the sorted lags in seconds, and the peak memory in MB."""
     with connect(server.address) as connection, tempfile.TemporaryDirectory() as folder:
         query(connection, "CREATE DATABASE steady")
         query(connection, "CREATE TABLE steady.t (id INT PRIMARY KEY, name VARCHAR(60), sent BIGINT)")

@@ -1,4 +1,4 @@
-"""The most memory of capture's checks at its start, on a server of thousands of tables.
+"""The peak memory of capture's checks at its start, on a server of thousands of tables.
 
 Run: `PYTHONPATH=tests python -m benchmarks.capture_start [--tables 4000] [--columns 31]`. It needs `mariadbd`.
 
@@ -27,14 +27,14 @@ from onefold.mysql.table_filter import TableFilter
 HEADING = "Capture at its start"
 HEADER = ("tables of the server", "captured", "columns captured", "before, MB", "peak, MB", "more, MB", "seconds")
 FEW = 40
-"""Tables of the first database; the others have what is left."""
+"""The number of tables of the first database; the other databases share the rest."""
 _DATABASES = 10
 _spawn = multiprocessing.get_context("spawn")
 
 
 @dataclass(frozen=True)
 class Start:
-    """Megabytes before and at most, and how many tables were captured."""
+    """Memory before and at its peak in MB, and the number of captured tables."""
 
     before: float
     peak: float
@@ -43,7 +43,7 @@ class Start:
 
 
 def measure(address: Address, include: tuple[str, ...]) -> Start:
-    """Make the checks of a start in this process, which is a new one."""
+    """Run the checks of a start in this process, which is a new one."""
     with closing(connect(address)) as connection:
         variables(connection)
     before, began = _peak(), time.perf_counter()
@@ -67,7 +67,7 @@ def _peak() -> float:
 
 @contextmanager
 def server_of(tables: int, columns: int) -> Iterator[Address]:
-    """A server with so many tables in ten databases, the first of which has `FEW` of them."""
+    """Run a server with a number of tables in ten databases, of which the first has `FEW`."""
     rest = (tables - FEW) // (_DATABASES - 1)
     counts = [FEW, *[rest] * (_DATABASES - 2), tables - FEW - rest * (_DATABASES - 2)]
     fields = ", ".join(f"a_column_with_a_name_{number} VARCHAR(60)" for number in range(columns - 1))

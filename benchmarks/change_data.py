@@ -16,9 +16,9 @@ from onefold.spark.reconcile.job import reconcile
 KEY = "id"
 COLUMNS = (KEY, "name", "email", "city", "amount", "visits", "active", "created", "note")
 ORDER = ("source_timestamp", "change_sequence_number")
-"""By which a user orders the changes of a key; their tables keep both."""
-GONE = "deleted"
-"""In a user's table: whether the row was deleted. It is kept, so that a late change does not bring it back."""
+"""The columns by which a user orders the changes of a key; the table of the user has both."""
+DELETED = "deleted"
+"""A column of the table of a user: the row was deleted. The row stays, so that a late change does not restore it."""
 START = 1_700_000_000_000
 _STEP = 982_451_653
 """A prime: it has no divisor in common with a power of ten, so the keys that change are spread over the base."""
@@ -26,20 +26,20 @@ _STEP = 982_451_653
 
 @dataclass(frozen=True)
 class Files:
-    """What a round reads. base: as the job keeps it. table: the same rows as a user keeps them. changes: a change log."""
+    """The input of a round. base: for the job. table: the same rows in the form of a user. changes: a change log."""
 
     base: Path
     table: Path
     changes: Path
 
     def copied(self, folder: Path) -> Files:
-        """Return copies in a new folder, so that nothing an earlier round kept of the files can serve."""
+        """Return copies in a new folder, so that no cache of an earlier round has the files."""
         folder.mkdir()
         return Files(*(shutil.copytree(path, folder / name) for name, path in vars(self).items()))
 
 
 def change_rows(ids: DataFrame, first: int, kinds: str) -> DataFrame:
-    """Changes in Datastream's form; `ids` has `id` and `number`, the place in the log."""
+    """Return changes in the form of Datastream; `ids` has `id` and `number`, the position in the log."""
     sequence = sequence_of("number")
     time_ = F.lit(START + first) + F.col("number")
     metadata = F.struct(
@@ -66,7 +66,7 @@ def sequence_of(number: str) -> Value:
 
 
 def make_base(spark: SparkSession, folder: Path, rows: int) -> Path:
-    """Let the job itself write the base."""
+    """Write the base by the job itself."""
     ids = spark.range(rows).withColumn("number", F.col("id"))
     change_rows(ids, 0, "'INSERT'").write.parquet(str(folder / "history"))
     words = ["--changes", f"{folder}/history", "--keys", KEY, "--output", f"{folder}/base"]
@@ -76,20 +76,20 @@ def make_base(spark: SparkSession, folder: Path, rows: int) -> Path:
 
 
 def make_table(spark: SparkSession, folder: Path, base: Path) -> Path:
-    """Write the base as a user keeps it: with the source's order in place of a position."""
+    """Write the table of a user: the rows of the base with the order of the source instead of a position."""
     path = folder / "table"
     rows = spark.read.parquet(str(base)).select(
         *COLUMNS,
         (F.lit(START) + F.col(KEY)).alias(ORDER[0]),
         sequence_of(KEY).alias(ORDER[1]),
-        F.lit(False).alias(GONE),
+        F.lit(False).alias(DELETED),
     )
     rows.write.parquet(str(path))
     return path
 
 
 def make_changes(spark: SparkSession, folder: Path, rows: int, count: int) -> Path:
-    """Five keys in a row of six changes: an insertion, a deletion, an update of four others, one of which comes twice."""
+    """Return six changes for each five keys: an insertion, a deletion, and updates of three others, one of them twice."""
     path = folder / f"changes_{count}"
     numbers = spark.range(count).withColumn("number", F.col("id") + rows)
     old = F.pmod(F.floor(F.col("id") * 5 / 6).cast("bigint") * _STEP, F.lit(rows))

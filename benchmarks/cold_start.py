@@ -1,4 +1,4 @@
-"""Cold import time of the function and of a bare one that only knows its framework. Run: `python -m benchmarks.cold_start`.
+"""Cold import time of each function, and of a bare function with only the framework. Run: `python -m benchmarks.cold_start`.
 
 Each sample is a new process; the two alternate, so that a busy machine slows both. What the first message costs
 (clients and credentials are made then) is shown in a line of its own.

@@ -1,4 +1,4 @@
-"""Delta Lake's jars for Spark: brought from Maven Central once by Spark's own resolver, and kept.
+"""Delta Lake's jars for Spark, downloaded from Maven Central once by Spark's resolver.
 
 `python -m benchmarks.delta_jars FOLDER` brings them in a process of its own: a session that finds no package cannot start.
 """
@@ -19,7 +19,7 @@ _SECONDS = 300
 
 
 def delta_jars() -> list[Path]:
-    """Return the jars; none where they cannot be had."""
+    """Return the jars; an empty list if they cannot be downloaded."""
     folder = CACHE / f"delta-{VERSION}"
     if not (folder / "complete").exists():
         command = [sys.executable, "-m", "benchmarks.delta_jars", str(folder)]

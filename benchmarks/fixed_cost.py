@@ -50,7 +50,7 @@ SHAPES = {
 
 
 def make_changes(spark: SparkSession, path: Path, shape: str, count: int, first: int) -> None:
-    """A change log of so many keys, whose places begin with `first`."""
+    """Return a change log of a number of keys, whose sequences begin with `first`."""
     metadata = F.struct(
         F.hex("number").alias("uuid"), (F.lit(START) + F.col("number")).alias("source_timestamp"),
         sequence_of("number").alias("change_sequence_number"), F.lit("UPDATE-INSERT").alias("change_type"),
@@ -62,7 +62,7 @@ def make_changes(spark: SparkSession, path: Path, shape: str, count: int, first:
 
 
 def make_data(spark: SparkSession, folder: Path, shape: str, count: int) -> Path:
-    """A base, and changes of all of its keys."""
+    """Write a base, and changes of all its keys."""
     data = folder / shape
     make_changes(spark, data / "history", shape, count, 0)
     reconcile(spark, parse_reconcile(["--changes", f"{data}/history", "--keys", "id", "--output", f"{data}/base"]))
@@ -86,7 +86,7 @@ def as_a_process(data: Path) -> float:
 
 
 def measure(folder: Path, shapes: dict[str, Path], count: int, run: Callable[[Path], float]) -> dict[str, list[float]]:
-    """The seconds of each shape in each round after the first, which warms up; they alternate."""
+    """Return the seconds of each shape in each round after the warm-up round; the shapes alternate."""
     seconds: dict[str, list[float]] = {shape: [] for shape in shapes}
     for number in range(count + 1):
         for shape in sorted(shapes, reverse=bool(number % 2)):

@@ -1,4 +1,4 @@
-"""The most memory of the function `refresh_view` while it refreshes large views.
+"""The peak memory of the function `refresh_view` while it refreshes large views.
 
 Run: `PYTHONPATH=tests python -m benchmarks.memory [--versions 900] [--columns 300]`.
 
@@ -44,7 +44,7 @@ class _Server(ThreadingHTTPServer):
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """Hands each request to the fake as the client's transport does."""
+    """A handler that passes each request to the fake as the client's transport does."""
 
     server: _Server
     protocol_version = "HTTP/1.1"
@@ -61,7 +61,7 @@ class _Handler(BaseHTTPRequestHandler):
     do_GET = do_POST = do_PATCH = do_DELETE = _answer  # noqa: N815 the names are http.server's
 
     def log_message(self, *_: object) -> None:
-        """Nobody reads it."""
+        """Print no log of requests."""
 
 
 @dataclass(frozen=True)
@@ -81,14 +81,14 @@ class Case:
         return "every column changed its type" if self.converted else "two columns changed their type"
 
     def tables(self) -> Iterator[tuple[str, list[str]]]:
-        """The name and the columns of each version of a table `large`."""
+        """Return the name and the columns of each version of a table `large`."""
         for number, version in enumerate(history(self.versions, self.columns)):
             old = self.converted and number < self.versions / 2
             yield version.id, [f"{column.name} {'INT64' if old else column.type}" for column in version.columns]
 
 
 def serve_fakes(pipe: Connection, case: Case) -> None:
-    """In a process of its own: the tables `large0` and so on, and `small`; until the pipe is written to."""
+    """Serve the tables `large0`, `large1` ... and `small` in a process until the pipe is written to."""
     fake = FakeBigQuery()
     for version, columns in case.tables():
         for number in range(case.at_once):
@@ -108,7 +108,7 @@ def serve_fakes(pipe: Connection, case: Case) -> None:
 
 @contextmanager
 def fakes(case: Case) -> Iterator[dict[str, str]]:
-    """The environment by which clients find the fakes."""
+    """Run the fakes. Yields the environment by which clients find them."""
     near, far = _spawn.Pipe()
     process = _spawn.Process(target=serve_fakes, args=(far, case), daemon=True)
     process.start()
@@ -120,7 +120,7 @@ def fakes(case: Case) -> Iterator[dict[str, str]]:
 
 
 def measure(case: Case) -> dict[str, Any]:
-    """What the process of `refresh_process` tells."""
+    """Return the figures that `refresh_process` prints."""
     version = next(case.tables())[0]
     with fakes(case) as environ:
         command = [sys.executable, str(_FUNCTION), version, *(f"large{number}" for number in range(case.at_once))]

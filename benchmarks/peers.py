@@ -1,4 +1,4 @@
-"""The peers of the Spark job, each as its user would write it, and the job itself.
+"""The Spark job and its peers, each as a user would write it.
 
 A peer's table has the source's columns, the two columns that order the changes of a key, and a flag of deletion: a deleted
 row stays, as it does in the job's base, and a change that comes late does not win. None of them pays for positions, digests,
@@ -18,18 +18,18 @@ from typing import Any, Protocol
 import duckdb
 from pyspark.sql import SparkSession
 
-from benchmarks.change_data import COLUMNS, GONE, KEY, ORDER, Files
+from benchmarks.change_data import COLUMNS, DELETED, KEY, ORDER, Files
 from onefold.batches.arguments import parse_reconcile
 from onefold.changelog.metadata import DELETIONS, METADATA
 from onefold.spark.reconcile.job import reconcile
 
 Totals = tuple[int, ...]
 
-_ALL = ", ".join((*COLUMNS, *ORDER, GONE))
+_ALL = ", ".join((*COLUMNS, *ORDER, DELETED))
 _KINDS = ", ".join(f"'{kind}'" for kind in DELETIONS)
-_SELECTED = (*COLUMNS, *(f"{METADATA}.{name}" for name in ORDER), f"{METADATA}.change_type IN ({_KINDS}) AS {GONE}")
+_SELECTED = (*COLUMNS, *(f"{METADATA}.{name}" for name in ORDER), f"{METADATA}.change_type IN ({_KINDS}) AS {DELETED}")
 _CHANGES = ", ".join(_SELECTED)
-"""What a user selects from the change log."""
+"""The columns that a user selects from the change log."""
 _RANK = f"ROW_NUMBER() OVER (PARTITION BY {KEY} ORDER BY {ORDER[0]} DESC, {ORDER[1]} DESC)"
 _NEWER = f"(w.{ORDER[0]} > b.{ORDER[0]} OR (w.{ORDER[0]} = b.{ORDER[0]} AND w.{ORDER[1]} > b.{ORDER[1]}))"
 
@@ -39,7 +39,7 @@ class Contestant(Protocol):
     def name(self) -> str: ...
 
     def prepare(self, files: Files, output: Path) -> None:
-        """Whatever has to be there before the clock starts."""
+        """Prepare what is needed before the clock starts."""
 
     def run(self, files: Files, output: Path) -> None: ...
 
@@ -47,7 +47,7 @@ class Contestant(Protocol):
 
 
 def totals_sql(relation: str, gone: str) -> str:
-    """Rows, deleted rows, and sums over keys and live values; DuckDB and Spark both read it."""
+    """Return the query of rows, deleted rows, and sums over keys and live values, for DuckDB and Spark."""
     letters = [f"ascii(substr({name}, {place}, 1))" for name, place in (("name", 12), ("email", 5), ("note", 40))]
     mixed = f"{letters[0]} * 16384 + {letters[1]} * 128 + {letters[2]} + length(city)"
     sums = [f"CAST(sum(CASE WHEN NOT {gone} THEN {value} END) AS BIGINT)" for value in (
@@ -56,20 +56,20 @@ def totals_sql(relation: str, gone: str) -> str:
     return f"SELECT count(*), sum(CASE WHEN {gone} THEN 1 ELSE 0 END), sum({KEY}), {', '.join(sums)} FROM {relation}"
 
 
-def _totals_of_files(output: Path, gone: str = GONE) -> Totals:
+def _totals_of_files(output: Path, gone: str = DELETED) -> Totals:
     row = duckdb.sql(totals_sql(f"'{output}/*.parquet'", gone)).fetchone()
     return tuple(int(value) for value in row or ())
 
 
 @dataclass(frozen=True)
 class Onefold:
-    """The job."""
+    """The Spark job."""
 
     spark: SparkSession
     name: str = "onefold"
 
     def prepare(self, files: Files, output: Path) -> None:
-        """Nothing is needed."""
+        """Do nothing."""
 
     def run(self, files: Files, output: Path) -> None:
         words = ["--changes", str(files.changes), "--base", str(files.base), "--keys", KEY, "--output", str(output)]
@@ -81,13 +81,13 @@ class Onefold:
 
 @dataclass(frozen=True)
 class RowNumber:
-    """Table and changes together, numbered by key, in the same Spark session."""
+    """A window function in the same Spark session: number table and changes together by key."""
 
     spark: SparkSession
     name: str = "ROW_NUMBER()"
 
     def prepare(self, files: Files, output: Path) -> None:
-        """Nothing is needed."""
+        """Do nothing."""
 
     def run(self, files: Files, output: Path) -> None:
         query = _newest_sql(f"SELECT {_ALL} FROM {{table}} UNION ALL SELECT {_CHANGES} FROM {{changes}}")
@@ -99,18 +99,18 @@ class RowNumber:
 
 
 def _newest_sql(relation: str) -> str:
-    """The newest row of each key."""
+    """Return the query of the newest row of each key."""
     return f"SELECT {_ALL} FROM (SELECT *, {_RANK} AS place FROM ({relation})) WHERE place = 1"
 
 
 def _winners_sql(changes: str) -> str:
-    """The newest change of each key, as DuckDB and Spark both read it."""
+    """Return the query of the newest change of each key, for DuckDB and Spark."""
     return _newest_sql(f"SELECT {_CHANGES} FROM {changes}")
 
 
 @dataclass(frozen=True)
 class DuckDb:
-    """DuckDB's best form of the same: the table without the keys that have a newer change, and those changes."""
+    """DuckDB's fastest form: the table without the keys that have a newer change, and those changes."""
 
     name: str = "DuckDB"
 
@@ -133,7 +133,7 @@ class DuckDb:
 
 @dataclass
 class DeltaRs:
-    """delta-rs: MERGE of the newest changes, found by DuckDB, into a Delta table that holds the table's rows."""
+    """delta-rs: MERGE of the newest changes, found by DuckDB, into a Delta table with the rows of the table."""
 
     folder: Path
     name: str = "delta-rs"
@@ -154,13 +154,13 @@ class DeltaRs:
 
     def totals(self, output: Path) -> Totals:
         files = ", ".join(f"'{path}'" for path in _deltalake().DeltaTable(str(output)).file_uris())
-        row = duckdb.sql(totals_sql(f"read_parquet([{files}])", GONE)).fetchone()
+        row = duckdb.sql(totals_sql(f"read_parquet([{files}])", DELETED)).fetchone()
         return tuple(int(value) for value in row or ())
 
 
 @dataclass(frozen=True)
 class DeltaSpark:
-    """Delta on Spark: MERGE of the newest changes into a Delta table that holds the table's rows, in the same session.
+    """Delta on Spark: MERGE of the newest changes into a Delta table with the rows of the table, in the same session.
 
     marks: with deletion vectors, which Delta leaves off unless a table asks for them: replaced rows are marked, and their
     files stay, so that readers pay, and a later compaction.
@@ -190,7 +190,7 @@ class DeltaSpark:
         self.spark.sql(query, changes=changes)
 
     def totals(self, output: Path) -> Totals:
-        (row,) = self.spark.sql(totals_sql(f"delta.`{output}`", GONE)).collect()
+        (row,) = self.spark.sql(totals_sql(f"delta.`{output}`", DELETED)).collect()
         return tuple(int(value) for value in row)
 
 
@@ -199,12 +199,12 @@ def has_delta_rs() -> bool:
 
 
 def _deltalake() -> Any:
-    """No dependency of the project."""
+    """Return True if delta-rs is installed, which is not a dependency of the project."""
     return importlib.import_module("deltalake")
 
 
 def contestants(spark: SparkSession, folder: Path, wanted: Sequence[str], has_delta: bool) -> list[Contestant]:
-    """The job, and the peers that were asked for and can take part."""
+    """Return the job, and the requested peers that are installed."""
     known: dict[str, list[Contestant]] = {"row_number": [RowNumber(spark)], "duckdb": [DuckDb()]}
     known["delta_rs"] = [DeltaRs(folder)] if has_delta_rs() else []
     known["delta_spark"] = [DeltaSpark(spark, folder), DeltaSpark(spark, folder, marks=True)] if has_delta else []

@@ -1,4 +1,4 @@
-"""The Spark job on files and its peers: the same data, the same machine, one run.
+"""The Spark job on files and its peers, with the same data on the same machine in one run.
 
 Run: `python -m benchmarks.reconcile [--rows 4000000] [--shares 0.001,0.01,0.25] [--repeat 3] [--folder DIR]`. delta-rs and
 Delta on Spark take part where they can be had: `make bench` brings both.
@@ -38,7 +38,7 @@ HEADER = ("changes", "of the base", "", "seconds", "ratio to onefold", "rows rea
 
 @dataclass
 class Contest:
-    """One share of changes: everybody's seconds and rows read in each counted round, and what their results add up to."""
+    """The figures of one share of changes: seconds and rows read by peer and counted round, and checksums of the results."""
 
     spark: SparkSession
     folder: Path

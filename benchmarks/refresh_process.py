@@ -1,4 +1,4 @@
-"""The function `refresh_view` in a process of its own: it refreshes tables together, and prints the most memory as JSON.
+"""The function `refresh_view` in a process of its own: refresh tables concurrently, and print the peak memory as JSON.
 
 Run by `benchmarks.memory`, with a version and the tables that have it. Nothing is imported that the deployed function lacks.
 """
@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-# Google's clients import what they find; these are not in functions/requirements.txt.
+# Google's clients import these packages if they are installed; functions/requirements.txt does not have them.
 for absent in ("pyarrow", "numpy"):
     sys.modules[absent] = None  # type: ignore[assignment]
 sys.path.insert(0, str(ROOT))
@@ -27,7 +27,7 @@ def main(version: str, tables: list[str]) -> None:
     from onefold.adapters.bigquery.emulator import emulator_client
     from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
 
-    # The adapter that production has; the address of an emulator would choose the emulator's.
+    # Use the adapter of production: with the address of an emulator, `connect` would choose that of the emulator.
     onefold.adapters.connect.connect = lambda project: BigQueryWarehouse(emulator_client(project))
     source = str(ROOT / "functions" / "main.py")
     application = functions_framework.create_app(target="refresh_view", source=source)  # type: ignore[no-untyped-call]
@@ -48,7 +48,7 @@ def main(version: str, tables: list[str]) -> None:
 
 
 def peak() -> float:
-    """The most that was resident, in MB of 1,000,000 bytes."""
+    """Return the peak resident memory in MB of 1,000,000 bytes."""
     found = re.search(r"VmHWM:\s*(\d+) kB", Path("/proc/self/status").read_text())
     if found is None:
         raise SystemExit("expected VmHWM in /proc/self/status, got none: run this on Linux")

@@ -1,4 +1,4 @@
-"""How long the view's text takes, and how large each form is. Run: `python -m benchmarks.render`.
+"""The time to render a view, and the size of each form. Run: `python -m benchmarks.render`.
 
 Versions x columns in {10, 100, 1000} x {30, 300}; two columns change their type once, and every tenth version brings a
 new column. The time is the best of five: it is one computation in one process, which others can only make slower. The growth
@@ -58,7 +58,7 @@ def best_of_five(versions: list[Version]) -> tuple[float, UnifiedView]:
 
 
 def sizes(versions: list[Version]) -> dict[str, int]:
-    """Characters of each form, whether or not it fits."""
+    """Return the characters of each form, even if they exceed the limit."""
     writer = view_module._Writer(BASE, fold(versions, TableRules()), TableRules())
     spelled = writer.spelled(versions, room=10**12) or ""
     return {"spelled": len(spelled), "compact": len(writer.compact(versions))}

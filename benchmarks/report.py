@@ -1,4 +1,4 @@
-"""Tables of figures: printed as Markdown, and written into docs/benchmarks.md where `--page` names it."""
+"""Tables of figures in Markdown, printed or written into the page that `--page` names."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def spread(figures: Sequence[float]) -> Spread:
 
 
 def ratio(peer: Sequence[float], own: Sequence[float]) -> Spread:
-    """Return a peer's median by the own one; the range is that of the rounds, each by itself.
+    """Return the median of a peer divided by that of the job, with the range of the ratios of single rounds.
 
     >>> ratio([4.0, 6.0, 9.0], [2.0, 2.0, 3.0]).text()
     '3.00 (2.00-3.00)'
@@ -91,7 +91,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def rounds(count: int) -> str:
-    """Return how many rounds the figures are of.
+    """Return the number of counted rounds.
 
     >>> rounds(3)
     '3 rounds after one that warms up'
@@ -100,7 +100,7 @@ def rounds(count: int) -> str:
 
 
 def machine(sizes: str, versions: Mapping[str, str]) -> str:
-    """Return the line that says what figures were measured with."""
+    """Return the line with the versions and sizes of a measurement."""
     python = f"Python {platform.python_version()}"
     named = ", ".join([python, *(f"{name} {version}" for name, version in versions.items())])
     return f"Measured on {os.cpu_count()} cores ({platform.machine()}) with {named}: {sizes}."

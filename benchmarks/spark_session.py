@@ -1,4 +1,4 @@
-"""The Spark session of the benchmarks, and what its stages have read."""
+"""The Spark session of the benchmarks, and the rows that its stages read."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from onefold.spark.session import prepared
 
 
 def open_spark(memory: str, jars: list[Path]) -> SparkSession:
-    """A local session on all cores. Delta's extension is in it where its jars are, for the job as well."""
+    """Start a local session on all cores. It has Delta's extension if the jars exist, for the job as well."""
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     options = {
         "spark.driver.memory": memory,
@@ -27,7 +27,7 @@ def open_spark(memory: str, jars: list[Path]) -> SparkSession:
             "spark.jars": ",".join(map(str, jars)),
             "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
             "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
-            # The default of 50 is for logs of large tables, and would cost a small machine a second a round.
+            # The default of 50 partitions is for logs of large tables, and costs a small machine a second a round.
             "spark.databricks.delta.snapshotPartitions": "2",
         }
     builder = SparkSession.builder.master(f"local[{os.cpu_count()}]").appName("benchmark").config(map=dict(options))
@@ -37,7 +37,7 @@ def open_spark(memory: str, jars: list[Path]) -> SparkSession:
 
 
 def forget(spark: SparkSession) -> None:
-    """Let nothing of an earlier run serve the next one, or be paid for by it: no cached frame, no garbage."""
+    """Clear the cache and collect garbage, so that no run profits from an earlier one or pays for it."""
     spark.catalog.clearCache()
     jvm: Any = spark._jvm
     jvm.java.lang.System.gc()
@@ -45,14 +45,14 @@ def forget(spark: SparkSession) -> None:
 
 @dataclass(frozen=True)
 class Rows:
-    """read: what Spark's scans have read from files, without what Arrow copies. shuffled: what went from part to part."""
+    """Rows of stages. read: by scans of files, without rows that Arrow copies. shuffled: sent between partitions."""
 
     read: int
     shuffled: int
 
 
 class RowCounter:
-    """Counts the rows of the stages that a session runs. What comes from a cached frame is read by none."""
+    """A counter of the rows that the stages of a session read. Rows of a cached frame are read by no stage."""
 
     def __init__(self, spark: SparkSession) -> None:
         gateway: Any = spark.sparkContext._gateway
@@ -61,7 +61,7 @@ class RowCounter:
         self._seen = frozenset(self._stages())
 
     def take(self) -> Rows:
-        """Return the rows of the stages that have begun since the last call."""
+        """Return the rows of the stages that started since the last call."""
         stages = self._stages()
         new = [rows for stage, rows in stages.items() if stage not in self._seen]
         self._seen = frozenset(stages)

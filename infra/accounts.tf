@@ -10,7 +10,7 @@ locals {
     build             = "Onefold: builds the functions"
   }
 
-  # E-mails by purpose: those given, and those made here.
+  # The e-mail of each account by its purpose: given by the user, or created here.
   accounts = merge({ for name, account in google_service_account.account : name => account.email }, var.service_accounts)
 }
 
@@ -23,7 +23,7 @@ resource "google_service_account" "account" {
   depends_on = [google_project_service.api]
 }
 
-# To run a query takes a job, and jobs belong to a project. This gives no right to any data.
+# A query needs the right to create jobs in the project. The right gives no access to data.
 resource "google_project_iam_member" "jobs" {
   for_each = toset(["refresh_view", "batch"])
 
@@ -32,7 +32,7 @@ resource "google_project_iam_member" "jobs" {
   member  = "serviceAccount:${local.accounts[each.value]}"
 }
 
-# launch_batch looks for a batch, creates one, and gives it the batches' account. Nothing else.
+# launch_batch reads and creates batches, and lets them run as the account of batches. It has no other right.
 resource "google_project_iam_custom_role" "launch" {
   role_id     = "${local.role_prefix}_launch"
   title       = "Onefold: launches batches"
@@ -51,15 +51,15 @@ resource "google_service_account_iam_member" "launch" {
   member             = "serviceAccount:${local.accounts["launch_batch"]}"
 }
 
-# Opens sessions of the Storage Read API; what they may read, the datasets say.
+# The right to open sessions of the Storage Read API. Which tables they may read follows from the rights on datasets.
 resource "google_project_iam_member" "read_sessions" {
   project = var.project
   role    = "roles/bigquery.readSessionUser"
   member  = "serviceAccount:${local.accounts["batch"]}"
 }
 
-# What Dataproc's own machinery needs of a workload's account. The role holds rights on all buckets of the project, too,
-# which the condition takes back but for the staging bucket. The code of batches is read by a right of its own (buckets.tf).
+# Dataproc requires this role for the account of a batch. The role includes rights on all buckets of the project, which the
+# condition restricts to the staging bucket. A separate right allows reading the code of batches (buckets.tf).
 resource "google_project_iam_member" "worker" {
   project = var.project
   role    = "roles/dataproc.worker"
@@ -67,9 +67,9 @@ resource "google_project_iam_member" "worker" {
 
   condition {
     title       = "staging bucket only"
-    description = "Everything but Cloud Storage, and of that the staging bucket."
+    description = "Everything except Cloud Storage, and the staging bucket."
     expression = join(" || ", [
-      # The service and not its types: the role has rights on managed folders, too.
+      # The condition tests the service, not resource types, since the role also has rights on managed folders.
       # https://cloud.google.com/iam/docs/conditions-resource-attributes, 2026
       "resource.service != \"storage.googleapis.com\"",
       "resource.name == \"projects/_/buckets/${google_storage_bucket.staging.name}\"",
@@ -82,16 +82,16 @@ locals {
   function_sources = "projects/_/buckets/gcf-v2-sources-${data.google_project.this.number}-${var.region}"
 }
 
-# The build of the functions: in place of the default account, which new projects leave without rights and old ones
-# with the rights of an editor.
+# The account that builds the functions. The default account has no rights in new projects, and those of an editor in old
+# ones.
 resource "google_project_iam_member" "build" {
   for_each = {
     logs = { role = "roles/logging.logWriter", only = null }
-    # Cloud Functions copies the source to a bucket of its own, which it makes with the first function.
+    # Cloud Functions copies the source to a bucket of its own, which it creates with the first function.
     source = {
       role = "roles/storage.objectViewer"
-      # In full: europe-west1 begins the names of europe-west10 and europe-west12, too. With a key of the user's own the name
-      # goes on with a digest of the key. Cloud Run functions overview, https://cloud.google.com/run/docs/functions/overview, 2026.
+      # The whole name: europe-west1 is a prefix of europe-west10 and europe-west12, too. With a key of the user the name
+      # ends in a digest of the key. Cloud Run functions overview, https://cloud.google.com/run/docs/functions/overview, 2026.
       only = var.kms_key == null ? "resource.name == \"${local.function_sources}\" || resource.name.startsWith(\"${local.function_sources}/\")" : "resource.name.startsWith(\"${local.function_sources}-\")"
     }
   }

@@ -5,11 +5,11 @@ locals {
     name => "resource.type=\"cloud_run_revision\" AND resource.labels.service_name=\"${function.name}\""
   }
   logs_of_functions = "(${join(" OR ", [for filter in values(local.services) : "(${filter})"])})"
-  # Cloud Run logs each answer of 500 as an error of its own, also where the function only asks for the message to come
-  # later. The function's own line says how bad it is.
+  # Cloud Run logs each answer of 500 as an error, also if the function only asks for a later delivery of the message.
+  # The log line of the function itself has the right severity.
   errors = "${local.logs_of_functions} AND severity>=ERROR AND NOT httpRequest.status=500"
 
-  # A batch is an operation that takes long: its last entry in the audit log comes when it has ended.
+  # A batch is a long-running operation: its last entry in the audit log is written when the batch ends.
   failed_batches = join(" AND ", [
     "protoPayload.serviceName=\"dataproc.googleapis.com\"",
     "protoPayload.methodName=~\"BatchController\\.CreateBatch$\"",
@@ -18,7 +18,7 @@ locals {
     "severity>=ERROR",
   ])
 
-  # An incident for each matching line, at most one in an hour, that names what the line names.
+  # Each matching log line opens an incident with the line's labels, at most one incident an hour.
   log_alerts = {
     "function errors" = {
       filter = local.errors
@@ -30,13 +30,13 @@ locals {
       labels = { batch = "EXTRACT(protoPayload.resourceName)" }
       tell   = "A Spark batch failed. Its log says why; the same message again, or the next schedule, does it over without harm."
     }
-    # A line of a driver's output comes as text in some versions of the runtime, as fields in others.
+    # Output of a driver is logged as text by some versions of the runtime, and as fields by others.
     "comparison found differences" = {
       filter = "resource.type=\"cloud_dataproc_batch\" AND resource.labels.batch_id=~\"^onefold-compare-\" AND (jsonPayload.event=\"differences_found\" OR jsonPayload.message=~\"differences_found\" OR textPayload=~\"differences_found\")"
       labels = { batch = "EXTRACT(resource.labels.batch_id)" }
       tell   = "A comparison found rows that differ. Its log has the counts, and the output that was asked for has the rows."
     }
-    # Capture may run anywhere: its lines are found by their events alone.
+    # Capture may run anywhere, so only events identify its log lines.
     "table emptied at the source" = {
       filter = "severity=CRITICAL AND (jsonPayload.event=\"table_truncated\" OR jsonPayload.event=\"table_dropped\")"
       labels = { event = "EXTRACT(jsonPayload.event)", database = "EXTRACT(jsonPayload.database)", table = "EXTRACT(jsonPayload.table)" }
@@ -67,8 +67,8 @@ resource "google_monitoring_notification_channel" "email" {
   depends_on = [google_project_service.api]
 }
 
-# By matched lines and not by metrics of them: a policy is refused while its metric has no descriptor yet, which a new
-# metric has only after a while.
+# The policies match log lines instead of log-based metrics: a policy is refused until its metric has a descriptor, which
+# takes minutes for a new metric.
 resource "google_monitoring_alert_policy" "log" {
   for_each = local.log_alerts
 
@@ -101,7 +101,7 @@ resource "google_monitoring_alert_policy" "log" {
   depends_on = [google_project_service.api]
 }
 
-# Rows wait for seven days at most: who is told after an hour has time to mend what keeps them.
+# Messages expire after seven days. An alert after one hour leaves time to fix the cause.
 resource "google_monitoring_alert_policy" "waiting_rows" {
   display_name          = "${var.prefix}Onefold: captured rows do not land"
   combiner              = "OR"

@@ -1,4 +1,4 @@
-# Never disabled again: something else in the project may use them by then.
+# The APIs stay enabled after `terraform destroy`, since other systems of the project may use them by then.
 resource "google_project_service" "api" {
   for_each = toset(var.enable_apis ? concat([
     "artifactregistry.googleapis.com",
@@ -27,8 +27,8 @@ data "google_project" "this" {
 }
 
 locals {
-  # The service agents' names, as Google forms them. Pub/Sub's comes to be with the first topic, so that rights are given
-  # to it after that.
+  # The names of service agents, as Google forms them. The agent of Pub/Sub is created with the first topic, so rights are
+  # granted to the agent after that.
   project_number = data.google_project.this.number
   agent          = "service-${local.project_number}"
   pubsub_agent   = "serviceAccount:${local.agent}@gcp-sa-pubsub.iam.gserviceaccount.com"

@@ -2,10 +2,10 @@ locals {
   spark_files = merge(
     { "spark.zip" = "${local.package}/spark.zip" },
     { for name in fileset("${path.module}/../spark_jobs", "*.py") : name => "${path.module}/../spark_jobs/${name}" },
-    # The tables' own settings, where the checkout has them: the functions' package holds the same file.
+    # onefold.yaml, if the checkout has one: the package of the functions contains the same file.
     fileexists("${path.module}/../onefold.yaml") ? { "onefold.yaml" = "${path.module}/../onefold.yaml" } : {},
   )
-  # One folder for one state of the code: a batch never meets a job of one state and an archive of another.
+  # One folder for each state of the code, so that a batch never combines a job and an archive of different states.
   spark_digest = sha256(join(" ", [for name, path in local.spark_files : "${name} ${filesha256(path)}"]))
   spark_folder = "spark/${substr(local.spark_digest, 0, 16)}"
 
@@ -30,7 +30,7 @@ resource "google_storage_bucket_object" "spark" {
   name   = "${local.spark_folder}/${each.key}"
   bucket = google_storage_bucket.artifacts.name
   source = each.value
-  # A batch that was created before an upgrade and starts after it still finds its code. Some 100 KB for each upgrade.
+  # Old code stays: a batch that was created before an upgrade and starts later still needs it. Each upgrade adds 100 KB.
   deletion_policy = "ABANDON"
 
   lifecycle {

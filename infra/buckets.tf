@@ -1,6 +1,6 @@
-# What is deployed: it can be packaged and uploaded again, so that it goes with `terraform destroy`.
+# Deployed code. It can be packaged and uploaded again, so `terraform destroy` deletes the bucket.
 resource "google_storage_bucket" "artifacts" {
-  #checkov:skip=CKV_GCP_62:reads are in Cloud Audit Logs where a project asks for them; a second log would want a bucket of its own
+  #checkov:skip=CKV_GCP_62:reads are in Cloud Audit Logs if the project enables them; a second log would need another bucket
   name                        = "${var.project}-${var.prefix}onefold-artifacts"
   location                    = var.region
   uniform_bucket_level_access = true
@@ -30,10 +30,10 @@ resource "google_storage_bucket" "artifacts" {
   depends_on = [google_project_service.api, google_kms_crypto_key_iam_member.agent]
 }
 
-# What batches put down on their way. Nothing here is meant to stay: a result goes to a folder of `batch_folders`.
+# Temporary files of batches. Results are written to folders of `batch_folders`.
 resource "google_storage_bucket" "staging" {
-  #checkov:skip=CKV_GCP_62:reads are in Cloud Audit Logs where a project asks for them; a second log would want a bucket of its own
-  #checkov:skip=CKV_GCP_78:old versions of what is staged would be kept, and paid for, beyond its days
+  #checkov:skip=CKV_GCP_62:reads are in Cloud Audit Logs if the project enables them; a second log would need another bucket
+  #checkov:skip=CKV_GCP_78:old versions of temporary files would be stored, and paid for, longer than the files
   name                        = "${var.project}-${var.prefix}onefold-staging"
   location                    = var.region
   uniform_bucket_level_access = true
@@ -71,16 +71,17 @@ resource "google_storage_bucket" "staging" {
   depends_on = [google_project_service.api, google_kms_crypto_key_iam_member.agent]
 }
 
-# Capture's checkpoint, which stays, and rows that are too large for a message, which the sink reads and nobody needs then.
+# Checkpoints of capture, and rows that are too large for a message, which only the sink reads.
 resource "google_storage_bucket" "capture" {
-  #checkov:skip=CKV_GCP_62:reads are in Cloud Audit Logs where a project asks for them; a second log would want a bucket of its own
-  #checkov:skip=CKV_GCP_78:the checkpoint is replaced all the time, and each old one only leads to reading more of the log again
+  #checkov:skip=CKV_GCP_62:reads are in Cloud Audit Logs if the project enables them; a second log would need another bucket
+  #checkov:skip=CKV_GCP_78:the checkpoint is replaced every few seconds, and an older one only leads to reading more of the log again
   name                        = "${var.project}-${var.prefix}onefold-capture"
   location                    = var.region
   uniform_bucket_level_access = true
   public_access_prevention    = "enforced"
-  # It outlives the deployment: capture would have to copy every table again without its checkpoint, and rows that have not
-  # landed yet would be lost. `make undeploy` leaves it, and the next deployment takes it over (docs/how-to/deploy.md).
+  # The bucket outlives the deployment: without checkpoints capture would have to copy every table again, and rows that
+  # have not landed yet would be lost. `make undeploy` keeps the bucket, and the next deployment adopts it
+  # (docs/how-to/deploy.md).
   force_destroy = false
 
   soft_delete_policy {
@@ -117,7 +118,7 @@ resource "google_storage_bucket" "capture" {
   lifecycle {
     prevent_destroy = true
 
-    # Names of buckets are those of everybody: the one that is taken over may be somebody else's.
+    # Bucket names are global: an existing bucket may belong to another project.
     postcondition {
       condition     = tostring(self.project_number) == local.project_number
       error_message = "gs://${self.name} belongs to project number ${self.project_number}, expected ${local.project_number} of ${var.project}: rows would land there. Choose another prefix."
@@ -125,7 +126,7 @@ resource "google_storage_bucket" "capture" {
   }
 }
 
-# Where a former deployment has left it. A bucket that is in the state already stays as it is.
+# Import the bucket if an earlier deployment left it. This has no effect on a bucket that is in the state already.
 import {
   for_each = toset(var.adopt_capture_bucket ? ["${var.project}-${var.prefix}onefold-capture"] : [])
   to       = google_storage_bucket.capture
@@ -144,7 +145,7 @@ resource "google_storage_bucket_iam_member" "sink_records" {
 
   condition {
     title       = "large records only"
-    description = "Not capture's checkpoint."
+    description = "Objects of capture except checkpoints."
     expression  = "resource.name.startsWith(\"projects/_/buckets/${google_storage_bucket.capture.name}/objects/${local.large_records_folder}/\")"
   }
 }
@@ -155,7 +156,7 @@ resource "google_storage_bucket_iam_member" "build" {
   member = "serviceAccount:${local.accounts["build"]}"
 }
 
-# Jobs and their archive. The functions' code lies in the same bucket, and is nothing that a batch reads.
+# Batches read jobs and their archive, but not the code of the functions in the same bucket.
 resource "google_storage_bucket_iam_member" "batch_code" {
   bucket = google_storage_bucket.artifacts.name
   role   = "roles/storage.objectViewer"
@@ -163,7 +164,7 @@ resource "google_storage_bucket_iam_member" "batch_code" {
 
   condition {
     title       = "code of batches only"
-    description = "Not the functions' code."
+    description = "Objects except the code of the functions."
     expression  = "resource.name.startsWith(\"projects/_/buckets/${google_storage_bucket.artifacts.name}/objects/spark/\")"
   }
 }
@@ -174,9 +175,9 @@ resource "google_storage_bucket_iam_member" "batch_staging" {
   member = "serviceAccount:${local.accounts["batch"]}"
 }
 
-# Folders that the user names, in buckets that exist and are only referred to: a right on the folder, not on its bucket.
-# Listing is a right on the bucket, for which IAM knows the prefix that is asked for. The Cloud Storage connector looks
-# whether a parent of the folder is a file, so that the parents' own names are admitted, and nothing below them.
+# Rights on the folders that the user names, in existing buckets. The right to list belongs to the bucket; a condition
+# restricts it to the prefix of the request. The Cloud Storage connector checks whether a parent of the folder is a file, so
+# the names of parents are admitted, but nothing else below them.
 # https://cloud.google.com/iam/docs/conditions-attribute-reference (api attributes), read 2026.
 locals {
   batch_folders = {
@@ -194,7 +195,7 @@ resource "google_storage_bucket_iam_member" "batch_folders" {
   role   = "roles/storage.objectUser"
   member = "serviceAccount:${local.accounts["batch"]}"
 
-  # A folder without a path is the bucket.
+  # A folder without a path is the whole bucket.
   dynamic "condition" {
     for_each = length(each.value.parts) == 0 ? [] : [join("/", each.value.parts)]
     content {

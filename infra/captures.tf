@@ -1,7 +1,7 @@
-# One process of capture for each entry of `captures`: an account of its own with the rights for this source alone, and a
-# worker pool of Cloud Run with one instance that is always on.
+# One process of capture for each entry of `captures`: an account with rights for this source only, and a worker pool of
+# Cloud Run with one instance that always runs.
 locals {
-  # Where an entry is wrong none is planned: the output `captures` says what is wrong with all of them.
+  # If an entry is invalid, no process is planned: the output `captures` reports the problems of all entries.
   captures = {
     for name, capture in var.captures : name => merge(capture, {
       full_name = "${var.prefix}capture-${name}"
@@ -25,7 +25,7 @@ resource "google_service_account" "capture" {
   depends_on = [google_project_service.api]
 }
 
-# Queries look for rows that a copy no longer found. Cloud Run writes the log by itself; on a machine of one's own the account does.
+# Capture queries for rows that a copy did not find any more. Cloud Run writes the log; on another machine the account does.
 resource "google_project_iam_member" "capture" {
   for_each = {
     for pair in setproduct(keys(local.captures), ["bigquery.jobUser", "logging.logWriter"]) :
@@ -37,7 +37,7 @@ resource "google_project_iam_member" "capture" {
   member  = "serviceAccount:${local.captures[each.value.capture].account}"
 }
 
-# Capture makes versioned tables, and looks in those that are there for rows that a snapshot no longer found. It writes none.
+# Capture creates versioned tables, and reads existing ones to find rows that a snapshot did not contain. It writes no rows.
 resource "google_project_iam_custom_role" "capture" {
   role_id     = "${local.role_prefix}_capture"
   title       = "Onefold: makes versioned tables"
@@ -52,7 +52,7 @@ resource "google_bigquery_dataset_iam_member" "capture" {
   member     = "serviceAccount:${each.value.account}"
 }
 
-# Rows, versions that are new, and changes of a table's rows or structure that are to be told.
+# The topics of rows, of new versions, and of schema changes and truncations.
 resource "google_pubsub_topic_iam_member" "capture" {
   for_each = {
     for pair in setproduct(keys(local.captures), local.capture_topics) :
@@ -64,7 +64,7 @@ resource "google_pubsub_topic_iam_member" "capture" {
   member = "serviceAccount:${local.captures[each.value.capture].account}"
 }
 
-# An object that is there is replaced, which Cloud Storage takes for deleting it and creating another.
+# Replacing an object needs the right to delete it: Cloud Storage deletes the object and creates another.
 resource "google_project_iam_custom_role" "capture_objects" {
   role_id     = "${local.role_prefix}_capture_objects"
   title       = "Onefold: keeps checkpoints and large rows"
@@ -80,7 +80,7 @@ resource "google_storage_bucket_iam_member" "capture" {
 
   condition {
     title       = "objects of ${each.key} only"
-    description = "Its checkpoint and its large records, not those of another source."
+    description = "The checkpoint and the large records of this source only."
     expression = join(" || ", [
       for folder in [each.key, each.value.records] :
       "resource.name.startsWith(\"projects/_/buckets/${google_storage_bucket.capture.name}/objects/${folder}/\")"
@@ -88,8 +88,8 @@ resource "google_storage_bucket_iam_member" "capture" {
   }
 }
 
-# Cloud Storage may answer 403 and not 404 for an object that is not there to whoever may not list the bucket, and the first
-# start of a source finds no checkpoint. This shows the names of objects in the bucket, and no content.
+# Without the right to list a bucket, Cloud Storage may answer 403 instead of 404 for a missing object, and the first start of
+# a source finds no checkpoint. The right shows names of objects in the bucket, but no content.
 resource "google_project_iam_custom_role" "capture_names" {
   role_id     = "${local.role_prefix}_capture_names"
   title       = "Onefold: sees which objects there are"
@@ -104,7 +104,7 @@ resource "google_storage_bucket_iam_member" "capture_names" {
   member = "serviceAccount:${each.value.account}"
 }
 
-# Made by a person, with its versions: a password never passes through Terraform and its state.
+# A person creates the secret and its versions, so that no password gets into Terraform and its state.
 data "google_secret_manager_secret" "capture" {
   for_each = local.capture_secrets
 
@@ -125,7 +125,7 @@ resource "google_secret_manager_secret_iam_member" "capture" {
   member    = "serviceAccount:${local.captures[each.value.capture].account}"
 }
 
-# Nothing is cleaned up here: the image of a source that runs for a year has to be there when its instance is started again.
+# Images are never deleted: an instance that has run for a year needs its image when it is restarted.
 resource "google_artifact_registry_repository" "capture" {
   repository_id = "${var.prefix}onefold-capture"
   location      = var.region
@@ -152,7 +152,7 @@ resource "google_artifact_registry_repository_iam_member" "build_capture" {
   member     = "serviceAccount:${local.accounts["build"]}"
 }
 
-# A new account's rights take a minute or two to be known everywhere; Cloud Run refuses an instance that may not read its secret.
+# Rights of a new account take effect after one or two minutes; Cloud Run refuses an instance that may not read its secret.
 resource "terraform_data" "capture_rights" {
   for_each = local.worker_pools
 
@@ -176,7 +176,7 @@ resource "google_cloud_run_v2_worker_pool" "capture" {
   description         = "Onefold: follows the log of ${each.value.source}."
   deletion_protection = false # all that it has to keep is in its checkpoint
 
-  # A log has one reader. Of two processes on one checkpoint the older one ends by itself, so that a revision may overlap the next.
+  # A log has one reader. If two processes use one checkpoint, the older one ends by itself, so revisions may overlap.
   scaling {
     scaling_mode          = "MANUAL"
     manual_instance_count = 1
@@ -258,7 +258,7 @@ resource "google_cloud_run_v2_worker_pool" "capture" {
   ]
 }
 
-# What the command takes (docs/reference/cli.md). `--name=value` in one word: a value that begins with a hyphen is no option.
+# The options of the command (docs/reference/cli.md). `--name=value` is one word, so that a value may begin with a hyphen.
 locals {
   capture_arguments = {
     for name, capture in local.captures : name => concat(

@@ -1,7 +1,7 @@
-# The line that a process of capture writes each minute, counted.
+# Counts the line that each process of capture logs every minute.
 resource "google_logging_metric" "captured" {
   name        = "${var.prefix}onefold/captured"
-  description = "Onefold: lines by which capture says each minute how far it is."
+  description = "Onefold: lines that capture logs every minute with its progress."
   filter      = "resource.type=\"cloud_run_worker_pool\" AND severity=INFO AND jsonPayload.event=\"captured\""
 
   metric_descriptor {
@@ -11,12 +11,12 @@ resource "google_logging_metric" "captured" {
 }
 
 locals {
-  # As the Prometheus query language has its name. https://cloud.google.com/monitoring/promql/promql-mapping, read 2026
+  # The name of the metric in PromQL. https://cloud.google.com/monitoring/promql/promql-mapping, read 2026
   captured_metric = "logging_googleapis_com:user_${replace(google_logging_metric.captured.name, "/[^A-Za-z0-9]/", "_")}"
 }
 
-# By a query and not by a condition of absence. That one is refused while its metric has no descriptor, which a new metric has
-# only after a while; and it says nothing of a process that never wrote a line. https://cloud.google.com/monitoring/alerts/metric-absence
+# A query instead of a condition of absence: such a condition is refused until its metric has a descriptor, which takes minutes
+# for a new metric, and it does not report a process that never logged a line. https://cloud.google.com/monitoring/alerts/metric-absence
 resource "google_monitoring_alert_policy" "silent_capture" {
   for_each = local.worker_pools
 
@@ -28,7 +28,7 @@ resource "google_monitoring_alert_policy" "silent_capture" {
   conditions {
     display_name = "no line of ${each.value.full_name} for 15 minutes"
 
-    # No line within 5 minutes, at each look for 10 minutes: so long an instance may take to start and to find its source.
+    # No line within 5 minutes, at each evaluation for 10 minutes: an instance may need so long to start and reach its source.
     condition_prometheus_query_language {
       query                     = "(sum(increase(${local.captured_metric}{monitored_resource=\"cloud_run_worker_pool\",worker_pool_name=\"${each.value.full_name}\"}[5m])) or vector(0)) < 1"
       duration                  = "600s"

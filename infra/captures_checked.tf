@@ -1,5 +1,5 @@
-# What the process would refuse at its start, or Google while it is made, is refused by a plan: each entry by name, all at once.
-# The output `captures` has the error, since a variable cannot be validated by what is computed of it.
+# A plan refuses what the process would refuse at its start, or Google at creation, and reports all entries at once.
+# The error belongs to the output `captures`, since the validation of a variable cannot use computed values.
 locals {
   capture_name    = "^[a-z][a-z0-9-]{0,15}[a-z0-9]$" # an account's id has 30 characters, and prefix and `capture-` take 13
   capture_line    = "^[^\\s\\p{Z}\\p{C}](?:[^\\r\\n]*[^\\s\\p{Z}\\p{C}])?$"
@@ -16,7 +16,7 @@ locals {
     [for name, capture in var.captures : "${var.prefix}capture-${name}@${var.project}.iam.gserviceaccount.com" if capture.service_account == null],
   )
 
-  # As capture names its tables; the groups lose their names where an expression has others, too.
+  # The names that capture gives its tables. Names of groups are removed, since an expression can use a name only once.
   capture_table = "customer_v_123abcdef"
   capture_named = {
     for dataset, pattern in local.version_patterns : dataset => try(
@@ -62,7 +62,7 @@ locals {
 }
 
 output "captures" {
-  description = "The sources that are captured: who reads each, where it keeps its checkpoint, and its worker pool."
+  description = "The captured sources: the account that reads each, its checkpoint, and its worker pool."
   value = {
     for name, capture in local.captures : name => {
       service_account = capture.account

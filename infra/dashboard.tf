@@ -1,10 +1,10 @@
-# What the dashboard counts, taken from the functions' log lines: docs/reference/log-events.md.
+# The metrics of the dashboard, from log lines of the functions: docs/reference/log-events.md.
 locals {
   log_metrics = {
     refreshes = { filter = "${local.services["refresh_view"]} AND jsonPayload.event=\"refreshed\"", label = "action", from = "jsonPayload.action" }
     batches   = { filter = "${local.services["launch_batch"]} AND jsonPayload.event=\"launched\" AND jsonPayload.created=true", label = "job", from = "jsonPayload.job" }
     errors    = { filter = local.errors, label = "event", from = "jsonPayload.event" }
-    # The audit log names no job; a batch's name does.
+    # The audit log does not name the job; the name of the batch contains it.
     failed_batches = { filter = local.failed_batches, label = "batch", from = "protoPayload.resourceName" }
   }
 }

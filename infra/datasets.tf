@@ -1,11 +1,11 @@
-# Datasets are referred to and never owned: no resource here creates, changes or deletes one.
+# Rights on existing datasets: no resource here creates, changes or deletes a dataset.
 locals {
   location      = coalesce(var.location, var.region)
   view_datasets = { for name in var.datasets : name => replace(var.view_dataset, "{dataset}", name) }
   all_datasets  = toset(concat(var.datasets, values(local.view_datasets)))
   role_prefix   = "onefold${replace(var.prefix, "-", "")}"
 
-  # What INFORMATION_SCHEMA.TABLES and COLUMNS ask for, as BigQuery's documentation has it.
+  # The rights for INFORMATION_SCHEMA.TABLES and COLUMNS, according to BigQuery's documentation.
   metadata_permissions = [
     "bigquery.tables.get",
     "bigquery.tables.list",
@@ -35,14 +35,14 @@ check "datasets" {
   }
 }
 
-# Writing a view needs the right to query what is in it, hence getData.
+# Writing a view needs the right to read its tables, hence getData.
 resource "google_project_iam_custom_role" "source" {
   role_id     = "${local.role_prefix}_source"
   title       = "Onefold: reads versioned tables"
   permissions = concat(local.metadata_permissions, ["bigquery.tables.getData"])
 }
 
-# BigQuery has no rights for views alone. Leaves of two-level views are deleted by the role `drop` below.
+# BigQuery has no separate rights for views. The role `drop` below allows deleting leaf views.
 resource "google_project_iam_custom_role" "views" {
   role_id = "${local.role_prefix}_views"
   title   = "Onefold: writes views"
@@ -53,7 +53,7 @@ resource "google_project_iam_custom_role" "views" {
   )
 }
 
-# One role a dataset: it writes where views live, and only reads elsewhere.
+# One role for each dataset: it allows writing in datasets of views, and only reading elsewhere.
 resource "google_bigquery_dataset_iam_member" "refresh_view" {
   for_each = local.all_datasets
 
@@ -62,7 +62,7 @@ resource "google_bigquery_dataset_iam_member" "refresh_view" {
   member     = "serviceAccount:${local.accounts["refresh_view"]}"
 }
 
-# Rows are appended, and nothing is read: of a table only what columns it has.
+# The sink appends rows, and reads only the columns of a table, no rows.
 resource "google_project_iam_custom_role" "sink" {
   role_id     = "${local.role_prefix}_sink"
   title       = "Onefold: appends captured rows"
@@ -77,7 +77,7 @@ resource "google_bigquery_dataset_iam_member" "sink_records" {
   member     = "serviceAccount:${local.accounts["sink_records"]}"
 }
 
-# Batches stage their rows in a table of the dataset, and MERGE them into the base.
+# Batches write their rows to a temporary table of the dataset, and MERGE them into the base.
 resource "google_project_iam_custom_role" "batch" {
   role_id = "${local.role_prefix}_batch"
   title   = "Onefold: merges changes"
@@ -95,8 +95,8 @@ resource "google_bigquery_dataset_iam_member" "batch" {
   member     = "serviceAccount:${local.accounts["batch"]}"
 }
 
-# After a merge the job brings the views up to date, as refresh_view would. In a dataset of views alone it has the same
-# role for that; where tables land the role above includes what it needs.
+# After a merge the job updates the views, as refresh_view does. In a dataset that has only views it has the same role as
+# refresh_view; in a dataset with tables the role above includes the rights.
 resource "google_bigquery_dataset_iam_member" "batch_views" {
   for_each = setsubtract(local.all_datasets, var.datasets)
 
@@ -105,9 +105,9 @@ resource "google_bigquery_dataset_iam_member" "batch_views" {
   member     = "serviceAccount:${local.accounts["batch"]}"
 }
 
-# A batch drops the tables that it made on its way, and both it and refresh_view drop leaves of two-level views. BigQuery's
-# rights know no owner, so the fixed prefixes of these names (onefold/core/names.py) have to tell: no table that has landed, no
-# base and no view that people read can be deleted.
+# A batch drops its temporary tables, and both batches and refresh_view drop leaf views. Rights of BigQuery know no owner, so
+# the condition tests the fixed prefixes of these names (onefold/core/names.py): no versioned table, no base and no view that
+# people read can be deleted.
 resource "google_project_iam_custom_role" "staging" {
   role_id     = "${local.role_prefix}_staging"
   title       = "Onefold: drops temporary tables and leaf views"
@@ -132,7 +132,7 @@ resource "google_bigquery_dataset_iam_member" "staging" {
 
   condition {
     title       = "temporary tables and leaves only"
-    description = "Tables that a batch makes for itself, onefold_tmp_…, and leaves of views, onefold_leaf_…"
+    description = "Temporary tables of batches, onefold_tmp_…, and leaf views, onefold_leaf_…"
     expression  = "${local.is_table} && (${local.is_temporary[each.value]} || ${local.is_leaf[each.value]})"
   }
 }
@@ -146,12 +146,12 @@ resource "google_bigquery_dataset_iam_member" "leaves" {
 
   condition {
     title       = "leaves only"
-    description = "Leaves of views, onefold_leaf_…"
+    description = "Leaf views, onefold_leaf_…"
     expression  = "${local.is_table} && ${local.is_leaf[each.value]}"
   }
 }
 
-# Views in another dataset may read the source for whoever may read the views. This adds one entry and leaves all others.
+# Authorize views of another dataset to read the tables on behalf of their readers. Adds one entry and keeps all others.
 resource "google_bigquery_dataset_access" "views" {
   for_each = { for source, views in local.view_datasets : source => views if source != views }
 
@@ -165,7 +165,7 @@ resource "google_bigquery_dataset_access" "views" {
     target_types = ["VIEWS"]
   }
 
-  # Both change the one list of the dataset: one after the other.
+  # Both resources change the same list of the dataset, so they must not run at the same time.
   depends_on = [
     google_bigquery_dataset_iam_member.refresh_view,
     google_bigquery_dataset_iam_member.batch,

@@ -12,7 +12,7 @@ locals {
     refresh_view = {
       listens     = "table-created"
       publishes   = ["table-created", "schema-changes", "dead-letter"]
-      description = "Rebuilds a table's unified view when a version appears or goes."
+      description = "Refreshes the unified view of a table when a version is added or removed."
       memory      = "512Mi"
       concurrency = 4
       instances   = 10
@@ -49,8 +49,8 @@ locals {
       ONEFOLD_TOPIC_SCHEMA_CHANGES = google_pubsub_topic.topic["schema-changes"].name
     })
     launch_batch = merge(local.view_environment, local.batch_environment, {
-      # The job announces what it changes in a view, and reports differences by a log line: an exit code other than 0 would
-      # be a failed batch.
+      # The job announces schema changes of views, and reports differences by a log line, since an exit code other than 0
+      # would fail the batch.
       ONEFOLD_TOPIC_SCHEMA_CHANGES = google_pubsub_topic.topic["schema-changes"].name
       ONEFOLD_DIFFERENCES          = "log"
     })
@@ -58,7 +58,7 @@ locals {
       ONEFOLD_LARGE_RECORDS = local.large_records
     }
   }
-  # launch_batch hands project, datasets and the names of views on to the job, which keeps views up to date, too.
+  # launch_batch passes project, datasets and names of views to the job, which updates views as well.
   view_environment = {
     ONEFOLD_VIEW_DATASET = var.view_dataset
     ONEFOLD_VIEW_NAME    = var.view_name
@@ -70,7 +70,7 @@ locals {
   }
 }
 
-# Named by its content: another source is another object, and so a new revision of the functions.
+# The name contains a digest of the content: changed code is another object, which creates a new revision.
 resource "google_storage_bucket_object" "functions" {
   name   = "functions/${filesha256("${local.package}/functions.zip")}.zip"
   bucket = google_storage_bucket.artifacts.name
@@ -107,7 +107,7 @@ resource "google_artifact_registry_repository" "images" {
   depends_on = [google_project_service.api, google_kms_crypto_key_iam_member.agent]
 }
 
-# IAM takes a minute or two until a new account's rights are known everywhere; a build that starts before that fails.
+# Rights of a new account take effect after one or two minutes; a build that starts earlier fails.
 resource "terraform_data" "build_rights" {
   triggers_replace = [
     local.accounts["build"],
@@ -151,18 +151,18 @@ resource "google_cloudfunctions2_function" "function" {
     max_instance_count               = each.value.instances
     min_instance_count               = 0 # idle costs nothing; a start takes seconds, which a message can wait
     timeout_seconds                  = each.value.timeout
-    # Pub/Sub of the same project counts as internal; nobody else has a reason to call.
+    # Pub/Sub of the same project counts as internal, and no other caller is needed.
     ingress_settings              = "ALLOW_INTERNAL_ONLY"
     vpc_connector                 = var.vpc_connector
     vpc_connector_egress_settings = var.vpc_connector == null ? null : "PRIVATE_RANGES_ONLY"
     environment_variables = {
       for name, value in merge(local.common_environment, local.environments[each.key]) : name => value
-      # Empty means no dataset, and unset would mean all of the project.
+      # An empty value means no dataset; without the variable, all datasets of the project would be allowed.
       if value != "" || name == "ONEFOLD_DATASETS"
     }
   }
 
-  # The build starts at once, and would fail without its rights.
+  # The build starts at once, and fails without its rights.
   depends_on = [
     google_project_service.api,
     google_project_iam_member.build,

@@ -1,4 +1,4 @@
-# Batches have no addresses of the internet, and reach BigQuery and Cloud Storage by private Google access.
+# Batches have no public addresses, and reach BigQuery and Cloud Storage by private Google access.
 locals {
   own_network = var.subnetwork == null ? 1 : 0
   subnetwork  = var.subnetwork == null ? one(google_compute_subnetwork.batches[*].id) : var.subnetwork
@@ -30,7 +30,7 @@ resource "google_compute_subnetwork" "batches" {
   }
 }
 
-# Driver and executors talk to each other on ports that Spark chooses.
+# Driver and executors connect to each other on ports that Spark chooses.
 resource "google_compute_firewall" "batches" {
   count = local.own_network
 

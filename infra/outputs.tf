@@ -1,5 +1,5 @@
 output "topics" {
-  description = "The topics, by what they are for."
+  description = "The topics by purpose."
   value       = { for purpose, topic in google_pubsub_topic.topic : purpose => topic.id }
 }
 
@@ -13,22 +13,22 @@ output "publish" {
 }
 
 output "dead_letters" {
-  description = "A command that shows what could not be handled, and leaves it there."
+  description = "A command that shows dead letters without removing them."
   value       = "gcloud pubsub subscriptions pull ${google_pubsub_subscription.dead_letter.name} --project=${var.project} --limit=10"
 }
 
 output "functions" {
-  description = "The functions' addresses; only their push subscriptions may call them."
+  description = "The URLs of the functions; only their push subscriptions may call them."
   value       = local.endpoints
 }
 
 output "service_accounts" {
-  description = "Who does what; the accounts of sources are in `captures`."
+  description = "The accounts by purpose; those of sources are in `captures`."
   value       = local.accounts
 }
 
 output "buckets" {
-  description = "What is deployed, what batches stage, and capture's own."
+  description = "The buckets of deployed code, of temporary files of batches, and of capture."
   value = {
     artifacts = google_storage_bucket.artifacts.name
     staging   = google_storage_bucket.staging.name

@@ -1,6 +1,6 @@
-"""build/functions.zip, the source of the functions as Google Cloud wants it, and build/spark.zip, what Spark jobs import.
+"""Build build/functions.zip, the source of the functions, and build/spark.zip, the modules that Spark jobs import.
 
-The same bytes for the same input. What only a laptop needs stays out.
+The archives have the same bytes for the same input. They contain only imported modules, so nothing for laptops.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 TARGET = ROOT / "build" / "functions.zip"
 SPARK_TARGET = ROOT / "build" / "spark.zip"
-# ZIP knows no earlier time; a fixed one makes the archive reproducible.
+# The earliest time that ZIP can store. A fixed time makes the archives reproducible.
 EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
@@ -30,12 +30,12 @@ def members() -> Iterator[tuple[str, Path]]:
 
 
 def spark_members(jobs: Iterable[Path] = ()) -> list[tuple[str, Path]]:
-    """Return what the jobs import of the library, for `--py-files`."""
+    """Return the modules that jobs import, for `--py-files`."""
     return _library(list(jobs) or sorted((ROOT / "spark_jobs").glob("*.py")))
 
 
 def _library(scripts: Iterable[Path]) -> list[tuple[str, Path]]:
-    """Return the modules of the library that scripts import, and those that these import in turn."""
+    """Return the modules of the library that scripts import, directly or indirectly."""
     waiting = list(scripts)
     found: set[Path] = set()
     while waiting:
@@ -46,7 +46,7 @@ def _library(scripts: Iterable[Path]) -> list[tuple[str, Path]]:
 
 
 def _imported(path: Path) -> Iterator[Path]:
-    """The modules of the library that a file imports, also where it does so late, each with the packages it is in."""
+    """Yield the modules of the library that a file imports, also within functions, with the packages that contain them."""
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
         names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
         if isinstance(node, ast.ImportFrom) and node.module:
@@ -64,10 +64,12 @@ def _files_of(module: str) -> Iterator[Path]:
 
 
 def package(target: Path = TARGET) -> Path:
+    """Write the archive of the functions and return its path."""
     return _write(target, members())
 
 
 def package_spark(target: Path = SPARK_TARGET, jobs: Iterable[Path] = ()) -> Path:
+    """Write the archive of the Spark jobs and return its path; by default with the modules of all jobs."""
     return _write(target, spark_members(jobs))
 
 

@@ -1,6 +1,7 @@
-"""What a plan of Terraform takes away: rights, and resources that it destroys or replaces. Nothing of it goes unseen.
+"""Review of a Terraform plan: list revoked rights, and resources that are destroyed or replaced.
 
-`python -m infra.review plan.json [--ask | --allow]`: 0 nothing is taken away, or it was agreed to; 2 it was not.
+`python -m infra.review plan.json [--ask | --allow]` exits with 0 if the plan removes nothing or the removal was confirmed,
+and with 2 if it was not confirmed.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 _GRANTS = ("_iam_member", "google_bigquery_dataset_access")
-# New content or a new digest replaces these in every deployment; nothing is lost with them.
+# Every deployment replaces these resources, because of new content or a new digest. No data is lost with them.
 _RENEWED = ("google_storage_bucket_object", "terraform_data")
 
 
@@ -36,14 +37,19 @@ def _whose(before: Mapping[str, Any]) -> str:
 
 
 def _because(change: Mapping[str, Any]) -> str:
-    """The attributes that cannot be changed in place, as `name from "a" to "b"`."""
+    """Return the attributes that cannot be changed in place, as `name from "a" to "b"`."""
     before, after = change.get("before") or {}, change.get("after") or {}
     names = [path[0] for path in change.get("replace_paths", ()) if len(path) == 1]
-    told = [f"{name} from {json.dumps(before.get(name))} to {json.dumps(after.get(name))}" for name in names]
-    return f" ({', '.join(told)})" if told else ""
+    changes = [f"{name} from {json.dumps(before.get(name))} to {json.dumps(after.get(name))}" for name in names]
+    return f" ({', '.join(changes)})" if changes else ""
 
 
 def main(argv: Sequence[str]) -> int:
+    """Run the command line and return the exit code.
+
+    Args:
+        argv: the path of the plan as JSON, and `--ask` or `--allow`.
+    """
     lines = taken_away(json.loads(Path(argv[0]).read_text() or "{}"))
     if not lines:
         return 0

@@ -1,5 +1,5 @@
-# The net: one message for each dataset, upon which refresh_view sends itself one for each table. Cloud Scheduler publishes
-# as its own agent, whose role allows it: no right is given here.
+# The nightly check: one message for each dataset, upon which refresh_view publishes one for each table. Cloud Scheduler
+# publishes as its own agent, whose role includes the right.
 resource "google_cloud_scheduler_job" "refresh" {
   for_each = toset(var.refresh_schedule == null ? [] : var.datasets)
 
@@ -20,7 +20,7 @@ resource "google_cloud_scheduler_job" "refresh" {
 resource "google_cloud_scheduler_job" "batch" {
   for_each = { for request in var.reconcile_schedules : "${request.job} ${request.dataset}.${request.table}" => request }
 
-  # A table's name may hold more than a job's may.
+  # A table name may contain characters that the name of a job may not.
   name        = "${var.prefix}onefold-${each.value.job}-${substr(sha256(each.key), 0, 12)}"
   description = "Batch: ${each.key}."
   region      = var.region

@@ -8,10 +8,10 @@ resource "google_pubsub_topic" "topic" {
 
   name         = "${var.prefix}${each.value}"
   kms_key_name = var.kms_key
-  # Who subscribes later can seek back: nothing else keeps what is announced before anybody listens.
+  # The topic retains messages, so that a later subscriber can seek back to earlier announcements.
   message_retention_duration = each.value == "schema-changes" ? local.week : null
 
-  # Topics with rows keep them where the deployment is.
+  # Topics with rows store them only in the region of the deployment.
   dynamic "message_storage_policy" {
     for_each = contains(["change-records", "dead-letter"], each.value) ? [var.region] : []
     content {
@@ -22,7 +22,7 @@ resource "google_pubsub_topic" "topic" {
   depends_on = [google_project_service.api, google_kms_crypto_key_iam_member.agent]
 }
 
-# A topic without a subscription keeps nothing. This one waits for a person: docs/how-to/replay-dead-letters.md.
+# A topic without a subscription stores no messages. A person reads this subscription: docs/how-to/replay-dead-letters.md.
 resource "google_pubsub_subscription" "dead_letter" {
   name                       = "${var.prefix}dead-letter"
   topic                      = google_pubsub_topic.topic["dead-letter"].id
@@ -34,14 +34,14 @@ resource "google_pubsub_subscription" "dead_letter" {
   }
 }
 
-# A batch that brings a view up to date announces its changes, as refresh_view does.
+# A batch that updates a view announces schema changes, as refresh_view does.
 resource "google_pubsub_topic_iam_member" "batch" {
   topic  = google_pubsub_topic.topic["schema-changes"].id
   role   = "roles/pubsub.publisher"
   member = "serviceAccount:${local.accounts["batch"]}"
 }
 
-# What each function may publish to, and nothing else may.
+# The topics that each function may publish to.
 resource "google_pubsub_topic_iam_member" "publisher" {
   for_each = {
     for pair in flatten([for name, function in local.functions : [for topic in function.publishes : { function = name, topic = topic }]]) :

@@ -2,15 +2,15 @@ locals {
   endpoints = { for name, function in google_cloudfunctions2_function.function : name => function.service_config[0].uri }
 }
 
-# A subscription of our own for each function, and no Eventarc trigger: that one's keeps messages for 24 hours and has
-# no dead letters.
+# Each function has a push subscription instead of an Eventarc trigger, whose subscription keeps messages for only 24 hours
+# and has no dead letters.
 resource "google_pubsub_subscription" "push" {
   for_each = local.functions
 
   name                       = replace("${var.prefix}${each.key}", "_", "-")
   topic                      = google_pubsub_topic.topic[each.value.listens].id
   message_retention_duration = local.week
-  # A message must not come again while the function still has it: its timeout, and a minute for its instance to start.
+  # A message must not be delivered again while the function handles it: the timeout, and a minute to start an instance.
   ack_deadline_seconds = each.value.timeout + 60
 
   push_config {
@@ -27,8 +27,8 @@ resource "google_pubsub_subscription" "push" {
     maximum_backoff = "600s"
   }
 
-  # A hundred tries, the most there are, take some 16 hours: a wrong setting can be mended by then, and a request can
-  # wait for another batch to end.
+  # 100 deliveries, the maximum of Pub/Sub, take about 16 hours: enough to correct a setting, and for a request to wait until
+  # another batch ends.
   dead_letter_policy {
     dead_letter_topic     = google_pubsub_topic.topic["dead-letter"].id
     max_delivery_attempts = 100
@@ -39,7 +39,7 @@ resource "google_pubsub_subscription" "push" {
   }
 }
 
-# Who signs the push may call this function, and no other.
+# The account that signs the push may call only this function.
 resource "google_cloud_run_service_iam_member" "push" {
   for_each = local.functions
 
@@ -49,7 +49,7 @@ resource "google_cloud_run_service_iam_member" "push" {
   member   = "serviceAccount:${local.accounts["push_${each.key}"]}"
 }
 
-# Pub/Sub's agent signs for that account. Its own role has this right in projects since April 2021, not in older ones.
+# The agent of Pub/Sub signs for the account. Its role includes the right in projects created since April 2021.
 resource "google_service_account_iam_member" "push" {
   for_each = local.functions
 
@@ -60,7 +60,7 @@ resource "google_service_account_iam_member" "push" {
   depends_on = [google_pubsub_subscription.push]
 }
 
-# A dead letter is published by Pub/Sub's agent, which then acknowledges the message where it came from.
+# The agent of Pub/Sub publishes a dead letter, and then acknowledges the message at its subscription.
 resource "google_pubsub_topic_iam_member" "dead_letter" {
   topic  = google_pubsub_topic.topic["dead-letter"].id
   role   = "roles/pubsub.publisher"
@@ -99,11 +99,11 @@ locals {
   ])
 }
 
-# Tables that nobody announced. An entry about a change comes with the table's schema, or says that this was too long for
-# it; one that says neither is about something else. Writes of rows are entries of another kind, tableDataChange.
+# Tables that were not announced. An entry about a change has the schema of the table, or says that the schema was too long;
+# an entry with neither is about something else. Writes of rows are entries of another kind, tableDataChange.
 resource "google_logging_project_sink" "tables" {
   name                   = "${var.prefix}onefold-tables"
-  description            = "Versioned tables that were created, altered or deleted, as BigQuery's audit log tells of them."
+  description            = "Entries of the audit log about versioned tables that were created, altered or deleted."
   destination            = "pubsub.googleapis.com/${google_pubsub_topic.topic["table-created"].id}"
   unique_writer_identity = true
   filter = join(" AND ", [

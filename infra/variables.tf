@@ -1,20 +1,20 @@
 variable "project" {
-  description = "The project of everything that is made here, and of the datasets."
+  description = "The project of all resources and of the datasets."
   type        = string
 
   validation {
     condition     = can(regex("^[a-z][a-z0-9-]{4,28}[a-z0-9]$", var.project))
-    error_message = "project must be a project's id, as in my-project-1234; not its name or number."
+    error_message = "project must be the id of a project, such as my-project-1234, not its name or number."
   }
 }
 
 variable "region" {
-  description = "Where functions and batches run, as europe-west1."
+  description = "The region of functions and batches, such as europe-west1."
   type        = string
 
   validation {
     condition     = can(regex("^[a-z]+-[a-z]+[0-9]+$", var.region))
-    error_message = "region must be a region as europe-west1; a location of BigQuery such as EU goes into `location`."
+    error_message = "region must be a region such as europe-west1: put a location of BigQuery such as EU into `location`."
   }
 }
 
@@ -25,12 +25,12 @@ variable "location" {
 
   validation {
     condition     = var.location == null || can(regex("^([a-zA-Z]{2}|[a-zA-Z]+-[a-zA-Z]+[0-9]+)$", var.location))
-    error_message = "location must be EU, US or a region as europe-west1."
+    error_message = "location must be EU, US or a region such as europe-west1."
   }
 }
 
 variable "datasets" {
-  description = "The datasets of versioned tables. They are only referred to: rights are given on them, and taken back."
+  description = "The datasets of versioned tables. They must exist; Terraform only grants and revokes rights on them."
   type        = list(string)
   default     = []
 
@@ -40,7 +40,7 @@ variable "datasets" {
   }
   validation {
     condition     = length(distinct(var.datasets)) == length(var.datasets)
-    error_message = "datasets names one of them twice."
+    error_message = "datasets contains a dataset twice: name each one once."
   }
 }
 
@@ -51,13 +51,13 @@ variable "version_patterns" {
 
   validation {
     condition     = alltrue([for pattern in values(var.version_patterns) : can(regexall(pattern, ""))])
-    error_message = "version_patterns must hold regular expressions (RE2)."
+    error_message = "version_patterns must be regular expressions (RE2)."
   }
   validation {
     condition = alltrue([
       for pattern in values(var.version_patterns) : strcontains(pattern, "(?P<base>") && strcontains(pattern, "(?P<version>") && !strcontains(pattern, "/")
     ])
-    error_message = "version_patterns must hold the groups (?P<base>...) and (?P<version>...), and no slash."
+    error_message = "version_patterns must contain the groups (?P<base>...) and (?P<version>...), and no slash."
   }
   validation {
     condition     = alltrue([for name in keys(var.version_patterns) : contains(var.datasets, name)])
@@ -66,18 +66,18 @@ variable "version_patterns" {
 }
 
 variable "view_dataset" {
-  description = "The dataset in which views live; may hold {dataset}. It must exist."
+  description = "The dataset of the views; may contain {dataset}. It must exist."
   type        = string
   default     = "{dataset}"
 
   validation {
     condition     = can(regex("^[A-Za-z0-9_]{1,1000}$", replace(var.view_dataset, "{dataset}", "dataset")))
-    error_message = "view_dataset must be a dataset's name, in which {dataset} may stand for that of the table."
+    error_message = "view_dataset must be the name of a dataset, in which {dataset} is replaced by the dataset of the table."
   }
 }
 
 variable "view_name" {
-  description = "What a view is called; must hold {table}, may hold {dataset}."
+  description = "The name of a view; must contain {table}, may contain {dataset}."
   type        = string
   default     = "{table}_unified"
 
@@ -86,49 +86,49 @@ variable "view_name" {
       strcontains(var.view_name, "{table}") && var.view_name != "{table}" &&
       can(regex("^[A-Za-z0-9_-]{1,1000}$", replace(replace(var.view_name, "{table}", "table"), "{dataset}", "dataset")))
     )
-    error_message = "view_name must hold {table} and more than that, as {table}_unified; {dataset} is the only other one in braces."
+    error_message = "view_name must contain {table} and more text, as in {table}_unified; the only other placeholder is {dataset}."
   }
   validation {
     condition     = !startswith(var.view_name, "onefold_tmp_") && !startswith(var.view_name, "onefold_leaf_")
-    error_message = "view_name must not begin with onefold_tmp_ or onefold_leaf_: the deployed accounts may delete what is named so."
+    error_message = "view_name must not begin with onefold_tmp_ or onefold_leaf_: the deployed accounts may delete tables with these prefixes."
   }
   validation {
     condition = alltrue([
       for pattern in local.known_patterns :
       !can(regex("^(?:${pattern})$", replace(replace(var.view_name, "{table}", "table"), "{dataset}", "dataset")))
     ])
-    error_message = "view_name must not be named like a versioned table, as {table}_v_1: end it in another way."
+    error_message = "view_name must not match names of versioned tables, as {table}_v_1 does: choose another ending."
   }
   validation {
     condition     = length(var.datasets) == 1 || strcontains("${var.view_dataset}${var.view_name}", "{dataset}")
-    error_message = "view_dataset or view_name must hold {dataset}, or tables of two datasets would share one view."
+    error_message = "view_dataset or view_name must contain {dataset}: otherwise tables of two datasets would share one view."
   }
 }
 
 variable "restore_policy_tags" {
-  description = "Whether refresh_view may set policy tags on what is in datasets of views. Without it, a view whose columns have policy tags is not written, and keeps them."
+  description = "Whether refresh_view may set policy tags in datasets of views. If not, a view whose columns have policy tags is not written."
   type        = bool
   default     = false
 }
 
 variable "prefix" {
-  description = "Set before every name, as `eu-`, where one project has several deployments."
+  description = "A prefix of every name, such as `eu-`, for several deployments in one project."
   type        = string
   default     = ""
 
   validation {
-    # A service account's id has 30 characters at most, and the longest of ours takes 25.
+    # The id of a service account has at most 30 characters, and the longest one without prefix has 25.
     condition     = can(regex("^([a-z][a-z0-9]{0,3}-)?$", var.prefix))
-    error_message = "prefix must be empty, or up to four letters and digits and a hyphen, as eu-."
+    error_message = "prefix must be empty, or up to four letters and digits and a hyphen, such as eu-."
   }
   validation {
     condition     = !startswith(var.prefix, "goog")
-    error_message = "prefix must not be goog-: Pub/Sub keeps names of topics that begin with goog to itself."
+    error_message = "prefix must not be goog-: Pub/Sub reserves names of topics that begin with goog."
   }
 }
 
 variable "labels" {
-  description = "Labels of everything that takes labels, batches included."
+  description = "Labels of all resources that can have labels, batches included."
   type        = map(string)
   default     = {}
 
@@ -137,22 +137,22 @@ variable "labels" {
       for key, value in var.labels :
       can(regex("^[a-z][a-z0-9_-]{0,62}$", key)) && can(regex("^[a-z0-9_-]{0,63}$", value))
     ])
-    error_message = "labels must be of lower-case letters, digits, _ and -, with up to 63 characters each."
+    error_message = "labels must consist of lower-case letters, digits, _ and -, with at most 63 characters each."
   }
   validation {
     condition     = length(var.labels) <= 27 && alltrue([for key, value in var.labels : !startswith(key, "onefold_")])
-    error_message = "labels must be 27 at most, since a batch takes 32 with ours, and none may begin with onefold_, as ours do."
+    error_message = "labels must be at most 27, since a batch has at most 32 with those of Onefold, and none may begin with onefold_, as those do."
   }
 }
 
 variable "package_folder" {
-  description = "Where `make package` put functions.zip and spark.zip; default: build, beside this folder."
+  description = "The folder of functions.zip and spark.zip from `make package`; default: build, next to this folder."
   type        = string
   default     = null
 }
 
 variable "captures" {
-  description = "The databases whose logs are captured, by a short name: each gets an account, its rights, and a worker pool of Cloud Run. docs/how-to/deploy.md describes every field."
+  description = "The captured databases by a short name: each gets an account with rights, and a worker pool of Cloud Run. docs/how-to/deploy.md describes every field."
   type = map(object({
     source          = optional(string) # its name in the key of every row, for ever; default: the short name
     host            = string
@@ -190,24 +190,24 @@ variable "capture_image" {
 
   validation {
     condition     = var.capture_image == null || can(regex("^[a-z0-9.-]+(?::[0-9]+)?(?:/[a-z0-9._-]+)+@sha256:[0-9a-f]{64}$", var.capture_image))
-    error_message = "capture_image must be an image by its digest, as HOST/PATH@sha256: and 64 digits; a tag may be another image tomorrow."
+    error_message = "capture_image must be an image by its digest, HOST/PATH@sha256: and 64 digits; a tag may point to another image tomorrow."
   }
 }
 
 variable "adopt_capture_bucket" {
-  description = "Whether the bucket of capture exists, left by a former deployment, and is taken over; `make deploy` finds out."
+  description = "Whether to adopt the bucket of capture that an earlier deployment left; `make deploy` sets it."
   type        = bool
   default     = false
 }
 
 variable "enable_apis" {
-  description = "Whether to enable Google's APIs; false where somebody else does that."
+  description = "Whether to enable Google's APIs; false if somebody else enables them."
   type        = bool
   default     = true
 }
 
 variable "build_wait_seconds" {
-  description = "How long a deployment waits between new rights of the build account and the first build, in seconds."
+  description = "Seconds between new rights of the build account and the first build."
   type        = number
   default     = 120
 
@@ -218,7 +218,7 @@ variable "build_wait_seconds" {
 }
 
 variable "service_accounts" {
-  description = "E-mails of accounts that exist already, by what they are for; those not named here are made."
+  description = "E-mails of existing accounts by purpose; accounts that are not named here are created."
   type        = map(string)
   default     = {}
 
@@ -227,15 +227,15 @@ variable "service_accounts" {
       "refresh_view", "launch_batch", "sink_records", "push_refresh_view", "push_launch_batch", "push_sink_records",
       "batch", "build",
     ])) == 0
-    error_message = "service_accounts knows refresh_view, launch_batch, sink_records, push_ before each of them, batch and build. An account of a source is named in captures."
+    error_message = "service_accounts may have the keys refresh_view, launch_batch, sink_records, each of them with the prefix push_, batch and build. Name the account of a source in captures."
   }
   validation {
     condition     = alltrue([for email in var.service_accounts : can(regex("^[a-z0-9-]+@${var.project}\\.iam\\.gserviceaccount\\.com$", email))])
-    error_message = "service_accounts must be e-mails of accounts of the project, as name@my-project.iam.gserviceaccount.com."
+    error_message = "service_accounts must be e-mails of accounts of the project, such as name@my-project.iam.gserviceaccount.com."
   }
   validation {
     condition     = length(distinct(values(var.service_accounts))) == length(var.service_accounts)
-    error_message = "service_accounts must differ: one account with the rights of two has more than either needs."
+    error_message = "service_accounts must differ: an account with two purposes would have more rights than each needs."
   }
 }
 
@@ -262,7 +262,7 @@ variable "vpc_connector" {
 }
 
 variable "subnetwork" {
-  description = "The subnetwork of batches, with private Google access and ingress from itself; default: one is made. Where it is another project's, Dataproc's agent must be a Compute Network User there."
+  description = "The subnetwork of batches, with private Google access and ingress from itself; default: a new one. In another project, the agent of Dataproc must be a Compute Network User there."
   type        = string
   default     = null
 
@@ -273,13 +273,13 @@ variable "subnetwork" {
 }
 
 variable "subnetwork_range" {
-  description = "The addresses of the subnetwork that is made, where none is given."
+  description = "The addresses of the new subnetwork, if `subnetwork` is not set."
   type        = string
   default     = "10.97.0.0/20"
 
   validation {
     condition     = can(cidrhost(var.subnetwork_range, 0)) && try(tonumber(split("/", var.subnetwork_range)[1]) <= 24, false)
-    error_message = "subnetwork_range must be a range as 10.97.0.0/20, /24 or wider: every executor takes an address."
+    error_message = "subnetwork_range must be a range such as 10.97.0.0/20, /24 or wider: every executor needs an address."
   }
 }
 
@@ -295,13 +295,13 @@ variable "batch_runtime_version" {
 }
 
 variable "batch_ttl" {
-  description = "When a batch that still runs is ended, as 90m, 4h or 2d."
+  description = "The time after which a running batch is cancelled, such as 90m, 4h or 2d."
   type        = string
   default     = "4h"
 
   validation {
     condition     = can(regex("^[1-9][0-9]{0,3}[mhd]$", var.batch_ttl))
-    error_message = "batch_ttl must be a time as 90m, 4h or 2d."
+    error_message = "batch_ttl must be a time such as 90m, 4h or 2d."
   }
   validation {
     condition = try(
@@ -310,12 +310,12 @@ variable "batch_ttl" {
       ]),
       false,
     )
-    error_message = "batch_ttl must be between 10m and 14d, as Dataproc takes it."
+    error_message = "batch_ttl must be between 10m and 14d, the limits of Dataproc."
   }
 }
 
 variable "batch_properties" {
-  description = "Spark properties of batches, as { \"spark.executor.cores\" = \"8\" }."
+  description = "Spark properties of batches, such as { \"spark.executor.cores\" = \"8\" }."
   type        = map(string)
   default     = {}
 
@@ -330,23 +330,23 @@ variable "batch_properties" {
 }
 
 variable "batch_folders" {
-  description = "gs:// folders, besides the staging bucket, that batches may read and write; they are given the right to."
+  description = "gs:// folders that batches may read and write, in addition to the staging bucket."
   type        = list(string)
   default     = []
 
   validation {
     condition     = alltrue([for name in var.batch_folders : can(regex("^gs://[a-z0-9][a-z0-9._-]{1,220}[a-z0-9](/[A-Za-z0-9_.=+@~-]+)*/?$", name)) && !strcontains(name, "..")])
-    error_message = "batch_folders must be folders as gs://bucket/folder, without `..`."
+    error_message = "batch_folders must be folders such as gs://bucket/folder, without `..`."
   }
   validation {
-    # A condition of IAM takes twelve operators, and each level is one.
+    # A condition of IAM has at most twelve operators, and each level needs one.
     condition     = alltrue([for name in var.batch_folders : length(split("/", trimsuffix(name, "/"))) <= 13])
-    error_message = "batch_folders must be ten levels deep at most: a right on a folder names each level."
+    error_message = "batch_folders must be at most ten levels deep: a right on a folder names each level."
   }
 }
 
 variable "staging_days" {
-  description = "Days after which what batches put into the staging bucket is deleted."
+  description = "Days after which temporary files of batches are deleted."
   type        = number
   default     = 7
 
@@ -369,18 +369,18 @@ variable "large_records_days" {
 }
 
 variable "time_zone" {
-  description = "The time zone of the schedules, as Europe/Berlin."
+  description = "The time zone of the schedules, such as Europe/Berlin."
   type        = string
   default     = "Etc/UTC"
 
   validation {
     condition     = can(regex("^[A-Za-z]+(/[A-Za-z0-9_+-]+)+$", var.time_zone))
-    error_message = "time_zone must be a name as Europe/Berlin or Etc/UTC."
+    error_message = "time_zone must be a name such as Europe/Berlin or Etc/UTC."
   }
 }
 
 variable "refresh_schedule" {
-  description = "When all views of all datasets are checked, as a net; null: never."
+  description = "When all views of all datasets are checked (cron); null: never."
   type        = string
   default     = "17 3 * * *"
 
@@ -391,7 +391,7 @@ variable "refresh_schedule" {
 }
 
 variable "reconcile_schedules" {
-  description = "Batches at fixed times: for which table, when (cron), and the job's arguments, each a list of words."
+  description = "Batches at fixed times: the table, the time (cron), and the arguments of the job, each a list of words."
   type = list(object({
     dataset   = string
     table     = string
@@ -407,7 +407,7 @@ variable "reconcile_schedules" {
   }
   validation {
     condition     = alltrue([for request in var.reconcile_schedules : contains(var.datasets, request.dataset)])
-    error_message = "reconcile_schedules names a dataset that is not among `datasets`: its batch would be refused."
+    error_message = "reconcile_schedules has a dataset that is not among `datasets`: its batch would be refused."
   }
   validation {
     condition     = alltrue([for request in var.reconcile_schedules : contains(["reconcile", "compare"], request.job)])
@@ -419,12 +419,12 @@ variable "reconcile_schedules" {
   }
   validation {
     condition     = length(distinct([for r in var.reconcile_schedules : "${r.job} ${r.dataset}.${r.table}"])) == length(var.reconcile_schedules)
-    error_message = "reconcile_schedules names a table twice for the same job."
+    error_message = "reconcile_schedules has a table twice for the same job: keep one of them."
   }
 }
 
 variable "alert_email" {
-  description = "Who is written to when something is wrong; default: nobody, incidents are in the console."
+  description = "The address that gets alerts; default: none, incidents are only in the console."
   type        = string
   default     = null
 
@@ -434,9 +434,10 @@ variable "alert_email" {
   }
 }
 
-# What validations look at.
+# Values that validations use.
 locals {
-  # `*`, a value or a range, each with a step; several by commas. Cloud Scheduler would refuse the job after all else is made.
+  # `*`, a value or a range, each with a step; several separated by commas. Cloud Scheduler would refuse the job only after all
+  # other resources are created.
   cron_values = {
     minute  = "[0-5]?[0-9]"
     hour    = "(?:[01]?[0-9]|2[0-3])"

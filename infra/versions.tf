@@ -1,5 +1,5 @@
 terraform {
-  # 1.9 is the first in which a validation may look at another variable.
+  # 1.9 is the first version in which a validation may use another variable.
   required_version = ">= 1.9"
 
   required_providers {
@@ -9,7 +9,7 @@ terraform {
     }
   }
 
-  # Its bucket comes with `terraform init -backend-config`; `make deploy` makes one: docs/how-to/deploy.md.
+  # `terraform init -backend-config` names the bucket; `make deploy` creates it: docs/how-to/deploy.md.
   backend "gcs" {}
 }
 

@@ -1,4 +1,4 @@
-"""Fixtures that every test may use."""
+"""Fixtures for every test, markers, and the order of tests."""
 
 from __future__ import annotations
 
@@ -14,37 +14,39 @@ quick_java()
 
 @pytest.fixture(scope="session")
 def judge() -> Judge:
-    """Google's analyzer and evaluator: it takes seconds to start, so one serves the whole session."""
+    """Return Google's analyzer and evaluator, one for the session, since its start takes seconds."""
     return Judge()
 
 
-# What the tests of commands run.
-# What the tests of commands and of Pub/Sub stand on.
+# The emulator of BigQuery and the command line.
 from support.bigquery_emulator import dataset, emulator_host, emulator_storage  # noqa: E402, F401
 from support.cli import run  # noqa: E402, F401
 
-# What the tests of buckets stand on.
+# Deployments.
+from support.deploy import recorder  # noqa: E402, F401
+
+# Buckets.
 from support.fake_gcs import object_store  # noqa: E402, F401
 
 # What the tests of quarantine stand on.
 from support.quarantine_scene import reader, scene  # noqa: E402, F401
 
-# What the tests of a refresh stand on; no test waits for the retries of Google's client.
+# Refreshes of views; Google's client does not retry in tests.
 from support.refresh_shop import cloud, eager_threads, no_retries_of_the_client, small_texts  # noqa: E402, F401
 
-# What the tests of random values stand on.
-from support.seeding import chance, seed_the_run, show_seed  # noqa: E402, F401
+# Random values.
+from support.seeding import chance, mark_property_tests, only_long_tests, seed_the_run, show_seed  # noqa: E402, F401
 
-# What the tests of snapshots stand on.
+# Snapshots.
 from support.snapshot import read_method  # noqa: E402, F401
 
-# What the tests of capture stand on.
+# Source databases.
 from support.source_database import choose_servers, mariadb, mysql, server, source  # noqa: E402, F401
 
-# What the tests of the Spark jobs stand on.
+# Spark.
 from support.spark_session import in_parts, spark  # noqa: E402, F401
 
-# What the tests of infra/ stand on.
+# Terraform.
 from support.terraform import terraform, tested  # noqa: E402, F401
 
 TESTS = Path(__file__).parent
@@ -61,18 +63,20 @@ SLOW = (
     "spark/reconcile/test_parquet_merge", "e2e/test_demo_own_database", "merge/test_purge", "infra/test_packages",
     "spark/values/test_casts", "infra/test_validation", "test_docs", "infra/test_function_package",
 )  # fmt: skip
-"""Files that take a minute or so: begun last, one of them would keep one processor waiting for the other."""
+"""Files that take about a minute. They run first: at the end, one of them would leave the other processor idle."""
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark tests by what they start; the slow files come first, in the order above."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark tests by the systems that they start, and sort the slow files first, in the order above."""
     mark(items, TESTS)
-    places = {name: place for place, name in enumerate((*LONG, *SLOW))}
+    if only_long_tests(config):
+        mark_property_tests(items)
+    order = {name: number for number, name in enumerate((*LONG, *SLOW))}
     for item in items:
         if _file(item) in LONG:
             item.add_marker("long")
-    items.sort(key=lambda item: places.get(_file(item), len(places)))
+    items.sort(key=lambda item: order.get(_file(item), len(order)))
 
 
 def _file(item: pytest.Item) -> str:

@@ -19,7 +19,7 @@ def test_imports_run_one_way() -> None:
     assert checked.returncode == 0, checked.stdout
 
 
-def test_the_function_imports_no_client_before_the_first_message() -> None:
+def test_a_function_imports_no_client_before_the_first_message() -> None:
     code = "import sys; sys.path[:0] = ['functions']; import main; print(sorted(sys.modules))"
     printed = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     assert "google.cloud.bigquery" not in printed

@@ -52,7 +52,7 @@ def test_the_job_is_compared_with_its_peers_whose_results_are_the_same(printed: 
     assert all(float(line[4]) >= 0 for name, line in found.items() if name != "onefold")
 
 
-def test_whatever_runs_in_spark_reads_base_and_changes_in_a_counted_round(printed: str) -> None:
+def test_every_peer_in_spark_reads_base_and_changes_in_each_counted_round(printed: str) -> None:
     """A fold that an earlier round had cached would be read from memory, where its rows do not count.
 
     Onefold's base is read by Arrow, which Spark does not count.
@@ -62,18 +62,18 @@ def test_whatever_runs_in_spark_reads_base_and_changes_in_a_counted_round(printe
     assert all(int(line[5].replace(",", "")) >= least[line[2]] for line in in_spark), in_spark
 
 
-def test_what_the_figures_were_measured_with_is_printed(printed: str) -> None:
+def test_versions_and_sizes_are_printed_with_the_figures(printed: str) -> None:
     (machine,) = re.findall(r"^Measured on .*$", printed, re.MULTILINE)
     for text in (f"{os.cpu_count()} cores", "Spark 4.", "DuckDB 1.", f"{ROWS:,} rows", "MB of Parquet", "1g of memory"):
         assert text in machine
 
 
-def test_every_ratio_below_one_is_named(printed: str) -> None:
+def test_every_ratio_below_one_has_a_note(printed: str) -> None:
     lost = {line[2] for line in cells(printed) if line[4] and float(line[4]) < 1}
     assert {line.split("slower than ")[1].split(" at ")[0] for line in printed.splitlines() if line.startswith("- ")} == lost
 
 
-def test_results_that_differ_end_the_benchmark() -> None:
+def test_different_results_end_the_benchmark() -> None:
     contest = reconcile.Contest(None, Path(), None, [], totals={"onefold": (3, 1)})  # type: ignore[arg-type]
     with pytest.raises(SystemExit, match="the results differ"):
         contest._compare(argparse.Namespace(name="DuckDB"), (3, 2))
@@ -90,7 +90,7 @@ def test_a_small_batch_is_measured_with_few_and_with_many_columns(spark: SparkSe
 
 
 @pytest.mark.usefixtures("in_parts")
-def test_the_work_for_a_base_in_bigquery_folds_the_changes_of_each_run_anew(
+def test_each_run_with_a_base_in_bigquery_folds_its_own_changes(
     spark: SparkSession, dataset: EmulatedDataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(bigquery_path, "DATASET", dataset.name)

@@ -1,6 +1,6 @@
 """The command line. Every command is a thin call into the library.
 
-Exit codes: 0 nothing to do, the same, or done; 1 an error, wrong usage included; 2 changes to make, or differences.
+Exit codes: 0 nothing to do, equal, or done; 1 an error, wrong usage included; 2 changes to make, or differences.
 """
 
 from __future__ import annotations
@@ -14,19 +14,11 @@ from typing import NoReturn
 import click
 
 from onefold import __version__
-from onefold.cli import batch as batches
-from onefold.cli import capture as capturing
-from onefold.cli import compare as comparing
-from onefold.cli import current as changes
-from onefold.cli import demo as demonstrating
-from onefold.cli import merge as merging
-from onefold.cli import views
+from onefold.cli import batch, capture, compare, current, demo, merge, views
 from onefold.cli.common import ERROR, OK, say
 from onefold.core.errors import OnefoldError
 
-EPILOG = (
-    "Exit codes: 0 nothing to do, the same, or done; 1 an error, wrong usage included; 2 changes to make, or differences."
-)
+EPILOG = "Exit codes: 0 nothing to do, equal, or done; 1 an error, wrong usage included; 2 changes to make, or differences."
 
 
 @click.group(epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
@@ -35,14 +27,14 @@ EPILOG = (
     "--config",
     metavar="FILE",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="The settings of tables.  [default: ONEFOLD_CONFIG, onefold.yaml where there is one]",
+    help="The file of table settings.  [default: ONEFOLD_CONFIG, else onefold.yaml if it exists]",
 )
 @click.pass_context
 def cli(context: click.Context, config: Path | None) -> None:
     """Onefold: every version of every table, as one.
 
-    Versioned tables (customer_v_abc, customer_v_def) become one view (customer_unified) that holds every row of each,
-    with columns united by name and types reconciled.
+    One view (customer_unified) holds all rows of the versioned tables (customer_v_abc, customer_v_def). Columns are
+    united by name, and their types are reconciled.
     """
     context.obj = config
 
@@ -52,21 +44,25 @@ for command in (
     views.plan,
     views.refresh,
     views.publish,
-    changes.current,
-    merging.merge,
-    changes.workload,
-    comparing.compare,
-    batches.batch,
-    capturing.capture,
-    demonstrating.demo,
+    current.current,
+    merge.merge,
+    current.workload,
+    compare.compare,
+    batch.batch,
+    capture.capture,
+    demo.demo,
 ):
     cli.add_command(command)
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
-    """The entry point: errors as one clear text, and the documented exit codes."""
+    """Run a command line, print errors as plain text, and exit with a documented code.
+
+    Args:
+        arguments: the words after the program's name; those of the process by default.
+    """
     for stream in (sys.stdout, sys.stderr):
-        # A terminal that cannot show a character shows another one instead of breaking off; not all streams know how.
+        # A terminal that cannot show a character prints a replacement instead of failing; not all streams know how.
         with contextlib.suppress(AttributeError):
             stream.reconfigure(errors="replace")  # type: ignore[union-attr]
     try:

@@ -1,4 +1,4 @@
-"""The command of Spark batches: batch."""
+"""The command `batch`: run a Spark job on Dataproc Serverless."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import click
 from onefold.batches.arguments import PARSERS
 from onefold.batches.batch import batch_link, exit_code, with_defaults
 from onefold.batches.request import BatchRequest
-from onefold.cli.common import CHANGES, ERROR, OK, as_json, given, progress_line, project, read_settings, say, tell
+from onefold.cli.common import CHANGES, ERROR, OK, as_json, given, print_lines, progress_line, project, read_settings, say
 from onefold.core.errors import InvalidInput
 from onefold.core.names import check_names
 from onefold.messages.envelope import MESSAGE_ID
@@ -23,8 +23,13 @@ from onefold.ports.batches import BatchState, StoredBatch
 @click.argument("words", metavar="[-- JOB ARGUMENTS]", nargs=-1, type=click.UNPROCESSED)
 @click.option("--dataset", metavar="D", required=True, help="The table's dataset.")
 @click.option("--table", metavar="T", required=True, help="The table, or the base name of versioned ones.")
-@click.option("--id", "message_id", metavar="ID", help="The same ID is the same batch, however often.  [default: a new one]")
-@click.option("--wait", is_flag=True, help="Follow the batch, and end as it does.")
+@click.option(
+    "--id",
+    "message_id",
+    metavar="ID",
+    help="The batch's identifier; the same ID never starts a second batch.  [default: a new one]",
+)
+@click.option("--wait", is_flag=True, help="Wait until the batch ends, and exit as it did.")
 @project
 @as_json
 @click.pass_context
@@ -42,54 +47,59 @@ def batch(
     """Run a Spark job as a batch on Dataproc Serverless, as a message to `launch_batch` does.
 
     JOB is reconcile or compare; its own arguments follow after --: onefold batch reconcile --dataset shop --table
-    customer -- --keys id. The table's names stand for what they leave out, and `-- --help` shows them.
+    customer -- --keys id. What they leave out follows from --dataset and --table; `-- --help` lists them.
     """
     from onefold.adapters.dataproc import connect
     from onefold.batches.launch import launch
 
     check_names([("dataset", dataset), ("table", table), *given(("project", project))])
     request = BatchRequest(job, dataset, table, words)
-    PARSERS[job](with_defaults(request))  # the job's own help and faults need no settings
+    PARSERS[job](with_defaults(request))  # shows the job's own help and errors, which need no settings
     settings = read_settings(context)
     batches = connect(project or settings.project, settings.batch)
     identifier = _identifier(message_id)
     launched = launch(batches, request, identifier, settings)
     link = batch_link(batches.project, batches.region, launched.batch.id)
     if not as_json:
-        click.echo(f"{launched.batch.id} {'created' if launched.created else 'is there already'}\n{link}")
-    found = _followed(batches, launched.batch) if wait else launched.batch
+        click.echo(f"{launched.batch.id} {'created' if launched.created else 'exists already'}\n{link}")
+    found = _wait_for(batches, launched.batch) if wait else launched.batch
     if as_json:
-        told = {"id": identifier, "batch": found.id, "created": launched.created, "state": found.state.value}
-        click.echo(json.dumps({**told, "message": found.message, "link": link}))
+        started = {"id": identifier, "batch": found.id, "created": launched.created, "state": found.state.value}
+        click.echo(json.dumps({**started, "message": found.message, "link": link}))
     else:
-        _tell_state(job, found)
+        _show_state(job, found)
     if _found_differences(job, found):
         return CHANGES
     return ERROR if found.state in (BatchState.FAILED, BatchState.CANCELLED) else OK
 
 
 def _found_differences(job: str, batch: StoredBatch) -> bool:
-    """A comparison that has done its work and ends with 2; Dataproc calls that a failure."""
+    """Return True for a comparison that ended with exit code 2, which Dataproc reports as a failure."""
     return job == "compare" and batch.state is BatchState.FAILED and exit_code(batch) == CHANGES
 
 
 def _identifier(given: str | None) -> str:
+    """Return the identifier of `--id`, or a new one.
+
+    Raises:
+        InvalidInput: the identifier has another form.
+    """
     if given is not None and not MESSAGE_ID.fullmatch(given):
-        raise InvalidInput(f"--id {given!r}: use up to 200 letters, digits, underscores and hyphens")
+        raise InvalidInput(f"--id {given!r} is invalid: use 1 to 200 letters, digits, underscores and hyphens")
     return given or uuid.uuid4().hex
 
 
-def _followed(batches: Any, batch: StoredBatch) -> StoredBatch:
+def _wait_for(batches: Any, batch: StoredBatch) -> StoredBatch:
     from onefold.batches.launch import follow
 
     with progress_line(f"{batch.id}: {batch.state.value}") as line:
         return follow(batches, batch.id, lambda now: line(f"{now.id}: {now.state.value}"))
 
 
-def _tell_state(job: str, batch: StoredBatch) -> None:
+def _show_state(job: str, batch: StoredBatch) -> None:
     different = _found_differences(job, batch)
-    tell(f"{batch.state.value}: the two sides differ" if different else batch.state.value)
+    print_lines(f"{batch.state.value}: the two sides differ" if different else batch.state.value)
     for text in batch.message.splitlines():
         say("red" if batch.state is BatchState.FAILED and not different else "yellow", text)
     if job == "compare" and batch.state is BatchState.FAILED and exit_code(batch) is None:
-        say("yellow", "A comparison that finds differences fails too, with exit code 2: see its log.")
+        say("yellow", "A comparison that finds differences fails as well, with exit code 2: see its log.")

@@ -1,4 +1,4 @@
-"""What `onefold capture --check` shows to people."""
+"""The report of `onefold capture --check` as text for people."""
 
 from __future__ import annotations
 
@@ -16,20 +16,23 @@ if TYPE_CHECKING:
 
 
 def show_report(console: Console, report: PreflightReport) -> None:
-    """A line for each check, then each problem: unwrapped, since its command is there to be copied."""
+    """Print a line for each check, then each problem.
+
+    Problems are not wrapped: the commands in them are meant to be copied.
+    """
     table = Table("", "check", "result", "found")
     for one in report.findings:
-        result = f"[red]{counted(len(one.problems), 'problem')}[/]" if one.problems else "[green]in order[/]"
+        result = f"[red]{counted(len(one.problems), 'problem')}[/]" if one.problems else "[green]ok[/]"
         table.add_row(one.part, one.name, result, escape(one.note))
     console.print(table)
     for line in _problems(report):
         console.print(line, soft_wrap=True)
-    end = "[green]all is in order[/]" if report.in_order else "[red]not all is in order[/]"
+    end = "[green]everything is ok[/]" if report.in_order else "[red]there are problems[/]"
     console.print(f"{end}; nothing was changed")
 
 
 def _problems(report: PreflightReport) -> Iterator[str]:
-    for one in report.findings:
-        yield from (f"[red]{one.name}:[/] {escape(problem)}" for problem in one.problems)
-    for held in report.quarantine:
-        yield f"[yellow]would be in quarantine ({held.kind}):[/] {escape(str(held))}"
+    for finding in report.findings:
+        yield from (f"[red]{finding.name}:[/] {escape(problem)}" for problem in finding.problems)
+    for problem in report.quarantine:
+        yield f"[yellow]would be in quarantine ({problem.kind}):[/] {escape(str(problem))}"

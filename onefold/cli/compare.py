@@ -1,4 +1,4 @@
-"""The command compare."""
+"""The command `compare`: two tables, folders or files, row by row."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import click
 from rich.console import Console
 from rich.markup import escape
 
-from onefold.cli.common import CHANGES, OK, as_json, project, read_settings, tell
+from onefold.cli.common import CHANGES, OK, as_json, print_lines, project, read_settings
 from onefold.compare.files import RowSource, check_new_file, open_rows, write_findings
 from onefold.compare.findings import FINDING_COLUMNS, Comparison, Finding, findings
 from onefold.compare.rows import compare_sources
@@ -23,14 +23,14 @@ from onefold.core.names import TableId, check_names
 from onefold.core.text import counted
 
 _TABLE = "bigquery:"
-_ELSEWHERE = re.compile(r"[a-z0-9+.-]+:/")
+_REMOTE = re.compile(r"[a-z0-9+.-]+:/")
 
 
 class _Output(Protocol):
-    """A new place for all findings."""
+    """A new file or table for all findings."""
 
     def check(self) -> None:
-        """Raises where there is something already, before any row is read."""
+        """Raise an error if the target exists already. No row has been read by then."""
 
     def write(self, found: Iterable[Finding]) -> None: ...
 
@@ -55,7 +55,7 @@ class _NewTable:
         self.warehouse.check_new(self.id)
 
     def write(self, found: Iterable[Finding]) -> None:
-        self.warehouse.write_new_table(self.id, FINDING_COLUMNS, (one.as_row() for one in found))
+        self.warehouse.write_new_table(self.id, FINDING_COLUMNS, (finding.as_row() for finding in found))
 
 
 @click.command()
@@ -69,7 +69,7 @@ class _NewTable:
     type=click.IntRange(0),
     default=10,
     show_default=True,
-    help="How many findings of a kind to show; 0 shows their numbers alone.",
+    help="How many findings of each kind to show; 0 shows only counts.",
 )
 @click.option(
     "--output", metavar="NEW", help="Write every finding: bigquery:DATASET.TABLE, or a .jsonl, .csv or .parquet file."
@@ -88,9 +88,9 @@ def compare(
     project: str | None,
     as_json: bool,
 ) -> int:
-    """Compare LEFT with RIGHT row by row: rows of one side only, rows that differ, keys that come twice.
+    """Compare LEFT with RIGHT row by row: rows of one side only, rows that differ, repeated keys.
 
-    Each is bigquery:DATASET.TABLE, or a file or folder of Parquet, JSON lines or CSV. Exits with 2 where they differ.
+    Each side is bigquery:DATASET.TABLE, or a file or folder of Parquet, JSON lines or CSV. Exits with 2 if they differ.
     """
     target = _output(context, output, project)
     if target:
@@ -101,12 +101,12 @@ def compare(
     if target:
         target.write(findings(found, names))
     if as_json:
-        every = [one.as_dict() for one in findings(found, names)]
+        every = [finding.as_dict() for finding in findings(found, names)]
         click.echo(json.dumps({**found.summary.as_dict(), "output": output, "differences": every}, ensure_ascii=False))
     else:
         _show(found, names, sample)
         if target:
-            tell(f"{counted(found.summary.findings, 'finding')} written to {output}")
+            print_lines(f"{counted(found.summary.findings, 'finding')} written to {output}")
     return OK if found.same else CHANGES
 
 
@@ -130,28 +130,39 @@ def _output(context: click.Context, output: str | None, project: str | None) -> 
 
 
 def _path(text: str) -> Path:
-    if _ELSEWHERE.match(text):
+    """Return the path of a file or folder on this machine.
+
+    Raises:
+        InvalidInput: the text is an address in a bucket.
+    """
+    if _REMOTE.match(text):
         raise InvalidInput(
-            f"{text}: this command takes files of this machine, by their path, and {_TABLE}DATASET.TABLE; "
-            "`onefold batch compare` takes folders in buckets"
+            f"expected a path on this machine or {_TABLE}DATASET.TABLE, got {text}: "
+            "compare folders in buckets with `onefold batch compare`"
         )
     return Path(text)
 
 
 def _table(context: click.Context, uri: str, project: str | None) -> tuple[Any, TableId]:
+    """Connect to the warehouse of a table that `bigquery:[PROJECT.]DATASET.TABLE` names.
+
+    Raises:
+        InvalidInput: the dataset is missing, or a name is invalid.
+    """
     from onefold.adapters.connect import connect
 
-    *before, table = uri.removeprefix(_TABLE).split(".")
-    if not before:
-        raise InvalidInput(f"{uri}: name a table as {_TABLE}DATASET.TABLE or {_TABLE}PROJECT.DATASET.TABLE")
-    dataset, own = before.pop(), ".".join(before)
+    *qualifiers, table = uri.removeprefix(_TABLE).split(".")
+    if not qualifiers:
+        raise InvalidInput(f"expected {_TABLE}DATASET.TABLE or {_TABLE}PROJECT.DATASET.TABLE, got {uri}: name the dataset")
+    # A project may contain dots: example.com:shop.
+    dataset, own = qualifiers.pop(), ".".join(qualifiers)
     check_names([("dataset", dataset), ("table", table), *([("project", own)] if own else [])])
     warehouse = connect(project or read_settings(context).project)
     return warehouse, TableId(own or warehouse.project, dataset, table)
 
 
 def _show(found: Comparison, keys: list[str], sample: int) -> None:
-    console = Console(emoji=False)  # a value is shown as it is, and `:x:` is one
+    console = Console(emoji=False)  # a value such as `:x:` is shown as it is
     verdict = "[green]the same[/]" if found.same else "[red]different[/]"
     console.print(f"{verdict}: {counted(found.left_rows, 'row')} left, {found.right_rows:,} right")
     for side, columns in (("left", found.columns_only_left), ("right", found.columns_only_right)):
@@ -160,8 +171,8 @@ def _show(found: Comparison, keys: list[str], sample: int) -> None:
     for title, rows in (
         ("rows only left", found.only_left),
         ("rows only right", found.only_right),
-        ("keys that come more than once, left", found.repeated_left),
-        ("keys that come more than once, right", found.repeated_right),
+        ("repeated keys, left", found.repeated_left),
+        ("repeated keys, right", found.repeated_right),
     ):
         if rows:
             _show_sample(console, title, keys, rows, sample)

@@ -1,4 +1,4 @@
-"""The commands of change logs: current, workload."""
+"""The commands `current`, a view of the latest rows, and `workload`, a change log with a known result."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from onefold.cli.common import OK, announcing, as_json, open_warehouse, project, tell
+from onefold.cli.common import OK, announcing, as_json, open_warehouse, print_lines, project
 from onefold.cli.merge import key_names, key_option
 from onefold.core.errors import InvalidInput
 from onefold.core.names import TableId
@@ -27,10 +27,11 @@ if TYPE_CHECKING:
 @as_json
 @click.pass_context
 def current(context: click.Context, dataset: str, table: str, keys: str | None, project: str | None, as_json: bool) -> int:
-    """Bring the view of TABLE's latest state, TABLE_current, up to date.
+    """Create or update TABLE_current, the view of the latest row of each key.
 
     TABLE is a change table in the form of Datastream's append-only mode, or the base name of versioned ones, whose
-    unified view is refreshed first. Where `onefold merge` made a base, the view reads it and what was not merged yet.
+    unified view is refreshed first. If `onefold merge` has created a base, the view reads the base and all changes that
+    are not merged yet.
     """
     from onefold.merge.reconcile import refresh_current
 
@@ -42,16 +43,18 @@ def current(context: click.Context, dataset: str, table: str, keys: str | None, 
         view = {"view": str(made.id), "source": str(made.source), "base": str(made.base) if made.base else None}
         click.echo(json.dumps({**view, "action": made.action, "query": made.query}))
     else:
-        done = {"none": "is up to date", "create": "created", "update": "updated"}[made.action]
-        over = f"{made.base} and {made.source}" if made.base else str(made.source)
-        tell(f"{made.id} {done}, over {over}")
+        action = {"none": "is up to date", "create": "created", "update": "updated"}[made.action]
+        sources = f"{made.base} and {made.source}" if made.base else str(made.source)
+        print_lines(f"{made.id} {action}, over {sources}")
     return OK
 
 
 @click.command()
 @click.option("--operations", metavar="N", default=1000, show_default=True, help="How many operations.")
-@click.option("--mix", metavar="I,U,D", default="40,40,20", show_default=True, help="Insertions, updates, deletions of 100.")
-@click.option("--seed", metavar="N", default=7, show_default=True, help="The same seed makes the same workload.")
+@click.option(
+    "--mix", metavar="I,U,D", default="40,40,20", show_default=True, help="Insertions, updates and deletions of each 100."
+)
+@click.option("--seed", metavar="N", default=7, show_default=True, help="The same seed gives the same workload.")
 @click.option(
     "--key-changes",
     metavar="SHARE",
@@ -64,14 +67,14 @@ def current(context: click.Context, dataset: str, table: str, keys: str | None, 
     metavar="SHARE",
     default=0.0,
     show_default=True,
-    help="The share of changes that come twice, from 0 to 1.",
+    help="The share of changes that occur twice, from 0 to 1.",
 )
-@click.option("--shuffle", is_flag=True, help="Changes come in any order.")
-@click.option("--same-second", is_flag=True, help="All timestamps of a second are equal.")
-@click.option("--backfill", is_flag=True, help="At half time the table is written again, without a sequence.")
-@click.option("--unpadded", is_flag=True, help="Sequence numbers without leading zeros.")
-@click.option("--versions", metavar="N", default=1, show_default=True, help="In how many table versions the changes land.")
-@click.option("--base-at", metavar="N", type=int, help="The base is the table after N operations.  [default: half of them]")
+@click.option("--shuffle", is_flag=True, help="Write the changes in random order.")
+@click.option("--same-second", is_flag=True, help="Cut timestamps to whole seconds.")
+@click.option("--backfill", is_flag=True, help="Write the table again after half of the operations, without a sequence.")
+@click.option("--unpadded", is_flag=True, help="Write sequence numbers without leading zeros.")
+@click.option("--versions", metavar="N", default=1, show_default=True, help="How many table versions the changes land in.")
+@click.option("--base-at", metavar="N", type=int, help="Take the base after N operations.  [default: half of them]")
 @click.option(
     "--every-type/--few-columns",
     default=True,
@@ -82,31 +85,40 @@ def current(context: click.Context, dataset: str, table: str, keys: str | None, 
 @click.option("--out", metavar="DIR", required=True, type=click.Path(path_type=Path), help="A new folder.")
 @as_json
 def workload(mix: str, form: Format, out: Path, as_json: bool, **options: int | float | bool | None) -> int:
-    """Make a change log with a known truth: files DIR/changes/VERSION, DIR/base, DIR/truth and DIR/types.json."""
+    """Make a change log and its known result: files DIR/changes/VERSION, DIR/base, DIR/truth and DIR/types.json."""
     from onefold.changelog.generator import WorkloadOptions, make_workload
     from onefold.changelog.generator_files import write_workload
 
-    wanted = WorkloadOptions(mix=_shares(mix), **options)  # type: ignore[arg-type]  # click has checked them
-    made = make_workload(wanted)
+    workload_options = WorkloadOptions(mix=_shares(mix), **options)  # type: ignore[arg-type]  # click has checked their types
+    made = make_workload(workload_options)
     write_workload(made, out, form)
-    told = {
+    sizes = {
         "operations": made.counts,
         "changes": {version: len(rows) for version, rows in made.changes.items()},
         "base": len(made.base),
         "truth": len(made.truth),
     }
     if as_json:
-        click.echo(json.dumps({"options": asdict(wanted), **told}))
+        click.echo(json.dumps({"options": asdict(workload_options), **sizes}))
     else:
         counts = ", ".join(counted(count, kind) for kind, count in made.counts.items() if count)
         changes = counted(sum(map(len, made.changes.values())), "change")
-        tell(f"{out}: {changes} of {counts}; {counted(len(made.base), 'row')} in the base, {len(made.truth):,} at the end")
+        print_lines(
+            f"{out}: {changes} of {counts}; {counted(len(made.base), 'row')} in the base, {len(made.truth):,} at the end"
+        )
     return OK
 
 
 def _shares(mix: str) -> tuple[int, int, int]:
+    """Return the shares of insertions, updates and deletions in percent.
+
+    Raises:
+        InvalidInput: there are not three whole numbers.
+    """
     try:
         insertions, updates, deletions = (int(share) for share in mix.split(","))
     except ValueError as error:
-        raise InvalidInput(f"--mix {mix}: write three whole numbers that make 100, as in 40,40,20") from error
+        raise InvalidInput(
+            f"expected --mix I,U,D, got {mix}: write three whole numbers with the sum 100, as in 40,40,20"
+        ) from error
     return insertions, updates, deletions

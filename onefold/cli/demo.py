@@ -1,17 +1,18 @@
-"""The command that shows everything on this machine, with tables of its own or with those of the user."""
+"""The command `demo`: the main jobs on this machine, with example tables or with a database of the user."""
 
 from __future__ import annotations
 
 import os
 import sys
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import click
 from rich.console import Console
 
-from onefold.cli.capture import PASSWORD, server_id, tables
+from onefold.cli.capture_options import PASSWORD, server_id, tables
 from onefold.cli.common import CHANGES, OK
 from onefold.core.errors import InvalidInput
 
@@ -20,33 +21,51 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.option(
-    "--source", metavar="URL", help="A database of your own: mysql://USER@HOST[:PORT][/DATABASE]. It is only read."
-)
+@click.option("--source", metavar="URL", help="Your own database: mysql://USER@HOST[:PORT][/DATABASE]. It is only read.")
 @tables
-@click.option("--once", is_flag=True, help="With --source: do not follow changes.  [default without a terminal]")
+@click.option("--once", is_flag=True, help="With --source: do not follow changes.  [default if there is no terminal]")
 def demo(source: str | None, include: tuple[str, ...], exclude: tuple[str, ...], once: bool) -> int:
-    """Show the main jobs on this machine: views over versions of tables, and a change log that becomes a table again.
+    """Show the main jobs on this machine: views over versions of tables, and a change log merged into a table.
 
-    With an embedded BigQuery, the real functions, and the local Spark. With --source it shows capture instead: tables of
-    your own database are copied, compared row by row, and followed until Ctrl-C. Nothing is written to it.
+    The demo runs an embedded BigQuery, the real functions, and the local Spark. With --source it shows capture instead:
+    tables of your own database are copied, compared row by row, and followed until Ctrl-C. Your database is only read.
     """
-    if not source and (include or exclude or once):
-        raise click.UsageError("--include, --exclude and --once are for --source")
-    # Capture's log is kept off standard output, and the demo's own words are not.
+    _check_together(source, bool(include or exclude or once))
+    # Capture prints its log on sys.stdout, which the demo redirects; the console keeps the real stream.
     console = Console(file=sys.stdout)
-    try:
+    with _missing_packages_named():
         if source:
-            return _demo_of(console, source, include, exclude, once or not sys.stdout.isatty())
+            return _run_capture_demo(console, source, include, exclude, once or not sys.stdout.isatty())
         from onefold.demo.tour import run_demo
 
         run_demo(console)
-    except ModuleNotFoundError as error:
-        raise click.ClickException(f"{error.name} is missing: pip install 'onefold[local]'") from error
     return OK
 
 
-def _demo_of(console: Console, source: str, include: tuple[str, ...], exclude: tuple[str, ...], once: bool) -> int:
+def _check_together(source: str | None, options_of_source: bool) -> None:
+    """Check the options.
+
+    Raises:
+        UsageError: an option is given that only --source has.
+    """
+    if options_of_source and not source:
+        raise click.UsageError("--include, --exclude and --once need --source: name a database with it")
+
+
+@contextmanager
+def _missing_packages_named() -> Iterator[None]:
+    """Translate the error of a missing package.
+
+    Raises:
+        ClickException: a package of `onefold[local]` is not installed.
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise click.ClickException(f"{error.name} is missing: pip install 'onefold[local]'") from error
+
+
+def _run_capture_demo(console: Console, source: str, include: tuple[str, ...], exclude: tuple[str, ...], once: bool) -> int:
     from onefold.capture.source import Source
     from onefold.demo.own_database import run_capture_demo
     from onefold.demo.source import parse_source, patterns_of
@@ -55,18 +74,20 @@ def _demo_of(console: Console, source: str, include: tuple[str, ...], exclude: t
     url = parse_source(source)
     patterns = patterns_of(url, include, exclude)
     address = Address(url.host, url.port, url.user, _password(url, os.environ))
-    # Another number each time: two demos of one source do not break each other off.
-    own = Source(address, patterns, server_id(uuid.uuid4().hex))
-    return OK if run_capture_demo(console, own, once) else CHANGES
+    # A server disconnects a replica when another one with the same number connects: so each demo has its own.
+    restricted = Source(address, patterns, server_id(uuid.uuid4().hex))
+    return OK if run_capture_demo(console, restricted, once) else CHANGES
 
 
 def _password(url: SourceUrl, environ: Mapping[str, str]) -> str:
-    """Raises:
-    InvalidInput: it is not set, and there is nobody to ask.
+    """Return the password from the environment, or ask for it on the terminal.
+
+    Raises:
+        InvalidInput: the variable is not set, and there is no terminal.
     """
     if PASSWORD in environ:
         return environ[PASSWORD]
     if not sys.stdin.isatty():
-        raise InvalidInput(f"the user's password is missing: set {PASSWORD}, to nothing where there is none")
+        raise InvalidInput(f"the user's password is missing: set {PASSWORD}, to an empty text if the user has none")
     question = f"Password of {url.user} at {url.host}"
     return str(click.prompt(question, default="", show_default=False, hide_input=True, err=True))

@@ -1,4 +1,4 @@
-"""The command of base tables: merge."""
+"""The command `merge`: bring changes into a base table."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from onefold.cli.common import OK, announcing, as_json, open_warehouse, project, tell
+from onefold.cli.common import OK, announcing, as_json, open_warehouse, print_lines, project, raise_problems
 from onefold.core.errors import InvalidInput
 from onefold.core.names import TableId, check_names
 from onefold.core.text import counted
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 key_option = click.option(
     "--keys",
     metavar="A[,B...]",
-    help="The columns that identify a row of the source.  [default: onefold.yaml's, the base's, a captured table's own]",
+    help="The columns that identify a row of the source.  [default: those of onefold.yaml, the base, or a captured table]",
 )
 
 _PARTS = ("table", "dataset", "project")
@@ -32,16 +32,18 @@ _PARTS = ("table", "dataset", "project")
 @click.argument("table")
 @key_option
 @click.option("--from-snapshot", "snapshot", metavar="TABLE", help="Merge a copy of the source first, [[P.]DATASET.]TABLE.")
-@click.option("--at", metavar="SEQUENCE", help="The source's sequence when the copy was made.  [default: before any change]")
+@click.option(
+    "--at", metavar="SEQUENCE", help="The sequence of the source when the copy was made.  [default: before any change]"
+)
 @click.option("--rebuild", is_flag=True, help="Write the base anew from the whole history first.")
 @click.option(
     "--purge-tombstones-after",
     "purge_after_days",
     metavar="DAYS",
     type=click.IntRange(min=0, max=36_500),
-    help="Then delete the tombstones that are at least so old by the source's clock.",
+    help="After the merge, delete tombstones that are at least so old by the clock of the source.",
 )
-@click.option("--show", is_flag=True, help="Print the statements, and run none.")
+@click.option("--show", is_flag=True, help="Print the statements without running them.")
 @project
 @as_json
 @click.pass_context
@@ -58,10 +60,10 @@ def merge(
     rebuild: bool,
     purge_after_days: int | None,
 ) -> int:
-    """Merge what landed since the last merge into the base, TABLE_base.
+    """Merge the changes that landed since the last merge into the base, TABLE_base.
 
-    TABLE is a change table in the form of Datastream's append-only mode, or the base name of versioned ones. A base that is
-    not there is made. The same twice is the same once.
+    TABLE is a change table in the form of Datastream's append-only mode, or the base name of versioned ones. The base is
+    created if it does not exist. Running the command twice gives the same base as running it once.
     """
     from onefold.merge.reconcile import reconcile, statements
 
@@ -87,38 +89,45 @@ def merge(
     if as_json:
         click.echo(json.dumps(_as_dict(done)))
     else:
-        tell(*_lines(done))
+        print_lines(*_lines(done))
     return OK
 
 
 def _check_together(snapshot: str | None, at: str | None, show: bool, purge_after_days: int | None) -> None:
     problems = []
     if at is not None and snapshot is None:
-        problems.append("--at says when a copy was made: name the copy with --from-snapshot")
+        problems.append("--at needs a copy: name the copy with --from-snapshot")
     if at is not None and not at.strip():
-        problems.append("--at is empty: name the source's sequence when the copy was made, or leave it out")
+        problems.append("--at is empty: name the sequence of the source when the copy was made, or leave --at out")
     if show and purge_after_days is not None:
-        problems.append("--show prints the statements of a merge, not those of --purge-tombstones-after")
-    if problems:
-        raise InvalidInput(problems)
+        problems.append("--show does not print the statements of --purge-tombstones-after: leave one of the two out")
+    raise_problems(problems)
 
 
 def key_names(text: str | None) -> tuple[str, ...]:
-    """None where nobody named any: that is not the same as an empty list of them."""
+    """Return the columns of `--keys`; an empty tuple if the option was not given.
+
+    Raises:
+        InvalidInput: a name is empty.
+    """
     names = tuple(name.strip() for name in text.split(",")) if text is not None else ()
     if not all(names):
-        raise InvalidInput(f"--keys {text!r}: name columns, separated by commas")
+        raise InvalidInput(f"expected --keys A[,B...], got {text!r}: name columns, separated by commas")
     return names
 
 
-def _table(text: str, beside: TableId) -> TableId:
-    """A table by its name, the parts that it leaves out from the table beside it."""
+def _table(text: str, merged: TableId) -> TableId:
+    """Return the table that `--from-snapshot` names; dataset and project default to those of the merged table.
+
+    Raises:
+        InvalidInput: the text has more than three parts.
+    """
     parts = text.split(".")[::-1]
     if len(parts) > len(_PARTS):
-        raise InvalidInput(f"--from-snapshot {text!r}: name a table as TABLE, DATASET.TABLE or PROJECT.DATASET.TABLE")
+        raise InvalidInput(f"expected --from-snapshot [[PROJECT.]DATASET.]TABLE, got {text!r}: name one table")
     check_names(zip(_PARTS, parts, strict=False))
-    dataset = parts[1] if len(parts) > 1 else beside.dataset
-    return TableId(parts[2] if len(parts) == len(_PARTS) else beside.project, dataset, parts[0])
+    dataset = parts[1] if len(parts) > 1 else merged.dataset
+    return TableId(parts[2] if len(parts) == len(_PARTS) else merged.project, dataset, parts[0])
 
 
 def _as_dict(done: MergeResult) -> dict[str, Any]:
@@ -137,8 +146,8 @@ def _lines(done: MergeResult) -> list[str]:
     base = done.plan.base.id
     lines = [f"{base}: {BROUGHT_UP[done.brought_up]}"] if done.brought_up else []
     if done.snapshot:
-        lines.append(f"{base}: from the copy {_told(done.snapshot, 'row')}")
-    lines.append(f"{base}: {_told(done.counts, 'change')}")
+        lines.append(f"{base}: from the copy {_counts_text(done.snapshot, 'row')}")
+    lines.append(f"{base}: {_counts_text(done.counts, 'change')}")
     lines += [_warning(done)] if (done.counts + (done.snapshot or MergeCounts())).ordered_by_text else []
     if done.purged is not None:
         lines.append(f"{counted(done.purged, 'tombstone')} purged")
@@ -148,16 +157,16 @@ def _lines(done: MergeResult) -> list[str]:
 
 
 def _warning(done: MergeResult) -> str:
-    """Say which sequence this release could not order as a place in a log, and what to do about it."""
+    """Return the warning about sequences whose form is unknown, so that they were ordered as text."""
     counts = done.counts + (done.snapshot or MergeCounts())
     return (
         f"WARNING: {done.plan.base.id}: {counted(counts.ordered_by_text, 'change')} ordered by text, since a sequence such "
-        f"as {counts.text_example!r} has no documented form; if text is not the order of the source, let it write "
+        f"as {counts.text_example!r} has no documented form; if text is not the order of the source, make the source write "
         "hexadecimal sections (docs/explanation/position-and-digest.md, Position) and merge with --rebuild"
     )
 
 
-def _told(counts: MergeCounts, what: str) -> str:
+def _counts_text(counts: MergeCounts, what: str) -> str:
     parts = [f"{counted(counts.changes, what)} of {counted(counts.keys, 'key')} read"]
     if counts.inserted is not None and counts.updated is not None:
         parts.append(f"{counted(counts.inserted, 'row')} inserted, {counts.updated:,} updated")
@@ -166,5 +175,5 @@ def _told(counts: MergeCounts, what: str) -> str:
     if counts.below_floor:
         parts.append(f"{counted(counts.below_floor, 'key')} not inserted, at or below the floor of a purge")
     if counts.disputed:
-        parts.append(f"{counted(counts.disputed, 'change')} at the position of another one of other content")
+        parts.append(f"{counted(counts.disputed, 'change')} with the position of another change but other content")
     return "; ".join(parts)

@@ -1,4 +1,4 @@
-"""The commands of unified views: render, plan, refresh, publish."""
+"""The commands `render`, `plan` and `refresh` for unified views, and `publish` for a test message."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ from onefold.cli.common import (
     given,
     open_warehouse,
     project,
+    raise_problems,
     read_settings,
     say,
 )
-from onefold.core.errors import InvalidInput, NotFound
+from onefold.core.errors import NotFound
 from onefold.core.names import TableId, check_names, problems_of_name
 from onefold.core.text import counted
 from onefold.core.versioned_names import SkippedTable, VersionedNames
@@ -45,7 +46,7 @@ from onefold.views.unified_view import UnifiedView, build_view, limit_problems
 )
 @click.option("--dataset", metavar="D", help="The dataset of the versioned tables.")
 @click.option("--project", metavar="P", help="The project of the dataset.  [default: none, names stay unqualified]")
-@click.option("--ddl", is_flag=True, help="Print the whole statement, leaf views included.")
+@click.option("--ddl", is_flag=True, help="Print the whole CREATE statement, leaf views included.")
 @as_json
 @click.pass_context
 def render(
@@ -54,16 +55,13 @@ def render(
     """Print the query of TABLE's unified view. No warehouse is needed.
 
     FILE has the columns table_name, column_name, ordinal_position and data_type, optionally creation_time, is_hidden and
-    table_type. Without creation_time, versions are in the order of the file.
+    table_type. Without creation_time, versions keep the order of the file.
     """
     from onefold.views.display import view_as_dict
 
-    if ddl and as_json:
-        raise click.UsageError("Say --ddl or --json, not both.")
-    if ddl and not dataset:
-        raise click.UsageError("--ddl names the view, and for that it needs --dataset.")
-    if project and not dataset:
-        raise click.UsageError("--project needs --dataset.")
+    _refuse(ddl and as_json, "--ddl and --json exclude each other: leave one out.")
+    _refuse(ddl and not dataset, "--ddl needs --dataset for the name of the view.")
+    _refuse(bool(project) and not dataset, "--project needs --dataset.")
     check_names([("table", table), *given(("dataset", dataset), ("project", project))])
     view = _built(columns, TableId(project, dataset, table), read_settings(context))
     _warn(view, leaves=not ddl and not as_json)
@@ -74,20 +72,19 @@ def render(
 @click.command()
 @click.argument("dataset")
 @click.argument("table", required=False)
-@click.option("--prune", is_flag=True, help="Plan to remove the view where no version is left.")
+@click.option("--prune", is_flag=True, help="Plan to remove the view if no version is left.")
 @project
 @as_json
 @click.pass_context
 def plan(context: click.Context, dataset: str, table: str | None, prune: bool, project: str | None, as_json: bool) -> int:
     """Show what a refresh of TABLE, or of all tables of DATASET, would change, and why, and which tables are left out.
 
-    Writes nothing. Exits with 2 where there are changes to make.
+    Writes nothing. Exits with 2 if there are changes to make.
     """
     from onefold.views.display import show_left_out, show_plan
     from onefold.views.refresh import plan_refresh
 
-    if prune and not table:
-        raise click.UsageError("--prune removes the view of one TABLE; name it.")
+    _refuse(prune and not table, "--prune removes the view of one table: name TABLE.")
     settings, warehouse = open_warehouse(context, project, dataset, table)
     names = settings.names_in(dataset)
     left_out = [left for left in _left_out(warehouse, dataset, names) if table in (None, left.base)]
@@ -96,7 +93,7 @@ def plan(context: click.Context, dataset: str, table: str | None, prune: bool, p
 
     def work(base: TableId) -> Any:
         made = plan_refresh(warehouse, base, settings, prune=prune)
-        if not as_json:  # each as it comes: a dataset may have thousands
+        if not as_json:  # print each plan at once: a dataset may have thousands of tables
             show_plan(Console(), made)
             if not table:
                 click.echo()
@@ -105,7 +102,7 @@ def plan(context: click.Context, dataset: str, table: str | None, prune: bool, p
     results = each(warehouse, dataset, table, names, work, progress=False)
     if as_json:
         click.echo(json.dumps(_plans_as_dicts(warehouse.project, dataset, results, left_out)))
-    changed = any(not isinstance(one, Failure) and one.action != "none" for one in results)
+    changed = any(not isinstance(result, Failure) and result.action != "none" for result in results)
     return ERROR if _failed(results) else CHANGES if changed else OK
 
 
@@ -113,7 +110,7 @@ def plan(context: click.Context, dataset: str, table: str | None, prune: bool, p
 @click.argument("dataset")
 @click.argument("table", required=False)
 @click.option("--all", "all_", is_flag=True, help="All tables of the dataset.")
-@click.option("--prune", is_flag=True, help="Remove the view where no version is left.")
+@click.option("--prune", is_flag=True, help="Remove the view if no version is left.")
 @project
 @as_json
 @click.pass_context
@@ -123,10 +120,8 @@ def refresh(
     """Bring the view of TABLE, or of --all tables of DATASET, up to date."""
     from onefold.views.refresh import refresh as refresh_view
 
-    if all_ == bool(table):
-        raise click.UsageError("Name a TABLE, or say --all.")
-    if prune and all_:
-        raise click.UsageError("--prune removes the view of one TABLE; name it.")
+    _refuse(all_ == bool(table), "Expected one of TABLE and --all: name a table, or add --all.")
+    _refuse(prune and all_, "--prune removes the view of one table: name TABLE.")
     settings, warehouse = open_warehouse(context, project, dataset, table)
     announce = announcing(warehouse.project, settings)
 
@@ -137,9 +132,9 @@ def refresh(
     if as_json:
         _echo_json(results)
     else:
-        for one in results:
-            if not isinstance(one, Failure):
-                _say_done(one)
+        for result in results:
+            if not isinstance(result, Failure):
+                _show_done(result)
     return ERROR if _failed(results) else OK
 
 
@@ -162,7 +157,7 @@ def publish(
     project: str | None,
     as_json: bool,
 ) -> int:
-    """Say that VERSION of TABLE is new: a test message, to Pub/Sub or its emulator (PUBSUB_EMULATOR_HOST)."""
+    """Publish a test message that VERSION of TABLE is new, to Pub/Sub or its emulator (PUBSUB_EMULATOR_HOST)."""
     from onefold.adapters.pubsub import PubSub
     from onefold.local.send_event import send_event
     from onefold.messages.table_created import table_message
@@ -173,9 +168,8 @@ def publish(
     problems = _version_problems(settings, dataset, table, version)
     problems += [problem for kind, text in given(("project", project)) for problem in problems_of_name(kind, text)]
     if not to and not name:
-        problems.append("Say --project, or set ONEFOLD_PROJECT")
-    if problems:
-        raise InvalidInput(problems)
+        problems.append("the project is missing: name it with --project, or set ONEFOLD_PROJECT")
+    raise_problems(problems)
     data = table_message(dataset, table, version)
     if to:
         identifier = send_event(to, data)
@@ -189,21 +183,39 @@ def publish(
     return OK
 
 
+def _refuse(invalid: bool, text: str) -> None:
+    """Refuse a combination of options.
+
+    Raises:
+        UsageError: `invalid` is True.
+    """
+    if invalid:
+        raise click.UsageError(text)
+
+
 def _version_problems(settings: Settings, dataset: str, table: str, version: str) -> list[str]:
-    """Return what keeps the functions from taking a message about a version of a table."""
+    """Return why the functions would refuse a message about a version of a table."""
     named = (("dataset", dataset), ("table", table), ("version", version))
     problems = [problem for kind, text in named for problem in problems_of_name(kind, text)]
     return problems or settings.names_in(dataset).problems(table, version)
 
 
 def _built(columns: Any, base: TableId, settings: Settings) -> UnifiedView:
+    """Build the view from a file of columns.
+
+    Raises:
+        NotFound: the file has no version of the table, or all versions are retired.
+    """
     rules = settings.rules_for(base)
     found = read_columns(_text(columns), base.table, rules.names)
     if not found:
-        raise NotFound(f"{_name(columns)}: no rows of a table named {rules.names.versions_pattern(base.table)}")
+        pattern = rules.names.versions_pattern(base.table)
+        raise NotFound(f"{_name(columns)}: no rows of a table named {pattern}: check TABLE and the file")
     versions = active_versions(found, rules)
     if not versions:
-        raise NotFound(f"{_name(columns)}: no version of {base.table} to unify: all {len(found)} of them are retired")
+        raise NotFound(
+            f"{_name(columns)}: all {len(found)} versions of {base.table} are retired: keep one of them in onefold.yaml"
+        )
     return build_view(settings.view_of(base), base, versions, rules)
 
 
@@ -219,7 +231,7 @@ def _warn(view: UnifiedView, leaves: bool) -> None:
 def _left_out(warehouse: Any, dataset: str, names: VersionedNames) -> tuple[SkippedTable, ...]:
     try:
         return names.skipped(warehouse.list_tables(dataset))
-    except NotFound:  # the plan itself says that there is no such dataset
+    except NotFound:  # the plan reports that the dataset does not exist
         return ()
 
 
@@ -228,7 +240,7 @@ def _plans_as_dicts(
 ) -> list[dict[str, Any]]:
     """Return plans and failures for programs, each with the tables of its base name that were left out.
 
-    A base name of which nothing is used has an entry of its own, with the action `none`.
+    A base name all of whose tables are left out has an entry of its own, with the action `none`.
     """
     from onefold.views.display import plan_as_dict
 
@@ -236,8 +248,9 @@ def _plans_as_dicts(
     for left in left_out:
         by_base.setdefault(left.base, []).append(left.as_dict())
     entries = []
-    for one in results:
-        base, entry = (one.table, one.as_dict()) if isinstance(one, Failure) else (one.base, plan_as_dict(one))
+    for result in results:
+        failed = isinstance(result, Failure)
+        base, entry = (result.table, result.as_dict()) if failed else (result.base, plan_as_dict(result))
         entries.append({**entry, "left_out": by_base.pop(base.table, [])})
     for base_name, tables in by_base.items():
         unused = {"table": str(TableId(project, dataset, base_name)), "action": "none", "reasons": [], "changes": []}
@@ -248,25 +261,31 @@ def _plans_as_dicts(
 def _echo_json(results: list[Any]) -> None:
     from onefold.views.display import plan_as_dict
 
-    click.echo(json.dumps([one.as_dict() if isinstance(one, Failure) else plan_as_dict(one) for one in results]))
+    entries = [result.as_dict() if isinstance(result, Failure) else plan_as_dict(result) for result in results]
+    click.echo(json.dumps(entries))
 
 
 def _failed(results: list[Any]) -> bool:
-    return any(isinstance(one, Failure) for one in results)
+    return any(isinstance(result, Failure) for result in results)
 
 
 def _text(file: Any) -> str:
+    """Read a file as UTF-8.
+
+    Raises:
+        ClickException: the file is not UTF-8.
+    """
     try:
         return str(file.read().decode())
     except UnicodeDecodeError as error:
-        raise click.ClickException(f"{_name(file)} is not UTF-8 text: {error}") from error
+        raise click.ClickException(f"{_name(file)} is not UTF-8 text: {error}. Save it as UTF-8") from error
 
 
 def _name(file: Any) -> str:
     return str(getattr(file, "name", "-"))
 
 
-def _say_done(plan: Any) -> None:
+def _show_done(plan: Any) -> None:
     from onefold.views.display import show_changes
 
     for warning in plan.warnings:

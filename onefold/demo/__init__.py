@@ -1,1 +1,1 @@
-"""What `onefold demo` shows."""
+"""The demo of `onefold demo`: a tour with example tables, or a database of the user."""

@@ -1,4 +1,4 @@
-"""The demo's second part: a change log becomes the table it came from, by batches that messages launch."""
+"""The second part of the demo: messages launch batches that merge a change log into a table."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from onefold.core.names import TableId
 from onefold.core.text import counted
 from onefold.local.dataproc import dataproc_emulator
 from onefold.local.load_workload import land
-from onefold.local.processes import function_server, told_errors
+from onefold.local.processes import function_server, last_errors
 from onefold.local.send_event import send_event
 from onefold.ports.batches import Batches, BatchState, StoredBatch
 from onefold.settings.batches import read_batch_settings
@@ -46,14 +46,16 @@ _SETTINGS = {
 
 
 def play_batches(console: Console, client: bigquery.Client, host: str, dataset: str) -> None:
-    """Land a workload, merge it in two batches, compare with the truth, and run both again.
+    """Load a workload, merge it in two batches, compare with its known result, and run both batches again.
 
     Args:
-        host: the emulator's, for the jobs.
-        dataset: is there already.
+        console: shows the steps.
+        client: a client of the emulator.
+        host: the address of the emulator, for the jobs.
+        dataset: a dataset that exists already.
 
     Raises:
-        Rejected: a batch failed, or its table is not the truth.
+        Rejected: a batch failed, or its table is not as expected.
     """
     workload = make_workload(OPTIONS)
     console.print()
@@ -62,27 +64,27 @@ def play_batches(console: Console, client: bigquery.Client, host: str, dataset: 
     land(client, TableId(DEFAULT_PROJECT, dataset, TABLE), changes)
     console.print(
         f"{OPTIONS.operations:,} operations at a source ({_counted(workload.counts)}) arrive as "
-        f"{counted(len(changes), 'change')}, in any order and some of them twice, in [bold]{TABLE}[/]. "
+        f"{counted(len(changes), 'change')}, in random order and some of them twice, in [bold]{TABLE}[/]. "
         f"At the end the source has {counted(len(workload.truth), 'row')}."
     )
     with _launcher(host, dataset) as (batches, url, log):
-        batching = _BatchDemo(console, EmulatedWarehouse(client), batches, url, log, dataset)
+        demo = _BatchDemo(console, EmulatedWarehouse(client), batches, url, log, dataset)
         middle = _middle(workload)
-        batching.merge("first batch", {"to": middle})
-        batching.merge("second batch", {"from": middle})
-        batching.check(workload.truth)
-        before = batching.base()
-        batching.merge("first batch, again", {"to": middle})
-        batching.merge("second batch, again", {"from": middle})
-        if batching.base() != before:
-            raise Rejected(f"{TABLE}_base is another one after both batches ran again")
-        console.print(
-            f"\nRun again, both batches change nothing: all {counted(len(before), 'row')}, tombstones too, are as they were."
-        )
+        demo.merge("first batch", {"to": middle})
+        demo.merge("second batch", {"from": middle})
+        demo.check(workload.truth)
+        before = demo.base()
+        demo.merge("first batch, again", {"to": middle})
+        demo.merge("second batch, again", {"from": middle})
+        if demo.base() != before:
+            raise Rejected(f"{TABLE}_base has changed after both batches ran again")
+        console.print(f"\nBoth batches run again change nothing: all {counted(len(before), 'row')} are unchanged.")
 
 
 @dataclass(frozen=True)
 class _BatchDemo:
+    """The steps of the demo, with the function that launches batches at `url` and its log."""
+
     console: Console
     warehouse: BigQueryWarehouse
     batches: Batches
@@ -91,7 +93,11 @@ class _BatchDemo:
     dataset: str
 
     def merge(self, which: str, window: Mapping[str, str]) -> None:
-        """Send the message, and follow its batch to the end."""
+        """Send a message and follow its batch to the end.
+
+        Raises:
+            Rejected: the batch failed.
+        """
         message = json.dumps(
             {
                 "job": "reconcile",
@@ -101,7 +107,7 @@ class _BatchDemo:
             }
         ).encode()
         self.console.print(f"\n[bold]The {which}.[/]")
-        # Whatever its length, a message is one line, as it is sent.
+        # A message is one line, as it is sent, however long it is.
         self.console.print(f"message: {message.decode()}", highlight=False, soft_wrap=True)
         id_ = batch_id(parse_batch_request(message), send_event(self.url, message))
         with self.console.status("the batch runs ..."):
@@ -111,29 +117,38 @@ class _BatchDemo:
         self.console.print(f"batch {ended.id}: {ended.state.value}", highlight=False)
 
     def _follow(self, id_: str) -> StoredBatch:
+        """Follow a batch to its end.
+
+        Raises:
+            Rejected: there is no such batch; the text has the log of the function.
+        """
         try:
             return follow(self.batches, id_, lambda _: None)
         except OnefoldError as error:
-            raise Rejected(f"{error}\nThe log of launch_batch:\n{told_errors(self.log)}") from error
+            raise Rejected(f"{error}\nThe log of launch_batch:\n{last_errors(self.log)}") from error
 
     def check(self, truth: Sequence[Row]) -> None:
-        """Compare with the truth, row by row, and show what was compared."""
+        """Compare the base with the expected rows, and show the counts.
+
+        Raises:
+            Rejected: the rows differ.
+        """
         live = [
             {name: value for name, value in row.items() if name in COLUMNS} for row in self.base() if not row["_deleted"]
         ]
         found = compare_rows(live, truth, ["id"])
         show_rows(
             self.console,
-            f"{TABLE}_base beside the truth",
+            f"{TABLE}_base compared with the truth",
             ["", f"{TABLE}_base", "truth"],
             [
                 ("rows", found.left_rows, found.right_rows),
-                ("rows that the other has not", len(found.only_left), len(found.only_right)),
+                ("rows of this side only", len(found.only_left), len(found.only_right)),
                 ("rows that differ", len({difference.key for difference in found.differences}), ""),
             ],
         )
         if not found.same:
-            raise Rejected(f"{TABLE}_base is not the truth")
+            raise Rejected(f"{TABLE}_base differs from the truth in {counted(found.summary.findings, 'row')}")
 
     def base(self) -> list[dict[str, Any]]:
         rows = self.warehouse.read_rows(TableId(DEFAULT_PROJECT, self.dataset, f"{TABLE}_base"))
@@ -142,8 +157,8 @@ class _BatchDemo:
 
 @contextlib.contextmanager
 def _launcher(host: str, dataset: str) -> Iterator[tuple[Batches, str, IO[bytes]]]:
-    """The stand-in's batches, the URL of the function that launches them, and the function's log."""
-    # Dataproc's regions are named as ONEFOLD_BATCH_REGION is; here any will do.
+    """Run the emulator of Dataproc and the function. Yields the batches, the URL of the function, and its log."""
+    # The emulator accepts every region.
     with dataproc_emulator({"BIGQUERY_EMULATOR_HOST": host}) as dataproc, tempfile.TemporaryFile() as log:
         os.environ[EMULATOR] = dataproc
         environ = {"ONEFOLD_PROJECT": DEFAULT_PROJECT, "ONEFOLD_DATASETS": dataset, **_SETTINGS}
@@ -155,7 +170,7 @@ def _launcher(host: str, dataset: str) -> Iterator[tuple[Batches, str, IO[bytes]
 
 
 def _middle(workload: Workload) -> str:
-    """The sequence in the middle of all, as the source wrote it."""
+    """Return the median of all sequences, as the source wrote it."""
     sequences = {change[METADATA]["change_sequence_number"] for changes in workload.changes.values() for change in changes}
     return str(sorted(sequences, key=lambda sequence: str(Position(sequence)))[len(sequences) // 2])
 

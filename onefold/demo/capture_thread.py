@@ -1,4 +1,4 @@
-"""Capture within the demo's own process: its messages go straight to the functions, and what happens is told as values."""
+"""Capture in a thread of the demo: messages go directly to local functions, and a queue reports events."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ TABLE_CREATED, CHANGE_RECORDS = "table-created", "change-records"
 
 @dataclass(frozen=True)
 class VersionAnnounced:
-    """A new version's table is there, and its view."""
+    """The table of a new version exists, and its view is refreshed."""
 
     base: str
     version: str
@@ -49,7 +49,7 @@ class VersionAnnounced:
 
 @dataclass(frozen=True)
 class RowsLanded:
-    """The rows of one message: how many of which kind, by database."""
+    """The rows of one message: numbers by database and kind of change."""
 
     base: str
     versioned: str
@@ -58,14 +58,16 @@ class RowsLanded:
 
 @dataclass(frozen=True)
 class CopyProgress:
+    """The progress of copies: a message, the tables done, and all tables."""
+
     text: str
-    through: int
-    tables: int
+    done: int
+    total: int
 
 
 @dataclass(frozen=True)
 class LogLine:
-    """A line of capture's log."""
+    """A line of the log of capture."""
 
     severity: str
     message: str
@@ -73,11 +75,11 @@ class LogLine:
     fields: Mapping[str, Any]
 
 
-Tiding = VersionAnnounced | RowsLanded | CopyProgress | LogLine
+CaptureEvent = VersionAnnounced | RowsLanded | CopyProgress | LogLine
 
 
 class InMemoryCheckpoint:
-    """`CheckpointStore` for as long as the demo lasts."""
+    """A `CheckpointStore` in memory."""
 
     def __init__(self) -> None:
         self._latest: Checkpoint | None = None
@@ -89,17 +91,17 @@ class InMemoryCheckpoint:
         self._latest = checkpoint
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing: no file is locked."""
 
     def quarantine(self) -> frozenset[TableName]:
-        """The tables whose rows are not published."""
+        """Return the tables whose rows are not published."""
         return frozenset(one.table for one in (self._latest.quarantine if self._latest else ()) if one.until is None)
 
     def is_beyond(self, end: LogPosition) -> bool:
-        """Whether all of the log up to there has landed, with all copies and sweeps that it called for.
+        """Return True if the log up to a position has landed, and all copies and searches for deletes are done.
 
         Args:
-            end: a place in the log that the server has now, whatever its epoch.
+            end: a position in the present log of the server; its epoch is ignored.
         """
         now = self._latest
         if now is None or now.reached.position is None:
@@ -110,80 +112,89 @@ class InMemoryCheckpoint:
 
 @dataclass(frozen=True)
 class CaptureThread:
-    """A capture in a thread of its own."""
+    """A capture that runs in a thread, and the queue of its events."""
 
-    tidings: queue.SimpleQueue[Tiding]
+    events: queue.SimpleQueue[CaptureEvent]
     _future: Future[None]
 
     def ended(self) -> bool:
         return self._future.done()
 
     def check(self) -> None:
-        """Raises what ended it, if it has ended."""
+        """Raise the error that ended the thread, if there is one."""
         if self._future.done():
             self._future.result()
 
-    def next(self, seconds: float) -> Tiding | None:
+    def next(self, seconds: float) -> CaptureEvent | None:
         with contextlib.suppress(queue.Empty):
-            return self.tidings.get(timeout=seconds)
+            return self.events.get(timeout=seconds)
         return None
 
 
 @contextlib.contextmanager
-def capturing(
+def capture_thread(
     source: Source, listeners: Mapping[str, Listener], folder: Path, store: InMemoryCheckpoint, once: bool
 ) -> Iterator[CaptureThread]:
-    """Capture as `onefold capture --snapshot` does it, ended with the block; its log is told and not printed.
+    """Run a capture as `onefold capture --snapshot` does, until the block ends. Lines of its log become events.
 
     Args:
+        source: the source.
         listeners: the functions by topic.
-        folder: for rows too large for a message.
+        folder: the folder for rows that are too large for a message.
+        store: the checkpoint.
+        once: stop at the present end of the log.
     """
-    stop, tidings = Stop(), queue.SimpleQueue[Tiding]()
-    topics = LocalTopics(listeners, stop, lambda topic, data: tidings.put(_taken(topic, data)))
+    stop, events = Stop(), queue.SimpleQueue[CaptureEvent]()
+    topics = LocalTopics(listeners, stop, lambda topic, data: events.put(_event_of(topic, data)))
     with contextlib.ExitStack() as stack:
-        stack.enter_context(contextlib.redirect_stdout(_LogLines(tidings)))
+        stack.enter_context(contextlib.redirect_stdout(_LogLines(events)))
         stack.callback(topics.close)
         worker = stack.enter_context(ThreadPoolExecutor(1, "capture"))
         stack.callback(stop.set)
-        capture = _capture(source, topics, _Isolating(topics, tidings), folder, store, stop, once)
-        capture.on_progress = lambda text, through, tables: tidings.put(CopyProgress(text, through, tables))
-        yield CaptureThread(tidings, worker.submit(capture.run))
+        capture = _capture(source, topics, _IsolatingSender(topics, events), folder, store, stop, once)
+        capture.on_progress = lambda text, through, tables: events.put(CopyProgress(text, through, tables))
+        yield CaptureThread(events, worker.submit(capture.run))
 
 
 def _capture(
-    source: Source, topics: LocalTopics, sender: _Isolating, folder: Path, store: InMemoryCheckpoint, stop: Stop, once: bool
+    source: Source,
+    topics: LocalTopics,
+    sender: _IsolatingSender,
+    folder: Path,
+    store: InMemoryCheckpoint,
+    stop: Stop,
+    once: bool,
 ) -> Capture:
     warehouse = connect(DEFAULT_PROJECT)
     announcer = Announcer(Destination(warehouse, topics, DATASET, TABLE_CREATED), stop)
-    publishing = Publishing(SOURCE, DATASET, announcer, Outbox(sender, CHANGE_RECORDS, stop), LargeRowsFolder(folder), stop)
-    # What is confirmed here has landed: so a sweep has nothing to wait for.
+    way = Publishing(SOURCE, DATASET, announcer, Outbox(sender, CHANGE_RECORDS, stop), LargeRowsFolder(folder), stop)
+    # All confirmed rows have landed, so the search for deletes need not wait.
     options = CaptureOptions(SOURCE, DATASET, snapshot=True, once=once, delete_scan_delay=0)
-    return Capture(source, store, publishing, warehouse, _not_told_twice, options)
+    return Capture(source, store, way, warehouse, _ignore, options)
 
 
-def _not_told_twice(_: Message) -> None:
-    """What befalls a table at the source is in the log, too."""
+def _ignore(_: Message) -> None:
+    """Ignore a message about a schema change: the log of capture reports it as well."""
 
 
-def _taken(topic: str, data: bytes) -> Tiding:
+def _event_of(topic: str, data: bytes) -> CaptureEvent:
     hint = parse_event(data) if topic == TABLE_CREATED else None
     if isinstance(hint, TableHint):
         return VersionAnnounced(hint.table, hint.version or "")
     message = parse_change_message(data)
     if message.records_at:
         message = parse_stored_message(GcsObjects().read(message.records_at), message)
-    said = (record["metadata"] for record in message.records)
-    kinds = Counter((one["database_name"], one["change_type"]) for one in said)
+    metadata = (record["metadata"] for record in message.records)
+    kinds = Counter((change["database_name"], change["change_type"]) for change in metadata)
     return RowsLanded(message.table, versioned_name(message.table, message.version), kinds)
 
 
-class _Isolating:
-    """`Sender`: rows that their function does not take are left out and told, and those of other tables go on."""
+class _IsolatingSender:
+    """A `Sender` that leaves out rows which their function refuses, reports them, and continues with other tables."""
 
-    def __init__(self, topics: LocalTopics, tidings: queue.SimpleQueue[Tiding]) -> None:
+    def __init__(self, topics: LocalTopics, events: queue.SimpleQueue[CaptureEvent]) -> None:
         self._topics = topics
-        self._tidings = tidings
+        self._events = events
         self._refused: set[tuple[str, str | None]] = set()
 
     def publish_soon(self, topic: str, message: Message, done: Callable[[Exception | None], None]) -> None:
@@ -197,28 +208,28 @@ class _Isolating:
             if isinstance(error, TableRefused):
                 self._refused.add(table)
                 text = f"rows of {head.table} are left out from here on: {error.reason}"
-                self._tidings.put(LogLine("ERROR", text, "rows_left_out", {"base": head.table}))
+                self._events.put(LogLine("ERROR", text, "rows_left_out", {"base": head.table}))
             done(None if isinstance(error, TableRefused) else error)
 
         self._topics.publish_soon(topic, message, outcome)
 
 
 class _LogLines(io.TextIOBase):
-    """What is printed meanwhile: capture logs one JSON object a line."""
+    """A replacement of standard output that turns the lines of capture's log, one JSON object each, into events."""
 
-    def __init__(self, tidings: queue.SimpleQueue[Tiding]) -> None:
-        self._tidings = tidings
+    def __init__(self, events: queue.SimpleQueue[CaptureEvent]) -> None:
+        self._events = events
 
     def write(self, text: str) -> int:
         for line in text.splitlines():
             if line.startswith("{"):
                 fields = json.loads(line)
                 severity, message, event = (fields.pop(name, "") for name in ("severity", "message", "event"))
-                self._tidings.put(LogLine(severity, message, event, fields))
+                self._events.put(LogLine(severity, message, event, fields))
         return len(text)
 
 
 def table_of(logged: LogLine) -> TableName | None:
-    """The table that a line is about."""
+    """Return the table that a line of the log is about."""
     database, table = logged.fields.get("database"), logged.fields.get("table")
     return TableName(database, table) if database and table else None

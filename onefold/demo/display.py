@@ -1,4 +1,4 @@
-"""What the demo of a captured database shows: its tables, a bar while they are copied, and each beside its source."""
+"""Output of the demo with a database of the user: tables, progress of copies, and comparisons with the source."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ from onefold.demo.source import TableChoice
 from onefold.demo.source_comparison import SourceComparison
 from onefold.views.display import show_rows
 
-_MOST_FINDINGS = 10
+_MAX_FINDINGS = 10
 
 
 def show_chosen(console: Console, chosen: TableChoice) -> None:
+    """Show the tables of the demo, and why others are left out."""
     rows = []
     for name, structure in chosen.tables.items():
         versioned = versioned_table(structure)
@@ -32,43 +33,49 @@ def show_chosen(console: Console, chosen: TableChoice) -> None:
         console.print(f"[yellow]Left out: {escape(str(name))}: {escape(reason)}[/]", highlight=False)
 
 
-def show_beside(console: Console, found: Iterable[SourceComparison]) -> None:
-    rows = [(one.table, one.source_rows, _rows(one), _result(one), one.unified_rows) for one in found]
+def show_comparisons(console: Console, comparisons: Iterable[SourceComparison]) -> None:
+    """Show counts and results of all tables, then the first differences of each table."""
+    rows = [
+        (comparison.table, comparison.source_rows, _rows(comparison), _result(comparison), comparison.unified_rows)
+        for comparison in comparisons
+    ]
     names = ["table", "rows of\nthe source", "rows of the\ncurrent view", "row by row", "rows of the\nunified view"]
-    show_rows(console, "the views beside the source; a unified view holds all that ever landed", names, rows)
-    for one in found:
-        if one.found and not one.found.same:
-            shown = itertools.islice(findings(one.found, one.keys), _MOST_FINDINGS)
+    show_rows(console, "the views compared with the source; a unified view has every row that ever landed", names, rows)
+    for comparison in comparisons:
+        if comparison.found and not comparison.found.same:
+            shown = itertools.islice(findings(comparison.found, comparison.keys), _MAX_FINDINGS)
             show_rows(
                 console,
-                f"what differs in {one.table}",
-                ["what", "key", "column", f"{one.base.table}_current", "source"],
+                f"differences in {comparison.table}",
+                ["kind", "key", "column", f"{comparison.base.table}_current", "source"],
                 [[finding.as_row()[name] for name in FINDING_COLUMNS] for finding in shown],
             )
 
 
-def _rows(one: SourceComparison) -> int | None:
-    return one.found.left_rows if one.found else None
+def _rows(comparison: SourceComparison) -> int | None:
+    return comparison.found.left_rows if comparison.found else None
 
 
-def _result(one: SourceComparison) -> str:
-    if one.found is None:
-        return one.why_not
-    if one.found.same:
+def _result(comparison: SourceComparison) -> str:
+    if comparison.found is None:
+        return comparison.reason
+    if comparison.found.same:
         return "the same"
-    lone = [*one.found.columns_only_left, *one.found.columns_only_right]
-    columns = f"; only one side has {', '.join(lone)}" if lone else ""
-    return f"{counted(one.found.summary.findings, 'difference')}{columns}"
+    lone = [*comparison.found.columns_only_left, *comparison.found.columns_only_right]
+    columns = f"; only comparison side has {', '.join(lone)}" if lone else ""
+    return f"{counted(comparison.found.summary.findings, 'difference')}{columns}"
 
 
 @contextlib.contextmanager
 def copying_bar(console: Console) -> Iterator[Callable[[CopyProgress], None]]:
-    """A bar of the tables that are copied, on a terminal; nothing elsewhere."""
+    """Show a progress bar of the copied tables on a terminal, and nothing elsewhere."""
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    # What is printed meanwhile is capture's, and is read; so the bar must not take it.
+    # Standard output is capture's log, which the demo reads: so the bar must not redirect it.
     with Progress(
         *columns, console=console, transient=True, redirect_stdout=False, redirect_stderr=False,
         disable=not console.is_terminal,
     ) as bar:  # fmt: skip
         task = bar.add_task("copying", total=None)
-        yield lambda now: bar.update(task, description=escape(now.text), completed=now.through, total=now.tables)
+        yield lambda progress: bar.update(
+            task, description=escape(progress.text), completed=progress.done, total=progress.total
+        )

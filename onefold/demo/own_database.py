@@ -1,4 +1,4 @@
-"""The demo over a database of the user's own: captured, landed and compared on this machine. Nothing is written to it."""
+"""The demo with a database of the user: capture, load and compare its tables on this machine. It is only read."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ from onefold.demo.capture_thread import (
     DATASET,
     SOURCE,
     TABLE_CREATED,
+    CaptureEvent,
     CaptureThread,
     CopyProgress,
     InMemoryCheckpoint,
     LogLine,
     RowsLanded,
-    Tiding,
     VersionAnnounced,
-    capturing,
+    capture_thread,
     table_of,
 )
-from onefold.demo.display import copying_bar, show_beside, show_chosen
+from onefold.demo.display import copying_bar, show_chosen, show_comparisons
 from onefold.demo.source import choose, server_settings, without
-from onefold.demo.source_comparison import SourceComparison, beside_source
+from onefold.demo.source_comparison import SourceComparison, compare_with_source
 from onefold.local.processes import bigquery_emulator, ended_in_order, function_server
 from onefold.local.pubsub import Listener
 from onefold.mysql.catalog import TableName
@@ -49,28 +49,31 @@ from onefold.schema.diff import compare
 from onefold.settings.environment import Settings
 from onefold.views.display import show_changes
 
-_LOOK_SECONDS = 0.2
-_REST_SECONDS = 1.0
+_POLL_SECONDS = 0.2
+_QUIET_SECONDS = 1.0
 """A table is compared when it has not changed for so long."""
 _TRIES = 2
 _COLOURS = {"CRITICAL": "red", "ERROR": "red", "WARNING": "yellow"}
-# What is shown in the demo's own way.
+# Events of the log that the demo shows in another form.
 _SHOWN_OTHERWISE = ("table_announced", "captured", "copied")
 
 
 def run_capture_demo(console: Console, source: Source, once: bool) -> bool:
-    """Copy the tables of a source, show what becomes of them, and follow its changes until Ctrl-C.
+    """Copy the tables of a source, show their views, and follow changes until Ctrl-C.
 
     Args:
-        once: end after the copies, and what the log holds by then.
+        console: shows the steps.
+        source: the source with its filter of tables.
+        once: stop after the copies and the changes that the log has by then.
 
     Returns:
-        Whether each table was the same as in the source when it was last compared.
+        True if each table was equal to the source when it was last compared.
 
     Raises:
-        InvalidSettings: every fault of the source's settings.
+        InvalidSettings: all problems of the settings of the source.
         NotFound: there is no table to show.
-        Rejected, TryAgain: something did not go as it should.
+        Rejected: a function or a query failed.
+        TryAgain: the source does not answer.
     """
     console.rule("[bold]Onefold: a database of your own, every version of every table as one")
     problems = _check(console, source)
@@ -86,31 +89,31 @@ def run_capture_demo(console: Console, source: Source, once: bool) -> bool:
             with contextlib.suppress(KeyboardInterrupt):
                 demo.follow()
     console.print()
-    console.rule("[bold]Done: nothing was written to your database, and what was here is gone")
+    console.rule("[bold]Done: nothing was written to your database, and the copies are deleted")
     return not demo.different
 
 
 def _check(console: Console, source: Source) -> Sequence[Problem]:
-    """Check the server, and give what keeps single tables from being captured."""
+    """Check the server, and return the problems of single tables."""
     address = source.address
     console.print(f"Asking {address.host}:{address.port} as {address.user} ...", highlight=False, markup=False)
     problems = source.check().problems
     version, settings = server_settings(source)
-    told = ", ".join(f"{name} {value}" for name, value in settings.items())
-    console.print(f"Version {version}: {told}. It can be captured.", highlight=False, markup=False)
-    console.print("It is only read: nothing is written to your database.")
+    listed = ", ".join(f"{name} {value}" for name, value in settings.items())
+    console.print(f"Version {version}: {listed}. It can be captured.", highlight=False, markup=False)
+    console.print("Your database is only read: nothing is written to it.")
     return problems
 
 
 @contextlib.contextmanager
 def _listeners(folder: str) -> Iterator[Mapping[str, Listener]]:
-    """BigQuery, and the functions by the topics that they listen to."""
+    """Run the embedded BigQuery and the functions. Yields the functions by topic."""
     environ = {
         "ONEFOLD_PROJECT": DEFAULT_PROJECT,
         "ONEFOLD_DATASETS": DATASET,
         "ONEFOLD_TOPIC_DEAD_LETTER": "dead-letter",
         "ONEFOLD_LARGE_RECORDS": Path(folder).resolve().as_uri(),
-        # There is no Pub/Sub: a row that does not fit is told by the function's log, and not sent to anybody's project.
+        # There is no Pub/Sub: the log of the function names a row that does not fit, and nothing reaches a real project.
         "PUBSUB_EMULATOR_HOST": "127.0.0.1:9",
     }
     targets = {TABLE_CREATED: "refresh_view", CHANGE_RECORDS: "sink_records"}
@@ -126,151 +129,153 @@ def _listeners(folder: str) -> Iterator[Mapping[str, Listener]]:
 
 @dataclass
 class _OwnDatabaseDemo:
+    """The state of the demo: what was compared, and what has changed since."""
+
     console: Console
     source: Source
-    """Without the tables that are left out."""
+    """The source without the tables that are left out."""
     listeners: Mapping[str, Listener]
     folder: Path
     warehouse: BigQueryWarehouse
     different: set[TableName] = field(default_factory=set)
-    """Tables that were not the same when they were last compared."""
+    """Tables that differed when they were last compared."""
     _store: InMemoryCheckpoint = field(default_factory=InMemoryCheckpoint)
     _views: dict[str, tuple[Column, ...]] = field(default_factory=dict)
-    """The columns of each unified view as they were last."""
+    """The last known columns of each unified view."""
     _versions: set[str] = field(default_factory=set)
     _losses: dict[str, int] = field(default_factory=dict)
     _changed: dict[TableName, float] = field(default_factory=dict)
-    """Tables that are to be compared, by the names that they have in BigQuery, and when they last changed."""
+    """When each table that is still to be compared last changed, by its name in BigQuery."""
 
     def copy(self, tables: Iterable[TableName]) -> None:
-        """The first copy, with a bar on a terminal; then each table beside its source."""
+        """Copy the tables, and compare each with its source."""
         self.console.print()
         self._copy()
-        found = {one.table: one for one in self._beside(tables)}
+        found = {one.table: one for one in self._compared(tables)}
         for _ in range(_TRIES):
             if not self.different:
                 break
-            # Somebody may have changed it meanwhile: the log tells by now.
+            # A table may have changed during the copy: by now the log has the change.
             self._copy()
-            found |= {one.table: one for one in self._beside(sorted(self.different))}
-        show_beside(self.console, found.values())
+            found |= {one.table: one for one in self._compared(sorted(self.different))}
+        show_comparisons(self.console, found.values())
         self._changed.clear()
 
     def _copy(self) -> None:
-        with copying_bar(self.console) as show, self._capturing(once=True) as running:
-            while not running.ended() or not running.tidings.empty():
-                tiding = running.next(_LOOK_SECONDS)
-                if isinstance(tiding, CopyProgress):
-                    show(tiding)
-                elif not isinstance(tiding, RowsLanded):
-                    self._tell(tiding)
+        with copying_bar(self.console) as show, self._running_capture(once=True) as running:
+            while not running.ended() or not running.events.empty():
+                event = running.next(_POLL_SECONDS)
+                if isinstance(event, CopyProgress):
+                    show(event)
+                elif not isinstance(event, RowsLanded):
+                    self._show(event)
             running.check()
 
     def follow(self) -> None:
-        """Tell each change, and compare what has changed, until somebody ends it."""
+        """Show each change, and compare the changed tables, until Ctrl-C."""
         self._invite()
-        with self._capturing(once=False) as running:
+        with self._running_capture(once=False) as running:
             until = None
             while True:
-                self._tell(running.next(_LOOK_SECONDS))
+                self._show(running.next(_POLL_SECONDS))
                 running.check()
-                resting = [table for table, at in self._changed.items() if time.monotonic() - at > _REST_SECONDS]
-                # A source that does not answer is asked again; capture tells of it.
+                quiet = [table for table, at in self._changed.items() if time.monotonic() - at > _QUIET_SECONDS]
+                # If the source does not answer, the next round asks again; capture reports the error.
                 with contextlib.suppress(TryAgain):
-                    until = (until or self.source.end_position(epoch=1)) if resting else None
+                    until = (until or self.source.end_position(epoch=1)) if quiet else None
                     if until and self._store.is_beyond(until):
-                        self._compare(resting)
+                        self._compare(quiet)
                         until = None
 
     def _invite(self) -> None:
         self.console.print()
         self.console.rule("[bold]Change something in your database now: INSERT, UPDATE, DELETE, ALTER. Ctrl-C ends")
         self.console.print(
-            "A new version shows with its first row. In another terminal, Onefold's commands work on what is here, in the "
+            "A new version appears with its first row. In another terminal, Onefold's commands work on these copies, in the "
             f"dataset {DATASET}:"
         )
         host = os.environ["BIGQUERY_EMULATOR_HOST"]
-        # In one line, however long: so it can be copied.
+        # Print one line, however long, so that it can be copied.
         exports = f"export BIGQUERY_EMULATOR_HOST={host} ONEFOLD_PROJECT={DEFAULT_PROJECT}"
         self.console.print(exports, highlight=False, soft_wrap=True)
 
-    def _capturing(self, once: bool) -> contextlib.AbstractContextManager[CaptureThread]:
-        return capturing(self.source, self.listeners, self.folder, self._store, once)
+    def _running_capture(self, once: bool) -> contextlib.AbstractContextManager[CaptureThread]:
+        return capture_thread(self.source, self.listeners, self.folder, self._store, once)
 
-    def _tell(self, tiding: Tiding | None) -> None:
-        match tiding:
+    def _show(self, event: CaptureEvent | None) -> None:
+        match event:
             case VersionAnnounced():
-                self._announced(tiding)
+                self._announced(event)
             case RowsLanded():
-                self._landed(tiding)
+                self._landed(event)
             case LogLine():
-                self._logged(tiding)
+                self._logged(event)
 
-    def _announced(self, tiding: VersionAnnounced) -> None:
-        """A version is announced again at each start of a process."""
-        name = versioned_name(tiding.base, tiding.version)
+    def _announced(self, event: VersionAnnounced) -> None:
+        """Show a new version and its view. Each start of capture announces known versions again."""
+        name = versioned_name(event.base, event.version)
         if name in self._versions:
             return
         self._versions.add(name)
-        view = self.warehouse.get_view(Settings().view_of(TableId(DEFAULT_PROJECT, DATASET, tiding.base)))
+        view = self.warehouse.get_view(Settings().view_of(TableId(DEFAULT_PROJECT, DATASET, event.base)))
         made = f"refresh_view has written {view.id.table}" if view else "there is no view of it"
         self.console.print(f"[bold]{escape(name)}[/] is new: {escape(made)}", highlight=False)
-        columns, before = view.columns if view else (), self._views.get(tiding.base)
-        self._views[tiding.base] = columns
+        columns, before = view.columns if view else (), self._views.get(event.base)
+        self._views[event.base] = columns
         if before is not None:
             show_changes(self.console, compare(before, columns))
 
-    def _landed(self, tiding: RowsLanded) -> None:
+    def _landed(self, event: RowsLanded) -> None:
         by_database: dict[str, Counter[str]] = {}
-        for (database, kind), count in tiding.kinds.items():
+        for (database, kind), count in event.kinds.items():
             by_database.setdefault(database, Counter())[kind] += count
         for database, kinds in by_database.items():
-            self._note(TableName(database, tiding.base))
-            told = ", ".join(f"{count:,} {kind}" for kind, count in kinds.items())
-            line = f"{database}.{tiding.base}: {told} landed in {tiding.versioned}"
+            self._note(TableName(database, event.base))
+            counts = ", ".join(f"{count:,} {kind}" for kind, count in kinds.items())
+            line = f"{database}.{event.base}: {counts} landed in {event.versioned}"
             self.console.print(line, highlight=False, markup=False)
 
-    def _logged(self, tiding: LogLine) -> None:
-        if table := table_of(tiding):
+    def _logged(self, event: LogLine) -> None:
+        if table := table_of(event):
             self._note(table)
-        if tiding.event not in _SHOWN_OTHERWISE and tiding.severity != "INFO":
-            self.console.print(escape(tiding.message), style=_COLOURS.get(tiding.severity, ""), highlight=False)
-        losses = tiding.fields.get("losses") or {}
+        if event.event not in _SHOWN_OTHERWISE and event.severity != "INFO":
+            self.console.print(escape(event.message), style=_COLOURS.get(event.severity, ""), highlight=False)
+        losses = event.fields.get("losses") or {}
         for value, count in losses.items() - self._losses.items():
-            what = f"{value}: {counted(count, 'value')} that BigQuery cannot hold so far"
-            self.console.print(escape(what), style="yellow", highlight=False)
+            line = f"{value}: {counted(count, 'value')} that BigQuery cannot hold so far"
+            self.console.print(escape(line), style="yellow", highlight=False)
         self._losses |= losses
 
     def _note(self, table: TableName) -> None:
         self._changed[landed_name(table)] = time.monotonic()
 
     def _compare(self, tables: Iterable[TableName]) -> None:
-        found = self._beside(tables)
+        found = self._compared(tables)
         for table in tables:
             del self._changed[table]
         if found:
-            show_beside(self.console, found)
+            show_comparisons(self.console, found)
 
-    def _beside(self, tables: Iterable[TableName]) -> list[SourceComparison]:
-        """Bring the views of tables up to date, and compare each with its source."""
+    def _compared(self, tables: Iterable[TableName]) -> list[SourceComparison]:
+        """Bring the views of tables up to date, and compare each table with its source."""
         present = {landed_name(table): table for table in self.source.tables()}
         found = []
         for table in tables:
             name = present.get(landed_name(table), table)
             if name in self._store.quarantine():
-                self.console.print(f"{name} is in quarantine: it is compared when it has left", markup=False)
+                self.console.print(f"{name} is in quarantine: it is compared when it leaves quarantine", markup=False)
                 continue
-            beside = beside_source(self.warehouse, DATASET, SOURCE, self.source, name)
+            comparison = compare_with_source(self.warehouse, DATASET, SOURCE, self.source, name)
             self.different.discard(name)
-            if beside is None:
-                self.console.print(f"{name} is not in your database any more; what has landed stays", markup=False)
+            if comparison is None:
+                self.console.print(f"{name} is not in your database any more; its landed rows stay", markup=False)
                 continue
-            found.append(beside)
-            if not beside.same:
+            found.append(comparison)
+            if not comparison.same:
                 self.different.add(name)
         return found
 
 
 def landed_name(table: TableName) -> TableName:
-    """By the name that a table has in BigQuery."""
+    """Return a table with the name that it has in BigQuery."""
     return TableName(table.database, table_name(table.table))

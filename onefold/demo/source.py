@@ -1,4 +1,4 @@
-"""A database of the user's own for the demo: its address, and which of its tables an embedded BigQuery can take."""
+"""The user's database of the demo: its address, and its tables that are small enough for an embedded BigQuery."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from onefold.mysql.connection import query, quoted, variables
 from onefold.mysql.table import Structure
 from onefold.mysql.table_filter import TableFilter
 
-MOST_TABLES = 20
-MOST_ROWS = 10_000
-MOST_BYTES = 50_000_000
+MAX_TABLES = 20
+MAX_ROWS = 10_000
+MAX_BYTES = 50_000_000
 _PORT = 3306
 _SCHEMES = ("mysql", "mariadb")
 _FORM = "mysql://USER@HOST[:PORT][/DATABASE]"
@@ -28,7 +28,7 @@ SETTINGS = ("log_bin", "binlog_format", "binlog_row_image", "binlog_row_metadata
 
 @dataclass(frozen=True)
 class SourceUrl:
-    """`mysql://user@host:port/database`."""
+    """The parts of `mysql://user@host:port/database`."""
 
     host: str
     port: int
@@ -38,7 +38,7 @@ class SourceUrl:
 
 @dataclass(frozen=True)
 class TableChoice:
-    """The tables of the demo, and of each other one why it is left out."""
+    """The tables of the demo with their numbers of rows, and why each other table is left out."""
 
     tables: Mapping[TableName, Structure]
     rows: Mapping[TableName, int]
@@ -46,14 +46,16 @@ class TableChoice:
 
 
 def parse_source(url: str) -> SourceUrl:
-    """Raises:
-    InvalidInput: every fault. None of them tells the address, which may hold a password.
+    """Parse the URL of a source.
+
+    Raises:
+        InvalidInput: all problems. Their texts never contain the URL, which may contain a password.
     """
     try:
         parts = urlsplit(url)
         port = parts.port
     except ValueError as error:
-        raise InvalidInput(f"--source is no address of a database: write {_FORM}, without a password") from error
+        raise InvalidInput(f"--source is not the URL of a database: write {_FORM}, without a password") from error
     if problems := list(_problems(parts)):
         raise InvalidInput(problems)
     database = unquote(parts.path.strip("/")) or None
@@ -62,27 +64,36 @@ def parse_source(url: str) -> SourceUrl:
 
 def _problems(parts: SplitResult) -> Iterator[str]:
     if parts.scheme not in _SCHEMES:
-        yield f"--source is no address of MySQL or MariaDB: write {_FORM}"
+        yield f"--source is not a URL of MySQL or MariaDB: write {_FORM}"
         return
     if parts.password is not None:
         yield (
-            "--source holds a password, which everyone on this machine could read: leave it out, and set "
-            "ONEFOLD_SOURCE_PASSWORD, or type it when you are asked"
+            "--source contains a password, which every user of this machine could read: leave it out, and set "
+            "ONEFOLD_SOURCE_PASSWORD or type it when the demo asks for it"
         )
     if not parts.username:
         yield f"--source names no user: write {_FORM}"
     if not parts.hostname:
         yield f"--source names no host: write {_FORM}"
     if "/" in parts.path.strip("/"):
-        yield f"--source names more than one database: write {_FORM}, and other tables as --include"
+        yield f"--source names more than one database: write {_FORM}, and more databases with --include"
     if parts.query or parts.fragment:
-        yield "--source ends in options, and none is known: write % in a name as %25, ? as %3F, # as %23"
+        yield "--source ends in options, and no option is supported: write % in a name as %25, ? as %3F, # as %23"
 
 
 def patterns_of(url: SourceUrl, include: tuple[str, ...], exclude: tuple[str, ...]) -> TableFilter:
-    """The tables that are asked for. Raises InvalidInput where two options say which."""
+    """Return the filter of the tables to show.
+
+    Args:
+        url: its database, if there is one, is the only one to show.
+        include: patterns of tables.
+        exclude: patterns of tables.
+
+    Raises:
+        InvalidInput: the URL has a database and `include` has patterns.
+    """
     if url.database and include:
-        raise InvalidInput(f"--source and --include both say which tables: name {url.database} in one of them")
+        raise InvalidInput(f"--source and --include both choose tables: name {url.database} in only one of them")
     return TableFilter((_all_of(url.database),) if url.database else include, exclude)
 
 
@@ -91,18 +102,21 @@ def _all_of(database: str) -> str:
 
 
 def server_settings(source: Source) -> tuple[str, Mapping[str, str]]:
-    """The server's version, and what its log is set to."""
+    """Return the version of the server, and its settings of the binary log."""
     with closing(source.connect()) as connection:
         found = variables(connection)
     return found.get("version", ""), {name: found.get(name, "") for name in SETTINGS}
 
 
 def choose(source: Source, quarantined: Collection[TableName] = ()) -> TableChoice:
-    """Args:
-        quarantined: tables that cannot be captured now. They are not left out: capture takes them once they are in order.
+    """Choose the tables of the demo.
+
+    Args:
+        source: the source with its filter of tables.
+        quarantined: tables that cannot be captured now. They are not left out: capture reads them once they are valid.
 
     Raises:
-        NotFound: no table that is asked for can be taken.
+        NotFound: no table is small enough, or the filter matches none.
     """
     tables: dict[TableName, Structure] = {}
     rows: dict[TableName, int] = {}
@@ -113,38 +127,38 @@ def choose(source: Source, quarantined: Collection[TableName] = ()) -> TableChoi
                 continue
             if reason := _why_not(connection, name, len(tables)):
                 left_out[name] = reason
-            elif (count := _count(connection, name)) > MOST_ROWS:
-                left_out[name] = f"more than {MOST_ROWS:,} rows"
+            elif (count := _count(connection, name)) > MAX_ROWS:
+                left_out[name] = f"more than {MAX_ROWS:,} rows"
             else:
                 tables[name], rows[name] = structure, count
     if not tables:
-        told = "".join(f"\n{name}: {reason}" for name, reason in left_out.items())
-        raise NotFound(f"there is no table for the demo: see --include and --exclude, and what the user may read{told}")
+        reasons = "".join(f"\n{name}: {reason}" for name, reason in left_out.items())
+        raise NotFound(f"there is no table for the demo: see --include and --exclude, and the grants of the user{reasons}")
     return TableChoice(tables, rows, left_out)
 
 
 def without(source: Source, left_out: Mapping[TableName, str]) -> Source:
-    """The same source without some tables; new ones are still captured."""
+    """Return the source without some tables. Tables that are created later are captured."""
     names = (f"{glob.escape(name.database)}.{glob.escape(name.table)}" for name in left_out)
     patterns = source.patterns
     return replace(source, patterns=replace(patterns, exclude=(*patterns.exclude, *names)))
 
 
 def _why_not(connection: pymysql.Connection, name: TableName, taken: int) -> str | None:
-    if taken >= MOST_TABLES:
-        return f"the demo takes {MOST_TABLES} tables; --include names others"
+    if taken >= MAX_TABLES:
+        return f"the demo shows {MAX_TABLES} tables: choose others with --include"
     found = query(
         connection,
         "SELECT DATA_LENGTH FROM information_schema.TABLES WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s",
         (name.database, name.table),
     )
-    if any((size or 0) > MOST_BYTES for (size,) in found):
-        return f"more than {MOST_BYTES // 1_000_000} MB"
+    if any((size or 0) > MAX_BYTES for (size,) in found):
+        return f"more than {MAX_BYTES // 1_000_000} MB"
     return None
 
 
 def _count(connection: pymysql.Connection, name: TableName) -> int:
-    """At most one more than the demo takes: a large table is not counted to its end."""
+    """Return the number of rows, at most MAX_ROWS + 1: a large table is not read to its end."""
     table = f"{quoted(name.database)}.{quoted(name.table)}"
-    ((count,),) = query(connection, f"SELECT COUNT(*) FROM (SELECT 1 FROM {table} LIMIT {MOST_ROWS + 1}) AS t")
+    ((count,),) = query(connection, f"SELECT COUNT(*) FROM (SELECT 1 FROM {table} LIMIT {MAX_ROWS + 1}) AS t")
     return int(count)

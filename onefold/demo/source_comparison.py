@@ -1,4 +1,4 @@
-"""A captured table beside its source, row by row: what people read in the current view, and what the source has now."""
+"""Comparison of a captured table with its source: the rows of the current view and the present rows of the source."""
 
 from __future__ import annotations
 
@@ -30,8 +30,10 @@ from onefold.mysql.table import Structure
 from onefold.schema.columns import Column
 from onefold.settings.environment import Settings
 
-_GONE = (1049, 1146)
-_MOST_SHOWN = 200
+# "Server Error Message Reference", https://dev.mysql.com/doc/mysql-errors/8.0/en/server-error-reference.html:
+# ER_BAD_DB_ERROR and ER_NO_SUCH_TABLE.
+_NOT_FOUND = (1049, 1146)
+_MAX_ERROR_LENGTH = 200
 """Characters of an error that are shown in a table."""
 _INTERVAL = re.compile(r"(?:0-0 0 )?(?P<sign>-?)(?P<hours>\d+):(?P<minutes>\d\d?):(?P<seconds>\d\d?(?:\.\d+)?)")
 
@@ -40,7 +42,7 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class SourceComparison:
-    """How many rows there are where, and how they compare; or why there is no current view to compare."""
+    """The numbers of rows, and the result of the comparison; or the reason why there is no current view to compare."""
 
     table: TableName
     base: TableId
@@ -48,21 +50,28 @@ class SourceComparison:
     source_rows: int
     keys: tuple[str, ...] = ()
     found: Comparison | None = None
-    why_not: str = ""
+    reason: str = ""
 
     @property
     def same(self) -> bool:
-        """A table that has no current view is not another one."""
+        """False if rows differ. A table without a current view counts as equal."""
         return self.found is None or self.found.same
 
 
-def beside_source(
+def compare_with_source(
     warehouse: BigQueryWarehouse, dataset: str, name: str, source: Source, table: TableName
 ) -> SourceComparison | None:
-    """Bring the views of a table up to date, and compare; None where the source has no such table (any more).
+    """Bring the views of a table up to date, and compare the current view with the source.
 
     Args:
-        name: of the source, in the key of each row.
+        warehouse: the embedded BigQuery.
+        dataset: the dataset of the views.
+        name: the name of the source in the key of each row.
+        source: the source.
+        table: the table in the source.
+
+    Returns:
+        The comparison; None if the source does not have the table any more.
 
     Raises:
         TryAgain: the source does not answer.
@@ -76,10 +85,10 @@ def beside_source(
     try:
         current = refresh_current(warehouse, base, (), Settings()).id
     except (SchemaConflict, NotFound) as error:
-        return SourceComparison(table, base, _landed(warehouse, base, tenant), len(rows), why_not=str(error))
+        return SourceComparison(table, base, _landed(warehouse, base, tenant), len(rows), reason=str(error))
     except Rejected as error:
-        return SourceComparison(table, base, _landed(warehouse, base, tenant), len(rows), why_not=_refusal(error))
-    # Its text says `*`: what is kept as its columns is as old as its text, and those of the view below are not.
+        return SourceComparison(table, base, _landed(warehouse, base, tenant), len(rows), reason=_refusal(error))
+    # The current view selects `*`, so its stored columns may be older than those of the unified view it reads.
     unified = warehouse.get_view(Settings().view_of(base))
     shown = {fold_case(column.name): column for column in unified.columns} if unified else {}
     common = [shown[fold_case(column)] for column in versioned.source_names if fold_case(column) in shown]
@@ -87,29 +96,36 @@ def beside_source(
     try:
         landed = warehouse.fetch(f"SELECT {items} FROM {current.quoted} WHERE {tenant}")
     except Rejected as error:
-        return SourceComparison(table, base, _landed(warehouse, base, tenant), len(rows), why_not=_refusal(error))
-    found = compare_rows(_read_back(common, landed), _without_news(shown, rows), versioned.primary_key)
+        return SourceComparison(table, base, _landed(warehouse, base, tenant), len(rows), reason=_refusal(error))
+    found = compare_rows(_read_back(common, landed), _without_new_columns(shown, rows), versioned.primary_key)
     return SourceComparison(table, base, _landed(warehouse, base, tenant), len(rows), versioned.primary_key, found)
 
 
 def _refusal(error: Rejected) -> str:
-    """What the embedded BigQuery says, cut short: it lists every function that it has."""
-    return f"the embedded BigQuery cannot run the view: {str(error).splitlines()[0][:_MOST_SHOWN]}"
+    """Return the first line of an error, shortened: the embedded BigQuery lists all its functions in some errors."""
+    return f"the embedded BigQuery cannot run the view: {str(error).splitlines()[0][:_MAX_ERROR_LENGTH]}"
 
 
 def read_source(source: Source, table: TableName) -> tuple[VersionedTable, list[Row]] | None:
-    """The rows of a source's table, by BigQuery's columns, as BigQuery's client would give them; None without it."""
+    """Return the rows of a table of the source with the columns and values that BigQuery's client would return.
+
+    Returns:
+        The version of the table and its rows; None if the table does not exist.
+
+    Raises:
+        TryAgain: the source does not answer.
+    """
     try:
         with closing(source.connect()) as connection:
             query(connection, "START TRANSACTION READ ONLY")
             name = f"{quoted(table.database)}.{quoted(table.table)}"
-            query(connection, f"SELECT 1 FROM {name} LIMIT 0")  # from here on nobody can alter it
+            query(connection, f"SELECT 1 FROM {name} LIMIT 0")  # locks the structure until the transaction ends
             structure = structure_of(connection, table)
             if structure is None:
                 return None
             selected = query(connection, f"SELECT {select_list(structure)} FROM {name}")
     except pymysql.err.MySQLError as error:
-        if error.args and error.args[0] in _GONE:
+        if error.args and error.args[0] in _NOT_FOUND:
             return None
         raise TryAgain(f"{table} cannot be read: {error}") from error
     return _typed(structure, selected)
@@ -129,15 +145,18 @@ def _typed(structure: Structure, selected: list[tuple[Any, ...]]) -> tuple[Versi
     return versioned, rows
 
 
-def _without_news(shown: Mapping[str, Column], rows: list[Row]) -> list[Row]:
-    """A column that is new at the source, and NULL everywhere, shows in the view with its first value."""
+def _without_new_columns(shown: Mapping[str, Column], rows: list[Row]) -> list[Row]:
+    """Return the rows without new columns that are NULL in every row.
+
+    The view has a new column only after the first change that follows its ALTER.
+    """
     names = rows[0].keys() if rows else ()
     known = [name for name in names if fold_case(name) in shown or any(row[name] is not None for row in rows)]
     return [{name: row[name] for name in known} for row in rows]
 
 
 def _landed(warehouse: BigQueryWarehouse, base: TableId, tenant: str) -> int:
-    """How many rows of a tenant have ever landed: those of the unified view."""
+    """Return how many rows of a tenant have ever landed: those of the unified view."""
     view = Settings().view_of(base)
     if warehouse.get_view(view) is None:
         return 0
@@ -146,7 +165,7 @@ def _landed(warehouse: BigQueryWarehouse, base: TableId, tenant: str) -> int:
 
 
 def _item(column: Column) -> str:
-    """What the client makes of intervals and of JSON is not what they hold."""
+    """Return the expression that selects a column; INTERVAL and JSON as text, which the client keeps exactly."""
     name = quote(column.name)
     form = _AS_TEXT.get(str(column.type))
     return f"{form.format(name)} AS {name}" if form else name
@@ -167,7 +186,7 @@ def _same(value: Any) -> Any:
 def _interval(text: str) -> datetime.timedelta:
     match = _INTERVAL.fullmatch(text)
     if not match:
-        raise ValueError(f"{text!r} is no interval of hours")
+        raise ValueError(f"expected an INTERVAL of hours, minutes and seconds, got {text!r}")
     seconds = Decimal(match["hours"]) * 3600 + Decimal(match["minutes"]) * 60 + Decimal(match["seconds"])
     whole = datetime.timedelta(microseconds=int(seconds * 1_000_000))
     return -whole if match["sign"] else whole
@@ -188,4 +207,4 @@ _READS: Mapping[str, Callable[[Any], Any]] = {
     "INTERVAL": _interval,
     "JSON": _json,
 }
-"""From what lands to what BigQuery's client gives."""
+"""Functions that convert a landed value to the value that BigQuery's client returns, by type."""

@@ -1,4 +1,4 @@
-"""The demo: the article's two tables, a small real history and a change log, through the real functions on this machine."""
+"""The tour: example tables, a real history of a table and a change log, handled by the real functions on this machine."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from onefold.core.errors import OnefoldError, Rejected
 from onefold.core.names import TableId, quote, versioned_name
 from onefold.core.text import counted
 from onefold.demo.batches import play_batches
-from onefold.local.processes import bigquery_emulator, ended_in_order, function_server, told_errors
+from onefold.local.processes import bigquery_emulator, ended_in_order, function_server, last_errors
 from onefold.local.send_event import send_event
 from onefold.local.spark_process import java_hint
 from onefold.messages.table_created import table_message
@@ -34,12 +34,12 @@ DATASET = "shop"
 
 @dataclass(frozen=True)
 class DemoVersion:
-    """A versioned table to create: its columns as BigQuery types, its rows as SQL literals."""
+    """A versioned table to create: BigQuery types by column, rows as SQL literals, and a text about the version."""
 
     version: str
     columns: Mapping[str, str]
     rows: Sequence[str]
-    why: str = ""
+    reason: str = ""
 
 
 CUSTOMER = (
@@ -59,11 +59,11 @@ CUSTOMER = (
 
 
 def run_demo(console: Console) -> None:
-    """Start the stack, tell the function about each new version, and show the view before and after."""
+    """Start the embedded stack, publish a message about each new version, and show the view before and after."""
     console.rule("[bold]Onefold: every version of every table, as one")
     hint = java_hint()
     if hint:
-        console.print(f"{hint}\nWithout it this demo ends before the batches.")
+        console.print(f"{hint}\nWithout Java the demo ends before the batches.")
     console.print("Starting the embedded BigQuery and the real function [bold]refresh_view[/] ...")
     with ended_in_order(), _stack() as (client, url, log):
         demo = _Tour(console, client, url, log)
@@ -74,12 +74,12 @@ def run_demo(console: Console) -> None:
         if not hint:
             play_batches(console, client, os.environ["BIGQUERY_EMULATOR_HOST"], DATASET)
     console.print()
-    console.rule("[bold]Done: nothing that landed was rewritten, every row is in its view")
+    console.rule("[bold]Done: no landed row was rewritten, and every row is in its view")
 
 
 @contextmanager
 def _stack() -> Iterator[tuple[bigquery.Client, str, IO[bytes]]]:
-    """A client of the emulator, the URL of the function, and the function's log."""
+    """Run the embedded stack. Yields a client of the emulator, the URL of the function, and its log."""
     with bigquery_emulator() as host, tempfile.TemporaryFile() as log:
         os.environ["BIGQUERY_EMULATOR_HOST"] = host
         client = emulator_client(DEFAULT_PROJECT)
@@ -90,6 +90,8 @@ def _stack() -> Iterator[tuple[bigquery.Client, str, IO[bytes]]]:
 
 
 class _Tour:
+    """The steps of the tour, with the function `refresh_view` at a URL and its log."""
+
     def __init__(self, console: Console, client: bigquery.Client, url: str, log: IO[bytes]) -> None:
         self._console = console
         self._client = client
@@ -107,30 +109,34 @@ class _Tour:
             show_sql(self._console, view.query)
 
     def _step(self, base: TableId, version: DemoVersion, before: StoredView | None) -> StoredView:
-        """A version lands, a message says so, and the view is another one."""
+        """Create a version, publish the message about it, and show how the view changes."""
         self._console.print()
         self._console.rule(f"[bold]{versioned_name(base.table, version.version)}[/] appears")
-        self._console.print(f"{version.why}\n", highlight=False)
-        # Before the version lands: what is shown is what was there.
+        self._console.print(f"{version.reason}\n", highlight=False)
+        # Query the view before the version lands.
         self._show("before", before)
         land_version(self._client, base, version)
         message = table_message(DATASET, base.table, version.version)
         self._console.print(f"\nmessage: {message.decode()}\n", highlight=False, soft_wrap=True)
-        after = self._tell(Settings().view_of(base), message)
+        after = self._publish(Settings().view_of(base), message)
         self._show("after", after)
         self._console.print()
         show_changes(self._console, compare(before.columns if before else (), after.columns))
         return after
 
-    def _tell(self, view: TableId, message: bytes) -> StoredView:
-        """Send the message; the function's own words are told where it fails, since its log goes with the demo."""
+    def _publish(self, view: TableId, message: bytes) -> StoredView:
+        """Send the message and return the view that the function wrote.
+
+        Raises:
+            Rejected: the function failed; the text has its log, which is deleted with the demo.
+        """
         try:
             send_event(self._url, message)
             after = self._warehouse.get_view(view)
         except OnefoldError as error:
-            raise Rejected(f"{error}\nIts log:\n{told_errors(self._log)}") from error
+            raise Rejected(f"{error}\nIts log:\n{last_errors(self._log)}") from error
         if after is None:
-            raise Rejected(f"the function made no view {view}\nIts log:\n{told_errors(self._log)}")
+            raise Rejected(f"the function did not create the view {view}\nIts log:\n{last_errors(self._log)}")
         return after
 
     def _show(self, when: str, view: StoredView | None) -> None:
@@ -145,7 +151,13 @@ class _Tour:
 
 
 def land_version(client: bigquery.Client, base: TableId, version: DemoVersion) -> None:
-    """What a capture would do: a table of its own for the structure, and its rows."""
+    """Create a versioned table with its rows, as capture and sink do.
+
+    Args:
+        client: a client of the emulator.
+        base: the base name of the table.
+        version: the columns and rows.
+    """
     name = base.sibling(versioned_name(base.table, version.version)).quoted
     columns = ", ".join(f"{quote(column)} {type_}" for column, type_ in version.columns.items())
     _run(client, f"CREATE TABLE {name} ({columns})")

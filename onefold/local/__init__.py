@@ -1,1 +1,1 @@
-"""The embedded stack: what stands in for Google Cloud on a laptop."""
+"""The embedded stack: emulators and local servers that replace Google Cloud on a laptop."""

@@ -1,11 +1,11 @@
-"""A stand-in for the Dataproc API on a laptop: a gRPC server with Google's messages, and jobs run by the local Spark.
+"""An emulator of the Dataproc API for a laptop: a gRPC server with Google's messages that runs jobs with the local Spark.
 
-What it honours: CreateBatch (identifiers and their form, ALREADY_EXISTS, request identifiers, labels, long-running
-operations), GetBatch, ListBatches (pages; filters as `batch_filter` knows them), DeleteBatch, GetOperation,
-CancelOperation, and the states with their messages and history. The client finds it through DATAPROC_EMULATOR_HOST.
+Supported: CreateBatch (identifiers and their form, ALREADY_EXISTS, request identifiers, labels, long-running
+operations), GetBatch, ListBatches (pages; the filters of `dataproc_filter`), DeleteBatch, GetOperation, CancelOperation,
+and the states with their messages and history. The client finds the emulator through DATAPROC_EMULATOR_HOST.
 
-What it does not: credentials, permissions, quotas, networks, regions (any will do), runtime versions, time to live,
-sessions, and what a real batch costs. Nothing is fetched from gs://: of the main file only its name counts.
+Not supported: credentials, permissions, quotas, networks, regions (every name is accepted), runtime versions, time to
+live, sessions, and costs. Nothing is read from gs://: only the name of the main file counts.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ from onefold.local.spark_process import run_job
 
 State = Batch.State
 Run = Callable[[Batch, threading.Event], str | None]
-"""Runs a batch to its end: None where it succeeded, else the state message. It should end soon after the event is set."""
+"""Runs a batch to its end. Returns None if it succeeded, else the state message. Should end soon after the event is set."""
 
 _ID = re.compile(r"[a-z0-9][a-z0-9-]{2,61}[a-z0-9]")
 _LABEL_NAME, _LABEL_VALUE = re.compile(r"[a-z][a-z0-9_-]{0,62}"), re.compile(r"[a-z0-9_-]{0,63}")
-_PAGE, _LARGEST_PAGE = 20, 1_000
+_DEFAULT_PAGE, _MAX_PAGE = 20, 1_000
 _ENDED = (State.SUCCEEDED, State.FAILED, State.CANCELLED)
 
 
 class ApiError(Exception):
-    """An answer that is an error."""
+    """An error that the API answers with: a gRPC status code and a text."""
 
     def __init__(self, code: grpc.StatusCode, text: str) -> None:
         self.code = code
@@ -49,7 +49,7 @@ class ApiError(Exception):
 
 @dataclass
 class _StoredBatch:
-    """A batch, its operation's name, and what ends its run."""
+    """A batch, the identifier of its request, the name of its operation, and the event that cancels it."""
 
     batch: Batch
     request_id: str
@@ -58,32 +58,34 @@ class _StoredBatch:
 
 
 class LocalDataproc:
-    """The batches, and the methods of the API on them."""
+    """The batches of the emulator, and the methods of the API."""
 
     def __init__(self, run: Run, at_once: int = 1) -> None:
         self._run = run
         self._workers = ThreadPoolExecutor(at_once, "batch")
         self._lock = threading.RLock()
-        self._kept: dict[str, _StoredBatch] = {}
+        self._batches: dict[str, _StoredBatch] = {}
 
     def close(self) -> None:
         """End every batch that has not ended."""
-        for kept in self._kept.values():
-            kept.cancelled.set()
+        for stored in self._batches.values():
+            stored.cancelled.set()
         self._workers.shutdown(wait=True, cancel_futures=True)
 
     def create_batch(self, request: dataproc_v1.CreateBatchRequest) -> operations_pb2.Operation:
         _check_create(request)
         name = f"{request.parent}/batches/{request.batch_id}"
         with self._lock:
-            same = [kept for kept in self._kept.values() if request.request_id and kept.request_id == request.request_id]
-            if same:
-                return _operation(same[0])
-            if name in self._kept:
+            repeated = [
+                stored for stored in self._batches.values() if request.request_id and stored.request_id == request.request_id
+            ]
+            if repeated:
+                return _operation(repeated[0])
+            if name in self._batches:
                 raise ApiError(grpc.StatusCode.ALREADY_EXISTS, f"Already exists: Failed to create batch: {name}")
-            kept = self._keep(request, name)
-        self._workers.submit(self._carry_out, kept)
-        return _operation(kept)
+            stored = self._store(request, name)
+        self._workers.submit(self._run_batch, stored)
+        return _operation(stored)
 
     def get_batch(self, request: dataproc_v1.GetBatchRequest) -> Batch:
         with self._lock:
@@ -95,9 +97,11 @@ class LocalDataproc:
         except ValueError as error:
             raise ApiError(grpc.StatusCode.INVALID_ARGUMENT, str(error)) from error
         with self._lock:
-            own = [kept.batch for name, kept in self._kept.items() if name.startswith(f"{request.parent}/batches/")]
-            found = [Batch(batch) for batch in reversed(own) if matches(batch)]
-        size = min(request.page_size or _PAGE, _LARGEST_PAGE)
+            in_region = [
+                stored.batch for name, stored in self._batches.items() if name.startswith(f"{request.parent}/batches/")
+            ]
+            found = [Batch(batch) for batch in reversed(in_region) if matches(batch)]
+        size = min(request.page_size or _DEFAULT_PAGE, _MAX_PAGE)
         more = str(start + size) if start + size < len(found) else ""
         return dataproc_v1.ListBatchesResponse(batches=found[start : start + size], next_page_token=more)
 
@@ -105,7 +109,7 @@ class LocalDataproc:
         with self._lock:
             if self._find(request.name).batch.state not in _ENDED:
                 raise ApiError(grpc.StatusCode.FAILED_PRECONDITION, f"{request.name} has not ended")
-            del self._kept[request.name]
+            del self._batches[request.name]
         return empty_pb2.Empty()
 
     def get_operation(self, request: operations_pb2.GetOperationRequest) -> operations_pb2.Operation:
@@ -113,47 +117,57 @@ class LocalDataproc:
             return _operation(self._find_operation(request.name))
 
     def cancel_operation(self, request: operations_pb2.CancelOperationRequest) -> empty_pb2.Empty:
-        kept = self._find_operation(request.name)
+        stored = self._find_operation(request.name)
         with self._lock:
-            if kept.batch.state not in _ENDED:
-                _enter(kept.batch, State.CANCELLING)
-                kept.cancelled.set()
+            if stored.batch.state not in _ENDED:
+                _enter(stored.batch, State.CANCELLING)
+                stored.cancelled.set()
         return empty_pb2.Empty()
 
-    def _keep(self, request: dataproc_v1.CreateBatchRequest, name: str) -> _StoredBatch:
+    def _store(self, request: dataproc_v1.CreateBatchRequest, name: str) -> _StoredBatch:
         operation = f"{request.parent.replace('/locations/', '/regions/')}/operations/{uuid.uuid4()}"
         batch = Batch(request.batch)
         batch.name, batch.uuid, batch.operation = name, str(uuid.uuid4()), operation
         Batch.pb(batch).create_time.GetCurrentTime()
         _enter(batch, State.PENDING)
-        kept = self._kept[name] = _StoredBatch(batch, request.request_id, operation)
-        return kept
+        stored = self._batches[name] = _StoredBatch(batch, request.request_id, operation)
+        return stored
 
-    def _carry_out(self, kept: _StoredBatch) -> None:
+    def _run_batch(self, stored: _StoredBatch) -> None:
         with self._lock:
-            if not kept.cancelled.is_set():
-                _enter(kept.batch, State.RUNNING)
+            if not stored.cancelled.is_set():
+                _enter(stored.batch, State.RUNNING)
         try:
-            message = None if kept.cancelled.is_set() else self._run(Batch(kept.batch), kept.cancelled)
-        except Exception as error:  # noqa: BLE001 whatever went wrong is the batch's state, which its client reads
+            message = None if stored.cancelled.is_set() else self._run(Batch(stored.batch), stored.cancelled)
+        except Exception as error:  # noqa: BLE001 any error becomes the state message of the batch
             message = f"the job could not be run: {type(error).__name__}: {error}"
         with self._lock:
-            if kept.cancelled.is_set():
-                _enter(kept.batch, State.CANCELLED)
+            if stored.cancelled.is_set():
+                _enter(stored.batch, State.CANCELLED)
             else:
-                _enter(kept.batch, State.SUCCEEDED if message is None else State.FAILED, message or "")
+                _enter(stored.batch, State.SUCCEEDED if message is None else State.FAILED, message or "")
 
     def _find(self, name: str) -> _StoredBatch:
+        """Return a batch by its name.
+
+        Raises:
+            ApiError: NOT_FOUND.
+        """
         with self._lock:
-            if name not in self._kept:
+            if name not in self._batches:
                 raise ApiError(grpc.StatusCode.NOT_FOUND, f"Not found: Batch {name}")
-            return self._kept[name]
+            return self._batches[name]
 
     def _find_operation(self, name: str) -> _StoredBatch:
+        """Return the batch of an operation.
+
+        Raises:
+            ApiError: NOT_FOUND.
+        """
         with self._lock:
-            for kept in self._kept.values():
-                if kept.operation == name:
-                    return kept
+            for stored in self._batches.values():
+                if stored.operation == name:
+                    return stored
         raise ApiError(grpc.StatusCode.NOT_FOUND, f"Not found: Operation {name}")
 
 
@@ -161,13 +175,13 @@ class LocalDataproc:
 def dataproc_emulator(
     environ: Mapping[str, str] | None = None, run: Run | None = None, at_once: int = 1, port: int = 0
 ) -> Iterator[str]:
-    """The stand-in; gives the value for DATAPROC_EMULATOR_HOST. Batches that run end with it.
+    """Run the emulator. Yields the value for DATAPROC_EMULATOR_HOST. Running batches are cancelled at its end.
 
     Args:
-        environ: what the jobs' environment has besides ours, as BIGQUERY_EMULATOR_HOST.
-        run: what runs a batch in place of the local Spark.
+        environ: variables of the jobs in addition to those of this process, such as BIGQUERY_EMULATOR_HOST.
+        run: runs a batch; by default with the local Spark.
         at_once: how many batches run at the same time; others are pending.
-        port: a free one without it.
+        port: the port of the server; by default a free one.
     """
     dataproc = LocalDataproc(run or (lambda batch, cancelled: run_job(batch, cancelled, environ or {})), at_once)
     server = grpc.server(ThreadPoolExecutor(8, "dataproc"))
@@ -183,6 +197,7 @@ def dataproc_emulator(
 
 
 def _handlers(dataproc: LocalDataproc) -> Iterator[grpc.GenericRpcHandler]:
+    """Yield the handlers of both services: each method with the function that parses its request."""
     v1, lro = dataproc_v1, operations_pb2
     methods: Mapping[str, Mapping[str, tuple[Callable[[Any], Any], Any]]] = {
         "google.cloud.dataproc.v1.BatchController": {
@@ -208,23 +223,28 @@ def _answering(method: Callable[[Any], Any]) -> Callable[[Any, grpc.ServicerCont
     def answer(request: Any, context: grpc.ServicerContext) -> Any:
         try:
             return method(request)
-        except ApiError as refused:
-            context.abort(refused.code, str(refused))
+        except ApiError as error:
+            context.abort(error.code, str(error))
 
     return answer
 
 
 def _serialize(message: Any) -> bytes:
-    """Google's own messages, or protobuf's for operations."""
+    """Return the bytes of a message, which is one of proto-plus (batches) or of protobuf (operations)."""
     return bytes(getattr(message, "_pb", message).SerializeToString())
 
 
 def _check_create(request: dataproc_v1.CreateBatchRequest) -> None:
+    """Check a request as Dataproc does.
+
+    Raises:
+        ApiError: INVALID_ARGUMENT with all problems.
+    """
     batch, problems = request.batch, []
     if not _ID.fullmatch(request.batch_id):
         problems.append(f"Batch ID {request.batch_id!r} must be 4-63 characters of [a-z0-9-]")
     if not batch.pyspark_batch.main_python_file_uri:
-        problems.append("pyspark_batch.main_python_file_uri is missing: no other batch is known here")
+        problems.append("pyspark_batch.main_python_file_uri is missing: the emulator runs only PySpark batches")
     problems += [
         f"label {name}={value} is not valid"
         for name, value in batch.labels.items()
@@ -235,7 +255,7 @@ def _check_create(request: dataproc_v1.CreateBatchRequest) -> None:
 
 
 def _enter(batch: Batch, state: int, message: str = "") -> None:
-    """The state before becomes history."""
+    """Set the state of a batch; the previous state is appended to the history."""
     if batch.state:
         batch.state_history.append(
             Batch.StateHistory(state=batch.state, state_message=batch.state_message, state_start_time=batch.state_time)
@@ -244,9 +264,10 @@ def _enter(batch: Batch, state: int, message: str = "") -> None:
     Batch.pb(batch).state_time.GetCurrentTime()
 
 
-def _operation(kept: _StoredBatch) -> operations_pb2.Operation:
-    batch = kept.batch
-    operation = operations_pb2.Operation(name=kept.operation, done=batch.state in _ENDED)
+def _operation(stored: _StoredBatch) -> operations_pb2.Operation:
+    """Return the long-running operation of a batch: its metadata, and the result or the error if the batch has ended."""
+    batch = stored.batch
+    operation = operations_pb2.Operation(name=stored.operation, done=batch.state in _ENDED)
     metadata = dataproc_v1.BatchOperationMetadata(batch=batch.name, batch_uuid=batch.uuid, labels=batch.labels)
     operation.metadata.Pack(dataproc_v1.BatchOperationMetadata.pb(metadata))
     if batch.state == State.SUCCEEDED:

@@ -1,6 +1,6 @@
-"""The filters of ListBatches, as far as the stand-in for Dataproc knows them: `=` and `!=`, AND, OR, parentheses.
+"""The filters of ListBatches that the emulator of Dataproc supports: `=` and `!=`, AND, OR, parentheses.
 
-OR binds more strongly than AND (https://google.aip.dev/160).
+OR binds more strongly than AND (AIP-160, "Filtering", https://google.aip.dev/160).
 """
 
 from __future__ import annotations
@@ -16,52 +16,59 @@ _TOKEN = re.compile(r'\s*(?:(?P<sign>\(|\)|!=|=)|"(?P<quoted>[^"]*)"|(?P<word>[\
 
 
 def parse_filter(text: str) -> Matches:
-    """Raises ValueError for what is no filter, or one that is not known here."""
+    """Parse a filter and return a function that tells whether a batch matches.
+
+    Raises:
+        ValueError: the filter is invalid, or uses what the emulator does not support.
+    """
     if not text.strip():
         return lambda _: True
     parser = _Parser(text)
-    matches = parser.both()
+    matches = parser.conjunction()
     if parser.tokens:
-        raise ValueError(f"{parser.tokens[0]!r} is not understood in {text!r}")
+        raise ValueError(f"unexpected {parser.tokens[0]!r} in the filter {text!r}")
     return matches
 
 
 class _Parser:
+    """A recursive descent parser: `conjunction` calls `disjunction`, which calls `comparison`."""
+
     def __init__(self, text: str) -> None:
         self.tokens: list[str] = []
-        place = 0
-        while text[place:].strip():
-            match = _TOKEN.match(text, place)
+        position = 0
+        while text[position:].strip():
+            match = _TOKEN.match(text, position)
             if not match:
-                raise ValueError(f"{text[place:]!r} is not understood")
+                raise ValueError(f"unexpected {text[position:]!r} in the filter {text!r}")
+            # A quoted value keeps its first quote, so that "AND" is a value and AND an operator.
             self.tokens.append(match["sign"] or match["word"] or f'"{match["quoted"]}')
-            place = match.end()
+            position = match.end()
 
-    def both(self) -> Matches:
-        found = [self.either()]
+    def conjunction(self) -> Matches:
+        found = [self.disjunction()]
         while self.take("AND"):
-            found.append(self.either())
+            found.append(self.disjunction())
         return lambda batch: all(matches(batch) for matches in found)
 
-    def either(self) -> Matches:
-        found = [self.one()]
+    def disjunction(self) -> Matches:
+        found = [self.comparison()]
         while self.take("OR"):
-            found.append(self.one())
+            found.append(self.comparison())
         return lambda batch: any(matches(batch) for matches in found)
 
-    def one(self) -> Matches:
+    def comparison(self) -> Matches:
         if self.take("("):
-            inner = self.both()
+            inner = self.conjunction()
             if not self.take(")"):
-                raise ValueError("a `)` is missing")
+                raise ValueError("expected `)`, got the end of the filter or another word")
             return inner
         if len(self.tokens) < len(("field", "sign", "value")):
-            raise ValueError("write FIELD = VALUE")
+            raise ValueError(f"expected FIELD = VALUE, got {' '.join(self.tokens)!r}")
         field, sign, value = (self.tokens.pop(0) for _ in range(3))
-        read, wanted = _reader(field), value.removeprefix('"')
+        read, expected = _reader(field), value.removeprefix('"')
         if sign not in ("=", "!="):
-            raise ValueError(f"{sign!r} is no comparison that is known here: = or !=")
-        return lambda batch: (read(batch) == wanted) == (sign == "=")
+            raise ValueError(f"expected = or !=, got {sign!r}")
+        return lambda batch: (read(batch) == expected) == (sign == "=")
 
     def take(self, token: str) -> bool:
         if self.tokens and self.tokens[0].upper() == token:
@@ -79,5 +86,5 @@ def _reader(field: str) -> Callable[[dataproc_v1.Batch], str]:
     if field.startswith("labels."):
         return lambda batch: batch.labels.get(field.removeprefix("labels."), "")
     if field not in known:
-        raise ValueError(f"{field!r} is no field that is known here: {', '.join(known)}, labels.NAME")
+        raise ValueError(f"expected one of the fields {', '.join(known)}, labels.NAME, got {field!r}")
     return known[field]

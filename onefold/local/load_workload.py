@@ -1,7 +1,7 @@
-"""Rows of a workload in BigQuery's emulator: `python -m onefold.local.load_workload DIR DATASET TABLE`.
+"""Load a workload into BigQuery's emulator: `python -m onefold.local.load_workload DIR DATASET TABLE`.
 
-`DIR/changes/VERSION.jsonl` becomes TABLE_v_VERSION, as a sink would land it, and `DIR/truth.jsonl` TABLE_truth, as the
-source has it at the end.
+`DIR/changes/VERSION.jsonl` becomes TABLE_v_VERSION, as a sink would write it. `DIR/truth.jsonl` becomes TABLE_truth,
+the rows of the source at the end.
 """
 
 from __future__ import annotations
@@ -23,24 +23,42 @@ from onefold.core.errors import InvalidInput, OnefoldError, Rejected
 from onefold.core.names import TableId, check_names, quote, versioned_name
 from onefold.core.text import counted
 
-_AT_ONCE = 5_000
-_PATIENCE = 10.0
+_ROWS_PER_REQUEST = 5_000
+_TIMEOUT_SECONDS = 10.0
 
 
 def land(client: bigquery.Client, table: TableId, rows: Sequence[Row]) -> None:
-    """A new table with the rows of a workload. Raises Rejected where there is one of that name."""
+    """Create a table with the rows of a workload.
+
+    Args:
+        client: a client of the emulator.
+        table: the table to create.
+        rows: at least one row; the first one gives the columns.
+
+    Raises:
+        Rejected: the table exists already, or BigQuery refuses a row.
+    """
     columns = ", ".join(f"{quote(name)} {type_of(name)}" for name in rows[0])
     try:
         client.query(f"CREATE TABLE {table.quoted} ({columns})").result()
     except api.Conflict as error:
-        raise Rejected(f"{table} is there already: name another table, or start the emulator anew") from error
-    for start in range(0, len(rows), _AT_ONCE):
-        if failed := client.insert_rows_json(str(table), rows[start : start + _AT_ONCE]):
+        raise Rejected(f"{table} exists already: name another table, or restart the emulator") from error
+    for start in range(0, len(rows), _ROWS_PER_REQUEST):
+        if failed := client.insert_rows_json(str(table), rows[start : start + _ROWS_PER_REQUEST]):
             raise Rejected(f"{table}: {failed[0]}")
 
 
 def land_workload(folder: Path, dataset: str, name: str) -> Iterator[str]:
-    """Land what `onefold workload` wrote, and tell of each table that was made."""
+    """Load the files of `onefold workload`, and yield a line for each table.
+
+    Args:
+        folder: the folder that `onefold workload` wrote.
+        dataset: is created if it does not exist.
+        name: the base name of the tables.
+
+    Raises:
+        InvalidInput: no emulator is set, or a name is invalid.
+    """
     check_names([("dataset", dataset), ("table", name)])
     if not os.environ.get(EMULATOR):
         raise InvalidInput(
@@ -49,15 +67,20 @@ def land_workload(folder: Path, dataset: str, name: str) -> Iterator[str]:
     client = emulator_client(DEFAULT_PROJECT)
     files = {versioned_name(name, path.stem): path for path in sorted((folder / "changes").glob("*.jsonl"))}
     with translated(f"dataset {dataset}"):
-        client.create_dataset(dataset, exists_ok=True, retry=DEFAULT_RETRY.with_timeout(_PATIENCE))
+        client.create_dataset(dataset, exists_ok=True, retry=DEFAULT_RETRY.with_timeout(_TIMEOUT_SECONDS))
         for table, path in {**files, f"{name}_truth": folder / "truth.jsonl"}.items():
             rows = list(read_rows(path))
-            if rows:  # without one there are no columns either
+            if rows:  # without a row the columns are unknown
                 land(client, TableId(DEFAULT_PROJECT, dataset, table), rows)
             yield f"{dataset}.{table}: {counted(len(rows), 'row')}"
 
 
 def main(arguments: Sequence[str]) -> int:
+    """Run the command line and return the exit code.
+
+    Args:
+        arguments: folder, dataset and table.
+    """
     try:
         folder, dataset, name = arguments
     except ValueError:

@@ -1,4 +1,4 @@
-"""The embedded stack of a laptop: BigQuery's emulator and the real functions server, each a process of its own."""
+"""The processes of the embedded stack: BigQuery's emulator, and the server of the real functions."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _END_SECONDS = 10.0
 _TAIL_BYTES = 20_000
 _TAIL_LINES = 10
 _LOCAL_HOSTS = "127.0.0.1,localhost"
-_TELLS_AN_ERROR = re.compile(r"error|exception|critical|fail", re.IGNORECASE)
+_ERROR_WORDS = re.compile(r"error|exception|critical|fail", re.IGNORECASE)
 _SEVERE = frozenset({"WARNING", "ERROR", "CRITICAL"})
 
 
@@ -37,11 +37,12 @@ _SEVERE = frozenset({"WARNING", "ERROR", "CRITICAL"})
 def bigquery_emulator(
     project: str = DEFAULT_PROJECT, storage_port: int | None = None, port: int | None = None
 ) -> Iterator[str]:
-    """The emulator with nothing in it; gives the value for BIGQUERY_EMULATOR_HOST.
+    """Run an empty emulator of BigQuery. Yields the value for BIGQUERY_EMULATOR_HOST.
 
     Args:
-        storage_port: where it serves the Storage API over gRPC; a free port without one.
-        port: a free one without it.
+        project: the project that the emulator has.
+        storage_port: the port of the Storage API over gRPC; by default a free one.
+        port: the port of the REST API; by default a free one.
     """
     import duckdb_extensions
 
@@ -55,11 +56,12 @@ def bigquery_emulator(
 
 @contextlib.contextmanager
 def function_server(target: str, environ: Mapping[str, str], log: IO[bytes] | None = None) -> Iterator[str]:
-    """`functions-framework` serving one function of functions/main.py; gives its URL.
+    """Serve one function of functions/main.py with `functions-framework`. Yields its URL.
 
     Args:
-        environ: its settings. Those of whoever starts it, in the environment and in an onefold.yaml, do not count.
-        log: where its output goes, for a caller that wants to tell it.
+        target: the name of the function.
+        environ: its settings. Settings of this process, in variables or in an onefold.yaml, have no effect on it.
+        log: a file for its output, for callers that show errors.
     """
     port = free_port()
     command = [sys.executable, "-m", "functions_framework", "--source", str(functions_source()), "--target", target]
@@ -73,18 +75,18 @@ def functions_source() -> Path:
     """Return functions/main.py, of the checkout or as installed.
 
     Raises:
-        Rejected: the library is installed without it.
+        Rejected: the file is missing.
     """
     source = source_folder("functions") / "main.py"
     if not source.is_file():
-        raise Rejected(f"{source} is missing: install the library anew, or run the demo in a checkout of the project")
+        raise Rejected(f"{source} is missing: install the library again, or run the demo in a checkout of the project")
     return source
 
 
 @contextlib.contextmanager
 def ended_in_order() -> Iterator[None]:
-    """A terminal that is closed, or a `kill`, ends the processes that were started, as Ctrl-C does."""
-    # Who ignores one, as nohup does, keeps ignoring it.
+    """End the processes that were started also when the terminal is closed or this process gets SIGTERM."""
+    # A signal that is ignored, as under nohup, stays ignored.
     caught = [number for number in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(number) != signal.SIG_IGN]
     before = {number: signal.signal(number, _exit) for number in caught}
     try:
@@ -95,34 +97,45 @@ def ended_in_order() -> Iterator[None]:
 
 
 def _exit(number: int, _: FrameType | None) -> NoReturn:
-    # A second one must not break off what the first one began.
+    # A second signal must not interrupt the cleanup that the first one started.
     signal.signal(number, signal.SIG_IGN)
     raise SystemExit(128 + number)
 
 
-def told_errors(log: IO[bytes]) -> str:
-    """The last lines of a log that tell of an error; its last lines of any kind where none does."""
+def last_errors(log: IO[bytes]) -> str:
+    """Return the last lines of a log that report an error; if no line does, the last lines."""
     end = log.seek(0, os.SEEK_END)
     log.seek(max(0, end - _TAIL_BYTES))
     lines = [line for line in log.read().decode(errors="replace").splitlines() if line.strip()]
-    severe = [line for line in lines if _tells_an_error(line)]
+    severe = [line for line in lines if _reports_error(line)]
     return "\n".join((severe or lines)[-_TAIL_LINES:])
 
 
-def _tells_an_error(line: str) -> bool:
-    """A structured line says so by its severity: its text may name an error that was none."""
+def _reports_error(line: str) -> bool:
+    """Return True for a line that reports an error: by its severity if it has one, else by its words."""
     with contextlib.suppress(ValueError):
         event = json.loads(line)
         if isinstance(event, dict) and "severity" in event:
             return event["severity"] in _SEVERE
-    return bool(_TELLS_AN_ERROR.search(line))
+    return bool(_ERROR_WORDS.search(line))
 
 
 @contextlib.contextmanager
 def _process(
     command: list[str], environ: Mapping[str, str], url: str, folder: str | None = None, log: IO[bytes] | None = None
 ) -> Iterator[None]:
-    """A process that answers at `url`, ended with the block; what it printed is told where it does not start."""
+    """Run a server process and wait until it answers at `url`. The process ends with the block.
+
+    Args:
+        command: the command line.
+        environ: variables of the process in addition to those of this one.
+        url: the address at which the server answers.
+        folder: the working directory.
+        log: a file for its output.
+
+    Raises:
+        Rejected: the server does not answer; the text has the errors that it printed.
+    """
     with tempfile.TemporaryFile() as own:
         output = log or own
         environ = {**_environ(), **environ}
@@ -135,11 +148,11 @@ def _process(
 
 
 def _environ() -> dict[str, str]:
-    """Ours without the settings of whoever runs this, and without a proxy on the way to this machine."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("ONEFOLD_")}
+    """Return the environment of this process without the settings of Onefold, and without a proxy for this machine."""
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("ONEFOLD_")}
     for name in ("no_proxy", "NO_PROXY"):
-        kept[name] = ",".join(filter(None, (kept.get(name), _LOCAL_HOSTS)))
-    return kept
+        inherited[name] = ",".join(filter(None, (inherited.get(name), _LOCAL_HOSTS)))
+    return inherited
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
@@ -152,17 +165,23 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def _wait_until_it_answers(process: subprocess.Popen[bytes], command: list[str], url: str, output: IO[bytes]) -> None:
+    """Wait until a server answers.
+
+    Raises:
+        Rejected: the process ends, or does not answer within 60 seconds.
+    """
     end = time.monotonic() + _START_SECONDS
     with local_session() as session:
         while time.monotonic() < end and process.poll() is None:
-            with contextlib.suppress(requests.exceptions.RequestException):  # not yet
+            with contextlib.suppress(requests.exceptions.RequestException):  # the server has not started yet
                 session.get(url, timeout=5)
                 return
             time.sleep(0.1)
-    raise Rejected(f"{' '.join(command[1:4])} does not answer at {url}:\n{told_errors(output)}")
+    raise Rejected(f"{' '.join(command[1:4])} does not answer at {url}:\n{last_errors(output)}")
 
 
 def free_port() -> int:
+    """Return a port of this machine that no server uses."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

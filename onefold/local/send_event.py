@@ -1,4 +1,4 @@
-"""A test message straight to a local function, as the CloudEvent that Eventarc would make of it."""
+"""Deliver a message to a local function, as the CloudEvent that Eventarc would send."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import requests
 
 from onefold.core.errors import InvalidInput, OnefoldError, Rejected, TryAgain
 
-_TIMEOUT = 120.0
+_TIMEOUT_SECONDS = 120.0
 
 
 def local_session() -> requests.Session:
-    """One that goes straight to this machine: a proxy of the environment would not find it."""
+    """Return a session that ignores the proxies of the environment, which cannot reach servers of this machine."""
     session = requests.Session()
     session.trust_env = False
     return session
@@ -23,16 +23,16 @@ def send_event(url: str, data: bytes) -> str:
     """Deliver `data` as a Pub/Sub message in a CloudEvent (binary mode) and return the message's identifier.
 
     Raises:
-        InvalidInput: the URL is none.
-        TryAgain: nobody answers, or the function asked for another delivery.
-        Rejected: the function did not take it.
+        InvalidInput: the URL is invalid.
+        TryAgain: there is no answer, or the function answers with 5xx, which asks for another delivery.
+        Rejected: the function refuses the message.
     """
     if not url.startswith(("http://", "https://")):
-        raise InvalidInput(f"{url} is no URL: write http://{url.rpartition('://')[2]}")
+        raise InvalidInput(f"expected a URL, got {url}: write http://{url.rpartition('://')[2]}")
     identifier = uuid.uuid4().hex
     response = _post(url, identifier, {"message": {"data": base64.b64encode(data).decode(), "messageId": identifier}})
     if response.status_code >= 500:
-        raise TryAgain(f"{url} asks to be told again ({response.status_code}); its log says why")
+        raise TryAgain(f"{url} asks for another delivery ({response.status_code}): see the log of the function")
     if not response.ok:
         raise Rejected(f"{url} answered {response.status_code}: {response.text[:200]}")
     return identifier
@@ -47,15 +47,17 @@ def _post(url: str, identifier: str, body: dict[str, dict[str, str]]) -> request
     }
     try:
         with local_session() as session:
-            return session.post(url, json=body, headers=headers, timeout=_TIMEOUT)
+            return session.post(url, json=body, headers=headers, timeout=_TIMEOUT_SECONDS)
     except requests.exceptions.RequestException as error:
-        raise _no_answer(url, error) from error
+        raise _translated(url, error) from error
 
 
-def _no_answer(url: str, error: requests.exceptions.RequestException) -> OnefoldError:
-    """In our own words: those of the client name its classes and pools."""
-    if isinstance(error, ValueError):  # what the client makes of an address that is none
-        return InvalidInput(f"{url} is no URL: write it as http://localhost:8080")
+def _translated(url: str, error: requests.exceptions.RequestException) -> OnefoldError:
+    """Return an error with a plain text: the text of the client names its classes and pools."""
+    if isinstance(error, ValueError):  # InvalidURL and MissingSchema of requests are ValueErrors
+        return InvalidInput(f"expected a URL, got {url}: write it as http://localhost:8080")
     if isinstance(error, requests.exceptions.ReadTimeout):
-        return TryAgain(f"{url} took the message and gave no answer within {_TIMEOUT:.0f} seconds")
-    return TryAgain(f"{url} does not answer: start the function there, or mend the address")
+        return TryAgain(
+            f"{url} did not answer the message within {_TIMEOUT_SECONDS:.0f} seconds: see the log of the function"
+        )
+    return TryAgain(f"{url} does not answer: start the function there, or correct the address")

@@ -1,4 +1,4 @@
-"""Sources that run beside the library: of a checkout, or as a wheel has installed them."""
+"""The folders functions/ and spark_jobs/: in a checkout, or installed by a wheel."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ INSTALLED = Path(sys.prefix) / "share" / "onefold"
 
 
 def source_folder(name: str) -> Path:
-    """Return the folder `functions` or `spark_jobs`: that of the checkout, else the installed one, which may be missing."""
+    """Return the folder `functions` or `spark_jobs` of the checkout, else the installed one, which may not exist."""
     return next((root / name for root in (CHECKOUT, INSTALLED) if (root / name).is_dir()), INSTALLED / name)

@@ -1,4 +1,4 @@
-"""A Spark job as a process of its own on this machine: what the stand-in for Dataproc does with a batch."""
+"""Spark jobs as processes of this machine: the emulator of Dataproc runs its batches so."""
 
 from __future__ import annotations
 
@@ -24,23 +24,36 @@ JOBS = source_folder("spark_jobs")
 MASTER = "local[2]"
 
 SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-"""For a Java that lives for seconds: a fifth of them would go into optimising code that is not run again."""
-_LOOK = 0.1
-_MOST_LINES = 10
-# What Java, Spark and Python put around the words of the job: records of logs, frames of traces, hints, progress.
+"""Options for a Java process that runs for seconds: optimizing its code would take a fifth of the time."""
+_POLL_SECONDS = 0.1
+_MAX_LINES = 10
+# Lines that Java, Spark and Python print around those of the job: log records, frames of traces, hints, progress.
 _NOISE = re.compile(
     r"\s|\d\d[:/]\d\d[:/]\d\d |\[Stage |Caused by: |Traceback |WARNING: |Picked up |"
     r"Using Spark's |Setting default log level|To adjust logging level"
 )
 _END_SECONDS = 10.0
-# What a laptop wants, and properties of a batch may overrule.
+# Spark properties for a laptop. The properties of a batch override them.
 _DEFAULTS = {"spark.ui.enabled": "false", "spark.driver.memory": "1g", "spark.sql.shuffle.partitions": "4"}
 
 
 def run_job(
     batch: dataproc_v1.Batch, cancelled: threading.Event, environ: Mapping[str, str], jobs: Path = JOBS
 ) -> str | None:
-    """Run the job that the batch's main file names; None where it succeeds, else its last words, and where its log is."""
+    """Run the job that the main file of a batch names.
+
+    Args:
+        batch: its main file, arguments and Spark properties.
+        cancelled: when the event is set, the process is ended.
+        environ: variables of the job in addition to those of this process.
+        jobs: the folder of the jobs.
+
+    Returns:
+        None if the job succeeds, else its last lines and the path of its log.
+
+    Raises:
+        Rejected: the folder has no such job.
+    """
     script = job_file(batch.pyspark_batch.main_python_file_uri, jobs)
     command = [sys.executable, str(script), *batch.pyspark_batch.args]
     with (
@@ -51,39 +64,48 @@ def run_job(
             command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=folder, env=_environ(batch, environ)
         )
         code = _wait(process, cancelled)
-    printed = Path(log.name)
+    log_file = Path(log.name)
     if code != 0:
-        words = last_words(printed.read_text(errors="replace"))
-        return f"{script.name} ended with exit code {code}:\n{words}\nIts whole log: {printed}"
-    printed.unlink()
+        lines = last_lines(log_file.read_text(errors="replace"))
+        return f"{script.name} ended with exit code {code}:\n{lines}\nIts whole log: {log_file}"
+    log_file.unlink()
     return None
 
 
 def job_file(uri: str, jobs: Path) -> Path:
-    """The job in our folder that has the name of the main file.
+    """Return the file in the folder `jobs` that has the name of a batch's main file.
 
     Raises:
-        Rejected: there is none.
+        Rejected: there is no such file.
     """
     script = jobs / uri.rpartition("/")[2]
     if not script.is_file():
-        raise Rejected(f"there is no job {script}: run it from a checkout of the project, or install the library anew")
+        raise Rejected(f"there is no job {script}: run it from a checkout of the project, or install the library again")
     return script
 
 
 def _environ(batch: dataproc_v1.Batch, environ: Mapping[str, str]) -> dict[str, str]:
-    """Ours without settings, the library as --py-files would ship it, and the batch's Spark properties."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("ONEFOLD_")}
-    asked = batch.runtime_config.properties
+    """Return the environment of a job.
+
+    It is that of this process without the settings of Onefold, with the library on PYTHONPATH as --py-files would give
+    it, and with the Spark properties of the batch.
+    """
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("ONEFOLD_")}
+    requested = batch.runtime_config.properties
     for_driver = {
-        name.removeprefix(DRIVER_ENVIRONMENT): value for name, value in asked.items() if name.startswith(DRIVER_ENVIRONMENT)
+        name.removeprefix(DRIVER_ENVIRONMENT): value
+        for name, value in requested.items()
+        if name.startswith(DRIVER_ENVIRONMENT)
     }
-    properties = {**_DEFAULTS, **{name: value for name, value in asked.items() if not name.startswith(DRIVER_ENVIRONMENT)}}
+    properties = {
+        **_DEFAULTS,
+        **{name: value for name, value in requested.items() if not name.startswith(DRIVER_ENVIRONMENT)},
+    }
     submit = ["--master", MASTER, *(word for pair in properties.items() for word in ("--conf", "=".join(pair)))]
     paths = [str(LIBRARY), *filter(None, [os.environ.get("PYTHONPATH")])]
     return {
         "JAVA_TOOL_OPTIONS": SHORT_LIVED,
-        **kept,
+        **inherited,
         "PYTHONPATH": os.pathsep.join(paths),
         "PYSPARK_PYTHON": sys.executable,
         "PYSPARK_SUBMIT_ARGS": shlex.join([*submit, "pyspark-shell"]),
@@ -93,8 +115,8 @@ def _environ(batch: dataproc_v1.Batch, environ: Mapping[str, str]) -> dict[str, 
 
 
 def _wait(process: subprocess.Popen[bytes], cancelled: threading.Event) -> int:
-    """The exit code; a process that is cancelled gets the time to end in order."""
-    while process.poll() is None and not cancelled.wait(_LOOK):
+    """Return the exit code of a process. A cancelled process gets 10 seconds to end by itself."""
+    while process.poll() is None and not cancelled.wait(_POLL_SECONDS):
         pass
     if process.poll() is None:
         process.terminate()
@@ -105,20 +127,20 @@ def _wait(process: subprocess.Popen[bytes], cancelled: threading.Event) -> int:
     return process.wait()
 
 
-def last_words(log: str) -> str:
-    """The last lines that the job itself printed, among all that is printed around it; any lines where there are none."""
+def last_lines(log: str) -> str:
+    """Return the last lines that the job itself printed; if it printed none, the last lines of Java and Spark."""
     lines = [line for line in re.split(r"[\r\n]+", log) if line.strip()]
     own = [line for line in lines if not _NOISE.match(line)]
-    return "\n".join((own or lines)[-_MOST_LINES:])
+    return "\n".join((own or lines)[-_MAX_LINES:])
 
 
 JAVA_VERSION = 17
 # Debian 12 has Java 17 under this name, Debian 13 has 21; neither has both.
-COMMAND = "sudo apt-get update && sudo apt-get install --yes default-jre-headless"
+INSTALL_JAVA = "sudo apt-get update && sudo apt-get install --yes default-jre-headless"
 
 
 def java_version() -> int | None:
-    """The major version of the Java that Spark would start: that of JAVA_HOME, else the one on the PATH; None without."""
+    """Return the major version of the Java that Spark would start, in JAVA_HOME or on the PATH; None if there is none."""
     home = os.environ.get("JAVA_HOME")
     java = shutil.which("java", path=os.path.join(home, "bin") if home else None)
     if not java:
@@ -129,9 +151,9 @@ def java_version() -> int | None:
 
 
 def java_hint() -> str | None:
-    """What to run to get a Java for Spark; None where there is one."""
+    """Return the command that installs a Java for Spark; None if there is one."""
     found = java_version()
     if found is not None and found >= JAVA_VERSION:
         return None
-    have = f"Java {found} was found" if found else "no Java was found"
-    return f"Spark's batches need Java {JAVA_VERSION} or later, and {have}. Run: {COMMAND}"
+    actual = f"Java {found} was found" if found else "no Java was found"
+    return f"Spark's batches need Java {JAVA_VERSION} or later, and {actual}. Run: {INSTALL_JAVA}"

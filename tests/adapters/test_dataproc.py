@@ -244,7 +244,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_every_answer_of_the_api_is_transient_or_final(
     stage: Stage, monkeypatch: pytest.MonkeyPatch, code: grpc.StatusCode, kind: type[OnefoldError]
 ) -> None:
-    monkeypatch.setattr(LocalDataproc, "_keep", refusing(code))
+    monkeypatch.setattr(LocalDataproc, "_store", refusing(code))
     with pytest.raises(OnefoldError, match=f"Dataproc in {PARENT}: .*not today") as raised:
         stage.batches.create(BATCH)
     assert type(raised.value) is kind
@@ -258,8 +258,8 @@ def refusing(code: grpc.StatusCode) -> Callable[..., Any]:
 
 
 def test_a_request_is_tried_again_during_a_short_outage(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    answers = [refusing(grpc.StatusCode.UNAVAILABLE), LocalDataproc._keep]
-    monkeypatch.setattr(LocalDataproc, "_keep", lambda *arguments: answers.pop(0)(*arguments))
+    answers = [refusing(grpc.StatusCode.UNAVAILABLE), LocalDataproc._store]
+    monkeypatch.setattr(LocalDataproc, "_store", lambda *arguments: answers.pop(0)(*arguments))
     assert stage.batches.create(BATCH).state is BatchState.PENDING
     assert not answers
 

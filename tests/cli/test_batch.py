@@ -53,14 +53,14 @@ def test_a_batch_is_created_and_shown(run: Run, jobs: Jobs) -> None:
     assert list(jobs.ran.get(timeout=30).pyspark_batch.args)[:2] == ["--keys", "id"]
 
 
-def test_it_waits_for_the_end_of_a_batch(run: Run, jobs: Jobs) -> None:
+def test_batch_waits_for_the_end_of_a_batch(run: Run, jobs: Jobs) -> None:
     jobs.may_end.set()
     outcome = run(*CUSTOMER, "--wait", *KEYS)
     assert (outcome.code, outcome.err) == (0, "")
     assert outcome.out.splitlines()[-1] == "SUCCEEDED"
 
 
-def test_it_ends_with_1_where_the_batch_fails_and_says_why(run: Run, jobs: Jobs) -> None:
+def test_batch_exits_with_1_and_the_reason_if_the_batch_fails(run: Run, jobs: Jobs) -> None:
     jobs.message = "job ended:\nout of memory"
     jobs.may_end.set()
     outcome = run(*CUSTOMER, "--wait", *KEYS)
@@ -70,11 +70,11 @@ def test_it_ends_with_1_where_the_batch_fails_and_says_why(run: Run, jobs: Jobs)
 
 COMPARE = ("batch", "compare", "--dataset", "shop", "--table", "customer", "--wait")
 SIDES = ("--", "--right", "bigquery:shop.truth", "--keys", "id")
-HINT = "A comparison that finds differences fails too, with exit code 2: see its log.\n"
+HINT = "A comparison that finds differences fails as well, with exit code 2: see its log.\n"
 
 
 @pytest.mark.parametrize(
-    ("message", "code", "state", "told"),
+    ("message", "code", "state", "text"),
     [
         (None, 0, "SUCCEEDED", ""),
         (
@@ -90,43 +90,43 @@ HINT = "A comparison that finds differences fails too, with exit code 2: see its
             "SparkUserAppException: User application exited with 2\n",
         ),
         (
-            "compare.py ended with exit code 1:\n2 faults",
+            "compare.py ended with exit code 1:\n2 problems",
             1,
             "FAILED",
-            "compare.py ended with exit code 1:\n2 faults\n",
+            "compare.py ended with exit code 1:\n2 problems\n",
         ),
         ("Job failed. See the log of 2024", 1, "FAILED", f"Job failed. See the log of 2024\n{HINT}"),
     ],
 )
-def test_a_comparison_that_finds_differences_ends_with_2_where_that_is_known(
-    run: Run, jobs: Jobs, message: str | None, code: int, state: str, told: str
+def test_a_comparison_with_differences_exits_with_2_if_its_exit_code_is_known(
+    run: Run, jobs: Jobs, message: str | None, code: int, state: str, text: str
 ) -> None:
     jobs.message = message
     jobs.may_end.set()
     outcome = run(*COMPARE, *SIDES)
-    assert (outcome.code, outcome.out.splitlines()[-1], outcome.err) == (code, state, told)
+    assert (outcome.code, outcome.out.splitlines()[-1], outcome.err) == (code, state, text)
     assert run(*COMPARE, "--json", *SIDES).code == code
 
 
-def test_2_is_no_result_of_another_job(run: Run, jobs: Jobs) -> None:
+def test_exit_code_2_of_another_job_is_a_failure(run: Run, jobs: Jobs) -> None:
     jobs.message = "ended with exit code 2"
     jobs.may_end.set()
     assert run(*CUSTOMER, "--wait", *KEYS).code == 1
 
 
 @pytest.mark.parametrize(("message", "code", "state"), [(None, 0, "SUCCEEDED"), ("out of memory", 1, "FAILED")])
-def test_as_json_it_is_one_value(run: Run, jobs: Jobs, message: str | None, code: int, state: str) -> None:
+def test_batch_prints_one_json_value(run: Run, jobs: Jobs, message: str | None, code: int, state: str) -> None:
     jobs.message = message
     jobs.may_end.set()
     outcome = run(*CUSTOMER, "--id", "nightly-1", "--wait", "--json", *KEYS)
     assert outcome.code == code
-    told = outcome.json
-    assert told.pop("link").endswith(f"{told['batch']}/monitoring?project=my-project")
-    assert re.fullmatch(r"onefold-reconcile-[0-9a-f]{20}", told.pop("batch"))
-    assert told == {"id": "nightly-1", "created": True, "state": state, "message": message or ""}
+    text = outcome.json
+    assert text.pop("link").endswith(f"{text['batch']}/monitoring?project=my-project")
+    assert re.fullmatch(r"onefold-reconcile-[0-9a-f]{20}", text.pop("batch"))
+    assert text == {"id": "nightly-1", "created": True, "state": state, "message": message or ""}
 
 
-def test_the_same_id_is_the_same_batch(run: Run, jobs: Jobs) -> None:
+def test_the_same_id_starts_no_second_batch(run: Run, jobs: Jobs) -> None:
     first = run(*CUSTOMER, "--id", "nightly-1", "--json", *KEYS).json
     jobs.may_end.set()
     again = run(*CUSTOMER, "--id", "nightly-1", "--wait", "--json", *KEYS).json
@@ -134,7 +134,7 @@ def test_the_same_id_is_the_same_batch(run: Run, jobs: Jobs) -> None:
     assert run(*CUSTOMER, "--wait", "--json", *KEYS).json["batch"] != first["batch"]
 
 
-def test_while_a_batch_for_the_table_runs_there_is_no_other(run: Run, jobs: Jobs) -> None:
+def test_a_second_batch_of_a_table_is_refused_while_one_runs(run: Run, jobs: Jobs) -> None:
     run(*CUSTOMER, *KEYS)
     outcome = run(*CUSTOMER, *KEYS)
     assert (outcome.code, outcome.out) == (1, "")
@@ -144,7 +144,7 @@ def test_while_a_batch_for_the_table_runs_there_is_no_other(run: Run, jobs: Jobs
 
 @pytest.mark.usefixtures("jobs")
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "text"),
     [
         (("batch",), "Missing argument '{reconcile|compare}'"),
         (("batch", "drop", "--dataset", "shop", "--table", "customer"), "'drop' is not one of"),
@@ -155,20 +155,20 @@ def test_while_a_batch_for_the_table_runs_there_is_no_other(run: Run, jobs: Jobs
         ((*CUSTOMER, *KEYS, "--format=csv"), "invalid choice: 'csv'"),
         ((*CUSTOMER, *KEYS, "--changes=bigquery:crm.x"), "dataset crm is not among ONEFOLD_DATASETS"),
         ((*CUSTOMER, *KEYS, "--output=gs://x1y/z"), "is not inside a folder of ONEFOLD_BATCH_FOLDERS"),
-        ((*CUSTOMER, "--id", "a b", *KEYS), "--id 'a b': use up to 200 letters"),
+        ((*CUSTOMER, "--id", "a b", *KEYS), "--id 'a b' is invalid: use 1 to 200 letters"),
         ((*CUSTOMER, "--project", "MY", *KEYS), "project 'MY' is not a valid name"),
         (("batch", "reconcile", "--dataset", "s.h", "--table", "c`", *KEYS), "dataset 's.h' is not a valid name"),
     ],
 )
-def test_wrong_usage_ends_with_1_and_creates_nothing(run: Run, jobs: Jobs, arguments: tuple[str, ...], told: str) -> None:
+def test_wrong_usage_exits_with_1_and_creates_no_batch(run: Run, jobs: Jobs, arguments: tuple[str, ...], text: str) -> None:
     outcome = run(*arguments)
     assert (outcome.code, outcome.out) == (1, "")
-    assert told in outcome.err
+    assert text in outcome.err
     jobs.may_end.set()
     assert jobs.ran.empty()
 
 
-def test_missing_settings_are_all_told(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_all_missing_settings_are_reported(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert Path.cwd() == tmp_path
     for name in ENVIRON:
         monkeypatch.delenv(name, raising=False)

@@ -16,7 +16,8 @@ from support.source_database import SourceDatabase
 from test_docs import ROOT, events
 
 from onefold.capture.checkpoint import Progress
-from onefold.cli.capture import address_of, capture, check_names_of_capture, options_from, server_id
+from onefold.cli.capture import capture, check_names_of_capture
+from onefold.cli.capture_options import address_of, options_from, server_id
 from onefold.core.errors import InvalidInput, InvalidSettings
 from onefold.core.versioned_names import VersionedNames
 from onefold.mysql.binlog.events import LogPosition
@@ -40,7 +41,7 @@ def test_the_password_comes_from_the_environment_or_from_a_file(tmp_path: Path) 
     assert "from" not in repr(address_of(parsed(), environ))
 
 
-def test_all_problems_of_an_address_are_told(tmp_path: Path) -> None:
+def test_all_problems_of_an_address_are_reported(tmp_path: Path) -> None:
     (tmp_path / "key").touch()
     with pytest.raises(InvalidInput) as refused:
         address_of(parsed("--tls-key", str(tmp_path / "key"), "--tls-any-name"), {})
@@ -55,7 +56,7 @@ def test_all_problems_of_an_address_are_told(tmp_path: Path) -> None:
         (("--tls-ca", "--tls-any-name"), {"ssl_verify_cert": True, "ssl_verify_identity": False}),
     ],
 )
-def test_tls_proves_the_source_where_somebody_vouches_for_it(
+def test_the_server_is_verified_if_a_certificate_authority_is_named(
     tmp_path: Path, flags: tuple[str, ...], tls: dict[str, Any]
 ) -> None:
     file = tmp_path / "ca.pem"
@@ -73,26 +74,26 @@ def test_tls_proves_the_source_where_somebody_vouches_for_it(
         (("--gtid", "0-1-5"), Progress(executed=read_executed("0-1-5"))),
     ],
 )
-def test_where_to_begin(arguments: tuple[str, ...], start: Progress | None) -> None:
+def test_the_start_is_a_position_or_gtids(arguments: tuple[str, ...], start: Progress | None) -> None:
     assert options_from(parsed(*arguments)).start == start
 
 
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (("--start", "mysql-bin.000123"), "write FILE:OFFSET"),
-        (("--start", "log:4"), "expected the name of a binary log"),
-        (("--gtid", "x"), "expected a set of GTIDs"),
-        (("--gtid", "0-1-5", "--start", "b.1:4"), "name one"),
+        (("--start", "mysql-bin.000123"), "expected --start FILE:OFFSET"),
+        (("--start", "log:4"), "is no file of a binary log"),
+        (("--gtid", "x"), "is no set of GTIDs"),
+        (("--gtid", "0-1-5", "--start", "b.1:4"), "only one of them"),
         (("--source", " "), "--source is empty"),
     ],
 )
-def test_a_start_that_is_none_is_refused(arguments: tuple[str, ...], problem: str) -> None:
+def test_an_invalid_start_is_refused(arguments: tuple[str, ...], problem: str) -> None:
     with pytest.raises(InvalidInput, match=problem):
         options_from(parsed(*arguments))
 
 
-def test_each_source_has_a_number_of_its_own_that_nobody_gives_by_hand() -> None:
+def test_each_source_has_its_own_large_server_id() -> None:
     numbers = {server_id(f"shop{number}") for number in range(100)}
     assert len(numbers) == 100
     assert all(1 << 31 <= number < 1 << 32 for number in numbers)
@@ -111,7 +112,7 @@ def password(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def receiver(monkeypatch: pytest.MonkeyPatch) -> Iterator[Receiver]:
-    """Topics that take messages, beside the embedded BigQuery."""
+    """Run topics that accept messages, next to the embedded BigQuery."""
     with receiving() as found:
         monkeypatch.setenv("PUBSUB_EMULATOR_HOST", found.pubsub_address)
         yield found
@@ -126,7 +127,9 @@ def shop(dataset: EmulatedDataset, receiver: Receiver) -> EmulatedDataset:
 
 
 @pytest.mark.usefixtures("shop")
-def test_what_the_source_lacks_is_told_before_anything_is_read(source: SourceDatabase, run: Run, tmp_path: Path) -> None:
+def test_problems_of_the_source_are_reported_before_anything_is_read(
+    source: SourceDatabase, run: Run, tmp_path: Path
+) -> None:
     source.run("SET GLOBAL binlog_format = MIXED", "SET GLOBAL binlog_row_image = MINIMAL")
     try:
         done = run(*command(source, *PLACES, "--once"))
@@ -137,16 +140,16 @@ def test_what_the_source_lacks_is_told_before_anything_is_read(source: SourceDat
 
 
 @pytest.mark.usefixtures("shop")
-def test_what_single_tables_lack_is_told_and_stops_nothing(source: SourceDatabase, run: Run) -> None:
+def test_problems_of_single_tables_are_reported_and_stop_no_other_table(source: SourceDatabase, run: Run) -> None:
     source.run("CREATE TABLE t (a INT, `b c` INT, `b-c` INT)", "CREATE TABLE u (t VARCHAR(3) CHARACTER SET swe7)")
     done = run(*command(source, *PLACES, "--once"))
-    told = [line for line in map(json.loads, done.out.splitlines()) if line["event"] == "quarantined"]
-    assert (done.code, [line["severity"] for line in told]) == (0, ["CRITICAL", "CRITICAL"])
-    assert "the columns 'b c' and 'b-c' would both be b_c" in told[0]["reason"]
-    assert "swe7" in told[1]["reason"]
+    quarantined = [line for line in map(json.loads, done.out.splitlines()) if line["event"] == "quarantined"]
+    assert (done.code, [line["severity"] for line in quarantined]) == (0, ["CRITICAL", "CRITICAL"])
+    assert "the columns 'b c' and 'b-c' would both be b_c" in quarantined[0]["reason"]
+    assert "swe7" in quarantined[1]["reason"]
 
 
-def test_with_nothing_to_read_it_ends_at_once(
+def test_capture_once_ends_at_once_if_there_is_nothing_to_read(
     source: SourceDatabase, shop: EmulatedDataset, run: Run, tmp_path: Path
 ) -> None:
     places = ("--source", "shop-db", "--dataset", shop.name, "--checkpoint", "state")
@@ -160,13 +163,13 @@ def test_with_nothing_to_read_it_ends_at_once(
 
 
 @pytest.mark.usefixtures("shop")
-def test_a_server_that_is_not_there_is_an_error(mariadb: DatabaseServer, run: Run) -> None:
+def test_a_server_that_does_not_answer_is_an_error(mariadb: DatabaseServer, run: Run) -> None:
     assert mariadb.port != 9
     done = run("capture", "--host", "127.0.0.1", "--port", 9, "--user", "root", *PLACES, "--once")
     assert (done.code, "the source does not answer" in done.err) == (1, True)
 
 
-def test_every_event_of_its_log_is_described() -> None:
+def test_every_event_of_the_log_of_capture_is_described() -> None:
     page = (ROOT / "docs" / "reference" / "log-events.md").read_text()
     paths = [path for package in ("capture", "mysql") for path in (ROOT / "onefold" / package).rglob("*.py")]
     found = set().union(*map(events, paths)) | {"table_truncated", "table_dropped"}
@@ -178,7 +181,7 @@ def test_every_event_of_its_log_is_described() -> None:
 def test_capture_refuses_a_dataset_whose_pattern_does_not_match_its_tables() -> None:
     registry = VersionedNames("(?P<base>.+)_(?P<version>[0-9]+)")
     settings = Settings(dataset_names={"events": registry, "crm": VersionedNames(exclude=(".*",))})
-    with pytest.raises(InvalidSettings, match=r"customer_v_123abcdef, which version_pattern .* of dataset events"):
+    with pytest.raises(InvalidSettings, match=r"version_pattern .* of dataset events .* customer_v_123abcdef"):
         check_names_of_capture(settings, "events")
     check_names_of_capture(settings, "shop")
     check_names_of_capture(settings, "crm")

@@ -36,7 +36,7 @@ FILES = ["a.parquet", "a.csv", "a.jsonl"]
 
 @pytest.mark.parametrize("left", FILES)
 @pytest.mark.parametrize("right", FILES)
-def test_the_same_rows_in_any_two_formats_are_the_same(run: Run, tmp_path: Path, left: str, right: str) -> None:
+def test_equal_rows_in_two_formats_are_equal(run: Run, tmp_path: Path, left: str, right: str) -> None:
     outcome = run("compare", write(tmp_path / "left", left), write(tmp_path / "right", right), "--keys", "id")
     assert outcome.code == 0
     assert outcome.out == "the same: 2 rows left, 2 right\n"
@@ -66,15 +66,15 @@ def sides(tmp_path: Path) -> tuple[Path, Path]:
     return write(tmp_path, "a.parquet"), other
 
 
-def test_what_differs_is_shown_and_ends_with_2(run: Run, sides: tuple[Path, Path]) -> None:
+def test_differences_are_shown_and_exit_with_2(run: Run, sides: tuple[Path, Path]) -> None:
     outcome = run("compare", *sides, "--keys", "id")
     assert outcome.code == 2
-    counts = ("rows only left: 1", "rows only right: 1", "keys that come more than once, right: 1", "values that differ: 1")
+    counts = ("rows only left: 1", "rows only right: 1", "repeated keys, right: 1", "values that differ: 1")
     for part in ("different: 2 rows left, 3 right", *counts, "Zoë", "Zoe"):
         assert part in outcome.out
 
 
-def test_a_sample_is_no_longer_than_asked_for_and_says_that_it_is_one(run: Run, tmp_path: Path) -> None:
+def test_a_sample_has_the_requested_size_and_is_marked_as_a_sample(run: Run, tmp_path: Path) -> None:
     for name, rows in (("few", range(1)), ("many", range(1, 5))):
         (tmp_path / f"{name}.jsonl").write_text("".join(f'{{"id": {row}, "name": "n{row}"}}\n' for row in rows))
     sides = (tmp_path / "few.jsonl", tmp_path / "many.jsonl")
@@ -86,18 +86,18 @@ def test_a_sample_is_no_longer_than_asked_for_and_says_that_it_is_one(run: Run, 
     assert run("compare", *sides, "--keys", "id", "--sample", -1).code == 1
 
 
-def test_a_sample_of_none_is_the_numbers_alone(run: Run, sides: tuple[Path, Path]) -> None:
+def test_a_sample_of_0_shows_only_counts(run: Run, sides: tuple[Path, Path]) -> None:
     assert run("compare", *sides, "--keys", "id", "--sample", 0).out.splitlines() == [
         "different: 2 rows left, 3 right",
         "rows only left: 1",
         "rows only right: 1",
-        "keys that come more than once, right: 1",
+        "repeated keys, right: 1",
         "values that differ: 1",
     ]
 
 
 @pytest.mark.parametrize("name", ["all.jsonl", "all.csv", "all.parquet"])
-def test_every_finding_goes_to_a_file(run: Run, tmp_path: Path, sides: tuple[Path, Path], name: str) -> None:
+def test_every_finding_is_written_to_a_file(run: Run, tmp_path: Path, sides: tuple[Path, Path], name: str) -> None:
     outcome = run("compare", *sides, "--keys", "id", "--output", tmp_path / name)
     assert (outcome.code, outcome.out.splitlines()[-1]) == (2, f"4 findings written to {tmp_path / name}")
     rows = [dict[str, Any].fromkeys(FOUND[0]) | row for row in read_rows(tmp_path / name)]
@@ -108,7 +108,7 @@ def test_every_finding_goes_to_a_file(run: Run, tmp_path: Path, sides: tuple[Pat
     assert rows == [{name: value for name, value in row.items() if name != "key"} for row in FOUND]
 
 
-def test_every_finding_goes_to_a_new_table(run: Run, sides: tuple[Path, Path], dataset: EmulatedDataset) -> None:
+def test_every_finding_is_written_to_a_new_table(run: Run, sides: tuple[Path, Path], dataset: EmulatedDataset) -> None:
     output = f"bigquery:{dataset.name}.found"
     assert run("compare", *sides, "--keys", "id", "--output", output).code == 2
     assert sorted(dataset.rows("found"), key=str) == sorted((tuple(row.values()) for row in FOUND), key=str)
@@ -118,7 +118,7 @@ def test_every_finding_goes_to_a_new_table(run: Run, sides: tuple[Path, Path], d
     assert len(dataset.rows("found")) == len(FOUND)
 
 
-def test_where_all_is_the_same_the_table_is_empty(run: Run, tmp_path: Path, dataset: EmulatedDataset) -> None:
+def test_the_table_of_findings_is_empty_if_both_sides_are_equal(run: Run, tmp_path: Path, dataset: EmulatedDataset) -> None:
     path = write(tmp_path, "a.csv")
     assert run("compare", path, path, "--keys", "id", "--output", f"bigquery:{dataset.name}.found").code == 0
     assert dataset.rows("found") == []
@@ -131,10 +131,10 @@ def test_where_all_is_the_same_the_table_is_empty(run: Run, tmp_path: Path, data
         ("all.txt", "ends in .jsonl, .csv, .parquet"),
         ("nowhere/all.csv", "there is no folder"),
         ("bigquery:nothing.found", "nothing"),
-        ("bigquery:found", "name a table as bigquery:DATASET.TABLE"),
+        ("bigquery:found", "expected bigquery:DATASET.TABLE"),
     ],
 )
-def test_nothing_is_overwritten_or_guessed(
+def test_an_invalid_or_existing_output_is_refused(
     run: Run, tmp_path: Path, sides: tuple[Path, Path], dataset: EmulatedDataset, output: str, problem: str
 ) -> None:
     (tmp_path / "there.jsonl").write_text("mine")
@@ -162,7 +162,7 @@ def test_columns_can_be_left_out(run: Run, tmp_path: Path) -> None:
     assert run("compare", *sides, "--keys", "id", "--except", "name,other").code == 0
 
 
-def test_json_holds_all_of_it(run: Run, sides: tuple[Path, Path]) -> None:
+def test_json_has_all_findings(run: Run, sides: tuple[Path, Path]) -> None:
     assert run("compare", sides[0], sides[0], "--keys", "id", "--json").json == {
         "same": True,
         "rows": {"left": 2, "right": 2},
@@ -181,40 +181,40 @@ def test_json_holds_all_of_it(run: Run, sides: tuple[Path, Path]) -> None:
     ]
 
 
-def test_lines_of_json_are_the_same_findings(run: Run, tmp_path: Path, sides: tuple[Path, Path]) -> None:
+def test_json_lines_have_the_same_findings(run: Run, tmp_path: Path, sides: tuple[Path, Path]) -> None:
     made = run("compare", *sides, "--keys", "id", "--output", tmp_path / "all.jsonl", "--json").json
     assert made["output"] == str(tmp_path / "all.jsonl")
     assert [json.loads(line) for line in (tmp_path / "all.jsonl").read_text().splitlines()] == made["differences"]
 
 
-def test_a_folder_is_all_its_files_but_not_spark_s_own(run: Run, tmp_path: Path) -> None:
+def test_a_folder_is_all_its_files_except_those_of_spark(run: Run, tmp_path: Path) -> None:
     folder = tmp_path / "parts"
     write(folder, "part-1.parquet")
     (folder / "_SUCCESS").touch()
     assert run("compare", folder, write(tmp_path, "a.csv"), "--keys", "id").code == 0
 
 
-def test_values_are_shown_as_they_are_and_do_nothing_to_the_terminal(run: Run, tmp_path: Path) -> None:
+def test_values_are_shown_unchanged_and_cannot_control_the_terminal(run: Run, tmp_path: Path) -> None:
     (tmp_path / "x.jsonl").write_text('{"id": 1, "name": ":x: [red]\\u001b[31m"}\n')
     (tmp_path / "y.jsonl").write_text('{"id": 1, "name": null}\n')
     assert ":x: [red]\\x1b[31m" in run("compare", tmp_path / "x.jsonl", tmp_path / "y.jsonl", "--keys", "id").out
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.ndjson"])
-def test_text_may_be_compressed(run: Run, tmp_path: Path, name: str) -> None:
+def test_text_files_may_be_compressed(run: Run, tmp_path: Path, name: str) -> None:
     compressed = tmp_path / f"{name}.gz"
     compressed.write_bytes(gzip.compress(write(tmp_path, name).read_bytes()))
     assert run("compare", compressed, write(tmp_path, "a.parquet"), "--keys", "id").code == 0
 
 
-def test_a_line_that_is_null_is_no_row(run: Run, tmp_path: Path) -> None:
+def test_a_json_line_of_null_is_not_a_row(run: Run, tmp_path: Path) -> None:
     """Kafka's tombstones are written so."""
     lines = write(tmp_path, "a.jsonl")
     lines.write_text(f"{lines.read_text()}null\n")
     assert run("compare", lines, write(tmp_path, "a.csv"), "--keys", "id").code == 0
 
 
-def test_a_time_of_nanoseconds_is_told(run: Run, tmp_path: Path) -> None:
+def test_a_time_of_nanoseconds_is_an_error(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "x.parquet"
     parquet.write_table(Table.from_pydict({"id": array([1], timestamp("ns"))}), path)
     outcome = run("compare", path, path, "--keys", "id")
@@ -239,7 +239,7 @@ def test_a_time_of_nanoseconds_is_told(run: Run, tmp_path: Path) -> None:
         ('x.jsonl:{"number": 1}', "has no column id"),
     ],
 )
-def test_what_cannot_be_compared_is_told(run: Run, tmp_path: Path, content: str, problem: str) -> None:
+def test_invalid_files_and_missing_keys_are_reported(run: Run, tmp_path: Path, content: str, problem: str) -> None:
     name, _, text = content.partition(":")
     (tmp_path / name).write_text(text)
     outcome = run("compare", tmp_path / name, write(tmp_path, "a.csv"), "--keys", "id")
@@ -247,7 +247,7 @@ def test_what_cannot_be_compared_is_told(run: Run, tmp_path: Path, content: str,
     assert problem in outcome.err
 
 
-def test_what_is_not_there_is_told(run: Run, tmp_path: Path, dataset: EmulatedDataset) -> None:
+def test_missing_files_and_tables_are_reported(run: Run, tmp_path: Path, dataset: EmulatedDataset) -> None:
     there = write(tmp_path, "a.csv")
     assert "there is no such file" in run("compare", tmp_path / "nowhere.csv", there, "--keys", "id").err
     for missing in (f"{dataset.name}.nothing", "nowhere.nothing"):
@@ -257,9 +257,11 @@ def test_what_is_not_there_is_told(run: Run, tmp_path: Path, dataset: EmulatedDa
 
 
 @pytest.mark.parametrize("option", [("gs://lake/customer",), ("a.csv", "--output", "gs://lake/found.csv")])
-def test_a_bucket_is_for_the_batch(run: Run, tmp_path: Path, option: tuple[str, ...]) -> None:
+def test_a_folder_in_a_bucket_is_refused_with_the_command_that_takes_it(
+    run: Run, tmp_path: Path, option: tuple[str, ...]
+) -> None:
     write(tmp_path, "a.csv")
     outcome = run("compare", "a.csv", *option, "--keys", "id")
     assert (outcome.code, len(outcome.err.splitlines())) == (1, 1)
-    assert "this command takes files of this machine" in outcome.err
-    assert "`onefold batch compare` takes folders in buckets" in outcome.err
+    assert "expected a path on this machine" in outcome.err
+    assert "compare folders in buckets with `onefold batch compare`" in outcome.err

@@ -1,4 +1,4 @@
-"""The commands of change logs: exit codes, what is on standard output and what is beside it."""
+"""The commands of change logs: exit codes, standard output and standard error."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from onefold.compare.files import read_rows
 CUSTOMER = {"id": "INT64", "name": "STRING"}
 
 
-def test_current_makes_a_view_of_the_latest_state_of_one_change_table(run: Run, dataset: EmulatedDataset) -> None:
+def test_current_creates_a_view_of_the_latest_rows_of_one_change_table(run: Run, dataset: EmulatedDataset) -> None:
     changes = [change("INSERT", "1", id=1, name="a"), change("INSERT", "2", id=2, name="b"), change("DELETE", "3", id=1)]
     land_changes(dataset, "customer", CUSTOMER, [{"name": None, **row} for row in changes])
     outcome = run("current", dataset.name, "customer", "--keys", "id")
@@ -40,7 +40,7 @@ def test_current_reads_all_versions_of_a_table_in_the_unified_types(run: Run, da
     assert dataset.rows("customer_current") == [("1", None, "e")]
 
 
-def test_current_leaves_a_view_alone_that_people_wrote(run: Run, dataset: EmulatedDataset) -> None:
+def test_current_does_not_replace_a_view_that_people_wrote(run: Run, dataset: EmulatedDataset) -> None:
     land_changes(dataset, "customer", CUSTOMER, [change("INSERT", "1", id=1, name="a")])
     dataset.run(f"CREATE VIEW {dataset.quoted('customer_current')} AS SELECT 7 AS mine")
     outcome = run("current", dataset.name, "customer", "--keys", "id")
@@ -49,7 +49,7 @@ def test_current_leaves_a_view_alone_that_people_wrote(run: Run, dataset: Emulat
     assert dataset.rows("customer_current") == [(7,)]
 
 
-def test_current_tells_all_problems_and_writes_nothing(run: Run, dataset: EmulatedDataset) -> None:
+def test_current_reports_all_problems_and_writes_nothing(run: Run, dataset: EmulatedDataset) -> None:
     dataset.land("customer", {"id": "INT64", "datastream_metadata": METADATA_TYPE.replace("uuid STRING", "uuid INT64")})
     outcome = run("current", dataset.name, "customer", "--keys", "number,tenant")
     assert outcome.code == 1
@@ -59,7 +59,7 @@ def test_current_tells_all_problems_and_writes_nothing(run: Run, dataset: Emulat
     assert not [item for item in dataset.client.list_tables(dataset.name) if item.table_id == "customer_current"]
 
 
-def test_current_without_a_table_or_versions_says_what_was_looked_for(run: Run, dataset: EmulatedDataset) -> None:
+def test_current_without_a_table_or_versions_reports_the_names_it_looked_for(run: Run, dataset: EmulatedDataset) -> None:
     outcome = run("current", dataset.name, "customer", "--keys", "id")
     assert outcome.code == 1
     assert f"there is no change table local.{dataset.name}.customer" in outcome.err
@@ -88,20 +88,20 @@ def test_workload_writes_a_column_of_every_type_in_either_format(run: Run, tmp_p
     assert json.loads((out / "types.json").read_text()).items() >= TYPES.items()
 
 
-def test_workload_says_what_it_made_in_the_width_of_the_terminal(
+def test_workload_prints_counts_in_the_width_of_the_terminal(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.chdir(tmp_path)
     outcome = run("workload", "--operations", 1000, "--seed", 7, "--duplicates", 0.1, "--few-columns", "--out", "made")
     assert max(map(len, outcome.out.splitlines())) <= 80
-    told = "made: 1,112 changes of 425 inserts, 374 updates, 201 deletes; 107 rows in the base, 224 at the end"
-    assert outcome.out.split() == told.split()
+    expected = "made: 1,112 changes of 425 inserts, 374 updates, 201 deletes; 107 rows in the base, 224 at the end"
+    assert outcome.out.split() == expected.split()
     one = run("workload", "--operations", 1, "--out", "one").out
     assert one == "one: 1 change of 1 insert; 0 rows in the base, 1 at the end\n"
 
 
-def test_workload_overwrites_nothing(run: Run, tmp_path: Path) -> None:
+def test_workload_refuses_a_folder_that_is_not_empty(run: Run, tmp_path: Path) -> None:
     (tmp_path / "mine").write_text("precious")
     outcome = run("workload", "--out", tmp_path)
     assert outcome.code == 1
@@ -109,10 +109,10 @@ def test_workload_overwrites_nothing(run: Run, tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["mine"]
 
 
-def test_workload_refuses_what_makes_none(run: Run, tmp_path: Path) -> None:
+def test_workload_refuses_invalid_options(run: Run, tmp_path: Path) -> None:
     assert "three whole numbers" in run("workload", "--mix", "1,2", "--out", tmp_path / "new").err
     outcome = run("workload", "--mix", "1,2,3", "--key-changes", 2, "--out", tmp_path / "new")
     assert outcome.code == 1
-    assert "make 100" in outcome.err
+    assert "the mix (1, 2, 3)" in outcome.err
     assert "key changes must be from 0 to 1" in outcome.err
     assert not (tmp_path / "new").exists()

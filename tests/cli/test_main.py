@@ -15,7 +15,7 @@ import onefold.cli
 from onefold.cli import cli
 
 
-def test_every_command_helps(run: Run) -> None:
+def test_every_command_has_help(run: Run) -> None:
     for command in [[], *([name] for name in cli.commands)]:
         outcome = run(*command, "--help")
         assert outcome.code == 0
@@ -23,30 +23,33 @@ def test_every_command_helps(run: Run) -> None:
     assert " ".join(sorted(cli.commands)) == "batch capture compare current demo merge plan publish refresh render workload"
 
 
-def test_it_tells_its_version(run: Run) -> None:
+def test_the_version_is_printed(run: Run) -> None:
     assert run("--version").out == f"onefold, version {onefold.__version__}\n"
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "text"),
     [
         ([], "Usage: onefold"),
         (["fold"], "No such command 'fold'"),
         (["render"], "Missing argument 'TABLE'"),
         (["render", "customer"], "Missing option '--columns'"),
         (["render", "customer", "--columns", "nowhere.json"], "'nowhere.json': No such file"),
-        (["render", "customer", "--columns", "-", "--ddl"], "--ddl names the view, and for that it needs --dataset"),
+        (["render", "customer", "--columns", "-", "--ddl"], "--ddl needs --dataset for the name of the view"),
         (["render", "customer", "--columns", "-", "--project", "p"], "--project needs --dataset"),
-        (["render", "customer", "--columns", "-", "--dataset", "d", "--ddl", "--json"], "Say --ddl or --json, not both"),
+        (
+            ["render", "customer", "--columns", "-", "--dataset", "d", "--ddl", "--json"],
+            "--ddl and --json exclude each other",
+        ),
         (["render", "cust`omer", "--columns", "-", "--dataset", "a.b"], "table 'cust`omer' is not a valid name"),
         (["render", "cust`omer", "--columns", "-", "--dataset", "a.b"], "dataset 'a.b' is not a valid name"),
         (["plan"], "Missing argument 'DATASET'"),
         (["plan", "shop", "cust.omer"], "table 'cust.omer' is not a valid name"),
         (["plan", "shop", "--project", "MY"], "project 'MY' is not a valid name"),
-        (["refresh", "shop"], "Name a TABLE, or say --all"),
-        (["refresh", "shop", "customer", "--all"], "Name a TABLE, or say --all"),
-        (["refresh", "shop", "--all", "--prune"], "--prune removes the view of one TABLE"),
-        (["plan", "shop", "--prune"], "--prune removes the view of one TABLE"),
+        (["refresh", "shop"], "Expected one of TABLE and --all"),
+        (["refresh", "shop", "customer", "--all"], "Expected one of TABLE and --all"),
+        (["refresh", "shop", "--all", "--prune"], "--prune removes the view of one table"),
+        (["plan", "shop", "--prune"], "--prune removes the view of one table"),
         (["publish", "shop", "customer"], "Missing argument 'VERSION'"),
         (["publish", "shop", "customer", "a.b"], "version 'a.b' is not a valid name"),
         (["publish", "shop", "customer", "a_b"], "customer_v_a_b is no version a_b of customer: expected a table named as "),
@@ -54,21 +57,21 @@ def test_it_tells_its_version(run: Run) -> None:
             ["publish", "shop", "customer", "a_b", "--to", "http://localhost:9"],
             "customer_v_a_b is no version a_b of customer",
         ),
-        (["publish", "shop", "customer", "abc"], "Say --project, or set ONEFOLD_PROJECT"),
+        (["publish", "shop", "customer", "abc"], "the project is missing: name it with --project, or set ONEFOLD_PROJECT"),
         (["--config", "nowhere.yaml", "plan", "shop"], "'nowhere.yaml' does not exist"),
     ],
 )
-def test_wrong_usage_exits_with_1_and_says_so_beside_the_output(
-    run: Run, monkeypatch: pytest.MonkeyPatch, arguments: list[str], told: str
+def test_wrong_usage_exits_with_1_and_an_error_on_standard_error(
+    run: Run, monkeypatch: pytest.MonkeyPatch, arguments: list[str], text: str
 ) -> None:
     for variable in ("ONEFOLD_PROJECT", "GOOGLE_CLOUD_PROJECT"):
         monkeypatch.delenv(variable, raising=False)
     outcome = run(*arguments)
     assert (outcome.code, outcome.out) == (1, "")
-    assert told in outcome.err
+    assert text in outcome.err
 
 
-def test_wrong_settings_are_told_one_problem_a_line(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_invalid_settings_are_reported_one_problem_a_line(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ONEFOLD_DATASETS", "a-b")
     Path("onefold.yaml").write_text("extra: 1\n")
     outcome = run("render", "customer", "--columns", "-")
@@ -76,14 +79,16 @@ def test_wrong_settings_are_told_one_problem_a_line(run: Run, monkeypatch: pytes
     assert [line.split(":")[0] for line in outcome.err.splitlines()] == ["Error", "Error"]
 
 
-def test_demo_says_what_to_install_where_the_embedded_stack_is_missing(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_demo_names_the_package_to_install_if_the_embedded_stack_is_missing(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(sys.modules, "duckdb_extensions", None)
     outcome = run("demo")
     assert outcome.code == 1
     assert "duckdb_extensions is missing: pip install 'onefold[local]'" in outcome.err
 
 
-def test_a_query_stays_whole_where_the_terminal_says_that_it_knows_ascii_alone(tmp_path: Path) -> None:
+def test_a_query_is_printed_whole_on_a_terminal_that_knows_only_ascii(tmp_path: Path) -> None:
     row = {"table_name": "t_v_1", "column_name": "größe", "ordinal_position": 1, "data_type": "INT64"}
     (tmp_path / "columns.json").write_text(json.dumps(row))
     command = [sys.executable, "-c", "from onefold.cli import main; main()", "render", "t", "--columns", "columns.json"]

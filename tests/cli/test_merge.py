@@ -1,4 +1,4 @@
-"""The command of base tables: exit codes, what is on standard output and what is beside it."""
+"""The command of base tables: exit codes, standard output and standard error."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CUSTOMER = {"id": "INT64", "name": "STRING"}
 OLD = 1_600_000_000_000
 
 
-def test_merge_makes_a_base_and_current_reads_it(run: Run, dataset: EmulatedDataset) -> None:
+def test_merge_creates_a_base_and_current_reads_it(run: Run, dataset: EmulatedDataset) -> None:
     first = [
         change("INSERT", "1", id=1, name="a"),
         change("INSERT", "2", id=2, name="b"),
@@ -42,10 +42,10 @@ def test_merge_takes_a_copy_of_the_source_first_and_purges_last(run: Run, datase
     land_changes(dataset, "customer_v_a", CUSTOMER, [change("DELETE", "3", timestamp=OLD, id=1, name="a")])
     dataset.land("copy", CUSTOMER, "1, 'a'", "2, 'b'")
     options = ("--keys", "id", "--from-snapshot", "copy", "--at", "2", "--purge-tombstones-after", 30, "--json")
-    told = run("merge", dataset.name, "customer", *options).json
-    assert (told["base"], told["key"], told["view"]) == (f"local.{dataset.name}.customer_base", ["id"], None)
-    assert told["brought_up"] == "created"
-    assert (told["snapshot"]["written"], told["written"], told["purged"]) == (2, 1, 1)
+    result = run("merge", dataset.name, "customer", *options).json
+    assert (result["base"], result["key"], result["view"]) == (f"local.{dataset.name}.customer_base", ["id"], None)
+    assert result["brought_up"] == "created"
+    assert (result["snapshot"]["written"], result["written"], result["purged"]) == (2, 1, 1)
     again = run("merge", dataset.name, "customer", "--purge-tombstones-after", 30).out
     assert "1 key not inserted, at or below the floor of a purge" in again
     assert "0 tombstones purged" in again
@@ -71,12 +71,12 @@ def test_merge_takes_keys_from_the_settings_and_refuses_others(run: Run, dataset
     assert "not those that its base was made with, id" in other.err
 
 
-def test_what_makes_no_sense_together_is_told(run: Run, dataset: EmulatedDataset) -> None:
+def test_options_that_exclude_each_other_are_refused(run: Run, dataset: EmulatedDataset) -> None:
     assert "--from-snapshot" in run("merge", dataset.name, "customer", "--at", "5").err
     assert "--show" in run("merge", dataset.name, "customer", "--show", "--purge-tombstones-after", 1).err
     outcome = run("merge", dataset.name, "customer", "--from-snapshot", "a.b.c.d")
     assert outcome.code == 1
-    assert "name a table as" in outcome.err
+    assert "name one table" in outcome.err
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_what_makes_no_sense_together_is_told(run: Run, dataset: EmulatedDataset
         (["--from-snapshot", "copy", "--at", ""], "--at is empty"),
     ],
 )
-def test_a_variable_that_was_never_set_is_not_taken_for_an_option_left_out(
+def test_an_empty_option_is_refused_and_not_ignored(
     run: Run, dataset: EmulatedDataset, options: list[str], problem: str
 ) -> None:
     outcome = run("merge", dataset.name, "customer", *options)
@@ -96,7 +96,7 @@ def test_a_variable_that_was_never_set_is_not_taken_for_an_option_left_out(
     assert problem in outcome.err
 
 
-def test_a_view_with_the_name_of_the_base_is_left_alone(run: Run, dataset: EmulatedDataset) -> None:
+def test_a_view_with_the_name_of_the_base_is_not_replaced(run: Run, dataset: EmulatedDataset) -> None:
     land_changes(dataset, "customer", CUSTOMER, [change("INSERT", "1", id=1, name="a")])
     dataset.run(f"CREATE VIEW {dataset.quoted('customer_base')} AS SELECT 1 AS id")
     outcome = run("merge", dataset.name, "customer", "--keys", "id")
@@ -105,10 +105,10 @@ def test_a_view_with_the_name_of_the_base_is_left_alone(run: Run, dataset: Emula
     assert {item.table_id for item in dataset.client.list_tables(dataset.name)} == {"customer", "customer_base"}
 
 
-def test_what_refreshes_the_unified_view_announces_its_changes(
+def test_current_and_merge_announce_changes_of_the_unified_view(
     run: Run, dataset: EmulatedDataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`current`, and `merge` where there is a current view: once the view is written, nobody else sees a change."""
+    """`current`, and `merge` with a current view, announce: once the view is written, no later refresh finds the change."""
     monkeypatch.setenv("ONEFOLD_TOPIC_SCHEMA_CHANGES", "schema-changes")
     publisher = MemoryPublisher()
     monkeypatch.setattr("onefold.adapters.pubsub.PubSub", lambda _: publisher)
@@ -120,7 +120,7 @@ def test_what_refreshes_the_unified_view_announces_its_changes(
     assert [[one["path"] for one in changes] for changes in announced] == [[""], ["new_b"], ["new_c"]]
 
 
-def test_a_refused_announcement_is_said_and_kept(
+def test_a_refused_announcement_is_printed_and_kept(
     run: Run, dataset: EmulatedDataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ONEFOLD_TOPIC_SCHEMA_CHANGES", "schema-changes")

@@ -1,4 +1,4 @@
-"""`onefold publish`: exit codes, what is on standard output and what is beside it."""
+"""`onefold publish`: exit codes, standard output and standard error."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ class LocalFunction:
 
 @pytest.fixture
 def function() -> Iterator[LocalFunction]:
-    told = LocalFunction()
+    function = LocalFunction()
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
-            told.requests.append(({key.lower(): value for key, value in self.headers.items()}, json.loads(body)))
-            self.send_response(told.status)
+            function.requests.append(({key.lower(): value for key, value in self.headers.items()}, json.loads(body)))
+            self.send_response(function.status)
             self.end_headers()
 
         def log_message(self, *_: object) -> None:
             """Silent."""
 
     with HTTPServer(("127.0.0.1", 0), Handler) as server:
-        told.url = f"http://127.0.0.1:{server.server_port}/"
+        function.url = f"http://127.0.0.1:{server.server_port}/"
         threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
-        yield told
+        yield function
         server.shutdown()
 
 
@@ -56,23 +56,23 @@ def test_publish_sends_a_cloud_event_straight_to_a_function(run: Run, function: 
     assert f"sent to {function.url} as {headers['ce-id']}" in outcome.out
 
 
-def test_publish_for_programs_is_json_alone(run: Run, function: LocalFunction) -> None:
+def test_publish_prints_only_json_for_programs(run: Run, function: LocalFunction) -> None:
     outcome = run("publish", "shop", "customer", "abc", "--to", function.url, "--json")
     assert outcome.json["id"] == function.requests[0][0]["ce-id"]
     assert outcome.json["message"] == {"dataset": "shop", "table": {"name": "customer", "version": "abc"}}
 
 
-@pytest.mark.parametrize(("status", "told"), [(500, "asks to be told again (500)"), (404, "answered 404")])
-def test_publish_fails_where_the_function_does_not_take_it(
-    run: Run, function: LocalFunction, status: int, told: str
+@pytest.mark.parametrize(("status", "expected"), [(500, "asks for another delivery (500)"), (404, "answered 404")])
+def test_publish_fails_if_the_function_refuses_the_message(
+    run: Run, function: LocalFunction, status: int, expected: str
 ) -> None:
     function.status = status
     outcome = run("publish", "shop", "customer", "abc", "--to", function.url)
     assert (outcome.code, outcome.out) == (1, "")
-    assert told in outcome.err
+    assert expected in outcome.err
 
 
-def test_publish_names_every_problem_at_once(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_publish_reports_every_problem_at_once(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     for variable in ("ONEFOLD_PROJECT", "GOOGLE_CLOUD_PROJECT"):
         monkeypatch.delenv(variable, raising=False)
     outcome = run("publish", "sh-op", "cust.omer", "a.b")
@@ -81,11 +81,11 @@ def test_publish_names_every_problem_at_once(run: Run, monkeypatch: pytest.Monke
         "Error: dataset 'sh-op'",
         "Error: table 'cust.omer'",
         "Error: version 'a.b'",
-        "Error: Say --project, or set ONEFOLD_PROJECT",
+        "Error: the project is missing: name it with --project, or set ONEFOLD_PROJECT",
     ]
 
 
-def test_publish_takes_the_versions_that_the_dataset_has(run: Run, function: LocalFunction) -> None:
+def test_publish_accepts_versions_by_the_pattern_of_the_dataset(run: Run, function: LocalFunction) -> None:
     pattern = "(?P<base>.+)_(?P<version>[0-9]+r[0-9]+)"
     Path("onefold.yaml").write_text(f"datasets:\n  crm:\n    version_pattern: {pattern}\n")
     assert run("publish", "crm", "ad_click", "1r2", "--to", function.url).code == 0
@@ -95,19 +95,19 @@ def test_publish_takes_the_versions_that_the_dataset_has(run: Run, function: Loc
 
 
 @pytest.mark.parametrize(
-    ("url", "told"),
+    ("url", "expected"),
     [
-        ("http://127.0.0.1:9/", "http://127.0.0.1:9/ does not answer: start the function there, or mend the address"),
-        ("localhost:8080", "localhost:8080 is no URL: write http://localhost:8080"),
-        ("ftp://localhost", "ftp://localhost is no URL: write http://localhost"),
-        ("http://", "http:// is no URL: write it as http://localhost:8080"),
+        ("http://127.0.0.1:9/", "http://127.0.0.1:9/ does not answer: start the function there, or correct the address"),
+        ("localhost:8080", "expected a URL, got localhost:8080: write http://localhost:8080"),
+        ("ftp://localhost", "expected a URL, got ftp://localhost: write http://localhost"),
+        ("http://", "expected a URL, got http://: write it as http://localhost:8080"),
     ],
 )
-def test_publish_says_in_one_sentence_what_is_wrong_with_an_address(run: Run, url: str, told: str) -> None:
-    assert run("publish", "shop", "customer", "abc", "--to", url) == Outcome(1, "", f"Error: {told}\n")
+def test_publish_reports_an_invalid_address_in_one_sentence(run: Run, url: str, expected: str) -> None:
+    assert run("publish", "shop", "customer", "abc", "--to", url) == Outcome(1, "", f"Error: {expected}\n")
 
 
-def test_a_proxy_does_not_stand_between_it_and_a_local_function(
+def test_publish_to_a_local_function_ignores_a_proxy(
     run: Run, function: LocalFunction, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")

@@ -1,4 +1,4 @@
-"""`onefold render`: exit codes, what is on standard output and what is beside it."""
+"""`onefold render`: exit codes, standard output and standard error."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ FROM `customer_v_def` AS v
 """
 
 
-def test_render_gives_the_case_of_the_article_exactly(run: Run, columns_file: Path) -> None:
+def test_render_prints_exactly_the_query_of_the_article(run: Run, columns_file: Path) -> None:
     assert run("render", "customer", "--columns", columns_file) == Outcome(0, ARTICLE, "")
 
 
@@ -64,7 +64,7 @@ def test_render_reads_standard_input_array_or_lines_with_numbers_as_text(run: Ru
         assert run("render", "customer", "--columns", "-", stdin=stdin) == Outcome(0, ARTICLE, "")
 
 
-def test_render_orders_versions_by_their_creation_where_it_is_known(run: Run) -> None:
+def test_render_orders_versions_by_creation_time_if_it_is_known(run: Run) -> None:
     newer = rows_of({"customer_v_abc": ABC}, creation_time="2024-02-01 00:00:00")
     older = rows_of({"customer_v_def": DEF}, creation_time="2024-01-01 00:00:00")
     assert run("render", "customer", "--columns", "-", "--json", stdin=json.dumps(newer + older)).json["versions"] == [
@@ -96,7 +96,7 @@ def test_render_follows_the_settings(run: Run, columns_file: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("stdin", "told"),
+    ("stdin", "text"),
     [
         ("", "no rows of a table named ^customer_v_(?:[0-9a-f]{1,64})$"),
         (json.dumps(rows_of({"customer_vip_v_abc": ABC})), "no rows of a table named ^customer_v_"),
@@ -105,38 +105,36 @@ def test_render_follows_the_settings(run: Run, columns_file: Path) -> None:
         (json.dumps(rows_of({"customer_v_abc": {"id": "INTEGR"}})), "'INTEGR' is not a BigQuery type"),
     ],
 )
-def test_render_says_what_is_wrong_with_the_file(run: Run, stdin: str, told: str) -> None:
+def test_render_reports_what_is_wrong_with_the_file(run: Run, stdin: str, text: str) -> None:
     outcome = run("render", "customer", "--columns", "-", stdin=stdin)
     assert (outcome.code, outcome.out) == (1, "")
-    assert told in outcome.err
+    assert text in outcome.err
 
 
-def test_render_says_that_a_file_is_not_text(run: Run) -> None:
+def test_render_reports_a_file_that_is_not_text(run: Run) -> None:
     Path("columns.json").write_bytes(b"\xff\xfe[]")
     outcome = run("render", "customer", "--columns", "columns.json")
     assert (outcome.code, outcome.out) == (1, "")
     assert "is not UTF-8 text" in outcome.err
 
 
-@pytest.mark.parametrize(("count", "told"), [(600, "warnings"), (1_200, "problems")])
-def test_render_prints_the_text_and_warns_once_beside_it_when_limits_are_near_or_passed(
-    run: Run, count: int, told: str
-) -> None:
+@pytest.mark.parametrize(("count", "text"), [(600, "warnings"), (1_200, "faults")])
+def test_render_prints_the_query_and_one_warning_if_limits_are_near_or_exceeded(run: Run, count: int, text: str) -> None:
     rows = rows_of({f"customer_v_{number}": {"id": "INT64"} for number in range(count)})
     outcome = run("render", "customer", "--columns", "-", "--json", stdin=json.dumps(rows))
     assert (outcome.code, len(outcome.json["versions"])) == (0, count)
     assert outcome.err.count("Warning") == 1
-    assert {name: len(outcome.json[name]) for name in ("warnings", "faults")} == {"warnings": 0, "faults": 0, told: 1}
+    assert {name: len(outcome.json[name]) for name in ("warnings", "faults")} == {"warnings": 0, "faults": 0, text: 1}
 
 
-def test_render_says_that_all_versions_are_retired(run: Run, columns_file: Path) -> None:
+def test_render_reports_that_all_versions_are_retired(run: Run, columns_file: Path) -> None:
     Path("onefold.yaml").write_text("tables: {customer: {retire: [abc, def]}}")
     outcome = run("render", "customer", "--columns", columns_file)
     assert (outcome.code, outcome.out) == (1, "")
-    assert "all 2 of them are retired" in outcome.err
+    assert "all 2 versions of customer are retired" in outcome.err
 
 
-def test_the_statement_describes_the_view_where_a_conversion_can_lose_values(run: Run, columns_file: Path) -> None:
+def test_the_statement_has_a_description_if_a_conversion_can_lose_values(run: Run, columns_file: Path) -> None:
     Path("onefold.yaml").write_text("tables: {customer: {types: {id: INT64}}}")
     outcome = run("render", "customer", "--columns", columns_file, "--dataset", "shop", "--ddl")
     created, options, query = outcome.out.split("\n", 2)

@@ -1,4 +1,4 @@
-"""`onefold plan` and `onefold refresh`: exit codes, what is on standard output and what is beside it."""
+"""`onefold plan` and `onefold refresh`: exit codes, standard output and standard error."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_plan_shows_what_a_refresh_would_do_and_writes_nothing(run: Run, shop: E
     assert all(table.table_id != "customer_unified" for table in shop.client.list_tables(shop.name))
 
 
-def test_plan_tells_which_conversions_can_lose_something(run: Run, shop: EmulatedDataset) -> None:
+def test_plan_shows_which_conversions_can_lose_values(run: Run, shop: EmulatedDataset) -> None:
     Path("onefold.yaml").write_text("tables: {customer: {types: {id: INT64}}}")
     outcome = run("plan", shop.name, "customer", "--json")
     (cast,) = outcome.json[0]["casts"]
@@ -44,7 +44,7 @@ def test_plan_tells_which_conversions_can_lose_something(run: Run, shop: Emulate
     assert cast["losses"][0] in run("plan", shop.name, "customer").out
 
 
-def test_plan_for_programs_is_json_alone(run: Run, shop: EmulatedDataset) -> None:
+def test_plan_prints_only_json_for_programs(run: Run, shop: EmulatedDataset) -> None:
     outcome = run("plan", shop.name, "--json")
     (plan,) = outcome.json
     assert (outcome.code, outcome.err) == (2, "")
@@ -52,7 +52,7 @@ def test_plan_for_programs_is_json_alone(run: Run, shop: EmulatedDataset) -> Non
     assert plan["limits"]["tables_left"] == 997
 
 
-def test_plan_says_why(run: Run, shop: EmulatedDataset) -> None:
+def test_plan_shows_the_reason_for_each_change(run: Run, shop: EmulatedDataset) -> None:
     assert run("refresh", shop.name, "customer").code == 0
     shop.land("customer_v_fed", {**DEF, "phone": "STRING"})
     outcome = run("plan", shop.name, "customer")
@@ -81,7 +81,7 @@ def test_refresh_gives_the_rows_of_the_article(run: Run, shop: EmulatedDataset) 
     ]
 
 
-def test_refresh_of_all_shows_its_progress_beside_the_output(run: Run, shop: EmulatedDataset) -> None:
+def test_refresh_of_all_shows_its_progress_on_standard_error(run: Run, shop: EmulatedDataset) -> None:
     shop.land("supplier_v_1", {"id": "INT64"})
     outcome = run("refresh", shop.name, "--all")
     assert outcome.code == 0
@@ -93,7 +93,7 @@ def test_refresh_of_all_shows_its_progress_beside_the_output(run: Run, shop: Emu
     ]
 
 
-def test_refresh_of_all_goes_on_after_a_failure_and_exits_with_1(run: Run, shop: EmulatedDataset) -> None:
+def test_refresh_of_all_continues_after_a_failure_and_exits_with_1(run: Run, shop: EmulatedDataset) -> None:
     shop.land("a_v_1", {"id": "INT64"})
     shop.land("a_unified", {"id": "INT64"})
     outcome = run("refresh", shop.name, "--all", "--json")
@@ -106,7 +106,7 @@ def test_refresh_of_all_goes_on_after_a_failure_and_exits_with_1(run: Run, shop:
     assert "is a table, not a view" in outcome.err
 
 
-def test_a_view_without_versions_goes_only_when_asked(run: Run, shop: EmulatedDataset) -> None:
+def test_a_view_without_versions_is_removed_only_with_prune(run: Run, shop: EmulatedDataset) -> None:
     run("refresh", shop.name, "customer")
     Path("onefold.yaml").write_text("tables: {customer: {retire: [abc, def]}}")
     refused = run("refresh", shop.name, "customer")
@@ -118,7 +118,7 @@ def test_a_view_without_versions_goes_only_when_asked(run: Run, shop: EmulatedDa
     assert left == {"customer_v_abc", "customer_v_def"}
 
 
-def test_a_refresh_after_versions_were_dropped_takes_them_out(run: Run, shop: EmulatedDataset) -> None:
+def test_a_refresh_removes_dropped_versions_from_the_view(run: Run, shop: EmulatedDataset) -> None:
     run("refresh", shop.name, "customer")
     shop.run(f"DROP TABLE {shop.quoted('customer_v_abc')}")
     assert "customer_unified updated" in run("refresh", shop.name, "customer").out
@@ -140,7 +140,7 @@ def test_a_dataset_without_versioned_tables_is_an_error(run: Run, dataset: Emula
     "arguments", [["plan", "nowhere"], ["plan", "nowhere", "customer"], ["refresh", "nowhere", "--all"]]
 )
 @pytest.mark.usefixtures("dataset")
-def test_a_dataset_that_is_not_there_is_an_error(run: Run, arguments: Sequence[str]) -> None:
+def test_a_missing_dataset_is_an_error(run: Run, arguments: Sequence[str]) -> None:
     outcome = run(*arguments)
     assert outcome.code == 1
     assert "nowhere" in outcome.err
@@ -153,7 +153,7 @@ def test_plan_lists_the_columns_of_a_view_to_be_created(run: Run, shop: Emulated
         assert re.search(rf"│ {name} +│ STRING", outcome)
 
 
-def test_plan_of_a_dataset_leaves_a_line_between_tables_and_goes_on_after_a_failure(run: Run, shop: EmulatedDataset) -> None:
+def test_plan_of_a_dataset_separates_tables_by_a_line_and_continues_after_a_failure(run: Run, shop: EmulatedDataset) -> None:
     shop.land("supplier_v_1", {"id": "INT64"})
     assert f"\n\nlocal.{shop.name}.supplier_unified would be created" in run("plan", shop.name).out
     shop.land("a_v_1", {"id": "INT64"})
@@ -167,14 +167,14 @@ def test_plan_of_a_dataset_leaves_a_line_between_tables_and_goes_on_after_a_fail
     }
 
 
-def test_after_a_version_was_dropped_the_changes_are_those_of_the_view(run: Run, shop: EmulatedDataset) -> None:
+def test_plan_shows_the_columns_that_go_with_a_dropped_version(run: Run, shop: EmulatedDataset) -> None:
     run("refresh", shop.name, "customer")
     shop.run(f"DROP TABLE {shop.quoted('customer_v_def')}")
     (plan,) = run("plan", shop.name, "customer", "--json").json
     assert [(change["kind"], change["path"]) for change in plan["changes"]] == [("retyped", "id"), ("removed", "email")]
 
 
-def test_plan_shows_a_removal_when_asked(run: Run, shop: EmulatedDataset) -> None:
+def test_plan_shows_a_removal_with_prune(run: Run, shop: EmulatedDataset) -> None:
     run("refresh", shop.name, "customer")
     Path("onefold.yaml").write_text("tables: {customer: {retire: [abc, def]}}")
     outcome = run("plan", shop.name, "customer", "--prune")
@@ -183,14 +183,12 @@ def test_plan_shows_a_removal_when_asked(run: Run, shop: EmulatedDataset) -> Non
 
 
 @pytest.mark.parametrize("command", ["plan", "refresh"])
-def test_where_neither_a_view_nor_a_version_is_there_is_nothing_to_remove(
-    run: Run, dataset: EmulatedDataset, command: str
-) -> None:
+def test_prune_without_view_and_versions_has_nothing_to_remove(run: Run, dataset: EmulatedDataset, command: str) -> None:
     outcome = run(command, dataset.name, "customer", "--prune")
     assert (outcome.code, outcome.out) == (0, f"local.{dataset.name}.customer: nothing to remove\n")
 
 
-def test_settings_without_an_effect_are_warned_of(run: Run, shop: EmulatedDataset) -> None:
+def test_settings_without_an_effect_give_a_warning(run: Run, shop: EmulatedDataset) -> None:
     Path("onefold.yaml").write_text("tables: {customer: {retire: [nowhere]}}")
     (plan,) = run("plan", shop.name, "customer", "--json").json
     assert "nowhere" in plan["warnings"][0]

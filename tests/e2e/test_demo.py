@@ -1,4 +1,4 @@
-"""The demo, run as a person runs it: whatever the environment, and however it ends."""
+"""The demo as a person runs it: in any environment, and ended in any way."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from rich.console import Console
 
 from onefold.core.errors import Rejected
 from onefold.demo import tour as demo
-from onefold.local.processes import told_errors
+from onefold.local.processes import last_errors
 from onefold.local.spark_process import java_hint
 
 COMMAND = [sys.executable, "-c", "from onefold.cli import main; main()", "demo"]
 SECONDS = 400
 WITHOUT_JAVA = {"JAVA_HOME": "/nowhere"}
-"""Ends the demo before the batches, which take the most time of it."""
+"""The demo without Java ends before the batches, which take most of its time."""
 
 
 def environ(**more: str) -> dict[str, str]:
@@ -44,7 +44,7 @@ def children(pid: int) -> list[int]:
 
 
 def is_there(pid: int) -> bool:
-    """Running, and not merely waiting to be told to its parent."""
+    """Return True for a running process; a zombie waits only for its parent."""
     shown = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True, check=False).stdout
     return bool(shown.strip()) and not shown.startswith("Z")
 
@@ -56,7 +56,7 @@ def until(condition: object, seconds: float = 30) -> bool:
     return bool(answer)
 
 
-def test_it_shows_each_version_with_its_changes_and_cuts_nothing_at_80_columns(tmp_path: Path) -> None:
+def test_the_demo_shows_each_version_with_its_changes_and_cuts_nothing_at_80_columns(tmp_path: Path) -> None:
     shown = run_demo(tmp_path, **WITHOUT_JAVA)
     assert "Run: sudo apt-get" in shown
     assert shown.count(" appears ─") == 6
@@ -69,29 +69,29 @@ def test_it_shows_each_version_with_its_changes_and_cuts_nothing_at_80_columns(t
     assert max(len(line) for line in shown.splitlines() if line.startswith(("│", "┏"))) <= 80
 
 
-def test_it_merges_a_change_log_in_two_batches_and_again(tmp_path: Path) -> None:
+def test_the_demo_merges_a_change_log_in_two_batches_twice(tmp_path: Path) -> None:
     if hint := java_hint():
         pytest.skip(hint)
     shown = " ".join(run_demo(tmp_path).split())
     assert shown.count(": SUCCEEDED") == 4
     assert "│ rows │ 224 │ 224 │" in shown
-    assert "Run again, both batches change nothing: all 465 rows" in shown
+    assert "Both batches run again change nothing: all 465 rows" in shown
     assert "GOAWAY" not in shown
 
 
-def test_it_follows_neither_the_settings_nor_the_proxy_of_its_user(tmp_path: Path) -> None:
+def test_the_demo_ignores_the_settings_and_the_proxy_of_its_user(tmp_path: Path) -> None:
     (tmp_path / "onefold.yaml").write_text("tables: {customer: {retire: [abc]}}")
     settings = {"ONEFOLD_VIEW_NAME": "{table}_all", "ONEFOLD_CONFIG": "nowhere.yaml", "ONEFOLD_TOPIC_DEAD_LETTER": "a"}
     proxies = dict.fromkeys(("http_proxy", "HTTP_PROXY", "https_proxy"), "http://127.0.0.1:9")
     assert "after: customer_unified, 4 rows" in run_demo(tmp_path, **settings, **proxies, **WITHOUT_JAVA)
 
 
-def test_it_runs_in_a_terminal_of_ascii(tmp_path: Path) -> None:
+def test_the_demo_runs_in_an_ascii_terminal(tmp_path: Path) -> None:
     assert "caf?" in run_demo(tmp_path, LANG="C", PYTHONIOENCODING="ascii", **WITHOUT_JAVA)
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_that_ends_it_ends_what_it_started(tmp_path: Path, number: signal.Signals) -> None:
+def test_a_signal_ends_the_demo_and_all_processes_that_it_started(tmp_path: Path, number: signal.Signals) -> None:
     # The suite may run below nohup, which ignores one of them.
     command = ["env", f"--default-signal={number.name.removeprefix('SIG')}", *COMMAND]
     process = subprocess.Popen(command, cwd=tmp_path, env=environ(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -105,18 +105,20 @@ def test_a_signal_that_ends_it_ends_what_it_started(tmp_path: Path, number: sign
         process.kill()
 
 
-def test_the_errors_in_the_log_of_the_function_are_told_where_it_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(demo, "DATASET", "a-b")  # no name of a dataset: the function cannot start
+def test_the_errors_in_the_log_of_a_failed_function_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(demo, "DATASET", "a-b")  # an invalid name: the function cannot start
     monkeypatch.setattr("google.cloud.bigquery.Client.create_dataset", lambda *_: None)
     monkeypatch.setattr(demo, "land_version", lambda *_: None)
     monkeypatch.setenv("BIGQUERY_EMULATOR_HOST", "")
-    with pytest.raises(Rejected, match=r"asks to be told again \(500\); its log says why\nIts log:\n(.*\n)*.*not_ready"):
+    with pytest.raises(
+        Rejected, match=r"asks for another delivery \(500\): see the log of the function\nIts log:\n(.*\n)*.*not_ready"
+    ):
         demo.run_demo(Console(file=io.StringIO()))
 
 
-def test_of_a_log_the_lines_of_errors_are_told_and_all_where_there_are_none() -> None:
+def test_the_error_lines_of_a_log_are_shown_or_its_last_lines_if_there_are_none() -> None:
     info, error = '{"severity": "INFO", "message": "no errors"}', '{"severity": "ERROR", "message": "broken"}'
     trace = "ValueError: what went wrong"
-    assert told_errors(io.BytesIO(f"{info}\n{error}\n\nstarted\n{trace}\n".encode())) == f"{error}\n{trace}"
-    assert told_errors(io.BytesIO(f"{info}\nstarted\n".encode())) == f"{info}\nstarted"
-    assert len(told_errors(io.BytesIO(b"error\n" * 1000)).splitlines()) == 10
+    assert last_errors(io.BytesIO(f"{info}\n{error}\n\nstarted\n{trace}\n".encode())) == f"{error}\n{trace}"
+    assert last_errors(io.BytesIO(f"{info}\nstarted\n".encode())) == f"{info}\nstarted"
+    assert len(last_errors(io.BytesIO(b"error\n" * 1000)).splitlines()) == 10

@@ -7,31 +7,25 @@ import os
 import re
 import signal
 import subprocess
-import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
 from e2e.test_demo import COMMAND, children, environ, is_there, until
-from support.capture import eventually
 from support.cli import Run
 from support.source_database import SourceDatabase, end_of_log
 
 from onefold.adapters.bigquery.emulator import emulator_client
 from onefold.capture.checkpoint import Checkpoint, Progress
 from onefold.capture.source import Source
-from onefold.core.errors import InvalidInput, NotFound, Rejected
-from onefold.core.shutdown import Stop, Stopped
+from onefold.core.errors import InvalidInput, NotFound
 from onefold.demo.capture_thread import InMemoryCheckpoint
-from onefold.demo.source import MOST_TABLES, SourceUrl, choose, parse_source, patterns_of, without
-from onefold.local.pubsub import Listener, LocalTopics
+from onefold.demo.source import MAX_TABLES, SourceUrl, choose, parse_source, patterns_of, without
 from onefold.mysql.binlog.events import LogPosition
 from onefold.mysql.catalog import TableName
 from onefold.mysql.table_filter import TableFilter
-from onefold.ports.publisher import Message
 
 SECONDS = 300
 ODD = (
@@ -64,28 +58,26 @@ def words(shown: str) -> str:
         ("mysql://reader@[::1]:3307/a%2Fb", SourceUrl("::1", 3307, "reader", "a/b")),
     ],
 )
-def test_an_address_is_read(text: str, expected: SourceUrl) -> None:
+def test_a_url_is_parsed(text: str, expected: SourceUrl) -> None:
     assert parse_source(text) == expected
 
 
 @pytest.mark.parametrize(
     ("text", "problems"),
     [
-        ("postgres://reader:hush@db", ["no address of MySQL"]),
-        ("db.internal", ["no address of MySQL"]),
-        ("mysql://reader:hush@db/a/b?tls=1", ["holds a password", "more than one database", "options"]),
-        ("mysql://reader:@db", ["holds a password"]),
+        ("postgres://reader:hush@db", ["not a URL of MySQL"]),
+        ("db.internal", ["not a URL of MySQL"]),
+        ("mysql://reader:hush@db/a/b?tls=1", ["contains a password", "more than one database", "options"]),
+        ("mysql://reader:@db", ["contains a password"]),
         ("mysql://reader:hu/sh@db", ["without a password"]),
         ("mysql://", ["names no user", "names no host"]),
-        ("mysql://reader@db:99999", ["no address of a database"]),
+        ("mysql://reader@db:99999", ["not the URL of a database"]),
     ],
 )
-def test_all_problems_of_an_address_are_told_and_never_its_password(text: str, problems: list[str]) -> None:
+def test_all_problems_of_a_url_are_reported_without_its_password(text: str, problems: list[str]) -> None:
     with pytest.raises(InvalidInput) as refused:
         parse_source(text)
-    assert [problem in told for problem, told in zip(problems, refused.value.problems, strict=True)] == [True] * len(
-        problems
-    )
+    assert all(part in problem for part, problem in zip(problems, refused.value.problems, strict=True))
     assert "hu" not in str(refused.value)
 
 
@@ -94,23 +86,23 @@ def test_a_database_is_named_once() -> None:
     patterns = patterns_of(named, (), ("*.secret",))
     found = [patterns.match(*name) for name in (("sh*p.x", "t"), ("shop.x", "t"), ("sh*p.x", "secret"))]
     assert found == [True, False, False]
-    with pytest.raises(InvalidInput, match=r"name sh\*p\.x in one of them"):
+    with pytest.raises(InvalidInput, match=r"name sh\*p\.x in only one of them"):
         patterns_of(named, ("shop",), ())
 
 
 @pytest.mark.parametrize("options", [("--include", "shop"), ("--exclude", "shop"), ("--once",)])
-def test_options_for_a_source_need_one(run: Run, options: tuple[str, ...]) -> None:
+def test_options_of_a_source_need_a_source(run: Run, options: tuple[str, ...]) -> None:
     done = run("demo", *options)
-    assert (done.code, "are for --source" in done.err) == (1, True)
+    assert (done.code, "need --source" in done.err) == (1, True)
 
 
-def test_a_password_that_nobody_can_be_asked_for_is_missing(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_password_is_an_error_without_a_terminal(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("ONEFOLD_SOURCE_PASSWORD", raising=False)
     done = run("demo", "--source", "mysql://reader@127.0.0.1:9")
     assert (done.code, "set ONEFOLD_SOURCE_PASSWORD" in done.err) == (1, True)
 
 
-def test_every_problem_of_the_source_is_told_before_anything_is_started(
+def test_every_problem_of_the_source_is_reported_before_anything_is_started(
     source: SourceDatabase, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ONEFOLD_SOURCE_PASSWORD", "")
@@ -126,7 +118,7 @@ def own(source: SourceDatabase, *exclude: str) -> Source:
     return Source(source.server.address, TableFilter((f"{source.name}.*",), exclude), 1)
 
 
-def test_what_a_laptop_cannot_take_is_left_out_with_a_reason(source: SourceDatabase) -> None:
+def test_tables_that_are_too_large_are_left_out_with_a_reason(source: SourceDatabase) -> None:
     source.run(
         "CREATE TABLE small (a INT PRIMARY KEY)", "CREATE TABLE bad (a TEXT COMPRESSED)",
         "INSERT INTO small VALUES (1), (2)",
@@ -142,83 +134,14 @@ def test_what_a_laptop_cannot_take_is_left_out_with_a_reason(source: SourceDatab
 
 
 def test_of_many_tables_the_first_are_taken(source: SourceDatabase) -> None:
-    source.run(*(f"CREATE TABLE t{number:02} (a INT PRIMARY KEY)" for number in range(MOST_TABLES + 1)))
-    assert [name.table for name in choose(own(source)).left_out] == [f"t{MOST_TABLES}"]
+    source.run(*(f"CREATE TABLE t{number:02} (a INT PRIMARY KEY)" for number in range(MAX_TABLES + 1)))
+    assert [name.table for name in choose(own(source)).left_out] == [f"t{MAX_TABLES}"]
 
 
 def test_without_a_table_there_is_nothing_to_show(source: SourceDatabase) -> None:
     source.run("CREATE TABLE long_ (a INT PRIMARY KEY) SELECT seq AS a FROM seq_1_to_10001")
     with pytest.raises(NotFound, match=r"there is no table.*\n.*long_: more than 10,000 rows"):
         choose(own(source))
-
-
-class _Function(BaseHTTPRequestHandler):
-    """Answers what the server has ready, then 204."""
-
-    server: _Answers
-
-    def do_POST(self) -> None:
-        self.rfile.read(int(self.headers["Content-Length"]))
-        self.send_response(self.server.answers.pop(0) if self.server.answers else 204)
-        self.end_headers()
-
-    def log_message(self, *_: object) -> None:
-        """Not among the output of the tests."""
-
-
-class _Answers(HTTPServer):
-    answers: list[int]
-
-
-@contextmanager
-def topics(*answers: int, stop: Stop) -> Iterator[tuple[LocalTopics, list[tuple[str, bytes]]]]:
-    taken: list[tuple[str, bytes]] = []
-    with _Answers(("127.0.0.1", 0), _Function) as server, tempfile.TemporaryFile() as log:
-        log.write(b'{"severity": "ERROR", "message": "the reason"}\n')
-        server.answers = list(answers)
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        made = LocalTopics(
-            {"a": Listener(f"http://127.0.0.1:{server.server_port}/", log)}, stop, lambda *said: taken.append(said)
-        )
-        try:
-            yield made, taken
-        finally:
-            made.close()
-            server.shutdown()
-
-
-@pytest.fixture
-def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("onefold.local.pubsub._PAUSES", (0.0, 0.0))
-
-
-@pytest.mark.usefixtures("no_pauses")
-def test_a_message_is_pushed_until_its_function_takes_it() -> None:
-    with topics(500, 500, stop=Stop()) as (made, taken):
-        made.publish("a", [Message(b"one")])
-        told: list[Exception | None] = []
-        made.publish_soon("a", Message(b"two"), told.append)
-        eventually(lambda: told)
-    assert (taken, told) == ([("a", b"one"), ("a", b"two")], [None])
-
-
-@pytest.mark.usefixtures("no_pauses")
-def test_a_message_that_is_never_taken_is_an_error_that_tells_the_log() -> None:
-    with topics(*[500] * 9, stop=Stop()) as (made, taken):
-        with pytest.raises(Rejected, match=r"is not taken: .*\n.*\n.*the reason"):
-            made.publish("a", [Message(b"one")])
-        told: list[Exception | None] = []
-        made.publish_soon("a", Message(b"two"), told.append)
-        assert isinstance(eventually(lambda: told)[0], Rejected)
-    assert taken == []
-
-
-def test_nothing_is_pushed_beyond_the_end() -> None:
-    stop = Stop()
-    stop.set()
-    with topics(stop=stop) as (made, taken), pytest.raises(Stopped):
-        made.publish("a", [Message(b"one")])
-    assert taken == []
 
 
 def test_tables_of_every_type_are_copied_and_compared_and_nothing_is_written(source: SourceDatabase, tmp_path: Path) -> None:
@@ -250,7 +173,7 @@ def test_tables_of_every_type_are_copied_and_compared_and_nothing_is_written(sou
     assert end_of_log(source.connection) == before
 
 
-def test_tables_that_cannot_be_taken_stop_no_other(source: SourceDatabase, tmp_path: Path) -> None:
+def test_tables_that_cannot_be_captured_stop_no_other_table(source: SourceDatabase, tmp_path: Path) -> None:
     source.run(
         "CREATE TABLE `a-b` (id INT PRIMARY KEY, n INT)", "INSERT INTO `a-b` VALUES (1, 1), (2, 2)",
         "CREATE TABLE wide (id INT PRIMARY KEY, d DECIMAL(50, 20))", "INSERT INTO wide VALUES (1, 1.5)",
@@ -273,7 +196,7 @@ def test_tables_that_cannot_be_taken_stop_no_other(source: SourceDatabase, tmp_p
 
 @contextmanager
 def following(source: SourceDatabase, folder: Path) -> Iterator[tuple[subprocess.Popen[bytes], Callable[[str], str]]]:
-    """The demo with a terminal to write to; and a function that waits for a text, and gives what follows it."""
+    """Run the demo with a pseudo-terminal. Yields the process, and a function that waits for a text and returns the rest."""
     screen, writes = os.openpty()
     process = subprocess.Popen(
         [*COMMAND, "--source", url(source), "--include", source.name],
@@ -284,7 +207,7 @@ def following(source: SourceDatabase, folder: Path) -> Iterator[tuple[subprocess
     shown = bytearray()
 
     def read() -> None:
-        with contextlib.suppress(OSError):  # how a terminal ends that nobody writes to any more
+        with contextlib.suppress(OSError):  # reading a pseudo-terminal fails when its writer has ended
             while data := os.read(screen, 65536):
                 shown.extend(data)
 
@@ -310,7 +233,7 @@ def following(source: SourceDatabase, folder: Path) -> Iterator[tuple[subprocess
         os.close(screen)
 
 
-def test_changes_are_followed_and_compared_until_it_is_interrupted(
+def test_changes_are_followed_and_compared_until_ctrl_c(
     source: SourceDatabase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source.run("CREATE TABLE t (id INT PRIMARY KEY, name VARCHAR(30))", "INSERT INTO t VALUES (1, 'a'), (2, 'b')")
@@ -338,8 +261,8 @@ def test_changes_are_followed_and_compared_until_it_is_interrupted(
         assert until(lambda: not any(is_there(pid) for pid in started))
 
 
-def test_a_checkpoint_is_beyond_a_place_by_the_log_and_not_by_its_epoch() -> None:
-    """An epoch is of the size of a time."""
+def test_a_checkpoint_is_beyond_a_position_by_the_log_and_not_by_the_epoch() -> None:
+    """Epochs of real captures are seconds since 1970, far above the epoch of a position of the server."""
     store = InMemoryCheckpoint()
     end = LogPosition(1, "bin.000002", 500)
     assert not store.is_beyond(end)

@@ -97,7 +97,7 @@ def test_a_message_and_an_audit_entry_refresh_the_view(shop: EmulatedDataset, wa
     assert publisher.topics == {}
 
 
-def test_what_is_left_out_is_ignored_and_what_is_no_version_is_refused(
+def test_left_out_tables_are_ignored_and_other_tables_are_refused(
     shop: EmulatedDataset, capsys: pytest.CaptureFixture[str]
 ) -> None:
     left_out = [
@@ -114,7 +114,7 @@ def test_what_is_left_out_is_ignored_and_what_is_no_version_is_refused(
     assert not [item for item in shop.client.list_tables(shop.name) if item.table_type == "VIEW"]
 
 
-def test_a_check_of_the_dataset_fans_out_by_the_pattern(shop: EmulatedDataset) -> None:
+def test_a_check_of_the_dataset_publishes_a_message_for_each_table_of_the_pattern(shop: EmulatedDataset) -> None:
     publisher = MemoryPublisher()
     settings = load_settings({"ONEFOLD_TOPIC_TABLE_CREATED": "table-created"})
     TableCreatedHandler(settings, EmulatedWarehouse(shop.client), publisher).handle(

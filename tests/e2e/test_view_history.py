@@ -1,4 +1,4 @@
-"""Real schema histories, version by version in the emulator, beside an oracle that folds Python rows.
+"""Real schema histories, version by version in the emulator, compared with an oracle that folds Python rows.
 
 The oracle is obvious on purpose: it keeps every row ever landed as a Python dict, and reads a type's place among the
 others from one short table. Histories come from `../shared/data/*_history.json`; where that is absent, the demo's own

@@ -52,7 +52,7 @@ def subscription(name: str) -> str:
 
 @pytest.fixture(scope="module")
 def environ(pubsub_emulator: str) -> dict[str, str]:  # noqa: F811
-    """The provider's own variables for another address, and for a token that nobody asks for."""
+    """Variables of the provider for other addresses, and a token that no server checks."""
     return {"GOOGLE_PUBSUB_CUSTOM_ENDPOINT": f"http://{pubsub_emulator}/v1/", "GOOGLE_OAUTH_ACCESS_TOKEN": "none"}
 
 
@@ -100,19 +100,19 @@ def test_a_message_to_the_applied_topic_reaches_the_real_function_and_the_view_i
 
 
 @pytest.mark.usefixtures("applied")
-def test_what_cannot_be_handled_waits_in_the_applied_subscription(subscriber: Any) -> None:  # noqa: F811
+def test_a_message_that_cannot_be_handled_is_a_dead_letter_in_the_applied_subscription(subscriber: Any) -> None:  # noqa: F811
     PubSub(PROJECT).publish("table-created", [Message(b"rubbish")])
     request = {"subscription": subscription("dead-letter"), "max_messages": 10}
     (received,) = until(lambda: subscriber.pull(request, timeout=30).received_messages)
     assert received.message.data == b"rubbish"
 
 
-def test_applied_twice_nothing_changes(applied: Terraform, environ: dict[str, str]) -> None:
+def test_a_second_apply_changes_nothing(applied: Terraform, environ: dict[str, str]) -> None:
     assert changed(applied, environ, "plan", "-detailed-exitcode") == 0
 
 
 @pytest.mark.usefixtures("applied")
-def test_the_subscriptions_are_in_pubsub_as_they_were_written(subscriber: Any) -> None:  # noqa: F811
+def test_pubsub_has_the_subscriptions_of_the_configuration(subscriber: Any) -> None:  # noqa: F811
     expected = (
         ("refresh-view", "table-created", 360),
         ("launch-batch", "batch-requests", 180),

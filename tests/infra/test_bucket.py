@@ -19,7 +19,7 @@ def called(terraform: Terraform, url: str, command: str, *options: str) -> subpr
     return terraform.run(command, *(words if command != "state" else ()), *options, **environ)
 
 
-def test_it_outlives_its_deployment_and_the_next_one_takes_it_over(tmp_path: Path) -> None:
+def test_the_bucket_of_capture_outlives_its_deployment_and_the_next_one_adopts_it(tmp_path: Path) -> None:
     terraform = found_terraform(tmp_path, OVERRIDE.format(refresh_view="http://x/", nobody="http://x/"))
     with bucket_server() as buckets:
         made = called(terraform, buckets.url, "apply")
@@ -41,7 +41,7 @@ def test_it_outlives_its_deployment_and_the_next_one_takes_it_over(tmp_path: Pat
         assert (elsewhere.returncode, "Instance cannot be destroyed" in elsewhere.stderr) == (1, True)
 
 
-def test_a_bucket_of_another_project_is_not_taken_over(tmp_path: Path) -> None:
+def test_a_bucket_of_another_project_is_not_adopted(tmp_path: Path) -> None:
     terraform = found_terraform(tmp_path, OVERRIDE.format(refresh_view="http://x/", nobody="http://x/"))
     with bucket_server() as buckets:
         assert called(terraform, buckets.url, "apply").returncode == 0

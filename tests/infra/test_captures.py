@@ -1,4 +1,4 @@
-"""The sources of `captures`: what the process is told, which objects it reaches, what is documented, and what alerts."""
+"""The sources of `captures`: arguments of the process, rights on objects, documentation, and alerts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from onefold.adapters.gcs import GcsObjects
 from onefold.capture.checkpoint import Checkpoint, to_json
 from onefold.capture.checkpoint_store import store_at
 from onefold.capture.large_rows import large_rows_at
-from onefold.cli.capture import PASSWORD, options_from
+from onefold.cli.capture_options import PASSWORD, options_from
 from onefold.settings.environment import load_settings
 
 # What is planned, against the code
@@ -35,7 +35,7 @@ def plan(tested: Callable[[str], Outcome]) -> Plan:
     return tested("exact.tftest.hcl").plans["exact"]
 
 
-def test_the_command_takes_what_a_pool_gives_it(plan: Plan) -> None:
+def test_the_command_accepts_the_arguments_of_a_pool(plan: Plan) -> None:
     given = {name: parsed(arguments(pool)) for name, pool in pools(plan).items()}
     shop, crm = given['capture["shop-db"]'], given['capture["crm-db"]']
     assert (shop["source"], shop["port"], shop["include"], shop["snapshot"]) == ("shop-db", 3306, ("shop_*",), True)
@@ -59,7 +59,7 @@ def test_the_settings_of_a_pool_are_valid_and_the_password_is_a_reference(plan: 
         assert large_rows_at(settings.large_records, GcsObjects())
 
 
-def test_no_password_passes_through_the_state(plan: Plan) -> None:
+def test_the_state_contains_no_password(plan: Plan) -> None:
     assert not {"google_secret_manager_secret", "google_secret_manager_secret_version"} & plan.types
 
 
@@ -78,13 +78,13 @@ OWN = "projects/_/buckets/my-project-onefold-capture/objects"
         (BUCKET, "projects/_/buckets/my-project-onefold-capture", False),
     ],
 )
-def test_a_source_reaches_its_own_objects_alone(plan: Plan, type_: str, name: str, admitted: bool) -> None:
+def test_the_account_of_a_source_reaches_only_its_own_objects(plan: Plan, type_: str, name: str, admitted: bool) -> None:
     only = expected.conditions(plan)['google_storage_bucket_iam_member.capture["shop-db"]']
     assert admits(only, type_, name) is admitted
 
 
 @pytest.mark.usefixtures("object_store")
-def test_what_the_process_writes_lies_where_its_account_may_write_and_the_sink_may_read(plan: Plan) -> None:
+def test_the_account_may_write_and_the_sink_may_read_the_objects_of_the_process(plan: Plan) -> None:
     pool = pools(plan)['capture["shop-db"]']
     (container,) = pool["template"][0]["containers"]
     folder = next(one["value"] for one in container["env"] if one["name"] == "ONEFOLD_LARGE_RECORDS")
@@ -113,7 +113,7 @@ def test_every_field_of_a_source_is_described() -> None:
     assert described == fields
 
 
-def test_the_documented_container_has_no_password_in_sight_and_its_arguments_are_taken() -> None:
+def test_the_documented_container_shows_no_password_and_its_arguments_are_accepted() -> None:
     page = (ROOT / "docs" / "how-to" / "run-capture.md").read_text()
     (block,) = re.findall(r"^    docker run (.*(?:\n      .*)*)", page, re.MULTILINE)
     words = block.replace("\\\n", " ").split()
@@ -124,7 +124,7 @@ def test_the_documented_container_has_no_password_in_sight_and_its_arguments_are
     assert options_from(parsed(given)).snapshot
 
 
-def test_nothing_tells_to_put_a_password_into_the_metadata_of_an_instance() -> None:
+def test_no_page_puts_a_password_into_the_metadata_of_an_instance() -> None:
     for page in (*(ROOT / "docs").rglob("*.md"), *ROOT.glob("*.md"), *ROOT.glob("*.yaml"), *(ROOT / "infra").glob("*.tf")):
         text = page.read_text()
         assert "create-with-container" not in text, page
@@ -146,7 +146,7 @@ POOL = {"type": "cloud_run_worker_pool", "labels": {"worker_pool_name": "capture
         ({"severity": "INFO", "resource": {"type": "gce_instance"}, "jsonPayload": {"event": "captured"}}, False),
     ],
 )
-def test_the_line_of_each_minute_is_counted_and_no_other(plan: Plan, entry: dict[str, Any], counted: bool) -> None:
+def test_only_the_line_of_each_minute_is_counted(plan: Plan, entry: dict[str, Any], counted: bool) -> None:
     assert matches(expected.filters(plan)["google_logging_metric.captured"], entry) is counted
 
 

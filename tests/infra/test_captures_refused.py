@@ -1,4 +1,4 @@
-"""What a plan refuses of `captures`: every entry by name, all at once, and whatever the process refuses at its start."""
+"""Validation of `captures`: a plan refuses all invalid entries at once and by name, as the process does at its start."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from infra.test_validation import literal
 from support.infra_expected_captures import pools
 from support.terraform import Outcome, Terraform
 
-from onefold.cli.capture import capture, check_names_of_capture, options_from
+from onefold.cli.capture import capture, check_names_of_capture
+from onefold.cli.capture_options import options_from
 from onefold.core.errors import InvalidInput, InvalidSettings
 from onefold.core.versioned_names import VersionedNames
 from onefold.settings.environment import Settings
@@ -160,7 +161,7 @@ def problems(outcome: Outcome) -> set[str]:
     return {line for detail in details for line in detail.splitlines() if line.startswith("captures.")}
 
 
-def test_everything_that_is_wrong_is_said_at_once_and_by_name(terraform: Terraform) -> None:
+def test_all_problems_are_reported_at_once_with_the_name_of_the_entry(terraform: Terraform) -> None:
     outcome = planned(terraform, written({name: entry for name, entry, _ in WRONG}))
     assert outcome.status == {"captures": "error"}
     assert problems(outcome) == {f"captures.{name}: {problem}" for name, _, found in WRONG for problem in found}
@@ -173,7 +174,7 @@ def test_without_an_image_only_a_process_elsewhere_is_planned(terraform: Terrafo
     }
 
 
-def test_what_is_right_is_planned_and_taken_by_the_command(terraform: Terraform) -> None:
+def test_valid_entries_are_planned_and_accepted_by_the_command(terraform: Terraform) -> None:
     outcome = planned(terraform, written(dict(RIGHT)))
     assert outcome.status == {"captures": "pass"}, outcome.said
     found = pools(outcome.plans["captures"])
@@ -202,7 +203,7 @@ REFUSED_AT_START = {
 
 
 @pytest.mark.parametrize("name", [*REFUSED_AT_START, "start-twice"])
-def test_the_process_refuses_it_too(name: str) -> None:
+def test_the_process_refuses_the_same_entries(name: str) -> None:
     (entry,) = (entry for found, entry, _ in WRONG if found == name)
     words = [f"--{option}={value}" for option, value in {"source": "s", **entry}.items()]
     with pytest.raises(InvalidInput):

@@ -1,4 +1,4 @@
-""".ci/run and .ci/terraform, with programs in place of those that build: what is called, and what a failure leads to."""
+""".ci/run and .ci/terraform, with recorded programs instead of builds: the calls, and the results of failures."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def checkout(tmp_path: Path) -> Checkout:
 
 
 @pytest.mark.parametrize(("ends", "told"), [("exit 0", ""), ("exit 1", "Terraform is not ready")])
-def test_all_is_run_and_the_tests_are_even_where_terraform_is_not_ready(checkout: Checkout, ends: str, told: str) -> None:
+def test_everything_runs_and_the_tests_run_even_without_terraform(checkout: Checkout, ends: str, told: str) -> None:
     checkout.put("bin/make", NOTE)
     checkout.put(".ci/terraform", NOTE + ends)
     done = checkout.run(".ci/run")
@@ -72,14 +72,14 @@ def test_all_is_run_and_the_tests_are_even_where_terraform_is_not_ready(checkout
 
 
 @pytest.mark.parametrize("target", ["install", "lint", "docs", "package", "dist", "test", "test-long"])
-def test_what_fails_ends_it(checkout: Checkout, target: str) -> None:
+def test_a_failed_step_ends_the_run(checkout: Checkout, target: str) -> None:
     checkout.put("bin/make", f'{NOTE}[ "${{!#}}" != {target} ]')
     checkout.put(".ci/terraform", NOTE)
     assert checkout.run(".ci/run").returncode != 0
     assert (checkout.folder / "calls").read_text().splitlines()[-1].endswith(target)
 
 
-def test_without_go_it_is_told_and_only_who_wants_to_run_terraform_fails(checkout: Checkout) -> None:
+def test_missing_go_is_reported_and_fails_only_a_run_that_needs_terraform(checkout: Checkout) -> None:
     done = checkout.run(".ci/terraform")
     assert done.returncode == 0, done.stderr
     assert "Go is missing, so that OpenTofu cannot be built" in done.stderr
@@ -89,7 +89,7 @@ def test_without_go_it_is_told_and_only_who_wants_to_run_terraform_fails(checkou
 
 
 @pytest.mark.parametrize("ends", ["exit 1", "exec sleep 1000"])
-def test_a_build_that_fails_or_does_not_end_is_told_and_leaves_nothing_to_be_used(checkout: Checkout, ends: str) -> None:
+def test_a_build_that_fails_or_does_not_end_is_reported_and_leaves_no_file(checkout: Checkout, ends: str) -> None:
     script = checkout.folder / ".ci" / "terraform"
     assert "\nlimit=1800\n" in script.read_text()
     checkout.put(".ci/terraform", script.read_text().replace("\nlimit=1800\n", "\nlimit=1\n"))
@@ -100,7 +100,7 @@ def test_a_build_that_fails_or_does_not_end_is_told_and_leaves_nothing_to_be_use
     assert checkout.built == ["tofu.new"], "under a name that nobody looks for"
 
 
-def test_a_build_that_ends_is_used(checkout: Checkout) -> None:
+def test_a_successful_build_is_used(checkout: Checkout) -> None:
     checkout.put("bin/go", GO + 'echo "#!/usr/bin/env bash" > "$2"; chmod +x "$2"')
     assert "building OpenTofu" in checkout.run(".ci/terraform").stderr
     assert checkout.built == ["tofu"]

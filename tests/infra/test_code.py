@@ -138,13 +138,13 @@ def test_every_variable_that_a_function_reads_is_set_and_every_one_that_is_set_i
     assert environment(plan, function).keys() == read(function)
 
 
-def test_between_them_the_functions_are_told_every_setting(plan: Plan) -> None:
+def test_every_setting_is_set_for_at_least_one_function(plan: Plan) -> None:
     told = set().union(*(environment(plan, function) for function in FUNCTIONS))
     assert told == set(VARIABLES) - NOT_SET
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
-def test_the_settings_are_valid_and_say_what_was_asked_for(plan: Plan, function: str) -> None:
+def test_the_settings_are_valid_and_have_the_requested_values(plan: Plan, function: str) -> None:
     settings = load_settings(environment(plan, function))
     assert settings.project == "my-project"
     assert settings.datasets == frozenset({"shop", "crm"})
@@ -221,13 +221,13 @@ def test_the_jobs_and_the_tables_settings_are_uploaded_where_batches_look_for_th
     assert uploaded(plan)[code] == {*JOBS, ARCHIVE, DEFAULT_CONFIG}
 
 
-def test_without_such_settings_the_jobs_are_there_alone_in_another_folder(plan: Plan, plain_plan: Plan) -> None:
+def test_without_table_settings_only_the_jobs_are_uploaded_to_another_folder(plan: Plan, plain_plan: Plan) -> None:
     with_, without = (environment(one, "launch_batch")["ONEFOLD_BATCH_CODE"] for one in (plan, plain_plan))
     assert uploaded(plain_plan)[without] == {*JOBS, ARCHIVE}
     assert Path(with_).name != Path(without).name, "the folder is named by a digest of all that is in it"
 
 
-def test_without_options_a_job_is_told_what_the_functions_are_told(plain_plan: Plan) -> None:
+def test_without_options_a_job_has_the_settings_of_the_functions(plain_plan: Plan) -> None:
     launch, refresh = (load_settings(environment(plain_plan, name)) for name in ("launch_batch", "refresh_view"))
     told = load_settings(launch.batch.passed_on)
     assert (told.project, told.datasets) == (refresh.project, refresh.datasets)
@@ -247,7 +247,7 @@ TABLES = (
 
 
 @pytest.mark.parametrize("table", TABLES)
-def test_the_sink_tells_of_versioned_tables_and_of_no_others(plan: Plan, table: str) -> None:
+def test_the_sink_exports_only_versioned_tables(plan: Plan, table: str) -> None:
     told = sink_pattern(plan).search(f"projects/my-project/datasets/shop/tables/{table}")
     assert bool(told) == bool(DEFAULT_NAMES.split(table))
 
@@ -255,13 +255,13 @@ def test_the_sink_tells_of_versioned_tables_and_of_no_others(plan: Plan, table: 
 @pytest.mark.parametrize(
     "table", ["ad_click_1", "ad_click_1r0f", "customer_v_abc", "ad_click_copy", "ad_click_unified", "1"]
 )
-def test_the_sink_knows_the_naming_of_each_dataset(plan: Plan, table: str) -> None:
+def test_the_sink_uses_the_version_pattern_of_each_dataset(plan: Plan, table: str) -> None:
     names = VersionedNames(r"(?P<base>[a-z\d_]+)_(?P<version>[0-9]+|1r[0-9a-f]+)")
     told = sink_pattern(plan).search(f"projects/my-project/datasets/crm/tables/{table}")
     assert bool(told) == bool(names.split(table))
 
 
-def test_the_sink_sends_what_the_function_understands_and_no_writes_of_rows(plan: Plan) -> None:
+def test_the_sink_exports_entries_that_the_function_parses_and_no_writes_of_rows(plan: Plan) -> None:
     (sink,) = plan.of("google_logging_project_sink").values()
     (kinds,) = re.findall(r" AND \((protoPayload\.metadata\.[^)]+)\) AND ", sink["filter"])
     assert set(kinds.split(" OR ")) == {
@@ -275,7 +275,7 @@ def test_the_sink_sends_what_the_function_understands_and_no_writes_of_rows(plan
 
 
 @pytest.mark.usefixtures("small_texts")
-def test_the_sink_tells_of_no_view_that_a_refresh_writes(plan: Plan) -> None:
+def test_the_sink_exports_no_view_that_a_refresh_writes(plan: Plan) -> None:
     settings = load_settings(environment(plan, "refresh_view"))
     base = TableId("my-project", "shop", "customer")
     versions = tuple(Version(f"a{number}", (Column("id", parse_type("STRING")),)) for number in range(20))
@@ -286,7 +286,7 @@ def test_the_sink_tells_of_no_view_that_a_refresh_writes(plan: Plan) -> None:
 
 
 @pytest.mark.parametrize("dataset", ["other", "shop2", "my_shop"])
-def test_the_sink_tells_of_no_other_dataset(plan: Plan, dataset: str) -> None:
+def test_the_sink_exports_no_other_dataset(plan: Plan, dataset: str) -> None:
     assert not sink_pattern(plan).search(f"projects/my-project/datasets/{dataset}/tables/customer_v_abc")
 
 
@@ -299,7 +299,7 @@ def sent(plan: Plan) -> dict[str, list[bytes]]:
     return found
 
 
-def test_the_schedules_send_what_the_functions_understand(plan: Plan) -> None:
+def test_the_schedules_publish_messages_that_the_functions_parse(plan: Plan) -> None:
     messages = sent(plan)
     assert [parse_event(data) for data in messages["table-created"]] == [DatasetHint("crm"), DatasetHint("shop")]
     requests = {request.table: request for request in map(parse_batch_request, messages["batch-requests"])}
@@ -310,7 +310,7 @@ def test_the_schedules_send_what_the_functions_understand(plan: Plan) -> None:
     assert batch.arguments[:3] == ("--keys=a,b", "--mode=rebuild", "--changes=bigquery:shop.größe")
 
 
-def test_the_schedules_are_those_that_were_asked_for(plan: Plan) -> None:
+def test_the_schedules_are_those_of_the_variables(plan: Plan) -> None:
     found = {
         (job["description"], job["schedule"], job["time_zone"]) for job in plan.of("google_cloud_scheduler_job").values()
     }
@@ -322,7 +322,7 @@ def test_the_schedules_are_those_that_were_asked_for(plan: Plan) -> None:
     }
 
 
-def test_metrics_and_alerts_ask_for_fields_and_events_that_the_log_has(plan: Plan) -> None:
+def test_metrics_and_alerts_use_fields_and_events_of_the_log(plan: Plan) -> None:
     filters = [metric["filter"] for metric in plan.of("google_logging_metric").values()]
     for policy in plan.of("google_monitoring_alert_policy").values():
         filters += [found["filter"] for condition in policy["conditions"] for found in condition["condition_matched_log"]]
@@ -353,7 +353,7 @@ def test_metrics_and_alerts_ask_for_fields_and_events_that_the_log_has(plan: Pla
         assert re.search(rf'\b{field}=|"{field}"', text), field
 
 
-def test_an_answer_that_only_asks_for_the_message_to_come_later_is_no_error(plan: Plan) -> None:
+def test_an_answer_that_asks_for_a_later_delivery_is_not_an_error(plan: Plan) -> None:
     answered = set(re.findall(r", (5\d\d)$", (ROOT / "functions" / "http_entry.py").read_text(), re.MULTILINE))
     (alert,) = plan.of("google_monitoring_alert_policy")['log["function errors"]']["conditions"]
     filters = [found["filter"] for found in alert["condition_matched_log"]]
@@ -361,7 +361,7 @@ def test_an_answer_that_only_asks_for_the_message_to_come_later_is_no_error(plan
         assert set(re.findall(r"NOT httpRequest\.status=(\d+)", filter_)) == answered == {"500"}
 
 
-def test_the_dashboard_is_one_that_monitoring_can_read(plan: Plan) -> None:
+def test_the_dashboard_is_valid_for_cloud_monitoring(plan: Plan) -> None:
     (dashboard,) = plan.of("google_monitoring_dashboard").values()
     tiles = json.loads(dashboard["dashboard_json"])["mosaicLayout"]["tiles"]
     places = [(tile["xPos"], tile["yPos"]) for tile in tiles]
@@ -371,7 +371,7 @@ def test_the_dashboard_is_one_that_monitoring_can_read(plan: Plan) -> None:
     assert {name for name in shown if "/user/" in name} == metrics
 
 
-def test_what_a_batch_makes_on_its_way_has_the_name_that_it_may_drop() -> None:
+def test_temporary_tables_of_a_batch_have_names_that_it_may_drop() -> None:
     code = "\n".join(path.read_text() for path in (ROOT / "onefold" / "spark").rglob("*.py"))
     made = re.findall(r'(?:name = |sibling\()f"([^"]+)"', code)
     assert len(made) == 2

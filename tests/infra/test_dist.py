@@ -67,7 +67,7 @@ def run(installed: Path, folder: Path, *words: str) -> str:
     return done.stdout
 
 
-def test_the_library_is_that_of_the_wheel(installed: Path, tmp_path: Path) -> None:
+def test_the_imported_library_is_that_of_the_wheel(installed: Path, tmp_path: Path) -> None:
     code = "import onefold; print(onefold.__file__)"
     printed = subprocess.run(
         [installed / "python", "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
@@ -75,11 +75,11 @@ def test_the_library_is_that_of_the_wheel(installed: Path, tmp_path: Path) -> No
     assert printed.startswith(str(installed.parent))
 
 
-def test_its_version_is_told(installed: Path, tmp_path: Path) -> None:
+def test_the_wheel_prints_its_version(installed: Path, tmp_path: Path) -> None:
     assert run(installed, tmp_path, "--version") == "onefold, version 0.1.0\n"
 
 
-def test_it_renders_a_view(installed: Path, tmp_path: Path) -> None:
+def test_the_wheel_renders_a_view(installed: Path, tmp_path: Path) -> None:
     (tmp_path / "columns.json").write_text(json.dumps(COLUMNS))
     assert "UNION ALL" in run(installed, tmp_path, "render", "customer", "--columns", "columns.json")
 
@@ -87,7 +87,7 @@ def test_it_renders_a_view(installed: Path, tmp_path: Path) -> None:
 @pytest.mark.long
 @pytest.mark.emulator
 @pytest.mark.spark
-def test_it_shows_the_demo(installed: Path, tmp_path: Path) -> None:
+def test_the_wheel_runs_the_demo(installed: Path, tmp_path: Path) -> None:
     assert "customer_unified" in run(installed, tmp_path, "demo")
 
 

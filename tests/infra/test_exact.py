@@ -31,7 +31,7 @@ def plan(tested: Callable[[str], Outcome]) -> Plan:
     return tested(FILE).plans["exact"]
 
 
-def test_it_says_what_is_expected_and_nothing_else(plan: Plan) -> None:
+def test_the_plan_has_exactly_the_expected_values(plan: Plan) -> None:
     assert expected.differences(plan, INFRA) == set()
 
 
@@ -174,7 +174,7 @@ def table_entry(kind: str, details: dict[str, Any] | None = None, table: str = "
 
 
 @pytest.mark.parametrize(
-    ("entry", "told"),
+    ("entry", "selected"),
     [
         (table_entry("tableCreation"), True),
         (table_entry("tableDeletion"), True),
@@ -188,12 +188,12 @@ def table_entry(kind: str, details: dict[str, Any] | None = None, table: str = "
         (table_entry("tableCreation", table=f"{TEMPORARY_PREFIX}customer_v_abc_read_0123456789abcdef_1"), False),
     ],
 )
-def test_the_sink_tells_of_changes_of_versioned_tables(plan: Plan, entry: dict[str, Any], told: bool) -> None:
-    assert matches(expected.filters(plan)[expected.SINK], entry) is told
+def test_the_sink_exports_changes_of_versioned_tables(plan: Plan, entry: dict[str, Any], selected: bool) -> None:
+    assert matches(expected.filters(plan)[expected.SINK], entry) is selected
 
 
 @pytest.mark.parametrize(
-    ("changed", "told"),
+    ("changed", "selected"),
     [
         ({}, True),
         ({"severity": "CRITICAL"}, True),
@@ -204,17 +204,17 @@ def test_the_sink_tells_of_changes_of_versioned_tables(plan: Plan, entry: dict[s
         ({"resource": {"type": "cloud_run_revision", "labels": {"service_name": "sink-records"}}}, True),
     ],
 )
-def test_errors_of_functions_alert(plan: Plan, changed: dict[str, Any], told: bool) -> None:
-    assert matches(alert(plan, "function errors"), {"resource": FUNCTION, "severity": "ERROR", **changed}) is told
+def test_errors_of_functions_raise_an_alert(plan: Plan, changed: dict[str, Any], selected: bool) -> None:
+    assert matches(alert(plan, "function errors"), {"resource": FUNCTION, "severity": "ERROR", **changed}) is selected
 
 
 @pytest.mark.parametrize(
-    ("severity", "event", "told"),
+    ("severity", "event", "selected"),
     [("CRITICAL", "refreshed", True), ("WARNING", "refreshed", False), ("CRITICAL", "x", False)],
 )
-def test_breaking_changes_alert(plan: Plan, severity: str, event: str, told: bool) -> None:
+def test_breaking_changes_raise_an_alert(plan: Plan, severity: str, event: str, selected: bool) -> None:
     entry = {"resource": FUNCTION, "jsonPayload": {"event": event, "changes_severity": severity}}
-    assert matches(alert(plan, "breaking schema change"), entry) is told
+    assert matches(alert(plan, "breaking schema change"), entry) is selected
 
 
 def batch_entry(**changed: Any) -> dict[str, Any]:
@@ -227,7 +227,7 @@ def batch_entry(**changed: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("entry", "told"),
+    ("entry", "selected"),
     [
         (batch_entry(), True),
         (batch_entry(severity="NOTICE"), False),
@@ -236,8 +236,8 @@ def batch_entry(**changed: Any) -> dict[str, Any]:
         (batch_entry(protoPayload={**batch_entry()["protoPayload"], "methodName": "DeleteBatch"}), False),
     ],
 )
-def test_a_failed_batch_alerts(plan: Plan, entry: dict[str, Any], told: bool) -> None:
-    assert matches(alert(plan, "batch failed"), entry) is told
+def test_a_failed_batch_raises_an_alert(plan: Plan, entry: dict[str, Any], selected: bool) -> None:
+    assert matches(alert(plan, "batch failed"), entry) is selected
 
 
 COMPARE = {"type": "cloud_dataproc_batch", "labels": {"batch_id": "onefold-compare-0123"}}
@@ -245,7 +245,7 @@ LINE = '{"severity": "CRITICAL", "message": "a and b differ", "event": "differen
 
 
 @pytest.mark.parametrize(
-    ("entry", "told"),
+    ("entry", "selected"),
     [
         ({"resource": COMPARE, "jsonPayload": {"event": "differences_found"}}, True),
         ({"resource": COMPARE, "jsonPayload": {"message": LINE}}, True),
@@ -255,12 +255,12 @@ LINE = '{"severity": "CRITICAL", "message": "a and b differ", "event": "differen
         ({"resource": FUNCTION, "textPayload": LINE}, False),
     ],
 )
-def test_differences_alert(plan: Plan, entry: dict[str, Any], told: bool) -> None:
-    assert matches(alert(plan, "comparison found differences"), entry) is told
+def test_differences_raise_an_alert(plan: Plan, entry: dict[str, Any], selected: bool) -> None:
+    assert matches(alert(plan, "comparison found differences"), entry) is selected
 
 
 @pytest.mark.parametrize(
-    ("severity", "event", "told"),
+    ("severity", "event", "selected"),
     [
         ("CRITICAL", "table_truncated", True),
         ("CRITICAL", "table_dropped", True),
@@ -268,15 +268,16 @@ def test_differences_alert(plan: Plan, entry: dict[str, Any], told: bool) -> Non
         ("CRITICAL", "copy_wanted", False),
     ],
 )
-def test_a_table_that_is_emptied_at_the_source_alerts(plan: Plan, severity: str, event: str, told: bool) -> None:
+def test_a_truncated_table_of_the_source_raises_an_alert(plan: Plan, severity: str, event: str, selected: bool) -> None:
     assert (
-        matches(alert(plan, "table emptied at the source"), {"severity": severity, "jsonPayload": {"event": event}}) is told
+        matches(alert(plan, "table emptied at the source"), {"severity": severity, "jsonPayload": {"event": event}})
+        is selected
     )
-    if told:
+    if selected:
         assert event.replace("_", " ") in get_args(SourceEventKind)
 
 
-def test_or_binds_closer_than_and_and_what_is_unknown_is_refused() -> None:
+def test_or_binds_closer_than_and_and_unknown_functions_are_refused() -> None:
     assert not matches('a="1" OR a="2" AND b="3"', {"a": "1", "b": "4"})
     assert matches('a="1" OR a="2" AND b="3"', {"a": "1", "b": "3"})
     assert not matches('NOT a="1"', {"a": "1"})
@@ -338,7 +339,7 @@ def mutated(terraform: Terraform, tmp_path: Path) -> Callable[[tuple[Mutant, ...
 
 
 @pytest.mark.parametrize("mutants", GROUPS, ids=range(len(GROUPS)))
-def test_every_mutant_is_seen_where_it_is(
+def test_every_mutant_fails_the_comparison_at_its_resource(
     mutated: Callable[[tuple[Mutant, ...]], Terraform], mutants: tuple[Mutant, ...]
 ) -> None:
     places = [place for one in mutants for place in one.seen]

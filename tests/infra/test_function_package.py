@@ -47,7 +47,7 @@ def pip(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture(scope="module")
 def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The source, and beside it the environment that Google's builder would make of it."""
+    """Return the source and the environment that Google's builder would create for it."""
     folder = tmp_path_factory.mktemp("package")
     with zipfile.ZipFile(package(folder / "functions.zip")) as archive:
         archive.extractall(folder / "source")
@@ -61,7 +61,7 @@ def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @contextlib.contextmanager
 def served(unpacked: Path, function: str, environ: Mapping[str, str]) -> Iterator[str]:
-    """A function as Google starts it: from its own folder, by its own environment, told by variables what to serve."""
+    """Run a function as Google starts it: in its folder, with its environment, configured by variables."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -93,14 +93,14 @@ def wait_for(process: subprocess.Popen[bytes], port: int, log: int) -> None:
 
 
 def push(url: str, data: bytes) -> int:
-    """What Pub/Sub's push sends, and the answer that tells it whether to send it again."""
+    """Send a message as a push subscription does, and return the status of the answer."""
     body = {"message": {"data": base64.b64encode(data).decode(), "messageId": "1"}, "subscription": "push"}
     with requests.Session() as session:
         session.trust_env = False
         return session.post(url, data=json.dumps(body), timeout=60).status_code
 
 
-def test_the_environment_is_whole_and_has_nothing_else(unpacked: Path) -> None:
+def test_the_environment_has_exactly_the_pinned_packages(unpacked: Path) -> None:
     checked = pip(unpacked, "check")
     assert checked.returncode == 0, checked.stdout
     python = unpacked / "venv" / "bin" / "python"

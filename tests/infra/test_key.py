@@ -24,7 +24,7 @@ def state() -> str:
     return json.dumps({"version": 4, "serial": 1, "lineage": "test", "outputs": {}, "resources": [resource]})
 
 
-def test_a_deployment_that_leaves_its_key_takes_no_right_on_it_away(tmp_path: Path) -> None:
+def test_a_deployment_that_leaves_its_key_revokes_no_right_on_the_key(tmp_path: Path) -> None:
     terraform = found_terraform(tmp_path, OVERRIDE.format(refresh_view="http://x/", nobody="http://x/"))
     (terraform.folder / "terraform.tfstate").write_text(state())
     words = ("-input=false", "-no-color", "-refresh=false", *VARIABLES, f"-target={ADDRESS}")

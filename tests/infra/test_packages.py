@@ -63,7 +63,7 @@ CLIENTS = {
 
 
 @pytest.mark.parametrize("function", CLIENTS)
-def test_each_function_imports_from_nothing_but_the_archive(tmp_path: Path, function: str) -> None:
+def test_each_function_imports_only_from_the_archive(tmp_path: Path, function: str) -> None:
     with zipfile.ZipFile(package(tmp_path / "functions.zip")) as archive:
         archive.extractall(tmp_path / "source")
     clients = CLIENTS[function]
@@ -76,7 +76,7 @@ def test_each_function_imports_from_nothing_but_the_archive(tmp_path: Path, func
     assert done.stdout.startswith(f"{function} {tmp_path}")
 
 
-def test_the_archive_for_spark_has_what_the_jobs_import_and_what_that_imports(tmp_path: Path, job: Path) -> None:
+def test_the_archive_for_spark_has_all_direct_and_indirect_imports_of_the_jobs(tmp_path: Path, job: Path) -> None:
     with zipfile.ZipFile(package_spark(tmp_path / "spark.zip", [job])) as archive:
         names = set(archive.namelist())
     assert {
@@ -94,7 +94,7 @@ def test_the_archive_for_spark_has_what_the_jobs_import_and_what_that_imports(tm
     assert all(name.endswith(".py") for name in names)
 
 
-def test_a_job_imports_from_the_archive_and_what_dataproc_has(tmp_path: Path, job: Path) -> None:
+def test_a_job_imports_only_from_the_archive_and_packages_of_dataproc(tmp_path: Path, job: Path) -> None:
     archive = package_spark(tmp_path / "spark.zip", [job])
     done = run_from(archive, f"{JOB}print(onefold.batches.arguments.__file__)", tmp_path)
     assert done.returncode == 0, done.stderr
@@ -102,7 +102,7 @@ def test_a_job_imports_from_the_archive_and_what_dataproc_has(tmp_path: Path, jo
 
 
 @pytest.mark.parametrize("script", sorted((ROOT / "spark_jobs").glob("*.py")), ids=lambda path: str(path.name))
-def test_each_job_tells_its_arguments_from_the_archive_alone(tmp_path: Path, script: Path) -> None:
+def test_each_job_prints_its_help_with_only_the_archive(tmp_path: Path, script: Path) -> None:
     archive = package_spark(tmp_path / "spark.zip")
     code = f"import runpy; sys.argv = [{script.name!r}, '--help']; runpy.run_path({str(script)!r}, run_name='__main__')"
     done = run_from(archive, code, tmp_path)
@@ -110,7 +110,7 @@ def test_each_job_tells_its_arguments_from_the_archive_alone(tmp_path: Path, scr
     assert done.stdout.startswith(f"usage: {script.name}")
 
 
-def test_the_archives_are_the_same_for_the_same_source(tmp_path: Path, job: Path) -> None:
+def test_the_archives_have_equal_bytes_for_equal_sources(tmp_path: Path, job: Path) -> None:
     one, two = (package_spark(tmp_path / name, [job]).read_bytes() for name in ("one.zip", "two.zip"))
     assert one == two
 
@@ -174,7 +174,7 @@ class Dataproc:
 
 @pytest.fixture(scope="module")
 def dataproc(tmp_path_factory: pytest.TempPathFactory) -> Dataproc:
-    """A virtual environment with nothing of ours, the code as it is uploaded, and a workload.
+    """A virtual environment without Onefold, the code as it is uploaded, and a workload.
 
     To install Spark anew takes 400 MB, so what is installed for the tests, at the pinned versions, is lent: file by file, as
     symbolic links to what belongs to PRESENT and to what that requires, by the metadata of each. Nothing else can be
@@ -205,7 +205,7 @@ def lent_files() -> Iterator[tuple[Path, Path]]:
                 yield Path(file), installed / file
 
 
-def test_the_environment_has_the_pinned_spark_and_nothing_of_ours(dataproc: Dataproc) -> None:
+def test_the_environment_has_the_pinned_spark_without_onefold(dataproc: Dataproc) -> None:
     pinned = re.search(r"^pyspark==(\S+)", (ROOT / "requirements.lock").read_text(), re.MULTILINE)
     assert pinned
     absent = ("onefold", *ABSENT, "google.cloud.pubsub_v1", "google.cloud.dataproc_v1", "pytest", "pip")
@@ -219,7 +219,7 @@ def test_the_environment_has_the_pinned_spark_and_nothing_of_ours(dataproc: Data
     assert done.stdout == f"{pinned[1]} []\n", done.stderr
 
 
-def test_the_jobs_run_there_with_the_archive_alone(dataproc: Dataproc) -> None:
+def test_the_jobs_run_in_the_environment_with_only_the_archive(dataproc: Dataproc) -> None:
     """The base is the truth of the workload: by its rows, and by the other job's word."""
     from support.spark_oracle import Typed, live, texts  # needs Spark, which the fixture has looked for
 

@@ -146,37 +146,37 @@ def grants(plan: Plan) -> Iterator[tuple[str, str, str]]:
                 yield PLACES[type_](grant), grant["role"].removeprefix("projects/my-project/roles/"), grant["member"]
 
 
-def test_it_is_formatted(terraform: Terraform) -> None:
+def test_the_configuration_is_formatted(terraform: Terraform) -> None:
     done = terraform.run("fmt", "-check", "-diff", "-recursive")
     assert done.returncode == 0, done.stdout
 
 
-def test_it_is_valid_by_the_schema_of_the_provider(terraform: Terraform) -> None:
+def test_the_configuration_is_valid_by_the_schema_of_the_provider(terraform: Terraform) -> None:
     done = terraform.run("validate")
     assert done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("file", FILES)
-def test_every_run_of_its_own_tests_passes(tested: Callable[[str], Outcome], file: str) -> None:
+def test_every_run_of_the_tests_of_terraform_passes(tested: Callable[[str], Outcome], file: str) -> None:
     result = tested(file)
     runs = RUN.findall((INFRA / "tests" / file).read_text())
     assert runs
     assert result.status == dict.fromkeys(runs, "pass"), result.said
 
 
-def test_everybody_may_do_what_he_needs_and_no_more(plan: Plan) -> None:
+def test_every_account_has_exactly_the_rights_that_it_needs(plan: Plan) -> None:
     found = list(grants(plan))
     assert sorted(found) == sorted(GRANTS)
 
 
-def test_with_views_elsewhere_and_a_key_everybody_may_do_what_he_needs_there_and_no_more(
+def test_with_a_dataset_of_views_and_a_key_every_account_has_exactly_the_rights_that_it_needs(
     tested: Callable[[str], Outcome],
 ) -> None:
     found = grants(tested("options.tftest.hcl").plans["all_options"])
     assert sorted(grant for grant in found if grant[0].startswith(("dataset", "key"))) == sorted(ELSEWHERE)
 
 
-def test_everything_is_there_and_nothing_else(plan: Plan) -> None:
+def test_the_plan_has_exactly_the_expected_resources(plan: Plan) -> None:
     others = {type_: len(plan.of(type_)) for type_ in plan.types if not type_.endswith("_iam_member")}
     assert others == {
         "google_project_service": 15,
@@ -200,14 +200,14 @@ def test_everything_is_there_and_nothing_else(plan: Plan) -> None:
     }
 
 
-def test_no_role_is_a_primitive_one_or_gives_data_of_the_whole_project(plan: Plan) -> None:
+def test_no_role_is_primitive_or_gives_access_to_data_of_the_whole_project(plan: Plan) -> None:
     for place, role, _ in grants(plan):
         assert role not in ("roles/owner", "roles/editor", "roles/viewer")
         assert not role.startswith("roles/bigquery.data") or place.startswith("dataset")
         assert not role.startswith("roles/storage") or place != "project"
 
 
-def test_nothing_that_holds_data_of_the_user_is_owned(tested: Callable[[str], Outcome]) -> None:
+def test_no_resource_owns_data_of_the_user(tested: Callable[[str], Outcome]) -> None:
     types = {type_ for file in FILES for plan in tested(file).plans.values() for type_ in plan.types}
     owned = {type_ for type_ in types if type_.startswith("google_bigquery")}
     assert owned == {"google_bigquery_dataset_iam_member", "google_bigquery_dataset_access"}
@@ -216,7 +216,7 @@ def test_nothing_that_holds_data_of_the_user_is_owned(tested: Callable[[str], Ou
     )
 
 
-def test_every_variable_and_every_output_is_described() -> None:
+def test_every_variable_and_every_output_has_a_description() -> None:
     for file, kind in (("variables.tf", "variable"), ("outputs.tf", "output")):
         blocks = re.split(rf"^{kind} ", (INFRA / file).read_text(), flags=re.MULTILINE)[1:]
         assert blocks
@@ -225,7 +225,7 @@ def test_every_variable_and_every_output_is_described() -> None:
             assert kind == "output" or re.search(r"^  type +=", block, re.MULTILINE), block
 
 
-def test_every_validation_is_tried() -> None:
+def test_every_validation_has_a_test() -> None:
     validated = {
         block.split('"')[1]
         for block in re.split(r"^variable ", (INFRA / "variables.tf").read_text(), flags=re.MULTILINE)[1:]
@@ -251,7 +251,7 @@ def names(report: dict[str, Any], kind: str, folder: str) -> set[tuple[str, str]
     return {(check["check_id"], check["resource"]) for check in found}
 
 
-def test_static_checks_find_nothing_but_what_is_explained_and_every_explanation_is_needed(tmp_path: Path) -> None:
+def test_every_finding_of_the_static_checks_has_a_reason_and_every_reason_a_finding(tmp_path: Path) -> None:
     for folder in ("explained", "plain"):
         shutil.copytree(INFRA, tmp_path / folder, ignore=shutil.ignore_patterns(".terraform*"))
     for path in (tmp_path / "plain").glob("*.tf"):

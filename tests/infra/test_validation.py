@@ -1,4 +1,4 @@
-"""What a plan refuses, held against what the functions refuse at start: whatever the second refuses, the first does too."""
+"""Validation of variables: a plan refuses every value that the functions would refuse at their start."""
 
 from __future__ import annotations
 
@@ -96,17 +96,17 @@ def cron(schedules: tuple[str, ...], refused: bool) -> list[tuple[dict[str, Any]
 
 
 @pytest.mark.parametrize(("variable", "value"), [(name, value) for name, values in REFUSED.items() for value in values])
-def test_the_code_refuses_it(variable: str, value: Any) -> None:
+def test_the_library_refuses_the_settings(variable: str, value: Any) -> None:
     with pytest.raises(InvalidSettings):
         load_settings(environment({variable: value}))
 
 
 @pytest.mark.parametrize(("variable", "value"), [(name, value) for name, values in TAKEN.items() for value in values])
-def test_the_code_takes_it(variable: str, value: Any) -> None:
+def test_the_library_accepts_the_settings(variable: str, value: Any) -> None:
     load_settings(environment({variable: value}))
 
 
-def test_a_plan_refuses_and_takes_the_same(terraform: Terraform) -> None:
+def test_a_plan_refuses_and_accepts_the_same_settings(terraform: Terraform) -> None:
     # Of two that a third one is validated by, each is wrong alone: else the third would not be looked at.
     alone = [{name: value} for name in ("datasets", "view_dataset") for value in REFUSED[name]]
     together = one_of_each({name: values for name, values in REFUSED.items() if name not in ("datasets", "view_dataset")})
@@ -135,7 +135,7 @@ NAMED_LIKE_A_VERSION: dict[str, dict[str, Any]] = {
 TABLES_SETTINGS = "datasets: {crm: {version_pattern: '(?P<base>.+)_x(?P<version>[0-9]+)'}}\n"
 
 
-def test_no_view_is_named_like_a_version_of_any_naming(terraform: Terraform, tmp_path: Path) -> None:
+def test_no_name_of_a_view_matches_any_version_pattern(terraform: Terraform, tmp_path: Path) -> None:
     settings = tmp_path / "onefold.yaml"
     settings.write_text(TABLES_SETTINGS)
     runs = []

@@ -16,14 +16,14 @@ from google.cloud.dataproc_v1.services.batch_controller.transports import BatchC
 from onefold.core.errors import Rejected
 from onefold.local.dataproc import dataproc_emulator
 from onefold.local.dataproc_filter import parse_filter
-from onefold.local.spark_process import java_version, job_file, last_words, run_job
+from onefold.local.spark_process import java_version, job_file, last_lines, run_job
 
 PARENT = "projects/local/locations/europe-west1"
 State = dataproc_v1.Batch.State
 
 
 class Job:
-    """What the stand-in runs in place of Spark: it goes on until it may end, or is cancelled."""
+    """Batches without Spark: a batch runs until it may end or is cancelled."""
 
     def __init__(self) -> None:
         self.started, self.may_end = threading.Event(), threading.Event()
@@ -96,7 +96,7 @@ def test_the_operation_gives_the_batch_when_it_has_succeeded(dataproc: Api, job:
     assert dataproc.operation.metadata.batch == f"{PARENT}/batches/first-one"
 
 
-def test_a_batch_that_fails_says_why(dataproc: Api, job: Job) -> None:
+def test_a_failed_batch_has_the_reason_as_its_message(dataproc: Api, job: Job) -> None:
     job.message = "out of memory"
     job.may_end.set()
     dataproc.create("first-one")
@@ -105,7 +105,7 @@ def test_a_batch_that_fails_says_why(dataproc: Api, job: Job) -> None:
         dataproc.operation.result(timeout=30)
 
 
-def test_a_batch_that_cannot_be_run_has_failed(dataproc: Api, job: Job) -> None:
+def test_a_batch_whose_job_cannot_start_has_failed(dataproc: Api, job: Job) -> None:
     job.error = Rejected("there is no job")
     job.may_end.set()
     dataproc.create("first-one")
@@ -124,7 +124,7 @@ def test_a_batch_can_be_cancelled_while_it_runs_or_waits(dataproc: Api, job: Job
     assert [past.state for past in history] == [State.PENDING, State.CANCELLING]
 
 
-def test_identifiers_and_requests_are_honoured(dataproc: Api) -> None:
+def test_a_repeated_identifier_is_refused_and_a_repeated_request_gives_the_same_batch(dataproc: Api) -> None:
     dataproc.create("first-one", "request-1")
     name = dataproc.operation.operation.name
     with pytest.raises(api.AlreadyExists, match="first-one"):
@@ -148,7 +148,7 @@ def test_a_label_of_another_form_is_refused(dataproc: Api, labels: dict[str, str
         dataproc.create("first-one", **labels)
 
 
-def test_a_batch_that_is_not_there_is_not_found(dataproc: Api) -> None:
+def test_a_missing_batch_is_not_found(dataproc: Api) -> None:
     with pytest.raises(api.NotFound):
         dataproc.get("first-one")
     with pytest.raises(api.NotFound):
@@ -165,7 +165,7 @@ def test_only_a_batch_that_has_ended_can_be_deleted(dataproc: Api, job: Job) -> 
     assert dataproc.listed() == []
 
 
-def test_batches_are_listed_newest_first_page_by_page_and_by_place(dataproc: Api) -> None:
+def test_batches_are_listed_by_region_newest_first_in_pages(dataproc: Api) -> None:
     for number in range(5):
         dataproc.create(f"batch-{number}")
     elsewhere = "projects/local/locations/us-central1"
@@ -192,14 +192,14 @@ FILTERED = dataproc_v1.Batch(name=f"{PARENT}/batches/one", state=State.RUNNING, 
         ("batch_id = one AND (labels.table = order OR (state = RUNNING))", True),
     ],
 )
-def test_a_filter_is_read_as_the_api_reads_it(text: str, matches: bool) -> None:
+def test_a_filter_selects_the_batches_that_the_api_would_select(text: str, matches: bool) -> None:
     assert parse_filter(text)(FILTERED) is matches
 
 
 @pytest.mark.parametrize(
     "text", ["state", "(state = RUNNING", "state = RUNNING)", "create_time < 1", "state < 1", "a = b", "#"]
 )
-def test_a_filter_that_is_not_known_is_refused(dataproc: Api, text: str) -> None:
+def test_an_unsupported_filter_is_refused(dataproc: Api, text: str) -> None:
     with pytest.raises(api.InvalidArgument):
         dataproc.listed(text)
 
@@ -263,12 +263,12 @@ Caused by: java.io.IOException
 """
 
 
-def test_of_what_a_job_printed_its_own_last_words_are_told() -> None:
-    words = last_words(NOISY).splitlines()
+def test_the_error_of_a_job_has_the_last_lines_that_the_job_printed() -> None:
+    words = last_lines(NOISY).splitlines()
     assert words[-2:] == ["gs://lake/a: there is no such file", "gs://lake/b: there is no such file"]
     assert not [line for line in words if "WARN" in line or "at org" in line or "Stage" in line or "File" in line]
-    assert last_words("\tat nothing.but.Noise\n") == "\tat nothing.but.Noise"
-    assert len(last_words("fault\n" * 100).splitlines()) == 10
+    assert last_lines("\tat nothing.but.Noise\n") == "\tat nothing.but.Noise"
+    assert len(last_lines("fault\n" * 100).splitlines()) == 10
 
 
 def test_a_job_that_is_cancelled_is_ended(tmp_path: Path) -> None:
@@ -279,7 +279,7 @@ def test_a_job_that_is_cancelled_is_ended(tmp_path: Path) -> None:
     assert message.startswith("job.py ended with exit code -15")
 
 
-def test_a_job_that_does_not_exist_is_told(tmp_path: Path) -> None:
+def test_a_missing_job_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(Rejected, match=r"there is no job .*drop\.py"):
         job_file("gs://code/v1/drop.py", tmp_path)
 

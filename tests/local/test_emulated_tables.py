@@ -1,4 +1,4 @@
-"""Views, merges and current views of tables of every type in the embedded BigQuery, beside Google's evaluator."""
+"""Views, merges and current views of tables of every type in the embedded BigQuery, compared with Google's evaluator."""
 
 from __future__ import annotations
 
@@ -201,7 +201,7 @@ def test_a_failed_query_is_an_error_for_any_client(dataset: EmulatedDataset) -> 
         dataset.client.query_and_wait("SELECT nothing FROM (SELECT 1 AS one)")
 
 
-def test_columns_are_told_in_the_types_that_they_were_declared_in(dataset: EmulatedDataset) -> None:
+def test_columns_have_their_declared_types(dataset: EmulatedDataset) -> None:
     types = {f"c{number}": type_ for number, type_ in enumerate([*VALUES, "RANGE<DATE>", "INTERVAL", "GEOGRAPHY"])}
     dataset.land("declared", types)
     shop = Shop(dataset)

@@ -26,19 +26,19 @@ def engines(judge: Judge, dataset: EmulatedDataset) -> BothEngines:
 
 
 @pytest.mark.parametrize("type_", VALUES)
-def test_a_value_is_the_same_text(engines: BothEngines, type_: str) -> None:
+def test_a_value_has_the_text_of_the_evaluator(engines: BothEngines, type_: str) -> None:
     expression = convert("t.v", parse_type(type_), STRING)
     assert engines.emulated(type_, expression) == engines.judged(type_, expression)
 
 
 @pytest.mark.parametrize("type_", VALUES)
-def test_a_row_has_the_same_digest(engines: BothEngines, type_: str) -> None:
+def test_a_row_has_the_digest_of_the_evaluator(engines: BothEngines, type_: str) -> None:
     expression = digest_sql("t", [Column("v", parse_type(type_)), Column("n", Scalar("INT64"))])
     assert engines.emulated(type_, expression) == engines.judged(type_, expression)
 
 
 @pytest.mark.parametrize("type_", SCALARS)
-def test_a_value_converted_to_any_other_type_is_the_same(engines: BothEngines, type_: str) -> None:
+def test_a_value_converted_to_any_other_type_equals_that_of_the_evaluator(engines: BothEngines, type_: str) -> None:
     source = parse_type(type_)
     targets = [Scalar(name) for name in SCALARS if name != type_ and not conversion_problems(source, Scalar(name))]
     differing = {}
@@ -63,13 +63,15 @@ def _as_text(expression: str, target: Type) -> str:
     ],
 )
 @pytest.mark.parametrize("type_", VALUES)
-def test_json_without_the_projects_options_is_the_same(engines: BothEngines, type_: str, expression: str) -> None:
-    """As somebody else would write it."""
+def test_json_without_the_options_of_the_library_equals_that_of_the_evaluator(
+    engines: BothEngines, type_: str, expression: str
+) -> None:
+    """The JSON functions without the options that Onefold writes."""
     assert engines.emulated(type_, expression) == engines.judged(type_, expression)
 
 
 @pytest.mark.parametrize("zone", ["UTC", "America/New_York", "Asia/Kolkata"])
-def test_a_timestamp_is_the_same_text_in_any_zone(engines: BothEngines, zone: str) -> None:
+def test_a_timestamp_has_the_text_of_the_evaluator_in_any_zone(engines: BothEngines, zone: str) -> None:
     # The first two are the first and the last time of all, of which other zones have no local time.
     expression = f"IF(t.n < 2, NULL, STRING(t.v, '{zone}'))"
     assert engines.emulated("TIMESTAMP", expression) == engines.judged("TIMESTAMP", expression)
@@ -85,7 +87,9 @@ def test_a_timestamp_is_the_same_text_in_any_zone(engines: BothEngines, zone: st
         ("'0'", "BOOL", "expected a BOOL, got '0'"),
     ],
 )
-def test_what_does_not_fit_is_an_error_or_null(dataset: EmulatedDataset, value: str, type_: str, message: str) -> None:
+def test_a_value_that_does_not_fit_is_an_error_or_null(
+    dataset: EmulatedDataset, value: str, type_: str, message: str
+) -> None:
     table = f"(SELECT {value} AS x)"
     with pytest.raises(BadRequest, match=message):
         dataset.run(f"SELECT CAST(x AS {type_}) FROM {table}")
@@ -93,7 +97,9 @@ def test_what_does_not_fit_is_an_error_or_null(dataset: EmulatedDataset, value: 
 
 
 @pytest.mark.parametrize("expression", ["x + 1", "x > 1", "SUM(x)", "x = NUMERIC '1'", "COALESCE(x, 1)"])
-def test_arithmetic_with_a_bignumeric_is_an_error_and_no_wrong_value(dataset: EmulatedDataset, expression: str) -> None:
+def test_arithmetic_with_a_bignumeric_is_an_error_instead_of_a_wrong_value(
+    dataset: EmulatedDataset, expression: str
+) -> None:
     with pytest.raises(BadRequest, match="BIGNUMERIC"):
         dataset.run(f"SELECT {expression} FROM (SELECT BIGNUMERIC '1' AS x)")
 
@@ -106,13 +112,13 @@ def test_bignumerics_have_the_order_of_the_numbers(dataset: EmulatedDataset) -> 
     assert dataset.run(f"SELECT x FROM ({rows}) WHERE x = CAST('1e1' AS BIGNUMERIC)") == [(Decimal(10),)]
 
 
-def test_an_interval_keeps_its_signs_on_the_way_to_the_client(engines: BothEngines) -> None:
+def test_an_interval_reaches_the_client_with_its_signs(engines: BothEngines) -> None:
     found = engines.emulated("INTERVAL", "t.v")[2][0]
     assert (found.years, found.months, found.days, found.hours, found.minutes, found.seconds) == (-1, -2, -3, -4, -5, -6)
 
 
 @pytest.mark.parametrize("type_", ["INT64", "BIGNUMERIC"])
-def test_a_field_named_like_an_offset_is_no_offset(judge: Judge, dataset: EmulatedDataset, type_: str) -> None:
+def test_a_field_with_the_name_of_an_offset_keeps_its_value(judge: Judge, dataset: EmulatedDataset, type_: str) -> None:
     values = ", ".join(f"STRUCT(CAST({number} AS {type_}) AS o)" for number in (5, 7))
     array = "ARRAY(SELECT STRUCT(e.o AS field, o AS place) FROM UNNEST(t.v) AS e WITH OFFSET AS o ORDER BY o DESC)"
     text = text_sql(array, parse_type(f"ARRAY<STRUCT<field {type_}, place INT64>>"))

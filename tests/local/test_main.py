@@ -28,7 +28,7 @@ SECONDS = 400
 
 
 def commands(kind: str, port: int) -> str:
-    """Those of the page, at other ports than those that somebody may be using."""
+    """Return the commands of the page with ports that are not in use."""
     text = "".join(text for found, text in BLOCK.findall(PAGE) if found == kind)
     text = text.replace("-m onefold.local\n", f"-m onefold.local {port}\n")
     return text.replace("9050", str(port)).replace("9051", str(port + 1))
@@ -68,7 +68,7 @@ def test_the_commands_of_the_page_run(port: int, environ: dict[str, str], tmp_pa
     assert done.stdout.count("the same: ") == 2
 
 
-def test_the_jobs_of_the_page_are_understood() -> None:
+def test_the_jobs_of_the_page_have_valid_arguments() -> None:
     jobs = [shlex.split(line) for line in commands("sh", 9050).splitlines() if JOB.match(line)]
     for words in jobs:
         batch = words[0] == "onefold"
@@ -85,7 +85,7 @@ def test_the_settings_of_the_page_are_all_that_a_batch_needs() -> None:
     load_settings(exported).batch.check_complete()
 
 
-def test_a_port_that_is_taken_is_told(environ: dict[str, str]) -> None:
+def test_a_port_in_use_is_an_error(environ: dict[str, str]) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -93,4 +93,4 @@ def test_a_port_that_is_taken_is_told(environ: dict[str, str]) -> None:
         command = [sys.executable, "-m", "onefold.local", str(port)]
         done = subprocess.run(command, env=environ, capture_output=True, text=True, check=False, timeout=SECONDS)
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == f"port {port} is taken: name another one, as in python -m onefold.local 9150\n"
+    assert done.stderr == f"port {port} is in use: name another one, as in python -m onefold.local 9150\n"

@@ -104,7 +104,7 @@ TEXTS = st.lists(
 
 
 @on(MySql)
-@settings(deadline=None, max_examples=200, suppress_health_check=list(HealthCheck))
+@settings(deadline=None, suppress_health_check=list(HealthCheck))
 @given(TEXTS, TEXTS)
 def test_sets_are_read_and_subtracted_as_the_server_does_it(source: SourceDatabase, executed: str, logged: str) -> None:
     ((whole, left),) = query(

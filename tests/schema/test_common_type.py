@@ -13,7 +13,7 @@ from support.strategies import CHAINS, above, types
 from onefold.schema.common_type import canonical, classic_type, is_at_or_below, join, join_all
 from onefold.schema.types import Array, Scalar, Type, parse_type
 
-LAWS = settings(deadline=None, max_examples=400)
+LAWS = settings(deadline=None)
 
 TREE = [(*chain,) for chain in CHAINS]
 ROOTS = [chain[0] for chain in CHAINS] + ["GEOGRAPHY", "RANGE<DATE>", "RANGE<DATETIME>", "RANGE<TIMESTAMP>"]

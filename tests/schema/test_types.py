@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import given, settings
+from support.seeding import examples
 from support.strategies import types
 from support.zetasql_judge import Judge, type_name
 
@@ -122,14 +123,13 @@ def test_hostile_nesting_is_refused_and_shown_in_short(opened: str) -> None:
     assert len(str(caught.value)) < 2_000
 
 
-@settings(deadline=None, max_examples=300)
 @given(types(max_leaves=12))
 def test_generated_types_are_read_as_they_were_written(type_: Type) -> None:
     assert parse_type(str(type_)) == type_
     assert parse_type(render_type(type_)) == type_
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=examples(60))
 @given(types(max_leaves=8))
 def test_the_analyzer_reads_generated_types_alike(judge: Judge, type_: Type) -> None:
     assert parse_type(type_name(judge.read_type(render_type(type_)))) == type_

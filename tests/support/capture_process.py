@@ -74,7 +74,7 @@ class CaptureProcess:
 
 @dataclass
 class Scene:
-    """A source, the receiver, and what stays between the processes of one source."""
+    """A source, the receiver of its messages, and the files that survive restarts of a process."""
 
     server: DatabaseServer
     receiver: Receiver
@@ -123,7 +123,7 @@ class Scene:
                 query(connection, statement)
 
     def events(self, event: str) -> list[Row]:
-        """Return the complete log lines of the processes."""
+        """Return the complete lines that the processes have logged."""
         lines = self.output.read_text().rpartition("\n")[0].splitlines()
         return [told for line in lines if line.startswith("{") and (told := json.loads(line))["event"] == event]
 

@@ -29,7 +29,7 @@ from onefold.sink.handler import RecordHandler
 
 DEAD_LETTER = "dead-letter"
 SOURCE_COLUMNS = ("source_name", "database_name")
-"""What tells the rows of tenants apart, as docs/reference/change-record.md names it."""
+"""The fields that identify a tenant: docs/reference/change-record.md."""
 _GIVEN_BY_THE_SERVER = ("type", "creationTime", "etag")
 
 Row = dict[str, Any]
@@ -38,7 +38,7 @@ Key = tuple[Any, ...]
 
 @dataclass(frozen=True)
 class Table:
-    """Rows as one side tells them: columns in lower case, each of which every row has."""
+    """The rows of one side: columns in lower case, the same in every row."""
 
     columns: frozenset[str]
     rows: Sequence[Row]

@@ -44,7 +44,7 @@ class DatabaseServer(ABC):
     @staticmethod
     @abstractmethod
     def missing() -> str | None:
-        """Why there is none to start, if so."""
+        """Return why no server can be started; None if one can."""
 
     @abstractmethod
     def install(self) -> None:
@@ -136,7 +136,7 @@ def _run(command: Sequence[str]) -> None:
 
 @contextmanager
 def new_server(kind: type[DatabaseServer], *settings: str) -> Iterator[DatabaseServer]:
-    """A new server; skips where there is none to start."""
+    """Start a new server; skips the test if no server can be started."""
     if reason := kind.missing():
         pytest.skip(reason)
     with tempfile.TemporaryDirectory(prefix="database-") as folder, socket.socket() as probe:

@@ -42,7 +42,7 @@ _INTERVALS = ("0-0 0 0:0:0", "1-2 3 4:5:6.000007", "-1-2 -3 -4:5:6", "10000-0 0 
 _NESTED = '{"b": [1.0], "a": 1}'
 
 Landed = Sequence[tuple[Any, str]]
-"""Of each row the value as `tabledata.insertAll` takes it, and the literal."""
+"""For each row, the value for `tabledata.insertAll`, and the literal."""
 
 
 def _of(kind: str, texts: Sequence[str]) -> Landed:

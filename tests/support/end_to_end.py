@@ -123,7 +123,7 @@ class Flow:
     limit: int = MAX_MESSAGE_BYTES
     """Bytes of a message: few, for there to be many."""
     written: dict[str, set[Image]] = field(default_factory=dict)
-    """By table, every row as somebody has written it."""
+    """Return every row as it was written, by table."""
     had: dict[str, set[Image]] = field(default_factory=dict)
     """By table, every row as it was at some time: also after what alters rows without writing them."""
     present: dict[tuple[str, str], list[Row]] = field(default_factory=dict)
@@ -145,7 +145,7 @@ class Flow:
         self._courier = Courier({CHANGE_RECORDS: sink.handle, TABLE_CREATED: receiver.handle}, seed=7)
 
     def run(self, *statements: str) -> None:
-        """Each is a transaction of its own, after which the source tells what its tables hold."""
+        """Run each statement as a transaction, and record the rows of the source's tables after it."""
         for statement in statements:
             self.source.run(statement)
             for database in self.databases:

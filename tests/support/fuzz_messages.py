@@ -117,7 +117,7 @@ class Fuzzer:
         return bytes(changed)
 
     def swap(self, data: bytes) -> bytes:
-        """Another type in place of something of the envelope."""
+        """Replace a value of the envelope by one of another type."""
         old = self.random.choice([b'"message"', b'"data"', b'"specversion"', b'"messageId"', b'"1234"', b"{", b'"'])
         new = json.dumps(self.random.choice(WRONG)).encode()
         return data.replace(old, new, 1)

@@ -27,7 +27,7 @@ DEF = {"id": "STRING", "first_name": "STRING", "last_name": "STRING", "email": "
 
 
 class MemoryWarehouse:
-    """`onefold.ports.warehouse.Warehouse` in memory: etags are honoured, calls are counted, names that meet SQL are kept."""
+    """`onefold.ports.warehouse.Warehouse` in memory: etags are checked, calls are counted, and names in SQL are recorded."""
 
     def __init__(self, project: str = PROJECT, names: VersionedNames = DEFAULT_NAMES) -> None:
         self.project = project

@@ -7,7 +7,7 @@ from typing import Any
 
 
 def unequal(kind: str, expected: Mapping[str, Any], found: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the kind and the name of everything that is missing, that nobody expects, or that differs."""
+    """Yield kind and name of everything that is missing, unexpected or different."""
     for name in expected.keys() | found.keys():
         if expected.get(name) != found.get(name):
             yield f"{kind} {name}"

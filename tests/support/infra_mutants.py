@@ -29,7 +29,7 @@ BUCKET, REPOSITORY = "google_storage_bucket_iam_member", "google_artifact_regist
 
 
 def everywhere(kind: str, names: Iterable[str], rest: str = "") -> tuple[str, ...]:
-    """The same place of each of these."""
+    """Return the same attribute of each of these resources."""
     return tuple(f"{kind} {name}{rest}" for name in names)
 
 

@@ -91,7 +91,7 @@ def with_rules(**rules: Any) -> Settings:
 
 
 def before_next(cloud: FakeBigQuery, request: Request, act: Callable[[], None]) -> None:
-    """Let somebody else act just before the next such request."""
+    """Run an action of another writer just before the next such request."""
 
     def before(made: Request) -> None:
         if made == request:
@@ -135,7 +135,7 @@ def tag(name: str) -> str:
 
 
 def tags(cloud: FakeBigQuery, view: str = VIEW) -> dict[str, str]:
-    """Return the policy tags that people meet, by the path of the column or field."""
+    """Return the policy tags in effect, by the path of the column or field."""
 
     def found(fields: list[Resource], prefix: str) -> Iterator[tuple[str, str]]:
         for one in fields:

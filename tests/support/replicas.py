@@ -74,7 +74,7 @@ def new_servers(kind: type[DatabaseServer]) -> Iterator[tuple[DatabaseServer, Da
 
 @contextmanager
 def new_pair(servers: tuple[DatabaseServer, DatabaseServer], name: str) -> Iterator[Pair]:
-    """An empty database on a primary, and on the replica that follows it; whatever the servers had before is forgotten."""
+    """Return an empty database on a primary and on its replica; earlier data of the servers is deleted."""
     with closing(connect(servers[0].address)) as first, closing(connect(servers[1].address)) as second:
         for connection, server in zip((first, second), servers, strict=True):
             _run(connection, server, "promote")

@@ -26,7 +26,7 @@ def quick_java() -> None:
 
 
 def make_archive(folder: Path) -> None:
-    """Where there is none, by a small job in a folder of its own."""
+    """Create a missing archive by a small job in its own folder."""
     if ARCHIVE.exists():
         return
     ARCHIVE.parent.mkdir(exist_ok=True)

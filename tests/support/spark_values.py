@@ -32,7 +32,7 @@ def carried_type(type_: Type) -> Type:
 
 
 def carried_sql(x: str, type_: Type, depth: int = 1) -> str:
-    """The value with text in place of every scalar; bytes in hexadecimal digits."""
+    """Return the value with every scalar as text; bytes as hexadecimal digits."""
     match type_:
         case Array(element):
             e, o = f"carried_{depth}", f"place_{depth}"

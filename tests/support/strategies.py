@@ -140,7 +140,7 @@ def values(type_: Type) -> st.SearchStrategy[str]:
 
 
 def present(type_: Type) -> st.SearchStrategy[str]:
-    """Expressions that are not NULL, but may hold NULL within. A stored array holds no NULL and is none."""
+    """Generate expressions that are not NULL but may contain NULL. A stored array neither is NULL nor contains NULL."""
     match type_:
         case Array(element):
             return st.lists(present(element), max_size=3).map(lambda items: _cast(f"[{', '.join(items)}]", type_))

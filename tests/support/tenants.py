@@ -18,7 +18,7 @@ NAME, MAIL = (SourceColumn(name, SourceType("varchar", 120), "utf8mb4") for name
 
 
 def version(*columns: SourceColumn) -> VersionedTable:
-    """A version of `customer`. Its key is told row by row: tenants may differ in it."""
+    """A version of `customer`. Each row names its key, which may differ between tenants."""
     return versioned_table(Structure("customer", columns))
 
 

@@ -87,7 +87,7 @@ class Terraform:
 
 
 def found_terraform(folder: Path, override: str = "") -> Terraform:
-    """Terraform in a copy of infra/, ready to plan. Skips the test where there is none, or no provider for it.
+    """Prepare Terraform in a copy of infra/, ready to plan. Skips the test if Terraform or its provider is missing.
 
     Args:
         override: blocks that take the place of those in infra/; a backend among them is used, and else none is.
@@ -110,7 +110,7 @@ def found_terraform(folder: Path, override: str = "") -> Terraform:
 
 
 def copied(folder: Path) -> Path:
-    """infra/ with what it deploys beside it, as `make package` leaves them."""
+    """Return a copy of infra/ and of the packages that `make package` writes."""
     shutil.copytree(ROOT / "infra", folder / "infra", ignore=shutil.ignore_patterns(".terraform*", "__pycache__"))
     shutil.copytree(ROOT / "spark_jobs", folder / "spark_jobs")
     package(folder / "build" / "functions.zip")
@@ -135,7 +135,7 @@ def running_provider(terraform: Terraform) -> Iterator[dict[str, str]]:
 
 @pytest.fixture(scope="session")
 def terraform(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Terraform]:
-    """One for the session, whose folder a test leaves as it found it. Its provider gives its schema, and asks nobody."""
+    """Return one Terraform for the session; tests do not change its folder. Its provider calls no API."""
     found = found_terraform(tmp_path_factory.mktemp("terraform"))
     with running_provider(found) as variable:
         yield replace(found, environ={**found.environ, **variable})

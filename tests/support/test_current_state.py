@@ -1,4 +1,4 @@
-"""Of two tables that are said to be the same, every difference is told: also between NULL and what only resembles it."""
+"""The comparison of tests reports every difference between two tables, also between NULL and similar values."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def table(*rows: dict[str, Any]) -> Table:
     return Table(frozenset(ROW), rows)
 
 
-def test_the_same_rows_in_another_order_are_the_same() -> None:
+def test_equal_rows_in_another_order_are_equal() -> None:
     assert differences(["id"], table(ROW, TWO), table(TWO, ROW)) == []
 
 
@@ -36,6 +36,6 @@ def test_the_same_rows_in_another_order_are_the_same() -> None:
     ],
     ids=["empty", "null", "false", "decimal", "absent", "twice", "more", "none", "column gone", "column more"],
 )
-def test_it_is_a_difference(found: Table) -> None:
+def test_every_changed_row_is_a_difference(found: Table) -> None:
     assert differences(["id"], table(ROW), found)
     assert differences(["id"], found, table(ROW))

@@ -23,7 +23,7 @@ from onefold.schema.types import STRING, Array, parse_type
 
 
 @pytest.mark.parametrize("name", [name for name in EXTREMES if name != "GEOGRAPHY"])
-def test_the_text_of_every_extreme_is_the_evaluators_alone_and_within_a_struct(judge: Judge, name: str) -> None:
+def test_the_text_of_every_extreme_value_is_that_of_the_evaluator(judge: Judge, name: str) -> None:
     type_, struct = parse_type(name), parse_type(f"STRUCT<z {name}, A {name}>")
     pairs = [(text_of(value, type_), text_of({"z": value, "A": value}, struct)) for value in EXTREMES[name]]
     rows = ", ".join(f"({place}, {literal(value, type_)})" for place, value in enumerate(EXTREMES[name]))
@@ -33,7 +33,7 @@ def test_the_text_of_every_extreme_is_the_evaluators_alone_and_within_a_struct(j
     assert judge.rows(f"SELECT {alone}, {within} FROM {values} ORDER BY n") == pairs
 
 
-def test_the_digest_of_rows_of_every_type_is_the_evaluators(judge: Judge) -> None:
+def test_the_digest_of_rows_of_every_type_is_that_of_the_evaluator(judge: Judge) -> None:
     workload = make_workload(WorkloadOptions(operations=25))
     rows = [{name: row[name] for name in EVALUATED} for changes in workload.changes.values() for row in changes]
     types = {name: parse_type(type_) for name, type_ in EVALUATED.items()}
@@ -82,7 +82,7 @@ def test_each_part_of_a_position_decides_before_the_next_one() -> None:
     assert all(order_of(low) < order_of(high) for low, high in pairwise(ascending))
 
 
-def test_an_array_is_told_from_its_text_and_from_another_split() -> None:
+def test_an_array_differs_from_its_text_and_from_another_split() -> None:
     type_ = parse_type("ARRAY<STRING>")
     texts = [text_of(value, type_) for value in (["12"], ["1", "2"], ["", ""], [""], ["1:2"])]
     assert len(set(texts)) == len(texts)

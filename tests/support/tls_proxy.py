@@ -64,7 +64,7 @@ def tls_front(storage_port: int, folder: Path) -> Iterator[TlsFront]:
 
 
 class _Through(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpc brings no types
-    """Every call as a stream of messages that nobody reads, in both directions."""
+    """Forward every call as a stream of opaque messages in both directions."""
 
     def __init__(self, channel: grpc.Channel) -> None:
         self._channel = channel

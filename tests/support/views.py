@@ -61,7 +61,7 @@ def build(versions: Sequence[Version], rules: TableRules = PLAIN, form: Form | N
 
 
 def inlined(view: UnifiedView) -> str:
-    """The query with the leaves in place of their names: the judge knows tables, not views."""
+    """Return the query with the names of leaf views replaced by their queries: the judge knows tables, not views."""
     query = view.query
     for leaf in view.leaves:
         query = query.replace(leaf.id.quoted, f"(\n{leaf.query}\n)")

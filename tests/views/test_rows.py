@@ -7,6 +7,7 @@ from typing import Any
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support.seeding import examples
 from support.strategies import present, types, values
 from support.views import FORMS, MIXED, Rows, accept, build, multiset, rows
 from support.zetasql_judge import Judge
@@ -59,7 +60,7 @@ def landed_versions(draw: st.DrawFn) -> tuple[tuple[Version, ...], dict[str, lis
     return tuple(versions), landed
 
 
-@settings(deadline=None, max_examples=60, suppress_health_check=list(HealthCheck))
+@settings(deadline=None, max_examples=examples(60), suppress_health_check=list(HealthCheck))
 @given(landed_versions(), st.booleans(), st.sampled_from(["lossless", "classic"]), st.randoms(use_true_random=False))
 def test_generated_versions_give_equal_rows_in_every_form_and_order(
     judge: Judge,

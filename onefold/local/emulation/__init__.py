@@ -1,1 +1,1 @@
-"""The embedded BigQuery's server: `bqemulator`, with corrections of what it answers otherwise than BigQuery."""
+"""The server of the embedded BigQuery: `bqemulator`, corrected where its answers differ from those of BigQuery."""

@@ -1,4 +1,4 @@
-"""`python -m onefold.local.emulation start ...`: the command line of `bqemulator`, corrected."""
+"""`python -m onefold.local.emulation start ...`: the command line of the corrected `bqemulator`."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from onefold.local.emulation.corrections import install
 
 
 def main() -> int:
+    """Correct `bqemulator`, run its command line, and return the exit code."""
     try:
         install()
     except Rejected as error:

@@ -1,8 +1,8 @@
 """BIGNUMERIC as DuckDB stores it: text that sorts as the numbers do, in a struct of one field.
 
 DuckDB's decimals have 38 digits, BIGNUMERIC has 77. The text is the value times 10^38, an integer, plus an offset that makes
-it positive, with leading zeros. Equality, order, GROUP BY, MIN, MAX and joins of such text are those of the numbers. The
-struct keeps everything else away: arithmetic on it, or a comparison with another type, is an error and not a wrong value.
+it positive, with leading zeros. Equality, order, GROUP BY, MIN, MAX and joins of such texts are those of the numbers. The
+struct prevents all other uses: arithmetic, or a comparison with another type, is an error instead of a wrong value.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ STORED = f'STRUCT("{FIELD}" VARCHAR)'
 """The type in DuckDB, as `CREATE TABLE` takes it."""
 
 SCALE = 38
-# BigQuery stores 256 bits: "Decimal types", https://cloud.google.com/bigquery/docs/reference/standard-sql/data-types
+# BigQuery stores 256 bits: "Data types", section "Decimal types", https://cloud.google.com/bigquery/docs/reference/standard-sql/data-types
 _LEAST, _GREATEST = -(2**255), 2**255 - 1
 _OFFSET = 10**77
 _LENGTH = 78
@@ -23,10 +23,10 @@ _EXACT = Context(prec=1200, rounding=ROUND_HALF_UP)
 
 
 def encode(text: str) -> str:
-    """The stored text of a number; digits after the 38th are rounded half away from zero.
+    """Return the stored text of a number. Digits after the 38th are rounded half away from zero.
 
     Raises:
-        ValueError: it is no number, or out of range.
+        ValueError: the text is not a number, or is out of range.
 
     >>> decode(encode("-1.50"))
     '-1.5'
@@ -44,7 +44,7 @@ def encode(text: str) -> str:
 
 
 def decode(stored: str) -> str:
-    """The number's text as BigQuery writes it: no exponent, no trailing zeros."""
+    """Return the text of a number as BigQuery writes it: without exponent and trailing zeros."""
     scaled = int(stored) - _OFFSET
     whole, fraction = divmod(abs(scaled), 10**SCALE)
     digits = f"{fraction:0{SCALE}d}".rstrip("0")

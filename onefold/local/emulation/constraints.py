@@ -1,4 +1,4 @@
-"""Primary keys that a table declares, which `bqemulator` takes and forgets. A label that nobody is shown keeps them."""
+"""Declared primary keys of tables. `bqemulator` accepts and forgets them, so a hidden label stores them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from bqemulator.catalog.models import TableMeta
 
 _LABEL = "onefold/primary-key"
-"""No user can have a label with a slash."""
+"""Labels of users cannot contain a slash, so there is no conflict."""
 _NAMES = {"INTEGER": "INT64", "BOOLEAN": "BOOL"}
 
 
@@ -24,20 +24,29 @@ def table_meta(
     clock: Any,
     existing: TableMeta | None = None,
 ) -> TableMeta:
-    """A table of a request, with the key that the request declares; without any word of it the former key stays."""
+    """Return the table of a request with its primary key.
+
+    Args:
+        usual: the function of the server.
+        project_id: the project of the table.
+        dataset_id: the dataset of the table.
+        body: the request. If it has no `tableConstraints`, the key of the existing table stays.
+        clock: the clock of the server.
+        existing: the table before an update.
+    """
     meta = usual(project_id, dataset_id, body, clock, existing)
     if "tableConstraints" in body:
         key = ((body["tableConstraints"] or {}).get("primaryKey") or {}).get("columns") or []
         _check(meta, key)
-        kept = {_LABEL: json.dumps(key)} if key else {}
+        stored = {_LABEL: json.dumps(key)} if key else {}
     else:
-        kept = {name: value for name, value in (existing.labels if existing else {}).items() if name == _LABEL}
+        stored = {name: value for name, value in (existing.labels if existing else {}).items() if name == _LABEL}
     labels = {name: value for name, value in meta.labels.items() if name != _LABEL}
-    return meta.model_copy(update={"labels": {**labels, **kept}})
+    return meta.model_copy(update={"labels": {**labels, **stored}})
 
 
 def table_resource(usual: Callable[[TableMeta], dict[str, Any]], meta: TableMeta) -> dict[str, Any]:
-    """A table as `tables.get` shows it."""
+    """Return a table as the answer of `tables.get`."""
     body = usual(meta.model_copy(update={"labels": {k: v for k, v in meta.labels.items() if k != _LABEL}}))
     if key := meta.labels.get(_LABEL):
         body["tableConstraints"] = {"primaryKey": {"columns": json.loads(key)}}
@@ -45,7 +54,11 @@ def table_resource(usual: Callable[[TableMeta], dict[str, Any]], meta: TableMeta
 
 
 def _check(meta: TableMeta, key: list[str]) -> None:
-    """Raise the server's error for what BigQuery refuses."""
+    """Check a primary key as BigQuery does.
+
+    Raises:
+        ValidationError: a column is missing or of a type that a key cannot have, or there are too many columns.
+    """
     from bqemulator.domain.errors import ValidationError
 
     types = {

@@ -1,7 +1,7 @@
-"""What `bqemulator` 1.4.0 does otherwise than BigQuery, replaced in the server's process.
+"""Corrections of `bqemulator` 1.4.0 where it differs from BigQuery, applied in the process of the server.
 
-Each correction names a function of that very version, so no other version is started. What stays impossible is an error of
-the statement; docs/how-to/run-on-a-laptop.md lists it.
+Each correction replaces a function of exactly this version, so no other version is started. What remains unsupported is an
+error of the statement; docs/how-to/run-on-a-laptop.md lists it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def install() -> None:
     found = importlib.metadata.version("bqemulator")
     if found != VERSION:
         raise Rejected(f"expected bqemulator {VERSION}, got {found}: pip install bqemulator=={VERSION}")
-    # Every module is there before its functions are replaced: some import them by name.
+    # Load every module before functions are replaced, since some modules import functions by name.
     import bqemulator.server  # noqa: F401
 
     _correct_types()
@@ -38,7 +38,7 @@ def install() -> None:
 
 
 def _correct_types() -> None:
-    """Numbers with their digits, names of fields with any character, and the types of columns as they were declared."""
+    """Keep all digits of numbers, allow any character in field names, and return declared column types."""
     from bqemulator.api.routes import tabledata
     from bqemulator.catalog import ddl_sync
     from bqemulator.jobs import executor
@@ -58,36 +58,37 @@ def _correct_types() -> None:
     _replace(arrow_bridge._format_bq_value, functools.partial(wire.written_value, arrow_bridge._format_bq_value))
     _replace(arrow_bridge._coerce_to_arrow_value, functools.partial(wire.read_value, arrow_bridge._coerce_to_arrow_value))
     _replace(tabledata._bq_type_to_arrow, functools.partial(wire.arrow_type, tabledata._bq_type_to_arrow))
-    written = DuckDBGenerator.datatype_sql
+    original = DuckDBGenerator.datatype_sql
 
     def datatype_sql(self: DuckDBGenerator, type_: exp.DataType) -> str:
-        """DuckDB's DECIMAL has 18 digits where nobody says how many, NUMERIC has 38."""
+        """Write NUMERIC with 38 digits: DECIMAL without parameters has 18 digits in DuckDB."""
         if type_.this == exp.DataType.Type.DECIMAL and not type_.expressions:
             return "DECIMAL(38, 9)"
-        return STORED if type_.this == exp.DataType.Type.BIGDECIMAL else written(self, type_)
+        return STORED if type_.this == exp.DataType.Type.BIGDECIMAL else original(self, type_)
 
     DuckDBGenerator.datatype_sql = datatype_sql  # type: ignore[method-assign, assignment]
 
 
 def _correct_functions() -> None:
-    """Functions of ours beside those that the server adds to DuckDB."""
+    """Add the functions of this package to those that the server adds to DuckDB."""
     from bqemulator.sql import builtin_udfs
 
     from onefold.local.emulation.functions import register
 
-    known = builtin_udfs.register_builtin_udfs
+    original = builtin_udfs.register_builtin_udfs
 
     def registered(connection: Any) -> None:
-        known(connection)
+        original(connection)
         register(connection)
 
-    _replace(known, registered)
+    _replace(original, registered)
 
 
 def _correct_translation() -> None:
-    """Casts and JSON functions become functions of ours, as soon as views are put into the statement; offsets count from 0.
+    """Replace casts and JSON functions by functions of this package, and count offsets from 0.
 
-    Later there are VALUES of INFORMATION_SCHEMA in it, which are no BigQuery SQL any more.
+    The statement is rewritten after views were inserted. The next step of the server inserts VALUES of
+    INFORMATION_SCHEMA, after which the statement is not BigQuery SQL any more.
     """
     from bqemulator.sql.rewriter import row_access_filter, unnest_offset
 
@@ -103,7 +104,10 @@ def _correct_translation() -> None:
 
 
 def _correct_views() -> None:
-    """A view is put into the query in place of its name, which becomes an alias: quoted, since it may have a hyphen."""
+    """Quote the alias of an inserted view.
+
+    The server replaces the name of a view by its query with the name as alias, and the name may contain a hyphen.
+    """
     from bqemulator.sql.rewriter.row_access_filter import _Rewriter
     from sqlglot import exp
 
@@ -123,7 +127,7 @@ def _correct_views() -> None:
 
 
 def _correct_tables() -> None:
-    """A table tells the primary key that it was made with."""
+    """Return the primary key with which a table was created."""
     from bqemulator.api.routes import tables
 
     from onefold.local.emulation.constraints import table_meta, table_resource
@@ -133,7 +137,7 @@ def _correct_tables() -> None:
 
 
 def _correct_answers() -> None:
-    """A failed `jobs.query` is an error of the request, not an answer without rows. Errors of ours keep their words."""
+    """Answer a failed `jobs.query` with an HTTP error instead of an empty result, and keep the texts of errors."""
     from bqemulator.api.routes import jobs
     from bqemulator.grpc_api import read_servicer
     from bqemulator.jobs import error_mapper
@@ -152,6 +156,7 @@ def _correct_answers() -> None:
             raise failed(found["errors"][0])
         return found
 
+    # FastAPI reads the annotations of a route to inject its parameters, and resolves them in the globals of the function.
     query.__annotations__ = dict(answer.__annotations__)
     query.__globals__.update({name: getattr(jobs, name) for name in ("Request", "_Ctx", "_Caller")})
     jobs.router.routes[:] = [route for route in jobs.router.routes if getattr(route, "endpoint", None) is not answer]
@@ -159,7 +164,7 @@ def _correct_answers() -> None:
 
 
 def _replace(old: Any, new: Any) -> None:
-    """Put a function in place of another wherever a module of the server has it by name."""
+    """Replace a function in every module of the server that has a name for it."""
     modules = [module for name, module in sys.modules.items() if name.split(".")[0] == "bqemulator"]
     for module in modules:
         for name in [name for name, value in vars(module).items() if value is old]:

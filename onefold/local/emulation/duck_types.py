@@ -1,4 +1,4 @@
-"""DuckDB's names of types, as `typeof` writes them, read into the project's types."""
+"""A parser of DuckDB's type names, as `typeof` writes them."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ _SCALARS = {
     "INTERVAL": "INTERVAL",
     "JSON": "JSON",
     "GEOMETRY": "GEOGRAPHY",
-    '"NULL"': "INT64",  # as BigQuery takes a NULL of no type
+    '"NULL"': "INT64",  # the type that BigQuery gives an untyped NULL
 }
 _RANGE_FIELDS = ("start", "end")
 
 
 @functools.cache
 def read_type(name: str) -> Type:
-    """The type of a DuckDB type's name.
+    """Return the BigQuery type that is stored as a DuckDB type.
 
     Raises:
-        ValueError: it is none that a BigQuery type is stored as.
+        ValueError: no BigQuery type is stored so.
 
     >>> str(read_type('STRUCT(a BIGINT, "b c" VARCHAR[])'))
     'STRUCT<a INT64, `b c` ARRAY<STRING>>'

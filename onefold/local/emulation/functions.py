@@ -1,4 +1,4 @@
-"""Functions that the corrected server adds to DuckDB: what `rewriting` puts in place of casts and of JSON functions."""
+"""Functions added to DuckDB; `rewriting` replaces casts and JSON functions by them."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from onefold.local.emulation.texts import (
 if TYPE_CHECKING:
     import duckdb
 
-# A type whose text is BigQuery's as it is: no function of Python is called for it.
+# Types whose text in DuckDB equals that in BigQuery: they need no call of Python.
 _PLAIN = "('VARCHAR', 'BIGINT', 'INTEGER', 'HUGEINT', 'BOOLEAN', 'DATE')"
-# A value for a function of Python, which takes no type but text: its text, or the JSON of what has parts.
+# A value as an argument of a Python function, which is always text: its text, or the JSON of a STRUCT.
 _AS_TEXT = "CASE WHEN typeof(a) LIKE 'STRUCT(%' THEN CAST(to_json(a) AS VARCHAR) ELSE CAST(a AS VARCHAR) END"
-# `typeof` is known before a row is read, so DuckDB keeps one branch of each CASE.
+# `typeof` is constant for a statement, so DuckDB keeps only one branch of each CASE.
 _MACROS = (
     f"onefold_text(a) AS CASE WHEN typeof(a) IN {_PLAIN} THEN CAST(a AS VARCHAR) "
     f"ELSE onefold_cast_text({_AS_TEXT}, typeof(a)) END",
@@ -68,8 +68,8 @@ def register(connection: duckdb.DuckDBPyConnection) -> None:
         ("onefold_safe_checked_text", _safe(checked_text), [text, text], text),
         ("onefold_exact_text", exact_text, [text, text, "BIGINT"], text),
         ("onefold_safe_exact_text", _safe(exact_text), [text, text, "BIGINT"], text),
-        ("onefold_to_bignumeric", _stored, [text, text], STORED),
-        ("onefold_try_bignumeric", _safe(_stored), [text, text], STORED),
+        ("onefold_to_bignumeric", _to_bignumeric, [text, text], STORED),
+        ("onefold_try_bignumeric", _safe(_to_bignumeric), [text, text], STORED),
         ("onefold_from_bignumeric", decode, [text], text),
     ):
         connection.create_function(name, _null_for_null(function), takes, gives, null_handling="special")  # type: ignore[call-overload]
@@ -77,12 +77,12 @@ def register(connection: duckdb.DuckDBPyConnection) -> None:
         connection.execute(f"CREATE OR REPLACE MACRO {macro}")
 
 
-def _stored(text: str, type_name: str) -> dict[str, str]:
+def _to_bignumeric(text: str, type_name: str) -> dict[str, str]:
     return {FIELD: encode(exact_text(text, type_name, SCALE))}
 
 
 def _safe(function: Callable[..., Any]) -> Callable[..., Any]:
-    """NULL where the value does not fit, as SAFE_CAST gives it."""
+    """Return a function that gives NULL instead of a ValueError, as SAFE_CAST does."""
 
     @functools.wraps(function)
     def safe(*arguments: Any) -> Any:
@@ -94,7 +94,7 @@ def _safe(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _null_for_null(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The functions of JSON write NULL themselves; every other gives NULL."""
+    """Return a function that gives NULL for NULL, except for the JSON functions, which write `null`."""
     writes_null = function in (to_json, to_json_string)
 
     @functools.wraps(function)

@@ -1,4 +1,4 @@
-"""BigQuery's SQL with casts and JSON functions replaced by those of `functions`, before `bqemulator` translates it."""
+"""Rewriting of BigQuery SQL before `bqemulator` translates it: casts and JSON functions become those of `functions`."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import sqlglot
 from sqlglot import exp
 
 _Type = exp.DataType.Type
-# Casts to these stay casts, of a text that is checked or made first where the value is text or a BIGNUMERIC.
-_READ = {
+# Casts to these types stay casts. A function checks a text, or makes one of a BIGNUMERIC, before the cast.
+_CHECKED_TYPES = {
     _Type.BIGINT: "INT64",
     _Type.DOUBLE: "FLOAT64",
     _Type.BOOLEAN: "BOOL",
@@ -27,13 +27,16 @@ _UTC = exp.Literal.string("UTC")
 
 
 def rewrite(sql: str) -> str:
-    """The statement with its expressions corrected; as it is where it cannot be parsed, which the translation reports."""
+    """Return the statement with corrected expressions. A statement that cannot be parsed is returned unchanged.
+
+    The translation of the server reports the syntax error.
+    """
     try:
         tree = sqlglot.parse_one(sql, read="bigquery")
     except sqlglot.errors.ParseError:
         return sql
     root = exp.Tuple(expressions=[tree])
-    # The innermost first: what is put in place of an expression takes its parts over.
+    # Replace the innermost expressions first: a replacement contains the parts of the expression.
     found = [node for node in reversed(list(tree.walk())) if isinstance(node, _CORRECTED)]
     for node in found:
         node.replace(_corrected(node))
@@ -62,8 +65,8 @@ def _cast(node: exp.Cast) -> exp.Expression:
     safe = "safe_" if isinstance(node, exp.TryCast) else ""
     if isinstance(node.this, exp.Literal | exp.Null | exp.Neg):
         return node
-    if target in _READ:
-        read = _call(f"onefold_{safe}read", node.this, exp.Literal.string(_READ[target]))
+    if target in _CHECKED_TYPES:
+        read = _call(f"onefold_{safe}read", node.this, exp.Literal.string(_CHECKED_TYPES[target]))
     elif target == _Type.DECIMAL:
         read = _call(f"onefold_{safe}number", node.this)
     else:
@@ -80,9 +83,16 @@ def _json(node: exp.JSONFormat) -> exp.Expression:
 
 
 def rebase_offsets(tree: exp.Expression, names: set[str]) -> bool:
-    """Count places from 0, as `WITH OFFSET` does, and not from 1, as DuckDB does; return whether there were any.
+    """Make offsets count from 0 as in BigQuery, instead of from 1 as in DuckDB.
 
-    A column with a table before its name is none of them: an offset has no table, and a field may have its name.
+    A column that is qualified by a table is not an offset: an offset has no table, and a field may have its name.
+
+    Args:
+        tree: is changed in place.
+        names: the names that `WITH OFFSET` defines.
+
+    Returns:
+        Whether there were offsets.
     """
     offsets = [column for column in tree.find_all(exp.Column) if column.name in names and not column.table]
     for column in offsets:

@@ -1,7 +1,7 @@
-"""The text and the JSON that BigQuery makes of a value, from what DuckDB writes of it.
+"""The text and the JSON of a value as BigQuery writes them, made from the text that DuckDB writes.
 
-DuckDB hands a value over as its text, or a nested value as its JSON, together with the name of its type. Both keep every
-value exactly; only their form is not BigQuery's.
+The functions get a value as DuckDB's text, or a nested value as DuckDB's JSON, together with the name of its type. Both
+keep every value exactly; only their form differs from BigQuery's.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from onefold.local.emulation.duck_types import read_type
 from onefold.schema.types import Array, Range, Scalar, Struct, Type
 
 _ESCAPED_BYTE = re.compile(rb"\\x([0-9A-Fa-f]{2})")
-_WIDE = 2**53
-"""A FLOAT64 holds every integer up to here."""
+_MAX_EXACT_INTEGER = 2**53
+"""A FLOAT64 can hold every integer up to this one."""
 _FLOATS = ("DOUBLE", "FLOAT")
 # More digits than any FLOAT64 has.
 _EXACT = Context(prec=1200, rounding=ROUND_HALF_UP)
@@ -46,7 +46,7 @@ _INTERVAL = re.compile(
 
 
 def cast_text(text: str, type_name: str) -> str:
-    """CAST(x AS STRING).
+    """Return CAST(x AS STRING).
 
     Args:
         text: the value as DuckDB's text, a STRUCT as its JSON.
@@ -65,11 +65,12 @@ def cast_text(text: str, type_name: str) -> str:
 
 
 def exact_text(text: str, type_name: str, digits: int) -> str:
-    """The text of a number, a FLOAT64 with all digits of its value, rounded half away from zero.
+    """Return the text of a number. A FLOAT64 is written with all its digits, rounded half away from zero.
 
     Args:
-        text, type_name: the number and its type as DuckDB writes them.
-        digits: how many are kept after the point.
+        text: the number as DuckDB writes it.
+        type_name: its type as DuckDB writes it.
+        digits: how many digits to keep after the decimal point.
 
     Raises:
         ValueError: the FLOAT64 is not finite.
@@ -83,13 +84,14 @@ def exact_text(text: str, type_name: str, digits: int) -> str:
 
 
 def checked_text(text: str, target: str) -> str:
-    """Text that is cast to another type, where BigQuery takes it; DuckDB takes more, such as `infinity` for a DATE.
+    """Return a text that is to be cast, if BigQuery accepts it. DuckDB accepts more, such as `infinity` for a DATE.
 
     Args:
-        target: the type in BigQuery's words.
+        text: the text to be cast.
+        target: the type as BigQuery names it.
 
     Raises:
-        ValueError: it is no text of this type.
+        ValueError: the text has no form of this type.
     """
     form = _FORMS.get(target)
     if form and not form.fullmatch(text.strip()):
@@ -98,7 +100,7 @@ def checked_text(text: str, target: str) -> str:
 
 
 def zoned_text(text: str, zone: str) -> str:
-    """STRING(timestamp, zone): the local time with its offset, `+05:30`, or `+00` where there are no minutes."""
+    """Return STRING(timestamp, zone): the local time with its offset, `+05:30`, or `+00` where there are no minutes."""
     local = datetime.datetime.fromisoformat(text).astimezone(ZoneInfo(zone))
     offset = f"{local:%z}"
     shown = text_of(local.replace(tzinfo=None)) or ""
@@ -106,18 +108,18 @@ def zoned_text(text: str, zone: str) -> str:
 
 
 def to_json(text: str | None, type_name: str, wide_as_text: bool) -> str:
-    """TO_JSON(x): names of fields in order, as JSON values have them.
+    """Return TO_JSON(x), which sorts the fields of a STRUCT by name.
 
     Args:
         text: the value as DuckDB's JSON; None for NULL.
         type_name: its type, as DuckDB's `typeof` writes it.
-        wide_as_text: stringify_wide_numbers.
+        wide_as_text: the option stringify_wide_numbers.
     """
     return _Writer(_wide_number if wide_as_text else _rounded_number, ordered=True).write(_read(text), read_type(type_name))
 
 
 def to_json_string(text: str | None, type_name: str) -> str:
-    """TO_JSON_STRING(x): names of fields in the order of the type."""
+    """Return TO_JSON_STRING(x), which keeps the fields of a STRUCT in the order of the type."""
     return _Writer(_exact_number, ordered=False).write(_read(text), read_type(type_name))
 
 
@@ -131,10 +133,10 @@ def _read(text: str | None) -> Any:
 
 @dataclass(frozen=True)
 class _Writer:
-    """JSON of a value.
+    """A writer of JSON.
 
-    number: how an INT64, NUMERIC, BIGNUMERIC or FLOAT64 is written.
-    ordered: whether the fields of a STRUCT come in the order of their names.
+    number: writes an INT64, NUMERIC, BIGNUMERIC or FLOAT64.
+    ordered: sort the fields of a STRUCT by name.
     """
 
     number: Callable[[int | Decimal | float], str]
@@ -149,7 +151,7 @@ class _Writer:
             fields = sorted(type_.fields, key=lambda field: field.name) if self.ordered else type_.fields
             return _object((field.name, self.write(value[field.name], field.type)) for field in fields)
         if isinstance(type_, Range):
-            # Its fields come in the order of their names, too, where that counts.
+            # The two fields of a RANGE are sorted by name as well.
             sides = ("end", "start") if self.ordered else ("start", "end")
             return _object((side, self.write(value[side], type_.element)) for side in sides)
         return self._scalar(value, type_)
@@ -170,7 +172,7 @@ def _wide_number(number: int | Decimal | float) -> str:
 
 
 def _rounded_number(number: int | Decimal | float) -> str:
-    """A number of JSON is an integer of 64 bits or a FLOAT64."""
+    """Return a number as the type JSON holds it: an integer of 64 bits or a FLOAT64."""
     if isinstance(number, float):
         return json_text(number)
     whole = int(number)
@@ -178,15 +180,15 @@ def _rounded_number(number: int | Decimal | float) -> str:
 
 
 def _exact_number(number: int | Decimal | float) -> str:
-    """What a FLOAT64 might round is text, and so is every NUMERIC with a fraction."""
+    """Return a number, or a JSON string where a FLOAT64 might round it; every NUMERIC with a fraction is a string."""
     if isinstance(number, float):
         return (text_of(number) or "") if math.isfinite(number) else json_text(number)
     whole = int(number)
-    return str(whole) if number == whole and abs(whole) <= _WIDE else json_text(text_of(number))
+    return str(whole) if number == whole and abs(whole) <= _MAX_EXACT_INTEGER else json_text(text_of(number))
 
 
 def json_scalar(text: str) -> str | None:
-    """JSON_VALUE(x): the text of a scalar, NULL for an object, an array and JSON null."""
+    """Return JSON_VALUE(x): the text of a scalar; NULL for an object, an array and JSON null."""
     value = _read(text)
     if value is None or isinstance(value, Mapping | list):
         return None
@@ -194,7 +196,7 @@ def json_scalar(text: str) -> str | None:
 
 
 def json_value(value: Any) -> str:
-    """A value of the type JSON as BigQuery writes it: names in order, nothing between its parts."""
+    """Return a value of the type JSON as BigQuery writes it: sorted names, no white space."""
     match value:
         case Mapping():
             return _object((name, json_value(value[name])) for name in sorted(value))
@@ -212,7 +214,7 @@ def _object(fields: Iterable[tuple[str, str]]) -> str:
 
 
 def _value(found: Any, type_: Type) -> Any:
-    """The Python value of a scalar, from its text or from a leaf of JSON; an INTERVAL or a RANGE as BigQuery's text."""
+    """Return the Python value of a scalar from its text or from JSON; for INTERVAL and RANGE, BigQuery's text."""
     if isinstance(type_, Range):
         return _range_text(found, type_.element)
     if type_ == Scalar("BIGNUMERIC"):
@@ -222,7 +224,7 @@ def _value(found: Any, type_: Type) -> Any:
 
 
 def _bytes(text: str) -> bytes:
-    """DuckDB writes printable ASCII as it is and every other byte, the backslash among them, as `\\xFF`."""
+    r"""Return the bytes of a BLOB: DuckDB writes printable ASCII unchanged, every other byte and the backslash as `\xFF`."""
     return _ESCAPED_BYTE.sub(lambda match: binascii.unhexlify(match[1]), text.encode())
 
 
@@ -237,7 +239,7 @@ def _range_text(found: Mapping[str, str | None], element: Scalar) -> str:
 
 @dataclass(frozen=True)
 class _Interval:
-    """Years and months have one sign, days have one, and the time of day has one."""
+    """An INTERVAL. Years and months share a sign; days and the time of day each have their own."""
 
     years: int
     months: int
@@ -260,7 +262,7 @@ def _read_interval(text: str) -> _Interval:
 
 
 def _interval_text(text: str) -> str:
-    """`Y-M D H:M:S`, with groups of three digits of a second."""
+    """Return `Y-M D H:M:S.F`, where F has 0, 3, 6 or 9 digits."""
     found = _read_interval(text)
     sign = "-" if found.years < 0 or found.months < 0 else ""
     fraction = f".{found.fraction.ljust(-(-len(found.fraction) // 3) * 3, '0')}" if found.fraction else ""
@@ -269,7 +271,7 @@ def _interval_text(text: str) -> str:
 
 
 def _duration(text: str) -> str:
-    """As ISO 8601 has it, `P1Y2M3DT4H5M6.5S`, which is how JSON has an INTERVAL."""
+    """Return an INTERVAL in the form of ISO 8601, as BigQuery writes it in JSON: `P1Y2M3DT4H5M6.5S`."""
     found = _read_interval(text)
     dates = ((found.years, "Y"), (found.months, "M"), (found.days, "D"))
     hours, minutes, seconds = found.clock

@@ -1,4 +1,4 @@
-"""Columns and values between the REST API and DuckDB, where `bqemulator` loses a type or a value."""
+"""Conversion of columns and values between the REST API and DuckDB, where `bqemulator` loses a type or a value."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _NO_ARITHMETIC = (
     "the embedded BigQuery cannot compute with BIGNUMERIC, nor compare it with another type or take another type for it: "
     "CAST both sides to BIGNUMERIC to compare them, or to FLOAT64 to compute"
 )
-_OWN_ERROR = re.compile(r"while executing the UDF: ValueError: (.*)")
+_FUNCTION_ERROR = re.compile(r"while executing the UDF: ValueError: (.*)")
 _TYPE_OF_COLUMN = b"bqemu.duckdb_type"
 
 
 def stored_columns(fields: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
-    """Names and DuckDB types of the columns of a REST schema. Names of nested fields are quoted."""
+    """Return names and DuckDB types of the columns of a REST schema. Names of nested fields are quoted."""
     return [(field["name"], _stored_type(field)) for field in fields]
 
 
@@ -53,7 +53,14 @@ def _quoted(name: str) -> str:
 
 
 def introspected_schema(project_id: str, dataset_id: str, table_id: str, ctx: Any) -> TableSchema:
-    """The columns of a table that a statement has just made, in the types that they were declared in."""
+    """Return the columns of a table that a statement has just created, with their declared types.
+
+    Args:
+        project_id: the project of the table.
+        dataset_id: the dataset of the table.
+        table_id: the name of the table.
+        ctx: the context of the server, with the connection to DuckDB.
+    """
     from bqemulator.catalog import ddl_sync
     from bqemulator.catalog.models import TableSchema
     from bqemulator.storage.sql_identifiers import quoted_table_ref
@@ -80,7 +87,13 @@ def _catalog_field(field: Mapping[str, Any]) -> TableFieldSchema:
 
 
 def rest_field(name: str, type_: Type, required: bool = False) -> dict[str, Any]:
-    """A column as the REST API describes it."""
+    """Return a column as the REST API describes it.
+
+    Args:
+        name: the name of the column or field.
+        type_: its type.
+        required: the column is NOT NULL.
+    """
     match type_:
         case Array(element):
             return {**rest_field(name, element), "mode": "REPEATED"}
@@ -94,13 +107,20 @@ def rest_field(name: str, type_: Type, required: bool = False) -> dict[str, Any]
 
 
 def schema_entry(usual: Callable[[pa.Field], dict[str, Any]], field: pa.Field) -> dict[str, Any]:
-    """A column of a result, by the type that it has in DuckDB: Arrow's has no JSON and no BIGNUMERIC."""
+    """Return a column of a result, with its type in DuckDB: Arrow has neither JSON nor BIGNUMERIC."""
     known = (field.metadata or {}).get(_TYPE_OF_COLUMN)
     return rest_field(field.name, read_type(known.decode())) if known else usual(field)
 
 
 def written_value(usual: Callable[..., Any], value: Any, arrow_type: pa.DataType, *, field: pa.Field | None = None) -> Any:
-    """A value of a result as the REST API writes it."""
+    """Return a value of a result as the REST API writes it.
+
+    Args:
+        usual: the function of the server.
+        value: the value as Arrow gives it.
+        arrow_type: its type.
+        field: its column.
+    """
     if arrow_type == _BIGNUMERIC:
         return None if value is None or value[FIELD] is None else decode(value[FIELD])
     if pa.types.is_interval(arrow_type) and value is not None:
@@ -111,7 +131,7 @@ def written_value(usual: Callable[..., Any], value: Any, arrow_type: pa.DataType
 
 
 def _is_range(arrow_type: pa.StructType) -> bool:
-    fields = [arrow_type.field(place) for place in range(arrow_type.num_fields)]
+    fields = [arrow_type.field(index) for index in range(arrow_type.num_fields)]
     return [field.name for field in fields] == _RANGE_FIELDS and all(pa.types.is_temporal(field.type) for field in fields)
 
 
@@ -123,7 +143,14 @@ def _range_text(value: Mapping[str, Any], element: pa.DataType) -> str:
 
 
 def read_value(usual: Callable[..., Any], value: Any, arrow_type: pa.DataType, *, field: pa.Field | None = None) -> Any:
-    """A value of `tabledata.insertAll` as Arrow takes it."""
+    """Return a value of `tabledata.insertAll` for Arrow.
+
+    Args:
+        usual: the function of the server.
+        value: the value of the request.
+        arrow_type: the type of its column.
+        field: its column.
+    """
     if arrow_type == _BIGNUMERIC and value is not None:
         return {FIELD: encode(str(value))}
     if pa.types.is_interval(arrow_type) and isinstance(value, str) and (parts := read_interval(value)):
@@ -132,11 +159,12 @@ def read_value(usual: Callable[..., Any], value: Any, arrow_type: pa.DataType, *
 
 
 def arrow_type(usual: Callable[[str], pa.DataType], bq_type: str) -> pa.DataType:
+    """Return the Arrow type of a BigQuery type."""
     return _BIGNUMERIC if bq_type.upper() == "BIGNUMERIC" else usual(bq_type)
 
 
 def failed(error: Mapping[str, str]) -> DomainError:
-    """The error of a job as an error of the request, with its reason."""
+    """Return the error of a job as an error of the request, with the same reason."""
     from bqemulator.domain import errors
 
     kinds = {kind.bq_reason: kind for kind in errors.DomainError.__subclasses__()}
@@ -145,18 +173,28 @@ def failed(error: Mapping[str, str]) -> DomainError:
 
 
 def named_error(usual: Callable[..., Exception], error: Exception, **options: Any) -> Exception:
-    """An error of DuckDB, in words for whoever wrote the statement."""
+    """Return an error of DuckDB with a text for the author of the statement.
+
+    Args:
+        usual: the function of the server.
+        error: the error of DuckDB.
+        options: further arguments of the function.
+    """
     from bqemulator.domain.errors import InvalidQueryError
 
     text = str(error)
     if FIELD in text:
         return InvalidQueryError(_NO_ARITHMETIC, location="query")
-    ours = _OWN_ERROR.search(text)
-    return InvalidQueryError(ours[1], location="query") if ours else usual(error, **options)
+    match = _FUNCTION_ERROR.search(text)
+    return InvalidQueryError(match[1], location="query") if match else usual(error, **options)
 
 
 def read_session(usual: Callable[..., Any], *, arrow_table: pa.Table, **parts: Any) -> Any:
-    """The answer of the Storage Read API to a new session, which would show a BIGNUMERIC as it is stored."""
+    """Return the answer of the Storage Read API to a new session.
+
+    Raises:
+        ValueError: a column is BIGNUMERIC, which the answer would give in its stored form.
+    """
     if any(FIELD in str(field.type) for field in arrow_table.schema):
-        raise ValueError("the embedded BigQuery cannot give BIGNUMERIC by the Storage Read API: query the table instead")
+        raise ValueError("the embedded BigQuery cannot return BIGNUMERIC from the Storage Read API: query the table instead")
     return usual(arrow_table=arrow_table, **parts)
