@@ -24,7 +24,7 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from onefold.spark.io.bigquery_tables import EXPIRES, StagingTables, plan_read
 from onefold.spark.io.staging import rest_field, staged_type, unstage_sql
-from onefold.spark.values.types import held
+from onefold.spark.values.types import spark_type
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -85,7 +85,7 @@ def test_a_value_and_its_absence_arrive_and_are_staged_as_they_are(
     wanted = columns(id="INT64", x=type_)
 
     rows = tables.read(table_of(dataset), wanted)
-    assert [field.dataType for field in rows.frame.schema.fields] == [held(column.type) for column in wanted]
+    assert [field.dataType for field in rows.frame.schema.fields] == [spark_type(column.type) for column in wanted]
     value, none = (row[0] for row in rows.frame.orderBy("id").select(F.col("x").cast("string")).collect())
     assert none == (absent if absent == "[]" else None)
     if text is None:
@@ -133,7 +133,7 @@ def test_a_table_without_rows_gives_a_frame_of_the_right_types(tables: StagingTa
     dataset.land("customer", types)
     rows = tables.read(table_of(dataset), columns(**types))
     assert rows.frame.collect() == []
-    assert [field.dataType for field in rows.frame.schema.fields] == [held(column.type) for column in rows.columns]
+    assert [field.dataType for field in rows.frame.schema.fields] == [spark_type(column.type) for column in rows.columns]
 
 
 def test_a_frame_without_rows_is_staged_too(tables: StagingTables, dataset: EmulatedDataset) -> None:
@@ -156,9 +156,9 @@ def test_what_spark_cannot_convert_is_converted_by_bigquery(tables: StagingTable
 def test_a_datetime_in_a_named_zone_is_converted_by_bigquery() -> None:
     (column,) = columns(at="DATETIME")
     targets = {"at": parse_type("TIMESTAMP")}
-    assert plan_read(CUSTOMER, [column], targets).arriving == (column,)
+    assert plan_read(CUSTOMER, [column], targets).returned == (column,)
     in_warsaw = plan_read(CUSTOMER, [column], targets, zone="Europe/Warsaw")
-    assert in_warsaw.arriving == columns(at="TIMESTAMP")
+    assert in_warsaw.returned == columns(at="TIMESTAMP")
     assert "'Europe/Warsaw'" in in_warsaw.sql
 
 
@@ -256,8 +256,8 @@ EVERY_TYPE = {
 def test_bigquery_accepts_a_read_of_every_type_and_gives_what_was_planned(judge: Judge, text_timestamps: bool) -> None:
     plan = plan_read(CUSTOMER, columns(**EVERY_TYPE), where="int64 > 1", text_timestamps=text_timestamps)
     given = judge.columns(plan.sql, {str(CUSTOMER): list(EVERY_TYPE.items())})
-    assert [(name, parse_type(type_)) for name, type_ in given] == [(column.name, column.type) for column in plan.carried]
-    assert not plan.as_it_is
+    assert [(name, parse_type(type_)) for name, type_ in given] == [(column.name, column.type) for column in plan.delivered]
+    assert not plan.is_plain
 
 
 def test_bigquery_accepts_a_conversion_of_what_it_then_hands_over_as_text(judge: Judge) -> None:

@@ -45,9 +45,9 @@ def write(path: Path, *rows: Row) -> Path:
 
 def rows_of(spark: SparkSession, path: Path) -> tuple[dict[str, str], list[Row]]:
     """The columns with their types, and the rows in the order of `id`."""
-    landed = read_folder(spark, str(path))
-    rows = [row.asDict(recursive=True) for row in landed.frame.orderBy("id").collect()]
-    return {column.name: str(column.type) for column in landed.columns}, rows
+    frame = read_folder(spark, str(path))
+    rows = [row.asDict(recursive=True) for row in frame.rows.orderBy("id").collect()]
+    return {column.name: str(column.type) for column in frame.columns}, rows
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".jsonl"])
@@ -80,9 +80,9 @@ def test_a_folder_of_two_schemas_has_its_columns_too(spark: SparkSession, tmp_pa
 
 def test_a_column_without_any_value_has_no_type(spark: SparkSession, tmp_path: Path) -> None:
     write(tmp_path / f"p={NULL}" / "a.parquet", {"id": 1})
-    landed = read_folder(spark, str(tmp_path))
-    assert [column.name for column in landed.columns] == ["id"]
-    assert landed.empty == {"p"}
+    frame = read_folder(spark, str(tmp_path))
+    assert [column.name for column in frame.columns] == ["id"]
+    assert frame.empty == {"p"}
 
 
 def test_a_file_may_say_what_its_folder_says(spark: SparkSession, tmp_path: Path) -> None:

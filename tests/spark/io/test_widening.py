@@ -67,9 +67,9 @@ WIDENED: dict[str, tuple[list[tuple[Any, pa.DataType]], str, list[Any]]] = {
 def test_types_widen_and_keep_every_value(
     spark: SparkSession, tmp_path: Path, values: list[tuple[Any, pa.DataType]], type_: str, expected: list[Any]
 ) -> None:
-    landed = read_folder(spark, str(write(tmp_path / "rows", *values)))
-    assert {column.name: str(column.type) for column in landed.columns} == {"id": "INT64", "v": type_}
-    rows = sorted((row.asDict(recursive=True) for row in landed.frame.collect()), key=lambda row: row["id"])
+    frame = read_folder(spark, str(write(tmp_path / "rows", *values)))
+    assert {column.name: str(column.type) for column in frame.columns} == {"id": "INT64", "v": type_}
+    rows = sorted((row.asDict(recursive=True) for row in frame.rows.collect()), key=lambda row: row["id"])
     assert [row["v"] for row in rows] == expected
 
 

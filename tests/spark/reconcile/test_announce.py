@@ -16,7 +16,7 @@ from onefold.core.errors import OnefoldError, Rejected, TopicRefused, TryAgain
 from onefold.core.names import TableId
 from onefold.ports.publisher import Message
 from onefold.settings.environment import Settings
-from onefold.spark.reconcile.announce import RestPublisher, announcing
+from onefold.spark.reconcile.announce import RestPublisher, rest_announcer
 from onefold.views.refresh import refresh
 
 SETTINGS = Settings(topic_schema_changes="schema-changes")
@@ -92,9 +92,9 @@ def test_an_error_says_whether_it_passes(topics: Topics, status: int, kind: type
 def test_a_change_of_a_view_is_announced_as_the_function_does(topics: Topics) -> None:
     warehouse = MemoryWarehouse()
     warehouse.land("shop", "customer_v_abc", ABC)
-    refresh(warehouse, BASE, SETTINGS, announce=announcing(PROJECT, SETTINGS))
+    refresh(warehouse, BASE, SETTINGS, announce=rest_announcer(PROJECT, SETTINGS))
     warehouse.land("shop", "customer_v_def", DEF)
-    refresh(warehouse, BASE, SETTINGS, announce=announcing(PROJECT, SETTINGS))
+    refresh(warehouse, BASE, SETTINGS, announce=rest_announcer(PROJECT, SETTINGS))
     contents = [json.loads(base64.b64decode(message["data"])) for _, message in topics.published]
     assert [content["view"] for content in contents] == [f"{PROJECT}.shop.customer_unified"] * 2
     assert contents[1]["changes"]
@@ -104,15 +104,15 @@ def test_what_the_topic_refuses_is_kept_with_the_view(topics: Topics, capsys: py
     warehouse = MemoryWarehouse()
     warehouse.land("shop", "customer_v_abc", ABC)
     topics.status = 403
-    assert refresh(warehouse, BASE, SETTINGS, announce=announcing(PROJECT, SETTINGS)).unannounced
+    assert refresh(warehouse, BASE, SETTINGS, announce=rest_announcer(PROJECT, SETTINGS)).unannounced
     assert "is not announced yet" in capsys.readouterr().err
     topics.status = 200
-    refresh(warehouse, BASE, SETTINGS, announce=announcing(PROJECT, SETTINGS))
+    refresh(warehouse, BASE, SETTINGS, announce=rest_announcer(PROJECT, SETTINGS))
     assert len(topics.published) == 1
 
 
 def test_without_a_topic_nothing_is_published(topics: Topics) -> None:
     warehouse = MemoryWarehouse()
     warehouse.land("shop", "customer_v_abc", ABC)
-    refresh(warehouse, BASE, Settings(), announce=announcing(PROJECT, Settings()))
+    refresh(warehouse, BASE, Settings(), announce=rest_announcer(PROJECT, Settings()))
     assert topics.published == []

@@ -235,7 +235,7 @@ def test_a_base_whose_values_would_be_converted_in_two_steps_is_refused(spark: S
         folders.append(path.parent)
     run_job(spark, folders, tmp_path / "base")
     texts = write_lines(tmp_path / "texts.jsonl", [change("INSERT", "1", id=3, value="text")])
-    with pytest.raises(InvalidInput, match="column value: its values came as BOOL, INT64"):
+    with pytest.raises(InvalidInput, match="column value: its values landed as BOOL, INT64"):
         run_job(spark, texts, tmp_path / "out", base=tmp_path / "base")
     run_job(spark, [*folders, texts], tmp_path / "out", "--mode", "rebuild", base=tmp_path / "base")
     assert {row["id"]: row["value"] for row in read_base(spark, tmp_path / "out")} == {0: "true", 1: "1", 3: "text"}

@@ -19,7 +19,7 @@ from support.spark_oracle import base_of, live, read_base, run_job, without_posi
 from onefold.changelog.digest import digest
 from onefold.changelog.position import Position
 from onefold.core.errors import InvalidInput
-from onefold.spark.io.files import complaint, read_folder
+from onefold.spark.io.files import read_error_in, read_folder
 
 Row = dict[str, Any]
 
@@ -365,8 +365,8 @@ def test_what_spark_complains_of_is_told_with_its_cause() -> None:
         "Caused by: java.lang.IllegalArgumentException: CSV header does not conform to the schema.\n"
     )
     told = "[FAILED_READ_FILE.NO_HINT] file:///a.csv; CSV header does not conform to the schema."
-    assert complaint(text) == told
-    assert complaint("java.lang.OutOfMemoryError: Java heap space") is None
+    assert read_error_in(text) == told
+    assert read_error_in("java.lang.OutOfMemoryError: Java heap space") is None
 
 
 def test_a_folder_of_two_kinds_is_refused(spark: SparkSession, tmp_path: Path) -> None:

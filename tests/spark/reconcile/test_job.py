@@ -212,7 +212,7 @@ def test_numbers_of_json_are_exact_and_its_text_stays_text(spark: SparkSession, 
     (tmp_path / "large.jsonl").write_text('{"id":1,"price":1e20}\n')
     exact, large = (read_folder(spark, str(tmp_path / name)) for name in ("base.jsonl", "large.jsonl"))
     assert [str(column.type) for column in exact.columns] == ["INT64", "STRING", "NUMERIC"]
-    assert exact.frame.collect() == [(1, "01234", Decimal("1.1")), (2, "5", Decimal("12345678901234567.123456789"))]
+    assert exact.rows.collect() == [(1, "01234", Decimal("1.1")), (2, "5", Decimal("12345678901234567.123456789"))]
     assert [str(column.type) for column in large.columns] == ["INT64", "FLOAT64"]
 
 

@@ -17,9 +17,9 @@ from support.spark_oracle import base_of, positions_sort_as, read_base, run_job,
 
 from onefold.core.errors import InvalidInput, NotFound
 from onefold.merge.base_table import DELETED, POSITION
-from onefold.schema.columns import Column
+from onefold.schema.columns import Column, Schema
 from onefold.schema.types import parse_type
-from onefold.spark.reconcile.change_log import Part, rows_of
+from onefold.spark.reconcile.change_log import Part, unified_rows
 from onefold.spark.session import prepared
 from onefold.spark.values.digest import digest
 
@@ -60,18 +60,18 @@ def test_a_deletion_may_have_any_float(spark: SparkSession, tmp_path: Path, numb
 )
 def test_the_digest_is_of_the_landed_row_whatever_becomes_of_it(spark: SparkSession, kind: str, value: str) -> None:
     """Both of a deletion, whose values go, and of a value that is converted: the names of the outputs are the same."""
-    columns = (Column("id", parse_type("INT64")), Column("f", parse_type(kind)))
+    columns = Schema((Column("id", parse_type("INT64")), Column("f", parse_type(kind))))
     landed = spark.range(1).select("id", F.expr(value).alias("f"), F.lit("place").alias(POSITION))
     ((expected,),) = landed.select(digest(columns)).collect()
-    unified = (columns[0], Column("f", parse_type("STRING")))
+    unified = Schema((columns[0], Column("f", parse_type("STRING"))))
     for deleted in (True, False):
         (row,) = _rows(landed, deleted, columns, unified).collect()
         assert row[POSITION] == f"place {expected}"
         assert (row["f"] is None) is deleted
 
 
-def _rows(landed: DataFrame, deleted: bool, columns: tuple[Column, ...], unified: tuple[Column, ...]) -> DataFrame:
-    return rows_of(Part(landed.withColumn(DELETED, F.lit(deleted)), columns), unified, ["id"])
+def _rows(landed: DataFrame, deleted: bool, columns: Schema, unified: Schema) -> DataFrame:
+    return unified_rows(Part(landed.withColumn(DELETED, F.lit(deleted)), columns), unified, ["id"])
 
 
 def nothing_is_held(spark: SparkSession) -> bool:

@@ -10,7 +10,7 @@ from pyspark.sql import types as t
 from onefold.core.errors import InvalidColumns, InvalidType
 from onefold.schema.types import parse_type
 from onefold.spark.columns import named
-from onefold.spark.values.types import columns_of, held, normalized, type_of
+from onefold.spark.values.types import columns_of, normalized, spark_type, type_of
 
 # Spark's type, BigQuery's, a value, the value as it is held.
 MET = [
@@ -59,8 +59,8 @@ def test_a_value_of_a_file_is_brought_into_the_form_in_which_it_is_held(
     query = f"SELECT 0 AS n, CAST({value} AS {met}) AS x UNION ALL SELECT 1, NULL ORDER BY n"
     frame = spark.sql(query)
     found = frame.select(normalized(frame["x"], frame.schema["x"].dataType).alias("y"))
-    assert found.schema["y"].dataType.simpleString() == held(type_).simpleString()
-    wanted = F.when(F.col("n") == 0, F.expr(expected).cast(held(type_)))
+    assert found.schema["y"].dataType.simpleString() == spark_type(type_).simpleString()
+    wanted = F.when(F.col("n") == 0, F.expr(expected).cast(spark_type(type_)))
     assert frame.select(normalized(frame["x"], frame.schema["x"].dataType).eqNullSafe(wanted)).collect() == [
         (True,),
         (True,),

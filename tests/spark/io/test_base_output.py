@@ -12,9 +12,10 @@ from support.changelogs import change
 from support.spark_oracle import read_base, run_job, snapshot, write_lines
 
 from onefold.core.errors import InvalidInput, OnefoldError, TryAgain
-from onefold.spark.io.base_folder import Manifest, read_manifest, written
+from onefold.spark.io.base_output import open_output
 from onefold.spark.io.filesystem import Folder
-from onefold.spark.reconcile import job as reconciling
+from onefold.spark.io.manifest import Manifest, read_manifest
+from onefold.spark.reconcile import job
 from onefold.spark.reconcile.plan import JobPlan, make_plan
 
 TASKS = 8
@@ -22,7 +23,7 @@ FIRST, SECOND = Manifest({"job": 1}, ("id",)), Manifest({"job": 2}, ("id",))
 
 
 def write_base(spark: SparkSession, uri: str, rows: DataFrame) -> None:
-    with written(spark, uri, FIRST) as output:
+    with open_output(spark, uri, FIRST) as output:
         output.finish(FIRST, output.write(rows))
 
 
@@ -52,7 +53,7 @@ def test_a_job_whose_folder_another_one_takes_does_not_call_it_whole(spark: Spar
 
 def overtaken(spark: SparkSession, output: str, rows: int) -> None:
     """A job writes, then the same job runs elsewhere from beginning to end, then the first one goes on."""
-    with written(spark, output, FIRST) as slow:
+    with open_output(spark, output, FIRST) as slow:
         count = slow.write(spark.range(TASKS))
         write_base(spark, output, spark.range(rows))
         slow.finish(FIRST, count)
@@ -96,12 +97,12 @@ def test_what_another_job_finished_meanwhile_is_left_alone(
     finished: dict[str, bytes] = {}
 
     def plan_while_another_finishes(*arguments: object) -> JobPlan:
-        monkeypatch.setattr(reconciling, "make_plan", make_plan)
+        monkeypatch.setattr(job, "make_plan", make_plan)
         run_job(spark, changes, tmp_path / "out", *other)
         finished.update(snapshot(tmp_path / "out"))
         return make_plan(*arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(reconciling, "make_plan", plan_while_another_finishes)
+    monkeypatch.setattr(job, "make_plan", plan_while_another_finishes)
     with pytest.raises(error, match=words):
         run_job(spark, changes, tmp_path / "out")
     assert finished
