@@ -319,7 +319,7 @@ def test_no_output_is_overwritten(job: Job, tmp_path: Path) -> None:
     left, right = write_pair(tmp_path, [{"id": 1}, {"id": 2}], [{"id": 1}, {"id": 3}])
     job(left, right, tmp_path / "found")
     before = job.found(tmp_path / "found")
-    with pytest.raises(InvalidInput, match="there already"):
+    with pytest.raises(InvalidInput, match="exists already"):
         job(left, right, tmp_path / "found")
     assert job.found(tmp_path / "found") == before
     with pytest.raises(InvalidInput, match="name a new folder"):

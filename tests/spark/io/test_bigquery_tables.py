@@ -226,7 +226,7 @@ def test_an_attempt_that_is_made_twice_writes_nothing_over(spark: SparkSession, 
     ):
         rows = one.read(id_, wanted)
         staged = one.stage(rows.frame, id_, wanted)
-        with pytest.raises(TryAgain, match="is there already"):
+        with pytest.raises(TryAgain, match="exists already"):
             again.stage(rows.frame, id_, wanted)
         again.drop_staging()
         assert dataset.run(staged.query) == [(1,)]

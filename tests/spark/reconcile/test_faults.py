@@ -200,8 +200,8 @@ Spoil = Callable[[Path], object]
 
 SPOILED: dict[str, tuple[Spoil, str]] = {
     "unfinished": (lambda base: (base / "_SUCCESS").unlink(), "is unfinished"),
-    "with a file more": (lambda base: write_lines(base / "more.jsonl", [{}]), "other files than were written"),
-    "with a file less": (lambda base: next(base.glob("part-*")).unlink(), "other files than were written"),
+    "with a file more": (lambda base: write_lines(base / "more.jsonl", [{}]), "got other files"),
+    "with a file less": (lambda base: next(base.glob("part-*")).unlink(), "got other files"),
     "without what it says of itself": (lambda base: (base / "_onefold.json").write_text("{"), "cannot be read"),
 }
 
@@ -277,7 +277,7 @@ def test_an_output_of_other_arguments_is_left_alone(spark: SparkSession, tmp_pat
 @pytest.mark.parametrize("output", ["changes/out", "."])
 def test_an_output_among_the_changes_is_refused(spark: SparkSession, tmp_path: Path, output: str) -> None:
     write_lines(tmp_path / "changes" / "rows.jsonl", GOOD)
-    with pytest.raises(OnefoldError, match=r"lie one in the other|holds what no job"):
+    with pytest.raises(OnefoldError, match=r"lie one in the other|holds files that no job"):
         run_job(spark, tmp_path / "changes", tmp_path / output)
 
 
