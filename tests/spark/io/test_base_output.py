@@ -44,7 +44,7 @@ def rows_while(spark: SparkSession, output: Path, what: str) -> DataFrame:
 
 
 @pytest.mark.parametrize("what", ["clears the folder", "begins to write"])
-def test_a_job_whose_folder_another_one_takes_does_not_call_it_whole(spark: SparkSession, tmp_path: Path, what: str) -> None:
+def test_a_job_whose_folder_another_one_takes_leaves_it_unfinished(spark: SparkSession, tmp_path: Path, what: str) -> None:
     with pytest.raises(TryAgain, match="another job writes"):
         write_base(spark, str(tmp_path / "out"), rows_while(spark, tmp_path / "out", what))
     with pytest.raises(InvalidInput, match="is unfinished"):
@@ -74,7 +74,7 @@ def test_the_job_run_again_writes_all_rows(spark: SparkSession, tmp_path: Path) 
     assert [row["id"] for row in read_base(spark, tmp_path / "out")] == list(range(TASKS))
 
 
-def test_no_rows_are_whole_too(spark: SparkSession, tmp_path: Path) -> None:
+def test_an_output_without_rows_is_finished_too(spark: SparkSession, tmp_path: Path) -> None:
     output = str(tmp_path / "out")
     write_base(spark, output, spark.range(0))
     assert read_base(spark, tmp_path / "out") == []
@@ -85,7 +85,7 @@ def test_no_rows_are_whole_too(spark: SparkSession, tmp_path: Path) -> None:
     [(("--to", "5"), InvalidInput, "from other arguments"), ((), TryAgain, "another job has written")],
     ids=["another job", "the same job"],
 )
-def test_what_another_job_finished_meanwhile_is_left_alone(
+def test_the_output_that_another_job_finished_meanwhile_stays(
     spark: SparkSession,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -109,7 +109,7 @@ def test_what_another_job_finished_meanwhile_is_left_alone(
     assert snapshot(tmp_path / "out") == finished
 
 
-def test_a_file_system_that_refuses_is_told_in_one_line(spark: SparkSession) -> None:
+def test_an_error_of_the_file_system_is_one_line(spark: SparkSession) -> None:
     """HTTP is one to Hadoop, of which no folder can be listed."""
     with pytest.raises(InvalidInput, match=r"^http://127\.0\.0\.1:9/rows cannot be read: .+$"):
         Folder(spark, "http://127.0.0.1:9/rows").files()

@@ -77,7 +77,7 @@ VALUES = [
 
 
 @pytest.mark.parametrize(("type_", "literal", "text"), VALUES)
-def test_a_value_and_its_absence_arrive_and_are_staged_as_they_are(
+def test_values_and_null_arrive_and_are_staged_unchanged(
     tables: StagingTables, dataset: EmulatedDataset, type_: str, literal: str, text: str | None
 ) -> None:
     absent = "[]" if type_.startswith("ARRAY") else "NULL"
@@ -117,7 +117,7 @@ def test_every_digit_of_a_numeric_is_kept(tables: StagingTables, dataset: Emulat
     assert [str(row[1]) for row in dataset.run(staged.query)] == [greatest]
 
 
-def test_only_the_rows_and_columns_that_are_asked_for(tables: StagingTables, dataset: EmulatedDataset) -> None:
+def test_only_the_requested_rows_and_columns_are_read(tables: StagingTables, dataset: EmulatedDataset) -> None:
     dataset.land("customer", {"id": "INT64", "name": "STRING", "_landed_at": "TIMESTAMP"}, *LANDED)
     window = "_landed_at >= TIMESTAMP '2024-01-02 00:00:00+00'"
     rows = tables.read(table_of(dataset), columns(name="STRING"), where=window)
@@ -162,9 +162,7 @@ def test_a_datetime_in_a_named_zone_is_converted_by_bigquery() -> None:
     assert "'Europe/Warsaw'" in in_warsaw.sql
 
 
-def test_a_staging_table_goes_by_itself(
-    tables: StagingTables, dataset: EmulatedDataset, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_staging_table_expires(tables: StagingTables, dataset: EmulatedDataset, monkeypatch: pytest.MonkeyPatch) -> None:
     # The emulator does not tell when a table expires.
     asked: list[bigquery.Table] = []
     create = dataset.client.create_table
@@ -217,7 +215,7 @@ def test_two_attempts_never_write_into_one_table(spark: SparkSession, dataset: E
         assert one.stage(rows.frame, id_, wanted).id != other.stage(rows.frame, id_, wanted).id
 
 
-def test_an_attempt_that_is_made_twice_writes_nothing_over(spark: SparkSession, dataset: EmulatedDataset) -> None:
+def test_an_attempt_that_runs_twice_overwrites_nothing(spark: SparkSession, dataset: EmulatedDataset) -> None:
     dataset.land("customer", {"id": "INT64"}, "1")
     id_, wanted = table_of(dataset), columns(id="INT64")
     with (
@@ -238,7 +236,7 @@ def test_a_staging_table_is_no_version_of_its_table(tables: StagingTables, datas
     assert DEFAULT_NAMES.split(tables.stage(rows.frame, table_of(dataset), rows.columns).id.table) is None
 
 
-def test_a_table_that_is_not_there(tables: StagingTables, dataset: EmulatedDataset) -> None:
+def test_a_missing_table_is_an_error(tables: StagingTables, dataset: EmulatedDataset) -> None:
     with pytest.raises(NotFound, match="nobody"):
         tables.read(table_of(dataset, "nobody"), columns(id="INT64"))
 
@@ -260,7 +258,7 @@ def test_bigquery_accepts_a_read_of_every_type_and_gives_what_was_planned(judge:
     assert not plan.is_plain
 
 
-def test_bigquery_accepts_a_conversion_of_what_it_then_hands_over_as_text(judge: Judge) -> None:
+def test_bigquery_accepts_a_conversion_whose_result_it_delivers_as_text(judge: Judge) -> None:
     plan = plan_read(CUSTOMER, columns(x="STRING"), {"x": parse_type("ARRAY<TIME>")}, where="x > '0'")
     assert judge.columns(plan.sql, {str(CUSTOMER): [("x", "STRING")]}) == [("x", "ARRAY<STRING>")]
     content = "SELECT CAST(x AS STRING) AS x FROM UNNEST(['12:00:00', 'noon']) AS x"

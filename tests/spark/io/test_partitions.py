@@ -85,7 +85,7 @@ def test_a_column_without_any_value_has_no_type(spark: SparkSession, tmp_path: P
     assert frame.empty == {"p"}
 
 
-def test_a_file_may_say_what_its_folder_says(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_file_may_have_the_column_of_its_folder_with_the_same_value(spark: SparkSession, tmp_path: Path) -> None:
     write(tmp_path / "Day=2024-01-01" / "n=01" / "a.parquet", {"id": 1, "day": DAY, "n": 1, "_metadata": "x"})
     write(tmp_path / "Day=2024-01-02" / "n=02" / "a.parquet", {"id": 2, "day": None, "n": 2, "_metadata": "y"})
     types, rows = rows_of(spark, tmp_path)
@@ -94,7 +94,9 @@ def test_a_file_may_say_what_its_folder_says(spark: SparkSession, tmp_path: Path
 
 
 @pytest.mark.parametrize(("own", "folder"), [(1, "2"), (1, "x"), (None, "x"), (1, NULL), ("1", "01")])
-def test_a_file_that_says_something_else_is_refused(spark: SparkSession, tmp_path: Path, own: Any, folder: str) -> None:
+def test_a_file_with_another_value_than_its_folder_is_refused(
+    spark: SparkSession, tmp_path: Path, own: Any, folder: str
+) -> None:
     row = {**change("INSERT", "1", id=1), "p": own}
     schema = pa.schema([(name, pa.string() if own == "1" else pa.int64()) for name in ("p",)])
     table = pa.Table.from_pylist([row])

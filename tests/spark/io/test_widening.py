@@ -84,7 +84,7 @@ REFUSED: dict[str, list[tuple[Any, pa.DataType]]] = {
 
 
 @pytest.mark.parametrize(("types", "values"), REFUSED.items())
-def test_types_that_would_lose_something_are_refused_with_both_files(
+def test_types_that_would_lose_values_are_refused_with_both_files(
     spark: SparkSession, tmp_path: Path, types: str, values: list[tuple[Any, pa.DataType]]
 ) -> None:
     one, other = types.split(" and ")

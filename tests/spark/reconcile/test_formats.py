@@ -50,7 +50,7 @@ def test_events_of_debezium_come_in_the_order_of_the_log(spark: SparkSession, tm
     assert spark.read.parquet(str(tmp_path / "out")).columns == ["id", "name", "_position", "_deleted"]
 
 
-def test_the_place_in_mysqls_log_is_the_sequence(spark: SparkSession, tmp_path: Path) -> None:
+def test_the_position_in_mysqls_log_is_the_sequence(spark: SparkSession, tmp_path: Path) -> None:
     run_job(spark, write_lines(tmp_path / "e.jsonl", MYSQL[1:2]), tmp_path / "out", "--format", "debezium")
     (row,) = read_base(spark, tmp_path / "out")
     content = digest({"id": "1", "name": "created"})
@@ -233,7 +233,7 @@ def test_a_window_of_pulls_is_in_the_order_of_their_column(spark: SparkSession, 
             run_job(spark, path, tmp_path / "other", *more, f"--from={bound}")
 
 
-def test_a_window_takes_its_start_and_leaves_its_end(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_window_includes_its_start_and_excludes_its_end(spark: SparkSession, tmp_path: Path) -> None:
     rows = [
         {**change("INSERT", sequence, id=number), "_landed_at": f"2024-01-0{number} 00:00:00"}
         for number, sequence in enumerate(("9", "A", "A/1", "10", None), 1)

@@ -216,7 +216,7 @@ def test_numbers_of_json_are_exact_and_its_text_stays_text(spark: SparkSession, 
     assert [str(column.type) for column in large.columns] == ["INT64", "FLOAT64"]
 
 
-def test_a_file_that_is_not_what_its_name_says_is_told(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_file_of_another_kind_than_its_name_is_an_error(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "rows.parquet").write_bytes(b"no parquet at all, but long enough to have a footer")
     with pytest.raises(InvalidInput, match=r"rows\.parquet cannot be read: \[FAILED_READ_FILE"):
         run_job(spark, tmp_path / "rows.parquet", tmp_path / "out")

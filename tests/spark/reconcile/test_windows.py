@@ -60,7 +60,7 @@ def test_events_that_need_one_side_alone_are_read_without_the_other(
     ids=["from", "to"],
 )
 @pytest.mark.parametrize("format_", ["datastream", "debezium"])
-def test_rows_that_landed_nobody_knows_when_are_in_every_window(
+def test_rows_without_a_landing_time_are_in_every_window(
     spark: SparkSession, tmp_path: Path, format_: str, window: tuple[str, str], ids: list[int]
 ) -> None:
     landed = {1: None, 2: "2024-01-01T00:00:00Z", 3: "2024-03-01T00:00:00Z"}
@@ -80,9 +80,7 @@ def test_rows_that_landed_nobody_knows_when_are_in_every_window(
     [(9, "copy"), (12, "pull"), (13, "pull")],
     ids=["an older pull", "a pull of that time", "a newer pull"],
 )
-def test_a_row_of_a_copy_stands_where_its_position_says(
-    spark: SparkSession, tmp_path: Path, pulled: int, stays: str
-) -> None:
+def test_a_row_of_a_copy_is_ordered_by_its_position(spark: SparkSession, tmp_path: Path, pulled: int, stays: str) -> None:
     copy = write_lines(tmp_path / "copy.jsonl", [{"id": 1, "changed": 12, "from": "copy"}])
     pull = write_lines(tmp_path / "pull.jsonl", [{"id": 1, "changed": pulled, "from": "pull"}])
     run_job(spark, pull, tmp_path / "out", *PULLS, base=copy)

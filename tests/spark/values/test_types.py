@@ -51,7 +51,7 @@ def _data_type(spark: SparkSession, text: str) -> t.DataType:
 
 
 @pytest.mark.parametrize(("met", "name", "value", "expected"), MET)
-def test_a_value_of_a_file_is_brought_into_the_form_in_which_it_is_held(
+def test_a_value_of_a_file_is_converted_to_its_spark_form(
     spark: SparkSession, met: str, name: str, value: str, expected: str
 ) -> None:
     type_ = type_of(_data_type(spark, met))
@@ -77,7 +77,7 @@ def test_a_value_of_a_file_is_brought_into_the_form_in_which_it_is_held(
         ("variant", "it is variant, which is no type of BigQuery"),
     ],
 )
-def test_a_type_without_a_place_in_bigquery_is_refused_by_its_path(spark: SparkSession, met: str, said: str) -> None:
+def test_a_type_that_bigquery_lacks_is_refused_by_its_path(spark: SparkSession, met: str, said: str) -> None:
     with pytest.raises(InvalidType, match=said):
         type_of(_data_type(spark, met))
 
