@@ -1,4 +1,4 @@
-"""The Spark job that compares: it finds what plain Python finds, whatever the types and formats of the two sides."""
+"""The Spark job that compares finds what plain Python finds, for all types and formats of the two sides."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ COMMON = 150
 
 
 def rows_of(columns: Columns, side: int, key: Callable[[int], Any] = int) -> Rows:
-    """Every value of the one side meets every value of the other; some rows are alone, some keys repeated, one is NULL."""
+    """Return rows that pair every value of one side with every value of the other, with lone rows and repeated keys."""
     alone = {0: [500, 501, 502, 502], 1: [600, 601, 601]}[side]
     numbers = [*range(COMMON), *alone, *([700, 700, 701], [700, 701, 701])[side], None]
     return [
@@ -299,7 +299,7 @@ def test_keys_of_several_columns(job: Job, tmp_path: Path) -> None:
         ("nowhere", "right.jsonl", "id", "there is no such file"),
         ("left.jsonl", "right.jsonl", "number", "the left side has no column number"),
         ("broken", "right.jsonl", "id", "cannot be read"),
-        ("strange", "right.jsonl", "id", "rows come in files of one kind"),
+        ("strange", "right.jsonl", "id", "files of one"),
         ("short", "right.jsonl", "id", "cannot be read"),
     ],
 )

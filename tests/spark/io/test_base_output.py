@@ -1,4 +1,4 @@
-"""Two Spark jobs on one output: none of them calls whole what the other one has spoiled, and none removes finished work."""
+"""Two Spark jobs on one output: no job finishes a folder that the other one changed, and no job removes finished work."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def write_base(spark: SparkSession, uri: str, rows: DataFrame) -> None:
 
 
 def rows_while(spark: SparkSession, output: Path, what: str) -> DataFrame:
-    """Rows, the last of which another job interferes with: the tasks before it are committed by then."""
+    """Return rows; while Spark computes the last one, another job interferes, and the tasks before it are committed."""
 
     def interfere(number: int) -> int:
         if number == TASKS - 1:
@@ -52,7 +52,7 @@ def test_a_job_whose_folder_another_one_takes_leaves_it_unfinished(spark: SparkS
 
 
 def overtaken(spark: SparkSession, output: str, rows: int) -> None:
-    """A job writes, then the same job runs elsewhere from beginning to end, then the first one goes on."""
+    """Write with one job, run the same job elsewhere from beginning to end, then finish the first one."""
     with open_output(spark, output, FIRST) as slow:
         count = slow.write(spark.range(TASKS))
         write_base(spark, output, spark.range(rows))
@@ -110,6 +110,6 @@ def test_the_output_that_another_job_finished_meanwhile_stays(
 
 
 def test_an_error_of_the_file_system_is_one_line(spark: SparkSession) -> None:
-    """HTTP is one to Hadoop, of which no folder can be listed."""
+    """To Hadoop, HTTP is a file system whose folders cannot be listed."""
     with pytest.raises(InvalidInput, match=r"^http://127\.0\.0\.1:9/rows cannot be read: .+$"):
         Folder(spark, "http://127.0.0.1:9/rows").files()

@@ -55,7 +55,7 @@ CANDIDATES = (
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Iterator[dict[str, Any]]:
-    """What the job met; it ran once, for all tests of this file."""
+    """The results of the job, which runs once for all tests of this file."""
     hint = java_hint()
     if hint:
         pytest.skip(hint)

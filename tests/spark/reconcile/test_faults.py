@@ -198,16 +198,18 @@ def test_every_problem_is_told_at_once(spark: SparkSession, tmp_path: Path) -> N
 
 Spoil = Callable[[Path], object]
 
-SPOILED: dict[str, tuple[Spoil, str]] = {
+DAMAGED: dict[str, tuple[Spoil, str]] = {
     "unfinished": (lambda base: (base / "_SUCCESS").unlink(), "is unfinished"),
     "with a file more": (lambda base: write_lines(base / "more.jsonl", [{}]), "got other files"),
     "with a file less": (lambda base: next(base.glob("part-*")).unlink(), "got other files"),
-    "without what it says of itself": (lambda base: (base / "_onefold.json").write_text("{"), "cannot be read"),
+    "with a broken manifest": (lambda base: (base / "_onefold.json").write_text("{"), "cannot be read"),
 }
 
 
-@pytest.mark.parametrize(("spoil", "words"), SPOILED.values(), ids=SPOILED.keys())
-def test_a_base_that_is_not_whole_is_refused(spark: SparkSession, tmp_path: Path, spoil: Spoil, words: str) -> None:
+@pytest.mark.parametrize(("spoil", "words"), DAMAGED.values(), ids=DAMAGED.keys())
+def test_a_base_that_was_changed_or_is_unfinished_is_refused(
+    spark: SparkSession, tmp_path: Path, spoil: Spoil, words: str
+) -> None:
     changes = write_lines(tmp_path / "changes.jsonl", GOOD)
     run_job(spark, changes, tmp_path / "base")
     spoil(tmp_path / "base")

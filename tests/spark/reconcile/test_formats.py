@@ -1,4 +1,4 @@
-"""What the Spark job reads: events of Debezium, periodic pulls, windows, Parquet with all of its types, odd JSON lines."""
+"""Formats of change logs: events of Debezium, periodic pulls, and their windows."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_a_snapshot_is_merged_into_a_base_that_was_made_before_it_had_a_place(sp
     assert found == {1: "again", 2: "again", 3: "new"}
 
 
-PLACES = {
+LOG_POSITIONS = {
     "PostgreSQL": ({"lsn": 255}, {"lsn": 4096}),
     "SQL Server": (
         {"commit_lsn": "00000027:00000ac0:0002", "change_lsn": "00000027:00000ab0:000a", "event_serial_no": 2},
@@ -131,8 +131,10 @@ PLACES = {
 }
 
 
-@pytest.mark.parametrize(("older", "newer"), PLACES.values(), ids=PLACES.keys())
-def test_other_sources_have_their_own_places(spark: SparkSession, tmp_path: Path, older: Row, newer: Row) -> None:
+@pytest.mark.parametrize(("older", "newer"), LOG_POSITIONS.values(), ids=LOG_POSITIONS.keys())
+def test_changes_of_other_sources_are_ordered_by_their_own_fields(
+    spark: SparkSession, tmp_path: Path, older: Row, newer: Row
+) -> None:
     events = [event("c", None, {"id": 1, "v": "newer"}, **newer), event("u", None, {"id": 1, "v": "older"}, **older)]
     run_job(spark, write_lines(tmp_path / "e.jsonl", events), tmp_path / "out", "--format", "debezium")
     assert live(read_base(spark, tmp_path / "out")) == [{"id": 1, "v": "newer"}]
@@ -216,7 +218,7 @@ def test_a_pull_that_is_repeated_or_overlaps_changes_nothing(spark: SparkSession
 def test_a_pull_whose_order_is_of_another_kind_than_the_bases_is_refused(spark: SparkSession, tmp_path: Path) -> None:
     more = ("--format", "modify_time", "--position", "changed")
     run_job(spark, write_lines(tmp_path / "1.jsonl", pulls([1])), tmp_path / "a", *more)
-    with pytest.raises(InvalidInput, match=r"the position changed is STRING in .*, INT64 in the base"):
+    with pytest.raises(InvalidInput, match=r"the position changed, got STRING in .*, INT64 in the base"):
         run_job(spark, write_lines(tmp_path / "2.jsonl", pulls(["x"])), tmp_path / "b", *more, base=tmp_path / "a")
 
 

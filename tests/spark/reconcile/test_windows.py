@@ -1,4 +1,4 @@
-"""What the Spark job may not lose: events without their row, rows that landed nobody knows when, a newer copy."""
+"""Changes that the Spark job must not lose: events without their row, rows without a landing time, a newer copy."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_positions_of_different_kinds_are_refused_by_name(spark: SparkSession, t
     pulls = [number, text] if place == "folders" else [number]
     base = {"folders": None, "a copy": text, "a base": tmp_path / "base"}[place]
     name = text if place == "folders" else "the base"
-    with pytest.raises(InvalidInput, match=f"the position changed is INT64 in {number}, STRING in {name}, which cannot"):
+    with pytest.raises(InvalidInput, match=f"the position changed, got INT64 in {number}, STRING in {name}, which cannot"):
         run_job(spark, pulls, tmp_path / "out", *PULLS, base=base)
     assert not (tmp_path / "out").exists()
 

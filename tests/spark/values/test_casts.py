@@ -1,4 +1,4 @@
-"""Values in Spark: held in one form, and converted to the very bytes that Google's evaluator gives."""
+"""Conversions in Spark give the very bytes that Google's evaluator gives."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ NAMES = ("z", "żółw", "Y")
 
 
 def judged(judge: Judge, type_: Type, literals_: Sequence[str]) -> list[tuple[object, ...]]:
-    """Each value as it is carried into Spark, and its text in a digest."""
+    """Each value as it is delivered to Spark, and its text in a digest."""
     rows = ", ".join(f"({number}, CAST({literal} AS {render_type(type_)}))" for number, literal in enumerate(literals_))
     landed = f"UNNEST(ARRAY<STRUCT<n INT64, x {render_type(type_)}>>[{rows}]) AS w"
     query = f"SELECT w.n, {carried_sql('w.x', type_)}, {text_sql('w.x', type_)} FROM {landed} ORDER BY 1"
@@ -97,7 +97,7 @@ def test_generated_values_of_generated_types(spark: SparkSession, judge: Judge, 
 
 
 def test_a_digest_calls_no_function_of_java_by_name(spark: SparkSession) -> None:
-    """A function that is called by its name throws at the first NULL, and is compiled by nobody."""
+    """A function that is called by its name throws at the first NULL, and Spark does not compile it."""
     columns = [Column("f", parse_type("FLOAT64")), Column("s", parse_type("STRUCT<f FLOAT64, n NUMERIC>"))]
     frame = spark.sql("SELECT 0.1D AS f, struct(0.1D AS f, CAST(1 AS DECIMAL(38, 9)) AS n) AS s")
     plan = explained(frame.select(digest(columns)))
