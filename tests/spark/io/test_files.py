@@ -173,4 +173,4 @@ def test_a_file_in_a_hidden_folder_holds_no_rows(spark: SparkSession, tmp_path: 
 def test_an_expected_column_without_any_value_is_reported_as_empty(spark: SparkSession, tmp_path: Path) -> None:
     path = write_lines(tmp_path / "rows.jsonl", [{"id": 1, "Name": None}])
     frame = read_folder(spark, str(path), ["NAME", "other", "id"])
-    assert (frame.columns.names, frame.empty) == (("id",), {"name"})
+    assert (frame.columns.names, frame.empty) == (("id",), frozenset({"name"}))
