@@ -34,14 +34,14 @@ def run(arguments: ReconcileArguments) -> JobReport:
     # Not needed by a job on files, which may run where there is no Google Cloud.
     from onefold.adapters.connect import connect
     from onefold.spark.io.bigquery_tables import StagingTables
-    from onefold.spark.reconcile.announce import announcing
+    from onefold.spark.reconcile.announce import rest_announcer
     from onefold.spark.reconcile.bigquery import BigQueryTables
 
     settings = load_settings(os.environ)
     warehouse = connect(settings.project)
     with StagingTables(spark, warehouse.client) as tables:
         return reconcile(
-            spark, arguments, BigQueryTables(warehouse, tables, settings, announcing(warehouse.project, settings))
+            spark, arguments, BigQueryTables(warehouse, tables, settings, rest_announcer(warehouse.project, settings))
         )
 
 

@@ -1,1 +1,1 @@
-"""What the Spark jobs are made of: values and positions as BigQuery writes them, change logs, folding and merging."""
+"""The Spark jobs: values and positions as BigQuery writes them, reading and writing of rows, one package for each job."""

@@ -9,10 +9,10 @@ from pyspark.sql import functions as F  # noqa: N812
 
 
 def named(name: str) -> Column:
-    """A column by its whole name: a dot in it leads into no struct."""
+    """Return the column of exactly this name; Spark would read a dot in a name as a path into a struct."""
     return F.col("`" + name.replace("`", "``") + "`")
 
 
 def let(value: Column, body: Callable[[Column], Column]) -> Column:
-    """`body` of a value that is computed once, however often `body` uses it."""
+    """Apply `body` to a value that is computed once, however often `body` uses the value."""
     return F.transform(F.array(value), body)[0]

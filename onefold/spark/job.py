@@ -1,4 +1,4 @@
-"""The end of a job's process: its exit code, and one line for every error that nobody foresaw."""
+"""The end of a job's process: its exit code, and one line for every unexpected error."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from pyspark import SparkContext
 from onefold.core.errors import OnefoldError
 
 INTERRUPTED = 130
-"""What a shell says of a process that Ctrl-C ended."""
+"""The exit code by which a shell marks a process that Ctrl-C ended: 128 and the number of SIGINT."""
 
-_CAUSE, _CALLED = "Caused by: ", ": "
-"""How the lines begin in which Py4J says what went wrong in Java."""
-_MOST = 400
-_NOTHING_KNOWN = "the error has no text"
+_CAUSE, _FIRST = "Caused by: ", ": "
+"""The prefixes of the lines of Py4J with Java's error: of its causes, and of the error itself."""
+_LONGEST = 400
+_NO_TEXT = "the error has no text"
 
 
 def run_job(name: str, argv: Sequence[str], work: Callable[[], int]) -> int:
     """Run a job to its end, and return the exit code of its process.
 
-    An error of ours is printed as it is. Any other is one line with the job, the error, the arguments and the place of its
-    log: a terminal shows nothing but that line, and on a cluster the log is the driver's own.
+    The text of an OnefoldError is printed unchanged. Any other error becomes one line with the job, the error, the arguments
+    and the file of its log: a terminal shows only that line; on a cluster the log is the driver's own.
 
     Args:
-        name: of the job, such as `reconcile`.
-        argv: its arguments, of which the line tells what was read.
-        work: does it, and returns the exit code.
+        name: the name of the job, such as `reconcile`.
+        argv: its arguments, which the line repeats.
+        work: runs the job and returns the exit code.
     """
-    with _quiet_py4j() as said:
+    with _quiet_py4j() as py4j_lines:
         try:
             return work()
         except OnefoldError as error:
@@ -44,28 +44,32 @@ def run_job(name: str, argv: Sequence[str], work: Callable[[], int]) -> int:
         except KeyboardInterrupt:
             sys.stderr.write(f"onefold {name}: interrupted; run it again with the same arguments\n")
             return INTERRUPTED
-        except Exception as error:  # noqa: BLE001 whatever it is, the whole of it goes to the log
-            place = _logged(name, "\n".join([traceback.format_exc(), *said]))
-            line = f"onefold {name}: unforeseen error: {summary(error)}; arguments: {shlex.join(argv)}; full log: {place}"
+        except Exception as error:  # noqa: BLE001 any error goes to the log with its whole text
+            log = _write_log(name, "\n".join([traceback.format_exc(), *py4j_lines]))
+            line = f"onefold {name}: unforeseen error: {summary(error)}; arguments: {shlex.join(argv)}; full log: {log}"
             sys.stderr.write(f"{' '.join(line.split())}\n")
             return 1
 
 
 def summary(error: BaseException) -> str:
-    """Return the name of an error and the line of its text that says most: of Java's errors that is the last cause."""
+    """Return the name of an error and the most useful line of its text: of Java's errors, the last cause.
+
+    >>> summary(ValueError("expected 2 columns, got 3"))
+    'ValueError: expected 2 columns, got 3'
+    """
     try:
         text = str(error)
     except Exception:  # noqa: BLE001 Py4J asks Java for the text, and Java may be gone
         text = ""
     lines = [line for line in text.splitlines() if line.strip()]
     causes = [line.removeprefix(_CAUSE) for line in lines if line.startswith(_CAUSE)]
-    called = [line.removeprefix(_CALLED) for line in lines if line.startswith(_CALLED)]
-    most = (causes[-1:] or called[:1] or lines[:1] or [_NOTHING_KNOWN])[0].strip()
-    return f"{type(error).__name__}: {most[:_MOST]}"
+    errors = [line.removeprefix(_FIRST) for line in lines if line.startswith(_FIRST)]
+    line = (causes[-1:] or errors[:1] or lines[:1] or [_NO_TEXT])[0].strip()
+    return f"{type(error).__name__}: {line[:_LONGEST]}"
 
 
-def _logged(name: str, text: str) -> str:
-    """Keep the whole error, and return where it is."""
+def _write_log(name: str, text: str) -> str:
+    """Write the whole error into a file, or to standard error on a cluster, and return where it is."""
     context = SparkContext._active_spark_context
     if context is not None and not str(context.master).startswith("local"):
         sys.stderr.write(f"{text}\n")
@@ -73,16 +77,16 @@ def _logged(name: str, text: str) -> str:
     try:
         with tempfile.NamedTemporaryFile(
             "w", prefix=f"onefold_{name}_", suffix=".log", delete=False, encoding="utf-8"
-        ) as log:
-            log.write(text)
+        ) as file:
+            file.write(text)
     except OSError as error:
         sys.stderr.write(f"{text}\n")
         return f"the lines above, since no file could be written ({error})"
-    return str(Path(log.name))
+    return str(Path(file.name))
 
 
 class _Py4jLog(logging.Handler):
-    """Keeps what Py4J logs for the log of an error, and passes on what anybody else logs."""
+    """Collects the lines that Py4J logs, for the log of an error, and passes on all other lines."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -97,9 +101,9 @@ class _Py4jLog(logging.Handler):
 
 @contextmanager
 def _quiet_py4j() -> Iterator[list[str]]:
-    """Collect what Py4J logs: where Java ends, it prints a traceback for every call besides the error that it raises.
+    """Collect the lines that Py4J logs: after Java has ended, it logs a traceback for every call, and also raises an error.
 
-    It logs to the root logger, which would print by itself as soon as it has no handler.
+    Py4J logs to the root logger, which prints by itself if it has no handler.
     """
     logger, handler = logging.getLogger(), _Py4jLog()
     logger.addHandler(handler)

@@ -1,4 +1,4 @@
-"""The Spark session of a job: settings without which the same rows would not give the same bytes everywhere."""
+"""The Spark session of a job, with the settings by which the same rows give the same bytes everywhere."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from pyspark.sql import SparkSession
 QUIET = Path(__file__).with_name("log4j2.properties")
 
 _QUERY_LOGGERS = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
-"""Of PySpark: each writes an error with all of Java's stack in one line, besides raising it."""
+"""PySpark's loggers that write each error with Java's whole stack in one line, although PySpark also raises the error."""
 
 SETTINGS = {
     "spark.sql.session.timeZone": "UTC",
     # A cast that fails is an error, never a NULL that nobody sees.
     "spark.sql.ansi.enabled": "true",
-    # A name within the body of a lambda means the column that is read, never an output of the same projection.
+    # A name within the body of a lambda means a column of the input, never an output of the same projection.
     "spark.sql.lateralColumnAlias.enableImplicitResolution": "false",
-    # What is held in memory comes in as few parts as its size asks for, and so do the files that are written from it.
+    # Spark may combine small partitions of cached rows, so that few files are written from them.
     "spark.sql.optimizer.canChangeCachedPlanOutputPartitioning": "true",
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
-    # Days before 1582 as they are, in the calendar that BigQuery uses.
+    # Days before 1582 in the proleptic Gregorian calendar, which BigQuery uses too; no conversion to the Julian one.
     "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",
     "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
     "spark.sql.parquet.int96RebaseModeInRead": "CORRECTED",
@@ -32,29 +32,29 @@ SETTINGS = {
 
 
 def open_session(name: str) -> SparkSession:
-    """The session of the cluster that runs the job; a local one where there is none."""
+    """Return the session of the cluster that runs the job; a local session without a cluster."""
     conf = SparkConf().setAppName(name)
     conf.setIfMissing("spark.master", "local[*]")
     conf.setIfMissing("spark.ui.showConsoleProgress", "false")
     if conf.get("spark.master", "").startswith("local"):
-        # The workers' Python is this one, and not whichever comes first on the path.
+        # The workers use this Python, not the one that comes first on the path.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     if str(conf.get("spark.master")).startswith("local") and QUIET.is_file():
-        # On a cluster the log is the only witness; in a terminal it would hide what the job has to say.
+        # On a cluster Spark's log is needed to examine errors; in a terminal it would hide the job's own lines.
         conf.setIfMissing("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={QUIET.as_uri()}")
         _keep_quiet()
     return prepared(SparkSession.builder.config(conf=conf).getOrCreate())
 
 
 def _keep_quiet() -> None:
-    from pyspark.logger import PySparkLogger  # Spark 3.5, by which the connector is tested, has none
+    from pyspark.logger import PySparkLogger  # missing in Spark 3.5, with which the connector is tested
 
     for name in _QUERY_LOGGERS:
         PySparkLogger.getLogger(name).setLevel(logging.CRITICAL)
 
 
 def prepared(session: SparkSession) -> SparkSession:
-    """The session with our settings: results must not depend on a cluster's defaults."""
+    """Apply the settings to a session, so that results do not depend on a cluster's defaults, and return it."""
     for name, value in SETTINGS.items():
         session.conf.set(name, value)
     return session

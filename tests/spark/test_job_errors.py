@@ -1,4 +1,4 @@
-"""The jobs as processes of their own that meet what nobody foresaw: one line, exit code 1, and a log with the whole error.
+"""The jobs as processes that fail in unexpected ways: one line, exit code 1, and a log with the whole error.
 
 The errors are real ones: spoiled files, folders that go away, a Java that is killed, a bug.
 """

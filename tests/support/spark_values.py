@@ -16,7 +16,7 @@ from support.zetasql_judge import Judge
 from onefold.core.names import quote
 from onefold.schema.casts import convert as convert_sql
 from onefold.schema.types import STRING, Array, Field, Scalar, Struct, Type, render_type
-from onefold.spark.values.types import held
+from onefold.spark.values.types import spark_type
 
 Rows = list[tuple[Any, ...]]
 
@@ -59,7 +59,7 @@ def delivered(x: Value, type_: Type) -> Value:
         case Scalar("BYTES"):
             return F.unhex(x)
         case _:
-            return x.cast(held(type_))
+            return x.cast(spark_type(type_))
 
 
 @dataclass(frozen=True)
@@ -83,5 +83,5 @@ class Case:
 
 def carried_frame(spark: SparkSession, types: Sequence[Type], columns: Sequence[Sequence[Any]]) -> DataFrame:
     """A frame with one column of each type, named by its place and as long as its values; NULL below them."""
-    schema = StructType([StructField(str(place), held(carried_type(type_))) for place, type_ in enumerate(types)])
+    schema = StructType([StructField(str(place), spark_type(carried_type(type_))) for place, type_ in enumerate(types)])
     return spark.createDataFrame(list(zip_longest(*columns)), schema).coalesce(1)

@@ -1,1 +1,1 @@
-"""The Spark job that compares two sets of rows."""
+"""The Spark job that compares two inputs row by row."""

@@ -1,4 +1,4 @@
-"""Two columns in one form: values that are the same to `onefold.compare.values` are equal to Spark, and no others."""
+"""A canonical form for values of two columns: Spark finds two values equal exactly if `onefold.compare.values` does."""
 
 from __future__ import annotations
 
@@ -12,16 +12,22 @@ from onefold.schema.types import STRING, Array, Scalar, Struct, Type
 from onefold.spark.columns import let
 from onefold.spark.values.casts import convert
 from onefold.spark.values.text import decimal_text
-from onefold.spark.values.types import held
+from onefold.spark.values.types import spark_type
 
 _FLOAT64, _BIGNUMERIC = Scalar("FLOAT64"), Scalar("BIGNUMERIC")
 _NUMBERS = frozenset({_FLOAT64, _BIGNUMERIC, Scalar("NUMERIC"), Scalar("INT64"), Scalar("BOOL")})
 _DIGITS = 38
-"""Of a DECIMAL of Spark, in all; a BIGNUMERIC has no more after the point."""
+"""The most digits of Spark's DECIMAL; a BIGNUMERIC has as many after the point."""
 
 
 def comparable(x: Value, own: Type, other: Type) -> Value:
-    """A value of type `own` in the least common type with `other`; an array without elements is NULL."""
+    """Return a value of type `own` in the least common type with `other`; an array without elements becomes NULL.
+
+    Args:
+        x: a value in the Spark form of `own`.
+        own: the type of the value.
+        other: the type of the other side's value.
+    """
     if isinstance(own, Array) or isinstance(other, Array):
         return _comparable_array(x, own, other)
     if isinstance(own, Struct) and isinstance(other, Struct):
@@ -33,8 +39,8 @@ def comparable(x: Value, own: Type, other: Type) -> Value:
 
 def _comparable_array(x: Value, own: Type, other: Type) -> Value:
     array = x if isinstance(own, Array) else F.when(x.isNotNull(), F.array(x))
-    one, two = _element(own), _element(other)
-    elements = F.transform(array, lambda element: comparable(element, one, two))
+    own_element, other_element = _element(own), _element(other)
+    elements = F.transform(array, lambda element: comparable(element, own_element, other_element))
     return F.when(F.size(elements) > 0, elements)
 
 
@@ -43,25 +49,25 @@ def _element(type_: Type) -> Type:
 
 
 def _comparable_struct(x: Value, own: Struct, other: Struct) -> Value:
-    """The fields of both, in one order; one that is not there is NULL."""
-    mine, others = ({fold_case(field.name): field for field in struct.fields} for struct in (own, other))
-    fields = []
-    for name in sorted(mine.keys() | others.keys()):
-        field = mine.get(name) or others[name]
-        value = x.getField(field.name) if name in mine else F.lit(None).cast(held(field.type))
-        fields.append(comparable(value, field.type, others.get(name, field).type).alias(name))
-    return F.when(x.isNotNull(), F.struct(*fields))
+    """Return a struct with the fields of both types in one order; a field that a type lacks is NULL."""
+    fields = {fold_case(field.name): field for field in (*other.fields, *own.fields)}
+    values = []
+    for name, field in sorted(fields.items(), key=lambda item: item[0]):
+        value = x.getField(field.name) if own.get(name) else F.lit(None).cast(spark_type(field.type))
+        same = other.get(name)
+        values.append(comparable(value, field.type, same.type if same else field.type).alias(name))
+    return F.when(x.isNotNull(), F.struct(*values))
 
 
 def _number_text(x: Value, type_: Type) -> Value:
-    """A number written out, so that a FLOAT64 and an exact number are the same text where they are the same number."""
+    """Write a number without an exponent, so that a FLOAT64 and an exact number have the same text if they are equal."""
     if type_ != _FLOAT64:
         return convert(convert(x, type_, _BIGNUMERIC), _BIGNUMERIC, STRING)
     return let(convert(x, _FLOAT64, STRING), lambda text: _without_exponent(text, x))
 
 
 def _without_exponent(text: Value, x: Value) -> Value:
-    """The text of a FLOAT64 written out, where a DECIMAL of Spark has room for it: no exact number is any longer."""
+    """Write the text of a FLOAT64 without an exponent if Spark's DECIMAL has enough digits: no exact number has more."""
     whole, fraction = (text.try_cast(t.DecimalType(_DIGITS, scale)) for scale in (0, _DIGITS))
     is_exact = fraction.cast("double") == x
     return (
@@ -72,5 +78,5 @@ def _without_exponent(text: Value, x: Value) -> Value:
 
 
 def shown(x: Value, type_: Type) -> Value:
-    """A value as text for people; the text that `onefold.compare.values` gives."""
+    """Return a value as text for people, the same text as `onefold.compare.values` gives."""
     return convert(x, type_, STRING)

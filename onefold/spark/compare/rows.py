@@ -1,7 +1,7 @@
-"""Row by row at scale: what `onefold.compare.rows` says of two sets of rows, as a plan of Spark.
+"""Row-by-row comparison as a plan of Spark, with the same result as `onefold.compare.rows`.
 
-Both sides are laid together, and one shuffle brings the rows of each key together: how many there are on each side, and
-where there is one on each, which of its values differ.
+The rows of both sides go into one frame, and one shuffle brings the rows of each key together. That gives the number of
+rows of each side, and if each side has one row, the values that differ.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from onefold.compare.findings import (
 )
 from onefold.compare.rows import DELETED, check_columns, columns_to_leave_out, is_base
 from onefold.core.names import fold_case
-from onefold.schema.columns import Column
+from onefold.schema.columns import Column, Schema
 from onefold.schema.types import STRING, Type
-from onefold.spark.compare import text_inputs as text_sides
+from onefold.spark.compare import text_inputs
 from onefold.spark.compare.canonical import comparable, shown
-from onefold.spark.values.types import held
+from onefold.spark.values.types import spark_type
 
 _FINDING = t.StructType([t.StructField(name, t.StringType()) for name in FINDING_COLUMNS])
 LEFT, RIGHT = SIDES = ("left", "right")
@@ -39,26 +39,22 @@ _TRUE = ("true", "t", "1")
 
 @dataclass(frozen=True)
 class ComparedSide:
-    """Rows in held form; the frame has the columns in this order."""
+    """Rows in Spark form; the frame has the columns in this order."""
 
     frame: DataFrame
-    columns: tuple[Column, ...]
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return tuple(column.name for column in self.columns)
+    columns: Schema
 
 
 @dataclass(frozen=True)
 class SparkComparison:
-    """What a comparison finds: one row for each finding. It runs when the findings are written."""
+    """The result of a comparison: one row for each finding. Spark computes the findings when they are written."""
 
     findings: DataFrame
     counts: Observation
     columns_only: tuple[tuple[str, ...], tuple[str, ...]]
 
     def summary(self) -> Summary:
-        """What was counted while the findings were written; before, this would wait for ever."""
+        """Return the counts. Call this after the findings were written: before that, the call never returns."""
         counts = {name: int(count or 0) for name, count in self.counts.get.items()}
         return Summary(
             (counts["left_rows"], counts["right_rows"]), self.columns_only, {kind: counts[kind] for kind in KINDS}
@@ -67,10 +63,16 @@ class SparkComparison:
 
 @dataclass(frozen=True)
 class _Pair:
-    """A column of both sides: its name on the left, and what it is called and which types it has in the frames here."""
+    """A column that both sides have.
+
+    name: its name on the left side.
+    alias: its name in the frames of this module, where no name needs quotes.
+    left, right: its types.
+    as_text: whether text may represent a value of the other side's type.
+    """
 
     name: str
-    place: str
+    alias: str
     left: Type
     right: Type
     as_text: bool
@@ -78,88 +80,85 @@ class _Pair:
     def type_of(self, side: str) -> Type:
         return self.left if side == LEFT else self.right
 
-    def form(self, x: Value, side: str) -> Value:
-        """A value of a side, in a form in which it is equal to the other side's where they are the same."""
+    def canonical(self, x: Value, side: str) -> Value:
+        """Return the canonical form of a side's value, which is equal to the other side's form if the values are equal."""
         own, other = (self.left, self.right) if side == LEFT else (self.right, self.left)
         if not self.as_text:
             return comparable(x, own, other)
-        read, read_type = text_sides.read(x, own, other)
-        return comparable(read, read_type, text_sides.type_read(other, own))
+        parsed, parsed_type = text_inputs.parse(x, own, other)
+        return comparable(parsed, parsed_type, text_inputs.type_parsed(other, own))
 
 
 def compare_sides(
     left: ComparedSide, right: ComparedSide, keys: Sequence[str], *, as_text: bool = False, without: Sequence[str] = ()
 ) -> SparkComparison:
-    """Compare two sets of rows; the order of rows and columns makes no difference, nor does the case of column names.
+    """Compare two sets of rows; neither the order of rows and columns nor the case of column names makes a difference.
 
     Args:
+        left: the rows of one side.
+        right: the rows of the other side.
         keys: the columns that identify a row.
-        as_text: whether a side comes as text, so that text may stand for a value of another type.
+        as_text: whether the values of a side come as text, so that text may represent a value of another type.
         without: columns that are not compared.
 
     Raises:
-        InvalidInput: a column that is named and not there.
+        InvalidInput: a column is named that a side does not have.
     """
-    check_columns((left.names, right.names), keys, without)
+    check_columns((left.columns.names, right.columns.names), keys, without)
     left, right = _with_columns(left, right, keys), _with_columns(right, left, keys)
-    left, right = _as_compared(left, right.names, without), _as_compared(right, left.names, without)
+    left, right = _as_compared(left, right.columns.names, without), _as_compared(right, left.columns.names, without)
     pairs = list(_pairs(left, right, as_text))
     by_name = {fold_case(pair.name): pair for pair in pairs}
     key_pairs = [by_name[fold_case(key)] for key in keys]
-    grouped = _grouped(_laid_together(left, right, pairs, key_pairs))
-    found = grouped.select("left_rows", "right_rows", _found(keys, key_pairs, pairs).alias("found"))
+    grouped = _grouped(_rows_of_both(left, right, pairs, key_pairs))
+    found = grouped.select("left_rows", "right_rows", _findings(keys, key_pairs, pairs).alias("found"))
     counts = Observation()
     observed = found.observe(counts, *_counts())
-    return SparkComparison(observed.select(F.inline("found")), counts, (_lone(left, right), _lone(right, left)))
+    only = tuple(one.columns.minus(other.columns.names).names for one, other in ((left, right), (right, left)))
+    return SparkComparison(observed.select(F.inline("found")), counts, (only[0], only[1]))
 
 
 def _with_columns(side: ComparedSide, other: ComparedSide, keys: Sequence[str]) -> ComparedSide:
-    """Nothing is known of a side without rows whose files name no columns: it has the other's; at least the keys."""
-    columns = side.columns or other.columns or tuple(Column(key, STRING) for key in keys)
-    nothing = (F.lit(None).cast(held(column.type)).alias(column.name) for column in columns)
-    return side if side.columns else ComparedSide(side.frame.select(*nothing), columns)
+    """Give a side without rows, whose files name no columns, the columns of the other side; at least those of the key."""
+    columns = side.columns or other.columns or Schema(Column(key, STRING) for key in keys)
+    nulls = (F.lit(None).cast(spark_type(column.type)).alias(column.name) for column in columns)
+    return side if side.columns else ComparedSide(side.frame.select(*nulls), columns)
 
 
 def _as_compared(side: ComparedSide, other: Sequence[str], without: Sequence[str]) -> ComparedSide:
-    """Without the columns that are not compared; a base that meets none, without its tombstones."""
-    omitted = columns_to_leave_out(side.names, other, without)
-    places = {f"c{index}": column for index, column in enumerate(side.columns)}
-    frame = side.frame.toDF(*places)
-    if is_base(side.names) and not is_base(other):
-        deleted = next(F.col(place) for place, column in places.items() if fold_case(column.name) == DELETED)
+    """Leave out the columns that are not compared, and the tombstones of a base that is compared with a plain table."""
+    omitted = columns_to_leave_out(side.columns.names, other, without)
+    aliases = {f"c{index}": column for index, column in enumerate(side.columns)}
+    frame = side.frame.toDF(*aliases)
+    if is_base(side.columns.names) and not is_base(other):
+        deleted = next(F.col(alias) for alias, column in aliases.items() if fold_case(column.name) == DELETED)
         frame = frame.where(~F.coalesce(F.lower(deleted.cast("string")).isin(*_TRUE), F.lit(False)))
-    kept = {place: column for place, column in places.items() if fold_case(column.name) not in omitted}
-    return ComparedSide(frame.select(*kept), tuple(kept.values()))
-
-
-def _lone(side: ComparedSide, other: ComparedSide) -> tuple[str, ...]:
-    known = {fold_case(name) for name in other.names}
-    return tuple(name for name in side.names if fold_case(name) not in known)
+    compared = {alias: column for alias, column in aliases.items() if fold_case(column.name) not in omitted}
+    return ComparedSide(frame.select(*compared), Schema(compared.values()))
 
 
 def _pairs(left: ComparedSide, right: ComparedSide, as_text: bool) -> Iterator[_Pair]:
-    types = {fold_case(column.name): column.type for column in right.columns}
     for index, column in enumerate(left.columns):
-        if fold_case(column.name) in types:
-            yield _Pair(column.name, f"c{index}", column.type, types[fold_case(column.name)], as_text)
+        if same := right.columns.get(column.name):
+            yield _Pair(column.name, f"c{index}", column.type, same.type, as_text)
 
 
-def _laid_together(left: ComparedSide, right: ComparedSide, pairs: Sequence[_Pair], keys: Sequence[_Pair]) -> DataFrame:
-    """The rows of both sides: the key in one form, and the row itself as that of its side; the other side's is NULL."""
+def _rows_of_both(left: ComparedSide, right: ComparedSide, pairs: Sequence[_Pair], keys: Sequence[_Pair]) -> DataFrame:
+    """Return the rows of both sides: the canonical key, and the row in the column of its side; the other one is NULL."""
     return _rows(left, pairs, keys, LEFT).unionByName(_rows(right, pairs, keys, RIGHT))
 
 
 def _rows(side: ComparedSide, pairs: Sequence[_Pair], keys: Sequence[_Pair], name: str) -> DataFrame:
-    places = {fold_case(pair.name): pair.place for pair in pairs}
-    own = [places.get(fold_case(column.name), f"lone{index}") for index, column in enumerate(side.columns)]
-    key = (pair.form(F.col(pair.place), name).alias(f"k{index}") for index, pair in enumerate(keys))
-    row = F.struct(*(pair.place for pair in pairs))
+    aliases = {fold_case(pair.name): pair.alias for pair in pairs}
+    own = [aliases.get(fold_case(column.name), f"lone{index}") for index, column in enumerate(side.columns)]
+    key = (pair.canonical(F.col(pair.alias), name).alias(f"k{index}") for index, pair in enumerate(keys))
+    row = F.struct(*(pair.alias for pair in pairs))
     sides = ((row if one == name else F.lit(None)).cast(_row_type(pairs, one)).alias(one) for one in SIDES)
     return side.frame.toDF(*own).select(F.struct(*key).alias("key"), *sides)
 
 
 def _row_type(pairs: Sequence[_Pair], side: str) -> t.StructType:
-    return t.StructType([t.StructField(pair.place, held(pair.type_of(side))) for pair in pairs])
+    return t.StructType([t.StructField(pair.alias, spark_type(pair.type_of(side))) for pair in pairs])
 
 
 def _grouped(rows: DataFrame) -> DataFrame:
@@ -171,8 +170,8 @@ def _grouped(rows: DataFrame) -> DataFrame:
     )
 
 
-def _found(names: Sequence[str], keys: Sequence[_Pair], pairs: Sequence[_Pair]) -> Value:
-    """All findings of a key."""
+def _findings(names: Sequence[str], keys: Sequence[_Pair], pairs: Sequence[_Pair]) -> Value:
+    """Return all findings of a key as an array."""
     left, right = F.col("left_rows"), F.col("right_rows")
     left_key, right_key = (_key_text(names, keys, side) for side in SIDES)
     found = [
@@ -186,19 +185,19 @@ def _found(names: Sequence[str], keys: Sequence[_Pair], pairs: Sequence[_Pair]) 
 
 
 def _key_text(names: Sequence[str], keys: Sequence[_Pair], side: str) -> Value:
-    texts = (shown(F.col(side)[pair.place], pair.type_of(side)).alias(name) for name, pair in zip(names, keys, strict=True))
+    texts = (shown(F.col(side)[pair.alias], pair.type_of(side)).alias(name) for name, pair in zip(names, keys, strict=True))
     return F.to_json(F.struct(*texts), {"ignoreNullFields": "false"})
 
 
 def _difference(pair: _Pair, key: Value, one_of_each: Value) -> Value:
-    left, right = (F.col(side)[pair.place] for side in SIDES)
-    one, other = pair.form(left, LEFT), pair.form(right, RIGHT)
+    left, right = (F.col(side)[pair.alias] for side in SIDES)
+    is_same = pair.canonical(left, LEFT).eqNullSafe(pair.canonical(right, RIGHT))
     finding = _finding(DIFFERENT, key, F.lit(pair.name), shown(left, pair.left), shown(right, pair.right))
-    return F.when(one_of_each & ~one.eqNullSafe(other), finding)
+    return F.when(one_of_each & ~is_same, finding)
 
 
 def _finding(kind: str, key: Value, *values: Value) -> Value:
-    """As `Finding.as_row`: column and both values are NULL where a whole row was found."""
+    """Return a finding as `Finding.as_row` does: column and both values are NULL for a finding about a whole row."""
     whole = (F.lit(kind), key, *(values or [F.lit(None)] * (len(FINDING_COLUMNS) - 2)))
     return F.struct(*whole).cast(_FINDING)
 

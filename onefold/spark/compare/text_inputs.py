@@ -1,7 +1,7 @@
-"""Sides that come as text (JSON lines, CSV): text that meets another type is read as the text of such a value.
+"""Values of text inputs (JSON lines, CSV): text is parsed as a value of the other side's type.
 
-What was read becomes text again, as BigQuery writes it, so that it equals the other side's value as text. What cannot be
-read is marked, and so equals nothing.
+The parsed value becomes text again, as BigQuery writes it, so that it equals the text of the other side's value. Text that
+cannot be parsed gets a mark, and so equals nothing.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from pyspark.sql import functions as F  # noqa: N812
 from onefold.compare.values import equal, plain, read_as, text_of
 from onefold.core.names import fold_case
 from onefold.schema.types import STRING, Array, Field, Scalar, Struct, Type
-from onefold.spark.values.types import held
+from onefold.spark.values.types import spark_type
 
 _UNREADABLE = "\0"
-"""No value's text begins with it."""
+"""The mark of text that cannot be parsed: no text that BigQuery writes begins with it."""
 
 _MIDNIGHT = time()
 _KINDS = {
@@ -29,31 +29,37 @@ _KINDS = {
 }  # fmt: skip
 
 
-def read(x: Value, own: Type, other: Type) -> tuple[Value, Type]:
-    """A value of a side that comes as text, and its type, as it is compared with a value of type `other`."""
-    target = type_read(own, other)
-    if not _has_to_be_read(own, other):
+def parse(x: Value, own: Type, other: Type) -> tuple[Value, Type]:
+    """Return a text input's value as it is compared with a value of type `other`, and its type then.
+
+    Args:
+        x: a value of the text input.
+        own: its type as it was read.
+        other: the type of the other side's value.
+    """
+    target = type_parsed(own, other)
+    if not _needs_parsing(own, other):
         return x, own
-    # A function of Python, and over the whole value: Spark has none within an array.
-    return F.udf(lambda value: _read(value, own, other), held(target))(x), target
+    # One function of Python over the whole value: Spark runs no function of Python within an array.
+    return F.udf(lambda value: _parse(value, own, other), spark_type(target))(x), target
 
 
-def _has_to_be_read(own: Type, other: Type) -> bool:
+def _needs_parsing(own: Type, other: Type) -> bool:
     match own, other:
-        case Array(one), Array(two):
-            return _has_to_be_read(one, two)
+        case Array(own_element), Array(other_element):
+            return _needs_parsing(own_element, other_element)
         case Struct(), Struct():
-            return any(_has_to_be_read(one, two) for one, two in _pairs(own, other))
+            return any(_needs_parsing(*pair) for pair in _field_types(own, other))
     return own == STRING and other != STRING
 
 
-def type_read(own: Type, other: Type) -> Type:
-    """Where JSON stands in text for a struct or an array: the other side's type, with text for all that has no parts."""
+def type_parsed(own: Type, other: Type) -> Type:
+    """Return the type of a parsed value: text with JSON becomes the other side's array or struct, whose leaves are text."""
     match own, other:
-        case Array(one), Array(two):
-            return Array(type_read(one, two))  # type: ignore[arg-type]  # no array goes in, so none comes out
+        case Array(own_element), Array(other_element):
+            return Array(type_parsed(own_element, other_element))  # type: ignore[arg-type]  # no array of arrays goes in
         case Struct(fields), Struct():
-            types = (type_read(one, two) for one, two in _pairs(own, other))
+            types = (type_parsed(*pair) for pair in _field_types(own, other))
             return Struct(tuple(Field(field.name, type_) for field, type_ in zip(fields, types, strict=True)))
         case Scalar("STRING"), Array() | Struct():
             return _as_text(other)
@@ -69,26 +75,27 @@ def _as_text(type_: Type) -> Type:
     return STRING
 
 
-def _pairs(own: Struct, other: Struct) -> list[tuple[Type, Type]]:
-    """The type of each field of `own`, and of the other's field of that name: the same one where there is none."""
-    others = {fold_case(field.name): field.type for field in other.fields}
-    return [(field.type, others.get(fold_case(field.name), field.type)) for field in own.fields]
+def _field_types(own: Struct, other: Struct) -> list[tuple[Type, Type]]:
+    """Return the type of each field of `own`, and the type of the other's field of that name, or the same one."""
+    pairs = ((field, other.get(field.name)) for field in own.fields)
+    return [(field.type, same.type if same else field.type) for field, same in pairs]
 
 
-def _read(value: Any, own: Type, other: Type) -> Any:
+def _parse(value: Any, own: Type, other: Type) -> Any:
     match own, other:
         case _ if value is None:
             return None
-        case Array(one), Array(two):
-            return [_read(element, one, two) for element in value]
+        case Array(own_element), Array(other_element):
+            return [_parse(element, own_element, other_element) for element in value]
         case Struct(), Struct():
-            return Row(*(_read(inner, one, two) for inner, (one, two) in zip(value, _pairs(own, other), strict=True)))
+            types = _field_types(own, other)
+            return Row(*(_parse(inner, *pair) for inner, pair in zip(value, types, strict=True)))
         case Scalar("STRING"), _ if other != STRING:
-            return _read_text(value, other)
+            return _parse_text(value, other)
     return value
 
 
-def _read_text(text: str, type_: Type) -> Any:
+def _parse_text(text: str, type_: Type) -> Any:
     try:
         if isinstance(type_, Array | Struct):
             return _shaped(read_as(text, "array" if isinstance(type_, Array) else "struct"), type_)
@@ -98,7 +105,11 @@ def _read_text(text: str, type_: Type) -> Any:
 
 
 def _shaped(value: Any, type_: Type) -> Any:
-    """A value of JSON in the shape of a type. Raises ValueError where it has another one."""
+    """Return a value of JSON in the shape of a type.
+
+    Raises:
+        ValueError: the value has another shape.
+    """
     match type_, value:
         case _, None:
             return None
@@ -115,13 +126,17 @@ def _shaped(value: Any, type_: Type) -> Any:
 
 
 def _canonical(text: str, type_: Type) -> str | None:
-    """The text that BigQuery makes of the value that `text` stands for."""
+    """Return the text that BigQuery makes of the value that `text` represents."""
     kind = _KINDS.get(str(type_))
     return text_of(_fitting(plain(read_as(text, kind)), str(type_))) if kind else text
 
 
 def _fitting(value: Any, name: str) -> Any:
-    """The value as one of the type. Raises ValueError where it is none of that type's values."""
+    """Return the value as one of a type.
+
+    Raises:
+        ValueError: the type has no such value.
+    """
     match name:
         case "BOOL" if value in (0, 1):
             return bool(value)

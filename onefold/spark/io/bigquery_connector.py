@@ -1,12 +1,14 @@
-"""The Spark BigQuery connector: on Dataproc it is there, elsewhere a session may be given its jar.
+"""The Spark BigQuery connector: Dataproc has it, any other session needs its jar.
 
-What it does to values, found out against its version 0.42.1 and its sources:
+The connector changes values as follows (found with version 0.42.1 and its sources,
+https://github.com/GoogleCloudDataproc/spark-bigquery-connector):
 
-- TIME arrives as a number. A table with a BIGNUMERIC, an INTERVAL or a RANGE cannot be opened, whatever is asked of it.
-- TIMESTAMP before 1582 arrives days off, since it is taken for a day of the Julian calendar. From 0.44.2 on an option
-  prevents that. Writing has no such option.
-- ARRAY<STRUCT<key, value>> would become a map, which has no order and no equal keys; an option prevents that.
-- One session is kept for five minutes for reads of one table, so a second read would not see what came in between.
+- TIME arrives as a number. A table with a BIGNUMERIC, an INTERVAL or a RANGE cannot be opened, not even for other columns.
+- TIMESTAMP before 1582 arrives some days off, because the connector reads it in the Julian calendar. From 0.44.2 on an
+  option prevents that. Writing has no such option.
+- ARRAY<STRUCT<key, value>> becomes a map, which has no order and no equal keys, unless an option prevents that.
+- The connector uses one read session of a table for five minutes, so a second read would miss rows that came in between,
+  unless an option prevents that.
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ _NO_MAPS = {"allowMapTypeConversion": "false"}
 
 
 def connector_version(spark: SparkSession) -> Version | None:
-    """The version of the session's connector; None where there is none."""
+    """Return the version of the session's connector; None if the session has no connector."""
     jvm: Any = spark._jvm
     stream = jvm.org.apache.spark.util.Utils.getContextOrSparkClassLoader().getResourceAsStream(_PROPERTIES)
     if stream is None:
@@ -42,31 +44,42 @@ def connector_version(spark: SparkSession) -> Version | None:
 
 
 def parse_version(text: str) -> Version:
-    """`0.43.0-preview` is (0, 43, 0); a text that tells nothing is older than any."""
+    """Return the numbers of a version; a text without numbers is older than any version.
+
+    >>> parse_version("0.43.0-preview")
+    (0, 43, 0)
+    """
     return tuple(int(number) for number in re.findall(r"\d+", text)[:3])
 
 
 def keeps_timestamps(version: Version) -> bool:
-    """Whether a TIMESTAMP of any year can be read as it is."""
+    """Tell whether this version reads a TIMESTAMP of any year correctly."""
     return version >= _KEEPS_TIMESTAMPS
 
 
 def can_open(columns: Sequence[Column]) -> bool:
-    """Whether a table with these columns can be read, be it for others of its columns."""
-    return not any(_is_strange(column.type) for column in columns)
+    """Tell whether a table with these columns can be read at all: one column of an unknown type prevents every read."""
+    return not any(_is_unknown(column.type) for column in columns)
 
 
-def _is_strange(type_: Type) -> bool:
+def _is_unknown(type_: Type) -> bool:
     match type_:
         case Array(element):
-            return _is_strange(element)
+            return _is_unknown(element)
         case Struct(fields):
-            return any(_is_strange(field.type) for field in fields)
+            return any(_is_unknown(field.type) for field in fields)
         case _:
             return isinstance(type_, Range) or type_.name in ("BIGNUMERIC", "INTERVAL")
 
 
 def read_options(table: TableId, billed: str, where: str | None = None) -> dict[str, str]:
+    """Return the connector's options for a read of a table.
+
+    Args:
+        table: the table.
+        billed: the project that pays for the read.
+        where: a filter in GoogleSQL without a subquery; None for all rows.
+    """
     options = {
         **_table_options(table, billed),
         **_NO_MAPS,
@@ -77,7 +90,7 @@ def read_options(table: TableId, billed: str, where: str | None = None) -> dict[
 
 
 def write_options(table: TableId, billed: str) -> dict[str, str]:
-    """Rows go through the Storage Write API and can be seen all at once, or not at all."""
+    """Return the connector's options for a write by the Storage Write API, which shows all rows at once or none."""
     return {
         **_table_options(table, billed),
         **_NO_MAPS,
@@ -88,17 +101,25 @@ def write_options(table: TableId, billed: str) -> dict[str, str]:
 
 
 def load(spark: SparkSession, table: TableId, billed: str, where: str | None = None) -> DataFrame:
-    """The rows of a table; Spark asks only for the columns that it needs.
+    """Return the rows of a table; Spark reads only the columns that it needs.
 
     Args:
+        spark: the session.
+        table: the table.
         billed: the project that pays for the read.
-        where: what the Storage Read API can filter by: an expression without a subquery.
+        where: a filter in GoogleSQL without a subquery, which the Storage Read API evaluates; None for all rows.
     """
     return spark.read.format(_FORMAT).options(**read_options(table, billed, where)).load()
 
 
 def append(frame: DataFrame, table: TableId, billed: str) -> None:
-    """Write the frame into a table that is there."""
+    """Append the rows of a frame to a table that exists.
+
+    Args:
+        frame: the rows.
+        table: the table.
+        billed: the project that pays for the write.
+    """
     frame.write.format(_FORMAT).options(**write_options(table, billed)).mode("append").save()
 
 

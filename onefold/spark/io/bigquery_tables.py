@@ -1,11 +1,11 @@
-"""BigQuery's tables as frames, and frames as tables: nobody else knows which of two ways they take.
+"""Tables of BigQuery as frames, and frames as tables, by one of two paths that no other module knows.
 
-A session with the Spark BigQuery connector (Dataproc) reads and writes in parallel, through the Storage API. One without it
-(a laptop, the emulator) goes through BigQuery's client, and every row through the driver.
+A session with the Spark BigQuery connector (Dataproc) reads and writes in parallel, through the Storage API. A session
+without it (a laptop, the emulator) uses BigQuery's client, and every row passes through the driver.
 
-A value goes in a form that survives either way: see `carried` for a read, `staging` for a write. What has no such form in
-the table itself, and whatever Spark cannot convert, BigQuery converts first: in the query that the client reads, or into a
-temporary table that the connector reads.
+Values travel in types that survive either path: see `delivered_type` for a read, `staging` for a write. If a table has
+other types, or values that Spark cannot convert, BigQuery converts the values first: in the query that the client reads, or
+into a temporary table that the connector reads.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ from onefold.core.errors import NotFound, TryAgain
 from onefold.core.names import TEMPORARY_PREFIX, TableId, fold_case, quote
 from onefold.schema.casts import UTC as UTC_ZONE
 from onefold.schema.casts import convert
-from onefold.schema.columns import Column
+from onefold.schema.columns import Column, Schema
 from onefold.schema.types import Type, parse_type
 from onefold.spark.io import bigquery_connector as connector
 from onefold.spark.io.staging import as_text, rest_field, staged_type, unstage_sql
 from onefold.spark.values.casts import can_convert
-from onefold.spark.values.types import held, text_type
+from onefold.spark.values.types import spark_type, text_type
 
 EXPIRES = timedelta(days=1)
-"""When a table of ours goes by itself, should the job that made it be killed."""
+"""The time after which BigQuery deletes a temporary table, in case the job that created it is killed."""
 
 _NO_TARGETS: Mapping[str, Type] = MappingProxyType({})
 
@@ -48,36 +48,37 @@ _TIMESTAMP = frozenset({"TIMESTAMP"})
 
 @dataclass(frozen=True)
 class Select:
-    """What BigQuery is asked for. The three lists of columns have one order.
+    """A read from BigQuery. The three lists of columns have the same names in the same order.
 
-    landed: as the table has them.
-    arriving: as the caller gets them, each in its landed type or converted by BigQuery.
-    carried: as BigQuery hands them over.
+    stored: in the types of the table.
+    returned: in the types that the caller gets: the type of the table, or the target type if BigQuery converts the value.
+    delivered: in the types in which BigQuery delivers the values to Spark.
     """
 
     table: TableId
-    landed: tuple[Column, ...]
-    arriving: tuple[Column, ...]
-    carried: tuple[Column, ...]
+    stored: tuple[Column, ...]
+    returned: tuple[Column, ...]
+    delivered: tuple[Column, ...]
     where: str | None = None
     zone: str = UTC_ZONE
     query: str | None = None
-    """What gives the landed columns in place of the table."""
+    """A query that gives the stored columns in place of the table."""
 
     @property
-    def as_it_is(self) -> bool:
-        """Whether the table's own columns are what is asked for."""
-        return self.query is None and self.landed == self.carried
+    def is_plain(self) -> bool:
+        """Whether the table's own columns are delivered, without any conversion."""
+        return self.query is None and self.stored == self.delivered
 
     @property
     def sql(self) -> str:
         rows = f"({self.query})" if self.query else self.table.quoted
         source = rows + (f" WHERE {self.where}" if self.where else "")
-        if self.as_it_is:
-            return f"SELECT {', '.join(quote(column.name) for column in self.landed)} FROM {source}"
-        converted = self._converted(self.landed, self.arriving, self.zone)
-        carried = self._converted(self.arriving, self.carried, UTC_ZONE)
-        return f"SELECT {carried} FROM (SELECT {converted} FROM {source})"
+        if self.is_plain:
+            return f"SELECT {', '.join(quote(column.name) for column in self.stored)} FROM {source}"
+        # Two steps: only the conversion from stored types depends on the time zone, the text of a delivered value does not.
+        converted = self._converted(self.stored, self.returned, self.zone)
+        delivered = self._converted(self.returned, self.delivered, UTC_ZONE)
+        return f"SELECT {delivered} FROM (SELECT {converted} FROM {source})"
 
     @staticmethod
     def _converted(sources: Sequence[Column], targets: Sequence[Column], zone: str) -> str:
@@ -89,18 +90,18 @@ class Select:
 
 @dataclass(frozen=True)
 class TypedFrame:
-    """A frame whose columns are held as `held(type)` says of these types."""
+    """A frame in Spark form, and the BigQuery types of its columns."""
 
     frame: DataFrame
-    columns: tuple[Column, ...]
+    columns: Schema
 
 
 @dataclass(frozen=True)
 class StagedTable:
-    """A table of ours with rows in it.
+    """A temporary table with rows in it.
 
-    columns: as what the rows were given to `stage`.
-    query: reads them back in these types.
+    columns: the columns of the rows, in the types in which they were given to `stage`.
+    query: a query that returns the rows in these types.
     """
 
     id: TableId
@@ -109,10 +110,13 @@ class StagedTable:
 
 
 class StagingTables:
-    """Reads and stages tables of BigQuery; what it made along the way is dropped with the block.
+    """Reads and stages tables of BigQuery; temporary tables are dropped at the end of the `with` block.
 
     Args:
-        attempt: what tells this run of the job from any other: part of the names of its tables.
+        spark: the session.
+        client: BigQuery's client, for everything that the connector does not do.
+        attempt: a text that no other run of the job has, part of the names of its tables; None for a random one.
+        expires: the time after which BigQuery deletes a temporary table.
     """
 
     def __init__(
@@ -139,25 +143,41 @@ class StagingTables:
         where: str | None = None,
         zone: str = UTC_ZONE,
     ) -> TypedFrame:
-        """Rows of a table; they are fetched when the frame is used, so use it within the block.
+        """Return rows of a table. They are fetched when the frame is used, so use the frame within the block.
 
         Args:
-            columns: what to read, in the types in which it landed.
-            targets: by folded name, the type that the caller wants in the end. A column that Spark cannot bring there itself
-                arrives in that type, converted by BigQuery; any other arrives in its landed type.
-            where: which rows, in GoogleSQL and without a subquery: what the Storage Read API can filter by.
-            zone: that a conversion reads a DATETIME in.
+            table: the table.
+            columns: the columns to read, in the types of the table.
+            targets: by folded name, the type into which the caller will convert a column. If Spark cannot make this
+                conversion, BigQuery makes it; any other column is returned in the type of the table.
+            where: a filter in GoogleSQL without a subquery, which the Storage Read API can evaluate; None for all rows.
+            zone: the time zone in which a conversion reads a DATETIME.
         """
         select = plan_read(table, columns, targets, where, zone, self._text_timestamps)
-        return TypedFrame(_cast(self._rows(select), select.arriving), select.arriving)
+        return self._returned(select)
 
-    def read_query(self, query: str, beside: TableId, columns: Sequence[Column]) -> TypedFrame:
-        """Rows of a query that gives these columns; what has to be stored on the way is stored beside that table."""
-        select = replace(plan_read(beside, columns, text_timestamps=self._text_timestamps), query=query)
-        return TypedFrame(_cast(self._rows(select), select.arriving), select.arriving)
+    def read_query(self, query: str, neighbour: TableId, columns: Sequence[Column]) -> TypedFrame:
+        """Return the rows of a query.
+
+        Args:
+            query: a query that gives `columns`.
+            neighbour: a table; a temporary table is created in the same dataset.
+            columns: the columns, with their types.
+        """
+        select = replace(plan_read(neighbour, columns, text_timestamps=self._text_timestamps), query=query)
+        return self._returned(select)
+
+    def _returned(self, select: Select) -> TypedFrame:
+        return TypedFrame(_cast(self._rows(select), select.returned), Schema(select.returned))
 
     def stage(self, frame: DataFrame, table: TableId, columns: Sequence[Column]) -> StagedTable:
-        """Write a frame that holds `columns` into a new table beside `table`."""
+        """Write a frame into a new temporary table.
+
+        Args:
+            frame: the rows, in the Spark form of `columns`.
+            table: a table; the new one is created in the same dataset.
+            columns: the columns, with their types.
+        """
         stored = tuple(Column(column.name, staged_type(column.type)) for column in columns)
         id_ = self._create(table, "staged", stored)
         shaped = _cast(frame, stored)
@@ -169,7 +189,7 @@ class StagingTables:
         return StagedTable(id_, tuple(columns), f"SELECT {', '.join(values)} FROM {id_.quoted}")
 
     def drop_staging(self) -> None:
-        """Drop every table that was made here; one that is already gone is no error."""
+        """Drop every temporary table; a table that does not exist any more is no error."""
         while self._made:
             with translated(str(self._made[-1])):
                 self._client.delete_table(str(self._made[-1]), not_found_ok=True)
@@ -182,7 +202,7 @@ class StagingTables:
     def _rows(self, select: Select) -> DataFrame:
         if self._version is None:
             return _arrow_rows(self._spark, self._client, select)
-        if select.as_it_is and connector.can_open(self._columns(select.table)):
+        if select.is_plain and connector.can_open(self._columns(select.table)):
             return connector.load(self._spark, select.table, self._client.project, select.where)
         return connector.load(self._spark, self._materialised(select), self._client.project)
 
@@ -192,21 +212,25 @@ class StagingTables:
         return tuple(Column(field.name, parse_type(type_string(field))) for field in schema)
 
     def _materialised(self, select: Select) -> TableId:
-        id_ = self._create(select.table, "read", select.carried)
+        id_ = self._create(select.table, "read", select.delivered)
         self._run(f"INSERT INTO {id_.quoted} {select.sql}", id_)
         return id_
 
-    def _create(self, beside: TableId, what: str, columns: Sequence[Column]) -> TableId:
-        """A new table that goes by itself. Its name is this attempt's alone, so nothing is ever written over."""
-        name = f"{TEMPORARY_PREFIX}{beside.table}_{what}_{self._attempt}_{len(self._made) + 1}"
-        id_ = TableId(beside.project or self._client.project, beside.dataset, name)
+    def _create(self, neighbour: TableId, purpose: str, columns: Sequence[Column]) -> TableId:
+        """Create a table that expires. Only this attempt uses its name, so no table is ever overwritten.
+
+        Raises:
+            TryAgain: a table of this name exists.
+        """
+        name = f"{TEMPORARY_PREFIX}{neighbour.table}_{purpose}_{self._attempt}_{len(self._made) + 1}"
+        id_ = TableId(neighbour.project or self._client.project, neighbour.dataset, name)
         table = bigquery.Table(str(id_), [rest_field(column.name, column.type) for column in columns])
         table.expires = datetime.now(UTC) + self._expires
         with translated(str(id_), not_found=NotFound):
             try:
                 self._client.create_table(table)
             except api.Conflict as error:
-                raise TryAgain(f"{id_} is there already: run the job again under another name") from error
+                raise TryAgain(f"{id_} exists already: run the job again under another name") from error
         self._made.append(id_)
         return id_
 
@@ -223,18 +247,29 @@ def plan_read(
     zone: str = UTC_ZONE,
     text_timestamps: bool = False,
 ) -> Select:
-    """What BigQuery is asked for, so that every value arrives as it is."""
-    arriving = tuple(Column(column.name, _arriving(column, targets.get(fold_case(column.name)), zone)) for column in columns)
-    handed = tuple(Column(column.name, carried(column.type, text_timestamps)) for column in arriving)
-    return Select(table, tuple(columns), arriving, handed, where, zone)
+    """Return the read by which every value arrives unchanged.
+
+    Args:
+        table: the table.
+        columns: the columns to read, in the types of the table.
+        targets: by folded name, the type into which the caller will convert a column.
+        where: a filter in GoogleSQL; None for all rows.
+        zone: the time zone in which a conversion reads a DATETIME.
+        text_timestamps: whether a TIMESTAMP has to be delivered as text.
+    """
+    returned = tuple(
+        Column(column.name, _returned_type(column, targets.get(fold_case(column.name)), zone)) for column in columns
+    )
+    delivered = tuple(Column(column.name, delivered_type(column.type, text_timestamps)) for column in returned)
+    return Select(table, tuple(columns), returned, delivered, where, zone)
 
 
-def carried(type_: Type, text_timestamps: bool = False) -> Type:
-    """The type as which BigQuery hands a value to Spark."""
+def delivered_type(type_: Type, text_timestamps: bool = False) -> Type:
+    """Return the type as which BigQuery delivers a value to Spark."""
     return as_text(text_type(type_), _TIMESTAMP) if text_timestamps else text_type(type_)
 
 
-def _arriving(column: Column, target: Type | None, zone: str) -> Type:
+def _returned_type(column: Column, target: Type | None, zone: str) -> Type:
     if target is None or column.type == target:
         return column.type
     # Spark reads a DATETIME as UTC, and in no other zone.
@@ -242,7 +277,7 @@ def _arriving(column: Column, target: Type | None, zone: str) -> Type:
 
 
 def _cast(frame: DataFrame, columns: Sequence[Column]) -> DataFrame:
-    return frame.select(*(F.col(f"`{column.name}`").cast(held(column.type)).alias(column.name) for column in columns))
+    return frame.select(*(F.col(f"`{column.name}`").cast(spark_type(column.type)).alias(column.name) for column in columns))
 
 
 def _arrow_rows(spark: SparkSession, client: bigquery.Client, select: Select) -> DataFrame:

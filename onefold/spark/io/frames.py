@@ -1,4 +1,4 @@
-"""Rows that a job reads: a frame, its columns and where they come from."""
+"""Rows that a job reads: a frame, its columns and the name of what it was read from."""
 
 from __future__ import annotations
 
@@ -8,50 +8,48 @@ from typing import Protocol
 
 from pyspark.sql import DataFrame
 
-from onefold.core.names import fold_case
-from onefold.schema.columns import Column
+from onefold.schema.columns import Column, Schema
 
 
 class ChangeLog(Protocol):
-    """One version of a change log: what is known of it before its rows are read."""
+    """One version of a change log: everything that is known before its rows are read."""
 
     @property
     def name(self) -> str: ...
 
     @property
-    def columns(self) -> tuple[Column, ...]:
-        """As they landed, metadata included."""
+    def columns(self) -> Schema:
+        """The columns as they landed, metadata included."""
 
     @property
     def empty(self) -> frozenset[str]:
-        """Columns that are there and hold no value at all, so that nobody can tell their type (JSON lines)."""
+        """The folded names of columns without any value, so that their type is unknown (JSON lines)."""
 
     @property
     def converts(self) -> bool:
-        """Whether values that Spark cannot convert come converted."""
+        """Whether values that Spark cannot convert arrive converted."""
 
     def open(self, unified: Sequence[Column]) -> LandedFrame:
-        """Its rows, which are wanted in the unified columns in the end."""
+        """Return the rows.
+
+        Args:
+            unified: the columns into which the job will convert the rows.
+        """
 
 
 @dataclass(frozen=True)
 class LandedFrame:
-    """A version with its rows: a frame in held form. As a log, one whose rows are at hand.
+    """The rows of one version as they landed, in Spark form. It is a change log that is open already.
 
-    finished: whether the rows are as the base holds them, with their positions.
+    finished: whether the rows have the base's columns and their positions already.
     """
 
     name: str
-    frame: DataFrame
-    columns: tuple[Column, ...]
+    rows: DataFrame
+    columns: Schema
     empty: frozenset[str] = frozenset()
     finished: bool = False
     converts: bool = False
 
     def open(self, unified: Sequence[Column]) -> LandedFrame:  # noqa: ARG002
         return self
-
-
-def column_of(log: ChangeLog, name: str) -> Column | None:
-    """The column of a name, whatever its case."""
-    return next((column for column in log.columns if fold_case(column.name) == fold_case(name)), None)

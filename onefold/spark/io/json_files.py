@@ -1,4 +1,4 @@
-"""Rows of a folder of JSON lines, which say no types: they are inferred, and names are compared without case."""
+"""Rows of a folder of JSON lines. Their types are inferred, and names of fields are compared without case."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ from onefold.spark.columns import named
 _TIME = "source_timestamp"
 _TEXTS = t.ArrayType(t.StringType())
 _LINE = "_onefold_line"
-"""A line that holds no object, as it stands there."""
+"""The column for the text of a line that is no object."""
 _SHOWN = 100
-"""Letters of such a line that an error tells."""
+"""The number of characters of such a line that an error shows."""
 
 Spellings = dict[str, list[str]]
-"""By folded name, how the lines of a folder spell the name of a field."""
+"""By folded name, all spellings of a field's name in the lines of a folder."""
 
 
 def file_reader(spark: SparkSession) -> DataFrameReader:
-    """Return a reader of every file below a folder; `partitions.py` alone makes columns of names of folders."""
+    """Return a reader of every file below a folder; Spark makes no columns of names of folders, `partitions.py` does."""
     return spark.read.option("recursiveFileLookup", "true")
 
 
 def read_json(spark: SparkSession, uri: str) -> DataFrame:
-    """Read numbers exactly and text as text (times are not guessed); a line that is no JSON is an error, not a row of NULLs.
+    """Read numbers exactly and text as text (no text becomes a time); a line that is no JSON is an error, no row of NULLs.
 
     Raises:
-        InvalidInput: fields of one place whose names differ in case alone, which would be one column with half the values.
+        InvalidInput: names of fields in the same object differ in case alone, and would be one column with half the values.
     """
     found = {field.name: field.dataType for field in _json_schema(_strict(spark), uri, spark).fields}
     metadata = next((name for name in found if fold_case(name) == METADATA), None)
@@ -58,9 +58,16 @@ def _strict(spark: SparkSession) -> DataFrameReader:
 def _with_metadata(
     spark: SparkSession, uri: str, found: dict[str, t.DataType], metadata: str, type_: t.StructType
 ) -> DataFrame:
-    """Read the fields of `datastream_metadata` by their names without case. Other fields are of no use, and left out.
+    """Read the fields of `datastream_metadata` by their names without case; unknown fields are left out.
 
-    A field keeps its type where that is a wrong one, and is missing where no line has it: the format reports both.
+    A field of a wrong type keeps that type, and a field that no line has is missing: the change format reports both.
+
+    Args:
+        spark: the session.
+        uri: the folder.
+        found: the inferred types of all fields by name.
+        metadata: the spelling of `datastream_metadata` in the files.
+        type_: the inferred type of that field.
     """
     spellings = _spellings(type_)
     if not spellings.keys() >= set(NEEDED_FIELDS):
@@ -68,14 +75,14 @@ def _with_metadata(
         spellings = {**_spellings(written), **spellings} if isinstance(written, t.StructType) else spellings
     types = {field.name: field.dataType for field in type_.fields}
     if not spellings.keys() >= set(NEEDED_FIELDS) and all(len(names) == 1 for names in spellings.values()):
-        return _objects(spark, uri, found)  # as it is, so that the error shows which fields there are
+        return _objects(spark, uri, found)  # unchanged, so that the error shows the fields that exist
     known = [name for name in METADATA_FIELDS if name in spellings]
     if all(len(spellings[name]) == 1 for name in known):
         inner = [t.StructField(spellings[name][0], _read_as(name, types.get(spellings[name][0]))) for name in known]
         frame = _objects(spark, uri, {**found, metadata: t.StructType(inner) if inner else t.StringType()})
         fields = {name: named(metadata).getField(spellings[name][0]) for name in known}
     else:
-        # Spark takes names that differ in case for one field and reads one spelling: so the object is read as its text.
+        # Spark treats names that differ in case as one field and reads only one spelling: so the object is read as text.
         frame = _objects(spark, uri, {**found, metadata: t.StringType()})
         texts = F.from_json(named(metadata), "map<string, string>")
         fields = {name: _only_value(name, [texts[spelled] for spelled in spellings[name]]) for name in known}
@@ -86,13 +93,13 @@ def _with_metadata(
 
 
 def _read_as(name: str, found: t.DataType | None) -> t.DataType:
-    """Return the type as which a field is read: JSON may hold the time as text, and sort keys as numbers."""
-    if name == "sort_keys" and (found is None or (isinstance(found, t.ArrayType) and _is_plain(found.elementType))):
+    """Return the type to read a field as: JSON may hold the time as text, and sort keys as numbers."""
+    if name == "sort_keys" and (found is None or (isinstance(found, t.ArrayType) and _is_scalar(found.elementType))):
         return _TEXTS
     return found or t.StringType()
 
 
-def _is_plain(type_: t.DataType) -> bool:
+def _is_scalar(type_: t.DataType) -> bool:
     return not isinstance(type_, t.ArrayType | t.StructType)
 
 
@@ -124,22 +131,22 @@ def _struct(types: Mapping[str, t.DataType]) -> t.StructType:
 
 
 def _spelled_twice(uri: str, path: str, type_: t.DataType, but: str | None = None) -> Iterator[str]:
-    """Yield the fields that differ in case alone, without those within the field `but`."""
+    """Yield an error for fields whose names differ in case alone, except within the field `but`."""
     match type_:
         case t.ArrayType():
             yield from _spelled_twice(uri, path, type_.elementType)
         case t.StructType():
             for names in _spellings(type_).values():
                 if len(names) > 1:
-                    places = " and ".join(f"{path}{name}" for name in names)
-                    yield f"{uri}: expected one spelling of a field, got {places}: write one, since BigQuery ignores case"
+                    paths = " and ".join(f"{path}{name}" for name in names)
+                    yield f"{uri}: expected one spelling of a field, got {paths}: write one, since BigQuery ignores case"
             for field in type_.fields:
                 if field.name != but:
                     yield from _spelled_twice(uri, f"{path}{field.name}.", field.dataType)
 
 
 def _objects(spark: SparkSession, uri: str, types: Mapping[str, t.DataType]) -> DataFrame:
-    """A row for each line; `null`, which is what Kafka's tombstones are written as, is none."""
+    """Read a row from each line except `null`, as which Kafka's tombstones are written."""
     schema = _in_order(spark, uri, types)
     if not types:
         return file_reader(spark).schema(schema).json(uri).limit(0)
@@ -153,7 +160,7 @@ def _objects(spark: SparkSession, uri: str, types: Mapping[str, t.DataType]) -> 
 
 @contextmanager
 def _with_case(spark: SparkSession) -> Iterator[None]:
-    """Let Spark tell names apart by case while it infers: else it would keep one spelling and lose the other's values."""
+    """Let Spark tell names apart by case while it infers types: else it keeps one spelling and loses the other's values."""
     name = "spark.sql.caseSensitive"
     before = spark.conf.get(name) or "false"
     spark.conf.set(name, "true")
@@ -164,14 +171,18 @@ def _with_case(spark: SparkSession) -> Iterator[None]:
 
 
 def _json_schema(reader: DataFrameReader, uri: str, spark: SparkSession) -> t.StructType:
-    """What Spark finds, with fractions as decimals. It would take text of digits for decimals too, so it looks twice."""
+    """Infer a schema with fractions as decimals.
+
+    Spark infers twice, because its option for decimals would also turn text of digits into decimals.
+    """
     with _with_case(spark):
         plain = reader.json(uri).schema
         if not _holds_fractions(plain):
             return plain
         try:
             exact = reader.option("prefersDecimal", "true").json(uri).schema
-        except (PySparkException, Py4JJavaError):  # 1e20 has a negative scale, which no decimal of Spark's has; NaN is none
+        # 1e20 has a negative scale, which Spark's decimals do not allow, and NaN is no decimal.
+        except (PySparkException, Py4JJavaError):
             return plain
         finally:
             reader.option("prefersDecimal", "false")
@@ -190,7 +201,7 @@ def _holds_fractions(type_: t.DataType) -> bool:
 
 
 def _with_decimals(plain: t.DataType, exact: t.DataType) -> t.DataType:
-    """The plain type, with a decimal wherever that is DOUBLE and all values are exact as one."""
+    """Return the plain type with a decimal in place of each DOUBLE whose values all are exact as a decimal."""
     if isinstance(plain, t.StructType) and isinstance(exact, t.StructType):
         found = {field.name: field.dataType for field in exact.fields}
         fields = [(field.name, _with_decimals(field.dataType, found.get(field.name, field.dataType))) for field in plain]
@@ -201,17 +212,24 @@ def _with_decimals(plain: t.DataType, exact: t.DataType) -> t.DataType:
 
 
 def _in_order(spark: SparkSession, uri: str, types: Mapping[str, t.DataType]) -> t.StructType:
-    """Spark sorts the fields that it finds: those of the first line come as they stand there."""
+    """Return the types as a struct with the fields of the first line in their order; Spark sorts inferred fields by name."""
     first = file_reader(spark).text(uri).where("trim(value) LIKE '{%'").first()
     written = list(json.loads(first[0])) if first else []
     names = [name for name in written if name in types] + [name for name in types if name not in written]
     return t.StructType([t.StructField(name, types[name]) for name in names])
 
 
-def empty_columns(spark: SparkSession, uri: str, frame: DataFrame, wanted: Sequence[str]) -> frozenset[str]:
-    """Return the folded names of those wanted columns that are written in the files, always as NULL."""
+def empty_columns(spark: SparkSession, uri: str, frame: DataFrame, expected: Sequence[str]) -> frozenset[str]:
+    """Return the folded names of the expected columns that are written in the files, always as NULL.
+
+    Args:
+        spark: the session.
+        uri: the folder.
+        frame: the rows as they were read, without columns that hold no value.
+        expected: names of columns.
+    """
     known = {fold_case(name) for name in frame.columns}
-    missing = {fold_case(name) for name in wanted} - known
+    missing = {fold_case(name) for name in expected} - known
     if not missing:
         return frozenset()
     with _with_case(spark):

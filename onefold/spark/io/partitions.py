@@ -1,4 +1,4 @@
-"""Columns of partition folders in a frame of files: `onefold.compare.partitions` says which there are."""
+"""Columns of partition folders in a frame of files; `onefold.compare.partitions` finds the columns."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from onefold.core.names import fold_case
 from onefold.schema.types import Type
 from onefold.spark.columns import named
 from onefold.spark.io.filesystem import Entry, Folder
-from onefold.spark.values.types import held
+from onefold.spark.values.types import spark_type
 
 _PATH = "_metadata"
-"""Spark's struct of what it knows of a row's file."""
+"""Spark's hidden column: a struct with the path and other facts about a row's file."""
 
 
 @dataclass(frozen=True)
 class Partitions:
-    """The partition columns of a folder, and how Spark finds the value of each in the path of a row's file."""
+    """The partition columns of a folder, whose values Spark reads from the path of a row's file."""
 
     name: str
     folder: Folder
@@ -33,9 +33,13 @@ class Partitions:
 
     @classmethod
     def of(cls, folder: Folder, entries: Sequence[Entry]) -> Partitions:
-        """Raises InvalidInput where the folders do not make columns."""
-        place = folder.qualified()
-        paths = {entry.path: folders_above(_root(place, entry, entries), entry.path) for entry in entries}
+        """Return the columns that the names of the folders give.
+
+        Raises:
+            InvalidInput: the names of the folders make no columns.
+        """
+        uri = folder.qualified()
+        paths = {entry.path: folders_above(_root(uri, entry, entries), entry.path) for entry in entries}
         return cls(folder.uri, folder, partitions_of(folder.uri, paths))
 
     @property
@@ -44,17 +48,18 @@ class Partitions:
 
     @property
     def empty(self) -> frozenset[str]:
-        """Folded names of columns whose values are all NULL, so that nothing says their type."""
+        """The folded names of columns whose values are all NULL, so that their type is unknown."""
         return frozenset(fold_case(partition.name) for partition in self.found if partition.type is None)
 
     def added_to(self, frame: DataFrame, as_type: Type | None = None) -> DataFrame:
-        """Return the frame of the files with these columns: at its end, or in the place of a column that says the same.
+        """Return the frame with these columns: at its end, or in place of a column of the same name with the same values.
 
         Args:
-            as_type: the type of every value, where the files have no types of their own, as CSV has none.
+            frame: the rows of the files.
+            as_type: the type of every value, for files without types of their own (CSV).
 
         Raises:
-            InvalidInput: a column of the files has the name, and a type of which no folder can spell a value.
+            InvalidInput: a column of the files has the same name and a type whose values cannot be in a folder's name.
         """
         own = {fold_case(field.name): field for field in frame.schema.fields}
         problems = [
@@ -62,7 +67,7 @@ class Partitions:
         ]
         if problems:
             raise InvalidInput(problems)
-        # The path is another column's name where a file has a column `_metadata`.
+        # `_metadata` by name would be a column of the files, if they have one of that name.
         path = frame.metadataColumn(_PATH).getField("file_path") if self.found else F.lit("")
         values = {fold_case(partition.name): (partition, self._text(partition, path)) for partition in self.found}
         columns = [
@@ -70,7 +75,7 @@ class Partitions:
             for field in frame.schema.fields
         ]
         columns += [
-            text.cast(held(as_type or partition.type)).alias(partition.name)
+            text.cast(spark_type(as_type or partition.type)).alias(partition.name)
             for name, (partition, text) in values.items()
             if name not in own and partition.type is not None
         ]
@@ -85,7 +90,7 @@ class Partitions:
         other = {name: value for name, value in escaped.items() if name != value}
         if not other:
             return spelled
-        # One literal, which is read once: a search through a map costs more than the text as it is.
+        # One literal, parsed once. Most values need no look-up in the map, which costs more than using the text itself.
         values = F.from_json(F.lit(json.dumps(other)), "map<string, string>")
         return F.when(spelled.isin(*other), values[spelled]).otherwise(spelled)
 
@@ -97,18 +102,18 @@ class Partitions:
             )
 
 
-def _root(place: str, entry: Entry, entries: Sequence[Entry]) -> str:
-    """A single file is its own entry: the folders that count are those above it."""
-    return place.rpartition("/")[0] if [entry] == list(entries) and place.endswith(f"/{entry.path}") else place
+def _root(uri: str, entry: Entry, entries: Sequence[Entry]) -> str:
+    """Return the folder that an entry's path begins at: the folder itself, or the one above a single file."""
+    return uri.rpartition("/")[0] if [entry] == list(entries) and uri.endswith(f"/{entry.path}") else uri
 
 
 def _checked(field: t.StructField, text: Value, path: Value) -> Value:
-    """Return the value that file and folder agree on; NULL in the file says nothing."""
+    """Return the value that file and folder agree on; NULL in the file agrees with every folder."""
     own, value = named(field.name), text.try_cast(field.dataType)
     problem = F.concat(
         path, F.lit(f": expected one value of the column {field.name}, got "), F.coalesce(own.cast("string"), F.lit("NULL")),
         F.lit(" in the file and "), F.coalesce(text, F.lit("NULL")), F.lit(" in the name of its folder: rename the folder"),
     )  # fmt: skip
-    readable = value.isNotNull() | text.isNull()
-    agreed = F.when(readable & own.isNull(), value).when(readable & own.eqNullSafe(value), own)
+    is_readable = value.isNotNull() | text.isNull()
+    agreed = F.when(is_readable & own.isNull(), value).when(is_readable & own.eqNullSafe(value), own)
     return agreed.otherwise(F.raise_error(problem)).alias(field.name)

@@ -1,4 +1,4 @@
-"""The base of a reconciliation in files: what an earlier batch wrote, or a plain copy of the source."""
+"""Checks of a base in files, and its rows: a base that an earlier batch wrote, or a plain copy of the source."""
 
 from __future__ import annotations
 
@@ -14,74 +14,83 @@ from onefold.changelog.metadata import METADATA, key_problems
 from onefold.changelog.position import Position
 from onefold.core.names import fold_case
 from onefold.merge.base_table import DELETED, POSITION
-from onefold.schema.columns import Column
+from onefold.schema.columns import Column, Schema
 from onefold.schema.recast import keeps_values
 from onefold.spark.columns import named
-from onefold.spark.io.base_folder import _OWN, BaseFolder, Manifest, _folded
-from onefold.spark.io.frames import column_of
+from onefold.spark.io.base_folder import BASE_COLUMNS, BaseFolder, folded_names
+from onefold.spark.io.manifest import Manifest
 from onefold.spark.reconcile.modify_time import position_of
 from onefold.spark.values.casts import converted
 from onefold.spark.values.position import stored_as_text
 
 
 def base_problems(base: BaseFolder, arguments: ReconcileArguments, unified: Sequence[Column]) -> Iterator[str]:
-    """All that keeps the changes from being merged into this base."""
+    """Yield every error that prevents the changes from being merged into this base.
+
+    Args:
+        base: the base.
+        arguments: the arguments of the job.
+        unified: the columns of the new base, those of the present base among them.
+    """
+    name, columns = base.frame.name, base.frame.columns
     if not base.columns:
-        yield f"{base.landed.name}: there is no row in any of its files; leave out --base to begin with an empty one"
+        yield f"{name}: there is no row in any of its files; leave out --base to begin with an empty one"
         return
-    yield from key_problems(base.landed.name, base.columns, arguments.keys)
-    if column_of(base.landed, METADATA):
-        yield f"{base.landed.name} has {METADATA}: it is a change log and no base"
-    if len({name for name in _OWN if column_of(base.landed, name)}) == 1:
-        yield f"{base.landed.name} has only one of {' and '.join(_OWN)}: a base has both, a copy of the source neither"
+    yield from key_problems(name, base.columns, arguments.keys)
+    if columns.has(METADATA):
+        yield f"{name} has {METADATA}: it is a change log and no base: name it with --changes"
+    if len(columns.only(BASE_COLUMNS)) == 1:
+        yield f"{name} has only one of {' and '.join(BASE_COLUMNS)}: a base has both, a copy of the source neither"
     if base.manifest:
-        yield from _manifest_problems(base.manifest, base.landed.name, arguments)
-    yield from _conversion_problems(base, unified)
+        yield from _manifest_problems(base.manifest, name, arguments)
+    yield from _conversion_problems(base, Schema(unified))
 
 
 def _manifest_problems(manifest: Manifest, name: str, arguments: ReconcileArguments) -> Iterator[str]:
-    if _folded(manifest.keys) != _folded(arguments.keys):
+    if folded_names(manifest.keys) != folded_names(arguments.keys):
         yield f"{name} was made by the keys {', '.join(manifest.keys)}, not {', '.join(arguments.keys)}"
-    for what in ("format", "position"):
-        made, asked = manifest.arguments.get(what), getattr(arguments, what)
-        if made != asked:
-            yield f"{name} was made with --{what} {made}, not {asked}: their positions cannot be compared"
+    for option in ("format", "position"):
+        old, new = manifest.arguments.get(option), getattr(arguments, option)
+        if old != new:
+            yield f"{name} was made with --{option} {old}, not {new}: their positions cannot be compared"
 
 
-def _conversion_problems(base: BaseFolder, unified: Sequence[Column]) -> Iterator[str]:
-    targets = {fold_case(column.name): column.type for column in unified}
-    landed = base.landed_types()
+def _conversion_problems(base: BaseFolder, unified: Schema) -> Iterator[str]:
+    landed_types = base.landed_types()
     for column in base.columns:
-        target = targets[fold_case(column.name)]
-        if not all(keeps_values(type_, column.type, target) for type_ in landed[fold_case(column.name)]):
-            came = ", ".join(str(type_) for type_ in landed[fold_case(column.name)])
+        target, types = unified.get(column.name), landed_types[fold_case(column.name)]
+        if target and not all(keeps_values(type_, column.type, target.type) for type_ in types):
             yield (
-                f"{base.landed.name}, column {column.name}: its values came as {came}, are stored as {column.type} and "
-                f"would become {target}, which is not what they were: use --mode rebuild, with all changes there have been"
+                f"{base.frame.name}, column {column.name}: its values landed as {', '.join(map(str, types))}, are stored as "
+                f"{column.type} and would become {target.type}, which differs from the landed values: use --mode rebuild, "
+                "with all changes there have been"
             )
 
 
-def base_rows(base: BaseFolder, unified: Sequence[Column], orders: str | None = None) -> DataFrame:
-    """Its rows in the unified columns. A row without a position has the lowest one.
+def base_rows(base: BaseFolder, unified: Sequence[Column], position_column: str | None = None) -> DataFrame:
+    """Return the rows of a base in the unified columns. A row without a position gets the lowest one.
 
     Args:
-        orders: the column that orders periodic pulls, by which rows of a plain copy have their positions too.
+        base: the base.
+        unified: the columns of the new base.
+        position_column: the column that orders periodic pulls, which also orders the rows of a plain copy.
     """
     position, deleted = F.lit(None).cast("string"), F.lit(None).cast("boolean")
-    if column_of(base.landed, POSITION):
-        known = orders or base.has_present_positions
-        position, deleted = named(POSITION) if known else _comparable(named(POSITION), base.landed.name), named(DELETED)
-    elif orders and column_of(base.landed, orders):
-        position = position_of(base.columns, orders, unified)
-    return base.landed.frame.select(
+    if base.frame.columns.has(POSITION):
+        is_comparable = position_column or base.has_present_positions
+        position = named(POSITION) if is_comparable else _check_position(named(POSITION), base.frame.name)
+        deleted = named(DELETED)
+    elif position_column and base.frame.columns.has(position_column):
+        position = position_of(base.columns, position_column, unified)
+    return base.frame.rows.select(
         *converted(base.columns, unified),
         F.coalesce(position, F.lit(str(Position()))).alias(POSITION),
         F.coalesce(deleted, F.lit(False)).alias(DELETED),
     )
 
 
-def _comparable(position: Value, name: str) -> Value:
-    """Fail on a position that an earlier release ordered as text: it would lose to every change, an older one too."""
+def _check_position(position: Value, name: str) -> Value:
+    """Fail on a position that an earlier release ordered as text: every change would win against it, even an older one."""
     error = F.concat(
         F.lit(f"{name}: expected positions that order hexadecimal sequences and sort keys as numbers, got "),
         position,
@@ -92,7 +101,7 @@ def _comparable(position: Value, name: str) -> Value:
 
 @dataclass(frozen=True)
 class KeyCounts:
-    """repeated: some keys that more than one row has, as text."""
+    """The numbers of rows and of rows that are not deleted, and some keys, as text, that more than one row has."""
 
     rows: int
     live: int
@@ -100,6 +109,13 @@ class KeyCounts:
 
 
 def count_keys(rows: DataFrame, keys: Sequence[str], most: int = 3) -> KeyCounts:
+    """Count rows and repeated keys.
+
+    Args:
+        rows: rows of a base.
+        keys: the columns of the key.
+        most: the number of repeated keys to return.
+    """
     by_key = rows.groupBy(*(named(key) for key in keys)).agg(
         F.count("*").alias("_rows"), F.count_if(~named(DELETED)).alias("_live")
     )

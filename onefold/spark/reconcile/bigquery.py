@@ -1,4 +1,4 @@
-"""The job's changes and base where they are tables of BigQuery: read by version, staged, and merged by one statement."""
+"""Changes and base as tables of BigQuery: each version is read, the winners are staged and merged by one statement."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from onefold.merge.plan import MergePlan, changes_in_use, keys_of, plan_merge
 from onefold.merge.reconcile import keep_current
 from onefold.ports.warehouse import BaseWarehouse
 from onefold.schema.casts import UTC
-from onefold.schema.columns import Column
+from onefold.schema.columns import Column, Schema
 from onefold.schema.table_rules import TableRules
 from onefold.settings.environment import Settings
 from onefold.spark.io.bigquery_tables import StagingTables
@@ -32,7 +32,7 @@ from onefold.views.refresh import Announce
 
 @dataclass(frozen=True)
 class TableLog:
-    """One version of a change table. BigQuery leaves out what landed outside of the window; sequences are Spark's."""
+    """One version of a change table. BigQuery applies a window of landing times, Spark one of sequences."""
 
     changes: ChangeTable
     rules: TableRules
@@ -46,38 +46,46 @@ class TableLog:
         return str(self.changes.id)
 
     @property
-    def columns(self) -> tuple[Column, ...]:
-        return self.changes.version.columns
+    def columns(self) -> Schema:
+        return self.changes.version.schema
 
     def open(self, unified: Sequence[Column]) -> LandedFrame:
-        """The rows as they landed; as the base would hold them where Spark could not make those of them."""
-        left = [column.name for column in self.columns if not self._can_convert(column, unified)]
-        if not left and not self._tells_version(unified):
+        """Return the rows as they landed, or in the base's columns if Spark cannot make them of the landed rows.
+
+        Raises:
+            InvalidInput: only BigQuery can convert some columns, and the format is not the one that BigQuery reads.
+        """
+        target = Schema(unified)
+        inconvertible = [column.name for column in self.columns if not self._can_convert(column, target)]
+        if not inconvertible and not self._has_version_column(target):
             where = window_sql("", self.changes.since, self.changes.until)
             rows = self.tables.read(self.changes.id, self.columns, where=where)
             return LandedFrame(self.name, rows.frame, rows.columns)
         if self.arguments.format != "datastream":
-            raise InvalidInput(f"{self.name}: {', '.join(left)} cannot be converted outside of BigQuery: cast them first")
+            names = ", ".join(inconvertible)
+            raise InvalidInput(f"{self.name}: {names} cannot be converted outside of BigQuery: cast them first")
         base = BaseTable(self.changes.id, tuple(unified), self.arguments.keys)
         rows = self.tables.read_query(changes_query([self.changes], base, self.rules), self.changes.id, base.stored)
         return LandedFrame(self.name, rows.frame, rows.columns, finished=True)
 
-    def _can_convert(self, column: Column, unified: Sequence[Column]) -> bool:
-        target = _by_name(unified, column.name)
+    def _can_convert(self, column: Column, unified: Schema) -> bool:
+        target = unified.get(column.name)
         if target is None or target.type == column.type:
             return True
         return self.rules.time_zone == UTC and can_convert(column.type, target.type)
 
-    def _tells_version(self, unified: Sequence[Column]) -> bool:
-        name = self.rules.version_column
-        return name is not None and _by_name(unified, name) is not None
+    def _has_version_column(self, unified: Schema) -> bool:
+        return self.rules.version_column is not None and unified.has(self.rules.version_column)
 
 
 class BigQueryTables:
     """`onefold.spark.reconcile.job.JobWarehouse` over BigQuery. Nothing is written before the winners are known.
 
     Args:
-        announce: as for `onefold.views.refresh.refresh`, of the unified view that a merge brings up to date.
+        warehouse: BigQuery.
+        tables: reads and stages tables of BigQuery.
+        settings: the settings of the installation.
+        announce: publishes changes of the unified view that a merge refreshes, as for `onefold.views.refresh.refresh`.
     """
 
     def __init__(
@@ -95,12 +103,15 @@ class BigQueryTables:
             return self._make_plan(tables[0], self._id(arguments.base), arguments).base.keys
         found = {keys_of(self._warehouse, table, self._settings, MergeState(), has_base=False) for table in tables}
         if len({frozenset(map(fold_case, keys)) for keys in found}) > 1:
-            told = " and ".join(", ".join(keys) for keys in sorted(found))
-            raise InvalidInput(f"the change tables have different keys, {told}: name those of the output with --keys")
+            keys_text = " and ".join(", ".join(keys) for keys in sorted(found))
+            raise InvalidInput(f"the change tables have different keys, {keys_text}: name those of the output with --keys")
         return min(found)
 
     def read_changes(self, uri: Uri, arguments: ReconcileArguments) -> Sequence[TableLog]:
-        """Every version; for a base in BigQuery, what is not merged into it yet, unless the arguments name a window."""
+        """Return every version, with all rows or those of the window.
+
+        Without a window, a base in BigQuery needs only the rows that are not merged into it yet.
+        """
         table = self._id(uri)
         rules = self._settings.rules_for(table)
         if arguments.base is not None and arguments.base.table is not None:
@@ -110,25 +121,34 @@ class BigQueryTables:
             found = changes_in_use(self._warehouse, table, rules)
         return [TableLog(_in_window(changes, arguments), rules, arguments, self._tables) for changes in found]
 
-    def base_columns(self, uri: Uri) -> tuple[Column, ...] | None:  # noqa: ARG002
-        """Those that the base is brought up to: the unified ones."""
-        return self._plan.base.columns if self._plan else None
+    def base_columns(self, uri: Uri) -> Schema | None:  # noqa: ARG002
+        """Return the unified columns, which the base has after the merge."""
+        return Schema(self._plan.base.columns) if self._plan else None
 
     def merge(self, winners: Winners, plan: JobPlan) -> JobReport:
-        """Stage the winners and merge them; with the mode `rebuild` they are the new base."""
+        """Stage the winners and merge them; with the mode `rebuild` they are the new base.
+
+        Raises:
+            InvalidInput: the changes are not in BigQuery.
+        """
         if self._plan is None:
-            raise InvalidInput("a base in BigQuery takes its changes from BigQuery: name its change table with --changes")
+            raise InvalidInput(
+                "expected changes in BigQuery for a base in BigQuery, got a folder: name its change table with --changes"
+            )
         ready = self._prepared(self._plan, plan.arguments)
         staged = self._tables.stage(winners.rows, ready.base.id, ready.base.stored)
         if plan.arguments.mode == "rebuild":
             ready = rebuild_from(self._warehouse, ready, staged.query)
         counts = MergeCounts(
-            changes=winners.changes, keys=winners.count, disputed=winners.disputed, ordered_by_text=winners.by_text
+            changes=winners.changes,
+            keys=winners.count,
+            disputed=winners.disputed,
+            ordered_by_text=winners.ordered_by_text,
         )
         versions = ready.versions if plan.arguments.whole else ()
-        done = merge_rows(self._warehouse, ready, staged.query, versions, counts)
+        merged = merge_rows(self._warehouse, ready, staged.query, versions, counts)
         keep_current(self._warehouse, ready.base.table, self._settings, ready.base.keys, self._announce)
-        return replace(_report(done, winners, plan), brought_up=ready.brought_up)
+        return replace(_report(merged, winners, plan), brought_up=ready.brought_up)
 
     def _make_plan(self, table: TableId, base: TableId, arguments: ReconcileArguments) -> MergePlan:
         if base != base_table(table) or len(arguments.changes) > 1:
@@ -138,52 +158,54 @@ class BigQueryTables:
         plan = plan_merge(self._warehouse, table, self._settings, arguments.keys)
         if plan.state.now:
             return plan
-        # Without a log nobody has told the time yet: what lands from now on is for the next merge.
+        # Without a merge log the plan has no time: rows that land from now on belong to the next merge.
         now: datetime = self._warehouse.fetch("SELECT CURRENT_TIMESTAMP() AS now")[0]["now"]
         return replace(plan, state=replace(plan.state, now=now))
 
     def _prepared(self, plan: MergePlan, arguments: ReconcileArguments) -> MergePlan:
-        """The base made ready, at the time when the changes were read."""
+        """Bring the base up to date, and return the plan as of the time when the changes were read.
+
+        Raises:
+            TryAgain: the table or its base changed while the changes were read.
+        """
         ready = prepare(self._warehouse, plan.base.table, self._settings, arguments.keys)
         if ready.base != plan.base or ready.versions != plan.versions:
             raise TryAgain(f"{plan.base.table} got another version while its changes were read: run the job again")
         if any(_starts_earlier(now.since, then.since) for now, then in zip(ready.changes, plan.changes, strict=True)):
-            raise TryAgain(f"{plan.base.id} was replaced while its changes were read, and lacks more: run the job again")
+            raise TryAgain(
+                f"{plan.base.id} was replaced while its changes were read, and lacks older ones: run the job again"
+            )
         return replace(ready, state=replace(ready.state, now=plan.started_at))
 
     def _id(self, uri: Uri) -> TableId:
         if uri.table is None:
-            raise InvalidInput(f"{uri} is no table of BigQuery")
+            raise InvalidInput(f"expected a table of BigQuery, got {uri}: name project.dataset.table")
         return TableId(uri.table.project or self._warehouse.project, uri.table.dataset, uri.table.table)
 
 
 def _starts_earlier(now: datetime | None, then: datetime | None) -> bool:
-    """Whether there is more to read by now than there was; None is all there is."""
+    """Tell whether a window that begins at `now` holds more than one that begins at `then`; None is the very beginning."""
     return then is not None and (now is None or now < then)
 
 
 def _in_window(changes: ChangeTable, arguments: ReconcileArguments) -> ChangeTable:
-    """Within the times that were asked for; without any window, from where the last merge started."""
+    """Return the change table with the window of the arguments; without one, with that from the last merge's start on."""
     if arguments.whole and arguments.mode == "merge":
         return changes
     start, end = (bound if isinstance(bound, datetime) else None for bound in (arguments.start, arguments.end))
     return replace(changes, since=start, until=end)
 
 
-def _by_name(columns: Sequence[Column], name: str) -> Column | None:
-    return next((column for column in columns if fold_case(column.name) == fold_case(name)), None)
-
-
-def _report(done: MergeCounts, winners: Winners, plan: JobPlan) -> JobReport:
+def _report(merged: MergeCounts, winners: Winners, plan: JobPlan) -> JobReport:
     return JobReport(
-        changes=done.changes,
-        keys=done.keys,
-        inserted=done.inserted or 0,
-        updated=done.updated or 0,
-        below_floor=done.below_floor,
-        disputed=done.disputed,
-        without_sequence=winners.unplaced,
-        ordered_by_text=winners.by_text,
+        changes=merged.changes,
+        keys=merged.keys,
+        inserted=merged.inserted or 0,
+        updated=merged.updated or 0,
+        below_floor=merged.below_floor,
+        disputed=merged.disputed,
+        without_sequence=winners.without_sequence,
+        ordered_by_text=winners.ordered_by_text,
         base="merged",
         columns={column.name: str(column.type) for column in plan.columns},
     )

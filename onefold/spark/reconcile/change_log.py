@@ -1,4 +1,4 @@
-"""Change logs as they land, and what each says of a change: the source's columns, its position, whether it deletes."""
+"""Change logs as they land, and three facts about each change: the source's columns, the position, whether it deletes."""
 
 from __future__ import annotations
 
@@ -24,101 +24,112 @@ from onefold.changelog.metadata import (
 from onefold.changelog.position import Position
 from onefold.core.names import fold_case
 from onefold.merge.base_table import DELETED, POSITION
-from onefold.schema.columns import Column
+from onefold.schema.columns import Column, Schema
 from onefold.schema.types import STRING, Scalar, Struct
 from onefold.spark.columns import named
-from onefold.spark.io.frames import ChangeLog, LandedFrame, column_of
+from onefold.spark.io.frames import ChangeLog, LandedFrame
 from onefold.spark.values.casts import converted
 from onefold.spark.values.digest import digest
 from onefold.spark.values.position import position
 
 TIMES = ("TIMESTAMP", "DATETIME", "DATE")
 
-_PLACED = "_onefold_placed"
-"""The position with its digest, while the source's columns are still as they landed."""
+_FULL_POSITION = "_onefold_full_position"
+"""The position with its digest, in a column of its own while the source's columns are still as they landed."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """Changes in one form: the source's columns as they landed, `_position` (without its digest) and `_deleted`.
+    """Changes of one shape: the source's columns as they landed, `_position` (without its digest) and `_deleted`.
 
-    carried: further columns of the frame that are kept as they are.
+    other_columns: further columns of the frame, which stay unchanged.
     """
 
     frame: DataFrame
-    columns: tuple[Column, ...]
-    carried: tuple[str, ...] = ()
+    columns: Schema
+    other_columns: tuple[str, ...] = ()
 
 
 class ChangeFormat(Protocol):
-    """How changes are written."""
+    """A format of change logs."""
 
-    def columns(self, log: ChangeLog) -> list[tuple[Column, ...]]:
-        """The source's columns; more than once where rows come in more than one form."""
+    def columns(self, log: ChangeLog) -> list[Schema]:
+        """Return the source's columns, once for each shape in which rows come."""
 
     def problems(self, log: ChangeLog, arguments: ReconcileArguments) -> Iterable[str]:
-        """All that keeps this version from being read."""
+        """Return every error that prevents this version from being read."""
 
-    def parts(self, landed: LandedFrame, arguments: ReconcileArguments, unified: Sequence[Column]) -> list[Part]:
-        """The changes of the window."""
+    def parts(self, frame: LandedFrame, arguments: ReconcileArguments, unified: Sequence[Column]) -> list[Part]:
+        """Return the changes of the window.
+
+        Args:
+            frame: a version with its rows.
+            arguments: the arguments of the job.
+            unified: the columns of the new base.
+        """
 
 
-def rows_of(part: Part, unified: Sequence[Column], keys: Sequence[str]) -> DataFrame:
-    """Bring changes into the unified columns; of a deletion keep only its key.
+def unified_rows(part: Part, unified: Sequence[Column], keys: Sequence[str]) -> DataFrame:
+    """Convert changes to the unified columns. Of a deletion only the key stays, all other values become NULL.
 
-    The digest is taken in a projection of its own, before any value is changed. In one projection, a name within the body
-    of a lambda may mean the output of that name (Spark's implicit lateral column alias) and not the column that landed.
+    The digest is computed in a projection of its own, before any value is changed. In one projection, a name within the
+    body of a lambda may mean the output of that name (Spark's implicit lateral column alias) and not the column that landed.
+
+    Args:
+        part: the changes.
+        unified: the columns of the new base.
+        keys: the columns of the key.
     """
-    folded = {fold_case(key) for key in keys}
+    folded_keys = {fold_case(key) for key in keys}
     values = (
-        value if fold_case(column.name) in folded else F.when(~named(DELETED), value).alias(column.name)
+        value if fold_case(column.name) in folded_keys else F.when(~named(DELETED), value).alias(column.name)
         for column, value in zip(unified, converted(part.columns, unified), strict=True)
     )
-    placed = F.concat(named(POSITION), F.lit(" "), digest(part.columns)).alias(_PLACED)
-    return part.frame.select("*", placed).select(
-        *values, named(_PLACED).alias(POSITION), named(DELETED), *map(named, part.carried)
+    full_position = F.concat(named(POSITION), F.lit(" "), digest(part.columns)).alias(_FULL_POSITION)
+    return part.frame.select("*", full_position).select(
+        *values, named(_FULL_POSITION).alias(POSITION), named(DELETED), *map(named, part.other_columns)
     )
 
 
 def key_column_problems(log: ChangeLog, columns: Sequence[Column], keys: Sequence[str]) -> Iterator[str]:
-    """Keys that are not there or cannot be one. A column without any value has no type, and is no fault."""
+    """Yield the keys that are missing or cannot be keys. A column without any value has no type, which is no error."""
     typed = [key for key in keys if fold_case(key) not in log.empty]
     if typed:
         yield from key_problems(log.name, columns, typed)
 
 
 class Datastream:
-    """Rows with `datastream_metadata`."""
+    """The format of Datastream: rows with `datastream_metadata`."""
 
-    def columns(self, log: ChangeLog) -> list[tuple[Column, ...]]:
-        return [tuple(source_columns(log.columns))]
+    def columns(self, log: ChangeLog) -> list[Schema]:
+        return [source_columns(log.columns)]
 
     def problems(self, log: ChangeLog, arguments: ReconcileArguments) -> Iterable[str]:
         yield from metadata_problems(log.name, log.columns, casts_sort_keys=True)
         yield from key_column_problems(log, self.columns(log)[0], arguments.keys)
         yield from landing_problems(log, arguments)
 
-    def parts(self, landed: LandedFrame, arguments: ReconcileArguments, unified: Sequence[Column]) -> list[Part]:  # noqa: ARG002
-        (columns,) = self.columns(landed)
-        fields = _fields(column_of(landed, METADATA))
-        deleted = _is_deletion(landed.name, fields["change_type"])
-        # Sort keys that JSON wrote as numbers are text all the same.
+    def parts(self, frame: LandedFrame, arguments: ReconcileArguments, unified: Sequence[Column]) -> list[Part]:  # noqa: ARG002
+        (columns,) = self.columns(frame)
+        fields = _fields(frame.columns.get(METADATA))
+        deleted = _is_deletion(frame.name, fields["change_type"])
+        # JSON may have written sort keys as numbers; a position is made of their text.
         sort_keys = fields.get("sort_keys", F.array()).cast("array<string>")
-        place = position(
+        position_ = position(
             fields["change_sequence_number"],
             fields["source_timestamp"],
             sort_keys,
             deleted,
             F.coalesce(fields.get("uuid", F.lit("")), F.lit("")),
         )
-        frame = within_landing_times(landed, arguments).select(
-            *(named(column.name) for column in columns), place.alias(POSITION), deleted.alias(DELETED)
+        rows = within_landing_times(frame, arguments).select(
+            *(named(column.name) for column in columns), position_.alias(POSITION), deleted.alias(DELETED)
         )
-        return [Part(within_sequences(frame, arguments), columns)]
+        return [Part(within_sequences(rows, arguments), columns)]
 
 
 def _is_deletion(name: str, change_type: Value) -> Value:
-    """Tell deletions from other changes; a change of no known type is an error, since it might be either."""
+    """Tell whether a change is a deletion; a change of an unknown type is an error, because it may be one."""
     kind = F.upper(change_type)
     expected = f"{name}: expected a change_type of {', '.join(CHANGE_TYPES)}, got "
     problem = F.concat(
@@ -136,35 +147,43 @@ def _fields(metadata: Column | None) -> dict[str, Value]:
 
 
 def landing_problems(log: ChangeLog, arguments: ReconcileArguments) -> list[str]:
+    """Return the errors that prevent a window of landing times from being applied to a log."""
     if not any(isinstance(bound, datetime) for bound in (arguments.start, arguments.end)):
         return []
-    column = column_of(log, LANDED_AT)
+    column = log.columns.get(LANDED_AT)
     if column is None:
         return [f"{log.name} has no column {LANDED_AT}: without it, --from and --to can only be sequences"]
     if column.type not in (STRING, *map(Scalar, TIMES)):
-        return [f"{log.name}: {LANDED_AT} is {column.type}, and has to be TIMESTAMP"]
+        return [f"{log.name}: expected {LANDED_AT} of type TIMESTAMP, got {column.type}: write it so"]
     return []
 
 
-def within_landing_times(landed: LandedFrame, arguments: ReconcileArguments) -> DataFrame:
-    """Rows of which nobody knows when they landed are in every window, as in `onefold.merge.change_query.window_sql`."""
-    frame, landed_at = landed.frame, named(LANDED_AT)
+def within_landing_times(frame: LandedFrame, arguments: ReconcileArguments) -> DataFrame:
+    """Return the rows that landed within the window.
+
+    Rows without a landing time are in every window, as in `onefold.merge.change_query.window_sql`.
+    """
+    rows, landed_at = frame.rows, named(LANDED_AT)
     time, unknown = landed_at.cast("timestamp"), landed_at.isNull()
     if isinstance(arguments.start, datetime):
-        frame = frame.where((time >= F.lit(arguments.start)) | unknown)
+        rows = rows.where((time >= F.lit(arguments.start)) | unknown)
     if isinstance(arguments.end, datetime):
-        frame = frame.where((time < F.lit(arguments.end)) | unknown)
-    return frame
+        rows = rows.where((time < F.lit(arguments.end)) | unknown)
+    return rows
 
 
-def within_sequences(frame: DataFrame, arguments: ReconcileArguments) -> DataFrame:
-    """A position begins with its sequence and a blank, below which nothing sorts: so it is above its own bare sequence."""
+def within_sequences(rows: DataFrame, arguments: ReconcileArguments) -> DataFrame:
+    """Return the changes whose sequences are within the window, by their positions.
+
+    A position is its sequence, a blank and further parts, and no character of a position sorts below a blank. So a position
+    is above the text of its own sequence, and below the text of every greater one.
+    """
     if isinstance(arguments.start, str):
-        frame = frame.where(named(POSITION) >= _bare(arguments.start))
+        rows = rows.where(named(POSITION) >= _sequence_text(arguments.start))
     if isinstance(arguments.end, str):
-        frame = frame.where(named(POSITION) < _bare(arguments.end))
-    return frame
+        rows = rows.where(named(POSITION) < _sequence_text(arguments.end))
+    return rows
 
 
-def _bare(sequence: str) -> str:
+def _sequence_text(sequence: str) -> str:
     return str(Position(sequence=sequence)).split(" ")[0]

@@ -1,7 +1,7 @@
-"""One file of a base and the winners, met by Arrow in a worker: which rows of the file go, and what the winners do to them.
+"""One file of a base matched with the winners, by Arrow in a worker: which rows leave the file, and what winners do to them.
 
-A base file is read for its keys, positions and flags alone. The order of positions is that of their bytes, in Arrow as in
-Spark and in BigQuery.
+Only keys, positions and flags of a base's file are read. Positions are ordered by their bytes, in Arrow as in Spark and in
+BigQuery.
 """
 
 from __future__ import annotations
@@ -18,17 +18,20 @@ if TYPE_CHECKING:
     from pyarrow import Table
 
 Arrow = Any
-"""An array or a chunked one, of which Arrow's functions take either."""
+"""An array or a chunked array; Arrow's functions take either."""
 _Sides = tuple[Arrow, Arrow]
-"""A column of the base's rows, and of the winners."""
+"""A column of the base's rows, and the same column of the winners."""
 
 
 @dataclass(frozen=True)
 class FileMatches:
-    """What one file has of the winners' keys.
+    """The rows of one file whose keys have winners.
 
-    dropped: the numbers of the rows that newer winners replace, in order. winners: the numbers of the winners whose keys
-    are there, once for each row; late: of those that are not newer. counts: as those of the report.
+    rows: the number of all rows of the file.
+    dropped: the numbers of the rows that newer winners replace, in order.
+    winners: the numbers of the winners whose keys the file has, once for each row.
+    late: the numbers of those winners that are not newer than the row.
+    counts: the counts of the report.
     """
 
     rows: int
@@ -38,21 +41,27 @@ class FileMatches:
     counts: Mapping[str, int]
 
 
-def meet(rows: Table, winners: Table, keys: Sequence[str]) -> FileMatches:
-    """Join by the keys; each side has them, positions and flags. Winners have each key once; keys that are NULL are one."""
+def match_winners(rows: Table, winners: Table, keys: Sequence[str]) -> FileMatches:
+    """Join the rows of a file with the winners by their keys; keys that are NULL are equal.
+
+    Args:
+        rows: keys, positions and flags of the file's rows.
+        winners: the same columns of the winners, which have each key once.
+        keys: the columns of the key.
+    """
     import pyarrow.compute as pc
 
-    number = winner_numbers(rows, winners, keys)
-    places = pc.indices_nonzero(pc.is_valid(number))
-    theirs, mine = winners.take(number.take(places)), rows.take(places)
-    newer = pc.greater(theirs[POSITION], mine[POSITION])
-    found = number.take(places)
+    numbers = winner_numbers(rows, winners, keys)
+    matching = pc.indices_nonzero(pc.is_valid(numbers))
+    found = numbers.take(matching)
+    new, old = winners.take(found), rows.take(matching)
+    newer = pc.greater(new[POSITION], old[POSITION])
     return FileMatches(
         rows.num_rows,
-        _array(places.filter(newer)),
+        _array(matching.filter(newer)),
         _array(found),
         _array(found.filter(pc.invert(newer))),
-        _counts(mine, theirs, newer),
+        _counts(old, new, newer),
     )
 
 
@@ -73,7 +82,7 @@ def winner_numbers(rows: Table, winners: Table, keys: Sequence[str]) -> Arrow:
 
 
 def _pairs(first: _Sides, second: _Sides, times: int) -> _Sides:
-    """Two columns as one, whose numbers are counted anew with each further column, so that they stay small."""
+    """Combine two columns of numbers into one. `_codes` numbers its values again before the next one, so they stay small."""
     import pyarrow.compute as pc
 
     rows, winners = (pc.add(pc.multiply(one, times), other) for one, other in zip(first, second, strict=True))
@@ -81,7 +90,7 @@ def _pairs(first: _Sides, second: _Sides, times: int) -> _Sides:
 
 
 def _codes(of_rows: Arrow, of_winners: Arrow) -> _Sides:
-    """Number the winners' values, NULL being one; a value that no winner has is NULL."""
+    """Replace each value by the number of its first winner's value, NULL included; a value that no winner has by NULL."""
     import pyarrow.compute as pc
 
     values = pc.unique(of_winners)
@@ -90,25 +99,27 @@ def _codes(of_rows: Arrow, of_winners: Arrow) -> _Sides:
     return rows, winners
 
 
-def _counts(mine: Table, theirs: Table, newer: Arrow) -> dict[str, int]:
-    """Count as `latest.count_met` does: `mine` are rows of the base, `theirs` the winners of their keys."""
+def _counts(old_rows: Table, new_rows: Table, newer: Arrow) -> dict[str, int]:
+    """Count as `latest.count_matches` does: `old_rows` are rows of the base, `new_rows` the winners of their keys."""
     import pyarrow.compute as pc
 
-    gone, live = theirs[DELETED], pc.invert(theirs[DELETED])
-    was_gone, was_there = mine[DELETED], pc.invert(mine[DELETED])
-    old, new = mine[POSITION], theirs[POSITION]
-    which = {
+    deleted, live = new_rows[DELETED], pc.invert(new_rows[DELETED])
+    was_deleted, was_live = old_rows[DELETED], pc.invert(old_rows[DELETED])
+    old, new = old_rows[POSITION], new_rows[POSITION]
+    # Two positions that differ only in the digest of the row, which is their last part.
+    same_but_digest = pc.equal(*(pc.utf8_slice_codeunits(x, 0, -LENGTH) for x in (old, new)))
+    conditions = {
         "rows": pc.is_valid(new),
         "live": live,
-        "inserted": pc.and_(newer, pc.and_(live, was_gone)),
-        "updated": pc.and_(newer, pc.and_(live, was_there)),
-        "deleted": pc.and_(newer, pc.and_(gone, was_there)),
-        "tombstones": pc.and_(newer, pc.and_(gone, was_gone)),
+        "inserted": pc.and_(newer, pc.and_(live, was_deleted)),
+        "updated": pc.and_(newer, pc.and_(live, was_live)),
+        "deleted": pc.and_(newer, pc.and_(deleted, was_live)),
+        "tombstones": pc.and_(newer, pc.and_(deleted, was_deleted)),
         "repeated": pc.equal(old, new),
         "lost": pc.greater(old, new),
-        "disputed": pc.and_(pc.not_equal(old, new), pc.equal(*(pc.utf8_slice_codeunits(x, 0, -LENGTH) for x in (old, new)))),
+        "disputed": pc.and_(pc.not_equal(old, new), same_but_digest),
     }
-    return {name: pc.sum(true).as_py() or 0 for name, true in which.items()}
+    return {name: pc.sum(condition).as_py() or 0 for name, condition in conditions.items()}
 
 
 def _array(numbers: Arrow) -> array[int]:

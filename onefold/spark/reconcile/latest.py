@@ -1,6 +1,6 @@
-"""The second join, in Spark: many changes of a key fold into the one with the greatest position, joined with the base.
+"""The latest row of each key, in Spark: the change with the greatest position wins, first among changes, then in the base.
 
-Both are the same join, so any order, any repetition and any split of the changes give the same rows.
+Both steps are the same join, so any order, any repetition and any split of the changes give the same rows.
 """
 
 from __future__ import annotations
@@ -20,32 +20,41 @@ from onefold.spark.columns import named
 from onefold.spark.values.position import ordered_by_text
 
 BASE_POSITION, BASE_DELETED = "_onefold_base_position", "_onefold_base_deleted"
-"""Of a key that the base has: what the base has for it."""
+"""The columns with the position and the flag of the base's row, beside those of the winner of its key."""
 
 _NEXT = "_onefold_next"
-"""Of a change: the position of the next one of its key; NULL for the last one."""
+"""The column with the position of the next change of the same key; NULL for the last one."""
 _WINNER = "_onefold_winner"
 
 _WITHOUT_SEQUENCE = "0 "
 _ENTRY_BYTES = 64
-"""What a row takes in a table of hashes beyond its own letters."""
+"""Bytes that a row takes in a hash table besides its own characters."""
 
 
-def disputes(one: Value, other: Value) -> Value:
-    """Return whether two positions differ in nothing but the digest of the row. NULL, no position, disputes nothing."""
-    same_place = one.substr(F.lit(1), F.length(one) - LENGTH) == other.substr(F.lit(1), F.length(other) - LENGTH)
-    # Most changes have no other of their key: for these the long texts are not looked at.
-    return F.when(other.isNull(), F.lit(False)).otherwise(F.coalesce((one != other) & same_place, F.lit(False)))
+def is_disputed(position: Value, other: Value) -> Value:
+    """Tell whether two positions differ in nothing but the digest of the row; false if the other one is NULL."""
+    same_but_digest = _without_digest(position) == _without_digest(other)
+    # Most changes are the only one of their key: their long texts are not compared.
+    return F.when(other.isNull(), F.lit(False)).otherwise(F.coalesce((position != other) & same_but_digest, F.lit(False)))
+
+
+def _without_digest(position: Value) -> Value:
+    return position.substr(F.lit(1), F.length(position) - LENGTH)
 
 
 @dataclass(frozen=True)
 class Winners:
-    """The winners among the changes, one row per key, and what was counted with them.
+    """The winners among the changes, one row per key, and counts.
 
-    changes: rows read. count: winners. disputed: changes that share their position with another one that has other content
-    (the digest decides between them). unplaced: those without a sequence. by_text: those whose sequence is ordered as text.
-    slim_bytes: about what the winners' keys and positions take in memory.
-    unavailable, unknown: values that the winners came without, and those of them that no earlier row has.
+    changes: the rows that were read.
+    count: the winners.
+    deletions: the winners that are deletions.
+    disputed: the changes that share their position with another change of other content; the digest decides between them.
+    without_sequence: the changes without a sequence.
+    ordered_by_text: the changes whose sequence is ordered as text.
+    null_keys: the winners with a NULL in their key.
+    key_bytes: an estimate of the memory that the winners' keys and positions take.
+    unavailable, unknown: the values that the winners lack, and those of them that no earlier row has.
     """
 
     rows: DataFrame
@@ -54,29 +63,32 @@ class Winners:
     count: int
     deletions: int
     disputed: int
-    unplaced: int
-    by_text: int
+    without_sequence: int
+    ordered_by_text: int
     null_keys: int
-    slim_bytes: int
+    key_bytes: int
     unavailable: int = 0
     unknown: int = 0
 
 
-def fold(changes: DataFrame, keys: Sequence[str], keep: Callable[[DataFrame], DataFrame]) -> Winners:
-    """Keep one row per key, the one with the greatest position. Keys that are NULL are one key.
+def find_winners(changes: DataFrame, keys: Sequence[str], store: Callable[[DataFrame], DataFrame]) -> Winners:
+    """Return one row per key, the one with the greatest position. Keys that are NULL are one key.
 
-    The changes of a key are sorted once, and each learns the position of the next one: the winner has none. All is counted
-    on the way, once, as the winners are kept.
+    The changes of a key are sorted once, and each gets the position of the next one: the winner has no next one. Everything
+    is counted in the same pass, while the winners are stored.
 
     Args:
-        keep: does the work, once, and returns the winners as they are kept.
+        changes: changes in the unified columns, with `_position` and `_deleted`.
+        keys: the columns of the key.
+        store: runs the plan, exactly once, and returns the stored rows.
     """
-    in_order = Window.partitionBy(*map(named, keys)).orderBy(named(POSITION))
-    counted = Observation()
-    # In a select of its own, or each use of it would become a window of its own.
-    marked = changes.select("*", F.lead(named(POSITION)).over(in_order).alias(_NEXT)).observe(counted, *_counts(keys))
-    winners = keep(marked.where(named(_NEXT).isNull()).drop(_NEXT))
-    return Winners(winners, tuple(keys), **counted.get)
+    by_position = Window.partitionBy(*map(named, keys)).orderBy(named(POSITION))
+    observation = Observation()
+    # In a select of its own: otherwise each use of the column would become a window of its own.
+    marked = changes.select("*", F.lead(named(POSITION)).over(by_position).alias(_NEXT))
+    observed = marked.observe(observation, *_counts(keys))
+    winners = store(observed.where(named(_NEXT).isNull()).drop(_NEXT))
+    return Winners(winners, tuple(keys), **observation.get)
 
 
 def _counts(keys: Sequence[str]) -> Iterator[Value]:
@@ -86,31 +98,32 @@ def _counts(keys: Sequence[str]) -> Iterator[Value]:
         "changes": F.lit(True),
         "count": last,
         "deletions": last & named(DELETED),
-        "disputed": disputes(named(POSITION), named(_NEXT)),
-        "unplaced": named(POSITION).startswith(_WITHOUT_SEQUENCE),
-        "by_text": ordered_by_text(named(POSITION)),
+        "disputed": is_disputed(named(POSITION), named(_NEXT)),
+        "without_sequence": named(POSITION).startswith(_WITHOUT_SEQUENCE),
+        "ordered_by_text": ordered_by_text(named(POSITION)),
         "null_keys": last & functools.reduce(Value.__or__, (value.isNull() for value in key)),
     }
     yield from (F.count_if(condition).alias(name) for name, condition in conditions.items())
     size = F.when(last, functools.reduce(Value.__add__, sizes) + _ENTRY_BYTES)
-    yield F.coalesce(F.sum(size), F.lit(0)).alias("slim_bytes")
+    yield F.coalesce(F.sum(size), F.lit(0)).alias("key_bytes")
 
 
 @contextmanager
 def in_memory() -> Iterator[Callable[[DataFrame], DataFrame]]:
-    """Keep rows in memory, or on disk where there is too little of it, as long as the block lasts."""
-    held: list[DataFrame] = []
+    """Give a function that stores rows until the end of the block, in memory, or on disk if there is too little memory."""
+    stored: list[DataFrame] = []
 
-    def keep(rows: DataFrame) -> DataFrame:
-        held.append(rows.persist())
+    def store(rows: DataFrame) -> DataFrame:
+        stored.append(rows.persist())
+        # Runs the whole plan once, without writing anything.
         rows.write.format("noop").mode("overwrite").save()
-        return held[-1]
+        return stored[-1]
 
     try:
-        yield keep
+        yield store
     finally:
-        # To release a frame that is made of the held one would do nothing.
-        for rows in held:
+        # The very frames that were persisted: Spark ignores `unpersist` of a frame that is derived from one.
+        for rows in stored:
             rows.unpersist()
 
 
@@ -118,80 +131,80 @@ def in_memory() -> Iterator[Callable[[DataFrame], DataFrame]]:
 class BaseMerge:
     """The winners and the base, joined by their keys.
 
-    few: whether the winners' keys are sent to every worker, so that the base stays where it is and no row of it is
-    shuffled. Else base and winners are shuffled.
+    broadcasts: whether the winners' keys are sent to every worker, so that no row of the base is shuffled. Otherwise base
+        and winners are shuffled.
     """
 
     base: DataFrame
     winners: Winners
-    few: bool
+    broadcasts: bool
 
-    def met(self) -> DataFrame:
-        """Return a row for each row of the base whose key has a winner: key, positions and flags of both.
+    def matches(self) -> DataFrame:
+        """Return a row for each row of the base whose key has a winner: the key, positions and flags of both.
 
-        The base is read for its keys, positions and flags alone. A key that the base has twice comes twice.
+        Only keys, positions and flags of the base are read. A key that the base has twice comes twice.
         """
         keys = [named(key).alias(_of_base(key)) for key in self.winners.keys]
-        place = (named(POSITION).alias(BASE_POSITION), named(DELETED).alias(BASE_DELETED))
+        old = (named(POSITION).alias(BASE_POSITION), named(DELETED).alias(BASE_DELETED))
         number = F.monotonically_increasing_id().alias(_WINNER)
         winners = self.winners.rows.select(*map(named, self.winners.keys), named(POSITION), named(DELETED), number)
-        joined = self.base.select(*keys, *place).join(self._sent(winners), self._same_key)
+        joined = self.base.select(*keys, *old).join(self._hinted(winners), self._same_key)
         return joined.drop(*map(_of_base, self.winners.keys))
 
-    def applied(self, met: DataFrame, *, all_are: bool) -> DataFrame:
-        """Return the winners that are newer than the base's rows; without a join where it is known that all are."""
+    def newer_winners(self, matches: DataFrame, *, all_are: bool) -> DataFrame:
+        """Return the winners that are newer than the base's rows, without a join if all of them are known to be newer."""
         if all_are:
             return self.winners.rows
-        older = self._keys(met.where(~is_applied()))
-        return self.winners.rows.join(self._sent(older), self._same_key, "left_anti")
+        older = self._keys(matches.where(~is_newer()))
+        return self.winners.rows.join(self._hinted(older), self._same_key, "left_anti")
 
-    def result(self, met: DataFrame, applied: DataFrame) -> DataFrame:
-        """Return the new base: the old one without the keys that have a newer row, and those rows."""
-        replaced = self._keys(met.where(is_applied()))
-        kept = self.base.join(self._sent(replaced), self._same_key, "left_anti")
-        return kept.unionByName(applied)
+    def result(self, matches: DataFrame, newer: DataFrame) -> DataFrame:
+        """Return the new base: the old rows without those that have a newer winner, and the newer winners."""
+        replaced = self._keys(matches.where(is_newer()))
+        unchanged = self.base.join(self._hinted(replaced), self._same_key, "left_anti")
+        return unchanged.unionByName(newer)
 
-    def _keys(self, met: DataFrame) -> DataFrame:
-        """Return the keys alone, by other names than those of the frame that they are joined with."""
-        return met.select(*(named(key).alias(_of_base(key)) for key in self.winners.keys))
+    def _keys(self, matches: DataFrame) -> DataFrame:
+        """Return the keys alone, by other names than those of the frame that they will be joined with."""
+        return matches.select(*(named(key).alias(_of_base(key)) for key in self.winners.keys))
 
-    def _sent(self, winners: DataFrame) -> DataFrame:
-        return F.broadcast(winners) if self.few else winners.hint("shuffle_hash")
+    def _hinted(self, keys: DataFrame) -> DataFrame:
+        return F.broadcast(keys) if self.broadcasts else keys.hint("shuffle_hash")
 
     @property
     def _same_key(self) -> Value:
-        """Where no winner has a NULL in its key, plain equality does, and is faster."""
+        """The condition of all joins. Plain equality is faster, and enough if no winner has a NULL in its key."""
         pairs = ((named(_of_base(key)), named(key)) for key in self.winners.keys)
         null_safe = self.winners.null_keys > 0
         return functools.reduce(Value.__and__, (a.eqNullSafe(b) if null_safe else a == b for a, b in pairs))
 
 
-def count_met(met: DataFrame) -> dict[str, int]:
+def count_matches(matches: DataFrame) -> dict[str, int]:
     """Count what the winners do to the rows that the base has for their keys.
 
     Returns:
-        rows: rows of the base. winners: keys they belong to. live: rows whose winner is no deletion. The other counts are
-        those of the report.
+        rows: rows of the base. winners: the different keys of these rows. live: rows whose winner is no deletion. The other
+        counts are those of the report.
     """
-    gone, was_there = named(DELETED), ~named(BASE_DELETED)
-    which = {
+    deleted, was_live = named(DELETED), ~named(BASE_DELETED)
+    conditions = {
         "rows": F.lit(True),
-        "live": ~gone,
-        "inserted": is_applied() & ~gone & ~was_there,
-        "updated": is_applied() & ~gone & was_there,
-        "deleted": is_applied() & gone & was_there,
-        "tombstones": is_applied() & gone & ~was_there,
+        "live": ~deleted,
+        "inserted": is_newer() & ~deleted & ~was_live,
+        "updated": is_newer() & ~deleted & was_live,
+        "deleted": is_newer() & deleted & was_live,
+        "tombstones": is_newer() & deleted & ~was_live,
         "repeated": named(BASE_POSITION) == named(POSITION),
         "lost": named(BASE_POSITION) > named(POSITION),
-        "disputed": disputes(named(BASE_POSITION), named(POSITION)),
+        "disputed": is_disputed(named(BASE_POSITION), named(POSITION)),
     }
-    counts = (F.count_if(condition).alias(name) for name, condition in which.items())
-    (row,) = met.agg(F.count_distinct(_WINNER).alias("winners"), *counts).collect()
+    counts = (F.count_if(condition).alias(name) for name, condition in conditions.items())
+    (row,) = matches.agg(F.count_distinct(_WINNER).alias("winners"), *counts).collect()
     return dict(row.asDict())
 
 
-def is_applied() -> Value:
-    """The one guard: a change wins where its position is greater than the base's."""
+def is_newer() -> Value:
+    """Return the one condition of every merge: a change wins if its position is greater than the base's."""
     return named(POSITION) > named(BASE_POSITION)
 
 

@@ -1,4 +1,4 @@
-"""What a reconciliation is to do: all that it reads and how that fits together, with every fault, before it writes."""
+"""The plan of a reconciliation: everything that it reads, checked together, with all errors, before it writes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from onefold.batches.arguments import ReconcileArguments, Uri
 from onefold.core.errors import InvalidInput, NotFound
 from onefold.core.names import fold_case
 from onefold.merge.base_table import DELETED, POSITION
-from onefold.schema.columns import Column
+from onefold.schema.columns import Schema
 from onefold.schema.table_rules import TableRules
 from onefold.schema.types import JSON, Struct, Type
 from onefold.schema.versions import Version, fold
@@ -26,48 +26,58 @@ from onefold.spark.reconcile.debezium import Debezium
 from onefold.spark.reconcile.modify_time import ModifyTime, kind_problems
 from onefold.spark.values.casts import can_convert
 
-_OURS = "_onefold_"
-"""How the names begin that the job gives to columns of its own."""
+_RESERVED_PREFIX = "_onefold_"
+"""The prefix of the names of the columns that the job adds."""
 
 FORMATS: Mapping[str, ChangeFormat] = {"datastream": Datastream(), "debezium": Debezium(), "modify_time": ModifyTime()}
 
 
 class JobTables(Protocol):
-    """What a plan needs of BigQuery, where changes or the base are there."""
+    """The tables of BigQuery that a plan needs, if changes or the base are there."""
 
     def read_changes(self, uri: Uri, arguments: ReconcileArguments) -> Sequence[ChangeLog]:
-        """Every version of a change table; its rows are read when it is opened, at least those of the window."""
+        """Return every version of a change table; opening a version reads at least its rows of the window."""
 
-    def base_columns(self, uri: Uri) -> tuple[Column, ...] | None:
-        """The columns that the base table is to have: the unified ones. Asked for after its changes were read."""
+    def base_columns(self, uri: Uri) -> Schema | None:
+        """Return the unified columns, which the base table is to have. Call `read_changes` before."""
 
 
 @dataclass(frozen=True)
 class JobPlan:
-    """What is to be done, and nothing against it.
+    """Everything that the job needs, without errors.
 
-    columns: the unified ones, in order; the base's come first.
-    landed: by folded name, the types in which values have landed, those of the base included.
-    base_rows, base_live: how many rows the base has, and how many of them are not deleted.
+    logs: the versions of the changes.
+    columns: the unified columns in order; those of the base come first.
+    landed_types: by folded name, the types in which values have landed, including those of the base.
+    base: the base, if it is a folder.
+    base_rows, base_live: the number of the base's rows, and of those that are not deleted.
     """
 
     arguments: ReconcileArguments
     logs: tuple[ChangeLog, ...]
-    columns: tuple[Column, ...]
-    landed: Mapping[str, tuple[Type, ...]]
+    columns: Schema
+    landed_types: Mapping[str, tuple[Type, ...]]
     base: BaseFolder | None
     base_rows: int = 0
     base_live: int = 0
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """As the unified columns spell them."""
-        spelling = {fold_case(column.name): column.name for column in self.columns}
-        return tuple(spelling[fold_case(key)] for key in self.arguments.keys)
+        """The columns of the key, as the unified columns spell them."""
+        return self.columns.only(self.arguments.keys).names
 
 
 def make_plan(spark: SparkSession, arguments: ReconcileArguments, tables: JobTables | None = None) -> JobPlan:
-    """Read what the schemas say, and collect every fault."""
+    """Read all schemas, and collect every error.
+
+    Args:
+        spark: the session.
+        arguments: the arguments of the job.
+        tables: the tables of BigQuery; None if the arguments name none.
+
+    Raises:
+        InvalidInput: the arguments, or the files and tables that they name, have errors; the text lists all of them.
+    """
     problems = _overlaps(spark, arguments)
     logs = [log for uri in arguments.changes for log in _logs(spark, uri, arguments, tables, problems)]
     base = _base(spark, arguments, problems)
@@ -77,16 +87,16 @@ def make_plan(spark: SparkSession, arguments: ReconcileArguments, tables: JobTab
     columns = _unified(arguments, stored, sources)
     for log in logs:
         problems += [*format_.problems(log, arguments), *_name_problems(log, format_)]
-    held_here = [Version(log.name, columns) for log in logs if not log.converts for columns in format_.columns(log)]
-    problems += [problem for version in held_here for problem in _conversion_problems(version, columns)]
+    converted_here = [Version(log.name, shape) for log in logs if not log.converts for shape in format_.columns(log)]
+    problems += [problem for version in converted_here for problem in _conversion_problems(version, columns)]
     if base:
         problems += [*base_problems(base, arguments, columns), *_fit_problems(base, sources)]
     problems += _untyped_keys(logs, arguments, columns)
     if arguments.position:
-        problems += kind_problems([*sources, Version("the base", tuple(stored))], arguments.position)
+        problems += kind_problems([*sources, Version("the base", stored)], arguments.position)
     if problems:
         raise InvalidInput(dict.fromkeys(problems))
-    return _counted_base(JobPlan(arguments, tuple(logs), columns, _landed_types(base, sources), base))
+    return _with_counts(JobPlan(arguments, tuple(logs), columns, _landed_types(base, sources), base))
 
 
 def _logs(
@@ -94,17 +104,21 @@ def _logs(
 ) -> Sequence[ChangeLog]:
     try:
         if uri.table is None:
-            return [_with_rows(read_folder(spark, str(uri), arguments.keys))]
+            return [_check_columns(read_folder(spark, str(uri), arguments.keys))]
         if tables is None:
-            raise InvalidInput(f"{uri}: this job was started without BigQuery")
+            raise InvalidInput(f"{uri}: expected a folder, got a table, and this job was started without BigQuery")
         return tables.read_changes(uri, arguments)
     except (InvalidInput, NotFound) as error:
         problems += str(error).splitlines()
         return []
 
 
-def _with_rows(log: ChangeLog) -> ChangeLog:
-    """Files of JSON lines without a line have no columns either, and are nothing that could be checked."""
+def _check_columns(log: ChangeLog) -> ChangeLog:
+    """Return a log that has columns: files of JSON lines without a line have none, and cannot be checked.
+
+    Raises:
+        InvalidInput: the log has no columns.
+    """
     if not log.columns:
         raise InvalidInput(f"{log.name}: there is no row in any of its files")
     return log
@@ -120,76 +134,70 @@ def _base(spark: SparkSession, arguments: ReconcileArguments, problems: list[str
         return None
 
 
-def _stored_columns(arguments: ReconcileArguments, tables: JobTables | None) -> tuple[Column, ...]:
+def _stored_columns(arguments: ReconcileArguments, tables: JobTables | None) -> Schema:
     if tables is None or arguments.base is None or arguments.base.table is None:
-        return ()
-    return tables.base_columns(arguments.base) or ()
+        return Schema()
+    return tables.base_columns(arguments.base) or Schema()
 
 
-def _unified(arguments: ReconcileArguments, stored: Sequence[Column], sources: Sequence[Version]) -> tuple[Column, ...]:
-    """A base in BigQuery has the unified columns, by the rules of its table; folders have no rules."""
+def _unified(arguments: ReconcileArguments, stored: Schema, sources: Sequence[Version]) -> Schema:
+    """Return the columns of the new base. A base in BigQuery has them by the rules of its table; folders have no rules."""
     if stored and arguments.base is not None and arguments.base.table is not None:
-        return tuple(stored)
-    return fold([Version("base", tuple(stored)), *sources], TableRules())
+        return stored
+    return Schema(fold([Version("base", stored), *sources], TableRules()))
 
 
 def _overlaps(spark: SparkSession, arguments: ReconcileArguments) -> list[str]:
-    """The output must be apart from what is read, or the next job would take it for changes."""
+    """Return an error for each input that contains the output or lies in it: the next job would read the output as input."""
     if arguments.output is None:
         return []
     output = Folder(spark, str(arguments.output)).qualified() + "/"
-    read = [uri for uri in (*arguments.changes, arguments.base) if uri is not None and uri.table is None]
-    places = {uri: Folder(spark, str(uri)).qualified() + "/" for uri in read}
+    inputs = [uri for uri in (*arguments.changes, arguments.base) if uri is not None and uri.table is None]
+    paths = {uri: Folder(spark, str(uri)).qualified() + "/" for uri in inputs}
     return [
         f"--output {arguments.output} and {uri} lie one in the other: name a new folder apart from both"
-        for uri, place in places.items()
-        if place.startswith(output) or output.startswith(place)
+        for uri, path in paths.items()
+        if path.startswith(output) or output.startswith(path)
     ]
 
 
 def _name_problems(log: ChangeLog, format_: ChangeFormat) -> Iterator[str]:
     for columns in format_.columns(log):
         yield from (
-            f"{log.name}: the column {column.name} has a name that the base or this job needs for itself"
+            f"{log.name}: the column {column.name} has a name that is reserved for the base or this job: rename the column"
             for column in columns
-            if fold_case(column.name) in (POSITION, DELETED) or fold_case(column.name).startswith(_OURS)
+            if fold_case(column.name) in (POSITION, DELETED) or fold_case(column.name).startswith(_RESERVED_PREFIX)
         )
 
 
-def _untyped_keys(logs: Sequence[ChangeLog], arguments: ReconcileArguments, unified: Sequence[Column]) -> Iterator[str]:
-    known = {fold_case(column.name) for column in unified}
+def _untyped_keys(logs: Sequence[ChangeLog], arguments: ReconcileArguments, unified: Schema) -> Iterator[str]:
     for key in arguments.keys:
-        if fold_case(key) not in known and any(fold_case(key) in log.empty for log in logs):
+        if not unified.has(key) and any(fold_case(key) in log.empty for log in logs):
             yield f"there is no value of the key {key} in any file, so nothing says its type"
 
 
-def _conversion_problems(version: Version, unified: Sequence[Column]) -> Iterator[str]:
-    targets = {fold_case(column.name): column.type for column in unified}
+def _conversion_problems(version: Version, unified: Schema) -> Iterator[str]:
     for column in version.columns:
-        target = targets[fold_case(column.name)]
-        if not can_convert(column.type, target):
-            yield f"{version.id}, column {column.name}: {column.type} cannot be converted to {target} outside of BigQuery"
+        target = unified.get(column.name)
+        if target and not can_convert(column.type, target.type):
+            types = f"{column.type} cannot be converted to {target.type}"
+            yield f"{version.id}, column {column.name}: {types} outside of BigQuery"
 
 
 def _fit_problems(base: BaseFolder, sources: Sequence[Version]) -> Iterator[str]:
-    """Any two types meet in text at last; a struct that met a plain value there would be no change but a mistake."""
-    known = {fold_case(column.name): column for column in base.columns}
+    """Yield columns that are a struct on one side only: their common type would be text, which is rather a mistake."""
     for version in sources:
         for column in version.columns:
-            stored = known.get(fold_case(column.name))
-            if (
-                stored
-                and isinstance(stored.type, Struct) != isinstance(column.type, Struct)
-                and JSON
-                not in (
-                    stored.type,
-                    column.type,
-                )
-            ):
+            stored = base.columns.get(column.name)
+            if stored and _is_struct_and_other(stored.type, column.type):
                 yield (
-                    f"{base.landed.name} and {version.id} do not fit: column {column.name} is {stored.type} in the one and "
+                    f"{base.frame.name} and {version.id} do not fit: column {column.name} is {stored.type} in the one and "
                     f"{column.type} in the other"
                 )
+
+
+def _is_struct_and_other(one: Type, other: Type) -> bool:
+    return isinstance(one, Struct) != isinstance(other, Struct) and JSON not in (one, other)
 
 
 def _landed_types(base: BaseFolder | None, sources: Sequence[Version]) -> dict[str, tuple[Type, ...]]:
@@ -202,15 +210,19 @@ def _landed_types(base: BaseFolder | None, sources: Sequence[Version]) -> dict[s
     return {name: tuple(types) for name, types in found.items()}
 
 
-def _counted_base(plan: JobPlan) -> JobPlan:
-    """A copy of the source may be anything; of what a batch wrote, it is known that no key is there twice."""
+def _with_counts(plan: JobPlan) -> JobPlan:
+    """Add the counts of the base. Rows that no batch wrote are counted, and their keys are checked.
+
+    Raises:
+        InvalidInput: keys are repeated.
+    """
     if plan.base is None:
         return plan
     if plan.base.manifest is not None and plan.base.is_known_unique(plan.keys, plan.columns):
         report = plan.base.manifest.report or {}
         return replace(plan, base_rows=report["rows"], base_live=report["live"])
-    with reading(plan.base.landed.name):
+    with reading(plan.base.frame.name):
         counts = count_keys(base_rows(plan.base, plan.columns, plan.arguments.position), plan.keys)
     if counts.repeated:
-        raise InvalidInput(f"{plan.base.landed.name} has keys that are not unique: {'; '.join(counts.repeated)}")
+        raise InvalidInput(f"{plan.base.frame.name} has keys that are not unique: {'; '.join(counts.repeated)}")
     return replace(plan, base_rows=counts.rows, base_live=counts.live)

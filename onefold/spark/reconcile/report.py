@@ -1,4 +1,4 @@
-"""What a reconciliation did, as numbers."""
+"""The report of a reconciliation: its counts, as JSON and for people."""
 
 from __future__ import annotations
 
@@ -10,26 +10,35 @@ from typing import Any, Literal
 from onefold.core.text import counted
 from onefold.merge.plan import BROUGHT_UP, BroughtUp
 
+_MADE_BEFORE = "an earlier job with the same arguments made this output, so nothing was done; its report:"
+
 BaseWas = Literal["read", "absent", "missing", "ignored", "merged"]
 
 
 @dataclass(frozen=True)
 class JobReport:
-    """changes: rows read, in the window. keys: how many different keys they have.
+    """The counts of a reconciliation.
 
-    inserted, updated, deleted: rows that people see appear, change and disappear. Of a base in BigQuery only rows are known
-    that were inserted and updated, tombstones among them.
-    tombstones: deletions of keys that had no row.
-    repeated: keys whose winner is in the base already. lost: keys whose winner is older than the base's row.
-    below_floor: keys that were not inserted, since a purge made what is older than its floor unknown.
-    disputed: changes that share their position with another one of other content; the digest of the row decided.
-    without_sequence: changes that named no place in the source's log, and so are older than all that do.
-    ordered_by_text: changes whose sequence has no documented form, so that it was ordered as text.
-    unavailable_values: values that Debezium could not tell, and that were taken from an earlier row of the key.
-    unknown_values: those of them that no earlier row has, which are NULL.
-    base_rows, rows: rows of the old and the new base, tombstones included. live: those of the new one that are not deleted.
-    brought_up: what was done to a base in BigQuery before the merge.
-    already: whether an earlier job did all this. window: how it was understood.
+    changes: the rows in the window.
+    keys: the number of different keys of these rows.
+    inserted, updated, deleted: the rows that appear, change and disappear for readers. A base in BigQuery counts only the
+        rows that were inserted and updated, tombstones included.
+    tombstones: the deletions of keys that had no row.
+    repeated: the keys whose winner is in the base already.
+    lost: the keys whose winner is older than the base's row.
+    below_floor: the keys that were not inserted because their changes are older than the floor of a purge.
+    disputed: the changes that share their position with another one of other content; the digest of the row decided.
+    without_sequence: the changes without a position in the source's log, which are older than all changes with one.
+    ordered_by_text: the changes whose sequence has no documented form, so that it was ordered as text.
+    unavailable_values: the values that Debezium left out, and that were taken from an earlier row of the key.
+    unknown_values: the left out values that no earlier row has, which are NULL.
+    base: what became of the old base.
+    base_rows, rows: the rows of the old and the new base, tombstones included.
+    live: the rows of the new base that are not deleted.
+    brought_up: how a base in BigQuery was changed before the merge.
+    already: whether an earlier job did all this.
+    window: the window as the job understood it.
+    columns: the columns of the new base and their types.
     """
 
     changes: int
@@ -56,16 +65,16 @@ class JobReport:
     columns: dict[str, str] = field(default_factory=dict)
 
     @classmethod
-    def of_written(cls, written: Mapping[str, Any]) -> JobReport:
-        """What an earlier job wrote, which may know other counts than this one."""
+    def from_json(cls, content: Mapping[str, Any]) -> JobReport:
+        """Return the report that an earlier job wrote, without counts that this release does not know."""
         known = {field.name for field in fields(cls)}
-        return cls(**{name: value for name, value in written.items() if name in known})
+        return cls(**{name: value for name, value in content.items() if name in known})
 
     def to_json(self) -> str:
         return json.dumps(asdict(self), ensure_ascii=False)
 
     def summary(self) -> str:
-        before = "made before, from the same arguments, so nothing was done; what was done then:\n" if self.already else ""
+        before = f"{_MADE_BEFORE}\n" if self.already else ""
         window = f"of the window: {self.window}\n" if self.window else ""
         return before + window + (self._summary_of_merge() if self.base == "merged" else self._summary_of_output())
 

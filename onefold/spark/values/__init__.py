@@ -1,1 +1,1 @@
-"""Values in Spark, written to the same bytes as in BigQuery and in Python."""
+"""Values in Spark, written as the same bytes as in BigQuery and in Python."""

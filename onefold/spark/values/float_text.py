@@ -1,9 +1,10 @@
 """FLOAT64 as text, exactly as BigQuery writes it; Java writes other digits.
 
-As a STRING a number has the 15 digits nearest to it, or 17 where 15 do not give it back. Within JSON it has the digits
-that `onefold.spark.values.grisu2` finds.
+As a STRING a number has the 15 digits nearest to it, or 17 if reading back 15 digits gives another number. Within JSON it
+has the digits that `onefold.spark.values.grisu2` finds.
 
-Digits are a struct: `digits`, text without zeros at either end, and `exponent`, the power of ten of the first one.
+Functions here pass digits as a struct: `digits` is text without zeros at either end, `exponent` the power of ten of the
+first digit.
 """
 
 from __future__ import annotations
@@ -24,25 +25,25 @@ _JAVA_WRITES_PLAIN = (0.001, 9999999.0)
 
 
 def text(x: Value) -> Value:
-    """As CAST(x AS STRING)."""
+    """Write a FLOAT64 as CAST(x AS STRING) does."""
     return _named(x, ("nan", "inf", "-inf", "0"), lambda size: let(size.cast("string"), lambda java: _text(size, java)))
 
 
 def json(x: Value) -> Value:
-    """As within TO_JSON_STRING."""
+    """Write a FLOAT64 as it is within TO_JSON_STRING."""
     names = ('"NaN"', '"Infinity"', '"-Infinity"', "0.0")
     return _named(x, names, lambda size: let(digits_of(size), json_number))
 
 
 def json_number(parts: Value) -> Value:
-    """A JSON number that has a point or an exponent."""
+    """Write digits as a JSON number, with a point or an exponent in any case."""
     return let(
         _general(parts, F.lit(_SHORT)), lambda written: F.concat(written, F.when(written.rlike("[.e]"), "").otherwise(".0"))
     )
 
 
 def fixed(parts: Value) -> Value:
-    """Without an exponent, however many zeros that takes."""
+    """Write digits without an exponent, with as many zeros as that takes."""
     digits, exponent = parts["digits"], parts["exponent"]
     whole = exponent + 1
     return (
@@ -53,7 +54,7 @@ def fixed(parts: Value) -> Value:
 
 
 def _named(x: Value, names: tuple[str, str, str, str], write: Callable[[Value], Value]) -> Value:
-    """What has a name, and `write` for the size of any other number."""
+    """Write zero, NaN and the infinities by their names, any other number by `write`, which gets the absolute value."""
     nan, infinity, minus_infinity, zero = names
     return (
         F.when(x.isNull(), F.lit(None))
@@ -66,8 +67,8 @@ def _named(x: Value, names: tuple[str, str, str, str], write: Callable[[Value], 
 
 
 def _text(size: Value, java: Value) -> Value:
-    # Quickly, for most: Java's digits give the number back, so where they are at most 15 they are the nearest 15 (any 15
-    # digits survive the way to a normal number and back).
+    # The fast path, which fits most numbers: Java's digits give the number back, so if they are at most 15 they are the
+    # nearest 15 (any 15 digits survive the conversion to a normal number and back).
     plain = size.between(*_JAVA_WRITES_PLAIN) & (F.length(java) <= len(".") + _SHORT)
     return F.when(plain, F.regexp_replace(java, r"\.?0+$", "")).otherwise(
         let(_parse(_exact(size)), lambda exact: _nearest(size, exact))
@@ -81,12 +82,12 @@ def _nearest(size: Value, exact: Value) -> Value:
 
 
 def _exact(x: Value) -> Value:
-    """Every decimal digit of a binary number. No function of Spark gives them; a class that it cannot be without does."""
+    """Return every decimal digit of a binary number, by a class of Scala's library, which is there wherever Spark runs."""
     return F.reflect(F.lit("scala.math.BigDecimal"), F.lit("exact"), x)
 
 
 def _parse(number: Value) -> Value:
-    """The digits of a positive number's text, which may have an exponent."""
+    """Return the digits of a positive number from its text, which may have an exponent."""
     mantissa, power = F.split_part(number, F.lit("E"), F.lit(1)), F.split_part(number, F.lit("E"), F.lit(2))
     return let(
         F.struct(F.translate(mantissa, ".", "").alias("all"), F.split_part(mantissa, F.lit("."), F.lit(1)).alias("whole")),
@@ -106,7 +107,7 @@ def _parts(digits: Value, exponent: Value) -> Value:
 
 
 def _rounded(exact: Value, count: Value) -> Value:
-    """The digits of a number to so many, a half to the even neighbour, as the C library does it."""
+    """Round digits to `count` of them, a half to the even neighbour, as the C library does."""
     digits, exponent = exact["digits"], exact["exponent"]
     rest = F.substr(digits, count + 1)
     odd = F.substr(digits, count, F.lit(1)).isin("1", "3", "5", "7", "9")
@@ -118,7 +119,7 @@ def _rounded(exact: Value, count: Value) -> Value:
 
 
 def _general(parts: Value, limit: Value) -> Value:
-    """C's `%g`: fixed where the exponent is small, with at most `limit` digits before the point."""
+    """Write digits as C's `%g`: without an exponent if that takes at most `limit` digits before the point."""
     digits, exponent = parts["digits"], parts["exponent"]
     point = F.when(F.length(digits) > 1, ".").otherwise("")
     size = F.abs(exponent).cast("string")

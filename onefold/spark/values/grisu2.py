@@ -1,13 +1,14 @@
 """The digits with which BigQuery writes a FLOAT64 within JSON: those of the Grisu2 algorithm.
 
-They give the number back and are the fewest that do so, but for one number in a thousand, where Grisu2's 64 bits are too
-coarse to see it: so no other algorithm writes the same. It is Florian Loitsch's ("Printing Floating-Point Numbers Quickly
-and Accurately with Integers", 2010), with the powers of ten of the C++ library `nlohmann/json`: a number and the borders
-of what is read back as it are multiplied by a power of ten, so that they have a few digits before the point; then digits
-are cut off at the right as long as the upper border stays above the lower one.
+The digits give the number back. For 999 numbers of 1,000 no fewer digits do so; for the others Grisu2's 64 bits are too
+coarse, so no other algorithm writes the same digits. The algorithm is by Florian Loitsch ("Printing Floating-Point Numbers
+Quickly and Accurately with Integers", 2010), with the powers of ten of the C++ library `nlohmann/json`. The borders of a
+number enclose every value that is read back as that number. The number and its borders are multiplied by a power of ten, so
+that they have a few digits before the point; then digits are cut off at the right as long as the result stays above the
+lower border.
 
-Numbers of 64 bits do not fit into a bigint, and their products of 128 bits not into a decimal: products are made in two
-halves.
+Unsigned numbers of 64 bits do not fit into a bigint, and their products of 128 bits do not fit into a decimal: products are
+computed in two halves.
 """
 
 from __future__ import annotations
@@ -25,35 +26,40 @@ LEAST_POWER, _GREATEST_POWER, STEP = -300, 324, 8
 _LEAST_EXPONENT = -60
 _WORD = 2**32
 _SPARE = 17
-"""Digits behind the point that can be needed."""
+"""The greatest number of digits after the point that can be needed."""
 
 
 def leading_bits(power: int) -> int:
-    """The first 64 bits of a power of ten, rounded."""
+    """Return the first 64 bits of a power of ten, rounded.
+
+    >>> hex(leading_bits(0))
+    '0x8000000000000000'
+    """
     return round(Fraction(10) ** power / Fraction(2) ** exponent_of(power))
 
 
 def exponent_of(power: int) -> int:
-    """The power of two of the last of those bits."""
-    return (power * 217706 >> 16) - 63
+    """Return the power of two of the last of those bits."""
+    return (power * 217706 >> 16) - 63  # 217706 / 2^16 is log2(10)
 
 
 _POWERS = "".join(f"{leading_bits(power):016X}" for power in range(LEAST_POWER, _GREATEST_POWER + 1, STEP))
 
 
 def digits_of(x: Value) -> Value:
-    """`digits` and `exponent` of a positive number, as `onefold.spark.values.float_text` uses them."""
+    """Return `digits` and `exponent` of a positive number, as `onefold.spark.values.float_text` uses them."""
+    # IEEE 754: one sign bit (here zero), 11 bits of exponent, 52 of the fraction.
     bits = F.reflect(F.lit("java.lang.Double"), F.lit("doubleToRawLongBits"), x).cast("bigint")
     return let(bits, lambda b: let(_binary(b), lambda number: let(_with_power(number), lambda p: let(_scaled(p), _digits))))
 
 
 def _binary(bits: Value) -> Value:
-    """The number as 64 bits times 2^exponent, and how far its borders are."""
+    """Return the number as 64 bits times 2^exponent, and the distances to its borders."""
     fraction, biased = bits.bitwiseAND(2**_FRACTION_BITS - 1), F.shiftright(bits, _FRACTION_BITS)
     significand = F.bin(fraction + F.when(biased == 0, 0).otherwise(2**_FRACTION_BITS))
     shift = F.lit(64) - F.length(significand)
     upper = F.call_function("shiftleft", F.lit(1).cast("bigint"), shift - 1)
-    # Below a power of two numbers are half as far apart.
+    # Below a power of two, numbers are half as far apart.
     lower = F.when((fraction == 0) & (biased > 1), F.shiftright(upper, 1)).otherwise(upper)
     return F.struct(
         _whole(F.conv(F.rpad(significand, 64, "0"), 2, 10)).alias("value"),
@@ -64,27 +70,27 @@ def _binary(bits: Value) -> Value:
 
 
 def _with_power(number: Value) -> Value:
-    """With the power of ten that leaves an exponent from -60 to -32, as two halves."""
-    wanted = F.lit(_LEAST_EXPONENT - 1) - number["exponent"]
-    power = (wanted * 78913 / 2**18).cast("int") + F.when(wanted > 0, 1).otherwise(0)
-    place = F.floor((power - LEAST_POWER + STEP - 1) / STEP).cast("int")
+    """Add the power of ten that leaves a binary exponent from -60 to -32, its first 64 bits as two halves."""
+    missing = F.lit(_LEAST_EXPONENT - 1) - number["exponent"]
+    power = (missing * 78913 / 2**18).cast("int") + F.when(missing > 0, 1).otherwise(0)  # 78913 / 2^18 is log10(2)
+    index = F.floor((power - LEAST_POWER + STEP - 1) / STEP).cast("int")
     return F.struct(
         number.alias("number"),
-        (place * STEP + LEAST_POWER).alias("power"),
+        (index * STEP + LEAST_POWER).alias("power"),
         *(
-            F.conv(F.substr(F.lit(_POWERS), place * 16 + start, F.lit(8)), 16, 10).cast("bigint").alias(half)
+            F.conv(F.substr(F.lit(_POWERS), index * 16 + start, F.lit(8)), 16, 10).cast("bigint").alias(half)
             for half, start in (("high", 1), ("low", 9))
         ),
     )
 
 
 def _scaled(powered: Value) -> Value:
-    """The upper border, and how far below it the number and the lower border are; one unit is `one`."""
+    """Return the upper border and the distances from it down to the number and to the lower border; one unit is `one`."""
     number, power = powered["number"], powered["power"]
     value = number["value"]
     exponent = number["exponent"] + F.shiftright(power * 217706, 16) - 63 + 64
     borders = F.array(value + number["upper"], value, value - number["lower"])
-    # What a product has been rounded by is taken off at both borders.
+    # Each product may be rounded by one: that one is taken off at both borders.
     return let(
         F.transform(borders, lambda border: _product(border, powered)),
         lambda b: F.struct(
@@ -98,7 +104,7 @@ def _scaled(powered: Value) -> Value:
 
 
 def _product(factor: Value, powered: Value) -> Value:
-    """The first 64 bits of a product of 128, rounded."""
+    """Return the first 64 bits of a product of 128 bits, rounded."""
     low = _without_word(_whole(factor * powered["low"]) + F.lit(Decimal(2**63)))
     return _without_word(_whole(factor * powered["high"]) + low)
 
@@ -116,20 +122,21 @@ def _spread(x: Value) -> Value:
 
 
 def _digits(s: Value) -> Value:
-    """Cut off as many digits as the borders allow, then count down to the nearest to the number."""
+    """Cut off as many digits as the borders allow, then count down to the digits nearest to the number.
+
+    A place is the power of ten of the last digit that is left.
+    """
 
     def unit(place: Value) -> Value:
         return _whole(_whole(F.rpad(F.lit("1"), place + _SPARE + 1, F.lit("0"))) * _whole(s["one"]))
 
-    def cut_off(place: Value) -> Value:
+    def fits(place: Value) -> Value:
         return s["above"] % unit(place) <= s["to_below"]
 
     first = F.length(F.call_function("div", s["above"], unit(F.lit(0))).cast("string")) - 1
     places = F.sequence(first, F.lit(-_SPARE), F.lit(-1))
-    place = F.aggregate(
-        places, F.lit(None).cast("int"), lambda found, place: F.coalesce(found, F.when(cut_off(place), place))
-    )
-    return let(place, lambda p: let(unit(p), lambda u: _counted_down(s, p, u)))
+    last = F.aggregate(places, F.lit(None).cast("int"), lambda found, place: F.coalesce(found, F.when(fits(place), place)))
+    return let(last, lambda place: let(unit(place), lambda u: _counted_down(s, place, u)))
 
 
 def _counted_down(s: Value, place: Value, unit: Value) -> Value:

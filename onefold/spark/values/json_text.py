@@ -1,4 +1,4 @@
-"""Held values within JSON, as TO_JSON_STRING(TO_JSON(x, stringify_wide_numbers => TRUE)) writes them."""
+"""Values within JSON, as TO_JSON_STRING(TO_JSON(x, stringify_wide_numbers => TRUE)) writes them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _WIDE = 2**53
 """Greater whole numbers are text: a reader may take a number for a FLOAT64."""
 
 _IN_64_BITS = (Decimal(-(2**63)), Decimal(2**64 - 1))
-"""With a sign or without."""
+"""The range of whole numbers of 64 bits, signed and unsigned together."""
 
 _NAMED_ESCAPES = {"\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r"}
 _CONTROLS = {chr(code): _NAMED_ESCAPES.get(chr(code), f"\\u{code:04x}") for code in range(32)}
@@ -28,14 +28,14 @@ _RANGE = r"^\[(.*), (.*)\)$"
 
 
 def json_text(x: Value, type_: Type) -> Value:
-    """The JSON text of a held value; NULL for NULL."""
+    """Return the JSON text of a value in Spark form; NULL for NULL."""
     match type_:
         case Struct(fields):
             members = [
                 F.concat(
                     F.lit(f"{json.dumps(field.name, ensure_ascii=False)}:"), _member(x.getField(field.name), field.type)
                 )
-                for field in sorted(fields, key=lambda field: field.name.encode())
+                for field in sorted(fields, key=lambda field: field.name.encode())  # TO_JSON_STRING sorts the names by bytes
             ]
             return F.when(x.isNotNull(), _joined("{", members, "}"))
         case Array(element):
@@ -62,7 +62,7 @@ def _quoted(x: Value) -> Value:
 
 
 def _text(x: Value) -> Value:
-    """What must be escaped is rare: most text is only looked at."""
+    """Write text with its escapes. Few texts need any, so most are only searched and not replaced."""
     escaped = F.regexp_replace(x, r'(["\\])', r"\\$1")
     for control, escape in _CONTROLS.items():
         escaped = F.replace(escaped, F.lit(control), F.lit(escape))
@@ -78,7 +78,7 @@ def _integer(x: Value) -> Value:
 
 
 def _decimal(text: Value) -> Value:
-    """A number of 64 bits like an INT64. Any other is a number where FLOAT64 writes it with its own digits, else text."""
+    """Write a whole number of 64 bits as an INT64, any other as a number if FLOAT64 has the same digits, else as text."""
 
     def written(t: Value) -> Value:
         whole = F.when(~t.contains("."), t.try_cast("decimal(38,0)"))
@@ -99,14 +99,14 @@ def _fraction(text: Value) -> Value:
 
 
 def _time(text: Value, element: Scalar) -> Value:
-    """A DATE, DATETIME or TIMESTAMP in the form of RFC 3339, from its text."""
+    """Write a DATE, DATETIME or TIMESTAMP in the form of RFC 3339, from its text."""
     if element.name == "TIMESTAMP":
         text = F.concat(F.regexp_replace(text, r"\+00$", ""), F.lit("Z"))
     return F.translate(text, " ", "T")
 
 
 def _interval(text: Value) -> Value:
-    """ISO 8601, without the parts that are zero; each of the others has its own sign."""
+    """Write an interval in ISO 8601: parts that are zero are left out, each other part has its own sign."""
     months_sign, years, months, days, time_sign, hours, minutes, seconds, fraction = (
         F.regexp_extract(text, _INTERVAL, group) for group in range(1, 10)
     )
@@ -136,4 +136,4 @@ _SCALARS: dict[str, Callable[[Value], Value]] = {
     "INTERVAL": lambda x: _quoted(_interval(x)),
     "JSON": lambda x: x,
 }
-"""GEOGRAPHY is not among them: it is GeoJSON, which its text does not give."""
+"""GEOGRAPHY is missing: within JSON it is GeoJSON, which cannot be made from its text."""

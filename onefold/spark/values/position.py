@@ -1,4 +1,4 @@
-"""The position of a change, as `onefold.changelog.position` writes it, as an expression that no Python runs for."""
+"""The position of a change, as `onefold.changelog.position` writes it, as an expression that runs without Python."""
 
 from __future__ import annotations
 
@@ -34,7 +34,15 @@ _TIME = 19
 
 
 def position(sequence: Value, timestamp: Value, sort_keys: Value, deleted: Value, tie_break: Value) -> Value:
-    """Text from a string, a bigint, an array of strings, a boolean and a string; all but the last two may be NULL."""
+    """Return the text of a position, an expression that sorts as the position does.
+
+    Args:
+        sequence: a string, or NULL for a row of a backfill or a snapshot.
+        timestamp: milliseconds since 1970 as a bigint, or NULL.
+        sort_keys: an array of strings, or NULL.
+        deleted: a boolean, never NULL.
+        tie_break: a string, never NULL.
+    """
     kind = F.when(deleted, "0").otherwise("1")
     parts = (_sequence(sequence), _timestamp(timestamp), _keys(sort_keys), kind, tie_break)
     return F.concat_ws(" ", *parts)
@@ -46,8 +54,8 @@ def ordered_by_text(position: Value) -> Value:
 
 
 def stored_as_text(position: Value) -> Value:
-    """Tell of a stored position whether an earlier release ordered as text what is compared as a number now."""
-    # Few positions are looked at closely: most begin otherwise, and have no sort key of text.
+    """Tell whether an earlier release wrote a stored position that orders as text what is compared as a number now."""
+    # The two cheap conditions exclude most positions, so that few are matched with the long pattern.
     return (position.startswith(TEXT_PREFIX) | position.contains(" 3")) & position.rlike(STORED_AS_TEXT)
 
 
@@ -62,14 +70,14 @@ def _sequence(x: Value) -> Value:
 
 
 def _padded_sections(x: Value) -> Value:
-    """Pad one to four sections. Spark interprets the body of a lambda, once per element; these calls it compiles."""
+    """Pad one to four sections without a lambda: Spark compiles these calls, but interprets a lambda for each element."""
     sections = F.split(F.upper(x), "/")
-    padded = (F.lpad(F.get(sections, F.lit(place)), SECTION, "0") for place in range(SHORT_SECTIONS))
-    return F.concat_ws("/", *padded)  # which leaves out the NULL of a section that is not there
+    padded = (F.lpad(F.get(sections, F.lit(index)), SECTION, "0") for index in range(SHORT_SECTIONS))
+    return F.concat_ws("/", *padded)  # leaves out the NULL of a section that is missing
 
 
 def _keys(x: Value) -> Value:
-    """Write the sort keys. There is one as a rule, and then no lambda is needed, which Spark would interpret."""
+    """Write the sort keys. One small number, the usual case, needs no lambda, which Spark would interpret."""
     first = F.get(x, F.lit(0))
     plain = (F.size(x) == 1) & F.coalesce(_matches(first, SMALL_NUMBER), F.lit(False))
     several = F.array_join(F.transform(x, lambda key: F.concat(_key(key), F.lit(" "))), "")
@@ -90,7 +98,7 @@ def _section(digits: Value) -> Value:
 
 
 def _timestamp(x: Value) -> Value:
-    # x + 2^63, which is no bigint: ~x is -x - 1.
+    # A negative x is written as x + 2^63. That constant is no bigint, but ~x is -x - 1, so x + 2^63 is (2^63 - 1) - ~x.
     negative = F.concat(F.lit("0"), F.lpad((F.lit(INT64 - 1) - F.bitwise_not(x)).cast("string"), _TIME, "0"))
     return F.when(x.isNull(), "").when(x < 0, negative).otherwise(
         F.concat(F.lit("1"), F.lpad(x.cast("string"), _TIME, "0"))
@@ -111,7 +119,7 @@ def _key(x: Value) -> Value:
 
 
 def _matches(x: Value, pattern: str) -> Value:
-    # In Java `$` also stands before a last line's end.
+    # In Java `$` also matches before a line break at the end of the text.
     return x.rlike(pattern.removesuffix("$") + r"\z")
 
 

@@ -1,8 +1,8 @@
-"""Values as text, exactly as BigQuery writes them, made by Python in Spark's workers: FLOAT64, STRUCT and arrays of these.
+"""Text of FLOAT64, STRUCT and arrays of these exactly as BigQuery writes it, made by Python in Spark's workers.
 
-Expressions of Spark could write them, too (`text.py`), but those for the digits of one FLOAT64 are so large that
-Spark takes seconds to plan and compile them, before the first row. Python has exact whole numbers of any length, and
-its own formatting is the C library's, as BigQuery's is.
+Expressions of Spark could write the same text (`text.py`), but the expressions for the digits of one FLOAT64 are so large
+that Spark takes seconds to plan and compile them before the first row. Python has exact whole numbers of any length, and
+formats numbers with the C library, as BigQuery does.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ Writer = Callable[[Any], str]
 _WIDE = 2**53
 """Greater whole numbers are text within JSON: a reader may take a number for a FLOAT64."""
 _LEAST, _GREATEST = -(2**63), 2**64 - 1
-"""A whole number of 64 bits, with a sign or without."""
+"""The range of whole numbers of 64 bits, signed and unsigned together."""
 _SHORT, _LONG = 15, 17
 _LEAST_FIXED = -4
 _NAMES = {"nan": '"NaN"', "inf": '"Infinity"', "-inf": '"-Infinity"'}
 _FRACTION_BITS, _BIAS = 52, 1075
 _LEAST_EXPONENT = -61
 _SPARE = 17
-"""Digits behind the point that can be needed."""
+"""The greatest number of digits after the point that can be needed."""
 _POWERS = tuple(10**exponent for exponent in range(64))
 _INTERVAL = re.compile(r"(-?)(\d+)-(\d+) (-?\d+) (-?)(\d+):(\d+):(\d+)(?:\.(\d*?)0*)?")
 _RANGE = re.compile(r"\[(.*), (.*)\)", re.DOTALL)
@@ -50,13 +50,13 @@ def is_written_by_python(type_: Type) -> bool:
     return isinstance(type_, Struct) or type_ == Scalar("FLOAT64")
 
 
-def handed_type(type_: Type) -> Type:
-    """Return the type as which Spark hands over a value: times as text, since Python's have a zone of their own."""
+def python_type(type_: Type) -> Type:
+    """Return the type as which Spark hands a value to Python: times as text, since Python converts them to its own zone."""
     match type_:
         case Array(element):
-            return Array(handed_type(element))  # type: ignore[arg-type]  # no array goes in, so none comes out
+            return Array(python_type(element))  # type: ignore[arg-type]  # no array goes in, so none comes out
         case Struct(fields):
-            return Struct(tuple(Field(field.name, handed_type(field.type)) for field in fields))
+            return Struct(tuple(Field(field.name, python_type(field.type)) for field in fields))
         case Scalar("DATE" | "DATETIME" | "TIMESTAMP"):
             return STRING
     return type_
@@ -64,15 +64,15 @@ def handed_type(type_: Type) -> Type:
 
 @functools.cache
 def text_writer(type_: Type) -> Callable[[Any], str | None]:
-    """Return what writes a value of this type for the digest: NULL for NULL and for an array without elements."""
+    """Return the function that writes a value for the digest: None for NULL and for an array without elements."""
     if isinstance(type_, Array):
-        write = _alone(type_.element)
+        write = _writer(type_.element)
         return lambda value: None if value is None else array_text(None if e is None else write(e) for e in value)
-    write_one = _alone(type_)
+    write_one = _writer(type_)
     return lambda value: None if value is None else write_one(value)
 
 
-def _alone(type_: Type) -> Writer:
+def _writer(type_: Type) -> Writer:
     return float_text if type_ == Scalar("FLOAT64") else json_writer(type_)
 
 
@@ -85,7 +85,7 @@ def float_text(x: float) -> str:
     if x == 0:
         return "0"
     short = f"{x:.{_SHORT}g}"
-    return short if x != x or float(short) == x else f"{x:.{_LONG}g}"
+    return short if x != x or float(short) == x else f"{x:.{_LONG}g}"  # only NaN differs from itself
 
 
 def float_json(x: float) -> str:
@@ -102,7 +102,7 @@ def float_json(x: float) -> str:
 
 @functools.cache
 def json_writer(type_: Type) -> Writer:
-    """Return what writes a value of this type or NULL as TO_JSON_STRING(TO_JSON(x, stringify_wide_numbers => TRUE))."""
+    """Return the function that writes a value or NULL as TO_JSON_STRING(TO_JSON(x, stringify_wide_numbers => TRUE)) does."""
     write = _json_writer(type_)
     return lambda value: "null" if value is None else write(value)
 
@@ -111,8 +111,8 @@ def _json_writer(type_: Type) -> Writer:
     match type_:
         case Struct(fields):
             in_order = sorted(enumerate(fields), key=lambda pair: pair[1].name.encode())
-            parts = [(_quoted(field.name) + ":", place, json_writer(field.type)) for place, field in in_order]
-            return lambda row: "{" + ",".join(name + write(row[place]) for name, place, write in parts) + "}"
+            parts = [(_quoted(field.name) + ":", index, json_writer(field.type)) for index, field in in_order]
+            return lambda row: "{" + ",".join(name + write(row[index]) for name, index, write in parts) + "}"
         case Array(element):
             write_one = json_writer(element)
             return lambda values: "[" + ",".join(map(write_one, values)) + "]"
@@ -130,7 +130,7 @@ def _integer_json(x: int) -> str:
 
 
 def _decimal_json(x: Decimal | str) -> str:
-    """Write a number of 64 bits as an INT64, any other as a number where FLOAT64 has the same digits, else as text."""
+    """Write a whole number of 64 bits as an INT64, any other as a number if FLOAT64 has the same digits, else as text."""
     text = f"{x:f}"
     text = text.rstrip("0").rstrip(".") if "." in text else text
     if "." not in text and _LEAST <= int(text) <= _GREATEST:
@@ -141,7 +141,7 @@ def _decimal_json(x: Decimal | str) -> str:
 
 
 def _time_text(text: str) -> str:
-    """Write the fraction of a second with three digits where they do, else with six."""
+    """Write the fraction of a second with three digits if they are enough, else with six."""
     whole, point, fraction = text.partition(".")
     return whole + point + fraction.ljust(3 if len(fraction) <= 3 else 6, "0") if point else whole
 
@@ -157,7 +157,7 @@ def _end_json(text: str, element: str) -> str:
 
 
 def _interval_json(text: str) -> str:
-    """Write ISO 8601, without the parts that are zero; each of the others has its own sign."""
+    """Write an interval in ISO 8601: parts that are zero are left out, each other part has its own sign."""
     found = _INTERVAL.fullmatch(text)
     sign, years, months, days, time_sign, hours, minutes, seconds, fraction = found.groups("") if found else ("",) * 9
     seconds += "." + fraction if fraction else ""
@@ -185,11 +185,11 @@ _SCALARS: dict[str, Writer] = {
     "INTERVAL": _interval_json,
     "JSON": str,
 }
-"""GEOGRAPHY is not among them: it is GeoJSON, which its text does not give."""
+"""GEOGRAPHY is missing: within JSON it is GeoJSON, which cannot be made from its text."""
 
 
 def _json_number(digits: str, exponent: int) -> str:
-    """Write C's `%g` of 15 digits, as a JSON number that has a point or an exponent."""
+    """Write digits as C's `%.15g` does, with a point or an exponent in any case."""
     if _LEAST_FIXED <= exponent < _SHORT:
         text = _fixed(digits, exponent)
         return text if "." in text else text + ".0"
@@ -198,7 +198,7 @@ def _json_number(digits: str, exponent: int) -> str:
 
 
 def _fixed(digits: str, exponent: int) -> str:
-    """Write a number without an exponent, however many zeros that takes."""
+    """Write a number without an exponent, with as many zeros as that takes."""
     whole = exponent + 1
     if whole <= 0:
         return "0." + "0" * -whole + digits
@@ -206,31 +206,33 @@ def _fixed(digits: str, exponent: int) -> str:
 
 
 def grisu_digits(x: float) -> tuple[str, int]:
-    """Return the digits of a positive number and the power of ten of the first, by Grisu2 (see `grisu2.py`).
+    """Return the digits of a positive number and the power of ten of the first digit, by Grisu2 (see `grisu2.py`).
 
     >>> grisu_digits(0.1), grisu_digits(1e23)
     (('1', -1), ('9999999999999999', 22))
     """
+    # IEEE 754: one sign bit (here zero), 11 bits of exponent, 52 of the fraction. A biased exponent of zero is a subnormal
+    # number, which has no implied leading one.
     (bits,) = struct.unpack(">q", struct.pack(">d", x))
     fraction, biased = bits & (2**_FRACTION_BITS - 1), bits >> _FRACTION_BITS
     significand = fraction | (2**_FRACTION_BITS if biased else 0)
     shift = 64 - significand.bit_length()
     value, upper = significand << shift, 1 << (shift - 1)
-    # Below a power of two numbers are half as far apart.
+    # Below a power of two, numbers are half as far apart.
     lower = upper >> 1 if fraction == 0 and biased > 1 else upper
     exponent = max(biased, 1) - _BIAS - shift
     bits_of_power, power = _power(exponent)
     above, middle, below = ((border * bits_of_power + 2**63) >> 64 for border in (value + upper, value, value - lower))
     one = 1 << -(exponent + exponent_of(power) + 64)
-    # What a product has been rounded by is taken off at both borders.
+    # Each product may be rounded by one: that one is taken off at both borders.
     spread = _POWERS[_SPARE]
     return _counted((above - 1) * spread, (above - 1 - middle) * spread, (above - 2 - below) * spread, one, power)
 
 
 def _power(exponent: int) -> tuple[int, int]:
-    """Return the power of ten that leaves an exponent from -60 to -32: its first 64 bits, and which it is."""
-    wanted = _LEAST_EXPONENT - exponent
-    power = int(wanted * 78913 / 2**18) + (1 if wanted > 0 else 0)
+    """Return the first 64 bits, and the exponent, of the power of ten that leaves a binary exponent from -60 to -32."""
+    missing = _LEAST_EXPONENT - exponent
+    power = int(missing * 78913 / 2**18) + (1 if missing > 0 else 0)  # 78913 / 2^18 is log10(2)
     power = (power - LEAST_POWER + STEP - 1) // STEP * STEP + LEAST_POWER
     return _leading_bits(power), power
 
@@ -239,14 +241,25 @@ _leading_bits = functools.cache(leading_bits)
 
 
 def _counted(above: int, to_value: int, to_below: int, one: int, power: int) -> tuple[str, int]:
-    """Cut off as many digits as the borders allow, then count down to the nearest to the number."""
+    """Cut off as many digits as the borders allow, then count down to the digits nearest to the number.
+
+    Args:
+        above: the upper border, times 10^17 as all borders and distances here.
+        to_value: the distance from the upper border to the number.
+        to_below: the distance from the upper border to the lower border.
+        one: the unit of the borders, before the factor 10^17.
+        power: the power of ten by which the number was multiplied.
+
+    Returns:
+        The digits, and the power of ten of the first digit.
+    """
     first = len(str(above // (one * _POWERS[_SPARE]))) - 1
-    # The fewer digits are cut off the less is left over, so the first place that fits is found by halving.
+    # The fewer digits are cut off, the smaller is the remainder: so bisection finds the first place that fits.
     places = range(first, -_SPARE - 1, -1)
-    place = places[bisect_left(places, True, key=lambda place: above % (one * _POWERS[place + _SPARE]) <= to_below)]
-    unit = one * _POWERS[place + _SPARE]
+    last = places[bisect_left(places, True, key=lambda place: above % (one * _POWERS[place + _SPARE]) <= to_below)]
+    unit = one * _POWERS[last + _SPARE]
     count, rest = divmod(above, unit)
     while to_value * 2 > rest * 2 + unit and to_below - rest >= unit:
         count, rest = count - 1, rest + unit
     digits = str(count)
-    return digits, len(digits) - 1 + place - power
+    return digits, len(digits) - 1 + last - power

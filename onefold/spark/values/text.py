@@ -1,4 +1,4 @@
-"""Held values of scalar types as text, the way BigQuery's conversion to STRING writes them; NULL stays NULL."""
+"""Text of scalar values in Spark form, as BigQuery's conversion to STRING writes it; NULL stays NULL."""
 
 from __future__ import annotations
 
@@ -16,32 +16,32 @@ _PLAIN_DECIMAL = "0." + "#" * 38
 
 
 def text(x: Value, type_name: str) -> Value:
-    """The text of a held value; what is held as text is its text."""
+    """Return the text of a value; a value whose Spark form is text is returned as it is."""
     write = _TEXTS.get(type_name)
     return write(x) if write else x
 
 
 def decimal_text(x: Value) -> Value:
-    """Every digit, no zeros behind the last."""
+    """Return every digit of a decimal, without zeros at the end of its fraction."""
     return F.call_function("format_number", x, F.lit(_PLAIN_DECIMAL))
 
 
 def local_time_text(x: Value) -> Value:
-    """Date and time; a fraction has three digits where they do, else six."""
-    # Without `let`, whose lambda Spark does not compile: it finds by itself that the cast is needed once.
+    """Return date and time; a fraction has three digits if they are enough, else six."""
+    # Not with `let`, whose lambda Spark does not compile: Spark itself computes the repeated cast only once.
     plain = x.cast("string")
     length = F.length(plain)
-    wanted = F.when(length <= _WHOLE_SECONDS, length).when(length <= _THREE_DIGITS, _THREE_DIGITS).otherwise(_SIX_DIGITS)
-    return F.rpad(plain, wanted, F.lit("0"))
+    padded = F.when(length <= _WHOLE_SECONDS, length).when(length <= _THREE_DIGITS, _THREE_DIGITS).otherwise(_SIX_DIGITS)
+    return F.rpad(plain, padded, F.lit("0"))
 
 
 def base64_text(x: Value) -> Value:
-    # Spark breaks lines after 76 characters.
+    """Return bytes in base64 on one line; Spark breaks the line after 76 characters."""
     return F.translate(F.base64(x), "\r\n", "")
 
 
 def _numeric_text(x: Value) -> Value:
-    """Write a held NUMERIC, whose text always has a point: to trim it takes a fraction of the time of `decimal_text`."""
+    """Write a NUMERIC. Its Spark text always has a point, and trimming takes a fraction of the time of `decimal_text`."""
     return F.rtrim(F.rtrim(x.cast("string"), F.lit("0")), F.lit("."))
 
 

@@ -1,7 +1,7 @@
-"""How Spark holds values of BigQuery's types, and what the types of a file's columns are to BigQuery.
+"""The Spark form of BigQuery's types: the Spark type that represents each of them, and the BigQuery types of files' columns.
 
-What Spark cannot hold exactly it holds as text: the text that BigQuery's conversion to STRING gives. A type is held in
-one form only, wherever the value comes from, so that all that computes with it meets no other.
+Values that no Spark type represents exactly are text: the text that BigQuery's conversion to STRING gives. Each BigQuery
+type has exactly one Spark form, wherever a value comes from, so that expressions handle one form only.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from pyspark.sql import types as t
 
 from onefold.core.errors import InvalidColumns, InvalidType
 from onefold.core.names import fold_case
-from onefold.schema.columns import Column
+from onefold.schema.columns import Column, Schema
 from onefold.schema.types import STRING, Array, Field, Range, Scalar, Struct, Type
 from onefold.spark.values.text import decimal_text
 
 NUMERIC = t.DecimalType(38, 9)
 _WHOLE_DIGITS_OF_NUMERIC = 29
 
-_HELD: dict[str, t.DataType] = {
+_SPARK_TYPES: dict[str, t.DataType] = {
     "STRING": t.StringType(),
     "BYTES": t.BinaryType(),
     "BOOL": t.BooleanType(),
@@ -32,9 +32,9 @@ _HELD: dict[str, t.DataType] = {
     "DATETIME": t.TimestampNTZType(),
     "TIMESTAMP": t.TimestampType(),
 }
-"""All other types without parts are held as text."""
+"""The Spark form of all other types without parts is text."""
 
-_MET: dict[type[t.DataType], str] = {
+_BIGQUERY_TYPES: dict[type[t.DataType], str] = {
     t.StringType: "STRING",
     t.CharType: "STRING",
     t.VarcharType: "STRING",
@@ -53,40 +53,44 @@ _MET: dict[type[t.DataType], str] = {
 }
 
 
-def held(type_: Type) -> t.DataType:
-    """How Spark holds a value of a BigQuery type."""
+def spark_type(type_: Type) -> t.DataType:
+    """Return the Spark type that represents a BigQuery type.
+
+    >>> spark_type(Array(Scalar("INT64"))).simpleString(), spark_type(Scalar("JSON")).simpleString()
+    ('array<bigint>', 'string')
+    """
     match type_:
         case Array(element):
-            return t.ArrayType(held(element))
+            return t.ArrayType(spark_type(element))
         case Struct(fields):
-            return t.StructType([t.StructField(field.name, held(field.type)) for field in fields])
+            return t.StructType([t.StructField(field.name, spark_type(field.type)) for field in fields])
         case Range():
             return t.StringType()
         case Scalar(name):
-            return _HELD.get(name, t.StringType())
+            return _SPARK_TYPES.get(name, t.StringType())
 
 
-def is_held_as_text(type_: Type) -> bool:
-    """Whether text stands for a value that is none."""
-    return isinstance(type_, Range) or (isinstance(type_, Scalar) and type_.name not in _HELD)
+def is_text_in_spark(type_: Type) -> bool:
+    """Tell whether the Spark form of a type other than STRING is text."""
+    return isinstance(type_, Range) or (isinstance(type_, Scalar) and type_.name not in _SPARK_TYPES)
 
 
 def text_type(type_: Type) -> Type:
-    """The type as which BigQuery has to deliver a value, so that Spark can hold it."""
+    """Return the type as which BigQuery has to deliver a value for Spark: STRING where the Spark form is text."""
     match type_:
         case Array(element):
             return Array(text_type(element))  # type: ignore[arg-type]  # no array goes in, so none comes out
         case Struct(fields):
             return Struct(tuple(Field(field.name, text_type(field.type)) for field in fields))
         case _:
-            return STRING if is_held_as_text(type_) else type_
+            return STRING if is_text_in_spark(type_) else type_
 
 
 def type_of(data_type: t.DataType) -> Type:
-    """The BigQuery type of a Spark type met in a file.
+    """Return the BigQuery type of a Spark type that was found in a file.
 
     Raises:
-        InvalidType: every part of it for which BigQuery has none, by its path.
+        InvalidType: BigQuery has no type for parts of it; the text lists each of them by its path.
     """
     problems = list(_problems("", data_type))
     if problems:
@@ -94,23 +98,23 @@ def type_of(data_type: t.DataType) -> Type:
     return _type_of(data_type)
 
 
-def columns_of(schema: t.StructType) -> tuple[Column, ...]:
-    """The columns of a file.
+def columns_of(schema: t.StructType) -> Schema:
+    """Return the columns of a file with their BigQuery types.
 
     Raises:
-        InvalidColumns: every column, or part of one, for which BigQuery has no type, by its path.
+        InvalidColumns: BigQuery has no type for columns, or parts of them; the text lists each of them by its path.
     """
     problems = [problem for field in schema.fields for problem in _problems(field.name, field.dataType)]
     problems += _repeated("the columns", schema)
     if problems:
         raise InvalidColumns(problems)
-    return tuple(Column(field.name, _type_of(field.dataType)) for field in schema.fields)
+    return Schema(Column(field.name, _type_of(field.dataType)) for field in schema.fields)
 
 
 def normalized(x: Value, data_type: t.DataType) -> Value:
-    """A value of a file in the form in which its BigQuery type is held; NULL stays NULL."""
-    if data_type.simpleString() == held(_type_of(data_type)).simpleString():
-        return x  # to make it anew would cost a lambda for each array
+    """Return a value of a file in the Spark form of its BigQuery type; NULL stays NULL."""
+    if data_type.simpleString() == spark_type(_type_of(data_type)).simpleString():
+        return x  # rebuilding the value would cost a lambda for each array
     match data_type:
         case t.ArrayType():
             return F.transform(x, lambda element: normalized(element, data_type.elementType))
@@ -122,7 +126,7 @@ def normalized(x: Value, data_type: t.DataType) -> Value:
         case t.DecimalType() if not _fits_numeric(data_type):
             return decimal_text(x)
         case _:
-            return x.cast(held(_type_of(data_type)))
+            return x.cast(spark_type(_type_of(data_type)))
 
 
 def _type_of(data_type: t.DataType) -> Type:
@@ -136,7 +140,7 @@ def _type_of(data_type: t.DataType) -> Type:
         case t.DecimalType():
             return Scalar("NUMERIC" if _fits_numeric(data_type) else "BIGNUMERIC")
         case _:
-            return Scalar(_MET[type(data_type)])
+            return Scalar(_BIGQUERY_TYPES[type(data_type)])
 
 
 def _entries(map_: t.MapType) -> t.ArrayType:
@@ -153,22 +157,22 @@ def _problems(path: str, data_type: t.DataType) -> Iterator[str]:
         case t.ArrayType():
             yield from _problems(path, data_type.elementType)
             if isinstance(data_type.elementType, t.ArrayType | t.MapType):
-                yield f"{_place(path)} an array of arrays, which BigQuery cannot hold; wrap the inner one in a struct"
+                yield f"{_subject(path)} an array of arrays, which BigQuery cannot store: wrap the inner array in a struct"
         case t.MapType():
             yield from _problems(path, _entries(data_type))
         case t.StructType():
             if not data_type.fields:
-                yield f"{_place(path)} a struct without fields, which BigQuery cannot hold; leave it out"
+                yield f"{_subject(path)} a struct without fields, which BigQuery cannot store: leave it out"
             yield from _repeated(path, data_type)
             for field in data_type.fields:
                 yield from _problems(f"{path}.{field.name}".lstrip("."), field.dataType)
         case t.DecimalType():
             pass
-        case _ if type(data_type) not in _MET:
-            yield f"{_place(path)} {data_type.simpleString()}, which is no type of BigQuery; write it as text"
+        case _ if type(data_type) not in _BIGQUERY_TYPES:
+            yield f"{_subject(path)} {data_type.simpleString()}, which is no type of BigQuery: write it as text"
 
 
-def _place(path: str) -> str:
+def _subject(path: str) -> str:
     return f"{path} is" if path else "it is"
 
 
@@ -176,5 +180,5 @@ def _repeated(path: str, struct: t.StructType) -> Iterator[str]:
     seen: set[str] = set()
     for name in struct.fieldNames():
         if fold_case(name) in seen:
-            yield f"{path or 'it'}: two fields are named {name}, and BigQuery ignores case; rename one"
+            yield f"{path or 'it'}: two fields are named {name}, and BigQuery ignores case: rename one"
         seen.add(fold_case(name))

@@ -1,4 +1,4 @@
-"""The Spark job that compares: it finds what plain Python finds, whatever the types and formats of the two sides."""
+"""The Spark job that compares finds what plain Python finds, for all types and formats of the two sides."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ COMMON = 150
 
 
 def rows_of(columns: Columns, side: int, key: Callable[[int], Any] = int) -> Rows:
-    """Every value of the one side meets every value of the other; some rows are alone, some keys repeated, one is NULL."""
+    """Return rows that pair every value of one side with every value of the other, with lone rows and repeated keys."""
     alone = {0: [500, 501, 502, 502], 1: [600, 601, 601]}[side]
     numbers = [*range(COMMON), *alone, *([700, 700, 701], [700, 701, 701])[side], None]
     return [
@@ -243,7 +243,7 @@ def write_pair(folder: Path, left: Rows, right: Rows) -> tuple[Path, Path]:
     return write(folder / "left.jsonl", left), write(folder / "right.jsonl", right)
 
 
-def test_the_same_is_the_same_and_writes_no_finding(job: Job, tmp_path: Path) -> None:
+def test_equal_inputs_give_no_finding(job: Job, tmp_path: Path) -> None:
     last: dict[str, Any] = {"id": None, "name": "é", "Tags": ["a"]}
     rows: Rows = [{"id": number, "name": None, "Tags": []} for number in range(3)]
     left = write(tmp_path / "left.parquet", [*rows, last])
@@ -258,7 +258,7 @@ def test_columns_that_are_left_out_are_not_compared(job: Job, tmp_path: Path) ->
     assert job(left, right, without="a,OLD")["same"]
 
 
-def test_a_base_meets_a_table_as_people_read_it(job: Job, tmp_path: Path) -> None:
+def test_a_base_is_compared_with_a_table_without_its_tombstones(job: Job, tmp_path: Path) -> None:
     base: Rows = [
         {"id": 1, "name": "a", "_position": "2 1", "_deleted": False},
         {"id": 2, "name": None, "_position": "2 2", "_deleted": True},
@@ -270,14 +270,14 @@ def test_a_base_meets_a_table_as_people_read_it(job: Job, tmp_path: Path) -> Non
     assert job(left, left)["rows"] == {"left": 3, "right": 3}
 
 
-def test_a_column_of_json_lines_without_any_value_is_there(job: Job, tmp_path: Path) -> None:
+def test_a_column_of_json_lines_without_any_value_is_a_column(job: Job, tmp_path: Path) -> None:
     left, right = write_pair(tmp_path, [{"id": 1, "a": None}, {"id": 2, "a": None}], [{"id": 1, "a": 1}, {"id": 2}])
     assert job(left, right)["columns_only"] == {"left": [], "right": []}
     assert job(right, left)["counts"]["different"] == 1
 
 
 @pytest.mark.parametrize(("name", "other"), [("none.jsonl", "right.jsonl"), ("none.csv", "none.jsonl")])
-def test_files_without_any_row_name_no_columns_and_lack_none(job: Job, tmp_path: Path, name: str, other: str) -> None:
+def test_files_without_rows_have_the_columns_of_the_other_side(job: Job, tmp_path: Path, name: str, other: str) -> None:
     for path in (tmp_path / "none.jsonl", tmp_path / "none.csv"):
         path.touch()
     write(tmp_path / "right.jsonl", [{"id": 1, "a": 1}])
@@ -299,11 +299,11 @@ def test_keys_of_several_columns(job: Job, tmp_path: Path) -> None:
         ("nowhere", "right.jsonl", "id", "there is no such file"),
         ("left.jsonl", "right.jsonl", "number", "the left side has no column number"),
         ("broken", "right.jsonl", "id", "cannot be read"),
-        ("strange", "right.jsonl", "id", "rows come in files of one kind"),
+        ("strange", "right.jsonl", "id", "files of one"),
         ("short", "right.jsonl", "id", "cannot be read"),
     ],
 )
-def test_what_cannot_be_compared_is_told_and_nothing_is_written(
+def test_inputs_that_cannot_be_compared_are_an_error_and_nothing_is_written(
     job: Job, tmp_path: Path, left: str, right: str, keys: str, problem: str
 ) -> None:
     write_pair(tmp_path, [{"id": 1}, {"id": 2}], [{"id": 1}, {"id": 2}])
@@ -319,7 +319,7 @@ def test_no_output_is_overwritten(job: Job, tmp_path: Path) -> None:
     left, right = write_pair(tmp_path, [{"id": 1}, {"id": 2}], [{"id": 1}, {"id": 3}])
     job(left, right, tmp_path / "found")
     before = job.found(tmp_path / "found")
-    with pytest.raises(InvalidInput, match="there already"):
+    with pytest.raises(InvalidInput, match="exists already"):
         job(left, right, tmp_path / "found")
     assert job.found(tmp_path / "found") == before
     with pytest.raises(InvalidInput, match="name a new folder"):
@@ -327,7 +327,7 @@ def test_no_output_is_overwritten(job: Job, tmp_path: Path) -> None:
     assert len(list(left.iterdir())) == 2
 
 
-def test_an_output_that_a_killed_job_left_is_started_anew(job: Job, tmp_path: Path) -> None:
+def test_an_output_that_a_killed_job_left_is_started_again(job: Job, tmp_path: Path) -> None:
     left, right = write_pair(tmp_path, [{"id": 1}, {"id": 2}], [{"id": 1}, {"id": 3}])
     job(left, right, tmp_path / "found")
     before = job.found(tmp_path / "found")
@@ -361,7 +361,7 @@ def test_tables_and_views_of_bigquery_are_compared_and_findings_become_a_table(
         job(f"bigquery:{dataset.name}.people", source, output)
 
 
-def test_a_table_meets_itself_and_one_that_is_not_there_is_told(job: Job, dataset: EmulatedDataset) -> None:
+def test_a_table_equals_itself_and_a_missing_table_is_an_error(job: Job, dataset: EmulatedDataset) -> None:
     dataset.land(
         "base", {"id": "INT64", "noon": "TIME", "note": "JSON"}, "1, TIME '12:00:00', JSON '{\"a\": 1}'", "2, NULL, NULL"
     )
@@ -372,7 +372,7 @@ def test_a_table_meets_itself_and_one_that_is_not_there_is_told(job: Job, datase
 
 
 @pytest.mark.usefixtures("job")
-def test_the_job_ends_with_2_where_sides_differ_and_prints_one_line_of_json(
+def test_the_exit_code_is_2_if_inputs_differ_and_the_job_prints_one_line_of_json(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     left, right = write_pair(tmp_path, [{"id": 1}, {"id": 2}], [{"id": 1}, {"id": 3}])
@@ -391,7 +391,7 @@ FILES = ("--left=left.jsonl", "--right=right.jsonl", "--keys=id")
 @pytest.mark.parametrize(
     ("differences", "same", "code", "lines"), [(None, False, 2, 0), ("log", False, 0, 1), ("log", True, 0, 0)]
 )
-def test_where_it_is_asked_for_differences_are_a_line_of_the_log_and_no_failure(
+def test_the_settings_may_ask_for_differences_in_the_log_instead_of_a_failure(
     capsys: pytest.CaptureFixture[str], differences: str | None, same: bool, code: int, lines: int
 ) -> None:
     summary = Summary((1, 1), ((), ()), dict.fromkeys(KINDS, 0 if same else 1))

@@ -55,7 +55,7 @@ CANDIDATES = (
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Iterator[dict[str, Any]]:
-    """What the job met; it ran once, for all tests of this file."""
+    """The results of the job, which runs once for all tests of this file."""
     hint = java_hint()
     if hint:
         pytest.skip(hint)
@@ -174,7 +174,7 @@ STRANGE_ROWS: list[dict[str, Any]] = [{"id": 1}, {"id": 2}]
 LANDED = (("flat", FLAT, FLAT_ROWS), ("nested", NESTED, NESTED_ROWS), ("strange", STRANGE, STRANGE_ROWS))
 
 
-def test_only_the_rows_and_columns_that_are_asked_for(found: dict[str, Any]) -> None:
+def test_only_the_requested_rows_and_columns_are_read(found: dict[str, Any]) -> None:
     assert found["as it is"] == {
         "types": {"id": "bigint", "name": "string", "price": "decimal(38,9)", "day": "date"},
         "rows": [["2", None, None, None], ["3", "", "1.500000000", None]],
@@ -186,7 +186,7 @@ def test_what_spark_cannot_convert_is_converted_by_bigquery(found: dict[str, Any
     assert found["converted"]["rows"] == [["1", None], ["2", None], ["3", "2"]]
 
 
-def test_every_value_arrives_as_it_is(found: dict[str, Any]) -> None:
+def test_every_value_arrives_unchanged(found: dict[str, Any]) -> None:
     first, second, _ = (dict(zip(FLAT, row, strict=True)) for row in found["whole"]["rows"])
     assert first == {
         "id": "1",
@@ -203,7 +203,7 @@ def test_every_value_arrives_as_it_is(found: dict[str, Any]) -> None:
     assert second == {**dict.fromkeys(FLAT), "id": "2", "tags": "[]"}
 
 
-def test_structs_and_arrays_of_pairs_arrive_as_they_are(found: dict[str, Any]) -> None:
+def test_structs_and_arrays_of_pairs_arrive_unchanged(found: dict[str, Any]) -> None:
     assert found["nested"]["types"]["pairs"] == "array<struct<key:string,value:bigint>>"
     assert found["nested"]["rows"] == [
         ["1", "{Łódź, 1000-01-01 00:00:00, 08:00:00}", "[{a, 2}, {a, 1}]"],
@@ -241,7 +241,7 @@ def test_a_frame_without_rows_is_staged_too(found: dict[str, Any]) -> None:
 CUSTOMER = TableId("other", "shop", "customer")
 
 
-def test_a_read_names_the_table_the_filter_and_who_pays() -> None:
+def test_a_read_names_the_table_the_filter_and_the_billed_project() -> None:
     options = read_options(CUSTOMER, billed="ours", where="_landed_at >= TIMESTAMP '2024-01-01 00:00:00+00'")
     assert {name: options[name] for name in ("parentProject", "project", "dataset", "table")} == {
         "parentProject": "ours",
@@ -253,14 +253,14 @@ def test_a_read_names_the_table_the_filter_and_who_pays() -> None:
     assert "filter" not in read_options(CUSTOMER, billed="ours")
 
 
-def test_a_read_keeps_old_timestamps_pairs_and_what_just_came() -> None:
+def test_a_read_keeps_old_timestamps_pairs_and_new_rows() -> None:
     options = read_options(CUSTOMER, billed="ours")
     assert options["enableArrowTimestampRebase"] == "false"
     assert options["allowMapTypeConversion"] == "false"
     assert options["enableReadSessionCaching"] == "false"
 
 
-def test_a_write_is_seen_whole_or_not_at_all_and_makes_no_table() -> None:
+def test_a_write_is_visible_whole_or_not_at_all_and_creates_no_table() -> None:
     options = write_options(CUSTOMER, billed="ours")
     assert options["writeMethod"] == "direct"
     assert options["writeAtLeastOnce"] == "false"
@@ -277,7 +277,7 @@ def test_a_write_is_seen_whole_or_not_at_all_and_makes_no_table() -> None:
         ("", (), False),
     ],
 )
-def test_from_some_version_on_timestamps_can_be_read_as_they_are(text: str, version: tuple[int, ...], keeps: bool) -> None:
+def test_timestamps_of_any_year_can_be_read_from_some_version_on(text: str, version: tuple[int, ...], keeps: bool) -> None:
     assert parse_version(text) == version
     assert keeps_timestamps(version) == keeps
 
@@ -291,5 +291,5 @@ def test_from_some_version_on_timestamps_can_be_read_as_they_are(text: str, vers
         ("ARRAY<STRUCT<a INTERVAL>>", False),
     ],
 )
-def test_a_table_with_a_type_that_the_connector_does_not_know_is_not_opened(type_: str, opens: bool) -> None:
+def test_a_table_with_a_type_unknown_to_the_connector_is_not_opened(type_: str, opens: bool) -> None:
     assert can_open([Column("id", parse_type("INT64")), Column("x", parse_type(type_))]) == opens

@@ -24,7 +24,7 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from onefold.spark.io.bigquery_tables import EXPIRES, StagingTables, plan_read
 from onefold.spark.io.staging import rest_field, staged_type, unstage_sql
-from onefold.spark.values.types import held
+from onefold.spark.values.types import spark_type
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -77,7 +77,7 @@ VALUES = [
 
 
 @pytest.mark.parametrize(("type_", "literal", "text"), VALUES)
-def test_a_value_and_its_absence_arrive_and_are_staged_as_they_are(
+def test_values_and_null_arrive_and_are_staged_unchanged(
     tables: StagingTables, dataset: EmulatedDataset, type_: str, literal: str, text: str | None
 ) -> None:
     absent = "[]" if type_.startswith("ARRAY") else "NULL"
@@ -85,7 +85,7 @@ def test_a_value_and_its_absence_arrive_and_are_staged_as_they_are(
     wanted = columns(id="INT64", x=type_)
 
     rows = tables.read(table_of(dataset), wanted)
-    assert [field.dataType for field in rows.frame.schema.fields] == [held(column.type) for column in wanted]
+    assert [field.dataType for field in rows.frame.schema.fields] == [spark_type(column.type) for column in wanted]
     value, none = (row[0] for row in rows.frame.orderBy("id").select(F.col("x").cast("string")).collect())
     assert none == (absent if absent == "[]" else None)
     if text is None:
@@ -117,7 +117,7 @@ def test_every_digit_of_a_numeric_is_kept(tables: StagingTables, dataset: Emulat
     assert [str(row[1]) for row in dataset.run(staged.query)] == [greatest]
 
 
-def test_only_the_rows_and_columns_that_are_asked_for(tables: StagingTables, dataset: EmulatedDataset) -> None:
+def test_only_the_requested_rows_and_columns_are_read(tables: StagingTables, dataset: EmulatedDataset) -> None:
     dataset.land("customer", {"id": "INT64", "name": "STRING", "_landed_at": "TIMESTAMP"}, *LANDED)
     window = "_landed_at >= TIMESTAMP '2024-01-02 00:00:00+00'"
     rows = tables.read(table_of(dataset), columns(name="STRING"), where=window)
@@ -133,7 +133,7 @@ def test_a_table_without_rows_gives_a_frame_of_the_right_types(tables: StagingTa
     dataset.land("customer", types)
     rows = tables.read(table_of(dataset), columns(**types))
     assert rows.frame.collect() == []
-    assert [field.dataType for field in rows.frame.schema.fields] == [held(column.type) for column in rows.columns]
+    assert [field.dataType for field in rows.frame.schema.fields] == [spark_type(column.type) for column in rows.columns]
 
 
 def test_a_frame_without_rows_is_staged_too(tables: StagingTables, dataset: EmulatedDataset) -> None:
@@ -156,15 +156,13 @@ def test_what_spark_cannot_convert_is_converted_by_bigquery(tables: StagingTable
 def test_a_datetime_in_a_named_zone_is_converted_by_bigquery() -> None:
     (column,) = columns(at="DATETIME")
     targets = {"at": parse_type("TIMESTAMP")}
-    assert plan_read(CUSTOMER, [column], targets).arriving == (column,)
+    assert plan_read(CUSTOMER, [column], targets).returned == (column,)
     in_warsaw = plan_read(CUSTOMER, [column], targets, zone="Europe/Warsaw")
-    assert in_warsaw.arriving == columns(at="TIMESTAMP")
+    assert in_warsaw.returned == columns(at="TIMESTAMP")
     assert "'Europe/Warsaw'" in in_warsaw.sql
 
 
-def test_a_staging_table_goes_by_itself(
-    tables: StagingTables, dataset: EmulatedDataset, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_staging_table_expires(tables: StagingTables, dataset: EmulatedDataset, monkeypatch: pytest.MonkeyPatch) -> None:
     # The emulator does not tell when a table expires.
     asked: list[bigquery.Table] = []
     create = dataset.client.create_table
@@ -217,7 +215,7 @@ def test_two_attempts_never_write_into_one_table(spark: SparkSession, dataset: E
         assert one.stage(rows.frame, id_, wanted).id != other.stage(rows.frame, id_, wanted).id
 
 
-def test_an_attempt_that_is_made_twice_writes_nothing_over(spark: SparkSession, dataset: EmulatedDataset) -> None:
+def test_an_attempt_that_runs_twice_overwrites_nothing(spark: SparkSession, dataset: EmulatedDataset) -> None:
     dataset.land("customer", {"id": "INT64"}, "1")
     id_, wanted = table_of(dataset), columns(id="INT64")
     with (
@@ -226,7 +224,7 @@ def test_an_attempt_that_is_made_twice_writes_nothing_over(spark: SparkSession, 
     ):
         rows = one.read(id_, wanted)
         staged = one.stage(rows.frame, id_, wanted)
-        with pytest.raises(TryAgain, match="is there already"):
+        with pytest.raises(TryAgain, match="exists already"):
             again.stage(rows.frame, id_, wanted)
         again.drop_staging()
         assert dataset.run(staged.query) == [(1,)]
@@ -238,7 +236,7 @@ def test_a_staging_table_is_no_version_of_its_table(tables: StagingTables, datas
     assert DEFAULT_NAMES.split(tables.stage(rows.frame, table_of(dataset), rows.columns).id.table) is None
 
 
-def test_a_table_that_is_not_there(tables: StagingTables, dataset: EmulatedDataset) -> None:
+def test_a_missing_table_is_an_error(tables: StagingTables, dataset: EmulatedDataset) -> None:
     with pytest.raises(NotFound, match="nobody"):
         tables.read(table_of(dataset, "nobody"), columns(id="INT64"))
 
@@ -256,11 +254,11 @@ EVERY_TYPE = {
 def test_bigquery_accepts_a_read_of_every_type_and_gives_what_was_planned(judge: Judge, text_timestamps: bool) -> None:
     plan = plan_read(CUSTOMER, columns(**EVERY_TYPE), where="int64 > 1", text_timestamps=text_timestamps)
     given = judge.columns(plan.sql, {str(CUSTOMER): list(EVERY_TYPE.items())})
-    assert [(name, parse_type(type_)) for name, type_ in given] == [(column.name, column.type) for column in plan.carried]
-    assert not plan.as_it_is
+    assert [(name, parse_type(type_)) for name, type_ in given] == [(column.name, column.type) for column in plan.delivered]
+    assert not plan.is_plain
 
 
-def test_bigquery_accepts_a_conversion_of_what_it_then_hands_over_as_text(judge: Judge) -> None:
+def test_bigquery_accepts_a_conversion_whose_result_it_delivers_as_text(judge: Judge) -> None:
     plan = plan_read(CUSTOMER, columns(x="STRING"), {"x": parse_type("ARRAY<TIME>")}, where="x > '0'")
     assert judge.columns(plan.sql, {str(CUSTOMER): [("x", "STRING")]}) == [("x", "ARRAY<STRING>")]
     content = "SELECT CAST(x AS STRING) AS x FROM UNNEST(['12:00:00', 'noon']) AS x"

@@ -105,7 +105,9 @@ WRONG: dict[str, tuple[list[Row], str]] = {
 
 
 @pytest.mark.parametrize(("rows", "words"), WRONG.values(), ids=WRONG.keys())
-def test_what_is_wrong_is_reported_with_the_file(spark: SparkSession, tmp_path: Path, rows: list[Row], words: str) -> None:
+def test_an_error_in_the_metadata_is_reported_with_the_file(
+    spark: SparkSession, tmp_path: Path, rows: list[Row], words: str
+) -> None:
     path = write_lines(tmp_path / "changes.jsonl", rows)
     with pytest.raises(InvalidInput) as caught:
         run_job(spark, path, tmp_path / "out")
@@ -114,7 +116,7 @@ def test_what_is_wrong_is_reported_with_the_file(spark: SparkSession, tmp_path: 
     assert not (tmp_path / "out" / "_SUCCESS").exists()
 
 
-def test_everything_that_is_wrong_is_reported_at_once(spark: SparkSession, tmp_path: Path) -> None:
+def test_all_errors_in_the_metadata_are_reported_at_once(spark: SparkSession, tmp_path: Path) -> None:
     one = write_lines(tmp_path / "1.jsonl", [{"id": 1, METADATA: {"uuid": 1, "source_timestamp": True, "kind": "DELETE"}}])
     other = write_lines(tmp_path / "2.jsonl", [with_(INSERTED, change_type=False)])
     with pytest.raises(InvalidInput) as caught:
@@ -123,7 +125,7 @@ def test_everything_that_is_wrong_is_reported_at_once(spark: SparkSession, tmp_p
     assert len(caught.value.problems) == 5, caught.value.problems
 
 
-def test_fields_that_hold_no_value_are_there(spark: SparkSession, tmp_path: Path) -> None:
+def test_fields_without_any_value_exist(spark: SparkSession, tmp_path: Path) -> None:
     """A backfill: nothing but NULL in most fields."""
     rows = [change("INSERT", None, timestamp=None, id=1), change("INSERT", None, timestamp=None, id=2)]
     report = run_job(spark, write_lines(tmp_path / "1.jsonl", [with_(row, uuid=None) for row in rows]), tmp_path / "out")

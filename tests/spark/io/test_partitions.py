@@ -45,9 +45,9 @@ def write(path: Path, *rows: Row) -> Path:
 
 def rows_of(spark: SparkSession, path: Path) -> tuple[dict[str, str], list[Row]]:
     """The columns with their types, and the rows in the order of `id`."""
-    landed = read_folder(spark, str(path))
-    rows = [row.asDict(recursive=True) for row in landed.frame.orderBy("id").collect()]
-    return {column.name: str(column.type) for column in landed.columns}, rows
+    frame = read_folder(spark, str(path))
+    rows = [row.asDict(recursive=True) for row in frame.rows.orderBy("id").collect()]
+    return {column.name: str(column.type) for column in frame.columns}, rows
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".jsonl"])
@@ -80,12 +80,12 @@ def test_a_folder_of_two_schemas_has_its_columns_too(spark: SparkSession, tmp_pa
 
 def test_a_column_without_any_value_has_no_type(spark: SparkSession, tmp_path: Path) -> None:
     write(tmp_path / f"p={NULL}" / "a.parquet", {"id": 1})
-    landed = read_folder(spark, str(tmp_path))
-    assert [column.name for column in landed.columns] == ["id"]
-    assert landed.empty == {"p"}
+    frame = read_folder(spark, str(tmp_path))
+    assert [column.name for column in frame.columns] == ["id"]
+    assert frame.empty == {"p"}
 
 
-def test_a_file_may_say_what_its_folder_says(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_file_may_have_the_column_of_its_folder_with_the_same_value(spark: SparkSession, tmp_path: Path) -> None:
     write(tmp_path / "Day=2024-01-01" / "n=01" / "a.parquet", {"id": 1, "day": DAY, "n": 1, "_metadata": "x"})
     write(tmp_path / "Day=2024-01-02" / "n=02" / "a.parquet", {"id": 2, "day": None, "n": 2, "_metadata": "y"})
     types, rows = rows_of(spark, tmp_path)
@@ -94,7 +94,9 @@ def test_a_file_may_say_what_its_folder_says(spark: SparkSession, tmp_path: Path
 
 
 @pytest.mark.parametrize(("own", "folder"), [(1, "2"), (1, "x"), (None, "x"), (1, NULL), ("1", "01")])
-def test_a_file_that_says_something_else_is_refused(spark: SparkSession, tmp_path: Path, own: Any, folder: str) -> None:
+def test_a_file_with_another_value_than_its_folder_is_refused(
+    spark: SparkSession, tmp_path: Path, own: Any, folder: str
+) -> None:
     row = {**change("INSERT", "1", id=1), "p": own}
     schema = pa.schema([(name, pa.string() if own == "1" else pa.int64()) for name in ("p",)])
     table = pa.Table.from_pylist([row])

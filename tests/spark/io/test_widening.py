@@ -67,9 +67,9 @@ WIDENED: dict[str, tuple[list[tuple[Any, pa.DataType]], str, list[Any]]] = {
 def test_types_widen_and_keep_every_value(
     spark: SparkSession, tmp_path: Path, values: list[tuple[Any, pa.DataType]], type_: str, expected: list[Any]
 ) -> None:
-    landed = read_folder(spark, str(write(tmp_path / "rows", *values)))
-    assert {column.name: str(column.type) for column in landed.columns} == {"id": "INT64", "v": type_}
-    rows = sorted((row.asDict(recursive=True) for row in landed.frame.collect()), key=lambda row: row["id"])
+    frame = read_folder(spark, str(write(tmp_path / "rows", *values)))
+    assert {column.name: str(column.type) for column in frame.columns} == {"id": "INT64", "v": type_}
+    rows = sorted((row.asDict(recursive=True) for row in frame.rows.collect()), key=lambda row: row["id"])
     assert [row["v"] for row in rows] == expected
 
 
@@ -84,7 +84,7 @@ REFUSED: dict[str, list[tuple[Any, pa.DataType]]] = {
 
 
 @pytest.mark.parametrize(("types", "values"), REFUSED.items())
-def test_types_that_would_lose_something_are_refused_with_both_files(
+def test_types_that_would_lose_values_are_refused_with_both_files(
     spark: SparkSession, tmp_path: Path, types: str, values: list[tuple[Any, pa.DataType]]
 ) -> None:
     one, other = types.split(" and ")

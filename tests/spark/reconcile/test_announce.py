@@ -16,7 +16,7 @@ from onefold.core.errors import OnefoldError, Rejected, TopicRefused, TryAgain
 from onefold.core.names import TableId
 from onefold.ports.publisher import Message
 from onefold.settings.environment import Settings
-from onefold.spark.reconcile.announce import RestPublisher, announcing
+from onefold.spark.reconcile.announce import RestPublisher, rest_announcer
 from onefold.views.refresh import refresh
 
 SETTINGS = Settings(topic_schema_changes="schema-changes")
@@ -66,7 +66,7 @@ def topics(monkeypatch: pytest.MonkeyPatch) -> Iterator[Topics]:
     server.server_close()
 
 
-def test_messages_arrive_as_they_are(topics: Topics) -> None:
+def test_messages_arrive_unchanged(topics: Topics) -> None:
     assert RestPublisher(PROJECT).publish("t", [Message(b"\xff", {"a": "b"}), Message(b"")]) == ["0", "1"]
     (path, first), (_, second) = topics.published
     assert path == f"/v1/projects/{PROJECT}/topics/t:publish"
@@ -74,7 +74,7 @@ def test_messages_arrive_as_they_are(topics: Topics) -> None:
     assert base64.b64decode(second["data"]) == b""
 
 
-def test_a_topic_named_in_full_is_that_one(topics: Topics) -> None:
+def test_a_topic_may_be_named_by_its_full_path(topics: Topics) -> None:
     RestPublisher(PROJECT).publish("projects/other/topics/t", [Message(b"1")])
     assert topics.published[0][0] == "/v1/projects/other/topics/t:publish"
 
@@ -82,7 +82,9 @@ def test_a_topic_named_in_full_is_that_one(topics: Topics) -> None:
 @pytest.mark.parametrize(
     ("status", "kind"), [(403, TopicRefused), (404, Rejected), (400, Rejected), (429, TryAgain), (503, TryAgain)]
 )
-def test_an_error_says_whether_it_passes(topics: Topics, status: int, kind: type[OnefoldError]) -> None:
+def test_an_error_of_pubsub_is_transient_or_final_by_its_status(
+    topics: Topics, status: int, kind: type[OnefoldError]
+) -> None:
     topics.status = status
     with pytest.raises(kind, match=f"topic projects/{PROJECT}/topics/t: {status}") as caught:
         RestPublisher(PROJECT).publish("t", [Message(b"1")])
@@ -92,27 +94,29 @@ def test_an_error_says_whether_it_passes(topics: Topics, status: int, kind: type
 def test_a_change_of_a_view_is_announced_as_the_function_does(topics: Topics) -> None:
     warehouse = MemoryWarehouse()
     warehouse.land("shop", "customer_v_abc", ABC)
-    refresh(warehouse, BASE, SETTINGS, announce=announcing(PROJECT, SETTINGS))
+    refresh(warehouse, BASE, SETTINGS, announce=rest_announcer(PROJECT, SETTINGS))
     warehouse.land("shop", "customer_v_def", DEF)
-    refresh(warehouse, BASE, SETTINGS, announce=announcing(PROJECT, SETTINGS))
+    refresh(warehouse, BASE, SETTINGS, announce=rest_announcer(PROJECT, SETTINGS))
     contents = [json.loads(base64.b64decode(message["data"])) for _, message in topics.published]
     assert [content["view"] for content in contents] == [f"{PROJECT}.shop.customer_unified"] * 2
     assert contents[1]["changes"]
 
 
-def test_what_the_topic_refuses_is_kept_with_the_view(topics: Topics, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_announcement_that_the_topic_refuses_is_stored_with_the_view(
+    topics: Topics, capsys: pytest.CaptureFixture[str]
+) -> None:
     warehouse = MemoryWarehouse()
     warehouse.land("shop", "customer_v_abc", ABC)
     topics.status = 403
-    assert refresh(warehouse, BASE, SETTINGS, announce=announcing(PROJECT, SETTINGS)).unannounced
+    assert refresh(warehouse, BASE, SETTINGS, announce=rest_announcer(PROJECT, SETTINGS)).unannounced
     assert "is not announced yet" in capsys.readouterr().err
     topics.status = 200
-    refresh(warehouse, BASE, SETTINGS, announce=announcing(PROJECT, SETTINGS))
+    refresh(warehouse, BASE, SETTINGS, announce=rest_announcer(PROJECT, SETTINGS))
     assert len(topics.published) == 1
 
 
 def test_without_a_topic_nothing_is_published(topics: Topics) -> None:
     warehouse = MemoryWarehouse()
     warehouse.land("shop", "customer_v_abc", ABC)
-    refresh(warehouse, BASE, Settings(), announce=announcing(PROJECT, Settings()))
+    refresh(warehouse, BASE, Settings(), announce=rest_announcer(PROJECT, Settings()))
     assert topics.published == []

@@ -212,7 +212,7 @@ def test_a_workload_becomes_its_truth(spark: SparkSession, shop: Shop, options: 
         (["--mode=rebuild", "--from=1"], "of the whole history: leave out --from and --to"),
     ],
 )
-def test_bad_input_is_told_and_nothing_is_written(
+def test_wrong_arguments_are_an_error_and_nothing_is_written(
     spark: SparkSession, shop: Shop, more: Sequence[str], problem: str
 ) -> None:
     shop.create("1a", CUSTOMER)

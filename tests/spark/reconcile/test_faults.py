@@ -198,16 +198,18 @@ def test_every_problem_is_told_at_once(spark: SparkSession, tmp_path: Path) -> N
 
 Spoil = Callable[[Path], object]
 
-SPOILED: dict[str, tuple[Spoil, str]] = {
+DAMAGED: dict[str, tuple[Spoil, str]] = {
     "unfinished": (lambda base: (base / "_SUCCESS").unlink(), "is unfinished"),
-    "with a file more": (lambda base: write_lines(base / "more.jsonl", [{}]), "other files than were written"),
-    "with a file less": (lambda base: next(base.glob("part-*")).unlink(), "other files than were written"),
-    "without what it says of itself": (lambda base: (base / "_onefold.json").write_text("{"), "cannot be read"),
+    "with a file more": (lambda base: write_lines(base / "more.jsonl", [{}]), "got other files"),
+    "with a file less": (lambda base: next(base.glob("part-*")).unlink(), "got other files"),
+    "with a broken manifest": (lambda base: (base / "_onefold.json").write_text("{"), "cannot be read"),
 }
 
 
-@pytest.mark.parametrize(("spoil", "words"), SPOILED.values(), ids=SPOILED.keys())
-def test_a_base_that_is_not_whole_is_refused(spark: SparkSession, tmp_path: Path, spoil: Spoil, words: str) -> None:
+@pytest.mark.parametrize(("spoil", "words"), DAMAGED.values(), ids=DAMAGED.keys())
+def test_a_base_that_was_changed_or_is_unfinished_is_refused(
+    spark: SparkSession, tmp_path: Path, spoil: Spoil, words: str
+) -> None:
     changes = write_lines(tmp_path / "changes.jsonl", GOOD)
     run_job(spark, changes, tmp_path / "base")
     spoil(tmp_path / "base")
@@ -235,7 +237,7 @@ def test_a_base_whose_values_would_be_converted_in_two_steps_is_refused(spark: S
         folders.append(path.parent)
     run_job(spark, folders, tmp_path / "base")
     texts = write_lines(tmp_path / "texts.jsonl", [change("INSERT", "1", id=3, value="text")])
-    with pytest.raises(InvalidInput, match="column value: its values came as BOOL, INT64"):
+    with pytest.raises(InvalidInput, match="column value: its values landed as BOOL, INT64"):
         run_job(spark, texts, tmp_path / "out", base=tmp_path / "base")
     run_job(spark, [*folders, texts], tmp_path / "out", "--mode", "rebuild", base=tmp_path / "base")
     assert {row["id"]: row["value"] for row in read_base(spark, tmp_path / "out")} == {0: "true", 1: "1", 3: "text"}
@@ -277,7 +279,7 @@ def test_an_output_of_other_arguments_is_left_alone(spark: SparkSession, tmp_pat
 @pytest.mark.parametrize("output", ["changes/out", "."])
 def test_an_output_among_the_changes_is_refused(spark: SparkSession, tmp_path: Path, output: str) -> None:
     write_lines(tmp_path / "changes" / "rows.jsonl", GOOD)
-    with pytest.raises(OnefoldError, match=r"lie one in the other|holds what no job"):
+    with pytest.raises(OnefoldError, match=r"lie one in the other|holds files that no job"):
         run_job(spark, tmp_path / "changes", tmp_path / output)
 
 

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onefold.merge.base_table import DELETED, POSITION
-from onefold.spark.reconcile.file_merge import FileMatches, meet, winner_numbers
+from onefold.spark.reconcile.file_merge import FileMatches, match_winners, winner_numbers
 
 SLIM = pa.schema([("a", pa.int64()), ("b", pa.string()), ("c", pa.bool_()), (POSITION, pa.string()), (DELETED, pa.bool_())])
 DIGESTS = ("0" * 32, "f" * 32)
@@ -59,7 +59,7 @@ def ints(numbers: Iterable[int]) -> array[int]:
 
 @given(sides, sides)
 def test_rows_and_winners_meet_as_in_a_dict(rows: dict[Any, tuple[str, bool]], winners: dict[Any, tuple[str, bool]]) -> None:
-    assert meet(table(rows), table(winners), ["a", "b", "c"]) == expected(rows, winners)
+    assert match_winners(table(rows), table(winners), ["a", "b", "c"]) == expected(rows, winners)
 
 
 NOON = datetime.datetime(2024, 2, 29, 12, 0, 0, 1)

@@ -212,11 +212,11 @@ def test_numbers_of_json_are_exact_and_its_text_stays_text(spark: SparkSession, 
     (tmp_path / "large.jsonl").write_text('{"id":1,"price":1e20}\n')
     exact, large = (read_folder(spark, str(tmp_path / name)) for name in ("base.jsonl", "large.jsonl"))
     assert [str(column.type) for column in exact.columns] == ["INT64", "STRING", "NUMERIC"]
-    assert exact.frame.collect() == [(1, "01234", Decimal("1.1")), (2, "5", Decimal("12345678901234567.123456789"))]
+    assert exact.rows.collect() == [(1, "01234", Decimal("1.1")), (2, "5", Decimal("12345678901234567.123456789"))]
     assert [str(column.type) for column in large.columns] == ["INT64", "FLOAT64"]
 
 
-def test_a_file_that_is_not_what_its_name_says_is_told(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_file_of_another_kind_than_its_name_is_an_error(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "rows.parquet").write_bytes(b"no parquet at all, but long enough to have a footer")
     with pytest.raises(InvalidInput, match=r"rows\.parquet cannot be read: \[FAILED_READ_FILE"):
         run_job(spark, tmp_path / "rows.parquet", tmp_path / "out")

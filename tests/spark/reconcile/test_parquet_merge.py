@@ -1,9 +1,8 @@
-"""Files of a base are copied without the rows that were replaced: what comes out is what Spark would have written."""
+"""Files of a base are copied without the rows that were replaced: the result is the same as if Spark had written it."""
 
 from __future__ import annotations
 
 import datetime
-from array import array
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
@@ -17,8 +16,7 @@ from support.spark_oracle import live, read_base, run_job, write_lines
 
 from onefold.core.errors import InvalidInput, TryAgain
 from onefold.spark.io.filesystem import Folder
-from onefold.spark.reconcile import job as reconciling
-from onefold.spark.reconcile import parquet_merge as copying
+from onefold.spark.reconcile import job, parquet_merge
 
 Row = dict[str, Any]
 
@@ -39,49 +37,26 @@ def land(folder: Path, rows: list[Row]) -> Path:
     return folder
 
 
-def write_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The other way: Spark reads and writes every row."""
-    monkeypatch.setattr(reconciling, "can_copy", lambda *_: False)
+def prevent_copies(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let Spark read and write every row."""
+    monkeypatch.setattr(job, "can_copy", lambda *_: False)
 
 
-def test_values_of_every_type_come_out_as_spark_writes_them(
+def test_copied_files_have_the_values_and_types_that_spark_writes(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = land(tmp_path / "1", [change("INSERT", "1", id=number, **VALUES[number % 2]) for number in range(100)])
     second = land(tmp_path / "2", [change("UPDATE-INSERT", "2", id=number, **VALUES[0]) for number in range(0, 300, 7)])
     run_job(spark, first, tmp_path / "base")
     copied = run_job(spark, second, tmp_path / "copied", base=tmp_path / "base")
-    write_anew(monkeypatch)
+    prevent_copies(monkeypatch)
     written = run_job(spark, second, tmp_path / "written", base=tmp_path / "base")
     assert copied == written
     assert read_base(spark, tmp_path / "copied") == read_base(spark, tmp_path / "written")
     assert spark.read.parquet(str(tmp_path / "copied")).schema == spark.read.parquet(str(tmp_path / "written")).schema
 
 
-@pytest.mark.parametrize("gone", [[0], [0, 15, 16, 17, 47, 48, 99], list(range(100)), list(range(16, 32))])
-def test_rows_leave_by_their_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, gone: list[int]) -> None:
-    """In batches of sixteen, from row groups of forty."""
-    monkeypatch.setattr(copying, "_BATCH", 16)
-    parquet.write_table(Table.from_pylist([{"id": number} for number in range(100)]), tmp_path / "old", row_group_size=40)
-    tried = copying._copy(copying._Copy(f"{tmp_path.as_uri()}/old", tmp_path.as_uri(), "new", array("q", gone)))
-    assert parquet.read_table(tmp_path / tried)["id"].to_pylist() == [number for number in range(100) if number not in gone]
-
-
-@pytest.mark.parametrize(("bytes_", "groups"), [(10**9, [90]), (16 * 8, [16, 16, 16, 16, 16, 10])])
-def test_a_new_file_has_few_row_groups(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bytes_: int, groups: list[int]
-) -> None:
-    """A group ends where its rows take so many bytes in memory, and not with each batch that is read."""
-    monkeypatch.setattr(copying, "_BATCH", 16)
-    monkeypatch.setattr(copying, "_GROUP", bytes_)
-    parquet.write_table(Table.from_pylist([{"id": number} for number in range(100)]), tmp_path / "old", row_group_size=40)
-    copy = copying._Copy(f"{tmp_path.as_uri()}/old", tmp_path.as_uri(), "new", array("q", range(90, 100)))
-    file = parquet.ParquetFile(tmp_path / copying._copy(copy))
-    assert file.read()["id"].to_pylist() == list(range(90))
-    assert [file.metadata.row_group(place).num_rows for place in range(file.num_row_groups)] == groups
-
-
-def test_a_file_that_loses_no_row_is_copied_as_it_is(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_file_that_loses_no_row_is_copied_byte_for_byte(spark: SparkSession, tmp_path: Path) -> None:
     folder = tmp_path / "a b+é%20"
     for number in range(3):
         rows = [change("INSERT", "1", id=number)]
@@ -91,14 +66,14 @@ def test_a_file_that_loses_no_row_is_copied_as_it_is(spark: SparkSession, tmp_pa
     run_job(spark, last, folder / "out", base=folder / "base 2")
     before, after = ({path.read_bytes() for path in (folder / name).glob("part-*")} for name in ("base 2", "out"))
     assert len(before) == 3
-    assert copying._can_read(Folder(spark, str(folder)).escaped("last.jsonl"))
+    assert parquet_merge._can_read(Folder(spark, str(folder)).escaped("last.jsonl"))
     assert len(before & after) == 2
     assert {row["id"] for row in read_base(spark, folder / "out")} == {0, 1, 2}
     assert not (folder / "out" / "_temporary").exists()
 
 
 def test_many_small_files_become_few(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(copying, "_MANY", 2)
+    monkeypatch.setattr(parquet_merge, "_MANY", 2)
     for number in range(4):
         base = tmp_path / f"base_{number - 1}" if number else None
         path = write_lines(tmp_path / f"{number}.jsonl", [change("INSERT", "1", id=number)])
@@ -109,7 +84,7 @@ def test_many_small_files_become_few(spark: SparkSession, tmp_path: Path, monkey
     assert {row["id"] for row in read_base(spark, tmp_path / "base_3")} == {0, 1, 2, 3}
 
 
-def test_a_base_that_gets_a_column_is_written_anew(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_base_that_gets_a_column_is_rewritten_in_every_file(spark: SparkSession, tmp_path: Path) -> None:
     run_job(spark, write_lines(tmp_path / "1.jsonl", [change("INSERT", "1", id=1)]), tmp_path / "base")
     path = write_lines(tmp_path / "2.jsonl", [change("INSERT", "1", id=2, added="x")])
     run_job(spark, path, tmp_path / "out", base=tmp_path / "base")
@@ -117,7 +92,7 @@ def test_a_base_that_gets_a_column_is_written_anew(spark: SparkSession, tmp_path
     assert schemas == {("id", "added", "_position", "_deleted")}
 
 
-def test_a_column_that_hides_what_spark_knows_of_a_file_is_no_trouble(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_column_with_the_name_of_sparks_hidden_column_is_merged(spark: SparkSession, tmp_path: Path) -> None:
     for number, base in enumerate((None, tmp_path / "base_0")):
         rows = [change("INSERT", str(number), id=1, _metadata=number)]
         run_job(spark, write_lines(tmp_path / f"{number}.jsonl", rows), tmp_path / f"base_{number}", base=base)
@@ -126,7 +101,7 @@ def test_a_column_that_hides_what_spark_knows_of_a_file_is_no_trouble(spark: Spa
 
 @pytest.mark.parametrize("codec", ["none", "snappy", "gzip", "zstd", "lz4", "lz4_raw"])
 def test_a_base_in_any_compression_is_copied(spark: SparkSession, tmp_path: Path, codec: str) -> None:
-    """With a row that is replaced, and one whose change comes too late, so that the winners' file is copied as well."""
+    """One row is replaced, and the change of another one comes too late, so that the winners' file is copied as well."""
     before = spark.conf.get("spark.sql.parquet.compression.codec")
     spark.conf.set("spark.sql.parquet.compression.codec", codec)
     try:
@@ -146,7 +121,7 @@ def test_a_base_in_any_compression_is_copied(spark: SparkSession, tmp_path: Path
 @pytest.mark.parametrize(
     "damage", [lambda content: content[: len(content) // 2], lambda content: b"\0" * 200 + content[200:]]
 )
-def test_a_damaged_file_of_a_base_is_named_and_nothing_is_left(
+def test_a_damaged_file_of_a_base_is_named_and_no_output_remains(
     spark: SparkSession, tmp_path: Path, damage: Callable[[bytes], bytes]
 ) -> None:
     run_job(spark, write_lines(tmp_path / "1.jsonl", [change("INSERT", "1", id=1, name="x" * 500)]), tmp_path / "base")
@@ -160,12 +135,12 @@ def test_a_damaged_file_of_a_base_is_named_and_nothing_is_left(
     assert not (tmp_path / "out").exists()
 
 
-def test_a_staged_file_that_is_gone_means_that_another_job_writes(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_missing_staged_file_is_reported_as_another_job_that_writes(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     with pytest.raises(TryAgain, match="another job writes there at the same time"):
         Folder(spark, str(tmp_path / "out")).rename("_temporary/gone.parquet", "part-0.parquet")
 
 
 @pytest.mark.parametrize("uri", ["file:///no/such/file", "nonsense:/x", "mock://x"])
-def test_what_a_worker_cannot_read_with_arrow_is_left_to_spark(uri: str) -> None:
-    assert not copying._can_read(uri)
+def test_a_file_that_a_worker_cannot_open_with_arrow_is_not_copied(uri: str) -> None:
+    assert not parquet_merge._can_read(uri)

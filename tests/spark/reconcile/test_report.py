@@ -9,11 +9,11 @@ from onefold.spark.reconcile.report import JobReport
 
 
 @pytest.mark.parametrize(("number", "told"), [(0, "0 rows"), (1, "1 row"), (2, "2 rows"), (1234, "1,234 rows")])
-def test_a_number_has_its_noun(number: int, told: str) -> None:
+def test_counts_have_a_singular_and_a_plural(number: int, told: str) -> None:
     assert counted(number, "row") == told
 
 
-def test_a_new_folder_is_told_in_ones_and_in_many() -> None:
+def test_the_report_of_a_new_folder_in_the_singular_and_in_the_plural() -> None:
     one = JobReport(1, 1, inserted=1, tombstones=1, repeated=1, disputed=1, base="read", base_rows=1, live=1, rows=2)
     assert one.summary().splitlines() == [
         "1 change of 1 key; a base of 1 row",

@@ -68,7 +68,7 @@ def test_the_bases_row_counts_where_it_is_newer_than_the_batchs(spark: SparkSess
     assert rows == EXPECTED
 
 
-def test_a_value_that_nobody_has_is_null_and_counted(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_value_that_no_earlier_row_has_is_null_and_counted(spark: SparkSession, tmp_path: Path) -> None:
     rows, reports = result(spark, tmp_path, [LONG[3], event("c", 1, {"id": 2, "n": 1, "v": None, "w": "y"})])
     assert rows == [{"id": 1, "n": 4}, {"id": 2, "n": 1, "w": "y"}]
     assert (reports[0].unavailable_values, reports[0].unknown_values) == (2, 2)
@@ -81,7 +81,7 @@ def test_a_value_that_was_null_is_known(spark: SparkSession, tmp_path: Path) -> 
     assert (reports[0].unavailable_values, reports[0].unknown_values) == (1, 0)
 
 
-def test_what_was_deleted_does_not_come_back(spark: SparkSession, tmp_path: Path) -> None:
+def test_values_of_a_deleted_row_do_not_come_back(spark: SparkSession, tmp_path: Path) -> None:
     gone = event("d", 2, None, {"id": 1, "n": 1, "v": "secret", "w": "x"})
     again = event("u", 4, {"id": 1, "n": 4, "v": GONE, "w": "y"})
     for name, batches in {"one": ([LONG[0], gone, again],), "two": ([LONG[0], gone], [again])}.items():
@@ -132,7 +132,7 @@ def test_bytes_and_their_lists_in_parquet(spark: SparkSession, tmp_path: Path) -
 
 
 @pytest.mark.parametrize(("option", "text"), [("(gone)", "(gone)"), ("hex:28676f6e6529", "(gone)")])
-def test_the_placeholder_may_be_another(spark: SparkSession, tmp_path: Path, option: str, text: str) -> None:
+def test_the_placeholder_is_configurable(spark: SparkSession, tmp_path: Path, option: str, text: str) -> None:
     events = [
         event("c", 1, {"id": 1, "v": "a", "w": GONE}),
         event("u", 2, {"id": 1, "v": text, "w": GONE}),
@@ -147,7 +147,7 @@ def test_a_key_and_text_that_holds_the_placeholder_are_values(spark: SparkSessio
     assert (rows, reports[0].unavailable_values) == ([{"id": GONE, "v": f"{GONE} "}], 0)
 
 
-def test_nothing_is_left_in_memory(spark: SparkSession, tmp_path: Path) -> None:
+def test_no_rows_stay_in_memory(spark: SparkSession, tmp_path: Path) -> None:
     spark.catalog.clearCache()
     before = len(spark.sparkContext._jsc.getPersistentRDDs())
     result(spark, tmp_path, LONG[:1], LONG[1:])

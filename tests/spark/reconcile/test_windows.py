@@ -1,4 +1,4 @@
-"""What the Spark job may not lose: events without their row, rows that landed nobody knows when, a newer copy."""
+"""Changes that the Spark job must not lose: events without their row, rows without a landing time, a newer copy."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_events_that_need_one_side_alone_are_read_without_the_other(
     ids=["from", "to"],
 )
 @pytest.mark.parametrize("format_", ["datastream", "debezium"])
-def test_rows_that_landed_nobody_knows_when_are_in_every_window(
+def test_rows_without_a_landing_time_are_in_every_window(
     spark: SparkSession, tmp_path: Path, format_: str, window: tuple[str, str], ids: list[int]
 ) -> None:
     landed = {1: None, 2: "2024-01-01T00:00:00Z", 3: "2024-03-01T00:00:00Z"}
@@ -80,9 +80,7 @@ def test_rows_that_landed_nobody_knows_when_are_in_every_window(
     [(9, "copy"), (12, "pull"), (13, "pull")],
     ids=["an older pull", "a pull of that time", "a newer pull"],
 )
-def test_a_row_of_a_copy_stands_where_its_position_says(
-    spark: SparkSession, tmp_path: Path, pulled: int, stays: str
-) -> None:
+def test_a_row_of_a_copy_is_ordered_by_its_position(spark: SparkSession, tmp_path: Path, pulled: int, stays: str) -> None:
     copy = write_lines(tmp_path / "copy.jsonl", [{"id": 1, "changed": 12, "from": "copy"}])
     pull = write_lines(tmp_path / "pull.jsonl", [{"id": 1, "changed": pulled, "from": "pull"}])
     run_job(spark, pull, tmp_path / "out", *PULLS, base=copy)
@@ -108,7 +106,7 @@ def test_positions_of_different_kinds_are_refused_by_name(spark: SparkSession, t
     pulls = [number, text] if place == "folders" else [number]
     base = {"folders": None, "a copy": text, "a base": tmp_path / "base"}[place]
     name = text if place == "folders" else "the base"
-    with pytest.raises(InvalidInput, match=f"the position changed is INT64 in {number}, STRING in {name}, which cannot"):
+    with pytest.raises(InvalidInput, match=f"the position changed, got INT64 in {number}, STRING in {name}, which cannot"):
         run_job(spark, pulls, tmp_path / "out", *PULLS, base=base)
     assert not (tmp_path / "out").exists()
 

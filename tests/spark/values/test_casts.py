@@ -1,4 +1,4 @@
-"""Values in Spark: held in one form, and converted to the very bytes that Google's evaluator gives."""
+"""Conversions in Spark give the very bytes that Google's evaluator gives."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from onefold.schema.casts import convert as convert_sql
 from onefold.schema.types import parse_type, render_type
 from onefold.spark.io.staging import staged_type, unstage_sql
 from onefold.spark.values.casts import can_convert, convert
-from onefold.spark.values.types import held, text_type
+from onefold.spark.values.types import spark_type, text_type
 
 UPWARDS = [(source, target) for source, chain in ABOVE.items() for target in chain]
 UPWARDS += [(str(range_), target) for range_ in RANGES for target in (str(range_), "STRING")]
@@ -179,7 +179,7 @@ def test_decimals_are_numbers_within_json_where_they_are_to_the_evaluator(spark:
         ("ARRAY<STRUCT<g ARRAY<GEOGRAPHY>>>", "ARRAY<STRING>"),
     ],
 )
-def test_what_only_bigquery_converts_is_refused(source: str, target: str) -> None:
+def test_a_conversion_that_only_bigquery_makes_is_refused(source: str, target: str) -> None:
     assert not can_convert(parse_type(source), parse_type(target))
     with pytest.raises(SchemaConflict, match="only BigQuery"):
         convert(F.lit(None), parse_type(source), parse_type(target))
@@ -200,7 +200,7 @@ STAGED = ["JSON", "TIME", "INTERVAL", "BIGNUMERIC", "DATETIME", *map(str, RANGES
 
 
 @pytest.mark.parametrize("name", STAGED)
-def test_bigquery_gets_back_what_spark_held_as_text(judge: Judge, name: str) -> None:
+def test_bigquery_converts_back_values_whose_spark_form_is_text(judge: Judge, name: str) -> None:
     values_ = ["NULL", *literals(name)]
     rows = unstaged(judge, name, values_)
     rows += unstaged(judge, f"ARRAY<{name}>", ["[]", f"[{', '.join(values_[1:])}]"])
@@ -239,6 +239,6 @@ def test_a_staged_geography_is_accepted(judge: Judge, name: str) -> None:
         ("ARRAY<BYTES>", "ARRAY<BYTES>"),
     ],
 )
-def test_bigquery_delivers_as_text_what_spark_cannot_hold(name: str, staged: str) -> None:
+def test_bigquery_delivers_types_as_text_that_spark_lacks(name: str, staged: str) -> None:
     assert str(text_type(parse_type(name))) == staged
-    assert held(parse_type(name)) == held(parse_type(staged))
+    assert spark_type(parse_type(name)) == spark_type(parse_type(staged))

@@ -29,7 +29,7 @@ NAMES = ("z", "żółw", "Y")
 
 
 def judged(judge: Judge, type_: Type, literals_: Sequence[str]) -> list[tuple[object, ...]]:
-    """Each value as it is carried into Spark, and its text in a digest."""
+    """Each value as it is delivered to Spark, and its text in a digest."""
     rows = ", ".join(f"({number}, CAST({literal} AS {render_type(type_)}))" for number, literal in enumerate(literals_))
     landed = f"UNNEST(ARRAY<STRUCT<n INT64, x {render_type(type_)}>>[{rows}]) AS w"
     query = f"SELECT w.n, {carried_sql('w.x', type_)}, {text_sql('w.x', type_)} FROM {landed} ORDER BY 1"
@@ -96,8 +96,8 @@ def test_generated_values_of_generated_types(spark: SparkSession, judge: Judge, 
     assert differences(spark, judge, cases) == []
 
 
-def test_a_digest_asks_no_function_of_java(spark: SparkSession) -> None:
-    """A function that is called by its name throws at the first NULL, and is compiled by nobody."""
+def test_a_digest_calls_no_function_of_java_by_name(spark: SparkSession) -> None:
+    """A function that is called by its name throws at the first NULL, and Spark does not compile it."""
     columns = [Column("f", parse_type("FLOAT64")), Column("s", parse_type("STRUCT<f FLOAT64, n NUMERIC>"))]
     frame = spark.sql("SELECT 0.1D AS f, struct(0.1D AS f, CAST(1 AS DECIMAL(38, 9)) AS n) AS s")
     plan = explained(frame.select(digest(columns)))
@@ -105,7 +105,7 @@ def test_a_digest_asks_no_function_of_java(spark: SparkSession) -> None:
     assert "BatchEvalPython" in plan
 
 
-def test_what_has_no_such_type_is_written_without_python(spark: SparkSession) -> None:
+def test_types_without_floats_are_written_without_python(spark: SparkSession) -> None:
     assert [name for name in SCALARS if is_written_by_python(parse_type(name))] == ["FLOAT64"]
     columns = [Column("n", parse_type("NUMERIC")), Column("t", parse_type("ARRAY<TIMESTAMP>"))]
     frame = spark.sql("SELECT CAST(1 AS DECIMAL(38, 9)) AS n, array(TIMESTAMP'2020-01-01') AS t")

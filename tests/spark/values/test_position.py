@@ -96,7 +96,7 @@ def test_sequences_are_ordered_as_numbers(spark: SparkSession, some: list[Sectio
     assert [as_numbers(some[place]) for (place,) in found] == sorted(map(as_numbers, some))
 
 
-def test_what_was_ordered_as_text_is_found_alike(spark: SparkSession) -> None:
+def test_positions_that_were_ordered_as_text_are_found_alike(spark: SparkSession) -> None:
     some = [*OLD_TEXTS, *map(str, STORED), *(str(Position(text)) for text in UNDOCUMENTED)]
     some += [str(Position(text)) for pair in DOCUMENTED for text in pair]
     frame = spark.createDataFrame([(one,) for one in some], "p string").coalesce(1)

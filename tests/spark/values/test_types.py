@@ -1,4 +1,4 @@
-"""Types met in files: what they are to BigQuery, and values brought into the one form in which Spark holds them."""
+"""Types of files' columns: their BigQuery types, and values in Spark form."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from pyspark.sql import types as t
 from onefold.core.errors import InvalidColumns, InvalidType
 from onefold.schema.types import parse_type
 from onefold.spark.columns import named
-from onefold.spark.values.types import columns_of, held, normalized, type_of
+from onefold.spark.values.types import columns_of, normalized, spark_type, type_of
 
-# Spark's type, BigQuery's, a value, the value as it is held.
-MET = [
+# Spark's type, BigQuery's type, a value, the value in Spark form.
+TYPES = [
     ("tinyint", "INT64", "1Y", "1L"),
     ("smallint", "INT64", "-1S", "-1L"),
     ("int", "INT64", "2147483647", "2147483647L"),
@@ -50,25 +50,25 @@ def _data_type(spark: SparkSession, text: str) -> t.DataType:
     return spark.sql(f"SELECT CAST(NULL AS {text}) AS x").schema["x"].dataType
 
 
-@pytest.mark.parametrize(("met", "name", "value", "expected"), MET)
-def test_a_value_of_a_file_is_brought_into_the_form_in_which_it_is_held(
-    spark: SparkSession, met: str, name: str, value: str, expected: str
+@pytest.mark.parametrize(("spark_name", "name", "value", "expected"), TYPES)
+def test_a_value_of_a_file_is_converted_to_its_spark_form(
+    spark: SparkSession, spark_name: str, name: str, value: str, expected: str
 ) -> None:
-    type_ = type_of(_data_type(spark, met))
+    type_ = type_of(_data_type(spark, spark_name))
     assert type_ == parse_type(name)
-    query = f"SELECT 0 AS n, CAST({value} AS {met}) AS x UNION ALL SELECT 1, NULL ORDER BY n"
+    query = f"SELECT 0 AS n, CAST({value} AS {spark_name}) AS x UNION ALL SELECT 1, NULL ORDER BY n"
     frame = spark.sql(query)
     found = frame.select(normalized(frame["x"], frame.schema["x"].dataType).alias("y"))
-    assert found.schema["y"].dataType.simpleString() == held(type_).simpleString()
-    wanted = F.when(F.col("n") == 0, F.expr(expected).cast(held(type_)))
-    assert frame.select(normalized(frame["x"], frame.schema["x"].dataType).eqNullSafe(wanted)).collect() == [
+    assert found.schema["y"].dataType.simpleString() == spark_type(type_).simpleString()
+    expected_value = F.when(F.col("n") == 0, F.expr(expected).cast(spark_type(type_)))
+    assert frame.select(normalized(frame["x"], frame.schema["x"].dataType).eqNullSafe(expected_value)).collect() == [
         (True,),
         (True,),
     ]
 
 
 @pytest.mark.parametrize(
-    ("met", "said"),
+    ("spark_name", "words"),
     [
         ("array<array<int>>", "it is an array of arrays"),
         ("map<int,interval day to second>", "value is interval day to second, which is no type of BigQuery"),
@@ -77,9 +77,9 @@ def test_a_value_of_a_file_is_brought_into_the_form_in_which_it_is_held(
         ("variant", "it is variant, which is no type of BigQuery"),
     ],
 )
-def test_a_type_without_a_place_in_bigquery_is_refused_by_its_path(spark: SparkSession, met: str, said: str) -> None:
-    with pytest.raises(InvalidType, match=said):
-        type_of(_data_type(spark, met))
+def test_a_type_that_bigquery_lacks_is_refused_by_its_path(spark: SparkSession, spark_name: str, words: str) -> None:
+    with pytest.raises(InvalidType, match=words):
+        type_of(_data_type(spark, spark_name))
 
 
 def test_all_columns_without_a_type_are_named_at_once() -> None:

@@ -1,4 +1,4 @@
-"""Two Spark jobs on one output: none of them calls whole what the other one has spoiled, and none removes finished work."""
+"""Two Spark jobs on one output: no job finishes a folder that the other one changed, and no job removes finished work."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from support.changelogs import change
 from support.spark_oracle import read_base, run_job, snapshot, write_lines
 
 from onefold.core.errors import InvalidInput, OnefoldError, TryAgain
-from onefold.spark.io.base_folder import Manifest, read_manifest, written
+from onefold.spark.io.base_output import open_output
 from onefold.spark.io.filesystem import Folder
-from onefold.spark.reconcile import job as reconciling
+from onefold.spark.io.manifest import Manifest, read_manifest
+from onefold.spark.reconcile import job
 from onefold.spark.reconcile.plan import JobPlan, make_plan
 
 TASKS = 8
@@ -22,12 +23,12 @@ FIRST, SECOND = Manifest({"job": 1}, ("id",)), Manifest({"job": 2}, ("id",))
 
 
 def write_base(spark: SparkSession, uri: str, rows: DataFrame) -> None:
-    with written(spark, uri, FIRST) as output:
+    with open_output(spark, uri, FIRST) as output:
         output.finish(FIRST, output.write(rows))
 
 
 def rows_while(spark: SparkSession, output: Path, what: str) -> DataFrame:
-    """Rows, the last of which another job interferes with: the tasks before it are committed by then."""
+    """Return rows; while Spark computes the last one, another job interferes, and the tasks before it are committed."""
 
     def interfere(number: int) -> int:
         if number == TASKS - 1:
@@ -43,7 +44,7 @@ def rows_while(spark: SparkSession, output: Path, what: str) -> DataFrame:
 
 
 @pytest.mark.parametrize("what", ["clears the folder", "begins to write"])
-def test_a_job_whose_folder_another_one_takes_does_not_call_it_whole(spark: SparkSession, tmp_path: Path, what: str) -> None:
+def test_a_job_whose_folder_another_one_takes_leaves_it_unfinished(spark: SparkSession, tmp_path: Path, what: str) -> None:
     with pytest.raises(TryAgain, match="another job writes"):
         write_base(spark, str(tmp_path / "out"), rows_while(spark, tmp_path / "out", what))
     with pytest.raises(InvalidInput, match="is unfinished"):
@@ -51,8 +52,8 @@ def test_a_job_whose_folder_another_one_takes_does_not_call_it_whole(spark: Spar
 
 
 def overtaken(spark: SparkSession, output: str, rows: int) -> None:
-    """A job writes, then the same job runs elsewhere from beginning to end, then the first one goes on."""
-    with written(spark, output, FIRST) as slow:
+    """Write with one job, run the same job elsewhere from beginning to end, then finish the first one."""
+    with open_output(spark, output, FIRST) as slow:
         count = slow.write(spark.range(TASKS))
         write_base(spark, output, spark.range(rows))
         slow.finish(FIRST, count)
@@ -73,7 +74,7 @@ def test_the_job_run_again_writes_all_rows(spark: SparkSession, tmp_path: Path) 
     assert [row["id"] for row in read_base(spark, tmp_path / "out")] == list(range(TASKS))
 
 
-def test_no_rows_are_whole_too(spark: SparkSession, tmp_path: Path) -> None:
+def test_an_output_without_rows_is_finished_too(spark: SparkSession, tmp_path: Path) -> None:
     output = str(tmp_path / "out")
     write_base(spark, output, spark.range(0))
     assert read_base(spark, tmp_path / "out") == []
@@ -84,7 +85,7 @@ def test_no_rows_are_whole_too(spark: SparkSession, tmp_path: Path) -> None:
     [(("--to", "5"), InvalidInput, "from other arguments"), ((), TryAgain, "another job has written")],
     ids=["another job", "the same job"],
 )
-def test_what_another_job_finished_meanwhile_is_left_alone(
+def test_the_output_that_another_job_finished_meanwhile_stays(
     spark: SparkSession,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -96,19 +97,19 @@ def test_what_another_job_finished_meanwhile_is_left_alone(
     finished: dict[str, bytes] = {}
 
     def plan_while_another_finishes(*arguments: object) -> JobPlan:
-        monkeypatch.setattr(reconciling, "make_plan", make_plan)
+        monkeypatch.setattr(job, "make_plan", make_plan)
         run_job(spark, changes, tmp_path / "out", *other)
         finished.update(snapshot(tmp_path / "out"))
         return make_plan(*arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(reconciling, "make_plan", plan_while_another_finishes)
+    monkeypatch.setattr(job, "make_plan", plan_while_another_finishes)
     with pytest.raises(error, match=words):
         run_job(spark, changes, tmp_path / "out")
     assert finished
     assert snapshot(tmp_path / "out") == finished
 
 
-def test_a_file_system_that_refuses_is_told_in_one_line(spark: SparkSession) -> None:
-    """HTTP is one to Hadoop, of which no folder can be listed."""
+def test_an_error_of_the_file_system_is_one_line(spark: SparkSession) -> None:
+    """To Hadoop, HTTP is a file system whose folders cannot be listed."""
     with pytest.raises(InvalidInput, match=r"^http://127\.0\.0\.1:9/rows cannot be read: .+$"):
         Folder(spark, "http://127.0.0.1:9/rows").files()
