@@ -16,7 +16,7 @@ from onefold.schema.table_rules import TableRules
 from onefold.schema.types import parse_type
 from onefold.settings.batches import BatchSettings
 from onefold.settings.environment import VARIABLES, Settings, load_settings
-from onefold.views.refresh import fingerprint_of
+from onefold.views.labels import fingerprint_of
 from onefold.views.unified_view import RENDERER
 
 CUSTOMER = TableId("my-project", "shop", "customer")
