@@ -1,4 +1,4 @@
-"""The function `sink_records` as functions-framework serves it: what lands, and which records are put aside."""
+"""The function `sink_records` as functions-framework serves it: what lands, and which records are dead-lettered."""
 
 from __future__ import annotations
 
@@ -218,7 +218,7 @@ def test_the_log_says_how_many_do_not_fit_and_why(client: Client, lines: Callabl
     post(client, message(ADA, *(record({"id": "seven"}) for _ in range(10))))
     (line,) = lines()
     assert (line["severity"], line["event"], line["rows"], line["refused"]) == ("ERROR", "landed", 1, 10)
-    assert line["message"] == "shop.customer_v_abc: 1 rows landed, 10 do not fit and are put aside"
+    assert line["message"] == "shop.customer_v_abc: 1 rows landed, 10 do not fit and are dead-lettered"
     assert line["reasons"] == ["column id: wanted is a whole number of 64 bits"]
     assert "seven" not in json.dumps(line)
 
