@@ -32,7 +32,7 @@ def current(context: click.Context, dataset: str, table: str, keys: str | None, 
     TABLE is a change table in the form of Datastream's append-only mode, or the base name of versioned ones, whose
     unified view is refreshed first. Where `onefold merge` made a base, the view reads it and what was not merged yet.
     """
-    from onefold.merge.reconcile import refresh_current
+    from onefold.merge.refresh import refresh_current
 
     settings, warehouse = open_warehouse(context, project, dataset, table)
     announce = announcing(warehouse.project, settings)

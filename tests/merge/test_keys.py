@@ -21,7 +21,7 @@ from onefold.capture.versioned_table import VersionedTable
 from onefold.changelog.metadata import METADATA
 from onefold.core.errors import NotFound, SchemaConflict
 from onefold.core.names import TableId
-from onefold.merge.change_query import ChangeTable
+from onefold.merge.change_tables import ChangeTable
 from onefold.merge.keys import (
     PrimaryKeys,
     Tenant,
