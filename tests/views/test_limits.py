@@ -71,7 +71,7 @@ def wide(count: int, width: int) -> tuple[Version, ...]:
     )
 
 
-def test_what_does_not_fit_one_view_takes_two_levels(judge: Judge) -> None:
+def test_a_view_that_is_too_long_takes_two_levels(judge: Judge) -> None:
     versions = wide(32, 200)
     view = build(versions)
     assert view.form == "two-level"

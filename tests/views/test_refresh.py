@@ -252,14 +252,14 @@ def test_a_version_that_comes_while_the_view_is_pruned_ends_in_a_view(cloud: Fak
 # What raises
 
 
-def test_a_table_with_the_name_of_the_view_is_not_ours(cloud: FakeBigQuery) -> None:
+def test_a_table_with_the_name_of_the_view_is_not_replaced(cloud: FakeBigQuery) -> None:
     cloud.create_table(VIEW, "id INT64")
     with pytest.raises(ViewNameTaken, match=VIEW):
         run(cloud)
     assert cloud.names("TABLE") == [VIEW, "customer_v_abc", "customer_v_def"]
 
 
-def test_the_view_of_another_table_is_not_ours(cloud: FakeBigQuery) -> None:
+def test_the_view_of_another_table_is_not_replaced(cloud: FakeBigQuery) -> None:
     """With this template the table `customer` of `shop_eu` and `eu_customer` of `shop` would share a view."""
     cloud.create_table("eu_customer_v_abc", "id INT64")
     template = replace(PLAIN, view_name="{dataset}_customer")
@@ -269,7 +269,7 @@ def test_the_view_of_another_table_is_not_ours(cloud: FakeBigQuery) -> None:
         refresh(BigQueryWarehouse(cloud.client()), other, template)
 
 
-def test_a_view_that_people_wrote_is_not_ours_nor_pruned(cloud: FakeBigQuery) -> None:
+def test_a_view_that_people_wrote_is_neither_replaced_nor_pruned(cloud: FakeBigQuery) -> None:
     cloud.create_table("other", "id INT64")
     warehouse = BigQueryWarehouse(cloud.client())
     warehouse.create_view(BASE.sibling(VIEW), ViewDraft(f"SELECT * FROM `{PROJECT}.shop.other`"))
@@ -284,7 +284,7 @@ def test_the_view_of_a_predecessor_is_taken_over(cloud: FakeBigQuery) -> None:
     assert run(cloud).action == "update"
 
 
-def test_settings_without_effect_are_told(cloud: FakeBigQuery) -> None:
+def test_settings_without_effect_are_warnings(cloud: FakeBigQuery) -> None:
     settings = with_rules(types=(("idd", parse_type("STRING")),), retired=frozenset({"gone"}))
     assert run(cloud, settings=settings).warnings == (
         "types.idd: no version has a column of this name",
@@ -292,7 +292,7 @@ def test_settings_without_effect_are_told(cloud: FakeBigQuery) -> None:
     )
 
 
-def test_a_materialized_view_is_not_ours_either(cloud: FakeBigQuery) -> None:
+def test_a_materialized_view_is_not_replaced_either(cloud: FakeBigQuery) -> None:
     cloud.create_table(VIEW, "id INT64", kind="MATERIALIZED_VIEW")
     with pytest.raises(ViewNameTaken):
         run(cloud)
@@ -337,7 +337,7 @@ def test_a_dataset_for_views_that_is_not_there_is_final(cloud: FakeBigQuery) -> 
     ("status", "reason"),
     [(500, ""), (503, "backendError"), (429, ""), (403, "rateLimitExceeded"), (403, "quotaExceeded"), (403, "accessDenied")],
 )
-def test_trouble_that_may_pass_leaves_everything_to_the_next_delivery(
+def test_an_error_that_may_pass_leaves_everything_to_the_next_delivery(
     cloud: FakeBigQuery, kind: str, status: int, reason: str
 ) -> None:
     cloud.fail(kind, status, reason)

@@ -193,7 +193,7 @@ def test_classic_conversions_are_the_two_published_rules(judge: Judge) -> None:
     accept(judge, view, versions)
 
 
-def test_a_target_type_is_kept_and_its_losses_are_told(judge: Judge) -> None:
+def test_a_target_type_is_kept_and_its_losses_are_reported(judge: Judge) -> None:
     rules = TableRules(types=(("id", parse_type("INT64")),))
     view = build(ARTICLE, rules)
     accept(judge, view, ARTICLE)
