@@ -98,7 +98,7 @@ def keep_current(
 
     def once() -> CurrentView | None:
         stored = warehouse.get_view(current_view(table))
-        if stored is None or not _is_ours(stored, _owner(table)):
+        if stored is None or not _belongs_to(stored, _owner(table)):
             return None
         source = _Source.of_table(single) if single else _unified(warehouse, table, settings, announce)
         return _write_current(warehouse, table, plan.base.keys, settings, stored, source)
@@ -132,7 +132,7 @@ def _refresh(
     stored: StoredView | None,
     announce: Announce | None,
 ) -> CurrentView:
-    if stored is not None and not _is_ours(stored, _owner(table)):
+    if stored is not None and not _belongs_to(stored, _owner(table)):
         raise ViewNameTaken(f"{stored.id} was not written by `onefold current` for this table: rename it")
     single = find_single(warehouse, table)
     source = _Source.of_table(single) if single else _unified(warehouse, table, settings, announce)
@@ -210,7 +210,7 @@ def _owner(table: TableId) -> str:
     return owner_digest(f"{table} current")
 
 
-def _is_ours(stored: StoredView, owner: str) -> bool:
+def _belongs_to(stored: StoredView, owner: str) -> bool:
     return stored.is_view and stored.labels.get(TABLE_LABEL) == owner
 
 
