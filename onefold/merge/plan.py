@@ -1,7 +1,6 @@
 """Use case: read from the warehouse what a merge into a base table has to do.
 
-A `MergePlan` is read once and handed on through `prepare`, the merge and the current view. Only what was written in between
-is read again: see `with_base` below.
+A `MergePlan` is handed on through `prepare`, the merge and the current view. Only what was written in between is read again.
 """
 
 from __future__ import annotations

@@ -17,8 +17,9 @@ from onefold.core.versioned_names import SkippedTable
 from onefold.schema.bigquery import MAX_COLUMNS, MAX_TABLES, MAX_TEXT
 from onefold.schema.diff import SchemaChange, Severity
 from onefold.schema.versions import Cast
+from onefold.views.limits import limit_problems, limit_warnings
 from onefold.views.refresh import ViewPlan
-from onefold.views.unified_view import UnifiedView, covered_versions, limit_problems, limit_warnings
+from onefold.views.unified_view import UnifiedView, covered_versions
 
 _COLOURS = {Severity.INFO: "green", Severity.WARNING: "yellow", Severity.CRITICAL: "red"}
 _ACTIONS = {

@@ -18,8 +18,8 @@ from onefold.ports.warehouse import Warehouse
 from onefold.schema.diff import Severity, highest
 from onefold.settings.environment import Settings
 from onefold.views.labels import CHANGE_LABEL
+from onefold.views.limits import limit_warnings
 from onefold.views.refresh import ViewPlan, refresh
-from onefold.views.unified_view import limit_warnings
 
 # Google Cloud, Cloud Logging, "Quotas and limits": 256 KB an entry. The topic has all changes, and the field
 # `changes_severity` is the highest of all.

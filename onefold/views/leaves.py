@@ -134,3 +134,23 @@ def _remove_leaf(warehouse: Warehouse, view: TableId, name: str) -> tuple[str, .
 def _leaves_read_now(warehouse: Warehouse, view: TableId) -> frozenset[str]:
     now = warehouse.get_view(view)
     return leaves_read(view, now.query) if now else frozenset()
+
+
+def remove_view(warehouse: Warehouse, stored: StoredView) -> None:
+    """Remove a view after its leaves: as long as the view exists, a removal that broke off can be found and finished."""
+    if may_have_leaves(stored):
+        remove_all_leaves(warehouse, stored.id)
+    warehouse.delete_view(stored.id)
+
+
+def write_view(warehouse: Warehouse, view: UnifiedView, stored: StoredView | None, draft: ViewDraft) -> tuple[str, ...]:
+    """Write leaves, then the view over them, then remove the leaves that it no longer reads; return warnings."""
+    for leaf in view.leaves:
+        write_leaf(warehouse, leaf, stored)
+    if stored is None:
+        warehouse.create_view(view.id, draft)
+    else:
+        warehouse.update_view(stored, draft)
+    if view.leaves or may_have_leaves(stored):
+        return remove_leaves(warehouse, view.id, keep=leaves_of(view))
+    return ()

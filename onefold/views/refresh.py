@@ -37,13 +37,11 @@ from onefold.views.labels import (
 from onefold.views.leaves import (
     LeafRemoved,
     has_its_leaves,
-    leaves_of,
-    may_have_leaves,
-    remove_all_leaves,
-    remove_leaves,
-    write_leaf,
+    remove_view,
+    write_view,
 )
-from onefold.views.unified_view import UnifiedView, build_view, covered_versions, limit_problems
+from onefold.views.limits import limit_problems
+from onefold.views.unified_view import UnifiedView, build_view, covered_versions
 
 Action = Literal["none", "create", "update", "remove"]
 
@@ -273,34 +271,14 @@ def _apply(warehouse: Warehouse, plan: ViewPlan, settings: Settings) -> tuple[st
                 f"{plan.stored.id} was not removed: the topic for schema changes refuses the announcement, and nothing "
                 "would be left to keep it. Make the topic accept messages, or unset ONEFOLD_TOPIC_SCHEMA_CHANGES"
             )
-        _remove(warehouse, plan.stored)
+        remove_view(warehouse, plan.stored)
         # BigQuery cannot delete a view on a condition, so a version that was created meanwhile is looked for afterwards.
         if in_order(warehouse.read_versions(plan.base, settings.names_in(plan.base.dataset)), settings.rules_for(plan.base)):
             raise ViewChanged(f"{plan.stored.id} was removed while a version of it was created")
     elif plan.action in ("create", "update") and plan.view and plan.draft:
-        return _write(warehouse, plan.view, plan.stored, replace(plan.draft, unannounced=plan.unannounced))
+        return write_view(warehouse, plan.view, plan.stored, replace(plan.draft, unannounced=plan.unannounced))
     elif plan.stored and plan.unannounced != plan.stored.unannounced:
         stored = plan.stored
         draft = ViewDraft(stored.query, stored.description, stored.labels, unannounced=plan.unannounced)
         warehouse.update_view(stored, draft)
-    return ()
-
-
-def _remove(warehouse: Warehouse, stored: StoredView) -> None:
-    """Remove a view after its leaves: as long as the view exists, a removal that broke off can be found and finished."""
-    if may_have_leaves(stored):
-        remove_all_leaves(warehouse, stored.id)
-    warehouse.delete_view(stored.id)
-
-
-def _write(warehouse: Warehouse, view: UnifiedView, stored: StoredView | None, draft: ViewDraft) -> tuple[str, ...]:
-    """Write leaves, then the view over them, then remove the leaves that it no longer reads; return warnings."""
-    for leaf in view.leaves:
-        write_leaf(warehouse, leaf, stored)
-    if stored is None:
-        warehouse.create_view(view.id, draft)
-    else:
-        warehouse.update_view(stored, draft)
-    if view.leaves or may_have_leaves(stored):
-        return remove_leaves(warehouse, view.id, keep=leaves_of(view))
     return ()

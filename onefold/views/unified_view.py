@@ -14,18 +14,18 @@ and rows, when a table gains columns or fields in place, until the refresh that 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from onefold.core.errors import LimitExceeded
 from onefold.core.names import LEAF_PREFIX, TableId, fold_case, leaf_name, quote, quote_text
 from onefold.core.versioned_names import DEFAULT_NAMES, VersionedNames
-from onefold.schema.bigquery import MAX_COLUMNS, MAX_RESOLVED_TEXT, MAX_TABLES, MAX_TEXT, WARN_TABLES
+from onefold.schema.bigquery import MAX_TEXT
 from onefold.schema.casts import convert, null
 from onefold.schema.columns import Column, Schema
 from onefold.schema.table_rules import TableRules
-from onefold.schema.types import Array, Struct, Type
+from onefold.schema.types import Type
 from onefold.schema.versions import Cast, Version, casts, fold
 from onefold.views.description import describe
 
@@ -111,30 +111,6 @@ def build_view(
     return UnifiedView(id_, columns, ids, casts(versions, columns, rules), form, query, leaves, rules.names)
 
 
-def limit_problems(view: UnifiedView) -> list[str]:
-    """Return a problem for each limit of BigQuery that a view passes, besides the length of its text."""
-    problems = []
-    if view.tables > MAX_TABLES:
-        most = MAX_TABLES - 1 - len(view.leaves)
-        problems.append(
-            f"{view.id}: {len(view.versions)} versions, {len(view.leaves)} leaf views and the view itself make "
-            f"{view.tables} tables, and BigQuery allows {MAX_TABLES} in a query: at most {most} versions fit. "
-            "Copy old versions into one table of their own version, or set `retire` for them in onefold.yaml"
-        )
-    if (count := _count_columns(view.columns)) > MAX_COLUMNS:
-        problems.append(f"{view.id}: {count} columns, nested ones counted, and BigQuery allows {MAX_COLUMNS}")
-    if (size := len(view.query) + sum(len(leaf.query) for leaf in view.leaves)) > MAX_RESOLVED_TEXT:
-        problems.append(f"{view.id}: {size} characters with all leaves, and BigQuery allows 12 MB once views are expanded")
-    return problems
-
-
-def limit_warnings(view: UnifiedView) -> list[str]:
-    """Return a warning where a view takes half or more of the tables that BigQuery allows in a query."""
-    if view.tables < WARN_TABLES:
-        return []
-    return [f"{view.id}: {view.tables} of the {MAX_TABLES} tables that BigQuery allows in a query; consider `retire`"]
-
-
 def covered_versions(query: str, base: str, names: VersionedNames = DEFAULT_NAMES) -> frozenset[str]:
     """Return the versions of `base` that a view's text reads, itself or through its leaves.
 
@@ -161,21 +137,6 @@ def leaf_pattern(view: str) -> re.Pattern[str]:
 def old_leaf_pattern(view: str) -> re.Pattern[str]:
     """Return a pattern that matches the names that renderer 1 gave to a view's leaves, which a refresh still removes."""
     return re.compile(f"{re.escape(view + _OLD_LEAF)}{_DIGEST}")
-
-
-def _count_columns(columns: Iterable[Column]) -> int:
-    return sum(_count_fields(column.type) for column in columns)
-
-
-def _count_fields(type_: Type) -> int:
-    """Return how many columns and fields a column or field has, itself included."""
-    match type_:
-        case Array(element):
-            return _count_fields(element)
-        case Struct(fields):
-            return 1 + sum(_count_fields(field.type) for field in fields)
-        case _:
-            return 1
 
 
 def _fitting_form(

@@ -8,7 +8,7 @@ from textwrap import dedent
 
 import pytest
 
-import onefold.views.refresh
+import onefold.views.labels
 from onefold.core.errors import InvalidSettings
 from onefold.core.names import TableId
 from onefold.core.versioned_names import VersionedNames
@@ -371,7 +371,7 @@ def test_the_fingerprint_is_of_one_table_and_of_what_writes_the_text(monkeypatch
     others = [replace(CUSTOMER, table="order"), replace(CUSTOMER, dataset="crm"), replace(CUSTOMER, project="other")]
     assert len({before, *(fingerprint_of(Settings(), other) for other in others)}) == 4
     assert fingerprint_of(Settings(), replace(CUSTOMER)) == before
-    monkeypatch.setattr(onefold.views.refresh, "RENDERER", RENDERER + 1)
+    monkeypatch.setattr(onefold.views.labels, "RENDERER", RENDERER + 1)
     assert fingerprint_of(Settings(), CUSTOMER) != before
 
 

@@ -15,7 +15,8 @@ from onefold.schema.columns import Column
 from onefold.schema.table_rules import TableRules
 from onefold.schema.types import parse_type
 from onefold.schema.versions import Version
-from onefold.views.unified_view import Form, Leaf, build_view, covered_versions, leaf_pattern, limit_problems, limit_warnings
+from onefold.views.limits import limit_problems, limit_warnings
+from onefold.views.unified_view import Form, Leaf, build_view, covered_versions, leaf_pattern
 
 # Limits
 

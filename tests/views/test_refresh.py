@@ -27,7 +27,7 @@ from support.refresh_shop import (
     with_rules,
 )
 
-import onefold.views.unified_view
+import onefold.views.limits
 from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
 from onefold.core.errors import LimitExceeded, NotFound, Rejected, SchemaConflict, TryAgain, ViewNameTaken
 from onefold.core.names import TableId
@@ -35,7 +35,8 @@ from onefold.core.retry import TRIES
 from onefold.ports.warehouse import ViewDraft
 from onefold.schema.types import parse_type
 from onefold.settings.environment import Settings
-from onefold.views.refresh import LABEL, plan_refresh, refresh
+from onefold.views.labels import LABEL
+from onefold.views.refresh import plan_refresh, refresh
 
 # What is written, and what it costs
 
@@ -364,7 +365,7 @@ def test_versions_that_cannot_be_one_view_leave_the_old_one(cloud: FakeBigQuery)
 def test_too_many_versions_leave_the_old_view(cloud: FakeBigQuery, monkeypatch: pytest.MonkeyPatch) -> None:
     run(cloud)
     cloud.create_table("customer_v_fed", "id INT64")
-    monkeypatch.setattr(onefold.views.unified_view, "MAX_TABLES", 3)
+    monkeypatch.setattr(onefold.views.limits, "MAX_TABLES", 3)
     with pytest.raises(LimitExceeded, match="3 versions"):
         run(cloud, "fed")
     assert covered(cloud) == {"abc", "def"}

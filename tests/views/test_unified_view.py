@@ -30,7 +30,8 @@ from onefold.core.errors import SchemaConflict
 from onefold.schema.table_rules import TableRules
 from onefold.schema.types import parse_type
 from onefold.schema.versions import Version, in_order
-from onefold.views.unified_view import Form, limit_problems
+from onefold.views.limits import limit_problems
+from onefold.views.unified_view import Form
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 
