@@ -39,7 +39,7 @@ def entry(kind: str, started: int, versions: str, created: datetime = TIME) -> d
     }
 
 
-NOW = {
+NOW: dict[str, Any] = {
     "now": TIME + timedelta(days=9),
     "floor": "f",
     "finished_as": None,
