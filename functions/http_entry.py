@@ -1,4 +1,4 @@
-"""What every function does with a request: answers it, and says in one log line why it cannot start."""
+"""The part that all functions share: answer a request, and log in one line why a function cannot start."""
 
 from __future__ import annotations
 
@@ -13,18 +13,26 @@ from onefold.settings.environment import Settings
 
 
 class MessageHandler(Protocol):
+    """The handler of a topic's messages."""
+
     def handle(self, body: bytes) -> None:
-        """Returning acknowledges the message; raising has it delivered again."""
+        """Handle the body of a request. A return acknowledges the message; an error has it delivered again."""
 
 
-def answer(request: flask.Request, name: str, receiver: Callable[[], MessageHandler]) -> flask.typing.ResponseReturnValue:
-    """204 to what is done with, 500 to what should be delivered again."""
+def answer(request: flask.Request, name: str, handler: Callable[[], MessageHandler]) -> flask.typing.ResponseReturnValue:
+    """Return 204 for a message that is done, 500 for a message that has to be delivered again.
+
+    Args:
+        request: a request with the message in its body.
+        name: the name of the function, for its answers.
+        handler: returns the handler of the messages; an error of it means that the function cannot start.
+    """
     if request.method != "POST":
         return f"{name} takes Pub/Sub messages by POST\n", 405
     try:
-        handle = receiver().handle
-    except Exception as error:  # noqa: BLE001 whatever it is, it is told, and the message is delivered again
-        tell_unready(error)
+        handle = handler().handle
+    except Exception as error:  # noqa: BLE001 any error is logged, and the message is delivered again
+        log_unready(error)
         return "the function cannot start; its log says why\n", 500
     try:
         handle(request.get_data())
@@ -33,20 +41,23 @@ def answer(request: flask.Request, name: str, receiver: Callable[[], MessageHand
     return "", 204
 
 
-def tell_unready(error: Exception) -> None:
-    """Every fault in one line, where a traceback would have been many that say less."""
+def log_unready(error: Exception) -> None:
+    """Log all problems in one line, instead of the many lines of a traceback."""
     log("CRITICAL", f"the function cannot start: {error}", event="not_ready", reason=str(error), kind=type(error).__name__)
 
 
 def check(load: Callable[[], Settings]) -> Settings | None:
-    """Say at the start what is wrong with the settings. Requests are answered with 500, so that no message is lost."""
+    """Return the settings; log what is wrong with them, and return None, when the function starts.
+
+    The function goes on and answers requests with 500, so that no message is lost.
+    """
     try:
         return load()
     except OnefoldError as error:
-        tell_unready(error)
+        log_unready(error)
         return None
 
 
 def is_served(name: str) -> bool:
-    """Whether this process serves that function: main.py imports all of them, and each has demands of its own."""
+    """Return whether this process serves the function: main.py imports all functions, and each needs other settings."""
     return flask.has_app_context() and flask.current_app.name == name

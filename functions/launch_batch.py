@@ -1,4 +1,4 @@
-"""The function `launch_batch`: a message asks for a Spark job, and a batch on Dataproc Serverless is created for it."""
+"""The function `launch_batch`: takes messages that ask for a Spark job, and creates batches on Dataproc Serverless."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ from onefold.settings.environment import Settings, load_settings
 
 @functools.cache
 def launcher() -> BatchHandler:
-    """Settings and clients, once per instance. Clients are made at the first request, when their answer has a reader."""
+    """Return the handler of messages, one per instance of the function.
+
+    Clients are made at the first request, whose answer tells why they cannot be made.
+    """
     from onefold.adapters.dataproc import connect
     from onefold.adapters.pubsub import PubSub
 
@@ -26,18 +29,26 @@ def launcher() -> BatchHandler:
 
 @functions_framework.http
 def launch_batch(request: flask.Request) -> flask.typing.ResponseReturnValue:
-    """Answers 204 to what is done with, 500 to what should be delivered again; an HTTP function as `refresh_view` is."""
+    """Return 204 for a message that is done, 500 for a message that has to be delivered again.
+
+    It is an HTTP function for the same reason as `refresh_view`.
+    """
     return answer(request, "launch_batch", launcher)
 
 
 def launch_settings() -> Settings:
-    """Raises InvalidSettings with what is wrong, or with what a batch needs and nobody has set."""
+    """Return the settings of the function.
+
+    Raises:
+        InvalidSettings: settings are wrong, or a setting that batches need is missing.
+    """
     settings = load_settings(os.environ)
     settings.batch.check_complete()
     return settings
 
 
 def check_settings() -> Settings | None:
+    """Return the settings of the function; log what is wrong with them."""
     return check(launch_settings)
 
 

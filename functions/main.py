@@ -3,7 +3,8 @@
 import sys
 from pathlib import Path
 
-# In a checkout the library lies beside this folder; in the packaged source it lies beside this file, and wins.
+# In a checkout the library is next to this folder. In the packaged source it is next to this file, which comes first in
+# sys.path.
 sys.path.append(str(Path(__file__).resolve().parent.parent))
 
 from launch_batch import launch_batch

@@ -1,4 +1,4 @@
-"""The function `refresh_view`: a message says that a versioned table is new, and the unified view is rebuilt."""
+"""The function `refresh_view`: takes messages about new versioned tables, and refreshes their unified views."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ from onefold.views.handler import TableCreatedHandler
 
 @functools.cache
 def receiver() -> TableCreatedHandler:
-    """Settings and clients, once per instance. Clients are made at the first request, when their answer has a reader."""
+    """Return the handler of messages, one per instance of the function.
+
+    Clients are made at the first request, whose answer tells why they cannot be made.
+    """
     from onefold.adapters.connect import connect
     from onefold.adapters.pubsub import PubSub
 
@@ -26,16 +29,17 @@ def receiver() -> TableCreatedHandler:
 
 @functions_framework.http
 def refresh_view(request: flask.Request) -> flask.typing.ResponseReturnValue:
-    """Answers 204 to what is done with, 500 to what should be delivered again.
+    """Return 204 for a message that is done, 500 for a message that has to be delivered again.
 
-    Registered as an HTTP function, which wins over `--signature-type cloudevent`: so the body of a CloudEvent, of a
-    plain push and of anything else reaches our own parser, and none is answered by an error of the framework, which
-    Pub/Sub would deliver for ever.
+    The function is registered as an HTTP function, which takes precedence over `--signature-type cloudevent`. So every body,
+    that of a CloudEvent or of a plain push, reaches Onefold's own parser. The framework would answer an invalid body with an
+    error, and Pub/Sub would deliver the message for ever.
     """
     return answer(request, "refresh_view", receiver)
 
 
 def check_settings() -> Settings | None:
+    """Return the settings of the function; log what is wrong with them."""
     return check(lambda: load_settings(os.environ))
 
 

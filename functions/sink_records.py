@@ -1,4 +1,4 @@
-"""The function `sink_records`: a message holds captured rows, and they are appended to their versioned table."""
+"""The function `sink_records`: takes messages of captured rows, and appends the rows to their versioned tables."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ from onefold.sink.handler import RecordHandler, check_sink_settings
 
 @functools.cache
 def sink() -> RecordHandler:
-    """Settings and clients, once per instance. Clients are made at the first request, when their answer has a reader."""
+    """Return the handler of messages, one per instance of the function.
+
+    Clients are made at the first request, whose answer tells why they cannot be made.
+    """
     from onefold.adapters.bigquery.storage_write import landing_in
     from onefold.adapters.connect import connect
     from onefold.adapters.gcs import GcsObjects
@@ -28,16 +31,24 @@ def sink() -> RecordHandler:
 
 @functions_framework.http
 def sink_records(request: flask.Request) -> flask.typing.ResponseReturnValue:
-    """Answers 204 to what is done with, 500 to what should be delivered again; an HTTP function as `refresh_view` is."""
+    """Return 204 for a message that is done, 500 for a message that has to be delivered again.
+
+    It is an HTTP function for the same reason as `refresh_view`.
+    """
     return answer(request, "sink_records", sink)
 
 
 def sink_settings() -> Settings:
-    """Raises InvalidSettings with what is wrong, or with what the sink needs and nobody has set."""
+    """Return the settings of the function.
+
+    Raises:
+        InvalidSettings: settings are wrong, or a setting that the sink needs is missing.
+    """
     return check_sink_settings(load_settings(os.environ))
 
 
 def check_settings() -> Settings | None:
+    """Return the settings of the function; log what is wrong with them."""
     return check(sink_settings)
 
 

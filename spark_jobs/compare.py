@@ -22,10 +22,12 @@ from onefold.spark.session import open_session
 
 
 def main(argv: Sequence[str]) -> int:
+    """Run the job with a command line, log its errors, and return its exit code."""
     return run_job("compare", argv, lambda: run(argv))
 
 
 def run(argv: Sequence[str]) -> int:
+    """Compare the two sets of rows, print the summary as JSON, and return the exit code."""
     arguments = parse_compare(argv)
     settings = load_settings(os.environ)
     summary = compare(open_session("onefold compare"), arguments, lambda: connect(settings.project))
@@ -34,7 +36,13 @@ def run(argv: Sequence[str]) -> int:
 
 
 def ended(summary: Summary, arguments: CompareArguments, settings: Settings) -> int:
-    """Return the exit code of a comparison, and log differences where the settings ask for that."""
+    """Return the exit code of a comparison, and log differences where the settings ask for that.
+
+    Args:
+        summary: the result of the comparison.
+        arguments: the arguments of the job.
+        settings: those of the installation.
+    """
     if summary.same:
         return 0
     if settings.differences != "log":

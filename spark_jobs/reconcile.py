@@ -18,6 +18,7 @@ from onefold.spark.session import open_session
 
 
 def main(argv: Sequence[str]) -> int:
+    """Run the job with a command line, log its errors, and return its exit code."""
     return run_job("reconcile", argv, lambda: _print(run(parse_reconcile(argv))))
 
 
@@ -28,10 +29,11 @@ def _print(report: JobReport) -> int:
 
 
 def run(arguments: ReconcileArguments) -> JobReport:
+    """Run the job; BigQuery is reached only where the arguments name a table."""
     spark = open_session("onefold reconcile")
     if not any(uri.table for uri in uris_of(arguments)):
         return reconcile(spark, arguments)
-    # Not needed by a job on files, which may run where there is no Google Cloud.
+    # These imports are not needed by a job on files, which may run where there is no Google Cloud.
     from onefold.adapters.connect import connect
     from onefold.spark.io.bigquery_tables import StagingTables
     from onefold.spark.reconcile.announce import rest_announcer

@@ -1,25 +1,38 @@
-"""What a job that a message asks for may read and write: datasets of our project, and folders below those allowed."""
+"""What a job that a message asks for may read and write: datasets of the own project, and folders below allowed folders."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from onefold.batches.arguments import Uri
+from onefold.batches.values import Uri
 from onefold.core.names import TableId
 from onefold.settings.batches import FOLDER, BatchSettings
 
 
 @dataclass(frozen=True)
 class AllowList:
+    """The tables and folders that a job may use.
+
+    project: the project in which batches run.
+    datasets: the datasets that a job may use; None for all of the project.
+    settings: the allowed folders, and the folder with the code of the jobs.
+    """
+
     project: str
     datasets: frozenset[str] | None
-    """None is all of the project."""
     settings: BatchSettings
 
     def problems_of(self, uri: Uri, written: bool) -> list[str]:
+        """Return why a job may not use a table or a folder; nothing where it may.
+
+        Args:
+            uri: the table or folder.
+            written: whether the job would write it.
+        """
         return self._problems_of_table(uri.table) if uri.table else self._problems_of_folder(uri.text, written)
 
     def problems_of_dataset(self, dataset: str | None) -> list[str]:
+        """Return why a job may not use a dataset; nothing where it may."""
         if self.datasets is None or dataset in self.datasets:
             return []
         return [f"dataset {dataset} is not among ONEFOLD_DATASETS"]
@@ -34,7 +47,7 @@ class AllowList:
         if not FOLDER.fullmatch(folder) or ".." in folder.split("/") or "." in folder.split("/"):
             return [f"{folder!r} is no folder that a batch may use: write gs://bucket/folder, without * ? {{ }} or `..`"]
         allowed = self.settings.folders
-        # A job may begin its output anew, so that what is written is never all of an allowed folder, or of a bucket.
+        # A job may delete its output to begin anew, so its output is never a whole allowed folder or a whole bucket.
         if not any(is_within(folder, parent) and not (written and is_within(parent, folder)) for parent in allowed):
             inside = "inside" if written else "in"
             return [f"{folder} is not {inside} a folder of ONEFOLD_BATCH_FOLDERS ({', '.join(allowed) or 'none is set'})"]
@@ -45,7 +58,11 @@ class AllowList:
 
 
 def is_within(folder: str, parent: str) -> bool:
-    """Whether a folder is, or lies below, another one: by whole segments, so that `gs://b/ab` is not within `gs://b/a`."""
+    """Return whether a folder is the other one or lies below it, by whole segments of the path.
+
+    >>> is_within("gs://b/a/c", "gs://b/a"), is_within("gs://b/ab", "gs://b/a")
+    (True, False)
+    """
     segments = folder.rstrip("/").split("/")
     above = parent.rstrip("/").split("/")
     return segments[: len(above)] == above

@@ -1,52 +1,42 @@
-"""The Spark jobs' arguments: parsed and checked here, for the job itself, the function that launches it and the terminal."""
+"""The arguments of the Spark jobs: parsed and checked for the job itself, its launcher and the terminal."""
 
 from __future__ import annotations
 
-import argparse
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
-from typing import Any, Literal, NoReturn
+from typing import Any, Literal
 
-from onefold.changelog.position import HEXADECIMAL, Position
+from onefold.batches.parsers import compare_parser, reconcile_parser
+from onefold.batches.values import Format, Uri, parse_bound, parse_names, parse_uri
+from onefold.changelog.position import Position
 from onefold.core.errors import InvalidInput
-from onefold.core.names import TableId, fold_case, problems_of_name
 
-Format = Literal["datastream", "debezium", "modify_time"]
 Mode = Literal["merge", "rebuild"]
 
 UNAVAILABLE_VALUE = "__debezium_unavailable_value"
-"""What Debezium writes for a value that is not in the log; its option `unavailable.value.placeholder` may name another."""
+"""The text that Debezium writes for a value that is not in the log, unless its option `unavailable.value.placeholder` names
+another one.
+"""
 
-_BIGQUERY = "bigquery:"
 _HEX = re.compile("hex:([0-9A-Fa-f]{2})+")
-_PATTERN = re.compile(r"[*?\[\]{}]")
-_FOLDER = re.compile(r"(gs://[^/\s]+/\S+|file:\S+|[^:\s][^:]*)")
-
-
-@dataclass(frozen=True)
-class Uri:
-    """Where rows are: a table of BigQuery (or the base name of versioned ones), or a folder of files."""
-
-    text: str
-    table: TableId | None = None
-
-    def __str__(self) -> str:
-        return self.text
 
 
 @dataclass(frozen=True)
 class ReconcileArguments:
-    """What `spark_jobs/reconcile.py` is to do.
+    """The arguments of `spark_jobs/reconcile.py`.
 
     changes: change tables, or folders of changes.
-    base: what they are merged into: a base table of BigQuery, or the folder that an earlier batch wrote. None: an empty one.
-    output: a new folder for the new base; None where the base is a table of BigQuery, which is merged into.
-    keys: the columns whose values identify a row of the source; none where tables of BigQuery are to tell them.
-    start, end: a window, from (included) and to (not included): times of landing, or sequences of the source.
+    keys: the columns whose values identify a row of the source; none where tables of BigQuery tell them.
+    base: a base table of BigQuery, or the folder that an earlier batch wrote. None: an empty base.
+    output: a new folder for the new base; None where the base is a table of BigQuery, which is changed in place.
+    start: the beginning of the window, which is part of it: a time of landing, or a sequence of the source.
+    end: the end of the window, which is not part of it.
+    format: how the changes are written.
+    mode: merge the changes into the base, or rebuild it from the changes alone.
     position: the column that orders rows of periodic pulls (`modify_time` only).
-    unavailable: what stands for a value that is not in the log, as Debezium's option spells it (`debezium` only).
+    unavailable: the text in place of a value that is not in the log, as Debezium's option spells it (`debezium` only).
     """
 
     changes: tuple[Uri, ...]
@@ -62,23 +52,27 @@ class ReconcileArguments:
 
     @property
     def window(self) -> str:
-        """How the window was understood, for people; empty where nobody asked for one."""
-        kind = "landed" if any(isinstance(place, datetime) for place in (self.start, self.end)) else "sequences"
+        """The window in words for people; empty where the arguments name none."""
+        kind = "landed" if any(isinstance(bound, datetime) for bound in (self.start, self.end)) else "sequences"
         kind = f"values of {self.position}" if self.format == "modify_time" else kind
-        bounds = [f"{word} {place}" for word, place in (("from", self.start), ("to", self.end)) if place is not None]
+        bounds = [f"{word} {bound}" for word, bound in (("from", self.start), ("to", self.end)) if bound is not None]
         return " ".join([kind, *bounds]) if bounds else ""
 
     @property
     def whole(self) -> bool:
-        """Whether nobody asked for a window."""
+        """Whether all changes are read, because the arguments name no window."""
         return self.start is None and self.end is None
 
 
 @dataclass(frozen=True)
 class CompareArguments:
-    """What `spark_jobs/compare.py` is to do.
+    """The arguments of `spark_jobs/compare.py`.
 
-    output: a new folder or a new table for every difference. without: columns that are not compared.
+    left: one side of the comparison.
+    right: the other side.
+    keys: the columns whose values identify a row.
+    output: a new folder or a new table for every difference.
+    without: columns that are not compared.
     """
 
     left: Uri
@@ -88,65 +82,24 @@ class CompareArguments:
     without: tuple[str, ...] = ()
 
 
-class _Parser(argparse.ArgumentParser):
-    """Raises what is wrong, in place of ending the process: the function has to answer its message."""
-
-    def error(self, message: str) -> NoReturn:
-        raise InvalidInput(message)
-
-
-def reconcile_parser() -> argparse.ArgumentParser:
-    parser = _Parser(
-        prog="reconcile.py",
-        description="Fold a change log into the latest state of each key, in a base table of BigQuery or in a new folder.",
-        epilog="A URI is bigquery:dataset.table (or the base name of versioned tables), or a folder of Parquet or JSON "
-        "lines: gs://bucket/folder, file:/folder or a path.",
-        allow_abbrev=False,
-    )
-    parser.add_argument("--changes", nargs="+", required=True, metavar="URI", help="change tables, or folders of changes")
-    parser.add_argument("--base", metavar="URI", help="what they are merged into; one that is not there is an empty one")
-    parser.add_argument("--output", metavar="URI", help="a new folder for the new base; not with a base in BigQuery")
-    parser.add_argument("--keys", metavar="A,B", help="the columns that identify a row; tables of BigQuery may tell them")
-    parser.add_argument("--from", dest="start", metavar="PLACE", help="a window's start: a time of landing or a sequence")
-    parser.add_argument("--to", dest="end", metavar="PLACE", help="its end, which is not part of it")
-    parser.add_argument(
-        "--format",
-        choices=("datastream", "debezium", "modify_time"),
-        default="datastream",
-        help="how changes are written (default: datastream)",
-    )
-    parser.add_argument("--mode", choices=("merge", "rebuild"), default="merge", help="rebuild: from the changes alone")
-    parser.add_argument("--position", metavar="COLUMN", help="what orders rows of periodic pulls (format modify_time)")
-    parser.add_argument(
-        "--unavailable-value",
-        dest="unavailable",
-        metavar="TEXT",
-        help="Debezium's unavailable.value.placeholder, where that is set (format debezium)",
-    )
-    return parser
-
-
-def compare_parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog="compare.py", description="Compare two sets of rows, row by row.", allow_abbrev=False)
-    parser.add_argument("--left", required=True, metavar="URI", help="one side: a table, a view or a folder")
-    parser.add_argument("--right", required=True, metavar="URI", help="the other side")
-    parser.add_argument("--keys", required=True, metavar="A,B", help="the columns that identify a row")
-    parser.add_argument("--output", metavar="URI", help="a new folder or table for every difference")
-    parser.add_argument("--except", dest="without", metavar="A,B", help="columns that are not compared")
-    return parser
-
-
 def parse_reconcile(arguments: Sequence[str]) -> ReconcileArguments:
-    """Raises InvalidInput with every fault."""
+    """Return the arguments of `spark_jobs/reconcile.py`.
+
+    Raises:
+        InvalidInput: everything that is wrong with them.
+
+    >>> parse_reconcile(["--changes", "bigquery:shop.customer", "--base", "bigquery:shop.customer_base"]).base
+    Uri(text='bigquery:shop.customer_base', table=TableId(project=None, dataset='shop', table='customer_base'))
+    """
     found = reconcile_parser().parse_args(list(arguments))
     problems: list[str] = []
     parsed = ReconcileArguments(
-        changes=tuple(_uri("--changes", text, problems) for text in found.changes),
-        keys=_names("--keys", found.keys, problems) if found.keys is not None else (),
-        base=_uri("--base", found.base, problems) if found.base is not None else None,
-        output=_uri("--output", found.output, problems) if found.output is not None else None,
-        start=_place(found.start, found.format, problems),
-        end=_place(found.end, found.format, problems),
+        changes=tuple(parse_uri("--changes", text, problems) for text in found.changes),
+        keys=parse_names("--keys", found.keys, problems) if found.keys is not None else (),
+        base=parse_uri("--base", found.base, problems) if found.base is not None else None,
+        output=parse_uri("--output", found.output, problems) if found.output is not None else None,
+        start=parse_bound(found.start, found.format, problems),
+        end=parse_bound(found.end, found.format, problems),
         format=found.format,
         mode=found.mode,
         position=found.position,
@@ -160,13 +113,17 @@ def parse_reconcile(arguments: Sequence[str]) -> ReconcileArguments:
 
 
 def parse_compare(arguments: Sequence[str]) -> CompareArguments:
-    """Raises InvalidInput with every fault."""
+    """Return the arguments of `spark_jobs/compare.py`.
+
+    Raises:
+        InvalidInput: everything that is wrong with them.
+    """
     found = compare_parser().parse_args(list(arguments))
     problems: list[str] = []
-    output = _uri("--output", found.output, problems) if found.output is not None else None
-    left, right = _uri("--left", found.left, problems), _uri("--right", found.right, problems)
-    without = _names("--except", found.without, problems) if found.without is not None else ()
-    parsed = CompareArguments(left, right, _names("--keys", found.keys, problems), output, without)
+    output = parse_uri("--output", found.output, problems) if found.output is not None else None
+    left, right = parse_uri("--left", found.left, problems), parse_uri("--right", found.right, problems)
+    without = parse_names("--except", found.without, problems) if found.without is not None else ()
+    parsed = CompareArguments(left, right, parse_names("--keys", found.keys, problems), output, without)
     if problems:
         raise InvalidInput(problems)
     return parsed
@@ -176,21 +133,24 @@ PARSERS: Mapping[str, Callable[[Sequence[str]], ReconcileArguments | CompareArgu
     "reconcile": parse_reconcile,
     "compare": parse_compare,
 }
-"""The jobs by name, each with what reads its arguments."""
+"""The parser of each job's arguments, by the name of the job."""
 
 
 def uris_of(arguments: ReconcileArguments | CompareArguments) -> list[Uri]:
-    """Everything that a job would read or write, for the allow-lists."""
+    """Return every table and folder that a job would read or write, which an allow-list has to allow."""
     found = [getattr(arguments, field.name) for field in fields(arguments)]
     flat = [item for value in found for item in (value if isinstance(value, tuple) else (value,))]
     return [item for item in flat if isinstance(item, Uri)]
 
 
 def command_line(arguments: Mapping[str, Any]) -> list[str]:
-    """Arguments of a message as words: `{"keys": ["a", "b"], "changes": ["x", "y"]}` is `--keys a,b --changes x y`.
+    """Return the arguments of a message as words of a command line.
 
     Raises:
-        InvalidInput: every value that is neither text, a number nor a list of such.
+        InvalidInput: every value that is neither text, a number nor a list of these.
+
+    >>> command_line({"keys": ["a", "b"], "changes": ["x", "y"]})
+    ['--keys=a,b', '--changes', 'x', 'y']
     """
     words: list[str] = []
     problems: list[str] = []
@@ -204,77 +164,24 @@ def command_line(arguments: Mapping[str, Any]) -> list[str]:
             problems.append(f"argument {name!r} holds characters that are no text")
         if name == "changes" and any(text.startswith("-") for text in texts):
             problems.append("argument 'changes': no URI begins with '-'")
-        # One word with "=": text that begins with "-" is a value all the same.
+        # One word with "=", because argparse would take a text that begins with "-" for another option.
         words += [f"--{name}", *texts] if name == "changes" else [f"--{name}={','.join(texts)}"]
     if problems:
         raise InvalidInput(problems)
     return words
 
 
-def _uri(option: str, text: str, problems: list[str]) -> Uri:
-    if text.startswith(_BIGQUERY):
-        return Uri(text, _table(option, text, problems))
-    if not _FOLDER.fullmatch(text):
-        problems.append(f"{option} {text!r}: name bigquery:dataset.table, gs://bucket/folder, file:/folder or a path")
-    elif _PATTERN.search(text):
-        problems.append(f"{option} {text!r}: name one folder; Spark would read * ? [ ] {{ }} as a pattern for others")
-    return Uri(text)
-
-
-def _table(option: str, text: str, problems: list[str]) -> TableId:
-    parts = text.removeprefix(_BIGQUERY).split(".")
-    kinds = {2: ("dataset", "table"), 3: ("project", "dataset", "table")}.get(len(parts))
-    if not kinds:
-        problems.append(f"{option} {text!r}: name a table as bigquery:dataset.table or bigquery:project.dataset.table")
-        return TableId(None, None, "")
-    problems += [
-        f"{option}: {problem}" for kind, part in zip(kinds, parts, strict=True) for problem in problems_of_name(kind, part)
-    ]
-    return TableId(parts[0] if len(parts) == len(("project", "dataset", "table")) else None, parts[-2], parts[-1])
-
-
-def _names(option: str, text: str, problems: list[str]) -> tuple[str, ...]:
-    """Each once, as it is spelled first: a name in another case is the same one."""
-    names: dict[str, str] = {}
-    for name in text.split(","):
-        names.setdefault(fold_case(name.strip()), name.strip())
-    if not all(names):
-        problems.append(f"{option} {text!r}: name columns, separated by commas")
-    return tuple(names.values())
-
-
-def _place(text: str | None, format_: Format, problems: list[str]) -> datetime | str | None:
-    """A time of landing where the text is a date or a time, UTC where it names no zone; else a sequence.
-
-    With periodic pulls it is a value of the column that orders them, which may be any text.
-    """
-    if text is None:
-        return None
-    if not re.match(r"\d{4}-\d\d-\d\d", text):
-        if format_ == "modify_time":
-            return text
-        if not any(letter.isdigit() for letter in text) and not re.fullmatch(HEXADECIMAL[1:-1], text):
-            problems.append(f"{text!r} is neither a time of landing, as 2024-05-01T12:00:00Z, nor a sequence of the source")
-        return text
-    try:
-        time = datetime.fromisoformat(text)
-    except ValueError as error:
-        problems.append(f"{text!r} is no time: {error}")
-        return None
-    return time if time.tzinfo else time.replace(tzinfo=UTC)
-
-
 def _is_empty(arguments: ReconcileArguments) -> bool:
-    """Whether nothing can be in the window. How texts of a column are ordered is known only with its type."""
+    """Return whether nothing can be in the window. How texts of a column are ordered is unknown without its type."""
     start, end = arguments.start, arguments.end
     if start is None or end is None or (arguments.format == "modify_time" and isinstance(start, str)):
         return False
     return _rank(start) >= _rank(end)
 
 
-def _rank(place: datetime | str) -> str:
-    """Text that sorts as the places do, among places of one kind."""
-    return str(Position(place)) if isinstance(place, str) else place.astimezone(UTC).isoformat(timespec="microseconds")
+def _rank(bound: datetime | str) -> str:
+    """Return a text that sorts as the bounds do, among bounds of one kind."""
+    return str(Position(bound)) if isinstance(bound, str) else bound.astimezone(UTC).isoformat(timespec="microseconds")
 
 
 def _unavailable_problems(text: str | None, format_: Format) -> list[str]:

@@ -1,6 +1,6 @@
-"""A batch for a message: its arguments, its identifier, its labels, and what one that is there already means.
+"""The batch for a message: its arguments, its identifier, its labels, and what an existing batch means for the message.
 
-Pure: what comes out of here is sent by `onefold.adapters.dataproc`.
+These are pure functions; `onefold.adapters.dataproc` sends what they return.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from onefold.ports.batches import ACTIVE, Batch, BatchState, StoredBatch
 from onefold.settings.batches import BatchSettings
 
 MAX_ATTEMPTS = 9
-"""Batches for one message. What failed so often fails again."""
+"""How many batches are created for one message: a batch that failed so often will fail again."""
 
 _LABEL = re.compile(r"[a-z]([a-z0-9_-]{0,61}[a-z0-9])?")
 _DIGEST_LETTERS = 32
@@ -27,38 +27,51 @@ _EXIT_CODE = re.compile(r"\b(?:exit code|exited with|SystemExit:)(?: code)? ([0-
 
 
 def exit_code(batch: StoredBatch) -> int | None:
-    """The job's own, as far as the batch's message tells it: the API has none."""
+    """Return the exit code of a batch's job, from the batch's message because the API has no field for it; None for unknown.
+
+    >>> exit_code(StoredBatch("b", BatchState.FAILED, "Driver exited with code 2"))
+    2
+    """
     if batch.state is BatchState.SUCCEEDED:
         return 0
-    told = _EXIT_CODE.search(batch.message)
-    return int(told[1]) if told else None
+    found = _EXIT_CODE.search(batch.message)
+    return int(found[1]) if found else None
 
 
 Meaning = Literal["attach", "again", "wait"]
 
 
 def meaning(state: BatchState) -> Meaning:
-    """What a message's batch that is there already means for the message: it is done with, needs another one, or waits."""
+    """Return what the state of an existing batch means for its message.
+
+    `attach`: the message is done. `again`: it needs another batch. `wait`: it has to be delivered again later.
+    """
     if state in (*ACTIVE, BatchState.SUCCEEDED):
         return "attach"
     return "again" if state.ended else "wait"
 
 
-def plan_batch(request: BatchRequest, message_id: str, settings: BatchSettings, places: AllowList) -> Batch:
-    """The batch for a request.
+def plan_batch(request: BatchRequest, message_id: str, settings: BatchSettings, allowed: AllowList) -> Batch:
+    """Return the batch for a request.
+
+    Args:
+        request: what the message asks for.
+        message_id: the identifier of the message, the same in each delivery of it.
+        settings: how batches run.
+        allowed: what a job may read and write.
 
     Raises:
-        InvalidMessage: every fault of its arguments, by the job's own parser and by what may be read and written.
+        InvalidMessage: everything that is wrong with the arguments, by the job's own parser and by the allow-list.
     """
     words = with_defaults(request)
     problems = problems_of_name("dataset", request.dataset) + problems_of_name("table", request.table)
-    problems += places.problems_of_dataset(request.dataset)
+    problems += allowed.problems_of_dataset(request.dataset)
     try:
         arguments = PARSERS[request.job](words)
     except InvalidInput as error:
         raise InvalidMessage([*problems, *error.problems]) from error
     problems += [
-        problem for uri in uris_of(arguments) for problem in places.problems_of(uri, written=uri is arguments.output)
+        problem for uri in uris_of(arguments) for problem in allowed.problems_of(uri, written=uri is arguments.output)
     ]
     if problems:
         raise InvalidMessage(dict.fromkeys(problems))
@@ -67,7 +80,11 @@ def plan_batch(request: BatchRequest, message_id: str, settings: BatchSettings, 
 
 
 def with_defaults(request: BatchRequest) -> tuple[str, ...]:
-    """The words of the request, and the table's own names for what they leave out."""
+    """Return the words of a request, with the names of the table for arguments that the request leaves out.
+
+    >>> with_defaults(BatchRequest("compare", "shop", "customer", ("--keys=id",)))
+    ('--keys=id', '--left=bigquery:shop.customer_current')
+    """
     table = f"bigquery:{request.dataset}.{request.table}"
     if request.job == "compare":
         return (*request.words, *_unless(request.words, ("left",), f"--left={table}_current"))
@@ -81,12 +98,16 @@ def _unless(words: Sequence[str], names: Sequence[str], default: str) -> list[st
 
 
 def batch_id(request: BatchRequest, message_id: str) -> str:
-    """The same for each delivery of a message: letters, digits and hyphens, well below the 63 that Dataproc takes."""
+    """Return the identifier of the batch for a message, which is the same for each delivery of the message.
+
+    It has letters, digits and hyphens, and fewer than the 63 characters that Dataproc allows.
+    """
     digest = _digest(message_id, request.job, request.dataset, request.table)
     return f"onefold-{request.job}-{digest[:20]}"
 
 
 def labels_of(request: BatchRequest, message_id: str) -> dict[str, str]:
+    """Return the labels of the batch for a message."""
     return {
         "onefold_job": label(request.job),
         **table_labels(request),
@@ -95,17 +116,27 @@ def labels_of(request: BatchRequest, message_id: str) -> dict[str, str]:
 
 
 def table_labels(request: BatchRequest) -> dict[str, str]:
-    """What all batches for one table have in common."""
+    """Return the labels that all batches for one table have in common."""
     return {"onefold_dataset": label(request.dataset), "onefold_table": label(request.table)}
 
 
 def label(name: str) -> str:
-    """A name as a label's value: itself where it fits, else a digest, so that two names never share one."""
+    """Return a name as the value of a label: itself where it fits, else a digest, so that two names never share a value.
+
+    >>> label("customer"), label("Customer")[:2]
+    ('customer', 'h-')
+    """
     return name if _LABEL.fullmatch(name) else f"h-{_digest(name)[:_DIGEST_LETTERS]}"
 
 
 def batch_link(project: str, region: str, id_: str) -> str:
-    """Where a person sees the batch."""
+    """Return the address of the page about a batch in the Google Cloud console.
+
+    Args:
+        project: the project of the batch.
+        region: the region of the batch.
+        id_: the identifier of the batch.
+    """
     return f"https://console.cloud.google.com/dataproc/batches/{region}/{id_}/monitoring?project={project}"
 
 

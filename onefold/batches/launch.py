@@ -1,4 +1,4 @@
-"""A message asks for a Spark job: the batch for it is found, or created, and the message is done with."""
+"""Handles messages that ask for a Spark job: finds or creates the batch for a message."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from onefold.ports.publisher import Publisher
 from onefold.settings.environment import Settings
 
 POLLING = Backoff(first=0.2, longest=10.0, factor=1.5)
-"""Seconds between two looks at a batch that runs."""
+"""The pauses between two reads of a running batch's state."""
 PATIENCE = 20
-"""Looks in a row that may fail before following a batch is given up; the batch itself goes on."""
+"""How many reads in a row may fail before `follow` gives up. The batch itself goes on."""
 
 
 @dataclass(frozen=True)
 class LaunchedBatch:
-    """A message's batch; `created` is False where it was there already."""
+    """The batch of a message. `created` is False where the batch existed before."""
 
     batch: StoredBatch
     created: bool
@@ -44,18 +44,18 @@ class BatchHandler:
         """Handle the body of one request.
 
         Raises:
-            TryAgain: trouble that may pass, or a batch for the table that runs.
+            TryAgain: an error that may pass, or another batch for the table runs.
         """
         consume(body, self._handle, self.batches, self.publisher, self.settings.topic_dead_letter)
 
-    def _handle(self, delivery: Delivery, told: MessageLog) -> None:
+    def _handle(self, delivery: Delivery, message_log: MessageLog) -> None:
         request = parse_batch_request(delivery.data)
-        told.fields |= {"job": request.job, "dataset": request.dataset, "table": request.table}
+        message_log.fields |= {"job": request.job, "dataset": request.dataset, "table": request.table}
         if not delivery.id:
             raise InvalidMessage("the message has no messageId, by which another delivery of it would be known")
         launched = launch(self.batches, request, delivery.id, self.settings)
         batch = launched.batch
-        told.log(
+        message_log.log(
             "NOTICE" if launched.created else "INFO",
             f"{request.dataset}.{request.table}: batch {batch.id} "
             + ("created" if launched.created else "is there already"),
@@ -69,15 +69,21 @@ class BatchHandler:
 
 
 def launch(batches: Batches, request: BatchRequest, message_id: str, settings: Settings) -> LaunchedBatch:
-    """The batch for a message: created once, however often the message comes.
+    """Return the batch for a message, which is created once, however often the message is delivered.
+
+    Args:
+        batches: where batches run.
+        request: what the message asks for.
+        message_id: the identifier of the message, the same in each delivery of it.
+        settings: those of the installation.
 
     Raises:
-        InvalidMessage: the arguments are wrong, or name what may not be read or written; nothing was created.
+        InvalidMessage: the arguments are wrong, or name what a job may not read or write; nothing was created.
         Rejected: Dataproc refuses the batch, or it has failed too often.
-        TryAgain: trouble that may pass, or another message's batch for the table runs.
+        TryAgain: an error that may pass, or the batch of another message for the table runs.
     """
-    places = AllowList(batches.project, settings.datasets, settings.batch)
-    planned = plan_batch(request, message_id, settings.batch, places)
+    allowed = AllowList(batches.project, settings.datasets, settings.batch)
+    planned = plan_batch(request, message_id, settings.batch, allowed)
     for attempt in range(1, MAX_ATTEMPTS + 1):
         batch = planned.attempt(attempt)
         found, created = batches.get(batch.id), False
@@ -93,7 +99,11 @@ def launch(batches: Batches, request: BatchRequest, message_id: str, settings: S
 
 
 def _create(batches: Batches, batch: Batch) -> tuple[StoredBatch, bool]:
-    """The batch and whether we made it; another delivery of the message, at the same time, may have been faster."""
+    """Return the batch, and whether this call created it: another delivery of the message may have been faster.
+
+    Raises:
+        BatchExists: the batch was created by somebody else, and deleted before it could be read.
+    """
     try:
         return batches.create(batch), True
     except BatchExists:
@@ -104,7 +114,13 @@ def _create(batches: Batches, batch: Batch) -> tuple[StoredBatch, bool]:
 
 
 def _check_free(batches: Batches, request: BatchRequest, planned: str) -> None:
-    """An economy, no guarantee: two batches at once give the same table, and cost twice."""
+    """Check that no other batch for the table runs.
+
+    This saves costs, and is no guarantee: two batches at once give the same table as one.
+
+    Raises:
+        TryAgain: another batch for the table runs.
+    """
     others = [batch.id for batch in batches.active(table_labels(request)) if not batch.id.startswith(planned)]
     if others:
         raise TryAgain(f"batch {others[0]} for {request.dataset}.{request.table} has not ended; this one is for later")
@@ -113,7 +129,18 @@ def _check_free(batches: Batches, request: BatchRequest, planned: str) -> None:
 def follow(
     batches: Batches, id_: str, tell: Callable[[StoredBatch], None], sleep: Callable[[float], None] = time.sleep
 ) -> StoredBatch:
-    """The batch when it has ended; each state on the way is told."""
+    """Wait until a batch has ended, and return it.
+
+    Args:
+        batches: where batches run.
+        id_: the identifier of the batch.
+        tell: called with the batch after each read of its state.
+        sleep: pauses for so many seconds.
+
+    Raises:
+        TryAgain: the state could not be read `PATIENCE` times in a row.
+        Rejected: somebody has deleted the batch.
+    """
     pauses, failures = POLLING.pauses(), 0
     while True:
         try:
@@ -130,6 +157,11 @@ def follow(
 
 
 def _known(batch: StoredBatch | None, id_: str) -> StoredBatch:
+    """Return the batch.
+
+    Raises:
+        Rejected: there is none.
+    """
     if batch is None:
         raise Rejected(f"batch {id_} is gone: somebody has deleted it")
     return batch

@@ -1,4 +1,4 @@
-"""A message that asks for a batch."""
+"""The message that asks for a batch."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from onefold.core.errors import InvalidInput, InvalidMessage
 from onefold.messages.envelope import json_object, table_problems
 
 _MAX_REQUEST = 50_000
-"""A request for a batch is short: what it says is told in logs, labels and an address of Dataproc's."""
+"""The longest request for a batch, in bytes. Its content goes into logs and labels, so it is short."""
 
 
 @dataclass(frozen=True)
 class BatchRequest:
-    """A Spark job is to run for a table, with these words as its arguments."""
+    """A request to run a Spark job for a table, with the words of the job's command line."""
 
     job: str
     dataset: str
@@ -26,11 +26,13 @@ class BatchRequest:
 
 
 def parse_batch_request(data: bytes) -> BatchRequest:
-    """What a message for `launch_batch` says: `{"job": "reconcile", "dataset": "shop", "table": {"name": "customer"},
-    "arguments": {"keys": ["id"]}}`.
+    """Return the request in a message for `launch_batch`.
 
     Raises:
-        InvalidMessage: every fault of it.
+        InvalidMessage: everything that is wrong with the message.
+
+    >>> parse_batch_request(batch_message("reconcile", "shop", "customer", {"keys": ["id"]}))
+    BatchRequest(job='reconcile', dataset='shop', table='customer', words=('--keys=id',))
     """
     if len(data) > _MAX_REQUEST:
         raise InvalidMessage(f"a request for a batch of {len(data)} bytes is no request: it may have {_MAX_REQUEST}")
@@ -45,7 +47,14 @@ def parse_batch_request(data: bytes) -> BatchRequest:
 
 
 def batch_message(job: str, dataset: str, table: str, arguments: Mapping[str, Any]) -> bytes:
-    """A message for `launch_batch`."""
+    """Return a message for `launch_batch`.
+
+    Args:
+        job: the name of the job, a key of `PARSERS`.
+        dataset: the dataset of the table.
+        table: the table, or the base name of versioned ones.
+        arguments: the arguments of the job, without the dashes.
+    """
     body = {"job": job, "dataset": dataset, "table": {"name": table}, "arguments": dict(arguments)}
     return json.dumps(body).encode()
 

@@ -33,7 +33,7 @@ def current(context: click.Context, dataset: str, table: str, keys: str | None, 
     unified view is refreshed first. If `onefold merge` has created a base, the view reads the base and all changes that
     are not merged yet.
     """
-    from onefold.merge.reconcile import refresh_current
+    from onefold.merge.refresh import refresh_current
 
     settings, warehouse = open_warehouse(context, project, dataset, table)
     announce = announcing(warehouse.project, settings)

@@ -31,7 +31,8 @@ from onefold.core.versioned_names import SkippedTable, VersionedNames
 from onefold.schema.information_schema import read_columns
 from onefold.schema.versions import active_versions
 from onefold.settings.environment import Settings
-from onefold.views.unified_view import UnifiedView, build_view, limit_problems
+from onefold.views.limits import limit_problems
+from onefold.views.unified_view import UnifiedView, build_view
 
 
 @click.command()

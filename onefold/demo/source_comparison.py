@@ -22,7 +22,7 @@ from onefold.compare.findings import Comparison
 from onefold.compare.rows import compare_rows
 from onefold.core.errors import NotFound, Rejected, SchemaConflict, TryAgain
 from onefold.core.names import TableId, fold_case, quote, quote_text
-from onefold.merge.reconcile import refresh_current
+from onefold.merge.refresh import refresh_current
 from onefold.mysql.catalog import TableName, structure_of
 from onefold.mysql.connection import query, quoted
 from onefold.mysql.snapshot.select_list import read_selected, select_list

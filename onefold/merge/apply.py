@@ -1,8 +1,7 @@
-"""Use cases of the base table: merge what landed, what somebody staged or a copy of the source into it; purge tombstones.
+"""Use cases of the base table: merge changes, rows that a batch staged, or a copy of the source into it; purge tombstones.
 
-Nothing here needs a lock. Every write is a join, so two merges at once do the same work twice; and what the log says of a
-base counts only for the very table that it was said of, so a merge that ran while the base was replaced is as if it had not
-been.
+Nothing here needs a lock. Every write is a join, so two merges at once do the same work twice. What the log says of a base
+counts only for the very table of which it was said, so a merge during which the base was replaced is not counted.
 """
 
 from __future__ import annotations
@@ -33,39 +32,57 @@ def merge(
     *,
     rebuild: bool = False,
 ) -> tuple[MergePlan, MergeCounts]:
-    """Bring the base up to date with all that landed; killed anywhere and run again, or run twice, it ends the same.
+    """Bring the base up to date with everything that landed. A merge that was killed, or that runs twice, ends the same.
 
     Args:
+        warehouse: where the tables are.
+        table: a change table, or the base name of versioned ones.
+        settings: those of the installation.
+        keys: as for `plan_merge`.
         rebuild: write the base anew from the whole history first.
 
     Raises:
-        As `prepare` and `check_positions`.
+        OnefoldError: as `prepare` and `check_positions`.
     """
     plan = prepare(warehouse, table, settings, keys, rebuild=rebuild)
+    return plan, merge_changes(warehouse, plan)
+
+
+def merge_changes(warehouse: BaseWarehouse, plan: MergePlan) -> MergeCounts:
+    """Merge what landed in the change tables since the last merge.
+
+    Args:
+        warehouse: where the tables are.
+        plan: what `prepare` returned.
+
+    Raises:
+        SchemaConflict: as `check_positions`.
+    """
     check_positions(warehouse, plan)
     counts = MergeCounts()
     for group in in_statements(plan.changes, plan.base, plan.rules):
         counts += _merge_rows(warehouse, plan, changes_query(group, plan.base, plan.rules))
         counts += count_rows(warehouse, plan, changes_query(group, plan.base, plan.rules, only_keys=True))
     log(warehouse, plan, "merge", plan.versions, counts)
-    return plan, counts
+    return counts
 
 
 def merge_rows(
     warehouse: BaseWarehouse, plan: MergePlan, rows: str, versions: Sequence[str] = (), counts: MergeCounts | None = None
 ) -> MergeCounts:
-    """One MERGE of rows from elsewhere: winners that a batch staged.
+    """Merge rows from elsewhere, such as winners that a batch staged, by one MERGE.
 
     Args:
-        plan: what `prepare` gave, before the rows were read.
-        rows: a query of rows in all of `plan.base.stored`, by name and in these types; any number per key.
+        warehouse: where the base is.
+        plan: what `prepare` returned, before the rows were read.
+        rows: a query of rows in all columns of `plan.base.stored`, by name and in their types; any number per key.
         versions: those of `plan.versions` whose window, `since` in `plan.changes`, was read to its end. The next merge reads
-            them from `plan.started_at` on. None where the rows are only a part of what landed.
-        counts: what was counted while the rows were read; what the MERGE tells is added.
+            them from `plan.started_at` on. Empty where the rows are only a part of what landed.
+        counts: what was counted while the rows were read; the counts of the MERGE are added.
 
     Raises:
         TryAgain: the base was replaced meanwhile, so it may lack these rows. Run again from `prepare`.
-        SchemaConflict: as for `check_positions`.
+        SchemaConflict: as `check_positions`.
     """
     check_positions(warehouse, plan)
     done = (counts or MergeCounts()) + _merge_rows(warehouse, plan, rows)
@@ -80,11 +97,14 @@ def merge_snapshot(warehouse: BaseWarehouse, plan: MergePlan, snapshot: TableId,
     """Merge the rows of a copy of the source.
 
     Args:
+        warehouse: where the tables are.
+        plan: what `prepare` returned.
+        snapshot: the table with the copy.
         at: the source's sequence when the copy was made; by default every row is older than any change.
 
     Raises:
         NotFound: there is no such table.
-        SchemaConflict: it does not fit the base, or keys come more than once; as for `check_positions`.
+        SchemaConflict: the copy does not fit the base, or has a key more than once; or as `check_positions`.
         TryAgain: the base was replaced meanwhile.
     """
     check_positions(warehouse, plan)
@@ -93,51 +113,90 @@ def merge_snapshot(warehouse: BaseWarehouse, plan: MergePlan, snapshot: TableId,
     if repeated:
         keys = ", ".join(plan.base.keys)
         raise SchemaConflict(f"{snapshot}: {counted(repeated, 'key')} ({keys}) repeated; a copy of the source has each once")
-    # Rows that no change table has: the base must not be converted as if all had landed there, even if this breaks off.
+    # This row of the log comes first: the base is about to hold rows that no change table has. A later merge must not
+    # convert the base as if all of its rows had landed in change tables, even where this merge breaks off.
     log(warehouse, plan, "snapshot")
     counts = _merge_rows(warehouse, plan, rows) + count_rows(warehouse, plan, rows)
-    # The log tells a later merge nothing of these rows: a base that was replaced while they came would lack them for good.
+    # No later merge reads the rows of a copy: a base that was replaced while they were merged would lack them for good.
     check_not_replaced(warehouse, plan)
     log(warehouse, plan, "snapshot", (), counts)
     return counts
 
 
 def snapshot_rows(warehouse: BaseWarehouse, plan: MergePlan, snapshot: TableId, at: str | None) -> str:
-    """A query of the rows of a copy."""
+    """Return a query of the rows of a copy.
+
+    Args:
+        warehouse: where the tables are.
+        plan: the plan of the merge.
+        snapshot: the table with the copy.
+        at: the source's sequence when the copy was made; None for before any change.
+
+    Raises:
+        NotFound: there is no such table.
+        SchemaConflict: the copy does not fit the base.
+    """
     found = warehouse.read_table(snapshot)
     if found is None:
-        raise NotFound(f"there is no table {snapshot}")
+        raise NotFound(
+            f"expected a table {snapshot} with a copy of {plan.base.table}, got none: make it, or name another one"
+        )
     return snapshot_query(snapshot, found.columns, plan.base, str(Position(sequence=at)), plan.rules)
 
 
 def purge(warehouse: BaseWarehouse, plan: MergePlan, days: int) -> int | None:
-    """Delete tombstones whose deletion the source dates at least this many days back. Those without a date stay.
+    """Delete tombstones whose deletion is at least this many days old by the clock of the source.
 
-    The floor comes first: a purge that breaks off there has made nothing unknown that is still there.
+    Tombstones without a time stay. The floor is logged before the rows are deleted, so a purge that breaks off between the
+    two has deleted nothing that the floor does not cover.
+
+    Args:
+        warehouse: where the base is.
+        plan: what `prepare` or `plan_merge` returned.
+        days: the least age of a tombstone that is deleted.
 
     Returns:
-        How many were deleted.
+        How many tombstones were deleted; None where the warehouse does not tell.
+
+    Raises:
+        NotFound: the log does not exist.
     """
-    doomed = doomed_rows(plan.started_at - timedelta(days=days))
+    # Not `plan.started_at`: the floor counts only if it is later than the creation of the base, which `prepare` has logged.
+    started_at = plan.log_read_at
+    expired = expired_tombstones(started_at - timedelta(days=days))
     base, log_ = plan.base.id, plan.base.log
-    warehouse.execute(floor_statement(log_, plan.started_at, plan.created, plan.base.keys, base, doomed))
-    return warehouse.execute(purge_statement(plan.base, doomed, plan.started_at)).rows
+    warehouse.execute(floor_statement(log_, started_at, plan.created, plan.base.keys, base, expired))
+    return warehouse.execute(purge_statement(plan.base, expired, started_at)).rows
 
 
-def doomed_rows(until: datetime) -> str:
-    """The tombstones, as `b`, that the source dates before that time: the second part of a position is its timestamp."""
+def expired_tombstones(until: datetime) -> str:
+    """Return a condition on the rows `b` of a base: tombstones that the source dates before that time.
+
+    >>> from datetime import UTC
+    >>> expired_tombstones(datetime(1970, 1, 1, 0, 0, 1, tzinfo=UTC))
+    "b._deleted AND REGEXP_EXTRACT(b._position, r'^[^ ]* ([01][0-9]{19}) ') < '10000000000000001000'"
+    """
+    # The second part of a position is the timestamp of the source, in milliseconds and with leading zeros.
     limit = str(Position(timestamp=int(until.timestamp() * 1000))).split(" ")[1]
     return f"b._deleted AND REGEXP_EXTRACT(b.{POSITION}, r'^[^ ]* ([01][0-9]{{19}}) ') < '{limit}'"
 
 
-def purge_statement(base: BaseTable, doomed: str, started_at: datetime) -> str:
+def purge_statement(base: BaseTable, expired: str, started_at: datetime) -> str:
+    """Return the DELETE of a purge, which does nothing where a rebuild began after the purge did.
+
+    Args:
+        base: the base table.
+        expired: the condition for the tombstones `b` that are deleted.
+        started_at: when the purge began.
+    """
     return (
-        f"DELETE FROM {base.id.quoted} AS b\nWHERE {doomed}\n"
+        f"DELETE FROM {base.id.quoted} AS b\nWHERE {expired}\n"
         f"AND b.{POSITION} <= {floor_sql(base.log)}\nAND {no_rebuild_since(base.log, started_at)}"
     )
 
 
 def count_rows(warehouse: BaseWarehouse, plan: MergePlan, rows: str) -> MergeCounts:
+    """Return how many changes and keys the rows have, and how many of them are below the floor or disputed."""
     found = warehouse.fetch(count_query(plan.base, rows, with_floor=plan.state.floor is not None))[0]
     numbers = ("changes", "keys", "below_floor", "disputed", "ordered_by_text")
     example = found["text_example"]
@@ -147,11 +206,16 @@ def count_rows(warehouse: BaseWarehouse, plan: MergePlan, rows: str) -> MergeCou
 
 
 def check_not_replaced(warehouse: BaseWarehouse, plan: MergePlan) -> None:
+    """Check that the base is the very table of the plan.
+
+    Raises:
+        TryAgain: the base was replaced meanwhile.
+    """
     now = warehouse.read_table(plan.base.id)
     if now is None or now.created != plan.created:
         raise TryAgain(f"{plan.base.id} was replaced while rows were merged into it: merge them again")
 
 
 def _merge_rows(warehouse: BaseWarehouse, plan: MergePlan, rows: str) -> MergeCounts:
-    done = warehouse.execute(merge_statement(plan.base, rows, plan.following.spare))
+    done = warehouse.execute(merge_statement(plan.base, rows, plan.schema_plan.dropped))
     return MergeCounts(written=done.rows, inserted=done.inserted, updated=done.updated)

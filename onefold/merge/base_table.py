@@ -1,7 +1,7 @@
-"""The base table as SQL: of each key the row with the greatest position, deletions included (a tombstone is a row).
+"""The base table as SQL: for each key the row with the greatest position. A deletion is such a row, too: a tombstone.
 
-Everything that comes into a base comes by one MERGE with one guard: the position of what comes is above that of what is
-there. So it may come twice, late, in another order or from two merges at once: the base ends the same.
+Every row comes into a base by one MERGE with one guard: the position of the new row is above the position of the row that is
+there. So rows may come twice, late, in another order or from two merges at once, and the base ends the same.
 """
 
 from __future__ import annotations
@@ -14,16 +14,17 @@ from onefold.changelog.metadata import key_problems, source_columns
 from onefold.core.errors import SchemaConflict
 from onefold.core.names import TableId, fold_case, quote
 from onefold.merge.merge_log import floor_sql
-from onefold.schema.columns import Column
+from onefold.schema.columns import Column, Schema
 from onefold.schema.types import STRING, Scalar, Type
 
 POSITION, DELETED = "_position", "_deleted"
 
-# BigQuery, "Clustered tables": at most four columns, of these types.
+# Google Cloud, BigQuery, "Introduction to clustered tables" (https://cloud.google.com/bigquery/docs/clustered-tables): at
+# most four columns, of these types.
 _CLUSTERED = 4
 _CAN_CLUSTER = frozenset({"STRING", "INT64", "DATE", "DATETIME", "TIMESTAMP", "NUMERIC", "BIGNUMERIC", "BOOL"})
 
-# What stands for NULL in a comparison of keys, beside a comparison of whether they are NULL.
+# A value of each type of key, which replaces NULL in a comparison. Whether both keys are NULL is compared separately.
 _ZEROS = {
     "STRING": "''",
     "BYTES": "b''",
@@ -41,7 +42,12 @@ _ZEROS = {
 
 @dataclass(frozen=True)
 class BaseTable:
-    """What the base table of `table` is to be: the source's columns in their unified types, and which are the key."""
+    """A base table as it has to be.
+
+    table: the table whose latest rows it holds.
+    columns: the source's columns in their unified types.
+    keys: the names of the columns that are the key, spelled as in `columns`.
+    """
 
     table: TableId
     columns: tuple[Column, ...]
@@ -49,70 +55,91 @@ class BaseTable:
 
     @property
     def id(self) -> TableId:
+        """The name of the base table."""
         return base_table(self.table)
 
     @property
     def log(self) -> TableId:
+        """The name of the log of its merges."""
         return log_of(self.table)
 
     @property
     def stored(self) -> tuple[Column, ...]:
-        """All columns of the table."""
+        """All columns of the base table: those of the source, the position, and whether the row is a tombstone."""
         return (*self.columns, Column(POSITION, Scalar("STRING")), Column(DELETED, Scalar("BOOL")))
 
     @property
     def key_columns(self) -> tuple[Column, ...]:
-        known = {fold_case(column.name): column for column in self.columns}
-        return tuple(known[fold_case(key)] for key in self.keys)
+        """The columns that are the key."""
+        return Schema(self.columns).only(self.keys)
 
     @property
     def clustering(self) -> tuple[str, ...]:
+        """The names of the key's columns by which the base table can be clustered."""
         fit = [column.name for column in self.key_columns if str(column.type) in _CAN_CLUSTER]
         return tuple(fit[:_CLUSTERED])
 
-    def is_key(self, column: Column) -> bool:
-        return fold_case(column.name) in {fold_case(key) for key in self.keys}
+    def is_key(self, name: str) -> bool:
+        """Return whether the column of this name, in any spelling, is part of the key."""
+        return fold_case(name) in map(fold_case, self.keys)
 
 
 def base_of(table: TableId, columns: Sequence[Column], keys: Sequence[str]) -> BaseTable:
-    """The base of a table of this unified schema (metadata included), its keys spelled as the columns are.
+    """Return the base of a table, with its keys spelled as the columns are.
+
+    Args:
+        table: the table whose latest rows the base holds.
+        columns: the unified schema of its versions, metadata included.
+        keys: the columns that are the key, in any spelling.
 
     Raises:
-        SchemaConflict: all that keeps it from having a base.
+        SchemaConflict: everything that keeps the table from having a base.
+
+    >>> from onefold.changelog.metadata import CAPTURE_FIELDS, METADATA, metadata_type
+    >>> columns = [Column("Id", STRING), Column(METADATA, metadata_type(CAPTURE_FIELDS))]
+    >>> base = base_of(TableId("p", "d", "customer"), columns, ["ID"])
+    >>> str(base.id), base.keys, Schema(base.stored).names
+    ('p.d.customer_base', ('Id',), ('Id', '_position', '_deleted'))
     """
-    known = {fold_case(column.name): column.name for column in source_columns(columns)}
-    taken = [name for name in (POSITION, DELETED) if name in known]
+    source = source_columns(columns)
     problems = [
-        f"{table}: the column {name} has a name that the base table needs; rename it at the source" for name in taken
+        f"{table}: the column {name} has a name that the base table needs; rename it at the source"
+        for name in (POSITION, DELETED)
+        if source.has(name)
     ]
     problems += key_problems(str(table), columns, keys)
     if problems:
         raise SchemaConflict(problems)
-    spelled = tuple(dict.fromkeys(known[fold_case(key)] for key in keys))
-    return BaseTable(table, tuple(source_columns(columns)), spelled)
+    spelled = tuple(dict.fromkeys(source.only(keys).names))
+    return BaseTable(table, source, spelled)
 
 
 def base_table(table: TableId) -> TableId:
+    """Return the name of the base of a table."""
     return table.sibling(f"{table.table}_base")
 
 
 def log_of(table: TableId) -> TableId:
+    """Return the name of the log of a table's merges."""
     return table.sibling(f"{table.table}_merges")
 
 
-def merge_statement(base: BaseTable, rows: str, spare: Collection[str] = ()) -> str:
-    """One MERGE of rows into the base.
+def merge_statement(base: BaseTable, rows: str, dropped: Collection[str] = ()) -> str:
+    """Return the MERGE of rows into the base.
 
     Args:
-        rows: a query of rows in all columns of the base (`base.stored`) and their types, in any order and number: changes as
-            they landed, winners among them that somebody staged, rows of a snapshot.
-        spare: columns of the base table that the unified schema no longer has: a row that is written over loses them.
+        base: the base table.
+        rows: a query of rows in all columns of `base.stored` and their types, in any order and number per key: changes as
+            they landed, winners that a batch staged, or rows of a snapshot.
+        dropped: columns of the base table that the unified schema no longer has; they become NULL in each row that is
+            updated.
     """
-    others = [column.name for column in base.stored if not base.is_key(column)]
-    updates = [*(f"{quote(name)} = c.{quote(name)}" for name in others), *(f"{quote(name)} = NULL" for name in spare)]
+    others = [column.name for column in base.stored if not base.is_key(column.name)]
+    updates = [*(f"{quote(name)} = c.{quote(name)}" for name in others), *(f"{quote(name)} = NULL" for name in dropped)]
     names = [quote(column.name) for column in base.stored]
-    # What is set is looked for among the aliases first: of a column named like this one, all of the row would be.
-    row = free_name("b", [*base.stored, *(Column(name, STRING) for name in spare)])
+    # In `SET name = ...` BigQuery looks for the name among the aliases first: a column named like the alias of the target
+    # would be taken for the whole row. So the alias is no column's name.
+    row = free_name("b", [*base.stored, *(Column(name, STRING) for name in dropped)])
     return (
         f"MERGE INTO {base.id.quoted} AS {row}\n"
         f"USING (\n{indent(_guarded_winners(base, rows), '  ')}\n) AS c\n"
@@ -124,20 +151,35 @@ def merge_statement(base: BaseTable, rows: str, spare: Collection[str] = ()) -> 
 
 
 def is_newer(change: str, row: str) -> str:
-    """Whether a change wins over the base's row of its key; one without a position is older than any."""
+    """Return a condition: a change wins over the base's row of its key. A row without a position is older than any change.
+
+    >>> is_newer("c", "b")
+    '(b._position IS NULL OR c._position > b._position)'
+    """
     return f"({row}.{POSITION} IS NULL OR {change}.{POSITION} > {row}.{POSITION})"
 
 
 def same_key(base: BaseTable, one: str, other: str) -> str:
-    """Equality of keys in which NULL equals NULL. A plain equality of both sides' expressions: an outer join needs that."""
+    """Return a condition under which the keys of two rows are equal, where NULL equals NULL.
+
+    Each part compares one expression over one row with one over the other: BigQuery runs an outer join only on such
+    equalities.
+
+    Args:
+        base: the base table, for its keys.
+        one: the alias of a row.
+        other: the alias of another row.
+    """
     return " AND ".join(_same(quote(column.name), column.type, one, other) for column in base.key_columns)
 
 
 def winners(base: BaseTable, rows: str, extra: str = "") -> str:
-    """Of each key among the rows the one with the greatest position. Of a tombstone no more is kept than its key.
+    """Return a query of the row with the greatest position for each key. Of a tombstone, only the key's values are kept.
 
     Args:
-        extra: further items of the SELECT, over the row `w`.
+        base: the base table, for its columns and keys.
+        rows: a query of rows in the columns of `base.stored`.
+        extra: a further item of the SELECT, over the row `w`.
     """
     rank = free_name("_rank", base.columns)
     items = [_kept(base, column) for column in base.columns]
@@ -146,11 +188,14 @@ def winners(base: BaseTable, rows: str, extra: str = "") -> str:
 
 
 def ranked(keys: Iterable[str], rows: str, rank: str, last: str = "", known: str = "") -> str:
-    """The rows with their rank among those of their key, the greatest position first.
+    """Return a FROM clause of rows, as `w`, with their rank among those of their key: the greatest position has rank 1.
 
     Args:
-        last: what decides between equal positions.
-        known: an item about all rows of a key, with `{key}` for their window.
+        keys: the columns of the key.
+        rows: a query of rows with a position.
+        rank: the name of the column with the rank.
+        last: further ORDER BY items, which decide between equal positions.
+        known: a further item of the SELECT about all rows of a key, with `{key}` for their window.
     """
     by_key = f"PARTITION BY {', '.join(f'r.{quote(key)}' for key in keys)}"
     about = f", {known.format(key=by_key)}" if known else ""
@@ -163,21 +208,28 @@ def ranked(keys: Iterable[str], rows: str, rank: str, last: str = "", known: str
 
 
 def repeated_keys_query(base: BaseTable, rows: str) -> str:
-    """How many keys come more than once."""
+    """Return a query that counts the keys that several rows have."""
     by_key = ", ".join(f"r.{quote(key)}" for key in base.keys)
     return f"SELECT COUNT(*) AS found FROM (\n  SELECT 1 FROM (\n{rows}\n  ) AS r GROUP BY {by_key} HAVING COUNT(*) > 1\n)"
 
 
 def free_name(name: str, columns: Iterable[Column]) -> str:
-    """The name, longer by as many underscores as it takes to be no column's."""
-    taken = {fold_case(column.name) for column in columns}
-    while name in taken:
+    """Return the name, with as many underscores after it as it takes to be no column's name.
+
+    >>> free_name("_rank", [Column("_RANK", STRING), Column("id", STRING)])
+    '_rank_'
+    """
+    taken = Schema(columns)
+    while taken.has(name):
         name += "_"
     return name
 
 
 def _guarded_winners(base: BaseTable, rows: str) -> str:
-    """The winners, and whether they are above the floor. MERGE allows no subquery in its conditions, so it stands here."""
+    """Return a query of the winners that tells whether each is above the floor.
+
+    The floor is a subquery, which BigQuery does not allow in the conditions of a MERGE.
+    """
     floor = f"w.{POSITION} > IFNULL({floor_sql(base.log)}, '')"
     return winners(base, rows, f"{floor} AS {quote(_above_floor(base))}")
 
@@ -188,7 +240,7 @@ def _above_floor(base: BaseTable) -> str:
 
 def _kept(base: BaseTable, column: Column) -> str:
     name = quote(column.name)
-    return f"w.{name}" if base.is_key(column) else f"IF(w.{DELETED}, NULL, w.{name}) AS {name}"
+    return f"w.{name}" if base.is_key(column.name) else f"IF(w.{DELETED}, NULL, w.{name}) AS {name}"
 
 
 def _same(name: str, type_: Type, one: str, other: str) -> str:

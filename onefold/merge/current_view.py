@@ -1,27 +1,28 @@
 """The latest state of a change table as SQL: the second of the two joins, rows with rows.
 
-Of the changes of a key the one with the greatest position wins; a deletion is a change like any other, and the view that
-people read leaves the keys out whose winner is a deletion. Where there is a base, only what it may not hold yet is folded.
+Of the changes of a key the one with the greatest position wins. A deletion is a change like any other; the view leaves out
+the keys whose winner is a deletion. Where there is a base, the view reads it, and of the changes only those that it may
+lack.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from textwrap import indent
 
 from onefold.changelog.metadata import LANDED_AT, METADATA, check_change_table, is_deletion, position_of
-from onefold.core.names import TableId, fold_case, quote
+from onefold.core.names import TableId, quote
 from onefold.merge.base_table import DELETED, POSITION, BaseTable, free_name, is_newer, ranked, same_key
 from onefold.merge.change_query import window_sql
 from onefold.merge.merge_log import floor_sql
 from onefold.merge.schema_evolution import converted
 from onefold.schema.casts import UTC
-from onefold.schema.columns import Column
+from onefold.schema.columns import Column, Schema
 
 
 def current_query(changes: TableId, columns: Sequence[Column], keys: Sequence[str]) -> str:
-    """The latest row of each key, in the source's columns. Keys that are NULL are one key, as in GROUP BY.
+    """Return a query of the latest row of each key, in the source's columns. Keys that are NULL are one key, as in GROUP BY.
 
     Args:
         changes: a change table, or the unified view over the versions of one.
@@ -29,12 +30,12 @@ def current_query(changes: TableId, columns: Sequence[Column], keys: Sequence[st
         keys: the columns whose values identify a row of the source.
 
     Raises:
-        SchemaConflict: all that keeps the table from having a latest state.
+        SchemaConflict: everything that keeps the table from having a latest state.
     """
     check_change_table(str(changes), columns, keys)
     by_key = ", ".join(f"c.{quote(key)}" for key in keys)
     rank = quote(free_name("_rank", columns))
-    landed = [quote(column.name) for column in columns if fold_case(column.name) == LANDED_AT]
+    landed = map(quote, Schema(columns).only([LANDED_AT]).names)
     left_out = ", ".join([quote(METADATA), *landed, rank])
     return (
         f"SELECT w.* EXCEPT ({left_out})\n"
@@ -54,20 +55,23 @@ def current_query_over_base(
     since: datetime | None,
     zone: str = UTC,
 ) -> str:
-    """The same rows, of a base and what may not be in it yet.
+    """Return a query of the same rows as `current_query`, from a base and the changes that it may lack.
 
-    A change's position is told without its digest here, which would make every query read every column. So it is a prefix of
-    the one that the base holds for the same change, and lower: a change never wins over itself.
+    The position of a change has no digest here, because a digest would make every query read every column. So the position
+    is a prefix of the one that the base holds for the same change, and lower: a change never wins over itself.
 
     Args:
-        stored: the base table's columns as they are.
-        changes: the change table or unified view, and its columns.
-        since: from which time of landing on to read it; None for all of it.
+        base: the base table as it has to be.
+        stored: the columns of the base table as it is.
+        changes: a change table, or the unified view over the versions of one.
+        columns: the columns of `changes`, metadata included.
+        since: the time of landing from which changes are read; None for all changes.
+        zone: the time zone in which a DATETIME is read.
     """
     newest = indent(_newest(base, changes, columns, since), "  ")
     names = [quote(column.name) for column in base.columns]
     rows = f"(\n{indent(_base_rows(base, stored, zone), '  ')}\n)"
-    # Both joins have the few changes on one side; the base's rows are never sorted, and a filter on them reaches its table.
+    # Both joins have the few new changes on one side. The base is never sorted, and a filter on the view reaches its table.
     return (
         f"WITH newest AS (\n{newest}\n)\n"
         f"SELECT\n  {_list(f'c.{name}' for name in names)}\nFROM newest AS c\n"
@@ -93,8 +97,8 @@ def _newest(base: BaseTable, changes: TableId, columns: Sequence[Column], since:
 
 
 def _base_rows(base: BaseTable, stored: Sequence[Column], zone: str) -> str:
-    """The base in the unified types, which it may have yet to follow."""
-    known: Mapping[str, Column] = {fold_case(column.name): column for column in stored}
+    """Return a query of the base in the unified types, which the next merge will give it."""
+    known = Schema(stored)
     items = _list(converted(column, known, zone) for column in base.stored)
     return f"SELECT\n  {items}\nFROM {base.id.quoted} AS b"
 

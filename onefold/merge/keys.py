@@ -1,7 +1,7 @@
-"""The key of a captured table: its versions declare it; where one does not, the rows tell.
+"""The key of a captured table: its versions declare the key, or else its rows name it.
 
-A thousand databases share one versioned table, so a row's key is (`source_name`, `database_name`, primary key). Where rows
-tell it, the latest change of each tenant does, and all tenants have to agree.
+A thousand databases share one versioned table, so a row's key is (`source_name`, `database_name`, primary key). Where
+versions do not declare the key, the latest change of each tenant names it, and all tenants have to agree.
 """
 
 from __future__ import annotations
@@ -19,20 +19,23 @@ from onefold.changelog.position import sequence_sql
 from onefold.core.errors import NotFound, SchemaConflict
 from onefold.core.names import TableId, fold_case
 from onefold.merge.base_table import POSITION
-from onefold.merge.change_query import MAX_TABLES, ChangeTable, window_sql
+from onefold.merge.change_query import MAX_TABLES, window_sql
+from onefold.merge.change_tables import ChangeTable
 from onefold.ports.warehouse import BaseWarehouse
 from onefold.schema.columns import Column, Schema
 from onefold.schema.types import STRING
 
 _FIELDS = ("primary_key", "change_sequence_number")
-"""What is read of the metadata of a captured row."""
+"""The fields of a captured row's metadata that tell its key."""
 _BY_HAND = "name the columns of the key with --keys, or as `keys` of the table in onefold.yaml"
 _SHOWN = 5
-"""Of the tenants that have the most common key so many are named, of the others all."""
+"""How many tenants with the most common key an error names. It names all others."""
 
 
 @dataclass(frozen=True)
 class Tenant:
+    """A database of a source."""
+
     source: str | None
     database: str | None
 
@@ -41,21 +44,23 @@ class Tenant:
 
 
 PrimaryKeys = Mapping[Tenant, tuple[str, ...]]
-"""Of each tenant the key's columns, none where it has no key."""
+"""The columns of the key of each tenant; no columns for a tenant without a key."""
 
 
 def captured_keys(
     warehouse: BaseWarehouse, table: TableId, changes: Iterable[ChangeTable], base_keys: Sequence[str] = ()
 ) -> tuple[str, ...]:
-    """The columns that identify a row of a captured table; none where the table is not captured.
+    """Return the columns that identify a row of a captured table; none where the table is not captured.
 
     Args:
-        changes: its versions; where there is a base, in the windows that no merge has read.
-        base_keys: those that the base was made with. It keeps them.
+        warehouse: where the tables are.
+        table: the table, for errors.
+        changes: its change tables; where there is a base, in the windows that no merge has read.
+        base_keys: the keys of the base, which it keeps; none where there is no base.
 
     Raises:
-        SchemaConflict: names every tenant without a key and all that do not agree, or whose key is not the base's any more;
-            or the declared key is not the base's.
+        SchemaConflict: tenants have no key, do not agree, or have another key than the base; the error names all of them. Or
+            the declared key is not that of the base.
         NotFound: no version declares a key, and no row has landed.
     """
     captured = [source for source in changes if is_captured(source.version.columns)]
@@ -69,16 +74,16 @@ def captured_keys(
     if not base_keys:
         return (SOURCE_NAME, DATABASE_NAME, *agreed_key(table, found))
     if others_than(base_keys, found):
-        # A late change may tell an earlier key: whether it is the latest one, only the whole history knows.
+        # A late change may name an earlier key. Only the whole history tells whether it is the latest key.
         found = read_primary_keys(warehouse, [replace(source, since=None) for source in captured])
     check_unchanged(table, base_keys, found)
     return tuple(base_keys)
 
 
 def _declared_key(warehouse: BaseWarehouse, captured: Sequence[ChangeTable]) -> tuple[str, ...]:
-    """The primary key that all versions declare; none where they do not agree.
+    """Return the primary key that all versions declare; none where they do not agree.
 
-    Versions that declare none are older, or have a key that cannot be declared: what their rows say has to agree, too.
+    Versions that declare no key are older, or have a key that cannot be declared. The key in their rows has to agree, too.
     """
     groups = (captured[start : start + MAX_TABLES] for start in range(0, len(captured), MAX_TABLES))
     found = {id_: key for group in groups for id_, key in warehouse.declared_keys([one.id for one in group]).items()}
@@ -87,23 +92,27 @@ def _declared_key(warehouse: BaseWarehouse, captured: Sequence[ChangeTable]) -> 
     if not keys or not all(same_columns(key, keys[0]) for key in keys):
         return ()
     silent = [one for one in captured if one.id not in declared]
-    told = read_primary_keys(warehouse, silent) if silent else {}
-    return keys[0] if all(same_columns(key, keys[0]) for key in told.values()) else ()
+    in_rows = read_primary_keys(warehouse, silent) if silent else {}
+    return keys[0] if all(same_columns(key, keys[0]) for key in in_rows.values()) else ()
 
 
 def _check_declared(table: TableId, base_keys: Sequence[str], declared: Sequence[str]) -> None:
-    """Raise SchemaConflict where a base was made with another key than its versions declare."""
+    """Check that a base was made with the key that its versions declare.
+
+    Raises:
+        SchemaConflict: the base was made with another key.
+    """
     if base_keys and not same_columns(base_keys, (SOURCE_NAME, DATABASE_NAME, *declared)):
         raise SchemaConflict(
             [
                 f"{table}: its versions declare the key {', '.join(declared)}, and its base was made with "
-                f"{', '.join(base_keys)}: {_anew(table)}"
+                f"{', '.join(base_keys)}: {_other_key_advice(table)}"
             ]
         )
 
 
 def is_captured(columns: Iterable[Column]) -> bool:
-    """Whether each row says which tenant it is of, and what its key is."""
+    """Return whether each row names its tenant and its key."""
     schema = Schema(columns)
     tenant, metadata = schema.only((SOURCE_NAME, DATABASE_NAME)), metadata_of(schema)
     fields = {name: field.type for name in _FIELDS if (field := metadata.get(name))}
@@ -113,14 +122,17 @@ def is_captured(columns: Iterable[Column]) -> bool:
 
 
 def read_primary_keys(warehouse: BaseWarehouse, changes: Sequence[ChangeTable]) -> PrimaryKeys:
-    """What the latest change of each tenant says its key is."""
+    """Return the key that the latest change of each tenant names."""
     groups = (changes[start : start + MAX_TABLES] for start in range(0, len(changes), MAX_TABLES))
     return latest_keys(row for group in groups for row in warehouse.fetch(keys_query(group)))
 
 
 def keys_query(changes: Iterable[ChangeTable]) -> str:
-    """Every key that a tenant has had, with the place of the last change that said so. It reads four narrow columns."""
-    # Capture's sequence alone is a total order.
+    """Return a query of every key that a tenant has had, with the position of the last change that names the key.
+
+    The query reads four narrow columns.
+    """
+    # The sequence of capture alone is a total order, so the other parts of a position are not needed.
     position = sequence_sql("r.change_sequence_number")
     rows = "\nUNION ALL\n".join(map(_branch, changes))
     return (
@@ -134,19 +146,28 @@ def keys_query(changes: Iterable[ChangeTable]) -> str:
 
 
 def latest_keys(rows: Iterable[Mapping[str, Any]]) -> PrimaryKeys:
-    """Rows of `keys_query`, in any order and of any number of queries."""
+    """Return the latest key of each tenant, from rows of `keys_query` in any order.
+
+    >>> row = {"source_name": "s", "database_name": "d"}
+    >>> latest_keys([row | {"primary_key": '["id"]', "_position": "2"}, row | {"primary_key": '["no"]', "_position": "1"}])
+    {Tenant(source='s', database='d'): ('id',)}
+    """
     latest: dict[Tenant, tuple[str, str]] = {}
     for row in rows:
-        tenant, said = Tenant(row["source_name"], row["database_name"]), (row[POSITION], row["primary_key"] or "[]")
-        latest[tenant] = max(said, latest.get(tenant, said))
+        tenant, change = Tenant(row["source_name"], row["database_name"]), (row[POSITION], row["primary_key"] or "[]")
+        latest[tenant] = max(change, latest.get(tenant, change))
     return {tenant: tuple(json.loads(latest[tenant][1]) or ()) for tenant in sorted(latest, key=str)}
 
 
 def agreed_key(table: TableId, keys: PrimaryKeys) -> tuple[str, ...]:
-    """The one primary key of all tenants: the same columns in any order and spelling.
+    """Return the one primary key of all tenants: the same columns in any order and spelling.
 
     Raises:
-        SchemaConflict, NotFound: as `captured_keys`.
+        SchemaConflict: tenants have no key or do not agree; the error names all of them.
+        NotFound: no row has landed.
+
+    >>> agreed_key(TableId("p", "d", "customer"), {Tenant("s", "a"): ("id",), Tenant("s", "b"): ("ID",)})
+    ('id',)
     """
     if not keys:
         raise NotFound(f"{table}: no row has landed yet that tells its key: wait for the first, or {_BY_HAND}")
@@ -161,13 +182,22 @@ def agreed_key(table: TableId, keys: PrimaryKeys) -> tuple[str, ...]:
 
 
 def check_unchanged(table: TableId, base_keys: Sequence[str], keys: PrimaryKeys) -> None:
-    """Raise SchemaConflict with every tenant whose key is not the one that the base was made with."""
+    """Check that every tenant still has the key with which the base was made.
+
+    Args:
+        table: the table, for errors.
+        base_keys: the keys of the base.
+        keys: the primary key of each tenant.
+
+    Raises:
+        SchemaConflict: names every tenant that has another key, or none.
+    """
     tenants = _by_key(others_than(base_keys, keys))
     keyless = tenants.pop(frozenset(), [])
     problems = [_keyless(table, keyless)] if keyless else []
     problems += [
         f"{table}: the key is {', '.join(keys[changed[0]])} by now in {_all(changed)}, and its base was made with "
-        f"{', '.join(base_keys)}: {_anew(table)}"
+        f"{', '.join(base_keys)}: {_other_key_advice(table)}"
         for changed in tenants.values()
     ]
     if problems:
@@ -175,7 +205,7 @@ def check_unchanged(table: TableId, base_keys: Sequence[str], keys: PrimaryKeys)
 
 
 def others_than(base_keys: Sequence[str], keys: PrimaryKeys) -> PrimaryKeys:
-    """The tenants whose rows other columns identify."""
+    """Return the tenants whose rows other columns than the base's keys identify, with their primary keys."""
     base = _folded(base_keys)
     return {tenant: key for tenant, key in keys.items() if _folded((SOURCE_NAME, DATABASE_NAME, *key)) != base}
 
@@ -200,7 +230,7 @@ def _folded(names: Iterable[str]) -> frozenset[str]:
     return frozenset(map(fold_case, names))
 
 
-def _anew(table: TableId) -> str:
+def _other_key_advice(table: TableId) -> str:
     return f"drop {table}_base, for the next merge to make it anew by the present key; to keep the base's, {_BY_HAND}"
 
 
@@ -213,10 +243,10 @@ def _keyless(table: TableId, tenants: Sequence[Tenant]) -> str:
 
 def _disagreement(table: TableId, tenants: Mapping[frozenset[str], Sequence[Tenant]], keys: PrimaryKeys) -> str:
     most, *others = sorted(tenants.values(), key=len, reverse=True)
-    told = [f"{', '.join(keys[most[0]])} in {_some(most)}"]
-    told += [f"{', '.join(keys[some[0]])} in {_all(some)}" for some in others]
+    parts = [f"{', '.join(keys[most[0]])} in {_some(most)}"]
+    parts += [f"{', '.join(keys[some[0]])} in {_all(some)}" for some in others]
     return (
-        f"{table}: the key is {', but '.join(told)}: give the table the same key everywhere, which the next change tells; "
+        f"{table}: the key is {', but '.join(parts)}: give the table the same key everywhere, which the next change tells; "
         f"or exclude some from capture and delete their rows; or {_BY_HAND}"
     )
 

@@ -1,7 +1,8 @@
-"""The log of merges, `<table>_merges`: one row for everything that was done to a base, appended when it was done.
+"""The log of merges, `<table>_merges`: one row for each step that was done to a base, appended when the step was done.
 
-What a merge has to read, and which keys a purge made unknown, is a join of these rows (the greatest start, the greatest
-floor). So a row may be missing, because a merge was killed before it wrote it, or come twice: too much is read, and no more.
+What a merge has to read, and which keys a purge deleted, is a join of these rows: the greatest start, the greatest floor. So
+a row may be missing, because a merge was killed before it wrote the row, or come twice. Then a merge reads more than it
+needs.
 """
 
 from __future__ import annotations
@@ -34,19 +35,24 @@ LOG_COLUMNS = (
     Column("disputed", _INT64),
     Column(ORDERED_BY_TEXT, _INT64),
 )
+TIME_QUERY = "SELECT CURRENT_TIMESTAMP() AS now"
+"""The warehouse's time, for where there is no log whose query tells the time."""
 _LOWEST = "TIMESTAMP '0001-01-01 00:00:00+00'"
 
 
 @dataclass(frozen=True)
 class MergeCounts:
-    """What a merge did. None where the warehouse does not tell.
+    """The counts of a merge; None for a count that the warehouse does not tell.
 
-    changes, keys: how many changes were read, and of how many keys.
-    written: rows inserted and updated.
+    changes: changes that were read.
+    keys: keys of these changes.
+    written: rows of the base that were inserted or updated.
+    inserted: rows that were inserted.
+    updated: rows that were updated.
     below_floor: keys that were not inserted, because the newest change of them is at or below the floor of a purge.
     disputed: changes that share their position with another one of other content; a digest of the row decides.
     ordered_by_text: changes whose sequence has no documented form, so that it was ordered as text.
-    text_example: one of those sequences, the numbers in it without leading zeros.
+    text_example: one of those sequences, with its numbers without leading zeros.
     """
 
     changes: int = 0
@@ -69,13 +75,13 @@ class MergeCounts:
 class MergeState:
     """What the log says of the present base.
 
-    now: the warehouse's time when it was asked; None where there is no log yet.
-    starts: per version, when the last merge that read it started.
-    keys: of the base; empty where no merge has begun.
-    floor: the greatest position that a purge took away.
-    unknown_rows: whether rows came from elsewhere than the change tables.
-    comparable: whether a merge of this release has found every position of the base to be of its own form.
-    lacks: columns that the log does not have, since an earlier release made it.
+    now: the warehouse's time when the log was read; None where there is no log yet.
+    starts: for each version, when the last merge that read the version started.
+    keys: the keys of the base; empty where no merge has begun.
+    floor: the greatest position that a purge deleted; None where there was no purge.
+    unknown_rows: whether the base has rows that did not come from the change tables.
+    comparable: whether a merge of this release has checked that every position of the base can be compared.
+    lacks: columns that the log does not have, because an earlier release made the log.
     """
 
     now: datetime | None = None
@@ -87,19 +93,21 @@ class MergeState:
     lacks: tuple[Column, ...] = ()
 
     def start_of(self, version: str) -> datetime | None:
+        """Return when the last merge of a version started; None where there was none."""
         return (self.starts or {}).get(version)
 
 
 def floor_sql(log: TableId) -> str:
-    """The floor that is in force: a base that was dropped and made again has no need of the former one's."""
+    """Return the floor as an expression. The floor of a base that was dropped does not count for the one made after it."""
     lifted = f"SELECT MAX(r.started_at) FROM {log.quoted} AS r WHERE r.finished_as = 'create'"
     return f"(SELECT MAX(m.floor) FROM {log.quoted} AS m WHERE m.started_at > IFNULL(({lifted}), {_LOWEST}))"
 
 
 def state_query(log: TableId, *, counts_text: bool = True) -> str:
-    """The time, the floor, and the rows of the log that say the same as one row. The first row is there in any case.
+    """Return a query of the time and the floor in its first row, and of the log's rows, equal ones as one row.
 
     Args:
+        log: the log of merges.
         counts_text: whether the log has the column `ordered_by_text`, which the merges of this release fill.
     """
     comparable = f"LOGICAL_OR(m.{ORDERED_BY_TEXT} IS NOT NULL)" if counts_text else "FALSE"
@@ -122,18 +130,26 @@ def state_query(log: TableId, *, counts_text: bool = True) -> str:
 
 
 def read_state(rows: Iterable[Mapping[str, Any]], base_created: datetime | None, lacks: Iterable[Column] = ()) -> MergeState:
-    """Rows of `state_query`. Merges into a base that was replaced since tell nothing of what the present one has read."""
+    """Return what the rows of `state_query` say of the present base.
+
+    Rows of the log about a base that was replaced since do not tell what is in the present base.
+
+    Args:
+        rows: the rows of `state_query`, in any order.
+        base_created: when the present base was created; None where there is none.
+        lacks: columns that the log does not have.
+    """
     rows = list(rows)
     merges = sorted((row for row in rows if row["keys"] is not None), key=lambda row: row["started_at"])
-    ours = [row for row in merges if base_created is not None and row["base_created"] == base_created]
-    starts = {version: row["started_at"] for row in ours for version in json.loads(row["versions"])}
+    of_base = [row for row in merges if base_created is not None and row["base_created"] == base_created]
+    starts = {version: row["started_at"] for row in of_base for version in json.loads(row["versions"])}
     return MergeState(
         now=next(row["now"] for row in rows if row["now"]),
         starts=starts,
         keys=tuple(json.loads(merges[-1]["keys"])) if merges else (),
         floor=next((row["floor"] for row in rows if row["floor"]), None),
         unknown_rows=any(row["finished_as"] == "snapshot" for row in merges),
-        comparable=any(row.get("comparable") for row in ours),
+        comparable=any(row.get("comparable") for row in of_base),
         lacks=tuple(lacks),
     )
 
@@ -147,6 +163,17 @@ def append_statement(
     versions: Iterable[str] = (),
     counts: MergeCounts | None = None,
 ) -> str:
+    """Return a statement that appends a row to the log.
+
+    Args:
+        log: the log of merges.
+        kind: what was done.
+        started_at: the warehouse's time before the change tables were listed.
+        base_created: when the base was created to which it was done.
+        keys: the keys of the base.
+        versions: those whose windows were read to their ends.
+        counts: what was counted; None where nothing was.
+    """
     values: dict[str, str] = {
         **_first_values(kind, started_at, base_created, keys, versions),
         **{name: _number(getattr(counts, name)) for name in _COUNTED if counts},
@@ -155,18 +182,32 @@ def append_statement(
 
 
 def floor_statement(
-    log: TableId, started_at: datetime, base_created: datetime | None, keys: Sequence[str], base: TableId, doomed: str
+    log: TableId, started_at: datetime, base_created: datetime | None, keys: Sequence[str], base: TableId, expired: str
 ) -> str:
-    """A purge's row: its floor is the greatest position among the rows `b` that are to go. None go: no row."""
+    """Return a statement that appends the row of a purge; it appends nothing where the purge will delete nothing.
+
+    The floor is the greatest position among the rows that will be deleted.
+
+    Args:
+        log: the log of merges.
+        started_at: when the purge began.
+        base_created: when the base was created.
+        keys: the keys of the base.
+        base: the base table.
+        expired: the condition for the rows `b` of the base that will be deleted.
+    """
     values = {**_first_values("purge", started_at, base_created, keys, ()), "floor": "MAX(b._position)"}
     return (
         f"INSERT INTO {log.quoted} ({', '.join(values)})\nSELECT {', '.join(values.values())}\n"
-        f"FROM {base.quoted} AS b\nWHERE {doomed}\nHAVING MAX(b._position) IS NOT NULL"
+        f"FROM {base.quoted} AS b\nWHERE {expired}\nHAVING MAX(b._position) IS NOT NULL"
     )
 
 
 def no_rebuild_since(log: TableId, time: datetime) -> str:
-    """A rebuild brings tombstones back: a purge that started before it does not go on after it."""
+    """Return a condition: no rebuild has started at or after that time.
+
+    A rebuild brings tombstones back, so a purge that started before the rebuild must not delete anything after it.
+    """
     last = f"SELECT MAX(r.started_at) FROM {log.quoted} AS r WHERE r.finished_as IN ('rebuilding', 'rebuild')"
     return f"IFNULL(({last}) < {time_literal(time)}, TRUE)"
 
@@ -191,5 +232,9 @@ def _number(value: int | None) -> str:
 
 
 def time_literal(time: datetime) -> str:
-    """A TIMESTAMP that partitions can be pruned by."""
+    """Return a literal of type TIMESTAMP, by which BigQuery can leave out partitions.
+
+    >>> time_literal(datetime(2024, 1, 1, 12, tzinfo=UTC))
+    "TIMESTAMP '2024-01-01 12:00:00.000000+00'"
+    """
     return f"TIMESTAMP '{time.astimezone(UTC):%Y-%m-%d %H:%M:%S.%f}+00'"

@@ -10,7 +10,7 @@ from onefold.core.names import TableId
 from onefold.core.text import counted
 from onefold.merge.change_query import MAX_QUERY, changes_query, in_statements
 from onefold.merge.merge_log import LOG_COLUMNS, append_statement
-from onefold.merge.plan import BroughtUp, MergePlan, log, plan_merge
+from onefold.merge.plan import BroughtUp, MergePlan, log, plan_merge, read_base, with_base
 from onefold.merge.positions_check import check_floor
 from onefold.merge.schema_evolution import convert_statement, lost_rows_query, rebuild_statement
 from onefold.ports.warehouse import BaseWarehouse, StoredTable
@@ -23,27 +23,42 @@ def prepare(
 ) -> MergePlan:
     """Make the base where there is none, and bring it up to the unified schema.
 
+    Args:
+        warehouse: where the tables are.
+        table: a change table, or the base name of versioned ones.
+        settings: those of the installation.
+        keys: as for `plan_merge`.
+        rebuild: write the base anew from the whole history, even where its schema does not ask for that.
+
     Returns:
         The plan of a merge, with a base that is ready for it.
 
     Raises:
-        As `plan_merge` and `check_floor`, and SchemaConflict where the base would lose rows.
+        TryAgain: the base was dropped while it was prepared.
+        SchemaConflict: a row of the base would be lost, or as `plan_merge` and `check_floor`.
+        NotFound, InvalidInput: as `plan_merge`.
     """
     plan = plan_merge(warehouse, table, settings, keys)
-    keys = plan.base.keys
     if plan.stored is None:
         _check_changes(warehouse, plan)
     warehouse.create_table(plan.base.log, LOG_COLUMNS)
     if plan.state.lacks:
         warehouse.add_columns(plan.base.log, plan.state.lacks)
-    plan = plan_merge(warehouse, table, settings, keys) if plan.state.now is None else plan
+    if plan.state.now is None:
+        plan = _with_first_log(warehouse, plan, settings)
     if plan.stored is not None:
         check_floor(plan)
-    if done := bring_up(warehouse, plan, rebuild):
-        plan = replace(plan_merge(warehouse, table, settings, keys), brought_up=done)
-    if plan.stored is None:
-        raise TryAgain(f"{plan.base.id} was dropped just now")
-    return plan
+    return migrate(warehouse, plan, rebuild)
+
+
+def _with_first_log(warehouse: BaseWarehouse, plan: MergePlan, settings: Settings) -> MergePlan:
+    """Return the plan with the log that was just made.
+
+    Another merge may have made a base and logged it meanwhile, by other keys, so that the plan has to be made again.
+    """
+    if read_base(warehouse, plan.base.table) is not None:
+        return plan_merge(warehouse, plan.base.table, settings, plan.base.keys)
+    return with_base(warehouse, plan, None)
 
 
 def _check_changes(warehouse: BaseWarehouse, plan: MergePlan) -> None:
@@ -53,88 +68,110 @@ def _check_changes(warehouse: BaseWarehouse, plan: MergePlan) -> None:
 
 
 def first_statements(plan: MergePlan, rebuild: bool) -> list[str]:
-    """What `prepare` would do, as statements; log rows left out."""
-    base, following, zone = plan.base, plan.following, plan.rules.time_zone
+    """Return the statements that `prepare` would run, without those that append to the log."""
+    base, schema_plan, zone = plan.base, plan.schema_plan, plan.rules.time_zone
     log_ = [add_statement(base.log, plan.state.lacks)] if plan.state.lacks else []
     log_ = log_ if plan.state.now else [create_statement(base.log, LOG_COLUMNS)]
     if plan.stored is None:
         return [*log_, create_statement(base.id, base.stored, base.clustering)]
     columns, clustering = plan.stored.columns, plan.stored.clustering
-    if rebuild or following.way == "rebuild":
+    if rebuild or schema_plan.migration == "rebuild":
         history = changes_query(plan.whole, base, plan.rules)
         return [*log_, rebuild_statement(base, columns, clustering, history, zone)]
-    if following.way == "convert":
+    if schema_plan.migration == "convert":
         return [*log_, convert_statement(base, columns, clustering, zone)]
-    return [*log_, *([add_statement(base.id, following.added)] if following.added else [])]
+    return [*log_, *([add_statement(base.id, schema_plan.added)] if schema_plan.added else [])]
 
 
-def bring_up(warehouse: BaseWarehouse, plan: MergePlan, rebuild: bool) -> BroughtUp | None:
-    """Do what is left to do before a MERGE can run; None where there was nothing.
+def migrate(warehouse: BaseWarehouse, plan: MergePlan, rebuild: bool) -> MergePlan:
+    """Do what has to be done before a MERGE can run.
+
+    Args:
+        warehouse: where the base is.
+        plan: a plan whose log exists.
+        rebuild: write the base anew from the whole history, even where its schema does not ask for that.
+
+    Returns:
+        The plan with the base as it is afterwards; the same plan where there was nothing to do.
 
     Raises:
         SchemaConflict: a row of the base would be lost.
+        TryAgain: the base was dropped meanwhile.
     """
     if plan.stored is None:
-        _create(warehouse, plan)
-        return "created"
-    if rebuild or plan.following.way == "rebuild":
-        _rebuild(warehouse, plan, plan.stored)
-        return "rebuilt"
-    if plan.following.way == "convert":
-        _convert(warehouse, plan, plan.stored)
-        return "converted"
-    if plan.following.added:
-        warehouse.add_columns(plan.base.id, plan.following.added)
-        return "extended"
-    return None
+        done = _create(warehouse, plan)
+    elif rebuild or plan.schema_plan.migration == "rebuild":
+        done = _rebuild(warehouse, plan, plan.stored)
+    elif plan.schema_plan.migration == "convert":
+        done = _convert(warehouse, plan, plan.stored)
+    elif plan.schema_plan.added:
+        warehouse.add_columns(plan.base.id, plan.schema_plan.added)
+        done = _with_new_base(warehouse, plan, "extended")
+    else:
+        return plan
+    return with_base(warehouse, done, done.stored)
 
 
-def _create(warehouse: BaseWarehouse, plan: MergePlan) -> None:
-    """An empty base: whatever a former one had lost comes with the whole history, so its floor is lifted."""
+def _create(warehouse: BaseWarehouse, plan: MergePlan) -> MergePlan:
+    """Make an empty base. The whole history will be merged into it, so the floor of a former base is lifted."""
     if plan.state.floor is not None:
         warehouse.execute(append_statement(plan.base.log, "create", plan.started_at, None, plan.base.keys))
     warehouse.create_table(plan.base.id, plan.base.stored, plan.base.clustering)
-    log(warehouse, _with_new_base(warehouse, plan), "create")
+    done = _with_new_base(warehouse, plan, "created")
+    log(warehouse, done, "create")
+    return done
 
 
-def _convert(warehouse: BaseWarehouse, plan: MergePlan, stored: StoredTable) -> None:
-    """What the base has read is carried over to the new table, as far as the log told it before the old one was read."""
+def _convert(warehouse: BaseWarehouse, plan: MergePlan, stored: StoredTable) -> MergePlan:
+    """Write the base anew with converted values.
+
+    The log rows of the old base are repeated for the new one, as far as they were read before the old base was: a merge that
+    was logged later may have written rows that the new base does not have.
+    """
     warehouse.execute(convert_statement(plan.base, stored.columns, stored.clustering, plan.rules.time_zone))
-    created = _with_new_base(warehouse, plan).created
+    done = _with_new_base(warehouse, plan, "converted")
     starts = plan.state.starts or {}
     for start in sorted({*starts.values()}):
         versions = [version for version, started in starts.items() if started == start]
-        warehouse.execute(append_statement(plan.base.log, "convert", start, created, plan.base.keys, versions))
+        warehouse.execute(append_statement(plan.base.log, "convert", start, done.created, plan.base.keys, versions))
+    return done
 
 
 def rebuild_from(warehouse: BaseWarehouse, plan: MergePlan, rows: str) -> MergePlan:
-    """Write the base anew from rows of the whole history: a query of any number per key, in the columns of the base.
+    """Write the base anew from rows of the whole history.
+
+    Args:
+        warehouse: where the base is.
+        plan: what `prepare` returned, before the rows were read.
+        rows: a query of rows in the columns of the base (`plan.base.stored`), any number per key.
 
     Returns:
         The plan of a merge into the new base.
 
     Raises:
         SchemaConflict: a row of the base would be lost.
+        TryAgain: the base was dropped meanwhile.
     """
     if plan.stored is None:
-        raise TryAgain(f"{plan.base.id} was dropped just now")
-    _replace(warehouse, plan, plan.stored, rows, rows)
-    return replace(_with_new_base(warehouse, plan), brought_up="rebuilt")
+        raise TryAgain(_dropped(plan))
+    return _replace(warehouse, plan, plan.stored, rows, rows)
 
 
-def _rebuild(warehouse: BaseWarehouse, plan: MergePlan, stored: StoredTable) -> None:
+def _rebuild(warehouse: BaseWarehouse, plan: MergePlan, stored: StoredTable) -> MergePlan:
     history = changes_query(plan.whole, plan.base, plan.rules)
     if len(history) > MAX_QUERY:
         raise SchemaConflict(_too_long(plan))
-    _replace(warehouse, plan, stored, history, changes_query(plan.whole, plan.base, plan.rules, only_keys=True))
+    return _replace(warehouse, plan, stored, history, changes_query(plan.whole, plan.base, plan.rules, only_keys=True))
 
 
-def _replace(warehouse: BaseWarehouse, plan: MergePlan, stored: StoredTable, history: str, keys: str) -> None:
+def _replace(warehouse: BaseWarehouse, plan: MergePlan, stored: StoredTable, history: str, keys: str) -> MergePlan:
     _check_nothing_is_lost(warehouse, plan, stored, keys)
-    # A purge that started before this row stops where it sees it: what it would delete is about to come back.
+    # A purge that started before this row stops when it sees the row: the tombstones that it would delete come back.
     log(warehouse, plan, "rebuilding")
     warehouse.execute(rebuild_statement(plan.base, stored.columns, stored.clustering, history, plan.rules.time_zone))
-    log(warehouse, _with_new_base(warehouse, plan), "rebuild", plan.versions)
+    done = _with_new_base(warehouse, plan, "rebuilt")
+    log(warehouse, done, "rebuild", plan.versions)
+    return done
 
 
 def _check_nothing_is_lost(warehouse: BaseWarehouse, plan: MergePlan, stored: StoredTable, history: str) -> None:
@@ -143,7 +180,7 @@ def _check_nothing_is_lost(warehouse: BaseWarehouse, plan: MergePlan, stored: St
         return
     why = [
         f"column {change.name} is {change.old} in {plan.base.id} and {change.new} by now"
-        for change in plan.following.retyped
+        for change in plan.schema_plan.retyped
     ] or [f"{plan.base.id} is to be rebuilt"]
     advice = (
         f"a rebuild would lose {counted(lost, 'row')} that the change tables do not hold any more, or that came from a "
@@ -153,13 +190,25 @@ def _check_nothing_is_lost(warehouse: BaseWarehouse, plan: MergePlan, stored: St
     raise SchemaConflict([f"{reason}, but {advice}" for reason in why])
 
 
-def _with_new_base(warehouse: BaseWarehouse, plan: MergePlan) -> MergePlan:
+def _with_new_base(warehouse: BaseWarehouse, plan: MergePlan, done: BroughtUp) -> MergePlan:
+    """Return the plan with the base that was just written, which rows of the log name by the time of its creation.
+
+    Raises:
+        TryAgain: the base was dropped meanwhile.
+    """
     stored = warehouse.read_table(plan.base.id)
     if stored is None:
-        raise TryAgain(f"{plan.base.id} was dropped just now")
-    return replace(plan, stored=stored)
+        raise TryAgain(_dropped(plan))
+    return replace(plan, stored=stored, brought_up=done)
+
+
+def _dropped(plan: MergePlan) -> str:
+    return f"{plan.base.id} was dropped while it was prepared for a merge: run the merge again"
 
 
 def _too_long(plan: MergePlan) -> str:
     versions = len(plan.changes)
-    return f"{plan.base.id}: its {versions} versions do not fit one query of {MAX_QUERY} characters; `retire` old ones"
+    return (
+        f"{plan.base.id}: expected a rebuild whose query has at most {MAX_QUERY} characters, got more from {versions} "
+        "versions: `retire` old ones in onefold.yaml"
+    )

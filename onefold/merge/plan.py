@@ -1,4 +1,7 @@
-"""Use case: what a merge into a base has to do, read from the warehouse."""
+"""Use case: read from the warehouse what a merge into a base table has to do.
+
+A `MergePlan` is handed on through `prepare`, the merge and the current view. Only what was written in between is read again.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +13,12 @@ from typing import Literal
 from onefold.core.errors import InvalidInput, NotFound, SchemaConflict
 from onefold.core.names import TableId, fold_case
 from onefold.merge.base_table import DELETED, POSITION, BaseTable, base_of, base_table, log_of
-from onefold.merge.change_query import ChangeTable, check_changes
+from onefold.merge.change_tables import ChangeTable, changes_in_use, check_changes, find_changes
 from onefold.merge.keys import captured_keys
 from onefold.merge.merge_log import (
     LOG_COLUMNS,
     ORDERED_BY_TEXT,
+    TIME_QUERY,
     Kind,
     MergeCounts,
     MergeState,
@@ -22,11 +26,12 @@ from onefold.merge.merge_log import (
     read_state,
     state_query,
 )
-from onefold.merge.schema_evolution import SchemaPlan, follow
+from onefold.merge.schema_evolution import SchemaPlan, plan_schema
 from onefold.ports.warehouse import BaseWarehouse, StoredTable
 from onefold.schema.bigquery import absent_columns
+from onefold.schema.columns import Schema
 from onefold.schema.table_rules import TableRules
-from onefold.schema.versions import Version, active_versions, fold
+from onefold.schema.versions import fold
 from onefold.settings.environment import Settings
 
 BroughtUp = Literal["created", "rebuilt", "converted", "extended"]
@@ -36,40 +41,53 @@ BROUGHT_UP: Mapping[BroughtUp, str] = {
     "converted": "written anew, its values converted to the types that columns have by now",
     "extended": "given the columns that are new",
 }
-"""What was done to a base before a merge, for people."""
+"""What was done to a base before a merge, in words for people."""
 
 
 @dataclass(frozen=True)
 class MergePlan:
-    """What there is, and what a merge has to do; read from the warehouse, which it does not write.
+    """The present state of a base and its change tables, and what a merge has to do.
 
-    stored: the base table as it is; None where there is none.
-    changes: the change tables, each with the time of landing from which it is to be read.
-    following: what brings the base up to the unified schema.
-    brought_up: what `prepare` did to the base; None where there was nothing to do.
+    base: the base table as it has to be.
+    stored: the base table as it is; None where it does not exist.
+    state: what the log of merges says.
+    found: all change tables, those of retired versions too.
+    changes: the change tables that are merged, each with the time of landing from which it has to be read.
+    schema_plan: how the base gets the unified schema.
+    rules: the settings of the table.
+    started_at: the warehouse's time before the change tables were listed. What lands later is read by the next merge.
+    brought_up: what `prepare` did to the base; None where it did nothing.
     """
 
     base: BaseTable
     stored: StoredTable | None
     state: MergeState
+    found: tuple[ChangeTable, ...]
     changes: tuple[ChangeTable, ...]
-    following: SchemaPlan
+    schema_plan: SchemaPlan
     rules: TableRules
+    started_at: datetime
     brought_up: BroughtUp | None = None
 
     @property
     def created(self) -> datetime | None:
+        """When the stored base table was created; None where it does not exist."""
         return self.stored.created if self.stored else None
 
     @property
-    def started_at(self) -> datetime:
-        """The warehouse's time before the change tables were listed: what lands later is read by the next merge."""
+    def log_read_at(self) -> datetime:
+        """The warehouse's time when the log was read, which is after `prepare` wrote to the log.
+
+        Raises:
+            NotFound: the log does not exist.
+        """
         if self.state.now is None:
-            raise NotFound(f"there is no log of merges {self.base.log}: it was dropped meanwhile")
+            raise NotFound(f"there is no log of merges {self.base.log}: it was dropped meanwhile; run the merge again")
         return self.state.now
 
     @property
     def versions(self) -> tuple[str, ...]:
+        """The identifiers of the versions that are merged."""
         return tuple(source.version.id for source in self.changes)
 
     @property
@@ -79,57 +97,135 @@ class MergePlan:
 
 
 def plan_merge(warehouse: BaseWarehouse, table: TableId, settings: Settings, keys: Sequence[str] = ()) -> MergePlan:
-    """Read the log, the change tables and the base; write nothing.
+    """Read the base, the log and the change tables; write nothing.
 
     Args:
+        warehouse: where the tables are.
         table: a change table, or the base name of versioned ones.
-        keys: the columns whose values identify a row of the source; by default those in onefold.yaml, else those of the
-            base, which a captured table's tenants still have to have, else those that its tenants agree on, else the log's.
+        settings: those of the installation; the rules of the table are read from them.
+        keys: the columns whose values identify a row of the source. By default those in onefold.yaml; else those of the
+            base, which the tenants of a captured table still have to have; else those on which the tenants agree; else
+            those in the log.
 
     Raises:
         NotFound: there is no change table.
-        InvalidInput: nobody named the keys, or others than those that the base was made with.
-        SchemaConflict: all that keeps the table from having a base, tenants without one key for all among it; something
-            else has its name.
+        InvalidInput: nobody named the keys, or the base was made with other keys.
+        SchemaConflict: everything that keeps the table from having a base, such as tenants without a common key; or the
+            name of the base belongs to something else.
     """
     rules = settings.rules_for(table)
+    stored = read_base(warehouse, table)
+    state = read_log(warehouse, table, stored)
+    started_at: datetime = state.now or warehouse.fetch(TIME_QUERY)[0]["now"]
+    found = find_changes(warehouse, table, rules)
+    windows = _windows(changes_in_use(table, found, rules), state, rules)
+    named = keys or rules.keys or captured_keys(warehouse, table, windows, state.keys if stored else ())
+    named = chosen_keys(table, named, state, has_base=stored is not None)
+    return make_plan(table, rules, named, stored, state, found, started_at)
+
+
+def make_plan(
+    table: TableId,
+    rules: TableRules,
+    keys: Sequence[str],
+    stored: StoredTable | None,
+    state: MergeState,
+    found: Sequence[ChangeTable],
+    started_at: datetime,
+) -> MergePlan:
+    """Return the plan that follows from what was read.
+
+    Args:
+        table: a change table, or the base name of versioned ones.
+        rules: the settings of the table.
+        keys: the columns whose values identify a row of the source.
+        stored: the base table as it is; None where it does not exist.
+        state: what the log says of `stored`.
+        found: all change tables, those of retired versions too.
+        started_at: the warehouse's time before the change tables were listed.
+
+    Raises:
+        NotFound: all versions are retired.
+        SchemaConflict: everything that keeps the table from having a base.
+    """
+    sources = changes_in_use(table, found, rules)
+    check_changes(sources, keys)
+    base = base_of(table, fold([source.version for source in sources], rules), keys)
+    windows = _windows(sources, state, rules)
+    return MergePlan(
+        base, stored, state, tuple(found), windows, _schema_plan(base, stored, state, found, rules), rules, started_at
+    )
+
+
+def with_base(warehouse: BaseWarehouse, plan: MergePlan, stored: StoredTable | None) -> MergePlan:
+    """Return the plan with a base that was written, or looked for again, since the plan was made.
+
+    The log is read again: what it says counts only for the very base of which it was said, and the base's rows in it may be
+    new. The change tables are not listed again, so `started_at` stays the time before they were listed.
+
+    Args:
+        warehouse: where the log is.
+        plan: a plan that was made before.
+        stored: the base as it is now.
+    """
+    table = plan.base.table
+    state = read_log(warehouse, table, stored)
+    renewed = make_plan(table, plan.rules, plan.base.keys, stored, state, plan.found, plan.started_at)
+    return replace(renewed, brought_up=plan.brought_up)
+
+
+def read_base(warehouse: BaseWarehouse, table: TableId) -> StoredTable | None:
+    """Return the base of a table as it is; None where there is none.
+
+    Raises:
+        SchemaConflict: the name of the base belongs to something else.
+    """
     stored = warehouse.read_table(base_table(table))
     if not is_base(stored) if stored else _is_view(warehouse, base_table(table)):
         raise SchemaConflict(f"{base_table(table)} was not written by `onefold merge`: rename it")
-    state = read_log(warehouse, table, stored)
-    found = _find_changes(warehouse, table, rules)
-    sources = _in_use(table, found, rules)
-    windows = _windows(sources, state, rules)
-    named = keys or rules.keys or captured_keys(warehouse, table, windows, state.keys if stored else ())
-    named = chosen_keys(table, named, state, has_base=stored is not None)
-    check_changes(sources, named)
-    base = base_of(table, fold([source.version for source in sources], rules), named)
-    return MergePlan(base, stored, state, windows, _following(base, stored, state, found, rules), rules)
+    return stored
 
 
 def _is_view(warehouse: BaseWarehouse, id_: TableId) -> bool:
-    """It is no table, and would keep one from being made."""
+    """Return whether a view has the name, which keeps a table of that name from being made."""
     found = warehouse.get_view(id_)
     return found is not None and found.is_view
 
 
 def is_base(stored: StoredTable) -> bool:
-    return {POSITION, DELETED} <= {column.name for column in stored.columns}
+    """Return whether a table has the columns that only a base table has."""
+    return {POSITION, DELETED} <= {*Schema(stored.columns).names}
 
 
 def read_log(warehouse: BaseWarehouse, table: TableId, stored: StoredTable | None) -> MergeState:
-    log = log_of(table)
-    found = warehouse.read_table(log)
+    """Return what the log of merges says of the stored base; an empty state where there is no log.
+
+    Args:
+        warehouse: where the log is.
+        table: the table whose merges are logged.
+        stored: the base table as it is; None where it does not exist.
+    """
+    log_ = log_of(table)
+    found = warehouse.read_table(log_)
     if found is None:
         return MergeState()
-    lacks = tuple(absent_columns(found.columns, LOG_COLUMNS))
-    counts_text = ORDERED_BY_TEXT not in {column.name for column in lacks}
-    rows = warehouse.fetch(state_query(log, counts_text=counts_text))
+    lacks = Schema(absent_columns(found.columns, LOG_COLUMNS))
+    rows = warehouse.fetch(state_query(log_, counts_text=not lacks.has(ORDERED_BY_TEXT)))
     return read_state(rows, stored.created if stored else None, lacks)
 
 
 def chosen_keys(table: TableId, named: Sequence[str], state: MergeState, has_base: bool) -> tuple[str, ...]:
-    """The keys that were named, else those of the base. Raises InvalidInput where there are none, or they differ."""
+    """Return the keys that were named, else those of the base.
+
+    Args:
+        table: the table, for errors.
+        named: the columns that somebody named, or that the tenants agree on; empty for none.
+        state: what the log says, the keys of the base among it.
+        has_base: whether there is a base, which keeps its keys.
+
+    Raises:
+        InvalidInput: there are no keys, or they are not those of the base.
+    """
     if not named and not state.keys:
         raise InvalidInput(f"{table}: name the columns of the key with --keys, or as `keys` of the table in onefold.yaml")
     if named and has_base and state.keys and {*map(fold_case, named)} != {*map(fold_case, state.keys)}:
@@ -149,11 +245,24 @@ def keys_of(
     *,
     has_base: bool,
 ) -> tuple[str, ...]:
-    """The keys for a table whose changes nobody has looked for yet: as for `plan_merge`, with its errors."""
+    """Return the keys of a table whose change tables are not read yet, as `plan_merge` chooses them.
+
+    Args:
+        warehouse: where the tables are.
+        table: a change table, or the base name of versioned ones.
+        settings: those of the installation.
+        state: what the log says.
+        keys: as for `plan_merge`.
+        has_base: whether there is a base, which keeps its keys.
+
+    Raises:
+        NotFound, InvalidInput, SchemaConflict: as `plan_merge`.
+    """
     rules = settings.rules_for(table)
     named = keys or rules.keys
     if not named:
-        windows = _windows(changes_in_use(warehouse, table, rules), state, rules)
+        sources = changes_in_use(table, find_changes(warehouse, table, rules), rules)
+        windows = _windows(sources, state, rules)
         named = captured_keys(warehouse, table, windows, state.keys if has_base else ())
     return chosen_keys(table, named, state, has_base)
 
@@ -161,43 +270,26 @@ def keys_of(
 def log(
     warehouse: BaseWarehouse, plan: MergePlan, kind: Kind, versions: Sequence[str] = (), counts: MergeCounts | None = None
 ) -> None:
-    """Append what was done to the log."""
+    """Append what was done to the log.
+
+    Args:
+        warehouse: where the log is.
+        plan: the plan that was carried out.
+        kind: what was done.
+        versions: those whose windows were read to their ends.
+        counts: what was counted; None where nothing was.
+    """
     row = append_statement(plan.base.log, kind, plan.started_at, plan.created, plan.base.keys, versions, counts)
     warehouse.execute(row)
 
 
-def _find_changes(warehouse: BaseWarehouse, table: TableId, rules: TableRules) -> list[ChangeTable]:
-    """The change table of that name; else all versions of it, retired ones too."""
-    single = warehouse.read_table(table)
-    if single is not None:
-        return [ChangeTable(table, Version("", single.columns, single.created))]
-    names = rules.names
-    versions = warehouse.read_versions(table, names)
-    if not versions:
-        raise NotFound(f"there is neither a change table {table} nor a version of it, {names.versions_pattern(table.table)}")
-    return [ChangeTable(table.sibling(names.name(table.table, version.id)), version) for version in versions]
-
-
-def changes_in_use(warehouse: BaseWarehouse, table: TableId, rules: TableRules) -> list[ChangeTable]:
-    """The change table of that name, or all versions of it that are not retired, in their order."""
-    return _in_use(table, _find_changes(warehouse, table, rules), rules)
-
-
-def _in_use(table: TableId, found: Sequence[ChangeTable], rules: TableRules) -> list[ChangeTable]:
-    by_id = {source.version.id: source for source in found}
-    sources = [by_id[version.id] for version in active_versions((source.version for source in found), rules)]
-    if not sources:
-        raise NotFound(f"all versions of {table} are retired in onefold.yaml: there is nothing to merge")
-    return sources
-
-
 def _windows(sources: Sequence[ChangeTable], state: MergeState, rules: TableRules) -> tuple[ChangeTable, ...]:
-    """The sources, each to be read from what no merge has read yet, less the overlap."""
+    """Return the change tables, each to be read from where the last merge started, less the overlap."""
     overlap = timedelta(minutes=rules.overlap_minutes)
     return tuple(source.windowed(state, overlap) for source in sources)
 
 
-def _following(
+def _schema_plan(
     base: BaseTable, stored: StoredTable | None, state: MergeState, found: Sequence[ChangeTable], rules: TableRules
 ) -> SchemaPlan:
     if stored is None:
@@ -205,4 +297,4 @@ def _following(
     versions = [source.version for source in found]
     merged = {*(state.starts or {})}
     gone = merged - {version.id for version in versions}
-    return follow(base, stored.columns, versions, merged, rules.time_zone, state.unknown_rows or bool(gone))
+    return plan_schema(base, stored.columns, versions, merged, rules.time_zone, state.unknown_rows or bool(gone))

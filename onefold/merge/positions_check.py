@@ -1,7 +1,8 @@
-"""Bases whose positions an earlier release ordered as text where this one compares numbers: refused until they are rebuilt.
+"""A check for bases whose positions an earlier release ordered as text, where this release compares numbers.
 
-Such a position sorts below every hexadecimal one that this release writes. A merge would let any change win over it, an
-older one too; and the row itself may be the wrong one, since the earlier release compared it wrongly.
+Such a position sorts below every hexadecimal position that this release writes. A merge would let any change win over it,
+even an older one; and the row itself may be the wrong one, because the earlier release compared it wrongly. So such a base
+is refused until it is rebuilt.
 """
 
 from __future__ import annotations

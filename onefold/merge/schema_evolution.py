@@ -1,22 +1,22 @@
-"""A base follows the unified schema: which columns it lacks, which have another type by now, and how to get there.
+"""How a base gets the unified schema: which columns it lacks, and which have another type by now.
 
-A stored value may be converted again where that gives what its landed value, converted in one step, would give. Else the
+A stored value may be converted again where the result is the same as converting its landed value in one step. Otherwise the
 base is rebuilt from the change tables.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from textwrap import indent
 from typing import Literal
 
-from onefold.core.names import fold_case, quote
+from onefold.core.names import quote
 from onefold.merge.base_table import DELETED, POSITION, BaseTable, free_name, ranked
 from onefold.merge.merge_log import floor_sql
 from onefold.schema.bigquery import absent_columns, cluster_by
 from onefold.schema.casts import UTC, convert, losses, typed_null
-from onefold.schema.columns import Column
+from onefold.schema.columns import Column, Schema
 from onefold.schema.common_type import PARENTS, is_at_or_below
 from onefold.schema.recast import keeps_values
 from onefold.schema.types import Scalar, Type
@@ -34,19 +34,21 @@ class TypeChange:
 
 @dataclass(frozen=True)
 class SchemaPlan:
-    """What brings a base up to the unified schema.
+    """What gives a base the unified schema.
 
-    spare: columns that the unified schema no longer has; they stay, and are emptied row by row.
-    way: `convert` the stored values, `rebuild` the base from the change tables, or neither.
+    added: columns that the base lacks.
+    retyped: columns whose type has changed.
+    dropped: columns that the unified schema no longer has; they stay, and become NULL in each row that is written.
+    migration: `convert` the stored values, `rebuild` the base from the change tables, or `none`.
     """
 
     added: tuple[Column, ...] = ()
     retyped: tuple[TypeChange, ...] = ()
-    spare: tuple[str, ...] = ()
-    way: Literal["none", "convert", "rebuild"] = "none"
+    dropped: tuple[str, ...] = ()
+    migration: Literal["none", "convert", "rebuild"] = "none"
 
 
-def follow(
+def plan_schema(
     base: BaseTable,
     stored: Sequence[Column],
     versions: Iterable[Version],
@@ -54,39 +56,54 @@ def follow(
     zone: str = UTC,
     unknown_rows: bool = False,
 ) -> SchemaPlan:
-    """Compare a base table with what it is to be.
+    """Compare a base table as it is with what it has to be.
 
     Args:
-        stored: the columns of the table as it is.
-        versions: all that are there.
-        merged: those of them that the log says are in the base. Of another one a row can be in it only where it fitted.
-        unknown_rows: whether there may be rows of others in it: of versions that are gone, or of a snapshot.
+        base: the base table as it has to be.
+        stored: the columns of the base table as it is.
+        versions: all versions that exist.
+        merged: the identifiers of those whose rows are in the base by its log. Rows of another version can be in the base
+            only where their type fitted.
+        zone: the time zone in which a DATETIME is read.
+        unknown_rows: whether the base may hold rows of no known type: of versions that are gone, or of a snapshot.
+
+    >>> from onefold.core.names import TableId
+    >>> base = BaseTable(TableId("p", "d", "customer"), (Column("id", Scalar("STRING")),), ("id",))
+    >>> stored = (Column("id", Scalar("INT64")), Column("age", Scalar("INT64")), *base.stored[1:])
+    >>> plan_schema(base, stored, [Version("a", stored[:1])], ["a"])  # doctest: +NORMALIZE_WHITESPACE
+    SchemaPlan(added=(), retyped=(TypeChange(name='id', old=Scalar(name='INT64'), new=Scalar(name='STRING')),),
+               dropped=('age',), migration='convert')
     """
-    known = {fold_case(column.name): column.type for column in stored}
+    known = Schema(stored)
     retyped = tuple(
-        TypeChange(column.name, known[fold_case(column.name)], column.type)
+        TypeChange(column.name, old.type, column.type)
         for column in base.stored
-        if known.get(fold_case(column.name), column.type) != column.type
+        if (old := known.get(column.name)) and old.type != column.type
     )
     versions = list(versions)
-    same = all(
+    can_convert = all(
         _keeps_values(_landed_types(change, versions, merged), change, zone, unknown_rows)
-        # Two keys that become one are two rows, and only a rebuild folds rows.
-        and not (_is_key(base, change) and losses(change.old, change.new, zone))
+        # Where two keys become equal, two rows have to become one, which only a rebuild does.
+        and not (base.is_key(change.name) and losses(change.old, change.new, zone))
         for change in retyped
     )
-    way: Literal["none", "convert", "rebuild"] = ("convert" if same else "rebuild") if retyped else "none"
-    spare = tuple(column.name for column in absent_columns(base.stored, stored))
-    return SchemaPlan(tuple(absent_columns(stored, base.stored)), retyped, spare, way)
-
-
-def _is_key(base: BaseTable, change: TypeChange) -> bool:
-    return fold_case(change.name) in {fold_case(key) for key in base.keys}
+    migration: Literal["none", "convert", "rebuild"] = ("convert" if can_convert else "rebuild") if retyped else "none"
+    dropped = tuple(column.name for column in absent_columns(base.stored, stored))
+    return SchemaPlan(tuple(absent_columns(stored, base.stored)), retyped, dropped, migration)
 
 
 def convert_statement(base: BaseTable, stored: Sequence[Column], clustering: Sequence[str], zone: str = UTC) -> str:
-    """The base written anew, each value converted from the type that it is stored in; spare columns stay as they are."""
-    known = _by_name(stored)
+    """Return a statement that writes the base anew, each value converted from its stored type to its unified type.
+
+    Columns that the unified schema no longer has stay as they are.
+
+    Args:
+        base: the base table as it has to be.
+        stored: the columns of the base table as it is.
+        clustering: the columns by which the table is clustered.
+        zone: the time zone in which a DATETIME is read.
+    """
+    known = Schema(stored)
     items = [converted(column, known, zone) for column in base.stored]
     items += [f"b.{quote(column.name)}" for column in absent_columns(base.stored, stored)]
     rows = f"SELECT\n  {(',' + chr(10) + '  ').join(items)}\nFROM {base.id.quoted} AS b"
@@ -96,9 +113,18 @@ def convert_statement(base: BaseTable, stored: Sequence[Column], clustering: Seq
 def rebuild_statement(
     base: BaseTable, stored: Sequence[Column], clustering: Sequence[str], history: str, zone: str = UTC
 ) -> str:
-    """The base written anew from its whole history. It fails rather than lose a row of the old base that is not in it.
+    """Return a statement that writes the base anew from its whole history.
 
-    What a purge made unknown stays so: the history may have kept a late change of a key whose deletion has expired.
+    The statement fails where a row of the old base is not in the history, because that row would be lost. Keys whose
+    tombstone was purged do not come back: the history may hold a late change of such a key, at or below the floor, without
+    its deletion.
+
+    Args:
+        base: the base table as it has to be.
+        stored: the columns of the base table as it is.
+        clustering: the columns by which the table is clustered.
+        history: a query of all changes, in the columns of `base.stored`.
+        zone: the time zone in which a DATETIME is read.
     """
     lost, rank, known = (free_name(name, base.columns) for name in ("_lost", "_rank", "_known"))
     items = ",\n  ".join(_rebuilt(base, column, lost) for column in base.stored)
@@ -111,10 +137,15 @@ def rebuild_statement(
 
 
 def lost_rows_query(base: BaseTable, stored: Sequence[Column], history: str, zone: str = UTC) -> str:
-    """How many rows of the base would be lost: the history has no change of their key at or above their position.
+    """Return a query that counts the rows that a rebuild would lose.
+
+    Such a row has a position above those of all changes of its key in the history.
 
     Args:
-        history: needs no columns of the source but the key.
+        base: the base table as it has to be.
+        stored: the columns of the base table as it is.
+        history: a query of all changes; of the source's columns the keys are enough.
+        zone: the time zone in which a DATETIME is read.
     """
     base = replace(base, columns=base.key_columns)
     lost, rank = free_name("_lost", base.columns), free_name("_rank", base.columns)
@@ -126,8 +157,7 @@ def _landed_types(change: TypeChange, versions: Iterable[Version], merged: Colle
     return {
         column.type
         for version in versions
-        for column in version.columns
-        if fold_case(column.name) == fold_case(change.name)
+        if (column := version.schema.get(change.name))
         if version.id in merged or is_at_or_below(column.type, change.old)
     }
 
@@ -138,19 +168,27 @@ def _keeps_values(landed: Iterable[Type], change: TypeChange, zone: str, unknown
 
 
 def _all_below(type_: Type) -> set[Type]:
-    """Every type whose values may have become this one. Of a nested one they cannot be told: a type that never fits."""
+    """Return every type whose values may have been converted to this one.
+
+    Of a nested type that is unknown, so the result is a type whose values can never be converted a second time.
+    """
     if not isinstance(type_, Scalar):
         return {Scalar("GEOGRAPHY")}
     return {type_, *(Scalar(name) for name in PARENTS if is_at_or_below(Scalar(name), type_))}
 
 
-def _by_name(columns: Iterable[Column]) -> dict[str, Column]:
-    return {fold_case(column.name): column for column in columns}
+def converted(column: Column, stored: Schema, zone: str) -> str:
+    """Return an item of a SELECT over the base table `b`: a column in its unified type.
 
+    Args:
+        column: the column as it has to be.
+        stored: the columns of the base table as it is; the item is NULL where the column is not among them.
+        zone: the time zone in which a DATETIME is read.
 
-def converted(column: Column, stored: Mapping[str, Column], zone: str) -> str:
-    """A column of the base table `b` in the type of its schema; NULL where the table does not have it yet."""
-    found = stored.get(fold_case(column.name))
+    >>> converted(Column("Id", Scalar("STRING")), Schema([Column("id", Scalar("INT64"))]), UTC)
+    'CAST(b.`id` AS STRING) AS `Id`'
+    """
+    found = stored.get(column.name)
     if found and (found.name, found.type) == (column.name, column.type):
         return f"b.{quote(column.name)}"
     value = convert(f"b.{quote(found.name)}", found.type, column.type, zone) if found else typed_null(column.type)
@@ -158,18 +196,21 @@ def converted(column: Column, stored: Mapping[str, Column], zone: str) -> str:
 
 
 def _history_and_base(base: BaseTable, stored: Sequence[Column], history: str, lost: str, zone: str) -> str:
-    """The changes, and of the base what tells whether a row is among them: of two with one place the change comes first."""
+    """Return a query of the changes, and of the base's rows with a flag; of those it takes only key, position, deletion.
+
+    Among rows with one key and one position the change is ranked first, so a row of the base comes first only if it is lost.
+    """
     names = ", ".join(f"h.{quote(column.name)}" for column in base.stored)
-    known = _by_name(stored)
-    kept = [
+    known = Schema(stored)
+    items = [
         converted(column, known, zone)
-        if base.is_key(column) or column.name in (POSITION, DELETED)
+        if base.is_key(column.name) or column.name in (POSITION, DELETED)
         else f"{typed_null(column.type)} AS {quote(column.name)}"
         for column in base.stored
     ]
     return (
         f"SELECT {names}, FALSE AS {lost}\nFROM (\n{indent(history, '  ')}\n) AS h\n"
-        f"UNION ALL\nSELECT {', '.join(kept)}, TRUE AS {lost}\nFROM {base.id.quoted} AS b"
+        f"UNION ALL\nSELECT {', '.join(items)}, TRUE AS {lost}\nFROM {base.id.quoted} AS b"
     )
 
 
@@ -177,6 +218,6 @@ def _rebuilt(base: BaseTable, column: Column, lost: str) -> str:
     name = quote(column.name)
     if column.name == POSITION:
         return f"IF(w.{lost}, ERROR('a row of the base is not in its history'), w.{name}) AS {name}"
-    if base.is_key(column) or column.name == DELETED:
+    if base.is_key(column.name) or column.name == DELETED:
         return f"w.{name}"
     return f"IF(w.{DELETED}, NULL, w.{name}) AS {name}"

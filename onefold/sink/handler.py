@@ -1,6 +1,6 @@
-"""What happens with a message of captured rows: they are appended to the versioned table, and what does not fit is kept.
+"""Handles messages of captured rows: appends the rows to the versioned table, and dead-letters rows that do not fit.
 
-At least once is enough: a row that lands twice falls away where rows are joined.
+A row is appended at least once; duplicates disappear when rows are merged.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from onefold.ports.rows import Row, RowErrors, RowWriter, TableWriter
 from onefold.settings.environment import Settings
 from onefold.sink.rows import RowBuilder
 
-# A log line says of a message why rows were refused, not of each row: that is in the dead letters.
+# A log line holds the first reasons why rows of a message were refused. The dead letters hold the reason for each row.
 _MAX_LOGGED_REASONS = 5
 
 
@@ -39,23 +39,23 @@ class RecordHandler:
         """Handle the body of one request.
 
         Raises:
-            TryAgain: trouble that may pass, or a table that is not there yet.
+            TryAgain: an error that may pass, or the table does not exist yet.
         """
         consume(body, self._handle, self.landing, _RetryingPublisher(self.publisher), self.settings.topic_dead_letter)
 
-    def _handle(self, delivery: Delivery, told: MessageLog) -> None:
+    def _handle(self, delivery: Delivery, message_log: MessageLog) -> None:
         message = parse_change_message(delivery.data, self.settings.names_in)
-        told.fields |= {"dataset": message.dataset, "table": message.table, "version": message.version}
+        message_log.fields |= {"dataset": message.dataset, "table": message.table, "version": message.version}
         self._check_allowed(message)
         if message.records_at:
             message = parse_stored_message(self.objects.read(message.records_at), message)
         id_ = TableId(self.landing.project, message.dataset, message.versioned_table)
         table = self.landing.open(id_)
         if table is None:
-            raise TryAgain(f"{id_} is not there yet: its rows wait for it")
+            raise TryAgain(f"expected a table {id_}, got none yet: its rows are delivered again until capture has made it")
         refused = self._land(message, table)
         self._keep(message, refused, delivery.id)
-        _tell(told, id_, len(message.records), refused)
+        _log_rows(message_log, id_, len(message.records), refused)
 
     def _check_allowed(self, message: ChangeMessage) -> None:
         problems = []
@@ -68,31 +68,37 @@ class RecordHandler:
             raise InvalidMessage(problems)
 
     def _land(self, message: ChangeMessage, table: TableWriter) -> RowErrors:
-        rows_of = RowBuilder(message, table.columns, self.now())
+        """Append the records of a message; return the reason for each index of a record that was refused."""
+        builder = RowBuilder(message, table.columns, self.now())
         rows: dict[int, Row] = {}
         refused: RowErrors = {}
-        for place, record in enumerate(message.records):
+        for index, record in enumerate(message.records):
             try:
-                rows[place] = rows_of.row(record)
+                rows[index] = builder.row(record)
             except InvalidRecord as error:
-                refused[place] = str(error)
-        places = list(rows)
+                refused[index] = str(error)
+        # `append` numbers the rows that it was given, which are not all records of the message.
+        indexes = list(rows)
         unfit = table.append(list(rows.values())) if rows else {}
-        return refused | {places[number]: reason for number, reason in unfit.items()}
+        return refused | {indexes[number]: reason for number, reason in unfit.items()}
 
     def _keep(self, message: ChangeMessage, refused: RowErrors, identifier: str | None) -> None:
-        """Put each refused record aside, as a message that can be sent again once the fault is mended."""
+        """Dead-letter each refused record, as a message that can be sent again once the problem is fixed."""
         letters = [
             letter
-            for place, reason in sorted(refused.items())
-            for letter in _letters(message, message.records[place], reason, identifier)
+            for index, reason in sorted(refused.items())
+            for letter in _letters(message, message.records[index], reason, identifier)
         ]
         if letters and self.settings.topic_dead_letter:
             _RetryingPublisher(self.publisher).publish(self.settings.topic_dead_letter, letters)
 
 
 def check_sink_settings(settings: Settings) -> Settings:
-    """Raises InvalidSettings where rows that do not fit would be lost."""
+    """Return the settings if the sink can work with them.
+
+    Raises:
+        InvalidSettings: there is no topic for rows that do not fit, so they would be lost.
+    """
     if not settings.topic_dead_letter:
         raise InvalidSettings("ONEFOLD_TOPIC_DEAD_LETTER is not set: rows that do not fit their table would be lost")
     return settings
@@ -100,15 +106,23 @@ def check_sink_settings(settings: Settings) -> Settings:
 
 @dataclass(frozen=True)
 class _RetryingPublisher:
-    """A publisher that does not give up: what it is to publish is nowhere else once the message is acknowledged."""
+    """A publisher of dead letters whose errors have the message delivered again.
+
+    Once the message is acknowledged, a refused row exists nowhere but in the dead letters.
+    """
 
     publisher: Publisher
 
     def publish(self, topic: str, messages: Iterable[Message]) -> list[str]:
+        """Publish messages.
+
+        Raises:
+            TryAgain: the topic refuses them, or an error that may pass.
+        """
         try:
             return self.publisher.publish(topic, messages)
         except Rejected as error:
-            raise TryAgain(f"what does not fit cannot be kept: {error}") from error
+            raise TryAgain(f"rows that do not fit could not be dead-lettered: {error}") from error
 
 
 def _letters(message: ChangeMessage, record: Any, reason: str, identifier: str | None) -> list[Message]:
@@ -116,11 +130,11 @@ def _letters(message: ChangeMessage, record: Any, reason: str, identifier: str |
     return dead_letters(Delivery(data, identifier), {"reason": attribute_value(reason), "kind": InvalidRecord.__name__})
 
 
-def _tell(told: MessageLog, id_: TableId, records: int, refused: RowErrors) -> None:
+def _log_rows(message_log: MessageLog, id_: TableId, records: int, refused: RowErrors) -> None:
     text = f"{id_.dataset}.{id_.table}: {records - len(refused)} rows landed"
-    told.log(
+    message_log.log(
         "ERROR" if refused else "INFO",
-        f"{text}, {len(refused)} do not fit and are put aside" if refused else text,
+        f"{text}, {len(refused)} do not fit and are dead-lettered" if refused else text,
         "landed",
         rows=records - len(refused),
         refused=len(refused),

@@ -1,4 +1,4 @@
-"""What lands of a captured record: the source's columns, and those that say where, when and how the row changed."""
+"""The rows of a versioned table, made of captured records: the source's columns, and columns that describe the change."""
 
 from __future__ import annotations
 
@@ -21,35 +21,45 @@ from onefold.messages.change_records import ChangeMessage
 from onefold.ports.rows import Row
 from onefold.schema.columns import Column, Schema
 
-# A column of the table, and what of the record's metadata it holds.
-PLACES = {SOURCE_NAME: "source", DATABASE_NAME: "database_name"}
-# Of the record's metadata, what the message says, too.
+# Columns of the table, and the fields of the record's metadata that they hold.
+TENANT_COLUMNS = {SOURCE_NAME: "source", DATABASE_NAME: "database_name"}
+# Fields of the record's metadata that the message has, too.
 _NAMES = ("table_name", "table_version")
 
 
 class RowBuilder:
-    """The rows that a version's table takes."""
+    """Builds the rows of one message for the table of its version."""
 
     def __init__(self, message: ChangeMessage, columns: Sequence[Column], landed_at: datetime) -> None:
-        """Raises SchemaConflict where the table is none of capture's."""
-        added = (*PLACES, LANDED_AT, METADATA)
+        """Look up the columns that the sink sets.
+
+        Args:
+            message: the message that holds the records.
+            columns: the columns of the table.
+            landed_at: the time of landing of all rows.
+
+        Raises:
+            SchemaConflict: the table lacks a column that capture would have made.
+        """
+        added = (*TENANT_COLUMNS, LANDED_AT, METADATA)
         schema = Schema(columns)
         missing = [name for name in added if not schema.has(name)]
         if missing:
             raise SchemaConflict(
-                f"{message.dataset}.{message.versioned_table} has no column {', '.join(missing)}: it was not made by capture"
+                f"{message.dataset}.{message.versioned_table}: expected a table that capture made, got one without "
+                f"{', '.join(missing)}: rename the table, or capture into another dataset"
             )
         self._fields = tuple(field.name for field in metadata_of(columns).fields)
-        self._wanted = frozenset({*PLACES.values(), *_NAMES, *self._fields} - UNUSED_BY_CAPTURE.keys())
+        self._needed = frozenset({*TENANT_COLUMNS.values(), *_NAMES, *self._fields} - UNUSED_BY_CAPTURE.keys())
         self._added = frozenset(added)
         self._message = message
         self._landed_at = landed_at.isoformat(" ", "microseconds")
 
     def row(self, record: Any) -> Row:
-        """The row of one record; whether its values fit their columns is for whoever writes it.
+        """Return the row of one record. Whether its values fit their columns is checked when the row is written.
 
         Raises:
-            InvalidRecord: all that is wrong with the record itself.
+            InvalidRecord: everything that is wrong with the record itself.
         """
         problems = list(self._problems(record))
         if problems:
@@ -57,7 +67,7 @@ class RowBuilder:
         metadata = record["metadata"]
         return {
             **record["data"],
-            **{column: metadata[name] for column, name in PLACES.items()},
+            **{column: metadata[name] for column, name in TENANT_COLUMNS.items()},
             LANDED_AT: self._landed_at,
             METADATA: {
                 name: UNUSED_BY_CAPTURE[name] if name in UNUSED_BY_CAPTURE else metadata[name] for name in self._fields
@@ -78,13 +88,13 @@ class RowBuilder:
             yield "`metadata` is not an object"
 
     def _metadata_problems(self, metadata: Mapping[str, Any]) -> Iterator[str]:
-        if metadata.keys() != self._wanted:
-            if missing := sorted(self._wanted - metadata.keys()):
+        if metadata.keys() != self._needed:
+            if missing := sorted(self._needed - metadata.keys()):
                 yield f"metadata lacks {', '.join(missing)}"
-            unknown = sorted(metadata.keys() - self._wanted)
+            unknown = sorted(metadata.keys() - self._needed)
             yield from (f"metadata: {shortened(name)} has no field in the table" for name in unknown)
-        # What a row's key and position are made of is never NULL.
-        for name in (*PLACES.values(), "change_sequence_number"):
+        # The key and the position of a row are made of these fields, so they are never NULL.
+        for name in (*TENANT_COLUMNS.values(), "change_sequence_number"):
             if name in metadata and not isinstance(metadata[name], str):
                 yield f"metadata: {name} is not a text"
         if "change_type" in metadata and metadata["change_type"] not in CHANGE_TYPES:

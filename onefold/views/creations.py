@@ -1,7 +1,7 @@
-"""What a view's label says of the creation of the versions that it reads: whether a table is one of those that were read.
+"""The label that tells when the versions were created that a view reads, and so whether a table is one that was read.
 
-A label has no room for the time of each version. It holds the newest one, and the newest of those that had settled when the
-metadata were read: only then a table that is older than another one was certainly shown as it is.
+A label has no room for the time of each version. It holds the newest time, and the newest time that had settled when the
+metadata were read: the metadata certainly showed a table as it is only if the table is not newer than that.
 """
 
 from __future__ import annotations
@@ -24,9 +24,13 @@ def milliseconds(time: datetime) -> int:
 
 
 def creations_label(versions: Sequence[Version], read_at: datetime) -> str | None:
-    """Return the label of versions that were read after this time; None where the time of one is not known.
+    """Return the label of versions that were read after this time; None where the time of a version is not known.
 
-    It is `NEWEST`, or `SETTLED-NEWEST` where some were created so shortly before that others may be shown as they were.
+    The label is `NEWEST`; or `SETTLED-NEWEST` where versions were created so shortly before that the metadata may be late.
+
+    >>> from datetime import UTC, datetime
+    >>> creations_label([Version("a", (), datetime(1970, 1, 1, 0, 0, 1, tzinfo=UTC))], datetime(2024, 1, 1, tzinfo=UTC))
+    '1000'
     """
     times = [milliseconds(version.created) for version in versions if version.created]
     if len(times) < len(versions) or not times:
@@ -37,9 +41,9 @@ def creations_label(versions: Sequence[Version], read_at: datetime) -> str | Non
 
 
 def was_read(label: str, created: datetime) -> bool:
-    """Return whether a table of a covered version, created then, is the one that was read; not where the label is no label.
+    """Return whether a table of a covered version, created at that time, is the table that was read.
 
-    The newest creation is known to the millisecond; what is older must have settled.
+    The newest creation is known to the millisecond; an older one must have settled. A label of another form says nothing.
     """
     if (times := _times(label)) is None:
         return False
@@ -48,7 +52,7 @@ def was_read(label: str, created: datetime) -> bool:
 
 
 def still_holds(label: str, new: str) -> bool:
-    """Return whether a label needs no writing: the new one differs at most in what has settled since."""
+    """Return whether a label need not be written again: the new one differs at most in what has settled since."""
     old_times, new_times = _times(label), _times(new)
     if old_times is None or new_times is None:
         return False

@@ -1,4 +1,4 @@
-"""What Onefold adds to a view's description: where values can be lost. The rest of the text belongs to people."""
+"""The section of a view's description that Onefold writes: where values can be lost. The rest belongs to people."""
 
 from __future__ import annotations
 
@@ -8,17 +8,27 @@ from collections.abc import Iterable
 from onefold.schema.versions import Cast
 
 MAX_DESCRIPTION = 16_384
-"""BigQuery, "Quotas and limits": characters of a table's description."""
+"""Google Cloud, BigQuery, "Quotas and limits": characters of a table's description."""
 
 _START, _END = "[onefold: conversions that can lose values", "onefold]"
 _GAP = "\n\n"
-# Exactly what `describe` added, so that the text of people comes out as it went in.
+# The pattern matches exactly what `describe` added, so that the text of people stays as it was.
 _SECTION = re.compile(rf"(?:{_GAP})?{re.escape(_START)}\n.*?\n{re.escape(_END)}", re.DOTALL)
 _MOST_LINES = 50
 
 
 def describe(existing: str, casts: Iterable[Cast]) -> str:
-    """The existing description with our section replaced: none where nothing can be lost, or where people left no room."""
+    """Return a description with its section about losses replaced.
+
+    There is no section where nothing can be lost, or where the text of people leaves no room.
+
+    Args:
+        existing: the description as it is.
+        casts: the conversions of the view.
+
+    >>> describe("All customers.", [])
+    'All customers.'
+    """
     people = _SECTION.sub("", existing)
     lines = list(dict.fromkeys(f"- {cast.column}: {loss}" for cast in casts for loss in cast.losses))
     gap = _GAP if people else ""

@@ -1,4 +1,4 @@
-"""What the command line shows to people: plans, schemas and rows as tables in the terminal."""
+"""Tables in the terminal for people: plans, schemas and rows. And plans as JSON for programs."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ from onefold.core.versioned_names import SkippedTable
 from onefold.schema.bigquery import MAX_COLUMNS, MAX_TABLES, MAX_TEXT
 from onefold.schema.diff import SchemaChange, Severity
 from onefold.schema.versions import Cast
+from onefold.views.limits import limit_problems, limit_warnings
 from onefold.views.refresh import ViewPlan
-from onefold.views.unified_view import UnifiedView, covered_versions, limit_problems, limit_warnings
+from onefold.views.unified_view import UnifiedView, covered_versions
 
 _COLOURS = {Severity.INFO: "green", Severity.WARNING: "yellow", Severity.CRITICAL: "red"}
 _ACTIONS = {
@@ -31,7 +32,7 @@ _MOST_ROWS = 200
 
 
 def show_plan(console: Console, plan: ViewPlan) -> None:
-    """What a refresh would do, and why."""
+    """Print what a refresh would do, and why."""
     for warning in plan.warnings:
         console.print(f"[yellow]Warning: {escape(warning)}[/]", soft_wrap=True)
     if plan.view:
@@ -66,6 +67,7 @@ def _show_size(console: Console, plan: ViewPlan, view: UnifiedView) -> None:
 
 
 def show_columns(console: Console, view: UnifiedView) -> None:
+    """Print the columns of a view."""
     table = _table("columns of the view", "column", "type")
     for column in view.columns[:_MOST_ROWS]:
         table.add_row(escape(column.name), str(column.type))
@@ -75,6 +77,7 @@ def show_columns(console: Console, view: UnifiedView) -> None:
 
 
 def show_changes(console: Console, changes: Iterable[SchemaChange]) -> None:
+    """Print the changes of a schema, where there are any."""
     table = _table("changes of the schema", "change", "column", "from", "to", "severity")
     for change in changes:
         colour = _COLOURS[change.severity]
@@ -85,6 +88,7 @@ def show_changes(console: Console, changes: Iterable[SchemaChange]) -> None:
 
 
 def show_casts(console: Console, casts: Sequence[Cast]) -> None:
+    """Print the conversions of a view, where there are any."""
     table = _table("conversions", "version", "column", "landed as", "shown as", "can it lose anything?")
     for cast in casts[:_MOST_ROWS]:
         lost = f"[yellow]{escape('; '.join(cast.losses))}[/]" if cast.losses else "no"
@@ -96,7 +100,14 @@ def show_casts(console: Console, casts: Sequence[Cast]) -> None:
 
 
 def show_rows(console: Console, title: str, names: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """A table of values as they are; the names are Rich's markup."""
+    """Print rows as a table.
+
+    Args:
+        console: where the table is printed.
+        title: the title of the table, in Rich's markup.
+        names: the heads of the columns, in Rich's markup.
+        rows: the values, one for each name.
+    """
     table = _table(title, *names)
     for row in rows:
         table.add_row(*("[dim]NULL[/]" if value is None else escape(_text(value)) for value in row))
@@ -104,11 +115,11 @@ def show_rows(console: Console, title: str, names: Sequence[str], rows: Iterable
 
 
 _CONTROLS = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160)) if chr(code) not in "\t\n"}
-"""Letters that would do something to a terminal."""
+"""Control characters, which a terminal would carry out, with the text that is printed for each."""
 
 
 def _text(value: object) -> str:
-    """A value as BigQuery writes it."""
+    """Return a value as BigQuery writes it."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, datetime):
@@ -122,11 +133,12 @@ def _text(value: object) -> str:
 
 
 def show_sql(console: Console, sql: str) -> None:
+    """Print SQL in colours."""
     console.print(Syntax(sql, "sql", background_color="default", word_wrap=True))
 
 
 def reasons(plan: ViewPlan) -> list[str]:
-    """Why a view that is there already would be written again, besides the changes of its schema."""
+    """Return why an existing view would be written again, besides the changes of its schema."""
     if plan.action != "update" or not plan.stored or not plan.view:
         return []
     before, now = covered_versions(plan.stored.query, plan.base.table, plan.view.names), plan.view.versions
@@ -139,12 +151,12 @@ def reasons(plan: ViewPlan) -> list[str]:
 
 
 def size_warnings(view: UnifiedView) -> list[str]:
-    """Limits that are near; one that is passed is a fault, and needs no warning beside it."""
+    """Return warnings about limits that are near. A limit that is passed is an error, which needs no warning."""
     return [] if view.tables > MAX_TABLES else limit_warnings(view)
 
 
 def show_left_out(console: Console, dataset: str, left_out: Sequence[SkippedTable]) -> None:
-    """Print the tables that look like versions and are not used, and why."""
+    """Print the tables whose names look like versions and that are not used, with the reasons."""
     table = _table(f"left out in {escape(dataset)}", "table", "why")
     for left in left_out[:_MOST_ROWS]:
         table.add_row(escape(left.table), escape(left.reason))
@@ -155,7 +167,7 @@ def show_left_out(console: Console, dataset: str, left_out: Sequence[SkippedTabl
 
 
 def plan_as_dict(plan: ViewPlan) -> dict[str, Any]:
-    """A plan for programs."""
+    """Return a plan as JSON."""
     view = view_as_dict(plan.view) if plan.view else {}
     return {
         "table": str(plan.base),
@@ -168,6 +180,7 @@ def plan_as_dict(plan: ViewPlan) -> dict[str, Any]:
 
 
 def view_as_dict(view: UnifiedView) -> dict[str, Any]:
+    """Return a view as JSON."""
     return {
         "view": str(view.id),
         "form": view.form,
@@ -196,7 +209,7 @@ def view_as_dict(view: UnifiedView) -> dict[str, Any]:
 
 
 def _table(title: str, *names: str) -> Table:
-    """A table that folds what is wider than the terminal, and cuts nothing off."""
+    """Return an empty table that breaks lines wider than the terminal, and cuts nothing off."""
     table = Table(title=title, title_justify="left")
     for name in names:
         table.add_column(name, overflow="fold")

@@ -1,4 +1,4 @@
-"""What happens with a message about versioned tables: the view is refreshed, and what changed in it is announced."""
+"""Handles messages about versioned tables: refreshes the unified view, and announces how its schema changed."""
 
 from __future__ import annotations
 
@@ -17,13 +17,15 @@ from onefold.ports.publisher import Message, Publisher
 from onefold.ports.warehouse import Warehouse
 from onefold.schema.diff import Severity, highest_severity
 from onefold.settings.environment import Settings
-from onefold.views.refresh import CHANGE_LABEL, ViewPlan, refresh
-from onefold.views.unified_view import limit_warnings
+from onefold.views.labels import CHANGE_LABEL
+from onefold.views.limits import limit_warnings
+from onefold.views.refresh import ViewPlan, refresh
 
-# Cloud Logging takes 256 KB an entry; all changes are on the topic for them, and `changes_severity` is that of all.
+# Google Cloud, Cloud Logging, "Quotas and limits": 256 KB an entry. The topic has all changes, and the field
+# `changes_severity` is the highest of all.
 MAX_LOGGED_CHANGES = 200
 MAX_KEPT = 20_000
-"""Characters of an announcement that a view keeps in its text, which has 256K; a longer one is kept without its changes."""
+"""The longest announcement, in characters, that a view keeps in its text; a longer one is kept without its changes."""
 
 Refused = Callable[[Mapping[str, Any], OnefoldError], None]
 """Called with the content of an announcement that the topic refused, and the reason."""
@@ -41,21 +43,21 @@ class TableCreatedHandler:
         """Handle the body of one request.
 
         Raises:
-            TryAgain: trouble that may pass.
+            TryAgain: an error that may pass; the message has to be delivered again.
         """
         consume(body, self._handle, self.warehouse, self.publisher, self.settings.topic_dead_letter)
 
-    def _handle(self, delivery: Delivery, told: MessageLog) -> None:
+    def _handle(self, delivery: Delivery, message_log: MessageLog) -> None:
         event = parse_event(delivery.data, self.settings.names_in)
         if isinstance(event, OtherTable):
-            told.log("DEBUG", f"{event.resource} is not a versioned table", "ignored", table=event.resource)
+            message_log.log("DEBUG", f"{event.resource} is not a versioned table", "ignored", table=event.resource)
             return
-        told.fields |= {name: getattr(event, name, None) for name in ("dataset", "table", "version")}
+        message_log.fields |= {name: getattr(event, name, None) for name in ("dataset", "table", "version")}
         self._check_allowed(event)
         if isinstance(event, DatasetHint):
-            self._fan_out(event.dataset, told)
+            self._fan_out(event.dataset, message_log)
         else:
-            self._refresh(event, told)
+            self._refresh(event, message_log)
 
     def _check_allowed(self, event: TableHint | DatasetHint) -> None:
         problems = []
@@ -67,20 +69,24 @@ class TableCreatedHandler:
         if problems:
             raise InvalidMessage(problems)
 
-    def _fan_out(self, dataset: str, told: MessageLog) -> None:
-        """One message per table, without a version, so that each view is computed and not just looked at."""
+    def _fan_out(self, dataset: str, message_log: MessageLog) -> None:
+        """Publish a message per table, without a version, so that each view is computed without a shortcut.
+
+        Raises:
+            InvalidMessage: no topic is set for these messages.
+        """
         topic = self.settings.topic_table_created
         if not topic:
             raise InvalidMessage("a message for a whole dataset needs ONEFOLD_TOPIC_TABLE_CREATED to be set")
         bases = self.warehouse.list_bases(dataset, self.settings.names_in(dataset))
         self.publisher.publish(topic, [Message(table_message(dataset, base)) for base in bases])
-        told.log("INFO", f"{len(bases)} tables of {dataset} are to be checked", "fan_out", tables=len(bases))
+        message_log.log("INFO", f"{len(bases)} tables of {dataset} are to be checked", "fan_out", tables=len(bases))
 
-    def _refresh(self, event: TableHint, told: MessageLog) -> None:
+    def _refresh(self, event: TableHint, message_log: MessageLog) -> None:
         base = TableId(self.warehouse.project, event.dataset, event.table)
 
         def refused(content: Mapping[str, Any], error: OnefoldError) -> None:
-            _log_refused(told, content, error)
+            _log_refused(message_log, content, error)
 
         plan = refresh(
             self.warehouse,
@@ -89,7 +95,7 @@ class TableCreatedHandler:
             version=event.version,
             announce=lambda made: announce(self.publisher, self.settings, made, refused),
         )
-        told.log(
+        message_log.log(
             "NOTICE" if plan.action != "none" else "INFO",
             f"{base.dataset}.{base.table}: {_done(plan)}",
             "refreshed",
@@ -106,12 +112,20 @@ class TableCreatedHandler:
 
 
 def announce(publisher: Publisher, settings: Settings, plan: ViewPlan, refused: Refused) -> tuple[str, ...]:
-    """Publish the changes of a view's schema, after the announcements that the view keeps, where a topic for them is set.
+    """Publish the announcements that a view keeps, and then the changes of its schema.
 
-    Returns what the view has to keep, since the topic is missing or refuses: the next refresh publishes it.
+    Args:
+        publisher: publishes to the topic for schema changes.
+        settings: those of the installation, with the name of the topic.
+        plan: what a refresh is about to do.
+        refused: called where the topic refuses the announcements.
+
+    Returns:
+        The announcements that the view has to keep, as JSON, because no topic is set or the topic refuses them. The next
+        refresh publishes them.
 
     Raises:
-        TryAgain: trouble of the topic that may pass by itself.
+        TryAgain: an error of the topic that may pass.
     """
     topic, kept = settings.topic_schema_changes, plan.unannounced
     if not topic:
@@ -130,14 +144,14 @@ def schema_change(plan: ViewPlan) -> dict[str, Any]:
     """Return the announcement of a plan's changes."""
     return {
         "id": plan.change_id,
-        **_place(plan),
+        **_names_of(plan),
         "severity": highest_severity(plan.changes).name,
         "versions": list(plan.view.versions) if plan.view else [],
         "changes": [change.as_dict() for change in plan.changes],
     }
 
 
-def _place(plan: ViewPlan) -> dict[str, Any]:
+def _names_of(plan: ViewPlan) -> dict[str, Any]:
     return {"dataset": plan.base.dataset, "table": plan.base.table, "view": _view_of(plan)}
 
 
@@ -151,7 +165,7 @@ def _message(content: Mapping[str, Any]) -> Message:
 
 
 def _fitting(content: Mapping[str, Any]) -> str:
-    """Return what a view keeps of an announcement: without its changes where it is long, since the log has them in full."""
+    """Return an announcement as a view keeps it: without its changes where it is long, because the log has all of them."""
     text = json.dumps(content)
     if len(text) <= MAX_KEPT:
         return text
@@ -159,30 +173,34 @@ def _fitting(content: Mapping[str, Any]) -> str:
 
 
 def _kept_content(plan: ViewPlan, number: int, text: str) -> dict[str, Any]:
-    """Return an announcement that a view kept. Where its text had no room, all that is known is that there was one."""
+    """Return an announcement that a view kept. Where the view had no room for the content, the content is unknown."""
     last = plan.stored.labels.get(CHANGE_LABEL, "") if plan.stored else ""
     unknown = hashlib.sha256(f"{_view_of(plan)}\nunknown\n{last}\n{number}".encode()).hexdigest()[:32]
-    default = {"id": unknown, **_place(plan), "severity": Severity.CRITICAL.name, "versions": [], "changes": []}
+    default = {"id": unknown, **_names_of(plan), "severity": Severity.CRITICAL.name, "versions": [], "changes": []}
     try:
         kept = json.loads(text)
     except ValueError:
         kept = None
-    # People may edit the text in which it was kept: it must neither break the message's form nor name another table.
+    # People may edit the text in which the announcement is kept. It must not break the form of the message or name another
+    # table.
     if isinstance(kept, dict) and all(isinstance(kept.get(name), type(value)) for name, value in default.items()):
-        return {**kept, **_place(plan)}
+        return {**kept, **_names_of(plan)}
     return {**default, "changes_left_out": None}
 
 
-def _log_refused(told: MessageLog, content: Mapping[str, Any], error: OnefoldError) -> None:
-    """Log an announcement in full, in as many lines as Cloud Logging wants; of those kept before, only that they wait."""
+def _log_refused(message_log: MessageLog, content: Mapping[str, Any], error: OnefoldError) -> None:
+    """Log all changes of an announcement, in several lines where Cloud Logging needs that.
+
+    Announcements that the view kept before were logged then; now the log says only that they still wait.
+    """
     if not content:
-        told.log("WARNING", f"still not announced: {error}", "unannounced", reason=str(error))
+        message_log.log("WARNING", f"still not announced: {error}", "unannounced", reason=str(error))
         return
     changes = content["changes"]
     starts = range(0, max(len(changes), 1), MAX_LOGGED_CHANGES)
     for number, start in enumerate(starts, 1):
         part = {**content, "changes": changes[start : start + MAX_LOGGED_CHANGES]}
-        told.log(
+        message_log.log(
             "ERROR",
             f"the view {content['view']} changes unannounced: {error}",
             "unannounced",

@@ -14,24 +14,23 @@ and rows, when a table gains columns or fields in place, until the refresh that 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from onefold.core.errors import LimitExceeded
 from onefold.core.names import LEAF_PREFIX, TableId, fold_case, leaf_name, quote, quote_text
 from onefold.core.versioned_names import DEFAULT_NAMES, VersionedNames
-from onefold.schema.bigquery import MAX_COLUMNS, MAX_RESOLVED_TEXT, MAX_TABLES, MAX_TEXT, WARN_TABLES
+from onefold.schema.bigquery import MAX_TEXT
 from onefold.schema.casts import convert, typed_null
-from onefold.schema.columns import Column
+from onefold.schema.columns import Column, Schema
 from onefold.schema.table_rules import TableRules
-from onefold.schema.types import Array, Struct, Type
+from onefold.schema.types import Type
 from onefold.schema.versions import Cast, Version, casts, fold
 from onefold.views.description import describe
 
 RENDERER = 2
-"""Rises with every change of the text that this module writes, so that views are written again."""
-
+"""The number of the form of the text. Raise it with every change of the text, so that deployed views are written again."""
 
 Form = Literal["spelled", "compact", "two-level"]
 
@@ -43,7 +42,7 @@ _UNION_BY_NAME = "\n  FULL OUTER UNION ALL BY NAME\n"
 
 @dataclass(frozen=True)
 class Leaf:
-    """A view over some of the versions. Its name holds a digest of its text: another text is another leaf."""
+    """A view over some of the versions. Its name holds a digest of its text, so a leaf is never changed."""
 
     id: TableId
     query: str
@@ -51,6 +50,18 @@ class Leaf:
 
 @dataclass(frozen=True)
 class UnifiedView:
+    """The view over all versions of a table: its name, its schema, and its SQL.
+
+    id: the name of the view.
+    columns: its columns, in order.
+    versions: the identifiers of the versions that it reads.
+    casts: the conversions of its columns.
+    form: how its SQL is written.
+    query: its SQL.
+    leaves: the leaf views that it reads.
+    names: the form of the names of versions.
+    """
+
     id: TableId
     columns: tuple[Column, ...]
     versions: tuple[str, ...]
@@ -62,7 +73,7 @@ class UnifiedView:
 
     @property
     def tables(self) -> int:
-        """How many of the 1,000 tables of a query the view takes: versions, leaves and itself."""
+        """How many of the 1,000 tables of a query the view takes: the versions, the leaves and the view itself."""
         return len(self.versions) + len(self.leaves) + 1
 
     @property
@@ -73,7 +84,7 @@ class UnifiedView:
 
     @property
     def _options(self) -> str:
-        """What a refresh would say of losses in the description."""
+        """The options of the view: the description that a refresh would write, with the losses of conversions."""
         description = describe("", self.casts)
         return f"\nOPTIONS (description = {quote_text(description)})" if description else ""
 
@@ -84,7 +95,10 @@ def build_view(
     """Return the view `id_` over the versioned tables of `base`.
 
     Args:
+        id_: the name of the view.
+        base: the base name of the versioned tables.
         versions: in order, at least one.
+        rules: the settings of the table.
         reserved: characters of the view's own text that have to stay free, for notes at its end.
 
     Raises:
@@ -97,32 +111,18 @@ def build_view(
     return UnifiedView(id_, columns, ids, casts(versions, columns, rules), form, query, leaves, rules.names)
 
 
-def limit_problems(view: UnifiedView) -> list[str]:
-    """Limits of BigQuery that a text alone does not show."""
-    problems = []
-    if view.tables > MAX_TABLES:
-        spare = MAX_TABLES - 1 - len(view.leaves)
-        problems.append(
-            f"{view.id}: {len(view.versions)} versions, {len(view.leaves)} leaf views and the view itself make "
-            f"{view.tables} tables, and BigQuery allows {MAX_TABLES} in a query: at most {spare} versions fit. "
-            "Copy old versions into one table of their own version, or set `retire` for them in onefold.yaml"
-        )
-    if (count := _count_columns(view.columns)) > MAX_COLUMNS:
-        problems.append(f"{view.id}: {count} columns, nested ones counted, and BigQuery allows {MAX_COLUMNS}")
-    if (size := len(view.query) + sum(len(leaf.query) for leaf in view.leaves)) > MAX_RESOLVED_TEXT:
-        problems.append(f"{view.id}: {size} characters with all leaves, and BigQuery allows 12 MB once views are expanded")
-    return problems
-
-
-def limit_warnings(view: UnifiedView) -> list[str]:
-    if view.tables < WARN_TABLES:
-        return []
-    return [f"{view.id}: {view.tables} of the {MAX_TABLES} tables that BigQuery allows in a query; consider `retire`"]
-
-
 def covered_versions(query: str, base: str, names: VersionedNames = DEFAULT_NAMES) -> frozenset[str]:
-    """Return the versions of `base` that a view's text reads, itself or through its leaves."""
-    # After FROM only: a column, too, may be named like a table.
+    """Return the versions of `base` that a view's text reads, itself or through its leaves.
+
+    Args:
+        query: the text of the view.
+        base: the base name of the versions.
+        names: the form of the names of versions.
+
+    >>> sorted(covered_versions("SELECT `customer_v_no` FROM `p.shop.customer_v_a1` AS v", "customer"))
+    ['a1']
+    """
+    # Only names after FROM are tables: a column may be named like a table.
     read = re.findall(r"\bFROM `(?:[^`]*\.)?([^`.]+)`", query)
     tables = [version for table in read if (version := names.version_of(base, table))]
     noted = [version for line in query.splitlines() if line.startswith(_COVERS) for version in line[len(_COVERS) :].split()]
@@ -135,23 +135,8 @@ def leaf_pattern(view: str) -> re.Pattern[str]:
 
 
 def old_leaf_pattern(view: str) -> re.Pattern[str]:
-    """Return a pattern that matches the names that the renderer 1 gave to a view's leaves: a refresh still removes them."""
+    """Return a pattern that matches the names that renderer 1 gave to a view's leaves, which a refresh still removes."""
     return re.compile(f"{re.escape(view + _OLD_LEAF)}{_DIGEST}")
-
-
-def _count_columns(columns: Iterable[Column]) -> int:
-    return sum(_count_fields(column.type) for column in columns)
-
-
-def _count_fields(type_: Type) -> int:
-    """A column or field, and all fields below it."""
-    match type_:
-        case Array(element):
-            return _count_fields(element)
-        case Struct(fields):
-            return 1 + sum(_count_fields(field.type) for field in fields)
-        case _:
-            return 1
 
 
 def _fitting_form(
@@ -165,7 +150,7 @@ def _fitting_form(
         return writer.compact(versions), "compact", ()
     leaves = tuple(_leaf(id_, writer.compact(group)) for group in writer.groups(id_, versions))
     top = writer.top(leaves, versions)
-    # Where there is no room for what is reserved, whoever writes the notes says so.
+    # The reserved characters are not counted here: the adapter that writes the notes raises an error if they do not fit.
     if len(top) > MAX_TEXT:
         raise LimitExceeded(f"{id_}: the view over {len(leaves)} leaf views takes {len(top)} of {MAX_TEXT} characters")
     return top, "two-level", leaves
@@ -176,15 +161,14 @@ def _leaf(view: TableId, query: str) -> Leaf:
 
 
 class _Writer:
-    """Writes the forms for one schema; each distinct conversion is worked out once."""
+    """Writes the forms for one schema. It works out each distinct conversion once, because versions share most of them."""
 
     def __init__(self, base: TableId, columns: tuple[Column, ...], rules: TableRules) -> None:
         self._base = base
         self._rules = rules
-        self._columns = columns
-        self._targets = {fold_case(column.name): column for column in columns}
-        self._items: dict[tuple[str, object], str] = {}
-        self._nulls = {key: f"{typed_null(column.type)} AS {quote(column.name)}" for key, column in self._targets.items()}
+        self._targets = Schema(columns)
+        self._items: dict[tuple[str, Type], str] = {}
+        self._nulls = {column: f"{typed_null(column.type)} AS {quote(column.name)}" for column in columns}
 
     def spelled(self, versions: Sequence[Version], room: int = MAX_TEXT) -> str | None:
         """Return the first form, or None as soon as it is longer than `room` characters."""
@@ -198,7 +182,7 @@ class _Writer:
         return "\nUNION ALL\n".join(branches)
 
     def compact_fits(self, versions: Sequence[Version], room: int) -> bool:
-        """Return whether the second form takes at most `room` characters. All of a long one is never held in memory."""
+        """Return whether the second form takes at most `room` characters, without making all of a long text."""
         size = len(self._compact(versions, "")) - len(_UNION_BY_NAME)
         for version in versions:
             size += len(self._compact_branch(version)) + len(_UNION_BY_NAME)
@@ -207,17 +191,24 @@ class _Writer:
         return True
 
     def compact(self, versions: Sequence[Version]) -> str:
+        """Return the second form."""
         return self._compact(versions, _UNION_BY_NAME.join(self._compact_branch(version) for version in versions))
 
     def _compact(self, versions: Sequence[Version], branches: str) -> str:
         present = {fold_case(column.name) for version in versions for column in version.columns}
         if self._rules.version_column:
             present.add(fold_case(self._rules.version_column))
-        outer = (quote(column.name) if key in present else self._nulls[key] for key, column in self._targets.items())
+        outer = (
+            quote(column.name) if fold_case(column.name) in present else self._nulls[column] for column in self._targets
+        )
         return f"SELECT\n  {f',{chr(10)}  '.join(outer)}\nFROM (\n{branches}\n)"
 
     def groups(self, view: TableId, versions: Sequence[Version]) -> Iterator[list[Version]]:
-        """Runs of versions, each as long as its leaf's text fits."""
+        """Yield groups of successive versions, each as long as the text of its leaf fits.
+
+        Raises:
+            LimitExceeded: one version alone does not fit.
+        """
         room = MAX_TEXT - sum(len(item) + len(",\n  ") for item in self._nulls.values()) - len("SELECT\n  \nFROM (\n\n)")
         group: list[Version] = []
         size = 0
@@ -233,38 +224,41 @@ class _Writer:
         yield group
 
     def top(self, leaves: Sequence[Leaf], versions: Sequence[Version]) -> str:
+        """Return the text of the view over the leaves, with the versions that the leaves read in a comment."""
         union = "\nUNION ALL\n".join(f"SELECT * FROM {leaf.id.quoted}" for leaf in leaves)
-        # First, not last: what is written after a query, such as a semicolon, must not become part of the comment.
+        # The comment comes first: text that somebody writes after a query, such as a semicolon, must not become part of it.
         return f"{_COVERS}{' '.join(version.id for version in versions)}\n{union}"
 
     def _too_long(self, view: TableId, version: Version, count: int) -> str:
         return (
-            f"{view}: {len(self._columns)} columns of {count} versions do not fit {MAX_TEXT} characters even in two levels: "
+            f"{view}: {len(self._targets)} columns of {count} versions do not fit {MAX_TEXT} characters even in two levels: "
             f"version {version.id} alone is too long. "
             "Set a plain target type for its nested columns in onefold.yaml, or `retire` it"
         )
 
     def _spelled_branch(self, version: Version) -> str:
-        landed = {fold_case(column.name): column for column in version.columns}
+        landed = version.schema
         items = []
-        for key in self._targets:
-            column = landed.get(key)
-            items.append(self._item(column) if column else self._absent(key, version))
+        for target in self._targets:
+            column = landed.get(target.name)
+            items.append(self._item(column, target) if column else self._absent(target, version))
         return f"SELECT\n  {f',{chr(10)}  '.join(items)}\nFROM {self._table(version)} AS v"
 
-    def _absent(self, key: str, version: Version) -> str:
-        if self._rules.version_column and key == fold_case(self._rules.version_column):
+    def _absent(self, target: Column, version: Version) -> str:
+        if self._rules.version_column and fold_case(target.name) == fold_case(self._rules.version_column):
             return self._version_item(version)
-        return self._nulls[key]
+        return self._nulls[target]
 
     def _version_item(self, version: Version) -> str:
         return f"{quote_text(version.id)} AS {quote(self._rules.version_column or '')}"
 
-    def _item(self, column: Column) -> str:
-        """One column of a branch. The table's alias comes first, since a column may be named like its table."""
+    def _item(self, column: Column, target: Column) -> str:
+        """Return the item of a branch for one column, in the type of the view.
+
+        The column is named after the table's alias, because a column may be named like its table.
+        """
         known = self._items.get((column.name, column.type))
         if known is None:
-            target = self._targets[fold_case(column.name)]
             expression = convert(f"v.{quote(column.name)}", column.type, target.type, self._rules.time_zone, pinned=True)
             plain = expression == f"v.{quote(column.name)}" and column.name == target.name
             known = expression if plain else f"{expression} AS {quote(target.name)}"
@@ -272,10 +266,11 @@ class _Writer:
         return known
 
     def _compact_branch(self, version: Version) -> str:
-        # The columns are named, and no `*` is used: a column that the table gains later would get into the union, where
-        # its type clashes with that of a column of the same name.
+        # The columns are named instead of `*`: a column that the table gains later would get into the union, where its type
+        # may clash with that of a column of the same name.
         first = [self._version_item(version)] if self._rules.version_column else []
-        items = [*first, *(self._item(column) for column in version.columns)]
+        targets = self._targets
+        items = [*first, *(self._item(column, target) for column in version.columns if (target := targets.get(column.name)))]
         return f"  SELECT {', '.join(items)} FROM {self._table(version)} AS v"
 
     def _table(self, version: Version) -> str:

@@ -38,13 +38,13 @@ def test_keys_are_one_whatever_their_case_and_keep_their_order() -> None:
         ),
     ],
 )
-def test_what_is_wrong_is_told(words: list[str], problem: str) -> None:
+def test_wrong_arguments_are_reported(words: list[str], problem: str) -> None:
     with pytest.raises(InvalidInput) as raised:
         parse_reconcile(words)
     assert problem in str(raised.value)
 
 
-def test_all_problems_are_told_at_once() -> None:
+def test_all_problems_are_in_one_error() -> None:
     with pytest.raises(InvalidInput) as raised:
         parse_compare(["--left", "bigquery:a", "--right", "x*", "--keys", ","])
     assert len(raised.value.problems) == 3

@@ -79,12 +79,12 @@ def test_a_name_that_fits_is_its_own_label(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["Customer", "größe", "_customer", "customer_", "2024", "a" * 64])
-def test_another_name_is_a_digest_and_shares_it_with_none(name: str) -> None:
+def test_a_name_that_is_no_label_becomes_a_digest_of_its_own(name: str) -> None:
     assert label(name).startswith("h-")
     assert label(name) != label(name.lower() + "2")
 
 
-def test_labels_say_what_a_batch_is_for() -> None:
+def test_labels_name_the_job_and_the_table_of_a_batch() -> None:
     labels = labels_of(REQUEST, "1234")
     assert {**labels, "onefold_message": ""} == {
         "onefold_job": "reconcile",
@@ -113,7 +113,7 @@ def test_labels_of_the_settings_come_besides_and_never_instead() -> None:
         (BatchState.UNKNOWN, "wait"),
     ],
 )
-def test_what_a_batch_that_is_there_means(state: BatchState, means: str) -> None:
+def test_the_state_of_an_existing_batch_decides_about_its_message(state: BatchState, means: str) -> None:
     assert meaning(state) == means
 
 
@@ -136,7 +136,7 @@ def test_the_link_leads_to_the_console() -> None:
         (["--changes=gs://lake/changes", "--output", "gs://lake/bases/1"], []),
     ],
 )
-def test_the_table_itself_stands_for_what_a_request_leaves_out(words: list[str], completed: list[str]) -> None:
+def test_the_names_of_the_table_replace_arguments_that_a_request_leaves_out(words: list[str], completed: list[str]) -> None:
     assert with_defaults(BatchRequest("reconcile", "shop", "customer", tuple(words))) == (*words, *completed)
 
 
@@ -185,7 +185,7 @@ def test_arguments_are_checked_by_the_jobs_own_parser() -> None:
         (["--output=gs://lake/bases/"], "gs://lake/bases/ is not inside a folder"),
     ],
 )
-def test_what_is_not_allowed_is_refused(words: list[str], told: str) -> None:
+def test_tables_and_folders_that_are_not_allowed_are_refused(words: list[str], told: str) -> None:
     problems = problems_of("--keys=id", *words)
     assert len(problems) == 1
     assert told in problems[0]
@@ -197,12 +197,12 @@ def test_a_request_for_another_dataset_is_refused_whatever_its_arguments_name() 
         plan_batch(BatchRequest("reconcile", "crm", "customer", words), "1", BATCH_SETTINGS, PLACES)
 
 
-def test_what_is_allowed_is_not_refused() -> None:
+def test_tables_and_folders_that_are_allowed_are_not_refused() -> None:
     plan("--keys=id", "--changes", "gs://lake/changes", "gs://lake/changes/day=2024-01-01/", "--output=gs://lake/bases/2")
     plan("--keys=id", "--changes=bigquery:my-project.shop.log")
 
 
-def test_all_problems_are_told_at_once_and_each_once() -> None:
+def test_all_problems_are_in_one_error_and_each_once() -> None:
     problems = problems_of(
         "--keys=id", "--changes", "bigquery:crm.a", "bigquery:crm.b", "gs://x1y/z", "--output=gs://lake/bases"
     )
@@ -282,7 +282,7 @@ def test_other_messages_are_refused(changed: dict[str, Any], told: str) -> None:
     assert told in refused.value.problems[0]
 
 
-def test_all_problems_of_a_message_are_told_at_once() -> None:
+def test_all_problems_of_a_message_are_in_one_error() -> None:
     with pytest.raises(InvalidMessage) as refused:
         parse_batch_request(b'{"job": "x", "arguments": 1}')
     assert len(refused.value.problems) == 4

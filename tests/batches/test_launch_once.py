@@ -63,7 +63,7 @@ def test_a_redelivery_waits_for_a_batch_whose_end_is_open(batches: MemoryBatches
     assert len(batches.created) == 1
 
 
-def test_a_message_whose_batches_fail_again_and_again_is_put_aside(batches: MemoryBatches) -> None:
+def test_a_message_whose_batches_fail_again_and_again_is_dead_lettered(batches: MemoryBatches) -> None:
     for _ in range(MAX_ATTEMPTS):
         batches.enter(deliver(batches).batch.id, BatchState.FAILED)
     with pytest.raises(Rejected, match="all 9 batches of this message failed"):

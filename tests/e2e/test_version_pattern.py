@@ -20,7 +20,7 @@ from onefold.core.versioned_names import VersionedNames
 from onefold.messages.table_created import table_message
 from onefold.settings.environment import Settings, load_settings
 from onefold.views.handler import TableCreatedHandler
-from onefold.views.refresh import fingerprint_of
+from onefold.views.labels import fingerprint_of
 
 PATTERN = "(?P<base>.+)_(?P<version>[0-9]+|1r[0-9a-f]+)"
 BASE = "com_acme_ad_click"

@@ -119,7 +119,7 @@ def test_a_message_comes_later_while_another_batch_runs(
     assert client.post("/", data=push_body(MESSAGE, "2")).status_code == 204
 
 
-def test_trouble_that_may_pass_is_answered_with_500(client: Client, batches: MemoryBatches) -> None:
+def test_an_error_that_may_pass_is_answered_with_500(client: Client, batches: MemoryBatches) -> None:
     batches.trouble = TryAgain("503")
     assert client.post("/", data=push_body(MESSAGE)).status_code == 500
     batches.trouble = None
@@ -138,7 +138,7 @@ def test_trouble_that_may_pass_is_answered_with_500(client: Client, batches: Mem
         (batch_message("reconcile", "shop", "customer", {"keys": "id", "output": "gs://x1y/z"}), "ONEFOLD_BATCH_FOLDERS"),
     ],
 )
-def test_what_can_never_be_done_is_put_aside_with_its_reason(
+def test_an_impossible_request_is_dead_lettered_with_its_reason(
     client: Client, batches: MemoryBatches, publisher: MemoryPublisher, data: bytes, told: str
 ) -> None:
     assert client.post("/", data=push_body(data)).status_code == 204
@@ -149,7 +149,7 @@ def test_what_can_never_be_done_is_put_aside_with_its_reason(
     assert batches.calls == 0
 
 
-def test_a_message_without_an_identifier_is_put_aside(client: Client, publisher: MemoryPublisher) -> None:
+def test_a_message_without_an_identifier_is_dead_lettered(client: Client, publisher: MemoryPublisher) -> None:
     body = json.loads(push_body(MESSAGE))
     del body["message"]["messageId"]
     assert client.post("/", data=json.dumps(body).encode()).status_code == 204

@@ -75,7 +75,7 @@ def test_other_methods_are_refused(client: Client, method: str) -> None:
     assert client.open("/", method=method, data=push_body(MESSAGE)).status_code == 405
 
 
-def test_trouble_that_may_pass_is_answered_with_500(client: Client, warehouse: MemoryWarehouse) -> None:
+def test_an_error_that_may_pass_is_answered_with_500(client: Client, warehouse: MemoryWarehouse) -> None:
     warehouse.trouble = TryAgain("rateLimitExceeded")
     answer = client.post("/", data=push_body(MESSAGE), headers=EVENT_HEADERS)
     assert (answer.status_code, answer.data) == (500, b"rateLimitExceeded\n")
@@ -83,7 +83,7 @@ def test_trouble_that_may_pass_is_answered_with_500(client: Client, warehouse: M
     assert client.post("/", data=push_body(MESSAGE), headers=EVENT_HEADERS).status_code == 204
 
 
-def test_a_problem_of_ours_is_answered_with_500(client: Client, warehouse: MemoryWarehouse) -> None:
+def test_a_bug_is_answered_with_500(client: Client, warehouse: MemoryWarehouse) -> None:
     warehouse.trouble = ZeroDivisionError("a bug")
     assert client.post("/", data=push_body(MESSAGE)).status_code == 500
 
@@ -107,7 +107,7 @@ def bad_settings(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("bad_settings")
-def test_wrong_settings_are_told_in_one_line_and_no_message_is_lost(capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_settings_are_logged_in_one_line_and_no_message_is_lost(capsys: pytest.CaptureFixture[str]) -> None:
     assert serve().post("/", data=push_body(MESSAGE)).status_code == 500
     (line,) = capsys.readouterr().out.splitlines()
     told = json.loads(line)
@@ -117,7 +117,7 @@ def test_wrong_settings_are_told_in_one_line_and_no_message_is_lost(capsys: pyte
 
 
 @pytest.mark.usefixtures("bad_settings")
-def test_wrong_settings_are_told_at_the_start(capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_settings_are_logged_at_the_start(capsys: pytest.CaptureFixture[str]) -> None:
     assert refresh_view.check_settings() is None
     assert "ONEFOLD_VIEW_NAME 'all' must hold {table}" in capsys.readouterr().out
 

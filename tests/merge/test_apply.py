@@ -1,4 +1,4 @@
-"""Merging into a base, in the emulator, beside an oracle of a dict and a loop."""
+"""Merging into a base, in the emulator, compared with an oracle of a dict and a loop."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ from onefold.schema.types import parse_type
 
 @pytest.fixture(scope="module")
 def bases_of_all_problems(emulator_host: str) -> Iterator[dict[str, list[tuple[Any, ...]]]]:
-    """The changes of every problem, told apart by a key of two columns: merged at once, and change by change."""
+    """The changes of every problem, kept apart by a key of two columns: merged at once, and change by change."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("BIGQUERY_EMULATOR_HOST", emulator_host)
         client = emulator_client(DEFAULT_PROJECT)
-        client.create_dataset("faults")
-        dataset = EmulatedDataset(emulator_host, client, "faults")
+        client.create_dataset("problems")
+        dataset = EmulatedDataset(emulator_host, client, "problems")
         found: dict[str, list[tuple[Any, ...]]] = {}
         longest = max(len(changes) for changes, _ in PROBLEMS.values())
         for batches in (1, longest):
@@ -75,8 +75,8 @@ def test_a_base_holds_tombstones_and_positions_and_nothing_of_who_was_deleted(da
 def test_the_article_s_experiment_ends_with_188_rows(dataset: EmulatedDataset) -> None:
     """1,000 operations, 382 insertions and 194 deletions among them, in two batches."""
     kinds = ["INSERT"] * 382 + ["DELETE"] * 194 + ["UPDATE-INSERT"] * 424
-    keys = [place + 1 if place < 382 else (place - 382) % 194 + 1 if place < 576 else 300 for place in range(1000)]
-    changes = [change(kind, f"{place:X}", id=keys[place], name=kind) for place, kind in enumerate(kinds)]
+    keys = [n + 1 if n < 382 else (n - 382) % 194 + 1 if n < 576 else 300 for n in range(1000)]
+    changes = [change(kind, f"{n:X}", id=keys[n], name=kind) for n, kind in enumerate(kinds)]
     shop = Shop(dataset)
     shop.create("a", CUSTOMER)
     for batch in (changes[:500], changes[500:]):
@@ -192,14 +192,14 @@ def test_any_log_in_any_order_split_and_replayed_ends_as_the_oracle(
     assert shop.people_see() == shop.expected(*names)
 
 
-def test_what_a_merge_did_is_told_and_logged(dataset: EmulatedDataset) -> None:
+def test_a_merge_returns_and_logs_its_counts(dataset: EmulatedDataset) -> None:
     shop = Shop(dataset)
     shop.create("a", CUSTOMER)
     shop.land(
         "a",
         change("INSERT", "1", id=1, name="a"),
         change("INSERT", "1", id=1, name="a"),
-        change("INSERT", "1", id=1, name="another one of that place"),
+        change("INSERT", "1", id=1, name="another one at that position"),
         change("INSERT", "2", id=2, name="b"),
     )
     counts = shop.merge()
@@ -248,7 +248,7 @@ def test_one_change_table_without_versions_is_merged_as_well(dataset: EmulatedDa
     assert shop.current() == [{"id": 1, "name": "a"}]
 
 
-def test_a_merge_that_comes_late_with_old_news_changes_nothing(dataset: EmulatedDataset) -> None:
+def test_a_slow_merge_with_old_rows_changes_nothing(dataset: EmulatedDataset) -> None:
     """Two at once: one reads, the other reads more and writes, the first one writes."""
     shop = Shop(dataset)
     shop.create("a", CUSTOMER)
@@ -263,7 +263,7 @@ def test_a_merge_that_comes_late_with_old_news_changes_nothing(dataset: Emulated
     assert shop.people_see() == shop.expected("id", "name") == [{"id": 1, "name": "new"}]
 
 
-def test_a_merge_into_a_base_that_was_replaced_meanwhile_covers_nothing(dataset: EmulatedDataset) -> None:
+def test_a_merge_into_a_base_that_was_replaced_meanwhile_does_not_count(dataset: EmulatedDataset) -> None:
     shop = Shop(dataset)
     shop.create("a", CUSTOMER)
     shop.land("a", change("INSERT", "1", id=1, name="a"), at=LONG_AGO)
@@ -289,7 +289,7 @@ def test_the_keys_come_from_the_settings_or_from_the_base(dataset: EmulatedDatas
         shop.merge()
 
 
-def test_what_cannot_be_merged_is_told_and_nothing_is_made(dataset: EmulatedDataset) -> None:
+def test_tables_that_cannot_be_merged_are_named_and_nothing_is_made(dataset: EmulatedDataset) -> None:
     shop = Shop(dataset)
     with pytest.raises(NotFound, match="customer_v_"):
         shop.merge()
@@ -303,7 +303,7 @@ def test_what_cannot_be_merged_is_told_and_nothing_is_made(dataset: EmulatedData
     assert {item.table_id for item in dataset.client.list_tables(dataset.name)} == {"customer_v_a", "customer_v_b"}
 
 
-def test_a_table_of_the_base_s_name_that_is_none_is_left_alone(dataset: EmulatedDataset) -> None:
+def test_a_table_with_the_name_of_the_base_is_left_alone(dataset: EmulatedDataset) -> None:
     shop = Shop(dataset)
     shop.create("a", CUSTOMER)
     dataset.land("customer_base", {"id": "INT64"}, "7")

@@ -12,15 +12,15 @@ from support.changelogs import METADATA_TYPE, change, position_of
 from support.strategies import EXTREMES
 from support.zetasql_judge import Judge, literals
 
-import onefold.merge.change_query
 from onefold.changelog.metadata import METADATA
 from onefold.changelog.position import Position
-from onefold.core.errors import LimitExceeded, SchemaConflict
+from onefold.core.errors import SchemaConflict
 from onefold.core.names import TableId
-from onefold.merge.apply import doomed_rows, purge_statement
+from onefold.merge.apply import expired_tombstones, purge_statement
 from onefold.merge.base_table import POSITION, BaseTable, base_of, merge_statement, repeated_keys_query, same_key, winners
-from onefold.merge.change_query import ChangeTable, changes_query, check_changes, count_query, in_statements, snapshot_query
-from onefold.merge.merge_log import LOG_COLUMNS, MergeCounts, append_statement, floor_statement, read_state, state_query
+from onefold.merge.change_query import changes_query, count_query
+from onefold.merge.change_tables import ChangeTable
+from onefold.merge.merge_log import LOG_COLUMNS, MergeCounts, append_statement, floor_statement, state_query
 from onefold.merge.schema_evolution import convert_statement, lost_rows_query, rebuild_statement
 from onefold.schema.bigquery import add_statement, create_statement
 from onefold.schema.columns import Column
@@ -51,14 +51,14 @@ BASE = base_of(TABLE, fold(VERSIONS, RULES), ["ID"])
 STORED = (Column("id", Scalar("INT64")), Column("gone", Scalar("STRING")), *BASE.stored[2:])
 
 STATEMENTS = {
-    "merge": merge_statement(BASE, changes_query(CHANGES, BASE, RULES), spare=["gone"]),
+    "merge": merge_statement(BASE, changes_query(CHANGES, BASE, RULES), dropped=["gone"]),
     "create": create_statement(BASE.id, BASE.stored, BASE.clustering),
     "add columns": add_statement(BASE.id, BASE.columns[-1:]),
     "convert": convert_statement(BASE, STORED, ["id"]),
     "rebuild": rebuild_statement(BASE, STORED, ["id"], changes_query(CHANGES, BASE, RULES)),
     "append to the log": append_statement(BASE.log, "merge", TIME, TIME, ["id"], ["abc"], MergeCounts(3, 2, 2, None, None)),
-    "append a floor": floor_statement(BASE.log, TIME, TIME, ["id"], BASE.id, doomed_rows(TIME)),
-    "purge": purge_statement(BASE, doomed_rows(TIME), TIME),
+    "append a floor": floor_statement(BASE.log, TIME, TIME, ["id"], BASE.id, expired_tombstones(TIME)),
+    "purge": purge_statement(BASE, expired_tombstones(TIME), TIME),
     "lost rows": lost_rows_query(BASE, STORED, changes_query(CHANGES, BASE, RULES, only_keys=True)),
     "state": state_query(BASE.log),
     "repeated keys": repeated_keys_query(BASE, changes_query(CHANGES, BASE, RULES)),
@@ -79,12 +79,12 @@ def test_the_analyzer_accepts_every_statement(judge: Judge, statement: str) -> N
     judge.accept(statement, tables())
 
 
-def test_a_column_may_be_named_as_the_rows_are_here(judge: Judge) -> None:
+def test_a_column_may_have_the_name_of_an_alias(judge: Judge) -> None:
     landed = version("fed", **dict.fromkeys(["id", "b", "c", "r", "v", "w"], "INT64"))
     base, changes = base_of(TABLE, landed.columns, ["id", "w"]), [ChangeTable(TABLE, landed)]
     schemas = {base.id: (*base.stored, Column("b_", Scalar("STRING"))), base.log: LOG_COLUMNS, TABLE: landed.columns}
     spelled = {str(id_): [(column.name, str(column.type)) for column in columns] for id_, columns in schemas.items()}
-    judge.accept(merge_statement(base, changes_query(changes, base, RULES), spare=["b_"]), spelled)
+    judge.accept(merge_statement(base, changes_query(changes, base, RULES), dropped=["b_"]), spelled)
 
 
 def test_the_analyzer_would_not_accept_a_wrong_one(judge: Judge) -> None:
@@ -93,7 +93,7 @@ def test_the_analyzer_would_not_accept_a_wrong_one(judge: Judge) -> None:
 
 
 @pytest.mark.parametrize("name", ["merge", "rebuild", "purge"])
-def test_the_text_of_a_statement_is_as_it_was_read(name: str) -> None:
+def test_the_text_of_a_statement_equals_its_golden_file(name: str) -> None:
     assert STATEMENTS[name] + "\n" == (GOLDEN / f"{name}.sql").read_text()
 
 
@@ -148,18 +148,22 @@ def test_a_stored_position_is_the_same_text_in_python_and_in_sql(judge: Judge) -
     assert found == [(position_of(row),) for row in some]
 
 
-def test_of_a_tombstone_no_more_is_kept_than_its_key(judge: Judge) -> None:
+def test_a_tombstone_keeps_only_its_key(judge: Judge) -> None:
     base = BaseTable(TABLE, tuple(Column(name, Scalar("INT64")) for name in ("id", "secret", "_rank")), ("id",))
     rows = "SELECT 1 AS id, 7 AS secret, 5 AS _rank, 'b' AS _position, TRUE AS _deleted UNION ALL SELECT 1, 6, 4, 'a', FALSE"
     assert judge.rows(winners(base, rows)) == [(1, None, None, "b", True)]
 
 
 @pytest.mark.parametrize(("floor", "below"), [(None, 0), ("3", 0), ("4", 1), ("7", 2)])
-def test_changes_and_what_is_odd_about_them_are_counted(judge: Judge, floor: str | None, below: int) -> None:
-    """A place with three contents holds two that are disputed; the key 1 is in the base, and NULL and 2 are not."""
+def test_changes_disputed_changes_and_changes_below_the_floor_are_counted(
+    judge: Judge, floor: str | None, below: int
+) -> None:
+    """Of three contents at one position two are disputed. The key 1 is in the base, and the keys NULL and 2 are not."""
     base = BaseTable(TABLE, (Column("id", Scalar("INT64")),), ("id",))
-    places = [(1, "1", "a"), (1, "1", "a"), (1, "1", "b"), (1, "1", "c"), (1, "2", "a"), ("NULL", "4", "a"), (2, "7", "a")]
-    rows = " UNION ALL ".join(f"SELECT {key} AS id, '{place} {letter * 32}' AS _position" for key, place, letter in places)
+    changes = [(1, "1", "a"), (1, "1", "a"), (1, "1", "b"), (1, "1", "c"), (1, "2", "a"), ("NULL", "4", "a"), (2, "7", "a")]
+    rows = " UNION ALL ".join(
+        f"SELECT {key} AS id, '{position} {letter * 32}' AS _position" for key, position, letter in changes
+    )
     columns = {
         str(id_): [(c.name, str(c.type)) for c in stored]
         for id_, stored in ((base.id, base.stored), (base.log, LOG_COLUMNS))
@@ -172,12 +176,12 @@ def test_changes_and_what_is_odd_about_them_are_counted(judge: Judge, floor: str
     assert judge.rows(query, columns, content) == [(7, 3, 2, below, 4, "")]
 
 
-def test_a_deletion_is_as_old_as_the_source_s_clock_says() -> None:
-    assert str(Position("A", int(TIME.timestamp() * 1000))).split(" ")[1] in doomed_rows(TIME)
+def test_the_age_of_a_deletion_is_by_the_clock_of_the_source() -> None:
+    assert str(Position("A", int(TIME.timestamp() * 1000))).split(" ")[1] in expired_tombstones(TIME)
 
 
 @pytest.mark.parametrize(
-    ("position", "doomed"),
+    ("position", "expired"),
     [
         (Position("A", 1_000), True),
         (Position("mysql-bin.1 x", 1_000), True),
@@ -187,100 +191,17 @@ def test_a_deletion_is_as_old_as_the_source_s_clock_says() -> None:
         (Position(None, None, ("1000",)), False),
     ],
 )
-def test_tombstones_without_a_date_stay(judge: Judge, position: Position, doomed: bool) -> None:
+def test_tombstones_without_a_date_stay(judge: Judge, position: Position, expired: bool) -> None:
     row = f"SELECT TRUE AS _deleted, '{replace(position, deleted=True)} digest' AS _position"
-    assert judge.rows(f"SELECT IFNULL({doomed_rows(TIME)}, FALSE) FROM ({row}) AS b") == [(doomed,)]
+    assert judge.rows(f"SELECT IFNULL({expired_tombstones(TIME)}, FALSE) FROM ({row}) AS b") == [(expired,)]
 
 
-def test_what_has_no_base_is_told_all_at_once() -> None:
+def test_everything_that_keeps_a_table_from_having_a_base_is_in_one_error() -> None:
     columns = fold([version("a", id="JSON", _Position="INT64", _deleted="BOOL")], TableRules())
     with pytest.raises(SchemaConflict) as raised:
         base_of(TABLE, columns, ["id", "tenant"])
-    told = str(raised.value)
-    assert all(word in told for word in ("_position", "_deleted", "no equality", "no column tenant"))
-
-
-def test_a_version_without_the_key_or_the_metadata_is_refused() -> None:
-    """All its rows would be rows of the key NULL."""
-    plain = Version("x", (Column("id", Scalar("INT64")),))
-    sources = [
-        ChangeTable(TABLE.sibling("customer_v_x"), plain),
-        ChangeTable(TABLE.sibling("customer_v_y"), version("y", number="INT64")),
-    ]
-    with pytest.raises(SchemaConflict) as raised:
-        check_changes(sources, ["id"])
-    assert len(raised.value.problems) == 2
-    assert "customer_v_y has no column id for the key" in str(raised.value)
-
-
-def test_a_copy_that_does_not_fit_is_refused_with_every_problem() -> None:
-    copy = [Column("extra", Scalar("INT64")), Column("Name", Scalar("INT64")), Column("born", Scalar("STRING"))]
-    with pytest.raises(SchemaConflict) as raised:
-        snapshot_query(TABLE.sibling("copy"), copy, BASE, "0", RULES)
-    assert len(raised.value.problems) == 3
-    assert all(
-        word in str(raised.value)
-        for word in ("extra", "born is STRING, which does not fit DATE", "no column id for the key")
-    )
-
-
-def test_versions_are_merged_in_as_many_statements_as_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert [len(group) for group in in_statements(CHANGES, BASE, RULES)] == [2]
-    monkeypatch.setattr(onefold.merge.change_query, "MAX_QUERY", 9_000)
-    assert [len(group) for group in in_statements(CHANGES, BASE, RULES)] == [1, 1]
-    assert all(
-        len(merge_statement(BASE, changes_query(group, BASE, RULES))) <= 9_000
-        for group in in_statements(CHANGES, BASE, RULES)
-    )
-    monkeypatch.setattr(onefold.merge.change_query, "MAX_QUERY", 4_000)
-    with pytest.raises(LimitExceeded, match="customer_v_abc"):
-        list(in_statements(CHANGES, BASE, RULES))
-
-
-def entry(kind: str, started: int, versions: str, created: datetime = TIME) -> dict[str, Any]:
-    start = TIME + timedelta(days=started)
-    return {
-        "now": None,
-        "floor": None,
-        "finished_as": kind,
-        "keys": '["id"]',
-        "versions": versions,
-        "base_created": created,
-        "started_at": start,
-    }
-
-
-NOW = {
-    "now": TIME + timedelta(days=9),
-    "floor": "f",
-    "finished_as": None,
-    "keys": None,
-    "versions": None,
-    "base_created": None,
-    "started_at": None,
-}
-
-
-def test_each_version_is_read_from_the_last_merge_that_read_it() -> None:
-    state = read_state([entry("merge", 2, '["b"]'), NOW, entry("merge", 1, '["a", "b"]'), entry("merge", 0, '["a"]')], TIME)
-    assert state.start_of("a") == TIME + timedelta(days=1)
-    assert state.start_of("b") == TIME + timedelta(days=2)
-    assert state.start_of("c") is None
-    assert (state.now, state.floor, state.keys) == (NOW["now"], "f", ("id",))
-
-
-def test_a_merge_into_a_table_that_was_replaced_since_tells_nothing_of_the_present_one() -> None:
-    state = read_state([NOW, entry("merge", 1, '["a"]', created=TIME - timedelta(days=1))], TIME)
-    assert state.start_of("a") is None
-    assert state.keys == ("id",)
-
-
-def test_a_change_table_that_does_not_tell_when_a_row_landed_is_read_whole() -> None:
-    state = read_state([NOW, entry("merge", 1, '["a", "b"]')], TIME)
-    unknown = ChangeTable(TABLE, version("a", id="INT64", _landed_at="STRING"))
-    known = ChangeTable(TABLE, version("b", id="INT64", _LANDED_AT="TIMESTAMP"))
-    assert unknown.windowed(state, timedelta(hours=2)).since is None
-    assert known.windowed(state, timedelta(hours=2)).since == TIME + timedelta(days=1, hours=-2)
+    text = str(raised.value)
+    assert all(word in text for word in ("_position", "_deleted", "no equality", "no column tenant"))
 
 
 def _cell(value: Any) -> str:

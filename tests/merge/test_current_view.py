@@ -1,4 +1,4 @@
-"""The latest state of change logs: the view's query in the emulator and in the evaluator, beside an oracle and a truth."""
+"""The latest state of change logs: the query of the view, compared with an oracle and with a known truth."""
 
 from __future__ import annotations
 
@@ -126,12 +126,14 @@ def test_a_log_without_sort_keys_and_identifiers_has_a_latest_state_too(judge: J
         ({"id": "ARRAY<INT64>", METADATA: METADATA_TYPE}, ["id"], "no equality to group rows by"),
     ],
 )
-def test_what_has_no_latest_state_is_told_by_name(landed: dict[str, str], keys: list[str], problem: str) -> None:
+def test_everything_that_keeps_a_table_from_a_latest_state_is_named(
+    landed: dict[str, str], keys: list[str], problem: str
+) -> None:
     with pytest.raises(SchemaConflict, match=problem):
         current_query(TableId("p", "d", "customer"), columns(landed), keys)
 
 
-def test_all_problems_are_told_at_once() -> None:
+def test_all_problems_are_in_one_error() -> None:
     with pytest.raises(SchemaConflict) as raised:
         current_query(TableId("p", "d", "t"), columns({"a": "JSON", METADATA: "STRUCT<uuid STRING>"}), ["a", "b"])
     assert len(raised.value.problems) == 5

@@ -32,7 +32,7 @@ BASE = base_of(TABLE, COLUMNS, ["id"])
 QUERY = current_query_over_base(BASE, BASE.stored, TABLE, COLUMNS, SINCE)
 
 changes = st.builds(
-    # Of two contents of one place a view may show either; the identifier makes them two places.
+    # Of two contents at one position a view may show either; the identifier gives them two positions.
     lambda kind, sequence, key, name: change(kind, sequence, uuid=name or "", id=key, name=name),
     st.sampled_from(["INSERT", "UPDATE-INSERT", "DELETE"]),
     st.sampled_from([None, "9", "A", "10"]),
@@ -82,7 +82,7 @@ class TypedView:
         self._base = base_of(TABLE, self._landed, ["id"])
 
     def apart(self, log: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Of two contents of one place a view may show either; the identifier makes them two places."""
+        """Of two contents at one position a view may show either; the identifier gives them two positions."""
         for row in log:
             row[METADATA]["uuid"] = digest_of(source_row(row), self._types)
         return log

@@ -21,7 +21,7 @@ from onefold.capture.versioned_table import VersionedTable
 from onefold.changelog.metadata import METADATA
 from onefold.core.errors import NotFound, SchemaConflict
 from onefold.core.names import TableId
-from onefold.merge.change_query import ChangeTable
+from onefold.merge.change_tables import ChangeTable
 from onefold.merge.keys import (
     PrimaryKeys,
     Tenant,
@@ -68,14 +68,14 @@ def test_of_each_tenant_and_key_the_last_position_is_read_numbers_as_numbers(jud
         ("eu", "a", "['code', 'id']", "B"),
         ("us", "a", "[]", "1"),
     )
-    content = {str(source.id): told(source, rows[at::2]) for at, source in enumerate(CHANGES)}
+    content = {str(source.id): literal_rows(source, rows[at::2]) for at, source in enumerate(CHANGES)}
     found = judge.rows(keys_query(CHANGES), TABLES, content)
-    places = {(source, database, key): position for source, database, key, position in found}
-    assert set(places) == {("eu", "a", '["id"]'), ("eu", "a", '["code","id"]'), ("us", "a", "[]")}
-    assert places["eu", "a", '["id"]'] > places["eu", "a", '["code","id"]']
+    positions = {(source, database, key): position for source, database, key, position in found}
+    assert set(positions) == {("eu", "a", '["id"]'), ("eu", "a", '["code","id"]'), ("us", "a", "[]")}
+    assert positions["eu", "a", '["id"]'] > positions["eu", "a", '["code","id"]']
 
 
-def told(source: ChangeTable, rows: tuple[tuple[str, ...], ...]) -> str:
+def literal_rows(source: ChangeTable, rows: tuple[tuple[str, ...], ...]) -> str:
     """Rows as literals: tenant, key and sequence; all else NULL."""
     columns = TABLES[str(source.id)]
     metadata = dict(columns)[METADATA]
@@ -109,7 +109,7 @@ def said(source: str, database: str, key: str, position: str = "1") -> Mapping[s
 
 
 @pytest.mark.parametrize(
-    ("told", "key"),
+    ("declared", "key"),
     [
         (keys(a=("id",), b=("id",)), ("id",)),
         (keys(a=("id",), b=("ID",)), ("id",)),
@@ -117,8 +117,8 @@ def said(source: str, database: str, key: str, position: str = "1") -> Mapping[s
     ],
     ids=["the same", "in another case", "in another order"],
 )
-def test_tenants_that_agree_have_a_key(told: PrimaryKeys, key: tuple[str, ...]) -> None:
-    assert agreed_key(TABLE, told) == key
+def test_tenants_that_agree_have_a_key(declared: PrimaryKeys, key: tuple[str, ...]) -> None:
+    assert agreed_key(TABLE, declared) == key
 
 
 def test_tenants_without_a_key_and_those_that_disagree_are_named_in_one_error() -> None:
@@ -321,7 +321,9 @@ def tables(dataset: EmulatedDataset) -> set[str]:
     return {item.table_id for item in dataset.client.list_tables(dataset.name)} - {"customer_unified"}
 
 
-def test_a_key_that_changed_since_is_told_and_a_base_that_is_made_anew_has_it(run: Run, dataset: EmulatedDataset) -> None:
+def test_a_key_that_changed_since_is_reported_and_a_base_that_is_made_anew_has_it(
+    run: Run, dataset: EmulatedDataset
+) -> None:
     create(dataset, ONE)
     land(dataset, ONE, row("eu/a", "1", id=1, code=7, name="a"), row("eu/b", "1", id=1, code=7, name="b"))
     assert run("merge", dataset.name, "customer").code == 0

@@ -17,7 +17,8 @@ from onefold.changelog.generator import METADATA_TYPE, WorkloadOptions, make_wor
 from onefold.changelog.metadata import METADATA
 from onefold.core.names import TableId
 from onefold.merge.base_table import BaseTable, base_of, winners
-from onefold.merge.change_query import ChangeTable, changes_query
+from onefold.merge.change_query import changes_query
+from onefold.merge.change_tables import ChangeTable
 from onefold.schema.columns import Column
 from onefold.schema.table_rules import TableRules
 from onefold.schema.types import Scalar, Type, parse_type, render_type

@@ -74,9 +74,9 @@ def test_a_base_that_would_lose_rows_or_values_is_left_as_it_is(dataset: Emulate
     shop.create("c", {**CUSTOMER, "flag": "STRING"})
     with pytest.raises(SchemaConflict) as raised:
         shop.merge()
-    told = str(raised.value)
+    text = str(raised.value)
     assert all(
-        word in told for word in ("column flag is INT64", "STRING by now", "lose 1 row that", "`types`", "--from-snapshot")
+        word in text for word in ("column flag is INT64", "STRING by now", "lose 1 row that", "`types`", "--from-snapshot")
     )
     with pytest.raises(SchemaConflict, match="run `onefold merge` first"):
         shop.current()

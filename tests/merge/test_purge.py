@@ -109,7 +109,7 @@ def test_a_copy_of_the_source_comes_before_any_change_or_at_its_place(dataset: E
 
     plan = prepare(shop.warehouse, shop.table, shop.settings, shop.keys)
     assert merge_snapshot(shop.warehouse, plan, copy, at="4").written == 2, (
-        "below the deletion, above a change without a place"
+        "below the deletion, above a change without a position"
     )
     assert merge_snapshot(shop.warehouse, plan, copy, at="4").written == 0
     assert [(row["id"], row["name"]) for row in shop.people_see()] == [(None, None), (1, None)]
@@ -158,7 +158,7 @@ def test_staged_rows_that_a_replaced_base_may_lack_are_to_be_merged_again(datase
     assert merge_rows(shop.warehouse, again, rows, again.versions).written == 0, "they are there, but nobody could know"
 
 
-def test_what_bigquery_tells_of_a_merge_is_told() -> None:
+def test_the_counts_of_bigquery_are_reported() -> None:
     resource = {
         "jobReference": {"projectId": "p", "jobId": "j"},
         "configuration": {"query": {"query": "MERGE"}},

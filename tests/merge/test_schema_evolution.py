@@ -12,7 +12,7 @@ from support.strategies import ABOVE, EXTREMES
 from support.zetasql_judge import Judge
 
 from onefold.merge.base_table import base_of
-from onefold.merge.schema_evolution import follow
+from onefold.merge.schema_evolution import plan_schema
 from onefold.schema.casts import convert
 from onefold.schema.columns import Column
 from onefold.schema.recast import keeps_values
@@ -21,15 +21,15 @@ from onefold.schema.types import Scalar, Type, parse_type
 from onefold.schema.versions import fold
 
 
-def test_a_base_that_is_as_it_should_be_has_nothing_to_follow() -> None:
-    assert follow(BASE, BASE.stored, VERSIONS, ["abc", "def"]).way == "none"
+def test_a_base_that_is_as_it_should_be_has_nothing_to_plan_schema() -> None:
+    assert plan_schema(BASE, BASE.stored, VERSIONS, ["abc", "def"]).migration == "none"
 
 
 def test_new_columns_are_added_and_old_ones_stay() -> None:
-    found = follow(
+    found = plan_schema(
         BASE, [*(column for column in BASE.stored if column.name != "tags"), Column("gone", Scalar("INT64"))], VERSIONS, []
     )
-    assert (found.added, found.spare, found.way) == (BASE.columns[-1:], ("gone",), "none")
+    assert (found.added, found.dropped, found.migration) == (BASE.columns[-1:], ("gone",), "none")
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_a_column_is_converted_where_that_is_as_good_as_one_step(
     versions = [version(str(place), id=type_) for place, type_ in enumerate(landed)]
     base = base_of(BASE.table, fold(versions, TableRules()), ["id"])
     stored = [Column("id", Scalar("INT64")), *base.stored[1:]]
-    assert follow(base, stored, versions, list(merged), unknown_rows=unknown).way == way
+    assert plan_schema(base, stored, versions, list(merged), unknown_rows=unknown).migration == way
 
 
 CHAINS = [(a, b, c) for a in ABOVE for b in ABOVE[a] for c in ABOVE.get(b, ()) if a != b != c]

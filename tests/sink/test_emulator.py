@@ -70,8 +70,8 @@ def test_the_real_function_lands_rows_with_their_metadata(dataset: EmulatedDatas
             body = push_body(message(record({"id": 1}, table_version="0fe"), dataset=dataset.name, version="0fe"))
             assert session.post(url, data=body, headers=EVENT_HEADERS, timeout=60).status_code == 500
         log.seek(0)
-        told = [json.loads(line) for line in log if line.startswith(b'{"severity"')]
-    assert [line["event"] for line in told] == ["landed", "landed", "try_again"]
+        lines = [json.loads(line) for line in log if line.startswith(b'{"severity"')]
+    assert [line["event"] for line in lines] == ["landed", "landed", "try_again"]
     rows = dataset.run(
         "SELECT id, name, source_name, database_name, _landed_at, datastream_metadata.change_sequence_number, "
         "datastream_metadata.source_timestamp, datastream_metadata.primary_key[OFFSET(0)], datastream_metadata.uuid, "

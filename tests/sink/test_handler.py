@@ -1,4 +1,4 @@
-"""The function `sink_records` as functions-framework serves it: what lands, and which records are put aside."""
+"""The function `sink_records` as functions-framework serves it: what lands, and which records are dead-lettered."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def test_no_file_outside_its_folder_is_read(shop: Shop, tmp_path: Path, name: st
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "reason"),
     [
         (b"{", "not JSON"),
         (message(ADA, version="def"), "does not hold records of shop.customer_v_abc"),
@@ -126,18 +126,18 @@ def test_no_file_outside_its_folder_is_read(shop: Shop, tmp_path: Path, name: st
         (None, "there is no such object"),
     ],
 )
-def test_a_message_whose_object_is_no_such_message_is_put_aside(
+def test_a_message_whose_object_is_not_a_message_is_dead_lettered(
     client: Client,  # noqa: F811
     shop: Shop,  # noqa: F811
     content: bytes | None,
-    told: str,
+    reason: str,
 ) -> None:
     address = "gs://bucket/records/1.json"
     if content is not None:
         shop.objects.kept[address] = content
     assert post(client, stored(address)) == 204
     (letter,) = shop.letters
-    assert told in letter.attributes["reason"]
+    assert reason in letter.attributes["reason"]
     assert letter.data == stored(address)
     assert shop.rows == []
 
@@ -168,22 +168,22 @@ INVALID_RECORDS: list[tuple[Any, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("invalid", "told"), INVALID_RECORDS, ids=[told[:40] for _, told in INVALID_RECORDS])
-def test_a_record_that_does_not_fit_is_put_aside_whole_and_the_others_land(
+@pytest.mark.parametrize(("invalid", "reason"), INVALID_RECORDS, ids=[reason[:40] for _, reason in INVALID_RECORDS])
+def test_a_record_that_does_not_fit_is_dead_lettered_whole_and_the_others_land(
     client: Client,  # noqa: F811
     shop: Shop,  # noqa: F811
     invalid: Any,
-    told: str,
+    reason: str,
 ) -> None:
     assert post(client, message(ADA, invalid, ADA)) == 204
     assert [row["id"] for row in shop.rows] == [7, 7]
     (letter,) = shop.letters
-    assert told in letter.attributes["reason"]
+    assert reason in letter.attributes["reason"]
     assert (letter.attributes["kind"], letter.attributes["message_id"]) == ("InvalidRecord", "1234")
     assert json.loads(letter.data)["records"] == [invalid]
 
 
-def test_what_only_bigquery_refuses_is_put_aside_in_the_same_way(client: Client, shop: Shop) -> None:  # noqa: F811
+def test_a_record_that_only_bigquery_refuses_is_dead_lettered_in_the_same_way(client: Client, shop: Shop) -> None:  # noqa: F811
     shop.api.refuse = lambda row: "Field name: too long" if row["name"] == "long" else None
     assert (
         post(client, message(record({"id": 1, "name": "long"}), record({"id": "x"}), record({"id": 3, "name": "a"}))) == 204
@@ -218,13 +218,13 @@ def test_the_log_says_how_many_do_not_fit_and_why(client: Client, lines: Callabl
     post(client, message(ADA, *(record({"id": "seven"}) for _ in range(10))))
     (line,) = lines()
     assert (line["severity"], line["event"], line["rows"], line["refused"]) == ("ERROR", "landed", 1, 10)
-    assert line["message"] == "shop.customer_v_abc: 1 rows landed, 10 do not fit and are put aside"
+    assert line["message"] == "shop.customer_v_abc: 1 rows landed, 10 do not fit and are dead-lettered"
     assert line["reasons"] == ["column id: expected a whole number of 64 bits"]
     assert "seven" not in json.dumps(line)
 
 
 @pytest.mark.parametrize("trouble", [TryAgain("503"), Rejected("there is no such topic")])
-def test_no_message_is_acknowledged_while_what_does_not_fit_cannot_be_kept(
+def test_no_message_is_acknowledged_while_dead_letters_cannot_be_published(
     client: Client,  # noqa: F811
     shop: Shop,  # noqa: F811
     trouble: Exception,

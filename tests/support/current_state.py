@@ -22,7 +22,7 @@ from support.sink import MemoryObjects
 from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT, EmulatedRowWriter, EmulatedWarehouse
 from onefold.adapters.connect import connect as connect_warehouse
 from onefold.core.names import TableId
-from onefold.merge.reconcile import refresh_current
+from onefold.merge.refresh import refresh_current
 from onefold.mysql.connection import connect, query
 from onefold.settings.environment import Settings
 from onefold.sink.handler import RecordHandler

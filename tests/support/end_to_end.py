@@ -44,7 +44,7 @@ from onefold.compare.values import text_of
 from onefold.core.names import TableId
 from onefold.core.shutdown import Stop
 from onefold.core.versioned_names import DEFAULT_NAMES, VersionedNames
-from onefold.merge.reconcile import refresh_current
+from onefold.merge.refresh import refresh_current
 from onefold.messages.change_records import MAX_MESSAGE_BYTES
 from onefold.mysql.connection import connect, query
 from onefold.mysql.table_filter import TableFilter

@@ -17,7 +17,7 @@ from onefold.core.names import TableId
 from onefold.merge.apply import merge
 from onefold.merge.merge_log import MergeCounts
 from onefold.merge.plan import MergePlan
-from onefold.merge.reconcile import refresh_current
+from onefold.merge.refresh import refresh_current
 from onefold.ports.warehouse import StoredView, ViewDraft, WriteResult
 from onefold.schema.columns import Column
 from onefold.schema.table_rules import TableRules

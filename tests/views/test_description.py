@@ -40,7 +40,7 @@ def test_our_section_is_replaced_when_the_losses_change() -> None:
     assert text.count("[onefold: ") == 1
 
 
-def test_what_people_wrote_below_our_section_stays() -> None:
+def test_text_of_people_below_the_section_stays() -> None:
     text = describe(describe("Above.", [lossy()]) + "\nBelow.", [lossy()])
     assert "Above.\nBelow." in text
     assert text.count("[onefold: ") == 1

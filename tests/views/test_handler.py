@@ -115,7 +115,7 @@ def test_without_a_version_the_view_is_computed_and_not_just_looked_at(stage: St
         (audit_entry("customer_unified"), "ignored"),
     ],
 )
-def test_what_needs_nothing_more_is_acknowledged_and_not_put_aside(stage: Stage, data: bytes, event: str) -> None:
+def test_a_message_that_needs_no_work_is_acknowledged_and_not_dead_lettered(stage: Stage, data: bytes, event: str) -> None:
     stage.handle(push_body(data))
     assert stage.line()["event"] == event
     assert not stage.published("dead-letter")
@@ -131,7 +131,7 @@ def test_a_dataset_that_is_not_there_is_final(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize("topic", ["schema-changes", "dead-letter", "table-created"])
-def test_trouble_of_a_topic_that_may_pass_raises(stage: Stage, topic: str) -> None:
+def test_an_error_of_a_topic_that_may_pass_is_raised(stage: Stage, topic: str) -> None:
     stage.publisher.trouble[topic] = TryAgain("unavailable")
     bodies = {"schema-changes": MESSAGE, "dead-letter": b"rubbish", "table-created": push_body(b'{"dataset": "shop"}')}
     with pytest.raises(TryAgain):
@@ -139,7 +139,7 @@ def test_trouble_of_a_topic_that_may_pass_raises(stage: Stage, topic: str) -> No
     assert stage.lines()[-1]["event"] == "try_again"
 
 
-def test_trouble_of_the_warehouse_that_may_pass_raises_with_a_line(stage: Stage) -> None:
+def test_an_error_of_the_warehouse_that_may_pass_is_raised_and_logged(stage: Stage) -> None:
     stage.warehouse.trouble = TryAgain("rateLimitExceeded")
     with pytest.raises(TryAgain):
         stage.handle(MESSAGE)
@@ -162,7 +162,7 @@ def test_a_view_that_others_write_through_all_tries_raises(stage: Stage, monkeyp
         stage.handle(MESSAGE)
 
 
-def test_a_problem_of_ours_raises_with_one_line_that_holds_the_traceback(stage: Stage) -> None:
+def test_a_bug_raises_with_one_line_that_holds_the_traceback(stage: Stage) -> None:
     stage.warehouse.trouble = ZeroDivisionError("a bug")
     with pytest.raises(ZeroDivisionError):
         stage.handle(MESSAGE)
@@ -171,7 +171,7 @@ def test_a_problem_of_ours_raises_with_one_line_that_holds_the_traceback(stage: 
     assert line["stack_trace"].startswith("Traceback")
 
 
-# What is put aside.
+# Dead letters
 
 
 @pytest.mark.parametrize(
@@ -186,7 +186,7 @@ def test_a_problem_of_ours_raises_with_one_line_that_holds_the_traceback(stage: 
         ),
     ],
 )
-def test_what_can_never_be_handled_is_kept_with_its_reason(stage: Stage, data: bytes, reason: str) -> None:
+def test_a_message_that_can_never_be_handled_is_kept_with_its_reason(stage: Stage, data: bytes, reason: str) -> None:
     stage.handle(push_body(data))
     (kept,) = stage.published("dead-letter")
     assert kept.data == data
@@ -210,14 +210,14 @@ def test_a_body_without_a_message_is_kept_whole(stage: Stage, body: bytes) -> No
 
 
 @pytest.mark.parametrize("error", [Rejected("invalidQuery"), LimitExceeded("too many"), OnefoldError("no")])
-def test_a_view_that_cannot_be_is_put_aside(stage: Stage, error: OnefoldError) -> None:
+def test_a_message_for_an_impossible_view_is_dead_lettered(stage: Stage, error: OnefoldError) -> None:
     stage.warehouse.trouble = error
     stage.handle(MESSAGE)
     (kept,) = stage.published("dead-letter")
     assert (kept.attributes["kind"], kept.attributes["reason"]) == (type(error).__name__, str(error))
 
 
-def test_a_table_with_the_name_of_the_view_is_put_aside(stage: Stage) -> None:
+def test_a_message_is_dead_lettered_if_a_table_has_the_name_of_the_view(stage: Stage) -> None:
     stage.warehouse.land("shop", "customer_unified", ABC)
     stage.handle(MESSAGE)
     assert stage.published("dead-letter")[0].attributes["kind"] == "ViewNameTaken"

@@ -15,7 +15,8 @@ from onefold.schema.columns import Column
 from onefold.schema.table_rules import TableRules
 from onefold.schema.types import parse_type
 from onefold.schema.versions import Version
-from onefold.views.unified_view import Form, Leaf, build_view, covered_versions, leaf_pattern, limit_problems, limit_warnings
+from onefold.views.limits import limit_problems, limit_warnings
+from onefold.views.unified_view import Form, Leaf, build_view, covered_versions, leaf_pattern
 
 # Limits
 
@@ -71,7 +72,7 @@ def wide(count: int, width: int) -> tuple[Version, ...]:
     )
 
 
-def test_what_does_not_fit_one_view_takes_two_levels(judge: Judge) -> None:
+def test_a_view_that_is_too_long_takes_two_levels(judge: Judge) -> None:
     versions = wide(32, 200)
     view = build(versions)
     assert view.form == "two-level"

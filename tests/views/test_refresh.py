@@ -27,7 +27,7 @@ from support.refresh_shop import (
     with_rules,
 )
 
-import onefold.views.unified_view
+import onefold.views.limits
 from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
 from onefold.core.errors import LimitExceeded, NotFound, Rejected, SchemaConflict, TryAgain, ViewNameTaken
 from onefold.core.names import TableId
@@ -35,7 +35,8 @@ from onefold.core.retry import CONFLICT_TRIES
 from onefold.ports.warehouse import ViewDraft
 from onefold.schema.types import parse_type
 from onefold.settings.environment import Settings
-from onefold.views.refresh import LABEL, plan_refresh, refresh
+from onefold.views.labels import LABEL
+from onefold.views.refresh import plan_refresh, refresh
 
 # What is written, and what it costs
 
@@ -252,14 +253,14 @@ def test_a_version_that_comes_while_the_view_is_pruned_ends_in_a_view(cloud: Fak
 # What raises
 
 
-def test_a_table_with_the_name_of_the_view_is_not_ours(cloud: FakeBigQuery) -> None:
+def test_a_table_with_the_name_of_the_view_is_not_replaced(cloud: FakeBigQuery) -> None:
     cloud.create_table(VIEW, "id INT64")
     with pytest.raises(ViewNameTaken, match=VIEW):
         run(cloud)
     assert cloud.names("TABLE") == [VIEW, "customer_v_abc", "customer_v_def"]
 
 
-def test_the_view_of_another_table_is_not_ours(cloud: FakeBigQuery) -> None:
+def test_the_view_of_another_table_is_not_replaced(cloud: FakeBigQuery) -> None:
     """With this template the table `customer` of `shop_eu` and `eu_customer` of `shop` would share a view."""
     cloud.create_table("eu_customer_v_abc", "id INT64")
     template = replace(PLAIN, view_name="{dataset}_customer")
@@ -269,7 +270,7 @@ def test_the_view_of_another_table_is_not_ours(cloud: FakeBigQuery) -> None:
         refresh(BigQueryWarehouse(cloud.client()), other, template)
 
 
-def test_a_view_that_people_wrote_is_not_ours_nor_pruned(cloud: FakeBigQuery) -> None:
+def test_a_view_that_people_wrote_is_neither_replaced_nor_pruned(cloud: FakeBigQuery) -> None:
     cloud.create_table("other", "id INT64")
     warehouse = BigQueryWarehouse(cloud.client())
     warehouse.create_view(BASE.sibling(VIEW), ViewDraft(f"SELECT * FROM `{PROJECT}.shop.other`"))
@@ -284,7 +285,7 @@ def test_the_view_of_a_predecessor_is_taken_over(cloud: FakeBigQuery) -> None:
     assert run(cloud).action == "update"
 
 
-def test_settings_without_effect_are_told(cloud: FakeBigQuery) -> None:
+def test_settings_without_effect_are_warnings(cloud: FakeBigQuery) -> None:
     settings = with_rules(types=(("idd", parse_type("STRING")),), retired=frozenset({"gone"}))
     assert run(cloud, settings=settings).warnings == (
         "types.idd: no version has a column of this name",
@@ -292,7 +293,7 @@ def test_settings_without_effect_are_told(cloud: FakeBigQuery) -> None:
     )
 
 
-def test_a_materialized_view_is_not_ours_either(cloud: FakeBigQuery) -> None:
+def test_a_materialized_view_is_not_replaced_either(cloud: FakeBigQuery) -> None:
     cloud.create_table(VIEW, "id INT64", kind="MATERIALIZED_VIEW")
     with pytest.raises(ViewNameTaken):
         run(cloud)
@@ -337,7 +338,7 @@ def test_a_dataset_for_views_that_is_not_there_is_final(cloud: FakeBigQuery) -> 
     ("status", "reason"),
     [(500, ""), (503, "backendError"), (429, ""), (403, "rateLimitExceeded"), (403, "quotaExceeded"), (403, "accessDenied")],
 )
-def test_trouble_that_may_pass_leaves_everything_to_the_next_delivery(
+def test_an_error_that_may_pass_leaves_everything_to_the_next_delivery(
     cloud: FakeBigQuery, kind: str, status: int, reason: str
 ) -> None:
     cloud.fail(kind, status, reason)
@@ -364,7 +365,7 @@ def test_versions_that_cannot_be_one_view_leave_the_old_one(cloud: FakeBigQuery)
 def test_too_many_versions_leave_the_old_view(cloud: FakeBigQuery, monkeypatch: pytest.MonkeyPatch) -> None:
     run(cloud)
     cloud.create_table("customer_v_fed", "id INT64")
-    monkeypatch.setattr(onefold.views.unified_view, "MAX_TABLES", 3)
+    monkeypatch.setattr(onefold.views.limits, "MAX_TABLES", 3)
     with pytest.raises(LimitExceeded, match="3 versions"):
         run(cloud, "fed")
     assert covered(cloud) == {"abc", "def"}

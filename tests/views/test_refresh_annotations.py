@@ -97,7 +97,7 @@ def test_the_view_says_what_can_be_lost_below_what_people_say(cloud: FakeBigQuer
     assert cloud.resource(VIEW)["description"] == "Our customers."
 
 
-def test_a_retyped_column_is_told_with_both_types(cloud: FakeBigQuery) -> None:
+def test_a_retyped_column_is_reported_with_both_types(cloud: FakeBigQuery) -> None:
     cloud.schema_of = lambda _: [rest_field(name, parse_type(kind)) for name, kind in (("id", "INT64"), ("name", "STRING"))]
     cloud.drop("customer_v_def")
     run(cloud)

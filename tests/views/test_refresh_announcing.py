@@ -215,7 +215,7 @@ def test_without_room_in_the_text_the_next_refresh_says_that_something_changed(
 
 
 @pytest.mark.parametrize("kept", ['["{}"]', '["[]"]', '["no JSON"]', '["{\\"severity\\": 1}"]', "[1]", "{}", '["'])
-def test_what_people_made_of_the_text_breaks_no_announcement(refusing: Desk, kept: str) -> None:
+def test_text_that_people_edited_breaks_no_announcement(refusing: Desk, kept: str) -> None:
     refusing.deliver("fed")
     marker = "-- onefold has to announce: "
 
@@ -246,7 +246,7 @@ def test_an_announcement_that_people_changed_is_still_about_its_own_table(refusi
     assert [(content["table"], len(content["changes"])) for content in refusing.announced] == [("customer", 1)]
 
 
-def test_trouble_that_passes_by_itself_is_left_to_the_next_delivery(desk: Desk) -> None:
+def test_an_error_that_may_pass_is_left_to_the_next_delivery(desk: Desk) -> None:
     desk.refuse(TryAgain("503 unavailable"))
     with pytest.raises(TryAgain):
         desk.deliver("fed")
@@ -415,7 +415,7 @@ def test_announcements_that_people_changed_have_identifiers_of_their_own(refusin
         (api.DeadlineExceeded, TryAgain),
     ],
 )
-def test_a_topic_that_refuses_is_known_from_one_in_trouble(error: Callable[[str], Exception], kind: type[Exception]) -> None:
+def test_a_topic_that_refuses_differs_from_one_that_fails(error: Callable[[str], Exception], kind: type[Exception]) -> None:
     class Client:
         def publish(self, *_: object, **__: object) -> object:
             raise error("as Pub/Sub says")

@@ -26,7 +26,7 @@ from support.refresh_shop import (
     with_rules,
 )
 
-import onefold.views.refresh
+import onefold.views.labels
 import onefold.views.unified_view
 from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
 from onefold.core.errors import Rejected
@@ -205,7 +205,7 @@ def with_old_leaves(cloud: FakeBigQuery, monkeypatch: pytest.MonkeyPatch) -> set
 
     with monkeypatch.context() as before:
         before.setattr(onefold.views.unified_view, "_leaf", old_leaf)
-        before.setattr(onefold.views.refresh, "RENDERER", 1)
+        before.setattr(onefold.views.labels, "RENDERER", 1)
         run(cloud)
     old = {name for name in cloud.names("VIEW") if name != VIEW}
     assert old

@@ -16,7 +16,7 @@ from onefold.core.errors import TryAgain
 from onefold.settings.environment import Settings
 from onefold.views.creations import LAG
 from onefold.views.handler import TableCreatedHandler
-from onefold.views.refresh import CREATED_LABEL
+from onefold.views.labels import CREATED_LABEL
 
 ABC = Request("get", "customer_v_abc")
 

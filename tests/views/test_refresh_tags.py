@@ -524,7 +524,7 @@ def test_a_policy_tag_that_is_deleted_between_the_writes_is_named(tagged: FakeBi
     assert tags(tagged) == {"id": "secret"}
 
 
-def test_what_bigquery_does_not_name_is_repeated_to_the_letter(tagged: FakeBigQuery) -> None:
+def test_an_error_without_a_known_name_is_repeated_word_for_word(tagged: FakeBigQuery) -> None:
     tagged.fail("permissions", 404, "notFound", "Nothing of the kind", times=10)
     with pytest.raises(TryAgain, match=r"10 tries, or it needs what is missing .*Nothing of the kind"):
         run(tagged, "fed")

@@ -65,12 +65,12 @@ def landed_versions(draw: st.DrawFn) -> tuple[tuple[Version, ...], dict[str, lis
 def test_generated_versions_give_equal_rows_in_every_form_and_order(
     judge: Judge,
     generated: tuple[tuple[Version, ...], dict[str, list[list[str]]]],
-    told: bool,
+    shows_version: bool,
     conversions: Any,
     random: Any,
 ) -> None:
     versions, landed = generated
-    rules = TableRules(version_column="_version" if told else None, conversions=conversions)
+    rules = TableRules(version_column="_version" if shows_version else None, conversions=conversions)
     found = []
     for form in FORMS:
         view = build(versions, rules, form)

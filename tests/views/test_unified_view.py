@@ -30,7 +30,8 @@ from onefold.core.errors import SchemaConflict
 from onefold.schema.table_rules import TableRules
 from onefold.schema.types import parse_type
 from onefold.schema.versions import Version, active_versions
-from onefold.views.unified_view import Form, limit_problems
+from onefold.views.limits import limit_problems
+from onefold.views.unified_view import Form
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 
@@ -193,7 +194,7 @@ def test_classic_conversions_are_the_two_published_rules(judge: Judge) -> None:
     accept(judge, view, versions)
 
 
-def test_a_target_type_is_kept_and_its_losses_are_told(judge: Judge) -> None:
+def test_a_target_type_is_kept_and_its_losses_are_reported(judge: Judge) -> None:
     rules = TableRules(types=(("id", parse_type("INT64")),))
     view = build(ARTICLE, rules)
     accept(judge, view, ARTICLE)

@@ -10,7 +10,8 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
-from onefold.batches.arguments import CompareArguments, Uri, uris_of
+from onefold.batches.arguments import CompareArguments, uris_of
+from onefold.batches.values import Uri
 from onefold.compare.files import CSV
 from onefold.compare.findings import FINDING_COLUMNS, Summary
 from onefold.core.errors import InvalidInput

@@ -6,16 +6,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from onefold.batches.arguments import ReconcileArguments, Uri
+from onefold.batches.arguments import ReconcileArguments
+from onefold.batches.values import Uri
 from onefold.core.errors import InvalidInput, TryAgain
 from onefold.core.names import TableId, fold_case
 from onefold.merge.apply import merge_rows
 from onefold.merge.base_table import BaseTable, base_table
-from onefold.merge.change_query import ChangeTable, changes_query, window_sql
+from onefold.merge.change_query import changes_query, window_sql
+from onefold.merge.change_tables import ChangeTable, changes_in_use, find_changes
 from onefold.merge.merge_log import MergeCounts, MergeState
 from onefold.merge.migrate import prepare, rebuild_from
-from onefold.merge.plan import MergePlan, changes_in_use, keys_of, plan_merge
-from onefold.merge.reconcile import keep_current
+from onefold.merge.plan import MergePlan, keys_of, plan_merge
+from onefold.merge.refresh import keep_current
 from onefold.ports.warehouse import BaseWarehouse
 from onefold.schema.casts import UTC
 from onefold.schema.columns import Column, Schema
@@ -96,11 +98,13 @@ class BigQueryTables:
         self._tables = tables
         self._settings = settings
         self._plan: MergePlan | None = None
+        self._keys_plan: MergePlan | None = None
 
     def keys_of(self, arguments: ReconcileArguments) -> tuple[str, ...]:
         tables = [self._id(uri) for uri in arguments.changes]
         if arguments.base is not None and arguments.base.table is not None:
-            return self._make_plan(tables[0], self._id(arguments.base), arguments).base.keys
+            self._keys_plan = self._make_plan(tables[0], self._id(arguments.base), arguments)
+            return self._keys_plan.base.keys
         found = {keys_of(self._warehouse, table, self._settings, MergeState(), has_base=False) for table in tables}
         if len({frozenset(map(fold_case, keys)) for keys in found}) > 1:
             keys_text = " and ".join(", ".join(keys) for keys in sorted(found))
@@ -115,10 +119,12 @@ class BigQueryTables:
         table = self._id(uri)
         rules = self._settings.rules_for(table)
         if arguments.base is not None and arguments.base.table is not None:
-            self._plan = self._make_plan(table, self._id(arguments.base), arguments)
+            # A plan that was made to find the keys is used once: the job has written nothing since.
+            plan, self._keys_plan = self._keys_plan, None
+            self._plan = plan or self._make_plan(table, self._id(arguments.base), arguments)
             found: Sequence[ChangeTable] = self._plan.changes
         else:
-            found = changes_in_use(self._warehouse, table, rules)
+            found = changes_in_use(table, find_changes(self._warehouse, table, rules), rules)
         return [TableLog(_in_window(changes, arguments), rules, arguments, self._tables) for changes in found]
 
     def base_columns(self, uri: Uri) -> Schema | None:  # noqa: ARG002
@@ -146,21 +152,16 @@ class BigQueryTables:
             ordered_by_text=winners.ordered_by_text,
         )
         versions = ready.versions if plan.arguments.whole else ()
-        merged = merge_rows(self._warehouse, ready, staged.query, versions, counts)
-        keep_current(self._warehouse, ready.base.table, self._settings, ready.base.keys, self._announce)
-        return replace(_report(merged, winners, plan), brought_up=ready.brought_up)
+        done = merge_rows(self._warehouse, ready, staged.query, versions, counts)
+        keep_current(self._warehouse, ready, self._settings, self._announce)
+        return replace(_report(done, winners, plan), brought_up=ready.brought_up)
 
     def _make_plan(self, table: TableId, base: TableId, arguments: ReconcileArguments) -> MergePlan:
         if base != base_table(table) or len(arguments.changes) > 1:
             raise InvalidInput(f"--base {base}: name {base_table(table)}, the base of {table}, and no other changes")
         if arguments.format != "datastream":
             raise InvalidInput(f"--base {base}: a base in BigQuery takes changes in the format datastream")
-        plan = plan_merge(self._warehouse, table, self._settings, arguments.keys)
-        if plan.state.now:
-            return plan
-        # Without a merge log the plan has no time: rows that land from now on belong to the next merge.
-        now: datetime = self._warehouse.fetch("SELECT CURRENT_TIMESTAMP() AS now")[0]["now"]
-        return replace(plan, state=replace(plan.state, now=now))
+        return plan_merge(self._warehouse, table, self._settings, arguments.keys)
 
     def _prepared(self, plan: MergePlan, arguments: ReconcileArguments) -> MergePlan:
         """Bring the base up to date, and return the plan as of the time when the changes were read.
@@ -172,10 +173,8 @@ class BigQueryTables:
         if ready.base != plan.base or ready.versions != plan.versions:
             raise TryAgain(f"{plan.base.table} got another version while its changes were read: run the job again")
         if any(_starts_earlier(now.since, then.since) for now, then in zip(ready.changes, plan.changes, strict=True)):
-            raise TryAgain(
-                f"{plan.base.id} was replaced while its changes were read, and lacks older ones: run the job again"
-            )
-        return replace(ready, state=replace(ready.state, now=plan.started_at))
+            raise TryAgain(f"{plan.base.id} was replaced while its changes were read, and lacks more: run the job again")
+        return replace(ready, started_at=plan.started_at)
 
     def _id(self, uri: Uri) -> TableId:
         if uri.table is None:

@@ -8,7 +8,8 @@ from typing import Protocol
 
 from pyspark.sql import SparkSession
 
-from onefold.batches.arguments import ReconcileArguments, Uri
+from onefold.batches.arguments import ReconcileArguments
+from onefold.batches.values import Uri
 from onefold.core.errors import InvalidInput, NotFound
 from onefold.core.names import fold_case
 from onefold.merge.base_table import DELETED, POSITION

@@ -20,7 +20,7 @@ from onefold.changelog.metadata import LANDED_AT
 from onefold.core.errors import InvalidInput, NotFound, SchemaConflict, TryAgain
 from onefold.merge.apply import purge
 from onefold.merge.plan import plan_merge
-from onefold.merge.reconcile import refresh_current
+from onefold.merge.refresh import refresh_current
 from onefold.schema.table_rules import TableRules
 from onefold.schema.types import parse_type
 from onefold.settings.environment import Settings

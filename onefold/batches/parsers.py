@@ -1,0 +1,63 @@
+"""The options of the Spark jobs, for `argparse`."""
+
+from __future__ import annotations
+
+import argparse
+from typing import NoReturn
+
+from onefold.core.errors import InvalidInput
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser that raises an error where argparse ends the process: the function has to answer its message."""
+
+    def error(self, message: str) -> NoReturn:
+        """Report wrong usage.
+
+        Raises:
+            InvalidInput: always.
+        """
+        raise InvalidInput(message)
+
+
+def reconcile_parser() -> argparse.ArgumentParser:
+    """Return the options of `spark_jobs/reconcile.py`."""
+    parser = _Parser(
+        prog="reconcile.py",
+        description="Fold a change log into the latest state of each key, in a base table of BigQuery or in a new folder.",
+        epilog="A URI is bigquery:dataset.table (or the base name of versioned tables), or a folder of Parquet or JSON "
+        "lines: gs://bucket/folder, file:/folder or a path.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--changes", nargs="+", required=True, metavar="URI", help="change tables, or folders of changes")
+    parser.add_argument("--base", metavar="URI", help="what they are merged into; one that is not there is an empty one")
+    parser.add_argument("--output", metavar="URI", help="a new folder for the new base; not with a base in BigQuery")
+    parser.add_argument("--keys", metavar="A,B", help="the columns that identify a row; tables of BigQuery may tell them")
+    parser.add_argument("--from", dest="start", metavar="PLACE", help="a window's start: a time of landing or a sequence")
+    parser.add_argument("--to", dest="end", metavar="PLACE", help="its end, which is not part of it")
+    parser.add_argument(
+        "--format",
+        choices=("datastream", "debezium", "modify_time"),
+        default="datastream",
+        help="how changes are written (default: datastream)",
+    )
+    parser.add_argument("--mode", choices=("merge", "rebuild"), default="merge", help="rebuild: from the changes alone")
+    parser.add_argument("--position", metavar="COLUMN", help="what orders rows of periodic pulls (format modify_time)")
+    parser.add_argument(
+        "--unavailable-value",
+        dest="unavailable",
+        metavar="TEXT",
+        help="Debezium's unavailable.value.placeholder, where that is set (format debezium)",
+    )
+    return parser
+
+
+def compare_parser() -> argparse.ArgumentParser:
+    """Return the options of `spark_jobs/compare.py`."""
+    parser = _Parser(prog="compare.py", description="Compare two sets of rows, row by row.", allow_abbrev=False)
+    parser.add_argument("--left", required=True, metavar="URI", help="one side: a table, a view or a folder")
+    parser.add_argument("--right", required=True, metavar="URI", help="the other side")
+    parser.add_argument("--keys", required=True, metavar="A,B", help="the columns that identify a row")
+    parser.add_argument("--output", metavar="URI", help="a new folder or table for every difference")
+    parser.add_argument("--except", dest="without", metavar="A,B", help="columns that are not compared")
+    return parser

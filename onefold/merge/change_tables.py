@@ -1,0 +1,126 @@
+"""Change tables of a merge: which there are, which of them are in use, and from when on each is read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from onefold.changelog.metadata import LANDED_AT, metadata_problems
+from onefold.core.errors import NotFound, SchemaConflict
+from onefold.core.names import TableId
+from onefold.merge.merge_log import MergeState
+from onefold.ports.warehouse import BaseWarehouse
+from onefold.schema.columns import Column, Schema
+from onefold.schema.table_rules import TableRules
+from onefold.schema.types import Scalar
+from onefold.schema.versions import Version, active_versions
+
+_TIMESTAMP = Scalar("TIMESTAMP")
+
+
+@dataclass(frozen=True)
+class ChangeTable:
+    """A change table in one version, and the times of landing between which it is read; None for no bound."""
+
+    id: TableId
+    version: Version
+    since: datetime | None = None
+    until: datetime | None = None
+
+    def windowed(self, state: MergeState, overlap: timedelta) -> ChangeTable:
+        """Return the table, to be read from where the last merge of this version started, less the overlap.
+
+        A version that was never merged is read from its beginning, and so is a table that does not tell when rows landed.
+
+        Args:
+            state: what the log says.
+            overlap: how much of the last window is read again, for rows that became visible late.
+        """
+        start = state.start_of(self.version.id) if tells_landing(self.version.columns) else None
+        return ChangeTable(self.id, self.version, start - overlap if start else None)
+
+
+def tells_landing(columns: Iterable[Column]) -> bool:
+    """Return whether rows tell when they landed, by which a merge reads only what is new.
+
+    >>> tells_landing([Column("_LANDED_AT", Scalar("TIMESTAMP"))]), tells_landing([Column("_landed_at", Scalar("STRING"))])
+    (True, False)
+    """
+    landed_at = Schema(columns).get(LANDED_AT)
+    return landed_at is not None and landed_at.type == _TIMESTAMP
+
+
+def find_changes(warehouse: BaseWarehouse, table: TableId, rules: TableRules) -> list[ChangeTable]:
+    """Return the change table of that name; where there is none, all versions of it, retired ones too.
+
+    Args:
+        warehouse: where the tables are.
+        table: a change table, or the base name of versioned ones.
+        rules: the settings of the table, with the form of the names of versions.
+
+    Raises:
+        NotFound: there is neither.
+    """
+    single = find_single(warehouse, table)
+    if single is not None:
+        return [single]
+    versions = warehouse.read_versions(table, rules.names)
+    if not versions:
+        pattern = rules.names.versions_pattern(table.table)
+        raise NotFound(f"there is neither a change table {table} nor a version of it, {pattern}")
+    return change_tables(table, versions, rules)
+
+
+def find_single(warehouse: BaseWarehouse, table: TableId) -> ChangeTable | None:
+    """Return the change table of that very name, without versions; None where there is none."""
+    single = warehouse.read_table(table)
+    return None if single is None else ChangeTable(table, Version("", single.columns, single.created))
+
+
+def change_tables(table: TableId, versions: Iterable[Version], rules: TableRules) -> list[ChangeTable]:
+    """Return the change tables of these versions, each to be read from its beginning.
+
+    Args:
+        table: the base name of the versions.
+        versions: in any order.
+        rules: the settings of the table, with the form of the names of versions.
+    """
+    return [ChangeTable(table.sibling(rules.names.name(table.table, version.id)), version) for version in versions]
+
+
+def changes_in_use(table: TableId, found: Sequence[ChangeTable], rules: TableRules) -> list[ChangeTable]:
+    """Return the change tables whose versions are not retired, in the order of the versions.
+
+    Args:
+        table: the table, for the error.
+        found: all change tables.
+        rules: the settings of the table.
+
+    Raises:
+        NotFound: all versions are retired.
+    """
+    by_id = {source.version.id: source for source in found}
+    sources = [by_id[version.id] for version in active_versions((source.version for source in found), rules)]
+    if not sources:
+        raise NotFound(f"all versions of {table} are retired in onefold.yaml: there is nothing to merge")
+    return sources
+
+
+def check_changes(changes: Iterable[ChangeTable], keys: Sequence[str]) -> None:
+    """Check that rows of these tables can be merged by these keys.
+
+    Raises:
+        SchemaConflict: everything that keeps them from being merged.
+    """
+    problems: list[str] = []
+    for source in changes:
+        problems += metadata_problems(str(source.id), source.version.columns)
+        # Every row of a version without the key would be a row of the key NULL.
+        problems += [
+            f"{source.id} has no column {key} for the key; `retire` the version in onefold.yaml, or name other keys"
+            for key in keys
+            if not source.version.schema.has(key)
+        ]
+    if problems:
+        raise SchemaConflict(problems)

@@ -1,0 +1,95 @@
+"""The labels of a unified view: to whom the view belongs, and with what it was written."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+
+from onefold.core.errors import ViewNameTaken
+from onefold.core.names import TableId
+from onefold.core.versioned_names import VersionedNames
+from onefold.ports.warehouse import StoredView
+from onefold.settings.environment import Settings
+from onefold.views.leaves import LEAVES_LABEL, leaves_read
+from onefold.views.unified_view import RENDERER, UnifiedView
+
+LABEL = "onefold_rules"
+"""A digest of the settings and the renderer with which a view was written."""
+TABLE_LABEL = "onefold_table"
+"""A digest of the table that a view belongs to: with some templates two tables could claim one view."""
+CREATED_LABEL = "onefold_created"
+"""When the versions were created that the view reads, as far as a label has room: see `creations`."""
+CHANGE_LABEL = "onefold_change"
+"""The identifier of the last change of the view's schema, from which that of the next one follows."""
+
+
+def check_owner(stored: StoredView, base: TableId, names: VersionedNames) -> None:
+    """Check that a refresh of a table may write a view.
+
+    A view without labels of Onefold is taken over where it reads versions of the table, as the predecessor's views do.
+
+    Args:
+        stored: what has the name of the view.
+        base: the base name of the versioned tables.
+        names: the form of their names.
+
+    Raises:
+        ViewNameTaken: the name belongs to a table, to the view of another table, or to a view that somebody else made.
+    """
+    if not stored.is_view:
+        raise ViewNameTaken(f"{stored.id} is a table, not a view: rename it, or set ONEFOLD_VIEW_NAME")
+    owner = stored.labels.get(TABLE_LABEL)
+    if owner and owner != owner_digest(str(base)):
+        raise ViewNameTaken(
+            f"{stored.id} is the view of another table than {base}: set ONEFOLD_VIEW_DATASET or ONEFOLD_VIEW_NAME so that "
+            "each table has a view of its own"
+        )
+    reads_versions = re.search(rf"\b{names.search_pattern(base.table)}\b", stored.query)
+    if not owner and LABEL not in stored.labels and stored.query and not reads_versions:
+        raise ViewNameTaken(
+            f"{stored.id} was not written by Onefold and reads no version of {base}: rename it, or set ONEFOLD_VIEW_NAME"
+        )
+
+
+def owner_digest(owner: str) -> str:
+    """Return the value of TABLE_LABEL for the owner of a view.
+
+    >>> owner_digest("p.shop.customer")
+    'a57e53bc75554ba0'
+    """
+    return hashlib.sha256(owner.encode()).hexdigest()[:16]
+
+
+def labels_of(view: UnifiedView, stored: StoredView | None, fingerprint: str, created: str | None) -> dict[str, str]:
+    """Return the labels of a view: those that people set, and those of Onefold.
+
+    Args:
+        view: the view as it has to be.
+        stored: the view as it is; None where it does not exist.
+        fingerprint: the digest of the settings.
+        created: the label of the versions' creation; None where a time is not known.
+    """
+    labels = {**(stored.labels if stored else {}), LABEL: fingerprint}
+    labels.pop(LEAVES_LABEL, None)
+    labels.pop(CREATED_LABEL, None)
+    if created:
+        labels[CREATED_LABEL] = created
+    if view.leaves or (stored and leaves_read(view.id, stored.query)):
+        labels[LEAVES_LABEL] = "yes"
+    return labels
+
+
+def fingerprint_of(settings: Settings, base: TableId) -> str:
+    """Return a digest of all that decides a view's text besides its versions; a label of the view holds it."""
+    rules = settings.rules_for(base)
+    parts = (
+        RENDERER,
+        base,
+        rules.conversions,
+        rules.time_zone,
+        rules.version_column,
+        rules.types,
+        sorted(rules.retired),
+        rules.names,
+    )
+    return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
