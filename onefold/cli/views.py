@@ -262,8 +262,7 @@ def _plans_as_dicts(
 def _echo_json(results: list[Any]) -> None:
     from onefold.views.display import plan_as_dict
 
-    entries = [result.as_dict() if isinstance(result, Failure) else plan_as_dict(result) for result in results]
-    click.echo(json.dumps(entries))
+    click.echo(json.dumps([one.as_dict() if isinstance(one, Failure) else plan_as_dict(one) for one in results]))
 
 
 def _failed(results: list[Any]) -> bool:

@@ -19,7 +19,7 @@ from onefold.core.names import TableId
 from onefold.core.retry import retry_on_conflict
 from onefold.core.versioned_names import VersionedNames
 from onefold.ports.warehouse import StoredView, ViewDraft, Warehouse
-from onefold.schema.diff import SchemaChange, compare, change_id, view_created, view_removed
+from onefold.schema.diff import SchemaChange, change_id, compare, view_created, view_removed
 from onefold.schema.versions import Version, active_versions, unused_rules
 from onefold.settings.environment import Settings
 from onefold.views.creations import creations_label, milliseconds, still_holds, was_read
@@ -273,7 +273,9 @@ def _apply(warehouse: Warehouse, plan: ViewPlan, settings: Settings) -> tuple[st
             )
         remove_view(warehouse, plan.stored)
         # BigQuery cannot delete a view on a condition, so a version that was created meanwhile is looked for afterwards.
-        if active_versions(warehouse.read_versions(plan.base, settings.names_in(plan.base.dataset)), settings.rules_for(plan.base)):
+        if active_versions(
+            warehouse.read_versions(plan.base, settings.names_in(plan.base.dataset)), settings.rules_for(plan.base)
+        ):
             raise ViewChanged(f"{plan.stored.id} was removed while a version of it was created")
     elif plan.action in ("create", "update") and plan.view and plan.draft:
         return write_view(warehouse, plan.view, plan.stored, replace(plan.draft, unannounced=plan.unannounced))

@@ -82,8 +82,8 @@ def test_the_start_is_a_position_or_gtids(arguments: tuple[str, ...], start: Pro
     ("arguments", "problem"),
     [
         (("--start", "mysql-bin.000123"), "expected --start FILE:OFFSET"),
-        (("--start", "log:4"), "is no file of a binary log"),
-        (("--gtid", "x"), "is no set of GTIDs"),
+        (("--start", "log:4"), "expected the name of a binary log"),
+        (("--gtid", "x"), "expected a set of GTIDs"),
         (("--gtid", "0-1-5", "--start", "b.1:4"), "only one of them"),
         (("--source", " "), "--source is empty"),
     ],

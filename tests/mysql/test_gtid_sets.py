@@ -40,5 +40,5 @@ def test_the_order_of_added_transactions_does_not_matter(numbers: list[int]) -> 
 
 @pytest.mark.parametrize("text", ["x", "0-1", "a:", "a:x-y"])
 def test_an_invalid_set_of_transactions_is_refused(text: str) -> None:
-    with pytest.raises(InvalidInput, match="is no set of GTIDs"):
+    with pytest.raises(InvalidInput, match="expected a set of GTIDs"):
         read_executed(text)
