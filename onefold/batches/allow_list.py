@@ -60,8 +60,9 @@ class AllowList:
 def is_within(folder: str, parent: str) -> bool:
     """Return whether a folder is the other one or lies below it, by whole segments of the path.
 
-    >>> is_within("gs://b/a/c", "gs://b/a"), is_within("gs://b/ab", "gs://b/a")
-    (True, False)
+    Examples:
+        >>> is_within("gs://b/a/c", "gs://b/a"), is_within("gs://b/ab", "gs://b/a")
+        (True, False)
     """
     segments = folder.rstrip("/").split("/")
     above = parent.rstrip("/").split("/")

@@ -88,8 +88,9 @@ def parse_reconcile(arguments: Sequence[str]) -> ReconcileArguments:
     Raises:
         InvalidInput: everything that is wrong with them.
 
-    >>> parse_reconcile(["--changes", "bigquery:shop.customer", "--base", "bigquery:shop.customer_base"]).base
-    Uri(text='bigquery:shop.customer_base', table=TableId(project=None, dataset='shop', table='customer_base'))
+    Examples:
+        >>> parse_reconcile(["--changes", "bigquery:shop.customer", "--base", "bigquery:shop.customer_base"]).base
+        Uri(text='bigquery:shop.customer_base', table=TableId(project=None, dataset='shop', table='customer_base'))
     """
     found = reconcile_parser().parse_args(list(arguments))
     problems: list[str] = []
@@ -149,8 +150,9 @@ def command_line(arguments: Mapping[str, Any]) -> list[str]:
     Raises:
         InvalidInput: every value that is neither text, a number nor a list of these.
 
-    >>> command_line({"keys": ["a", "b"], "changes": ["x", "y"]})
-    ['--keys=a,b', '--changes', 'x', 'y']
+    Examples:
+        >>> command_line({"keys": ["a", "b"], "changes": ["x", "y"]})
+        ['--keys=a,b', '--changes', 'x', 'y']
     """
     words: list[str] = []
     problems: list[str] = []

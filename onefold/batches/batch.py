@@ -29,8 +29,9 @@ _EXIT_CODE = re.compile(r"\b(?:exit code|exited with|SystemExit:)(?: code)? ([0-
 def exit_code(batch: StoredBatch) -> int | None:
     """Return the exit code of a batch's job, from the batch's message because the API has no field for it; None for unknown.
 
-    >>> exit_code(StoredBatch("b", BatchState.FAILED, "Driver exited with code 2"))
-    2
+    Examples:
+        >>> exit_code(StoredBatch("b", BatchState.FAILED, "Driver exited with code 2"))
+        2
     """
     if batch.state is BatchState.SUCCEEDED:
         return 0
@@ -82,8 +83,9 @@ def plan_batch(request: BatchRequest, message_id: str, settings: BatchSettings, 
 def with_defaults(request: BatchRequest) -> tuple[str, ...]:
     """Return the words of a request, with the names of the table for arguments that the request leaves out.
 
-    >>> with_defaults(BatchRequest("compare", "shop", "customer", ("--keys=id",)))
-    ('--keys=id', '--left=bigquery:shop.customer_current')
+    Examples:
+        >>> with_defaults(BatchRequest("compare", "shop", "customer", ("--keys=id",)))
+        ('--keys=id', '--left=bigquery:shop.customer_current')
     """
     table = f"bigquery:{request.dataset}.{request.table}"
     if request.job == "compare":
@@ -123,8 +125,9 @@ def table_labels(request: BatchRequest) -> dict[str, str]:
 def label(name: str) -> str:
     """Return a name as the value of a label: itself where it fits, else a digest, so that two names never share a value.
 
-    >>> label("customer"), label("Customer")[:2]
-    ('customer', 'h-')
+    Examples:
+        >>> label("customer"), label("Customer")[:2]
+        ('customer', 'h-')
     """
     return name if _LABEL.fullmatch(name) else f"h-{_digest(name)[:_DIGEST_LETTERS]}"
 

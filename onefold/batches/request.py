@@ -31,8 +31,9 @@ def parse_batch_request(data: bytes) -> BatchRequest:
     Raises:
         InvalidMessage: everything that is wrong with the message.
 
-    >>> parse_batch_request(batch_message("reconcile", "shop", "customer", {"keys": ["id"]}))
-    BatchRequest(job='reconcile', dataset='shop', table='customer', words=('--keys=id',))
+    Examples:
+        >>> parse_batch_request(batch_message("reconcile", "shop", "customer", {"keys": ["id"]}))
+        BatchRequest(job='reconcile', dataset='shop', table='customer', words=('--keys=id',))
     """
     if len(data) > _MAX_REQUEST:
         raise InvalidMessage(f"a request for a batch of {len(data)} bytes is no request: it may have {_MAX_REQUEST}")

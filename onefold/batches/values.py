@@ -39,8 +39,9 @@ def parse_uri(option: str, text: str, problems: list[str]) -> Uri:
         text: `bigquery:dataset.table`, `bigquery:project.dataset.table`, or a folder.
         problems: what is wrong is added to this list.
 
-    >>> parse_uri("--base", "gs://bucket/base", [])
-    Uri(text='gs://bucket/base', table=None)
+    Examples:
+        >>> parse_uri("--base", "gs://bucket/base", [])
+        Uri(text='gs://bucket/base', table=None)
     """
     if text.startswith(_BIGQUERY):
         return Uri(text, _table(option, text, problems))
@@ -71,8 +72,9 @@ def parse_names(option: str, text: str, problems: list[str]) -> tuple[str, ...]:
         text: the names, separated by commas.
         problems: what is wrong is added to this list.
 
-    >>> parse_names("--keys", "id, Name,ID", [])
-    ('id', 'Name')
+    Examples:
+        >>> parse_names("--keys", "id, Name,ID", [])
+        ('id', 'Name')
     """
     names: dict[str, str] = {}
     for name in text.split(","):
@@ -91,8 +93,9 @@ def parse_bound(text: str | None, format_: Format, problems: list[str]) -> datet
         format_: the format of the changes.
         problems: what is wrong is added to this list.
 
-    >>> parse_bound("2024-05-01", "datastream", [])
-    datetime.datetime(2024, 5, 1, 0, 0, tzinfo=datetime.timezone.utc)
+    Examples:
+        >>> parse_bound("2024-05-01", "datastream", [])
+        datetime.datetime(2024, 5, 1, 0, 0, tzinfo=datetime.timezone.utc)
     """
     if text is None:
         return None

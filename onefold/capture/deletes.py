@@ -99,8 +99,9 @@ def next_delete_scan(finished_at: int, scanned_at: int | None) -> int | None:
         finished_at: when the snapshot was complete and the log read beyond its start: nothing older is published later.
         scanned_at: when the last scan ended; None before the first one.
 
-    >>> next_delete_scan(1000, None), next_delete_scan(1000, 1000), next_delete_scan(1000, 6000)
-    (1000, 1600, 11000)
+    Examples:
+        >>> next_delete_scan(1000, None), next_delete_scan(1000, 1000), next_delete_scan(1000, 6000)
+        (1000, 1600, 11000)
     """
     if scanned_at is None:
         return finished_at

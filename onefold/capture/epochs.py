@@ -26,8 +26,9 @@ def next_epoch(last: int, now: float) -> int:
         last: the epoch of the checkpoint; 0 without a checkpoint.
         now: seconds since 1970.
 
-    >>> next_epoch(3, 1_700_000_000.5), next_epoch(1_700_000_000, 1_700_000_000.9), next_epoch(1_700_000_000, 5.0)
-    (1700000000, 1700000001, 1700000001)
+    Examples:
+        >>> next_epoch(3, 1_700_000_000.5), next_epoch(1_700_000_000, 1_700_000_000.9), next_epoch(1_700_000_000, 5.0)
+        (1700000000, 1700000001, 1700000001)
     """
     return max(last + 1, int(now))
 

@@ -49,13 +49,14 @@ class ConfirmationTracker(Generic[Value]):
 
     A mark is any value, such as a position of the log. It is reached when all messages that began before it are confirmed.
 
-    >>> tracker = ConfirmationTracker("start")
-    >>> first, second = tracker.begin(), tracker.begin()
-    >>> tracker.mark("end")
-    >>> tracker.confirm(second); tracker.reached
-    'start'
-    >>> tracker.confirm(first); tracker.reached
-    'end'
+    Examples:
+        >>> tracker = ConfirmationTracker("start")
+        >>> first, second = tracker.begin(), tracker.begin()
+        >>> tracker.mark("end")
+        >>> tracker.confirm(second); tracker.reached
+        'start'
+        >>> tracker.confirm(first); tracker.reached
+        'end'
     """
 
     def __init__(self, reached: Value) -> None:

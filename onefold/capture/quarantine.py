@@ -61,9 +61,10 @@ def shape_of(structure: Structure) -> str:
 
     Character sets are left out, because an update of the server gives them other names (`utf8` became `utf8mb3`).
 
-    >>> from onefold.mysql.table import SourceColumn, SourceType
-    >>> shape_of(Structure("t", (SourceColumn("id", SourceType("int")),)))
-    '5d77a4c5ffd6'
+    Examples:
+        >>> from onefold.mysql.table import SourceColumn, SourceType
+        >>> shape_of(Structure("t", (SourceColumn("id", SourceType("int")),)))
+        '5d77a4c5ffd6'
     """
     values = [column.values for column in structure.columns if column.values]
     text = json.dumps([canonical_text(structure), structure.primary_key, values])
@@ -81,10 +82,11 @@ def holder_of_name(name: str, owners: Mapping[str, str], present: Collection[str
         owners: by base name, the source table that is captured under a base name other than its own name.
         present: the names of the captured tables that exist now.
 
-    >>> holder_of_name("a b", {}, {"a b", "a_b"})
-    'a_b'
-    >>> holder_of_name("a_b", {"a_b": "a b"}, {"a b", "a_b"})
-    'a b'
+    Examples:
+        >>> holder_of_name("a b", {}, {"a b", "a_b"})
+        'a_b'
+        >>> holder_of_name("a_b", {"a_b": "a b"}, {"a b", "a_b"})
+        'a b'
     """
     base = table_name(name)
     owner = owners.get(base)

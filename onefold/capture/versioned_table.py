@@ -82,10 +82,11 @@ class VersionedTable:
 def versioned_table(structure: Structure) -> VersionedTable:
     """Return the versioned table for a structure.
 
-    >>> from onefold.mysql.table import SourceColumn, SourceType
-    >>> table = versioned_table(Structure("order line", (SourceColumn("id", SourceType("int")),), ("id",)))
-    >>> table.name, table.source_names
-    ('order_line_v_26f738230', ('id',))
+    Examples:
+        >>> from onefold.mysql.table import SourceColumn, SourceType
+        >>> table = versioned_table(Structure("order line", (SourceColumn("id", SourceType("int")),), ("id",)))
+        >>> table.name, table.source_names
+        ('order_line_v_26f738230', ('id',))
 
     Raises:
         SchemaConflict: names all columns that would have the same name, or whose types are unknown.
@@ -107,8 +108,9 @@ def versioned_table(structure: Structure) -> VersionedTable:
 def table_name(source: str) -> str:
     """Return the base name of a source table. Source tables that differ only in other characters share a base name.
 
-    >>> table_name("order line")
-    'order_line'
+    Examples:
+        >>> table_name("order line")
+        'order_line'
     """
     return re.sub(r"[^\w-]", "_", source)
 
@@ -116,8 +118,9 @@ def table_name(source: str) -> str:
 def column_name(source: str) -> str:
     """Return the name of a column in BigQuery: the source's spelling, changed if BigQuery or capture does not allow it.
 
-    >>> [column_name(name) for name in ("Id", "a-b", "1st", "_table_x", "_landed_at")]
-    ['Id', 'a_b', '_1st', 'source_table_x', '_landed_at_']
+    Examples:
+        >>> [column_name(name) for name in ("Id", "a-b", "1st", "_table_x", "_landed_at")]
+        ['Id', 'a_b', '_1st', 'source_table_x', '_landed_at_']
     """
     name = _OTHER.sub("_", source)
     if not (name[0].isalpha() or name[0] == "_"):
@@ -148,9 +151,10 @@ def _clashes(structure: Structure, names: Mapping[str, str]) -> Iterator[str]:
 def free_names(structure: Structure) -> dict[str, str]:
     """Return new names for columns that would share a name in BigQuery, such that all columns have different names.
 
-    >>> from onefold.mysql.table import SourceColumn, SourceType
-    >>> free_names(Structure("t", (SourceColumn("a b", SourceType("int")), SourceColumn("a_b", SourceType("int")))))
-    {'a b': 'a_b_2'}
+    Examples:
+        >>> from onefold.mysql.table import SourceColumn, SourceType
+        >>> free_names(Structure("t", (SourceColumn("a b", SourceType("int")), SourceColumn("a_b", SourceType("int")))))
+        {'a b': 'a_b_2'}
     """
     taken = {fold_case(column_name(column.name)) for column in structure.columns}
     seen: set[str] = set()
@@ -170,8 +174,9 @@ def free_names(structure: Structure) -> dict[str, str]:
 def bigquery_type(type_: SourceType) -> Scalar:
     """Return BigQuery's type for a source type, by the table in docs/reference/source-types.md.
 
-    >>> str(bigquery_type(SourceType("decimal", size=10, scale=2)))
-    'NUMERIC'
+    Examples:
+        >>> str(bigquery_type(SourceType("decimal", size=10, scale=2)))
+        'NUMERIC'
     """
     return Scalar(_sized(type_) or _BY_NAME[type_.name])
 
@@ -220,9 +225,10 @@ def canonical_text(structure: Structure) -> str:
 
     Before each part come its length in UTF-8 and a colon, so that no two structures share a text.
 
-    >>> from onefold.mysql.table import SourceColumn
-    >>> canonical_text(Structure("t", (SourceColumn("id", SourceType("int")),)))
-    '1:t2:id3:int'
+    Examples:
+        >>> from onefold.mysql.table import SourceColumn
+        >>> canonical_text(Structure("t", (SourceColumn("id", SourceType("int")),)))
+        '1:t2:id3:int'
     """
     columns = chain.from_iterable((column.name, str(column.type)) for column in structure.columns)
     return "".join(f"{len(text.encode())}:{text}" for text in (structure.table, *columns))

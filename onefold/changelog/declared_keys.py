@@ -27,10 +27,11 @@ def key_to_declare(columns: Iterable[Column], primary_key: Sequence[str]) -> tup
         columns: the columns of the table.
         primary_key: the primary key of the source, by the names of its columns in the table.
 
-    >>> from onefold.schema.types import parse_type
-    >>> columns = [Column(name, parse_type("STRING")) for name in ("source_name", "database_name", "id")]
-    >>> key_to_declare(columns, ["id"])
-    ('source_name', 'database_name', 'id')
+    Examples:
+        >>> from onefold.schema.types import parse_type
+        >>> columns = [Column(name, parse_type("STRING")) for name in ("source_name", "database_name", "id")]
+        >>> key_to_declare(columns, ["id"])
+        ('source_name', 'database_name', 'id')
     """
     types = {column.name: str(column.type) for column in columns}
     key = (*TENANT, *primary_key)
@@ -40,10 +41,11 @@ def key_to_declare(columns: Iterable[Column], primary_key: Sequence[str]) -> tup
 def source_key(declared: Sequence[str]) -> tuple[str, ...]:
     """Return the source's part of a declared key; empty where the tenant is not part of the key, as in keys of others.
 
-    >>> source_key(["source_name", "database_name", "id"])
-    ('id',)
-    >>> source_key(["id"])
-    ()
+    Examples:
+        >>> source_key(["source_name", "database_name", "id"])
+        ('id',)
+        >>> source_key(["id"])
+        ()
     """
     names = {fold_case(name) for name in declared}
     return tuple(name for name in declared if fold_case(name) not in TENANT) if names.issuperset(TENANT) else ()
@@ -52,8 +54,9 @@ def source_key(declared: Sequence[str]) -> tuple[str, ...]:
 def same_columns(key: Iterable[str], other: Iterable[str]) -> bool:
     """Tell whether two keys have the same columns, in any order and spelling.
 
-    >>> same_columns(["id", "shop"], ["Shop", "ID"])
-    True
+    Examples:
+        >>> same_columns(["id", "shop"], ["Shop", "ID"])
+        True
     """
     return {fold_case(name) for name in key} == {fold_case(name) for name in other}
 
@@ -63,8 +66,9 @@ def declared_keys_query(tables: Sequence[TableId]) -> str:
 
     Tables without a declared key have no row.
 
-    >>> print(declared_keys_query([TableId("p", "shop", "customer_v_abc")]).splitlines()[0])
-    SELECT k.table_name, ARRAY_AGG(k.column_name ORDER BY k.ordinal_position) AS columns
+    Examples:
+        >>> print(declared_keys_query([TableId("p", "shop", "customer_v_abc")]).splitlines()[0])
+        SELECT k.table_name, ARRAY_AGG(k.column_name ORDER BY k.ordinal_position) AS columns
     """
     schema = f"{quote(f'{tables[0].project}.{tables[0].dataset}')}.INFORMATION_SCHEMA"
     names = ", ".join(quote_text(id_.table) for id_ in tables)

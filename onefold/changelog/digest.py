@@ -26,8 +26,9 @@ def digest(texts: Mapping[str, str | None]) -> str:
     Args:
         texts: the text of each column, as `text_sql` gives it; None for NULL.
 
-    >>> digest({"id": "7", "name": None}) == digest({"ID": "7"})
-    True
+    Examples:
+        >>> digest({"id": "7", "name": None}) == digest({"ID": "7"})
+        True
     """
     present = {fold_case(name): text for name, text in texts.items() if text is not None}
     # Names and texts are preceded by their lengths, so that no two rows give the same input.
@@ -38,8 +39,9 @@ def digest(texts: Mapping[str, str | None]) -> str:
 def array_text(texts: Iterable[str | None]) -> str | None:
     """Return the text of an array from the texts of its elements; None for an array without elements.
 
-    >>> array_text(["ab", None, ""])
-    '2:ab-0:'
+    Examples:
+        >>> array_text(["ab", None, ""])
+        '2:ab-0:'
     """
     return "".join("-" if text is None else f"{len(text)}:{text}" for text in texts) or None
 
@@ -51,8 +53,9 @@ def digest_sql(row: str, columns: Sequence[Column]) -> str:
         row: the alias of the row.
         columns: the columns of the source in that row.
 
-    >>> digest_sql("v", [Column("id", STRING)])[:58]
-    "SUBSTR(TO_HEX(SHA256(CONCAT('', IFNULL(CONCAT('2:id=', CON"
+    Examples:
+        >>> digest_sql("v", [Column("id", STRING)])[:58]
+        "SUBSTR(TO_HEX(SHA256(CONCAT('', IFNULL(CONCAT('2:id=', CON"
     """
     by_name = sorted(columns, key=lambda column: fold_case(column.name))
     pieces = (_piece(fold_case(column.name), text_sql(f"{row}.{quote(column.name)}", column.type)) for column in by_name)
@@ -66,9 +69,10 @@ def text_sql(x: str, type_: Type) -> str:
         x: an expression of SQL.
         type_: its type.
 
-    >>> from onefold.schema.types import Scalar
-    >>> text_sql("v.n", Scalar("INT64"))
-    'CAST(v.n AS STRING)'
+    Examples:
+        >>> from onefold.schema.types import Scalar
+        >>> text_sql("v.n", Scalar("INT64"))
+        'CAST(v.n AS STRING)'
     """
     if not isinstance(type_, Array):
         return convert(x, type_, STRING)
@@ -97,7 +101,8 @@ def _with_length(text: str) -> str:
 def field_label(name: str) -> str:
     """Return the text before a column's value: the name, preceded by its length.
 
-    >>> field_label("id")
-    '2:id='
+    Examples:
+        >>> field_label("id")
+        '2:id='
     """
     return f"{len(name)}:{name}="

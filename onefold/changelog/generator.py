@@ -73,7 +73,7 @@ class Workload:
 def type_of(column: str) -> str:
     """Return the BigQuery type of a column of a workload.
 
-    Example:
+    Examples:
         >>> type_of("amount"), type_of("added_1")
         ('INT64', 'STRING')
     """
@@ -85,7 +85,8 @@ def type_of(column: str) -> str:
 def check_options(options: WorkloadOptions) -> None:
     """Check the options of a workload.
 
-    >>> check_options(WorkloadOptions(operations=10, mix=(50, 50, 0)))
+    Examples:
+        >>> check_options(WorkloadOptions(operations=10, mix=(50, 50, 0)))
 
     Raises:
         InvalidInput: there is no such workload; the error lists all problems.
@@ -106,9 +107,10 @@ def check_options(options: WorkloadOptions) -> None:
 def make_workload(options: WorkloadOptions) -> Workload:
     """Return the workload of some options; equal options give equal workloads.
 
-    >>> workload = make_workload(WorkloadOptions(operations=10, every_type=False))
-    >>> workload.counts["insert"] - workload.counts["delete"] == len(workload.truth)
-    True
+    Examples:
+        >>> workload = make_workload(WorkloadOptions(operations=10, every_type=False))
+        >>> workload.counts["insert"] - workload.counts["delete"] == len(workload.truth)
+        True
 
     Raises:
         InvalidInput: the options are not valid.

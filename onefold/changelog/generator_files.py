@@ -53,7 +53,7 @@ def write_workload(workload: Workload, folder: Path, form: Format = "jsonl") -> 
 def type_in_parquet(type_: Type) -> Type:
     """Return the type with STRING in place of each scalar type that Parquet does not have.
 
-    Example:
+    Examples:
         >>> str(type_in_parquet(parse_type("ARRAY<STRUCT<a TIME, b RANGE<DATE>, c BYTES>>")))
         'ARRAY<STRUCT<a STRING, b STRING, c BYTES>>'
     """
@@ -70,7 +70,7 @@ def type_in_parquet(type_: Type) -> Type:
 def value_in_parquet(value: Any, type_: Type) -> Any:
     """Return a workload's value in the form of `type_in_parquet`: a RANGE becomes text, all others stay as they are.
 
-    Example:
+    Examples:
         >>> value_in_parquet({"start": None, "end": "2020-01-01"}, parse_type("RANGE<DATE>"))
         '[UNBOUNDED, 2020-01-01)'
     """

@@ -116,8 +116,9 @@ _PARSED = {name: parse_type(type_) for name, type_ in TYPES.items()}
 def column_value(rng: random.Random, column: str) -> Any:
     """Return a random value for a column of `TYPES`, often NULL or an extreme value.
 
-    >>> column_value(random.Random(1), "v_bool") in (True, False, None)
-    True
+    Examples:
+        >>> column_value(random.Random(1), "v_bool") in (True, False, None)
+        True
     """
     return random_value(rng, _PARSED[column])
 
@@ -125,7 +126,7 @@ def column_value(rng: random.Random, column: str) -> Any:
 def random_value(rng: random.Random, type_: Type) -> Any:
     """Return a random value of a type, or None.
 
-    Example:
+    Examples:
         >>> random_value(random.Random(2), parse_type("STRUCT<a BOOL>"))
         {'a': True}
     """
@@ -137,8 +138,9 @@ def non_null_value(rng: random.Random, type_: Type) -> Any:
 
     BigQuery cannot store NULL as an element of an array, or in place of an array within a struct: there are no such values.
 
-    >>> non_null_value(random.Random(1), parse_type("BOOL")) in (True, False)
-    True
+    Examples:
+        >>> non_null_value(random.Random(1), parse_type("BOOL")) in (True, False)
+        True
     """
     match type_:
         case Array(element):

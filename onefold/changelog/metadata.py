@@ -61,8 +61,9 @@ class ChangeMetadata(NamedTuple):
     def to_json(self) -> dict[str, Any]:
         """Return the metadata in the form of JSON.
 
-        >>> ChangeMetadata("BINLOG", "INSERT", "1/4", 0, ("id",)).to_json()["primary_key"]
-        ['id']
+        Examples:
+            >>> ChangeMetadata("BINLOG", "INSERT", "1/4", 0, ("id",)).to_json()["primary_key"]
+            ['id']
         """
         return {**self._asdict(), "primary_key": list(self.primary_key)}
 
@@ -70,8 +71,9 @@ class ChangeMetadata(NamedTuple):
 def metadata_type(fields: Mapping[str, Type]) -> Struct:
     """Return the type of the column `datastream_metadata` with these fields.
 
-    >>> str(metadata_type({"uuid": STRING, "sort_keys": Array(STRING)}))
-    'STRUCT<uuid STRING, sort_keys ARRAY<STRING>>'
+    Examples:
+        >>> str(metadata_type({"uuid": STRING, "sort_keys": Array(STRING)}))
+        'STRUCT<uuid STRING, sort_keys ARRAY<STRING>>'
     """
     return Struct(tuple(Field(name, type_) for name, type_ in fields.items()))
 
@@ -79,8 +81,9 @@ def metadata_type(fields: Mapping[str, Type]) -> Struct:
 def metadata_sql(row: str, field: str) -> str:
     """Return one field of the metadata as an expression over a row's alias.
 
-    >>> metadata_sql("v", "change_type")
-    'v.`datastream_metadata`.change_type'
+    Examples:
+        >>> metadata_sql("v", "change_type")
+        'v.`datastream_metadata`.change_type'
 
     Raises:
         KeyError: there is no such field.
@@ -93,8 +96,9 @@ def metadata_sql(row: str, field: str) -> str:
 def metadata_of(columns: Sequence[Column]) -> Struct:
     """Return the type of the column `datastream_metadata`; a STRUCT without fields where there is no such column.
 
-    >>> str(metadata_of([Column("datastream_metadata", metadata_type({"uuid": STRING}))]))
-    'STRUCT<uuid STRING>'
+    Examples:
+        >>> str(metadata_of([Column("datastream_metadata", metadata_type({"uuid": STRING}))]))
+        'STRUCT<uuid STRING>'
     """
     column = Schema(columns).get(METADATA)
     return column.type if column and isinstance(column.type, Struct) else Struct(())
@@ -108,7 +112,8 @@ def check_change_table(table: str, columns: Sequence[Column], keys: Sequence[str
         columns: its columns.
         keys: the columns of the key.
 
-    >>> check_change_table("shop.t", [Column("id", STRING), Column(METADATA, metadata_type(METADATA_FIELDS))], ["id"])
+    Examples:
+        >>> check_change_table("shop.t", [Column("id", STRING), Column(METADATA, metadata_type(METADATA_FIELDS))], ["id"])
 
     Raises:
         SchemaConflict: the rows are not changes, or the columns cannot be a key; the error lists all problems.
@@ -127,8 +132,9 @@ def position_of(row: str, columns: Sequence[Column], landed: Sequence[Column] = 
         landed: the columns whose digest is the last tie-break: those of the source in the row as it landed. Empty for a
             view, whose last tie-break is the identifier: a digest would make every query of the view read every column.
 
-    >>> position_of("v", [Column(METADATA, metadata_type(METADATA_FIELDS))]).startswith("CONCAT(CASE WHEN v.")
-    True
+    Examples:
+        >>> position_of("v", [Column(METADATA, metadata_type(METADATA_FIELDS))]).startswith("CONCAT(CASE WHEN v.")
+        True
     """
     metadata = metadata_of(columns)
     return position_sql(
@@ -143,8 +149,9 @@ def position_of(row: str, columns: Sequence[Column], landed: Sequence[Column] = 
 def is_deletion(row: str) -> str:
     """Return an expression of SQL, TRUE where the change deletes its key, FALSE elsewhere, never NULL.
 
-    >>> is_deletion("v")
-    "IFNULL(UPPER(v.`datastream_metadata`.change_type) IN ('DELETE', 'UPDATE-DELETE'), FALSE)"
+    Examples:
+        >>> is_deletion("v")
+        "IFNULL(UPPER(v.`datastream_metadata`.change_type) IN ('DELETE', 'UPDATE-DELETE'), FALSE)"
     """
     kinds = ", ".join(f"'{kind}'" for kind in DELETIONS)
     return f"IFNULL(UPPER({metadata_sql(row, 'change_type')}) IN ({kinds}), FALSE)"
@@ -153,8 +160,9 @@ def is_deletion(row: str) -> str:
 def source_columns(columns: Sequence[Column]) -> Schema:
     """Return the columns of the source's row: all but the metadata and the time of landing.
 
-    >>> source_columns([Column("id", STRING), Column("_landed_at", STRING)]).names
-    ('id',)
+    Examples:
+        >>> source_columns([Column("id", STRING), Column("_landed_at", STRING)]).names
+        ('id',)
     """
     return Schema(columns).minus((METADATA, LANDED_AT))
 
@@ -173,8 +181,9 @@ def metadata_problems(table: str, columns: Sequence[Column], *, casts_sort_keys:
         columns: its columns.
         casts_sort_keys: True where the reader converts sort keys of other types to text; SQL accepts text only.
 
-    >>> list(metadata_problems("shop.t", [Column("id", STRING)]))
-    ['shop.t is no change table: it has no column datastream_metadata of type STRUCT; it has id']
+    Examples:
+        >>> list(metadata_problems("shop.t", [Column("id", STRING)]))
+        ['shop.t is no change table: it has no column datastream_metadata of type STRUCT; it has id']
     """
     metadata = metadata_of(columns)
     if not metadata.fields:
@@ -211,8 +220,9 @@ def key_problems(table: str, columns: Sequence[Column], keys: Sequence[str]) -> 
         columns: its columns.
         keys: the columns of the key.
 
-    >>> list(key_problems("shop.t", [Column("id", STRING)], ["no"]))
-    ['shop.t has no column no for the key; it has id']
+    Examples:
+        >>> list(key_problems("shop.t", [Column("id", STRING)], ["no"]))
+        ['shop.t has no column no for the key; it has id']
     """
     source = source_columns(columns)
     if not keys:

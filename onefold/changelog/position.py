@@ -72,8 +72,9 @@ class Position:
         deleted: True for a deletion.
         tie_break: the identifier of the change, and a digest of the row where rows are stored.
 
-    >>> str(Position("FF/9")) < str(Position("100/1"))
-    True
+    Examples:
+        >>> str(Position("FF/9")) < str(Position("100/1"))
+        True
     """
 
     sequence: str | None = None
@@ -104,10 +105,11 @@ def _sections(text: str) -> str:
 def _section(digits: str) -> str:
     """Return the text of a section without leading zeros.
 
-    >>> _section("FF")
-    '00000000000000FF'
-    >>> _section("FFFFFFFFFFFFFFFF") < _section("10000000000000000")
-    True
+    Examples:
+        >>> _section("FF")
+        '00000000000000FF'
+        >>> _section("FFFFFFFFFFFFFFFF") < _section("10000000000000000")
+        True
     """
     if len(digits) <= SECTION:
         return digits.rjust(SECTION, "0")
@@ -156,8 +158,9 @@ def position_sql(sequence: str, timestamp: str, sort_keys: str, deleted: str, ti
         deleted: an expression of type BOOL, never NULL.
         tie_break: an expression of type STRING, never NULL.
 
-    >>> position_sql("s", "t", "k", "d").endswith(", ' ', IF(d, '0', '1'), ' ', '')")
-    True
+    Examples:
+        >>> position_sql("s", "t", "k", "d").endswith(", ' ', IF(d, '0', '1'), ' ', '')")
+        True
     """
     parts = (
         sequence_sql(sequence),
@@ -176,8 +179,9 @@ def sequence_sql(x: str) -> str:
     Args:
         x: an expression of type STRING.
 
-    >>> sequence_sql("s").startswith("CASE WHEN s IS NULL THEN '0'")
-    True
+    Examples:
+        >>> sequence_sql("s").startswith("CASE WHEN s IS NULL THEN '0'")
+        True
     """
     sections = f"UNNEST(SPLIT({x}, '/')) AS section WITH OFFSET AS place ORDER BY place"
     padded = f"ARRAY_TO_STRING(ARRAY(SELECT LPAD(UPPER(section), {SECTION}, '0') FROM {sections}), '/')"
@@ -191,8 +195,9 @@ def sequence_sql(x: str) -> str:
 def is_ordered_by_text_sql(position: str) -> str:
     """Return a condition of SQL on a position: its sequence has no documented form, so it was ordered as text.
 
-    >>> is_ordered_by_text_sql("p").startswith("(STARTS_WITH(p, '1')")
-    True
+    Examples:
+        >>> is_ordered_by_text_sql("p").startswith("(STARTS_WITH(p, '1')")
+        True
     """
     return f"(STARTS_WITH({position}, '{TEXT_PREFIX}') AND NOT REGEXP_CONTAINS({position}, r'{LOG_FILE}'))"
 
@@ -200,8 +205,9 @@ def is_ordered_by_text_sql(position: str) -> str:
 def is_stored_as_text_sql(position: str) -> str:
     """Return a condition of SQL on a stored position: an earlier release ordered as text what is a number now.
 
-    >>> is_stored_as_text_sql("p").startswith("IFNULL(REGEXP_CONTAINS(p, r'")
-    True
+    Examples:
+        >>> is_stored_as_text_sql("p").startswith("IFNULL(REGEXP_CONTAINS(p, r'")
+        True
     """
     return f"IFNULL(REGEXP_CONTAINS({position}, r'{STORED_AS_TEXT}'), FALSE)"
 
@@ -209,10 +215,11 @@ def is_stored_as_text_sql(position: str) -> str:
 def is_stored_as_text(position: str) -> bool:
     """Tell whether an earlier release ordered as text what is compared as a number now.
 
-    >>> is_stored_as_text("1" + "2".rjust(40, "0") + "D" + "AC".rjust(42, "0") + "  1 ")
-    True
-    >>> is_stored_as_text(str(Position("0000002D00000AC00015")))
-    False
+    Examples:
+        >>> is_stored_as_text("1" + "2".rjust(40, "0") + "D" + "AC".rjust(42, "0") + "  1 ")
+        True
+        >>> is_stored_as_text(str(Position("0000002D00000AC00015")))
+        False
     """
     return re.search(STORED_AS_TEXT, position) is not None
 
@@ -220,8 +227,9 @@ def is_stored_as_text(position: str) -> bool:
 def readable_sequence(text: str) -> str:
     """Return the sequence of a position for people: its numbers without the zeros with which they are padded.
 
-    >>> readable_sequence("1e11fa47:" + "23".rjust(40, "0"))
-    '1e11fa47:23'
+    Examples:
+        >>> readable_sequence("1e11fa47:" + "23".rjust(40, "0"))
+        '1e11fa47:23'
     """
     return re.sub(rf"[0-9]{{{WIDTH},}}", lambda number: number[0].lstrip("0") or "0", text)
 

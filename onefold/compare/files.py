@@ -45,8 +45,9 @@ def open_rows(path: Path) -> RowSource:
 def format_of(name: str) -> str:
     """Return the format of a file, by its name; the file extension itself where no rows come in such files.
 
-    >>> format_of("rows.ndjson.gz"), format_of("notes.txt")
-    ('.jsonl', '.txt')
+    Examples:
+        >>> format_of("rows.ndjson.gz"), format_of("notes.txt")
+        ('.jsonl', '.txt')
     """
     suffix = _suffix(name)
     return _FORMATS.get(suffix, suffix)

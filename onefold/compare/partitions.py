@@ -44,8 +44,9 @@ class Partition:
     def value(self, spelled: str) -> Any:
         """Return the value that a folder spells, as a Python value of the column's type.
 
-        >>> Partition("n", Scalar("INT64"), {"7": "7"}).value("7")
-        7
+        Examples:
+            >>> Partition("n", Scalar("INT64"), {"7": "7"}).value("7")
+            7
         """
         text = self.values[spelled]
         if text is None:
@@ -68,8 +69,9 @@ def folders_above(root: str, file: str) -> Path:
             `--changes changes/day=2024-01-01` has the column that `--changes changes` has.
         file: the path of the file below the root.
 
-    >>> folders_above("/lake/a=1/b=2", "more/c=3/part-0.parquet")
-    [('a', '1'), ('b', '2'), ('c', '3')]
+    Examples:
+        >>> folders_above("/lake/a=1/b=2", "more/c=3/part-0.parquet")
+        [('a', '1'), ('b', '2'), ('c', '3')]
     """
     above: list[tuple[str, str]] = []
     for part in reversed(root.rstrip("/").split("/")):
@@ -126,8 +128,9 @@ def _problems(name: str, paths: Mapping[str, Path]) -> Iterator[str]:
 def decoded(spelled: str) -> str | None:
     """Return the value that a folder's name spells: `%3A` is a colon, and Hive's folder for NULL is None.
 
-    >>> decoded("10%3A30"), decoded("100%"), decoded(NULL)
-    ('10:30', '100%', None)
+    Examples:
+        >>> decoded("10%3A30"), decoded("100%"), decoded(NULL)
+        ('10:30', '100%', None)
     """
     if spelled == NULL:
         return None

@@ -36,8 +36,9 @@ def equal(left: Any, right: Any, as_text: bool = False) -> bool:
         right: the other value.
         as_text: whether text is read as the type of the other value.
 
-    >>> equal(1, Decimal("1.0")), equal("01", 1), equal("01", 1, as_text=True), equal([], None)
-    (True, False, True, True)
+    Examples:
+        >>> equal(1, Decimal("1.0")), equal("01", 1), equal("01", 1, as_text=True), equal([], None)
+        (True, False, True, True)
     """
     if as_text and isinstance(left, str) != isinstance(right, str):
         text, value = (left, right) if isinstance(left, str) else (right, left)
@@ -126,8 +127,9 @@ def read_as(text: str, kind: str) -> Any:
     Raises:
         ValueError: the text is not a value of this kind.
 
-    >>> read_as("01", "number")
-    Decimal('1')
+    Examples:
+        >>> read_as("01", "number")
+        Decimal('1')
     """
     try:
         return _READERS[kind](text)
@@ -163,8 +165,9 @@ _READERS: dict[str, Callable[[str], Any]] = {
 def text_of(value: Any) -> str | None:
     r"""Return the text that BigQuery's CAST makes of a value; None for NULL.
 
-    >>> text_of(0.1 + 0.2), text_of(b"\xff"), text_of({"b": [1], "a": None})
-    ('0.30000000000000004', '/w==', '{"a":null,"b":[1]}')
+    Examples:
+        >>> text_of(0.1 + 0.2), text_of(b"\xff"), text_of({"b": [1], "a": None})
+        ('0.30000000000000004', '/w==', '{"a":null,"b":[1]}')
     """
     match value:
         case None | str():

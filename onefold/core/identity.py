@@ -13,13 +13,14 @@ _UNKNOWN_YET = "default"
 def member(credentials: Any) -> str:
     """Return the member of an IAM policy to which credentials of `google.auth` belong.
 
-    >>> from types import SimpleNamespace
-    >>> member(SimpleNamespace(service_account_email="capture@my-project.iam.gserviceaccount.com"))
-    'serviceAccount:capture@my-project.iam.gserviceaccount.com'
-    >>> member(SimpleNamespace(account="ada@example.com"))
-    'user:ada@example.com'
-    >>> member(SimpleNamespace())
-    'serviceAccount:ACCOUNT'
+    Examples:
+        >>> from types import SimpleNamespace
+        >>> member(SimpleNamespace(service_account_email="capture@my-project.iam.gserviceaccount.com"))
+        'serviceAccount:capture@my-project.iam.gserviceaccount.com'
+        >>> member(SimpleNamespace(account="ada@example.com"))
+        'user:ada@example.com'
+        >>> member(SimpleNamespace())
+        'serviceAccount:ACCOUNT'
     """
     service_account = getattr(credentials, "service_account_email", None)
     if service_account and service_account != _UNKNOWN_YET:

@@ -41,8 +41,9 @@ class TableId:
     def quoted(self) -> str:
         """The name for SQL.
 
-        >>> TableId("my-project", "shop", "customer").quoted
-        '`my-project.shop.customer`'
+        Examples:
+            >>> TableId("my-project", "shop", "customer").quoted
+            '`my-project.shop.customer`'
         """
         return quote(str(self))
 
@@ -54,8 +55,9 @@ class TableId:
 def versioned_name(base: str, version: str) -> str:
     """Return the name that capture gives to a version. The naming of other datasets is in `versioned_names`.
 
-    >>> versioned_name("customer", "5b6ffe5fb")
-    'customer_v_5b6ffe5fb'
+    Examples:
+        >>> versioned_name("customer", "5b6ffe5fb")
+        'customer_v_5b6ffe5fb'
     """
     return f"{base}_v_{version}"
 
@@ -65,8 +67,9 @@ def quote(name: str) -> str:
 
     Source: GoogleSQL, "Lexical structure", quoted identifiers.
 
-    >>> print(quote("a`b"))
-    `a\`b`
+    Examples:
+        >>> print(quote("a`b"))
+        `a\`b`
     """
     # The backslash first: escaped later, it would escape the escape of a backtick.
     return "`" + name.replace("\\", "\\\\").replace("`", "\\`") + "`"
@@ -75,8 +78,9 @@ def quote(name: str) -> str:
 def quote_text(text: str) -> str:
     r"""Return a text as a string literal of SQL.
 
-    >>> print(quote_text("it's"))
-    'it\'s'
+    Examples:
+        >>> print(quote_text("it's"))
+        'it\'s'
     """
     # A literal in single quotes must not contain a line break.
     escaped = text.replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n").replace("\r", "\\r")
@@ -88,8 +92,9 @@ def fold_case(name: str) -> str:
 
     GoogleSQL ignores the case of ASCII letters, and of no other letters.
 
-    >>> fold_case("Id") == fold_case("iD"), fold_case("É") == fold_case("é")
-    (True, False)
+    Examples:
+        >>> fold_case("Id") == fold_case("iD"), fold_case("É") == fold_case("é")
+        (True, False)
     """
     return name.lower() if name.isascii() else name.translate(_LOWER)
 
@@ -131,8 +136,9 @@ def leaf_name(view: TableId, text: str) -> str:
 
     The name of the view is last: a digest at the end could be read as the version of a table.
 
-    >>> leaf_name(TableId("p", "shop", "customer_unified"), "SELECT 1")
-    'onefold_leaf_e004ebd5b553_customer_unified'
+    Examples:
+        >>> leaf_name(TableId("p", "shop", "customer_unified"), "SELECT 1")
+        'onefold_leaf_e004ebd5b553_customer_unified'
     """
     digest = hashlib.sha256(text.encode()).hexdigest()[:12]
     return f"{LEAF_PREFIX}{digest}_{view.table}"

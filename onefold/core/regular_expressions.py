@@ -24,10 +24,11 @@ _OTHER_REPETITION = re.compile(r"(?:[*+?]|\{[0-9]*,?[0-9]*\})\+|\{,[0-9]+\}")
 def regex_problems(text: str) -> list[str]:
     """Return what Python and RE2 read differently in a regular expression, and what one of them cannot read.
 
-    >>> regex_problems("[a-z]+_[0-9]{1,9}")
-    []
-    >>> regex_problems("a++")
-    ['++ is a repetition that RE2 does not have']
+    Examples:
+        >>> regex_problems("[a-z]+_[0-9]{1,9}")
+        []
+        >>> regex_problems("a++")
+        ['++ is a repetition that RE2 does not have']
     """
     problems = [f"{len(text)} characters are too many: {_MAX_CHARACTERS} are allowed"] if len(text) > _MAX_CHARACTERS else []
     problems += dict.fromkeys(_token_problems(text))

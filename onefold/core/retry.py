@@ -24,9 +24,10 @@ class Backoff:
         factor: each pause is this many times the one before.
         jitter: each pause is a random part of itself, so that several writers do not collide again.
 
-    >>> from itertools import islice
-    >>> list(islice(Backoff(first=0.5, longest=3.0).pauses(), 5))
-    [0.5, 1.0, 2.0, 3.0, 3.0]
+    Examples:
+        >>> from itertools import islice
+        >>> list(islice(Backoff(first=0.5, longest=3.0).pauses(), 5))
+        [0.5, 1.0, 2.0, 3.0, 3.0]
     """
 
     first: float

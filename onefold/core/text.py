@@ -9,8 +9,9 @@ SHOWN_CHARACTERS = 60
 def counted(number: int, noun: str) -> str:
     """Return a number with its noun, which takes an `s` in the plural.
 
-    >>> counted(1, "row"), counted(2_000, "row")
-    ('1 row', '2,000 rows')
+    Examples:
+        >>> counted(1, "row"), counted(2_000, "row")
+        ('1 row', '2,000 rows')
     """
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
@@ -18,8 +19,9 @@ def counted(number: int, noun: str) -> str:
 def cut(text: str, most: int = SHOWN_CHARACTERS) -> str:
     """Return a text of at most `most` characters, with an ellipsis in place of the rest.
 
-    >>> cut("customer", 4)
-    'cust…'
+    Examples:
+        >>> cut("customer", 4)
+        'cust…'
     """
     return text if len(text) <= most else text[:most] + "…"
 
@@ -27,7 +29,8 @@ def cut(text: str, most: int = SHOWN_CHARACTERS) -> str:
 def shortened(name: str) -> str:
     """Return a name from outside in quotes, short enough for a log.
 
-    >>> shortened("customer"), len(shortened("x" * 1_000))
-    ("'customer'", 63)
+    Examples:
+        >>> shortened("customer"), len(shortened("x" * 1_000))
+        ("'customer'", 63)
     """
     return repr(name[:SHOWN_CHARACTERS]) + ("…" if len(name) > SHOWN_CHARACTERS else "")

@@ -31,8 +31,9 @@ class Group:
 def parse_pattern(pattern: str) -> tuple[str | Group, ...]:
     """Split a pattern into plain text and its outermost named groups.
 
-    >>> parse_pattern("(?P<base>.+)_v_(?P<version>[0-9]+)")
-    (Group(name='base', text='.+'), '_v_', Group(name='version', text='[0-9]+'))
+    Examples:
+        >>> parse_pattern("(?P<base>.+)_v_(?P<version>[0-9]+)")
+        (Group(name='base', text='.+'), '_v_', Group(name='version', text='[0-9]+'))
     """
     parts: list[str | Group] = []
     # `name` is the named group that the loop is in; `depth` counts the open parentheses, that of the named group included.
@@ -56,8 +57,9 @@ def parse_pattern(pattern: str) -> tuple[str | Group, ...]:
 def five_parts(pattern: str) -> tuple[str, str, str, str, str]:
     """Return a pattern's plain text, first group's name, plain text, second group's name, plain text.
 
-    >>> five_parts("(?P<base>.+)_v_(?P<version>[0-9]+)")
-    ('', 'base', '_v_', 'version', '')
+    Examples:
+        >>> five_parts("(?P<base>.+)_v_(?P<version>[0-9]+)")
+        ('', 'base', '_v_', 'version', '')
     """
     five = [""]
     for part in parse_pattern(pattern):
@@ -82,8 +84,9 @@ def compiled_loosely(pattern: str) -> re.Pattern[str]:
 def without_anchors(pattern: str) -> str:
     """Return a pattern of the settings without its anchors, if it has any: a pattern always has to match the whole name.
 
-    >>> without_anchors("^customer.*$")
-    'customer.*'
+    Examples:
+        >>> without_anchors("^customer.*$")
+        'customer.*'
     """
     return pattern.removeprefix("^").removesuffix("$")
 
@@ -91,8 +94,9 @@ def without_anchors(pattern: str) -> str:
 def pattern_problems(pattern: str) -> list[str]:
     """Return why a version pattern cannot be used: an empty list where Python and RE2 read it alike.
 
-    >>> pattern_problems("(?P<base>.+)_v_")
-    ['the group (?P<version>...) is missing']
+    Examples:
+        >>> pattern_problems("(?P<base>.+)_v_")
+        ['the group (?P<version>...) is missing']
     """
     parts = parse_pattern(pattern)
     named = [part.name for part in parts if isinstance(part, Group)]

@@ -46,10 +46,11 @@ class VersionedNames:
     def split(self, table: str) -> tuple[str, str] | None:
         """Return the base name and the version of a versioned table; None for a table that is not one, or is skipped.
 
-        >>> VersionedNames().split("customer_v_5b6ffe5fb")
-        ('customer', '5b6ffe5fb')
-        >>> VersionedNames().split("customer_v_backup") is None
-        True
+        Examples:
+            >>> VersionedNames().split("customer_v_5b6ffe5fb")
+            ('customer', '5b6ffe5fb')
+            >>> VersionedNames().split("customer_v_backup") is None
+            True
         """
         found = self._match(table)
         return found if found and self.exclusion_reason(found[0], table) is None else None
@@ -57,8 +58,9 @@ class VersionedNames:
     def name(self, base: str, version: str) -> str:
         """Return the name of the table that holds a version.
 
-        >>> VersionedNames("(?P<base>.+)_(?P<version>[0-9]+)").name("com_acme_ad_click", "1")
-        'com_acme_ad_click_1'
+        Examples:
+            >>> VersionedNames("(?P<base>.+)_(?P<version>[0-9]+)").name("com_acme_ad_click", "1")
+            'com_acme_ad_click_1'
         """
         parts = {"base": base, "version": version}
         return "".join(parts[part.name] if isinstance(part, Group) else part for part in parse_pattern(self.pattern))
@@ -66,10 +68,11 @@ class VersionedNames:
     def version_of(self, base: str, table: str) -> str | None:
         """Return the version of a table, where the table is a version of this base name; None for any other table.
 
-        >>> VersionedNames().version_of("customer", "customer_v_abc")
-        'abc'
-        >>> VersionedNames().version_of("customer", "customer_vip_v_abc") is None
-        True
+        Examples:
+            >>> VersionedNames().version_of("customer", "customer_v_abc")
+            'abc'
+            >>> VersionedNames().version_of("customer", "customer_vip_v_abc") is None
+            True
         """
         found = self.split(table)
         return found[1] if found and found[0] == base else None
@@ -86,8 +89,9 @@ class VersionedNames:
 
         The pattern may match tables of other base names as well: `split` decides.
 
-        >>> VersionedNames().versions_pattern("customer")
-        '^customer_v_(?:[0-9a-f]{1,64})$'
+        Examples:
+            >>> VersionedNames().versions_pattern("customer")
+            '^customer_v_(?:[0-9a-f]{1,64})$'
         """
         return f"^{self.search_pattern(base)}$"
 
@@ -101,8 +105,9 @@ class VersionedNames:
     def exclusion_reason(self, base: str, table: str | None = None) -> str | None:
         """Return why `include` and `exclude` leave out a base name, or one table of it; None where they do not.
 
-        >>> VersionedNames(exclude=("tmp_.*",)).exclusion_reason("tmp_customer")
-        '`exclude` has tmp_.*'
+        Examples:
+            >>> VersionedNames(exclude=("tmp_.*",)).exclusion_reason("tmp_customer")
+            '`exclude` has tmp_.*'
         """
         for pattern in self.exclude:
             if any(name and re.fullmatch(pattern, name, re.ASCII) for name in (base, table)):
@@ -114,8 +119,9 @@ class VersionedNames:
     def skipped(self, tables: Iterable[str]) -> tuple[SkippedTable, ...]:
         """Return the tables of a dataset that look like versions, but are not used.
 
-        >>> VersionedNames().skipped(["customer_v_abc", "customer_v_backup"])[0].table
-        'customer_v_backup'
+        Examples:
+            >>> VersionedNames().skipped(["customer_v_abc", "customer_v_backup"])[0].table
+            'customer_v_backup'
         """
         tables = tuple(tables)
         known = {found[0] for table in tables if (found := self._match(table))}

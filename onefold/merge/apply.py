@@ -172,9 +172,10 @@ def purge(warehouse: BaseWarehouse, plan: MergePlan, days: int) -> int | None:
 def expired_tombstones(until: datetime) -> str:
     """Return a condition on the rows `b` of a base: tombstones that the source dates before that time.
 
-    >>> from datetime import UTC
-    >>> expired_tombstones(datetime(1970, 1, 1, 0, 0, 1, tzinfo=UTC))
-    "b._deleted AND REGEXP_EXTRACT(b._position, r'^[^ ]* ([01][0-9]{19}) ') < '10000000000000001000'"
+    Examples:
+        >>> from datetime import UTC
+        >>> expired_tombstones(datetime(1970, 1, 1, 0, 0, 1, tzinfo=UTC))
+        "b._deleted AND REGEXP_EXTRACT(b._position, r'^[^ ]* ([01][0-9]{19}) ') < '10000000000000001000'"
     """
     # The second part of a position is the timestamp of the source, in milliseconds and with leading zeros.
     limit = str(Position(timestamp=int(until.timestamp() * 1000))).split(" ")[1]

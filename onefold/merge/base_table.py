@@ -95,11 +95,12 @@ def base_of(table: TableId, columns: Sequence[Column], keys: Sequence[str]) -> B
     Raises:
         SchemaConflict: everything that keeps the table from having a base.
 
-    >>> from onefold.changelog.metadata import CAPTURE_FIELDS, METADATA, metadata_type
-    >>> columns = [Column("Id", STRING), Column(METADATA, metadata_type(CAPTURE_FIELDS))]
-    >>> base = base_of(TableId("p", "d", "customer"), columns, ["ID"])
-    >>> str(base.id), base.keys, Schema(base.stored).names
-    ('p.d.customer_base', ('Id',), ('Id', '_position', '_deleted'))
+    Examples:
+        >>> from onefold.changelog.metadata import CAPTURE_FIELDS, METADATA, metadata_type
+        >>> columns = [Column("Id", STRING), Column(METADATA, metadata_type(CAPTURE_FIELDS))]
+        >>> base = base_of(TableId("p", "d", "customer"), columns, ["ID"])
+        >>> str(base.id), base.keys, Schema(base.stored).names
+        ('p.d.customer_base', ('Id',), ('Id', '_position', '_deleted'))
     """
     source = source_columns(columns)
     problems = [
@@ -153,8 +154,9 @@ def merge_statement(base: BaseTable, rows: str, dropped: Collection[str] = ()) -
 def is_newer(change: str, row: str) -> str:
     """Return a condition: a change wins over the base's row of its key. A row without a position is older than any change.
 
-    >>> is_newer("c", "b")
-    '(b._position IS NULL OR c._position > b._position)'
+    Examples:
+        >>> is_newer("c", "b")
+        '(b._position IS NULL OR c._position > b._position)'
     """
     return f"({row}.{POSITION} IS NULL OR {change}.{POSITION} > {row}.{POSITION})"
 
@@ -216,8 +218,9 @@ def repeated_keys_query(base: BaseTable, rows: str) -> str:
 def free_name(name: str, columns: Iterable[Column]) -> str:
     """Return the name, with as many underscores after it as it takes to be no column's name.
 
-    >>> free_name("_rank", [Column("_RANK", STRING), Column("id", STRING)])
-    '_rank_'
+    Examples:
+        >>> free_name("_rank", [Column("_RANK", STRING), Column("id", STRING)])
+        '_rank_'
     """
     taken = Schema(columns)
     while taken.has(name):

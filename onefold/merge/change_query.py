@@ -151,9 +151,10 @@ def window_sql(row: str, since: datetime | None, until: datetime | None = None) 
         since: the first time of landing that is read.
         until: the first time of landing that is not read any more.
 
-    >>> from datetime import UTC
-    >>> window_sql("v.", datetime(2024, 1, 1, tzinfo=UTC))
-    "v.`_landed_at` >= TIMESTAMP '2024-01-01 00:00:00.000000+00' OR v.`_landed_at` IS NULL"
+    Examples:
+        >>> from datetime import UTC
+        >>> window_sql("v.", datetime(2024, 1, 1, tzinfo=UTC))
+        "v.`_landed_at` >= TIMESTAMP '2024-01-01 00:00:00.000000+00' OR v.`_landed_at` IS NULL"
     """
     landed = f"{row}{quote(LANDED_AT)}"
     bounds = [f"{landed} {sign} {time_literal(time)}" for sign, time in ((">=", since), ("<", until)) if time]

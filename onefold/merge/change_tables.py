@@ -44,8 +44,11 @@ class ChangeTable:
 def tells_landing(columns: Iterable[Column]) -> bool:
     """Return whether rows tell when they landed, by which a merge reads only what is new.
 
-    >>> tells_landing([Column("_LANDED_AT", Scalar("TIMESTAMP"))]), tells_landing([Column("_landed_at", Scalar("STRING"))])
-    (True, False)
+    Examples:
+        >>> tells_landing([Column("_LANDED_AT", Scalar("TIMESTAMP"))])
+        True
+        >>> tells_landing([Column("_landed_at", Scalar("STRING"))])
+        False
     """
     landed_at = Schema(columns).get(LANDED_AT)
     return landed_at is not None and landed_at.type == _TIMESTAMP

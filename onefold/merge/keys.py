@@ -148,9 +148,11 @@ def keys_query(changes: Iterable[ChangeTable]) -> str:
 def latest_keys(rows: Iterable[Mapping[str, Any]]) -> PrimaryKeys:
     """Return the latest key of each tenant, from rows of `keys_query` in any order.
 
-    >>> row = {"source_name": "s", "database_name": "d"}
-    >>> latest_keys([row | {"primary_key": '["id"]', "_position": "2"}, row | {"primary_key": '["no"]', "_position": "1"}])
-    {Tenant(source='s', database='d'): ('id',)}
+    Examples:
+        >>> row = {"source_name": "s", "database_name": "d"}
+        >>> changes = [("2", '["id"]'), ("1", '["no"]')]
+        >>> latest_keys(row | {"primary_key": key, "_position": position} for position, key in changes)
+        {Tenant(source='s', database='d'): ('id',)}
     """
     latest: dict[Tenant, tuple[str, str]] = {}
     for row in rows:
@@ -166,8 +168,9 @@ def agreed_key(table: TableId, keys: PrimaryKeys) -> tuple[str, ...]:
         SchemaConflict: tenants have no key or do not agree; the error names all of them.
         NotFound: no row has landed.
 
-    >>> agreed_key(TableId("p", "d", "customer"), {Tenant("s", "a"): ("id",), Tenant("s", "b"): ("ID",)})
-    ('id',)
+    Examples:
+        >>> agreed_key(TableId("p", "d", "customer"), {Tenant("s", "a"): ("id",), Tenant("s", "b"): ("ID",)})
+        ('id',)
     """
     if not keys:
         raise NotFound(f"{table}: no row has landed yet that tells its key: wait for the first, or {_BY_HAND}")

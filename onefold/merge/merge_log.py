@@ -234,7 +234,8 @@ def _number(value: int | None) -> str:
 def time_literal(time: datetime) -> str:
     """Return a literal of type TIMESTAMP, by which BigQuery can leave out partitions.
 
-    >>> time_literal(datetime(2024, 1, 1, 12, tzinfo=UTC))
-    "TIMESTAMP '2024-01-01 12:00:00.000000+00'"
+    Examples:
+        >>> time_literal(datetime(2024, 1, 1, 12, tzinfo=UTC))
+        "TIMESTAMP '2024-01-01 12:00:00.000000+00'"
     """
     return f"TIMESTAMP '{time.astimezone(UTC):%Y-%m-%d %H:%M:%S.%f}+00'"

@@ -67,12 +67,13 @@ def plan_schema(
         zone: the time zone in which a DATETIME is read.
         unknown_rows: whether the base may hold rows of no known type: of versions that are gone, or of a snapshot.
 
-    >>> from onefold.core.names import TableId
-    >>> base = BaseTable(TableId("p", "d", "customer"), (Column("id", Scalar("STRING")),), ("id",))
-    >>> stored = (Column("id", Scalar("INT64")), Column("age", Scalar("INT64")), *base.stored[1:])
-    >>> plan_schema(base, stored, [Version("a", stored[:1])], ["a"])  # doctest: +NORMALIZE_WHITESPACE
-    SchemaPlan(added=(), retyped=(TypeChange(name='id', old=Scalar(name='INT64'), new=Scalar(name='STRING')),),
-               dropped=('age',), migration='convert')
+    Examples:
+        >>> from onefold.core.names import TableId
+        >>> base = BaseTable(TableId("p", "d", "customer"), (Column("id", Scalar("STRING")),), ("id",))
+        >>> stored = (Column("id", Scalar("INT64")), Column("age", Scalar("INT64")), *base.stored[1:])
+        >>> plan_schema(base, stored, [Version("a", stored[:1])], ["a"])  # doctest: +NORMALIZE_WHITESPACE
+        SchemaPlan(added=(), retyped=(TypeChange(name='id', old=Scalar(name='INT64'), new=Scalar(name='STRING')),),
+                   dropped=('age',), migration='convert')
     """
     known = Schema(stored)
     retyped = tuple(
@@ -185,8 +186,9 @@ def converted(column: Column, stored: Schema, zone: str) -> str:
         stored: the columns of the base table as it is; the item is NULL where the column is not among them.
         zone: the time zone in which a DATETIME is read.
 
-    >>> converted(Column("Id", Scalar("STRING")), Schema([Column("id", Scalar("INT64"))]), UTC)
-    'CAST(b.`id` AS STRING) AS `Id`'
+    Examples:
+        >>> converted(Column("Id", Scalar("STRING")), Schema([Column("id", Scalar("INT64"))]), UTC)
+        'CAST(b.`id` AS STRING) AS `Id`'
     """
     found = stored.get(column.name)
     if found and (found.name, found.type) == (column.name, column.type):

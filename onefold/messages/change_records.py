@@ -47,8 +47,9 @@ def parse_change_message(data: bytes, names_in: NamesIn = default_names) -> Chan
         data: the bytes of the message.
         names_in: the naming of the versioned tables, by dataset.
 
-    >>> parse_change_message(change_message("shop", "customer", "abc", [{}])).versioned_table
-    'customer_v_abc'
+    Examples:
+        >>> parse_change_message(change_message("shop", "customer", "abc", [{}])).versioned_table
+        'customer_v_abc'
 
     Raises:
         InvalidMessage: the message is not valid; the error lists all problems.
@@ -139,8 +140,9 @@ _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circ
 def encode_record(record: Mapping[str, Any]) -> bytes:
     """Return a record in the form in which messages hold it.
 
-    >>> encode_record({"id": 1})
-    b'{"id":1}'
+    Examples:
+        >>> encode_record({"id": 1})
+        b'{"id":1}'
     """
     return _encode(record).encode()
 
@@ -153,8 +155,9 @@ def message_head(dataset: str, table: str, version: str) -> bytes:
         table: the base name.
         version: the version.
 
-    >>> message_head("shop", "customer", "abc")
-    b'{"dataset":"shop","table":{"name":"customer","version":"abc"},"records":['
+    Examples:
+        >>> message_head("shop", "customer", "abc")
+        b'{"dataset":"shop","table":{"name":"customer","version":"abc"},"records":['
     """
     # Messages are put together from encoded records, so that no record is encoded twice.
     body = {"dataset": dataset, "table": {"name": table, "version": version}}

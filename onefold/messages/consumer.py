@@ -120,7 +120,8 @@ def dead_letters(delivery: Delivery, attributes: Mapping[str, str]) -> list[Mess
 def attribute_value(text: str) -> str:
     """Return as much of a text as the value of an attribute may hold.
 
-    >>> len(attribute_value("é" * 1_000))
-    512
+    Examples:
+        >>> len(attribute_value("é" * 1_000))
+        512
     """
     return text.encode(errors="replace")[:MAX_ATTRIBUTE].decode(errors="ignore")

@@ -27,8 +27,9 @@ class Delivery:
 def read_delivery(body: bytes) -> Delivery:
     """Return the message in the body of a request: a CloudEvent (binary or structured) or a plain Pub/Sub push.
 
-    >>> read_delivery(b'{"message": {"data": "YWJj", "messageId": "1"}}')
-    Delivery(data=b'abc', id='1')
+    Examples:
+        >>> read_delivery(b'{"message": {"data": "YWJj", "messageId": "1"}}')
+        Delivery(data=b'abc', id='1')
 
     Raises:
         InvalidMessage: the body has another form.
@@ -59,8 +60,9 @@ def _structured_data(envelope: dict[str, Any]) -> dict[str, Any]:
 def table_problems(content: Mapping[str, Any]) -> Iterator[str]:
     """Yield what is wrong with the dataset, the table and the version that a message names.
 
-    >>> list(table_problems({"dataset": "shop", "table": {}}))
-    ['`table` has no `name`']
+    Examples:
+        >>> list(table_problems({"dataset": "shop", "table": {}}))
+        ['`table` has no `name`']
     """
     if "dataset" not in content:
         yield "the message names no `dataset`"

@@ -59,8 +59,9 @@ def parse_event(data: bytes, names_in: NamesIn = default_names) -> Event:
         names_in: the naming of the versioned tables, by dataset. A table that its `include` and `exclude` leave out is
             returned as OtherTable.
 
-    >>> parse_event(b'{"dataset": "shop", "table": {"name": "customer"}}')
-    TableHint(dataset='shop', table='customer', version=None, project=None)
+    Examples:
+        >>> parse_event(b'{"dataset": "shop", "table": {"name": "customer"}}')
+        TableHint(dataset='shop', table='customer', version=None, project=None)
 
     Raises:
         InvalidMessage: the message is not valid; the error lists all problems.
@@ -84,8 +85,9 @@ def table_message(dataset: str, table: str, version: str | None = None) -> bytes
         table: the base name.
         version: the version that is new; None where several versions may have changed.
 
-    >>> table_message("shop", "customer", "abc")
-    b'{"dataset": "shop", "table": {"name": "customer", "version": "abc"}}'
+    Examples:
+        >>> table_message("shop", "customer", "abc")
+        b'{"dataset": "shop", "table": {"name": "customer", "version": "abc"}}'
     """
     body = {"name": table, "version": version} if version else {"name": table}
     return json.dumps({"dataset": dataset, "table": body}).encode()

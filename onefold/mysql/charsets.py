@@ -49,8 +49,9 @@ def decoder(charset: str) -> Decode:
     Raises:
         InvalidInput: text of this character set cannot be read.
 
-    >>> decoder("latin1")(bytes([0xE9, 0x80]))
-    'é€'
+    Examples:
+        >>> decoder("latin1")(bytes([0xE9, 0x80]))
+        'é€'
     """
     if charset in _SINGLE_BYTES:
         return functools.partial(_decode_by_table, _table(charset))

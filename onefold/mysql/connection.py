@@ -177,7 +177,8 @@ def _has_numbers(connection: pymysql.Connection) -> bool:
 def quoted(name: str) -> str:
     """Return an identifier in backticks.
 
-    >>> quoted("a`b")
-    '`a``b`'
+    Examples:
+        >>> quoted("a`b")
+        '`a``b`'
     """
     return f"`{name.replace('`', '``')}`"

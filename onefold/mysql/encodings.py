@@ -31,8 +31,9 @@ _BYTES = (0, 1, 1, 2, 2, 3, 3, 4, 4, 4)
 def decimal_bytes(precision: int, scale: int) -> tuple[int, int]:
     """Return the bytes of the whole part and of the fraction.
 
-    >>> decimal_bytes(14, 4)
-    (5, 2)
+    Examples:
+        >>> decimal_bytes(14, 4)
+        (5, 2)
     """
     return tuple(digits // _GROUP * 4 + _BYTES[digits % _GROUP] for digits in (precision - scale, scale))  # type: ignore[return-value]
 
@@ -48,8 +49,9 @@ def decimal_text(data: bytes, precision: int, scale: int) -> str:
         precision: all digits of the type.
         scale: digits behind the point.
 
-    >>> decimal_text(bytes.fromhex("800000000c22"), 12, 2)
-    '12.34'
+    Examples:
+        >>> decimal_text(bytes.fromhex("800000000c22"), 12, 2)
+        '12.34'
     """
     whole_size, _ = decimal_bytes(precision, scale)
     negative = not data[0] & 0x80
@@ -86,8 +88,9 @@ def date_text(year: int, month: int, day: int) -> str | Unrepresentable:
         month: the month, 1 to 12.
         day: the day, 1 to 31.
 
-    >>> date_text(2024, 2, 29), date_text(2024, 2, 30)
-    ('2024-02-29', Unrepresentable(value=None, kind='date'))
+    Examples:
+        >>> date_text(2024, 2, 29), date_text(2024, 2, 30)
+        ('2024-02-29', Unrepresentable(value=None, kind='date'))
     """
     try:
         return datetime.date(year, month, day).isoformat()
@@ -110,8 +113,9 @@ def datetime_text(packed: int, fraction: str) -> str | Unrepresentable:
 def clock_text(packed: int) -> str:
     """Return hours of any number, 6 bits of minutes and 6 bits of seconds as text.
 
-    >>> clock_text(838 << 12 | 59 << 6 | 58)
-    '838:59:58'
+    Examples:
+        >>> clock_text(838 << 12 | 59 << 6 | 58)
+        '838:59:58'
     """
     return f"{packed >> 12:02}:{packed >> 6 & 63:02}:{packed & 63:02}"
 
@@ -124,8 +128,9 @@ def fraction_text(value: int, size: int, digits: int) -> str:
         size: the number of these bytes, each of which has two digits.
         digits: the digits of the type; an odd number leaves the last stored digit unused.
 
-    >>> fraction_text(1230, 2, 3), fraction_text(0, 0, 0)
-    ('.123', '')
+    Examples:
+        >>> fraction_text(1230, 2, 3), fraction_text(0, 0, 0)
+        ('.123', '')
     """
     return f".{value:0{2 * size}}"[: digits + 1] if digits else ""
 
@@ -133,8 +138,9 @@ def fraction_text(value: int, size: int, digits: int) -> str:
 def interval_text(clock: str) -> str:
     """Return MySQL's TIME, which may be negative or longer than a day, as BigQuery writes an INTERVAL.
 
-    >>> interval_text("-30:00:00")
-    '0-0 0 -30:00:00'
+    Examples:
+        >>> interval_text("-30:00:00")
+        '0-0 0 -30:00:00'
     """
     return f"0-0 0 {clock}"
 
@@ -153,8 +159,9 @@ def wkt(data: bytes) -> str | Unrepresentable:
     MariaDB stores no bytes at all where an ALTER made a column NOT NULL that contained NULL. Such a value has no shape, and
     MariaDB's own ST_AsText returns NULL for it.
 
-    >>> wkt(bytes(4) + bytes([1, 1, 0, 0, 0]) + struct.pack("<dd", 1.5, 2))
-    'POINT(1.5 2)'
+    Examples:
+        >>> wkt(bytes(4) + bytes([1, 1, 0, 0, 0]) + struct.pack("<dd", 1.5, 2))
+        'POINT(1.5 2)'
     """
     if not data:
         return Unrepresentable(None, "geometry")

@@ -54,8 +54,9 @@ def read_executed(text: str) -> GtidSet:
     Raises:
         InvalidInput: the text is not a set of GTIDs.
 
-    >>> str(read_executed("A:1-5:tag:1-3:7"))
-    'a:1-5,a:tag:1-3:7'
+    Examples:
+        >>> str(read_executed("A:1-5:tag:1-3:7"))
+        'a:1-5,a:tag:1-3:7'
     """
     domains: dict[str, str] = {}
     servers: dict[str, Ranges] = {}
@@ -89,10 +90,11 @@ def lost(executed: GtidSet, logged: str, applied: str = "") -> GtidSet:
     Raises:
         InvalidInput: what the server has is not a set of GTIDs.
 
-    >>> str(lost(read_executed("a:1-5,b:2"), "a:1-3,b:1-9"))
-    'a:4-5'
-    >>> str(lost(read_executed("0-1-9"), "0-1-8,0-2-9"))
-    '0-1-9'
+    Examples:
+        >>> str(lost(read_executed("a:1-5,b:2"), "a:1-3,b:1-9"))
+        'a:4-5'
+        >>> str(lost(read_executed("0-1-9"), "0-1-8,0-2-9"))
+        '0-1-9'
     """
     logged_set, last, exact = read_executed(logged), _last_numbers(logged), {text.strip() for text in applied.split(",")}
     domains = {}
@@ -175,8 +177,9 @@ def _merged(ranges: chain[tuple[int, int]]) -> Ranges:
 def _without(ranges: Ranges, others: Ranges) -> Ranges:
     """Return the numbers of `ranges` that `others` does not have.
 
-    >>> _without(((1, 9),), ((2, 3), (5, 5), (9, 12)))
-    ((1, 1), (4, 4), (6, 8))
+    Examples:
+        >>> _without(((1, 9),), ((2, 3), (5, 5), (9, 12)))
+        ((1, 1), (4, 4), (6, 8))
     """
     left: list[tuple[int, int]] = []
     for first, last in ranges:

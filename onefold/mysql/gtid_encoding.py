@@ -84,8 +84,9 @@ def _integer(body: bytes, at: int) -> tuple[int, int]:
     Raises:
         IndexError: the event ends within the integer.
 
-    >>> _integer(bytes([0x31, 0x03]), 0)
-    (204, 2)
+    Examples:
+        >>> _integer(bytes([0x31, 0x03]), 0)
+        (204, 2)
     """
     first = body[at]
     more = (~first & (first + 1)).bit_length() - 1

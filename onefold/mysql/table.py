@@ -87,8 +87,9 @@ def enum_size(values: int) -> int:
 def set_size(values: int) -> int:
     """Return the bytes of a SET with a number of values.
 
-    >>> [set_size(values) for values in (8, 9, 33)]
-    [1, 2, 8]
+    Examples:
+        >>> [set_size(values) for values in (8, 9, 33)]
+        [1, 2, 8]
     """
     size = (values + 7) // 8
     return size if size <= 4 else 8

@@ -25,8 +25,9 @@ class TableFilter:
     def match(self, database: str, table: str) -> bool:
         """Return whether a table is captured. Answers are cached, because the log asks for each event.
 
-        >>> TableFilter(("shop_*",), ("*.tmp_?",)).match("shop_1", "order")
-        True
+        Examples:
+            >>> TableFilter(("shop_*",), ("*.tmp_?",)).match("shop_1", "order")
+            True
         """
         return _match(self, database, table)
 
@@ -39,8 +40,9 @@ class TableFilter:
 
         A `*` also matches the dot between database and table, so only the part before the first wildcard is compared.
 
-        >>> TableFilter(("shop_*.order",)).rule_out("crm"), TableFilter(("shop_*.order",)).rule_out("shop_1")
-        (True, False)
+        Examples:
+            >>> TableFilter(("shop_*.order",)).rule_out("crm"), TableFilter(("shop_*.order",)).rule_out("shop_1")
+            (True, False)
         """
         whole = (one.removesuffix(".*") for one in self.exclude if "." not in one or one.endswith(".*"))
         if database in SYSTEM or any(fnmatchcase(database, one) for one in whole):

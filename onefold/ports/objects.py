@@ -28,8 +28,9 @@ class StoredObject:
 def check_folder(address: str) -> str:
     """Return the address of a folder of a bucket, without a slash at its end.
 
-    >>> check_folder("gs://bucket/large/")
-    'gs://bucket/large'
+    Examples:
+        >>> check_folder("gs://bucket/large/")
+        'gs://bucket/large'
 
     Raises:
         InvalidInput: the text is not such an address.

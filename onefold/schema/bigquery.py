@@ -26,12 +26,13 @@ def create_statement(id_: TableId, columns: Iterable[Column], clustering: Sequen
         columns: its columns, in their order.
         clustering: the names of the columns to cluster by, most significant first.
 
-    >>> from onefold.schema.types import parse_type
-    >>> print(create_statement(TableId("p", "shop", "base"), [Column("id", parse_type("INT64"))], ["id"]))
-    CREATE TABLE IF NOT EXISTS `p.shop.base` (
-      `id` INT64
-    )
-    CLUSTER BY `id`
+    Examples:
+        >>> from onefold.schema.types import parse_type
+        >>> print(create_statement(TableId("p", "shop", "base"), [Column("id", parse_type("INT64"))], ["id"]))
+        CREATE TABLE IF NOT EXISTS `p.shop.base` (
+          `id` INT64
+        )
+        CLUSTER BY `id`
     """
     fields = ",\n  ".join(f"{quote(column.name)} {render_type(column.type)}" for column in columns)
     return f"CREATE TABLE IF NOT EXISTS {id_.quoted} (\n  {fields}\n){cluster_by(clustering)}"
@@ -40,8 +41,9 @@ def create_statement(id_: TableId, columns: Iterable[Column], clustering: Sequen
 def cluster_by(names: Sequence[str]) -> str:
     r"""Return the clause that clusters a table by some columns; empty where there are none.
 
-    >>> cluster_by(["id", "name"])
-    '\nCLUSTER BY `id`, `name`'
+    Examples:
+        >>> cluster_by(["id", "name"])
+        '\nCLUSTER BY `id`, `name`'
     """
     return f"\nCLUSTER BY {', '.join(map(quote, names))}" if names else ""
 
@@ -49,10 +51,11 @@ def cluster_by(names: Sequence[str]) -> str:
 def add_statement(id_: TableId, columns: Iterable[Column]) -> str:
     """Return the statement that adds columns; a column that somebody else has added meanwhile stays as it is.
 
-    >>> from onefold.schema.types import parse_type
-    >>> print(add_statement(TableId("p", "shop", "base"), [Column("zip", parse_type("STRING"))]))
-    ALTER TABLE `p.shop.base`
-      ADD COLUMN IF NOT EXISTS `zip` STRING
+    Examples:
+        >>> from onefold.schema.types import parse_type
+        >>> print(add_statement(TableId("p", "shop", "base"), [Column("zip", parse_type("STRING"))]))
+        ALTER TABLE `p.shop.base`
+          ADD COLUMN IF NOT EXISTS `zip` STRING
     """
     added = ",\n  ".join(f"ADD COLUMN IF NOT EXISTS {quote(column.name)} {render_type(column.type)}" for column in columns)
     return f"ALTER TABLE {id_.quoted}\n  {added}"
@@ -61,9 +64,10 @@ def add_statement(id_: TableId, columns: Iterable[Column]) -> str:
 def absent_columns(known: Iterable[Column], expected: Iterable[Column]) -> Schema:
     """Return the expected columns that are not known, by name without case.
 
-    >>> from onefold.schema.types import parse_type
-    >>> id_, zip_ = (Column(name, parse_type("STRING")) for name in ("id", "zip"))
-    >>> absent_columns([Column("ID", id_.type)], [id_, zip_]).names
-    ('zip',)
+    Examples:
+        >>> from onefold.schema.types import parse_type
+        >>> id_, zip_ = (Column(name, parse_type("STRING")) for name in ("id", "zip"))
+        >>> absent_columns([Column("ID", id_.type)], [id_, zip_]).names
+        ('zip',)
     """
     return Schema(expected).minus(column.name for column in known)

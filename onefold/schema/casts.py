@@ -65,10 +65,11 @@ def convert(x: str, source: Type, target: Type, zone: str = UTC, depth: int = 1,
         pinned: name every field of every struct, even where nothing is converted. The expression then keeps its type when
             a struct of the table gains a field.
 
-    >>> convert("v.born", Scalar("DATE"), Scalar("TIMESTAMP"))
-    "TIMESTAMP(v.born, 'UTC')"
-    >>> convert("v.price", STRING, Scalar("NUMERIC"))
-    'SAFE_CAST(v.price AS NUMERIC)'
+    Examples:
+        >>> convert("v.born", Scalar("DATE"), Scalar("TIMESTAMP"))
+        "TIMESTAMP(v.born, 'UTC')"
+        >>> convert("v.price", STRING, Scalar("NUMERIC"))
+        'SAFE_CAST(v.price AS NUMERIC)'
     """
     if source == target and not (pinned and _holds_struct(source)):
         return x
@@ -84,8 +85,9 @@ def convert(x: str, source: Type, target: Type, zone: str = UTC, depth: int = 1,
 def conversion_problems(source: Type, target: Type) -> list[str]:
     """Return why no expression converts `source` to `target`: an empty list where one does.
 
-    >>> conversion_problems(Scalar("INT64"), Struct((Field("a", STRING),)))
-    ['INT64 cannot be converted to STRUCT<a STRING>']
+    Examples:
+        >>> conversion_problems(Scalar("INT64"), Struct((Field("a", STRING),)))
+        ['INT64 cannot be converted to STRUCT<a STRING>']
     """
     if isinstance(target, Array):
         element = source.element if isinstance(source, Array) else source
@@ -109,8 +111,9 @@ def losses(source: Type, target: Type, zone: str = UTC) -> tuple[str, ...]:
         target: the type to which they are converted.
         zone: the time zone in which a DATETIME is read where a TIMESTAMP is needed.
 
-    >>> losses(Scalar("STRING"), Scalar("INT64"))
-    ('STRING to INT64: a value that does not fit becomes NULL or is rounded',)
+    Examples:
+        >>> losses(Scalar("STRING"), Scalar("INT64"))
+        ('STRING to INT64: a value that does not fit becomes NULL or is rounded',)
     """
     return tuple(dict.fromkeys(_losses(source, target, zone)))
 
@@ -186,8 +189,9 @@ def free_name(letter: str, depth: int, element: Type) -> str:
         depth: the number of arrays around the expression.
         element: the type of the elements.
 
-    >>> free_name("e", 1, STRING), free_name("e", 1, Struct((Field("E1", STRING),)))
-    ('e1', 'e1_')
+    Examples:
+        >>> free_name("e", 1, STRING), free_name("e", 1, Struct((Field("E1", STRING),)))
+        ('e1', 'e1_')
     """
     taken = {fold_case(field.name) for field in element.fields} if isinstance(element, Struct) else set()
     name = f"{letter}{depth}"
@@ -217,8 +221,9 @@ def _to_struct(x: str, source: Struct, target: Struct, zone: str, depth: int, pi
 def typed_null(type_: Type) -> str:
     """Return NULL of a type: a bare NULL in every branch of a union would be INT64.
 
-    >>> typed_null(Scalar("DATE"))
-    'CAST(NULL AS DATE)'
+    Examples:
+        >>> typed_null(Scalar("DATE"))
+        'CAST(NULL AS DATE)'
     """
     return f"CAST(NULL AS {render_type(type_)})"
 

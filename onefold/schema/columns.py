@@ -23,12 +23,13 @@ class Schema(tuple[Column, ...]):
 
     A schema is a tuple, and equals a tuple of the same columns.
 
-    >>> from onefold.schema.types import parse_type
-    >>> customer = Schema([Column("Id", parse_type("INT64")), Column("name", parse_type("STRING"))])
-    >>> customer.get("ID"), customer.has("NAME"), customer.has("age")
-    (Column(name='Id', type=Scalar(name='INT64')), True, False)
-    >>> customer.minus(["id"]).names
-    ('name',)
+    Examples:
+        >>> from onefold.schema.types import parse_type
+        >>> customer = Schema([Column("Id", parse_type("INT64")), Column("name", parse_type("STRING"))])
+        >>> customer.get("ID"), customer.has("NAME"), customer.has("age")
+        (Column(name='Id', type=Scalar(name='INT64')), True, False)
+        >>> customer.minus(["id"]).names
+        ('name',)
     """
 
     @cached_property

@@ -24,11 +24,12 @@ PARENTS = {
 def join(first: Type, second: Type) -> Type:
     """Return the least type that holds every value of both types.
 
-    >>> from onefold.schema.types import parse_type
-    >>> str(join(parse_type("INT64"), parse_type("BIGNUMERIC"))), str(join(parse_type("INT64"), parse_type("DATE")))
-    ('BIGNUMERIC', 'STRING')
-    >>> str(join(parse_type("STRUCT<a DATE>"), parse_type("STRUCT<A DATETIME, b INT64>")))
-    'STRUCT<a DATETIME, b INT64>'
+    Examples:
+        >>> from onefold.schema.types import parse_type
+        >>> str(join(parse_type("INT64"), parse_type("BIGNUMERIC"))), str(join(parse_type("INT64"), parse_type("DATE")))
+        ('BIGNUMERIC', 'STRING')
+        >>> str(join(parse_type("STRUCT<a DATE>"), parse_type("STRUCT<A DATETIME, b INT64>")))
+        'STRUCT<a DATETIME, b INT64>'
     """
     if first is second or first == second:
         return first
@@ -38,9 +39,10 @@ def join(first: Type, second: Type) -> Type:
 def join_all(types: Iterable[Type]) -> Type:
     """Return the least type that holds every value of all types; there has to be at least one type.
 
-    >>> from onefold.schema.types import parse_type
-    >>> str(join_all(map(parse_type, ["BOOL", "INT64", "ARRAY<NUMERIC>"])))
-    'ARRAY<NUMERIC>'
+    Examples:
+        >>> from onefold.schema.types import parse_type
+        >>> str(join_all(map(parse_type, ["BOOL", "INT64", "ARRAY<NUMERIC>"])))
+        'ARRAY<NUMERIC>'
     """
     return functools.reduce(join, types)
 
@@ -89,9 +91,12 @@ def _join_structs(first: Struct, second: Struct) -> Struct:
 def is_at_or_below(type_: Type, other: Type) -> bool:
     """Tell whether `other` holds every value of `type_`; the order and spelling of fields make no difference.
 
-    >>> from onefold.schema.types import parse_type
-    >>> is_at_or_below(parse_type("DATE"), parse_type("TIMESTAMP")), is_at_or_below(parse_type("DATE"), parse_type("TIME"))
-    (True, False)
+    Examples:
+        >>> from onefold.schema.types import parse_type
+        >>> is_at_or_below(parse_type("DATE"), parse_type("TIMESTAMP"))
+        True
+        >>> is_at_or_below(parse_type("DATE"), parse_type("TIME"))
+        False
     """
     return canonical(join(type_, other)) == canonical(other)
 
@@ -99,9 +104,10 @@ def is_at_or_below(type_: Type, other: Type) -> bool:
 def canonical(type_: Type) -> Type:
     """Return the type with its fields in lower case and alphabetical order, by which types are compared.
 
-    >>> from onefold.schema.types import parse_type
-    >>> str(canonical(parse_type("STRUCT<Zip INT64, city STRING>")))
-    'STRUCT<city STRING, zip INT64>'
+    Examples:
+        >>> from onefold.schema.types import parse_type
+        >>> str(canonical(parse_type("STRUCT<Zip INT64, city STRING>")))
+        'STRUCT<city STRING, zip INT64>'
     """
     match type_:
         case Array(element):
@@ -118,9 +124,10 @@ def classic_type(types: Iterable[Type]) -> Type:
 
     DATETIME with TIMESTAMP gives TIMESTAMP; any other types that differ give STRING.
 
-    >>> from onefold.schema.types import parse_type
-    >>> str(classic_type(map(parse_type, ["INT64", "NUMERIC"])))
-    'STRING'
+    Examples:
+        >>> from onefold.schema.types import parse_type
+        >>> str(classic_type(map(parse_type, ["INT64", "NUMERIC"])))
+        'STRING'
     """
     distinct = list(dict.fromkeys(types))
     if len(distinct) == 1:

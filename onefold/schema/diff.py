@@ -66,8 +66,9 @@ class SchemaChange:
 def view_created() -> SchemaChange:
     """Return the change that announces a new view.
 
-    >>> str(view_created())
-    'view created'
+    Examples:
+        >>> str(view_created())
+        'view created'
     """
     return SchemaChange("view created", "", Severity.INFO)
 
@@ -75,8 +76,9 @@ def view_created() -> SchemaChange:
 def view_removed() -> SchemaChange:
     """Return the change that announces the end of a view.
 
-    >>> view_removed().severity.name
-    'CRITICAL'
+    Examples:
+        >>> view_removed().severity.name
+        'CRITICAL'
     """
     return SchemaChange("view removed", "", Severity.CRITICAL)
 
@@ -86,11 +88,12 @@ def compare(old: Sequence[Column], new: Sequence[Column]) -> tuple[SchemaChange,
 
     Columns that were removed or have another type come first, in the old order; then new columns, in the new order.
 
-    >>> from onefold.schema.types import parse_type
-    >>> old = [Column("id", parse_type("INT64"))]
-    >>> new = [Column("ID", parse_type("NUMERIC")), Column("zip", parse_type("STRING"))]
-    >>> [str(change) for change in compare(old, new)]
-    ['retyped id INT64 -> NUMERIC', 'added zip STRING']
+    Examples:
+        >>> from onefold.schema.types import parse_type
+        >>> old = [Column("id", parse_type("INT64"))]
+        >>> new = [Column("ID", parse_type("NUMERIC")), Column("zip", parse_type("STRING"))]
+        >>> [str(change) for change in compare(old, new)]
+        ['retyped id INT64 -> NUMERIC', 'added zip STRING']
     """
     return tuple(_compare(_struct(old), _struct(new), ""))
 
@@ -105,8 +108,9 @@ def change_id(view: str, old: Sequence[Column] | None, new: Sequence[Column] | N
         former: the identifier of the previous change; where there is no view yet, a text that distinguishes its tables
             from earlier ones of the same names.
 
-    >>> len(change_id("p.shop.customer_unified", None, [], ""))
-    32
+    Examples:
+        >>> len(change_id("p.shop.customer_unified", None, [], ""))
+        32
     """
     digest = hashlib.sha256(json.dumps([view, _as_text(old), _as_text(new), former]).encode())
     return digest.hexdigest()[:32]
@@ -119,8 +123,9 @@ def _as_text(columns: Sequence[Column] | None) -> list[tuple[str, str]] | None:
 def highest_severity(changes: Iterable[SchemaChange]) -> Severity:
     """Return the highest severity of some changes; INFO where there are none.
 
-    >>> highest_severity([view_created(), view_removed()]).name
-    'CRITICAL'
+    Examples:
+        >>> highest_severity([view_created(), view_removed()]).name
+        'CRITICAL'
     """
     return max((change.severity for change in changes), default=Severity.INFO)
 

@@ -40,9 +40,10 @@ def read_columns(text: str, base: str, names: VersionedNames = DEFAULT_NAMES) ->
         base: the base name.
         names: the naming of the versioned tables.
 
-    >>> row = {"table_name": "customer_v_abc", "column_name": "id", "ordinal_position": 1, "data_type": "INT64"}
-    >>> [version.id for version in read_columns(json.dumps([row]), "customer")]
-    ['abc']
+    Examples:
+        >>> row = {"table_name": "customer_v_abc", "column_name": "id", "ordinal_position": 1, "data_type": "INT64"}
+        >>> [version.id for version in read_columns(json.dumps([row]), "customer")]
+        ['abc']
 
     Raises:
         InvalidColumns: rows are not valid; the error lists all problems with the number of the row, twenty at most.

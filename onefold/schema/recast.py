@@ -28,11 +28,12 @@ def keeps_values(landed: Type, old: Type, new: Type, zone: str = UTC) -> bool:
         new: the type that they are to have.
         zone: the time zone in which a DATETIME is read where a TIMESTAMP is needed.
 
-    >>> from onefold.schema.types import parse_type
-    >>> keeps_values(parse_type("INT64"), parse_type("NUMERIC"), parse_type("STRING"))
-    True
-    >>> keeps_values(parse_type("DATE"), parse_type("TIMESTAMP"), parse_type("STRING"))
-    False
+    Examples:
+        >>> from onefold.schema.types import parse_type
+        >>> keeps_values(parse_type("INT64"), parse_type("NUMERIC"), parse_type("STRING"))
+        True
+        >>> keeps_values(parse_type("DATE"), parse_type("TIMESTAMP"), parse_type("STRING"))
+        False
     """
     if landed == old or old == new:
         return True

@@ -65,8 +65,9 @@ class Struct:
     def get(self, name: str) -> Field | None:
         """Return the field of this name in any spelling; None where there is none.
 
-        >>> str(Struct((Field("Zip", STRING),)).get("ZIP").type)
-        'STRING'
+        Examples:
+            >>> str(Struct((Field("Zip", STRING),)).get("ZIP").type)
+            'STRING'
         """
         return self._by_name.get(fold_case(name))
 
@@ -105,8 +106,9 @@ def _field_name(name: str) -> str:
 def render_type(type_: Type) -> str:
     """Return the type for SQL: as `str` does, but with every field name quoted, so that a reserved word is safe.
 
-    >>> render_type(parse_type("ARRAY<STRUCT<select INT64>>"))
-    'ARRAY<STRUCT<`select` INT64>>'
+    Examples:
+        >>> render_type(parse_type("ARRAY<STRUCT<select INT64>>"))
+        'ARRAY<STRUCT<`select` INT64>>'
     """
     match type_:
         case Array(element):
@@ -121,8 +123,9 @@ def render_type(type_: Type) -> str:
 def parse_type(text: str) -> Type:
     """Return the type that a text names, in the form of INFORMATION_SCHEMA. Results are cached: types are immutable.
 
-    >>> str(parse_type("struct<id INTEGER NOT NULL, tags array<STRING(20)>>"))
-    'STRUCT<id INT64, tags ARRAY<STRING>>'
+    Examples:
+        >>> str(parse_type("struct<id INTEGER NOT NULL, tags array<STRING(20)>>"))
+        'STRUCT<id INT64, tags ARRAY<STRING>>'
 
     Raises:
         InvalidType: the text is not a type; the error names the text and what is wrong with it.

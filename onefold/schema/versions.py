@@ -46,9 +46,10 @@ def active_versions(versions: Iterable[Version], rules: TableRules) -> tuple[Ver
 
     Where the creation time of any version is unknown, the versions keep their order.
 
-    >>> versions = [Version("b", ()), Version("a", ())]
-    >>> [version.id for version in active_versions(versions, TableRules(retired=frozenset({"b"})))]
-    ['a']
+    Examples:
+        >>> versions = [Version("b", ()), Version("a", ())]
+        >>> [version.id for version in active_versions(versions, TableRules(retired=frozenset({"b"})))]
+        ['a']
     """
     active = [version for version in versions if version.id not in rules.retired]
     if any(version.created is None for version in active):
@@ -60,11 +61,12 @@ def active_versions(versions: Iterable[Version], rules: TableRules) -> tuple[Ver
 def fold(versions: Sequence[Version], rules: TableRules) -> tuple[Column, ...]:
     """Return the columns of the unified view: names united without case, types joined, in order of first appearance.
 
-    >>> from onefold.schema.types import parse_type
-    >>> old = Version("a", (Column("Id", parse_type("INT64")),))
-    >>> new = Version("b", (Column("id", parse_type("NUMERIC")), Column("zip", parse_type("STRING"))))
-    >>> [f"{column.name} {column.type}" for column in fold([old, new], TableRules())]
-    ['Id NUMERIC', 'zip STRING']
+    Examples:
+        >>> from onefold.schema.types import parse_type
+        >>> old = Version("a", (Column("Id", parse_type("INT64")),))
+        >>> new = Version("b", (Column("id", parse_type("NUMERIC")), Column("zip", parse_type("STRING"))))
+        >>> [f"{column.name} {column.type}" for column in fold([old, new], TableRules())]
+        ['Id NUMERIC', 'zip STRING']
 
     Raises:
         SchemaConflict: columns cannot be converted to the type of the rules, or names clash; the error lists all of them.
@@ -92,10 +94,11 @@ def casts(versions: Sequence[Version], columns: Sequence[Column], rules: TableRu
         columns: the columns of the view, as `fold` returns them.
         rules: the rules of the table.
 
-    >>> from onefold.schema.types import parse_type
-    >>> version = Version("a", (Column("id", parse_type("INT64")),))
-    >>> [f"{cast.source} -> {cast.target}" for cast in casts([version], [Column("id", STRING)], TableRules())]
-    ['INT64 -> STRING']
+    Examples:
+        >>> from onefold.schema.types import parse_type
+        >>> version = Version("a", (Column("id", parse_type("INT64")),))
+        >>> [f"{cast.source} -> {cast.target}" for cast in casts([version], [Column("id", STRING)], TableRules())]
+        ['INT64 -> STRING']
     """
     unified = Schema(columns)
     return tuple(
@@ -109,8 +112,9 @@ def casts(versions: Sequence[Version], columns: Sequence[Column], rules: TableRu
 def unused_rules(found: Sequence[Version], rules: TableRules) -> list[str]:
     """Return the settings that have no effect on these versions: typing mistakes, or settings that can be removed.
 
-    >>> unused_rules([Version("abc", ())], TableRules(retired=frozenset({"abd"})))
-    ['retire: there is no version abd']
+    Examples:
+        >>> unused_rules([Version("abc", ())], TableRules(retired=frozenset({"abd"})))
+        ['retire: there is no version abd']
     """
     ids = {version.id for version in found}
     types = [

@@ -54,8 +54,9 @@ def run_job(name: str, argv: Sequence[str], work: Callable[[], int]) -> int:
 def summary(error: BaseException) -> str:
     """Return the name of an error and the most useful line of its text: of Java's errors, the last cause.
 
-    >>> summary(ValueError("expected 2 columns, got 3"))
-    'ValueError: expected 2 columns, got 3'
+    Examples:
+        >>> summary(ValueError("expected 2 columns, got 3"))
+        'ValueError: expected 2 columns, got 3'
     """
     try:
         text = str(error)

@@ -28,9 +28,10 @@ def creations_label(versions: Sequence[Version], read_at: datetime) -> str | Non
 
     The label is `NEWEST`; or `SETTLED-NEWEST` where versions were created so shortly before that the metadata may be late.
 
-    >>> from datetime import UTC, datetime
-    >>> creations_label([Version("a", (), datetime(1970, 1, 1, 0, 0, 1, tzinfo=UTC))], datetime(2024, 1, 1, tzinfo=UTC))
-    '1000'
+    Examples:
+        >>> from datetime import UTC, datetime
+        >>> creations_label([Version("a", (), datetime(1970, 1, 1, 0, 0, 1, tzinfo=UTC))], datetime(2024, 1, 1, tzinfo=UTC))
+        '1000'
     """
     times = [milliseconds(version.created) for version in versions if version.created]
     if len(times) < len(versions) or not times:

@@ -26,8 +26,9 @@ def describe(existing: str, casts: Iterable[Cast]) -> str:
         existing: the description as it is.
         casts: the conversions of the view.
 
-    >>> describe("All customers.", [])
-    'All customers.'
+    Examples:
+        >>> describe("All customers.", [])
+        'All customers.'
     """
     people = _SECTION.sub("", existing)
     lines = list(dict.fromkeys(f"- {cast.column}: {loss}" for cast in casts for loss in cast.losses))

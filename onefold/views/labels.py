@@ -54,8 +54,9 @@ def check_owner(stored: StoredView, base: TableId, names: VersionedNames) -> Non
 def owner_digest(owner: str) -> str:
     """Return the value of TABLE_LABEL for the owner of a view.
 
-    >>> owner_digest("p.shop.customer")
-    'a57e53bc75554ba0'
+    Examples:
+        >>> owner_digest("p.shop.customer")
+        'a57e53bc75554ba0'
     """
     return hashlib.sha256(owner.encode()).hexdigest()[:16]
 

@@ -119,8 +119,9 @@ def covered_versions(query: str, base: str, names: VersionedNames = DEFAULT_NAME
         base: the base name of the versions.
         names: the form of the names of versions.
 
-    >>> sorted(covered_versions("SELECT `customer_v_no` FROM `p.shop.customer_v_a1` AS v", "customer"))
-    ['a1']
+    Examples:
+        >>> sorted(covered_versions("SELECT `customer_v_no` FROM `p.shop.customer_v_a1` AS v", "customer"))
+        ['a1']
     """
     # Only names after FROM are tables: a column may be named like a table.
     read = re.findall(r"\bFROM `(?:[^`]*\.)?([^`.]+)`", query)

@@ -64,10 +64,8 @@ def test_a_table_that_capture_did_not_create_gets_no_rows(client: Client, shop: 
     shop.create("customer_v_def", {"id": "INT64", "database_name": "STRING"})
     assert post(client, message(ADA, version="def")) == 204
     reason = shop.letters[0].attributes["reason"]
-    assert (
-        "shop.customer_v_def: expected a table that capture made, got one without source_name, _landed_at, datastream_metadata"
-        in reason
-    )
+    assert "shop.customer_v_def: expected a table that capture made, got one without source_name" in reason
+    assert "_landed_at, datastream_metadata" in reason
     assert shop.api.requests == []
 
 

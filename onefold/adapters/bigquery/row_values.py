@@ -44,8 +44,9 @@ class RowValues:
 def field_name(column: str) -> str:
     """Return the name of a column's field in a protocol buffer: the column's own where that is allowed.
 
-    >>> field_name("id"), field_name("größe")
-    ('id', 'hex_6772c3b6c39f65')
+    Examples:
+        >>> field_name("id"), field_name("größe")
+        ('id', 'hex_6772c3b6c39f65')
     """
     return column if _FIELD.fullmatch(column) else f"hex_{column.encode().hex()}"
 

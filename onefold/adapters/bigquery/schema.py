@@ -14,8 +14,9 @@ from onefold.schema.types import Array, Range, Struct, parse_type
 def type_string(field: SchemaField) -> str:
     """Return the type of a field of a schema as the type string that INFORMATION_SCHEMA would give.
 
-    >>> type_string(SchemaField("a", "RECORD", "REPEATED", fields=[SchemaField("b", "INTEGER")]))
-    'ARRAY<STRUCT<`b` INTEGER>>'
+    Examples:
+        >>> type_string(SchemaField("a", "RECORD", "REPEATED", fields=[SchemaField("b", "INTEGER")]))
+        'ARRAY<STRUCT<`b` INTEGER>>'
     """
     if field.field_type in ("RECORD", "STRUCT"):
         inner = ", ".join(f"{quote(part.name)} {type_string(part)}" for part in field.fields)

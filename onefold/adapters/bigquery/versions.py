@@ -73,8 +73,9 @@ def versions_from_rows(
 def columns_text(columns: Iterable[tuple[str, str]]) -> str:
     """Return names and types in their order as the query of the versions gives them: JSON arrays, separated by commas.
 
-    >>> columns_text([("id", "INT64"), ("name", "STRING")])
-    '["id", "INT64"],["name", "STRING"]'
+    Examples:
+        >>> columns_text([("id", "INT64"), ("name", "STRING")])
+        '["id", "INT64"],["name", "STRING"]'
     """
     return ",".join(json.dumps(column, ensure_ascii=False) for column in columns)
 

@@ -28,8 +28,9 @@ def encode(text: str) -> str:
     Raises:
         ValueError: the text is not a number, or is out of range.
 
-    >>> decode(encode("-1.50"))
-    '-1.5'
+    Examples:
+        >>> decode(encode("-1.50"))
+        '-1.5'
     """
     try:
         number = Decimal(text.strip())

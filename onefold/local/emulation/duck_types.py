@@ -43,8 +43,9 @@ def read_type(name: str) -> Type:
     Raises:
         ValueError: no BigQuery type is stored so.
 
-    >>> str(read_type('STRUCT(a BIGINT, "b c" VARCHAR[])'))
-    'STRUCT<a INT64, `b c` ARRAY<STRING>>'
+    Examples:
+        >>> str(read_type('STRUCT(a BIGINT, "b c" VARCHAR[])'))
+        'STRUCT<a INT64, `b c` ARRAY<STRING>>'
     """
     reader = _Reader(name)
     type_ = reader.type()

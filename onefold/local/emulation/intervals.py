@@ -14,8 +14,9 @@ _NANOSECONDS = 1_000_000_000
 def read_interval(text: str) -> tuple[int, int, int] | None:
     """Return months, days and nanoseconds of a text in the canonical form `Y-M D H:M:S.F`; None for another form.
 
-    >>> read_interval("-1-2 -3 -4:5:6")
-    (-14, -3, -14706000000000)
+    Examples:
+        >>> read_interval("-1-2 -3 -4:5:6")
+        (-14, -3, -14706000000000)
     """
     match = _CANONICAL.fullmatch(text.strip())
     if match is None:
@@ -34,8 +35,9 @@ def write_interval(months: int, days: int, nanoseconds: int) -> str:
         days: days with their own sign.
         nanoseconds: the time of day with its own sign.
 
-    >>> write_interval(-14, -3, -14706500000000)
-    '-1-2 -3 -4:5:6.500'
+    Examples:
+        >>> write_interval(-14, -3, -14706500000000)
+        '-1-2 -3 -4:5:6.500'
     """
     seconds, rest = divmod(abs(nanoseconds), _NANOSECONDS)
     digits = f"{rest:09d}"

@@ -31,8 +31,9 @@ _DATETIMES = (7, 12)
 def json_text(data: bytes) -> str:
     """Return a document as text. Numbers keep all of their digits.
 
-    >>> json_text(bytes([5, 7, 0]))
-    '7'
+    Examples:
+        >>> json_text(bytes([5, 7, 0]))
+        '7'
     """
     return _value(data[0], data, 1) if data else "null"
 

@@ -27,8 +27,9 @@ class LogPosition:
     def sequence(self, row: int | None = None) -> str:
         """Return the position as `onefold.changelog.position` sorts it; without a row, it is below all rows of the event.
 
-        >>> LogPosition(1, "bin.000010", 4).sequence(2)
-        '1/A/4/2'
+        Examples:
+            >>> LogPosition(1, "bin.000010", 4).sequence(2)
+            '1/A/4/2'
         """
         sections = (self.epoch, file_number(self.file), self.offset, *(() if row is None else (row,)))
         return "/".join(f"{section:X}" for section in sections)
@@ -44,8 +45,9 @@ def file_number(name: str) -> int:
     Raises:
         InvalidInput: the name is not that of a file of a log.
 
-    >>> file_number("mysql-bin.000123")
-    123
+    Examples:
+        >>> file_number("mysql-bin.000123")
+        123
     """
     match = _FILE.fullmatch(name)
     if not match:

@@ -117,8 +117,9 @@ class Transaction:
 def folded(name: str) -> str:
     """Return a savepoint's name as servers compare it: without case and accents.
 
-    >>> folded("É") == folded("e")
-    True
+    Examples:
+        >>> folded("É") == folded("e")
+        True
     """
     letters = unicodedata.normalize("NFKD", name.rstrip(" "))
     return "".join(letter for letter in letters if not unicodedata.combining(letter)).casefold()
@@ -127,8 +128,9 @@ def folded(name: str) -> str:
 def is_rolled_back(offset: int, rolled_back: RolledBack) -> bool:
     """Return whether the rows of an event were rolled back to a savepoint.
 
-    >>> is_rolled_back(7, ((1, 3), (5, 9))), is_rolled_back(4, ((1, 3), (5, 9)))
-    (True, False)
+    Examples:
+        >>> is_rolled_back(7, ((1, 3), (5, 9))), is_rolled_back(4, ((1, 3), (5, 9)))
+        (True, False)
     """
     at = bisect(rolled_back, (offset, 0)) - 1
     return at >= 0 and offset < rolled_back[at][1]

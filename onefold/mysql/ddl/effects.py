@@ -36,10 +36,11 @@ def effects(text: str, database: str, grammar: Grammar = PLAIN) -> tuple[Effect,
         database: the session's, for names without a database.
         grammar: how the server read the text.
 
-    >>> effects("TRUNCATE orders", "shop")
-    (Effect(kind='truncated', database='shop', table='orders'),)
-    >>> effects("ALTER TABLE orders ADD COLUMN note TEXT", "shop")
-    ()
+    Examples:
+        >>> effects("TRUNCATE orders", "shop")
+        (Effect(kind='truncated', database='shop', table='orders'),)
+        >>> effects("ALTER TABLE orders ADD COLUMN note TEXT", "shop")
+        ()
     """
     return tuple(one for one in all_effects(text, database, grammar) if one.kind != "structure")
 

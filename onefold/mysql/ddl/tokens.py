@@ -59,8 +59,9 @@ def words(statement: str, grammar: Grammar = PLAIN, ignored: frozenset[str] = fr
         grammar: the settings under which the server read the text.
         ignored: the marks of executable comments that the server does not execute; the server executes all others.
 
-    >>> [word.text for word in words("DROP TABLE `a b` /* old */;")]
-    ['DROP', 'TABLE', 'a b', ';']
+    Examples:
+        >>> [word.text for word in words("DROP TABLE `a b` /* old */;")]
+        ['DROP', 'TABLE', 'a b', ';']
     """
     pattern, at = _tokens(grammar.ansi_quotes, grammar.backslashes), 0
     while match := pattern.match(statement, at):

@@ -46,8 +46,9 @@ def connector_version(spark: SparkSession) -> Version | None:
 def parse_version(text: str) -> Version:
     """Return the numbers of a version; a text without numbers is older than any version.
 
-    >>> parse_version("0.43.0-preview")
-    (0, 43, 0)
+    Examples:
+        >>> parse_version("0.43.0-preview")
+        (0, 43, 0)
     """
     return tuple(int(number) for number in re.findall(r"\d+", text)[:3])
 

@@ -29,8 +29,9 @@ _REST_NAMES = {"INT64": "INTEGER", "FLOAT64": "FLOAT", "BOOL": "BOOLEAN"}
 def staged_type(type_: Type) -> Type:
     """Return the type as which Spark delivers a value to BigQuery.
 
-    >>> str(staged_type(Array(Scalar("TIMESTAMP")))), str(staged_type(Scalar("DATE")))
-    ('ARRAY<STRING>', 'DATE')
+    Examples:
+        >>> str(staged_type(Array(Scalar("TIMESTAMP")))), str(staged_type(Scalar("DATE")))
+        ('ARRAY<STRING>', 'DATE')
     """
     return as_text(text_type(type_), _ALSO_AS_TEXT)
 
@@ -48,8 +49,9 @@ def unstage_sql(x: str, type_: Type, depth: int = 1) -> str:
         type_: the type of the result.
         depth: the number of arrays around the value, plus one: names within subqueries differ by it.
 
-    >>> unstage_sql("x", Scalar("TIMESTAMP"))
-    "TIMESTAMP(x, 'UTC')"
+    Examples:
+        >>> unstage_sql("x", Scalar("TIMESTAMP"))
+        "TIMESTAMP(x, 'UTC')"
     """
     if staged_type(type_) == type_:
         return x

@@ -68,10 +68,11 @@ def match_winners(rows: Table, winners: Table, keys: Sequence[str]) -> FileMatch
 def winner_numbers(rows: Table, winners: Table, keys: Sequence[str]) -> Arrow:
     """Return for each row the number of the winner of its key, or NULL.
 
-    >>> import pyarrow as pa
-    >>> rows, winners = pa.table({"a": [1, 2, 2, None], "b": "xyyz"}), pa.table({"a": [None, 2], "b": "zy"})
-    >>> winner_numbers(rows, winners, ["a", "b"]).to_pylist()
-    [None, 1, 1, 0]
+    Examples:
+        >>> import pyarrow as pa
+        >>> rows, winners = pa.table({"a": [1, 2, 2, None], "b": "xyyz"}), pa.table({"a": [None, 2], "b": "zy"})
+        >>> winner_numbers(rows, winners, ["a", "b"]).to_pylist()
+        [None, 1, 1, 0]
     """
     import pyarrow.compute as pc
 

@@ -118,8 +118,9 @@ _SEQUENCES: dict[str, Callable[[Value], Value]] = {
 def sequence_kind(type_: Type) -> str:
     """Return the kind of a position column; positions can be compared if their columns are of one kind.
 
-    >>> sequence_kind(Scalar("DATE")), sequence_kind(Scalar("INT64"))
-    ('time', 'INT64')
+    Examples:
+        >>> sequence_kind(Scalar("DATE")), sequence_kind(Scalar("INT64"))
+        ('time', 'INT64')
     """
     return "time" if str(type_) in TIMES else str(type_)
 

@@ -178,8 +178,9 @@ def _names(count: int) -> tuple[str, ...]:
 def _by_file(numbers: Sequence[int], sizes: Sequence[int]) -> tuple[array[int], ...]:
     """Split numbers of rows of all files, in order, into those of each file.
 
-    >>> _by_file([1, 3, 4], [2, 0, 3])
-    (array('q', [1]), array('q'), array('q', [1, 2]))
+    Examples:
+        >>> _by_file([1, 3, 4], [2, 0, 3])
+        (array('q', [1]), array('q'), array('q', [1, 2]))
     """
     bounds = pairwise(accumulate(sizes, initial=0))
     return tuple(

@@ -41,8 +41,9 @@ _BYTES, _NUMBERS = Scalar("BYTES"), ("INT64", "NUMERIC", "FLOAT64")
 def placeholder_bytes(option: str) -> bytes:
     """Return the bytes that the option `unavailable.value.placeholder` means.
 
-    >>> placeholder_bytes("hex:4f4b")
-    b'OK'
+    Examples:
+        >>> placeholder_bytes("hex:4f4b")
+        b'OK'
     """
     return bytes.fromhex(option.removeprefix(_HEX)) if option.startswith(_HEX) else option.encode()
 

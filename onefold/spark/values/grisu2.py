@@ -32,8 +32,9 @@ _SPARE = 17
 def leading_bits(power: int) -> int:
     """Return the first 64 bits of a power of ten, rounded.
 
-    >>> hex(leading_bits(0))
-    '0x8000000000000000'
+    Examples:
+        >>> hex(leading_bits(0))
+        '0x8000000000000000'
     """
     return round(Fraction(10) ** power / Fraction(2) ** exponent_of(power))
 

@@ -42,8 +42,9 @@ _RANGE = re.compile(r"\[(.*), (.*)\)", re.DOTALL)
 def is_written_by_python(type_: Type) -> bool:
     """Return whether values of this type are written here.
 
-    >>> [is_written_by_python(type_) for type_ in (Scalar("FLOAT64"), Scalar("NUMERIC"), Array(Scalar("FLOAT64")))]
-    [True, False, True]
+    Examples:
+        >>> [is_written_by_python(type_) for type_ in (Scalar("FLOAT64"), Scalar("NUMERIC"), Array(Scalar("FLOAT64")))]
+        [True, False, True]
     """
     if isinstance(type_, Array):
         return is_written_by_python(type_.element)
@@ -79,8 +80,9 @@ def _writer(type_: Type) -> Writer:
 def float_text(x: float) -> str:
     """Write a FLOAT64 as CAST(x AS STRING) does: with the 15 digits nearest to it, or 17 where 15 do not give it back.
 
-    >>> [float_text(x) for x in (0.1, 0.1 + 0.7, -0.0, 1e20, 5e-324)]
-    ['0.1', '0.79999999999999993', '0', '1e+20', '4.94065645841247e-324']
+    Examples:
+        >>> [float_text(x) for x in (0.1, 0.1 + 0.7, -0.0, 1e20, 5e-324)]
+        ['0.1', '0.79999999999999993', '0', '1e+20', '4.94065645841247e-324']
     """
     if x == 0:
         return "0"
@@ -91,8 +93,9 @@ def float_text(x: float) -> str:
 def float_json(x: float) -> str:
     """Write a FLOAT64 as it is within TO_JSON_STRING.
 
-    >>> [float_json(x) for x in (1.0, -0.0, 1e20, 5e-324, float("nan"))]
-    ['1.0', '0.0', '1e+20', '5e-324', '"NaN"']
+    Examples:
+        >>> [float_json(x) for x in (1.0, -0.0, 1e20, 5e-324, float("nan"))]
+        ['1.0', '0.0', '1e+20', '5e-324', '"NaN"']
     """
     if x == 0:
         return "0.0"
@@ -208,8 +211,9 @@ def _fixed(digits: str, exponent: int) -> str:
 def grisu_digits(x: float) -> tuple[str, int]:
     """Return the digits of a positive number and the power of ten of the first digit, by Grisu2 (see `grisu2.py`).
 
-    >>> grisu_digits(0.1), grisu_digits(1e23)
-    (('1', -1), ('9999999999999999', 22))
+    Examples:
+        >>> grisu_digits(0.1), grisu_digits(1e23)
+        (('1', -1), ('9999999999999999', 22))
     """
     # IEEE 754: one sign bit (here zero), 11 bits of exponent, 52 of the fraction. A biased exponent of zero is a subnormal
     # number, which has no implied leading one.

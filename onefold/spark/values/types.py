@@ -56,8 +56,9 @@ _BIGQUERY_TYPES: dict[type[t.DataType], str] = {
 def spark_type(type_: Type) -> t.DataType:
     """Return the Spark type that represents a BigQuery type.
 
-    >>> spark_type(Array(Scalar("INT64"))).simpleString(), spark_type(Scalar("JSON")).simpleString()
-    ('array<bigint>', 'string')
+    Examples:
+        >>> spark_type(Array(Scalar("INT64"))).simpleString(), spark_type(Scalar("JSON")).simpleString()
+        ('array<bigint>', 'string')
     """
     match type_:
         case Array(element):
