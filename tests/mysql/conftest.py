@@ -5,9 +5,13 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from pathlib import Path
 
 import pytest
+from support.capture import Bench, bench_of
 from support.database_servers import DatabaseServer, MariaDb, MySql, new_server
+from support.source_database import SourceDatabase
+from support.transactions import TABLES
 
 
 @pytest.fixture(scope="module")
@@ -21,3 +25,9 @@ def others() -> Iterator[Callable[[type[DatabaseServer]], DatabaseServer]]:
 def other(request: pytest.FixtureRequest, others: Callable[[type[DatabaseServer]], DatabaseServer]) -> DatabaseServer:
     """A server for tests that stop it or change its settings."""
     return others(request.param)
+
+
+@pytest.fixture
+def bench(source: SourceDatabase, tmp_path: Path) -> Bench:
+    source.run(*TABLES[:3])
+    return bench_of(source, tmp_path)
