@@ -25,7 +25,7 @@ SCHEMAS: dict[str, Callable[[], list[Resource]]] = {
 
 @pytest.mark.parametrize("before", SCHEMAS)
 @pytest.mark.parametrize("after", SCHEMAS)
-def test_whatever_a_column_becomes_no_value_under_a_tag_is_left_without_one(before: str, after: str) -> None:
+def test_no_tagged_value_loses_its_tag_when_a_column_changes_its_type(before: str, after: str) -> None:
     old = SCHEMAS[before]()
     leaf = old[0]["fields"][1] if "fields" in old[0] else old[0]
     leaf["policyTags"] = {"names": [tag("secret")]}

@@ -1,4 +1,4 @@
-"""Errors of Pub/Sub: a topic that refuses is told from one that fails for a while."""
+"""Errors of Pub/Sub: a topic that refuses messages differs from one that fails for a while."""
 
 from __future__ import annotations
 

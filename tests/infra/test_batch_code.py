@@ -14,7 +14,7 @@ from onefold.settings.environment import load_settings
 
 
 def uploaded(plan: Plan) -> dict[str, set[str]]:
-    """The names of what lies in each folder."""
+    """Return the names of the uploaded objects, by folder."""
     found: dict[str, set[str]] = {}
     for object_ in plan.of("google_storage_bucket_object").values():
         folder, _, name = f"gs://{object_['bucket']}/{object_['name']}".rpartition("/")
@@ -38,9 +38,9 @@ def test_without_table_settings_only_the_jobs_are_uploaded_to_another_folder(opt
 
 def test_without_options_a_job_has_the_settings_of_the_functions(plain_plan: Plan) -> None:
     launch, refresh = (load_settings(environment(plain_plan, name)) for name in ("launch_batch", "refresh_view"))
-    told = load_settings(launch.batch.passed_on)
-    assert (told.project, told.datasets) == (refresh.project, refresh.datasets)
-    assert (told.view_dataset, told.view_name) == (refresh.view_dataset, refresh.view_name)
+    passed_on = load_settings(launch.batch.passed_on)
+    assert (passed_on.project, passed_on.datasets) == (refresh.project, refresh.datasets)
+    assert (passed_on.view_dataset, passed_on.view_name) == (refresh.view_dataset, refresh.view_name)
 
 
 def test_temporary_tables_of_a_batch_have_names_that_it_may_drop() -> None:

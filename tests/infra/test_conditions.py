@@ -103,7 +103,9 @@ SOURCES = f"projects/{expected.SOURCES_BUCKET}"
         (expected.DAILY, BUCKET, "projects/_/buckets/exports", False),
     ],
 )
-def test_conditions_admit_what_they_should(exact_plan: Plan, address: str, type_: str, name: str, admitted: bool) -> None:
+def test_a_condition_admits_exactly_the_listed_resources(
+    exact_plan: Plan, address: str, type_: str, name: str, admitted: bool
+) -> None:
     assert admits(condition(exact_plan, address), type_, name) is admitted
 
 

@@ -13,7 +13,7 @@ def test_the_plan_has_exactly_the_expected_values(exact_plan: Plan) -> None:
     assert expected.differences(exact_plan, INFRA) == set()
 
 
-# What has no name of its own, or one within something that has the prefix.
+# Resources without a name of their own, or with a name within a resource that has the prefix.
 UNNAMED = {"google_project_service", "google_storage_bucket_object", "google_bigquery_dataset_access", "terraform_data"}
 IDENTITIES = ("account_id", "role_id", "repository_id", "dashboard_json", "display_name", "name")
 
@@ -33,7 +33,7 @@ def test_every_name_has_the_prefix(tested: Callable[[str], Outcome]) -> None:
         if not name.startswith(("eu-", "onefoldeu_", "my-project-eu-onefold-", '{"displayName":"eu-'))
     }
     assert bare == {}
-    # That plan has a subnetwork of the user's own.
+    # The plan has a subnetwork that the user owns.
     for kind in ("network", "subnetwork", "firewall"):
         name = expression(resources(INFRA)[f"google_compute_{kind}.batches"], "name")
         assert name is not None

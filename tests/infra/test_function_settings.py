@@ -18,10 +18,10 @@ from onefold.settings.environment import VARIABLES, Settings, load_settings
 from onefold.sink.handler import check_sink_settings
 
 FUNCTIONS = ("refresh_view", "launch_batch", "sink_records")
-# The file of the tables' settings is packaged, and is looked for where it then lies.
+# Terraform does not set these. The file of table settings is packaged, and read from the package.
 NOT_SET = {
     "ONEFOLD_CONFIG",
-    # Capture's, which is no function.
+    # The variables of capture, which is not a function.
     "ONEFOLD_SOURCE_PASSWORD",
     "ONEFOLD_HEARTBEAT",
     "ONEFOLD_TOPIC_CHANGE_RECORDS",
@@ -42,7 +42,7 @@ def tree(path: Path) -> ast.Module:
 
 
 def modules(function: str) -> set[Path]:
-    """What a function runs of our code: its own file, and what that imports in turn."""
+    """Return the files of this project that a function runs: its own file, and what that imports in turn."""
     found: set[Path] = set()
     waiting = [ROOT / "functions" / f"{function}.py"]
     while waiting:
@@ -62,7 +62,7 @@ def imports(path: Path) -> set[str]:
 
 
 def attributes(node: ast.AST, owner: str) -> set[str]:
-    """What is asked of `owner`, or of anything's attribute of that name."""
+    """Return the attributes that are read of `owner`, or of an attribute of that name."""
     found = [child for child in ast.walk(node) if isinstance(child, ast.Attribute)]
     return {child.attr for child in found if name_of(child.value) == owner}
 
@@ -72,7 +72,7 @@ def name_of(node: ast.expr) -> str | None:
 
 
 def methods() -> dict[str, set[str]]:
-    """What each method of the settings reads of them."""
+    """Return the fields that each method of the settings reads."""
     return {
         name: attributes(ast.parse(textwrap.dedent(inspect.getsource(method))), "self")
         for class_ in CLASSES
@@ -82,7 +82,7 @@ def methods() -> dict[str, set[str]]:
 
 
 def read(function: str) -> set[str]:
-    """The variables that a function's code reads, through the settings."""
+    """Return the variables that a function's code reads through the settings."""
     settings = {ROOT / "onefold" / "settings" / name for name in ("environment.py", "batches.py")}
     asked = set().union(*(attributes(tree(path), "settings") for path in modules(function) - settings))
     waiting, found = list(asked), set()
@@ -101,8 +101,8 @@ def test_every_variable_that_a_function_reads_is_set_and_every_one_that_is_set_i
 
 
 def test_every_setting_is_set_for_at_least_one_function(options_plan: Plan) -> None:
-    told = set().union(*(environment(options_plan, function) for function in FUNCTIONS))
-    assert told == set(VARIABLES) - NOT_SET
+    names = set().union(*(environment(options_plan, function) for function in FUNCTIONS))
+    assert names == set(VARIABLES) - NOT_SET
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
@@ -140,15 +140,15 @@ def test_the_settings_are_valid_and_have_the_requested_values(options_plan: Plan
 def test_every_topic_that_a_function_publishes_to_exists_and_is_granted_and_no_other(
     options_plan: Plan, function: str
 ) -> None:
-    told = environment(options_plan, function)
-    named = {told[name] for name in read(function) if name.startswith("ONEFOLD_TOPIC_")}
+    variables = environment(options_plan, function)
+    named = {variables[name] for name in read(function) if name.startswith("ONEFOLD_TOPIC_")}
     assert named <= {topic["name"] for topic in options_plan.of("google_pubsub_topic").values()}
     if function == "launch_batch":
         # The job publishes there, by the account of its own.
         (batch,) = (grant for name, grant in options_plan.of("google_pubsub_topic_iam_member").items() if name == "batch")
         assert Path(batch["topic"]).name == "schema-changes"
-        assert batch["member"] == f"serviceAccount:{told['ONEFOLD_BATCH_SERVICE_ACCOUNT']}"
-        named.remove(told["ONEFOLD_TOPIC_SCHEMA_CHANGES"])
+        assert batch["member"] == f"serviceAccount:{variables['ONEFOLD_BATCH_SERVICE_ACCOUNT']}"
+        named.remove(variables["ONEFOLD_TOPIC_SCHEMA_CHANGES"])
     email = next(iter(options_plan.of("google_cloudfunctions2_function")[f'function["{function}"]']["service_config"]))[
         "service_account_email"
     ]

@@ -31,13 +31,14 @@ def test_metrics_and_alerts_use_fields_and_events_of_the_log(options_plan: Plan)
     }
     text += (ROOT / "spark_jobs" / "compare.py").read_text()
     text += "".join(
-        (ROOT / "onefold" / "capture" / name).read_text() for name in ("log_reader.py", "isolation.py", "run.py")
+        (ROOT / "onefold" / "capture" / name).read_text()
+        for name in ("log_reader.py", "quarantine_guard.py", "status.py", "run.py")
     )
     text += "".join(f'"{kind.replace(" ", "_")}"' for kind in get_args(SourceEventKind))
     for event in events:
         assert f'"{event}"' in text
     assert set(re.findall(r'jsonPayload\.changes_severity="(\w+)"', "\n".join(filters))) == {max(Severity).name}
-    # `message` is where Dataproc puts a line of a driver's output.
+    # Dataproc puts a line of a driver's output into `message`.
     asked = set(re.findall(r"jsonPayload\.(\w+)", json.dumps(options_plan.changes))) - {"message"}
     for field in asked:
         assert re.search(rf'\b{field}=|"{field}"', text), field
@@ -54,8 +55,8 @@ def test_an_answer_that_asks_for_a_later_delivery_is_not_an_error(options_plan: 
 def test_the_dashboard_is_valid_for_cloud_monitoring(options_plan: Plan) -> None:
     (dashboard,) = options_plan.of("google_monitoring_dashboard").values()
     tiles = json.loads(dashboard["dashboard_json"])["mosaicLayout"]["tiles"]
-    places = [(tile["xPos"], tile["yPos"]) for tile in tiles]
-    assert len(set(places)) == len(places) == 8
+    positions = [(tile["xPos"], tile["yPos"]) for tile in tiles]
+    assert len(set(positions)) == len(positions) == 8
     metrics = {
         f"logging.googleapis.com/user/{metric['name']}" for metric in options_plan.of("google_logging_metric").values()
     }

@@ -15,7 +15,7 @@ from support.terraform import EXACT, Terraform
 
 @pytest.fixture
 def mutated(terraform: Terraform, tmp_path: Path) -> Callable[[tuple[Mutant, ...]], Terraform]:
-    """A copy of infra/ with the mutants in it, which shares the providers of the session."""
+    """Return a function that copies infra/ with mutants in it; the copy shares the providers of the session."""
 
     def mutate(mutants: tuple[Mutant, ...]) -> Terraform:
         folder = tmp_path / "infra"
@@ -37,9 +37,11 @@ def mutated(terraform: Terraform, tmp_path: Path) -> Callable[[tuple[Mutant, ...
 def test_every_mutant_fails_the_comparison_at_its_resource(
     mutated: Callable[[tuple[Mutant, ...]], Terraform], mutants: tuple[Mutant, ...]
 ) -> None:
-    places = [place for one in mutants for place in one.seen]
-    assert len(set(places)) == len(places), "two mutants of one group touch the same place"
+    seen = [resource for one in mutants for resource in one.seen]
+    assert len(set(seen)) == len(seen), (
+        "expected each mutant of a group at a resource of its own: put one into another group"
+    )
     terraform = mutated(mutants)
     outcome = terraform.tested(EXACT)
     assert outcome.status == {"exact": "pass"}, outcome.said
-    assert expected.differences(outcome.plans["exact"], terraform.folder) == set(places)
+    assert expected.differences(outcome.plans["exact"], terraform.folder) == set(seen)

@@ -16,7 +16,7 @@ from onefold.settings.environment import load_settings
 
 
 def sent(plan: Plan) -> dict[str, list[bytes]]:
-    """The messages of the schedules, by the topic's purpose."""
+    """Return the messages that the schedules publish, by the purpose of the topic."""
     found: dict[str, list[bytes]] = {}
     for job in plan.of("google_cloud_scheduler_job").values():
         (target,) = job["pubsub_target"]
@@ -30,8 +30,8 @@ def test_the_schedules_publish_messages_that_the_functions_parse(options_plan: P
     requests = {request.table: request for request in map(parse_batch_request, messages["batch-requests"])}
     assert requests.keys() == {"customer", "größe"}
     settings = load_settings(environment(options_plan, "launch_batch"))
-    places = AllowList("my-project", settings.datasets, settings.batch)
-    batch = plan_batch(requests["größe"], "1", settings.batch, places)
+    allow_list = AllowList("my-project", settings.datasets, settings.batch)
+    batch = plan_batch(requests["größe"], "1", settings.batch, allow_list)
     assert batch.arguments[:3] == ("--keys=a,b", "--mode=rebuild", "--changes=bigquery:shop.größe")
 
 

@@ -33,8 +33,8 @@ TABLES = (
 
 @pytest.mark.parametrize("table", TABLES)
 def test_the_sink_exports_only_versioned_tables(options_plan: Plan, table: str) -> None:
-    told = sink_pattern(options_plan).search(f"projects/my-project/datasets/shop/tables/{table}")
-    assert bool(told) == bool(DEFAULT_NAMES.split(table))
+    exported = sink_pattern(options_plan).search(f"projects/my-project/datasets/shop/tables/{table}")
+    assert bool(exported) == bool(DEFAULT_NAMES.split(table))
 
 
 @pytest.mark.parametrize(
@@ -42,8 +42,8 @@ def test_the_sink_exports_only_versioned_tables(options_plan: Plan, table: str) 
 )
 def test_the_sink_uses_the_version_pattern_of_each_dataset(options_plan: Plan, table: str) -> None:
     names = VersionedNames(r"(?P<base>[a-z\d_]+)_(?P<version>[0-9]+|1r[0-9a-f]+)")
-    told = sink_pattern(options_plan).search(f"projects/my-project/datasets/crm/tables/{table}")
-    assert bool(told) == bool(names.split(table))
+    exported = sink_pattern(options_plan).search(f"projects/my-project/datasets/crm/tables/{table}")
+    assert bool(exported) == bool(names.split(table))
 
 
 def test_the_sink_exports_entries_that_the_function_parses_and_no_writes_of_rows(options_plan: Plan) -> None:

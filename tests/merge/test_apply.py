@@ -23,7 +23,7 @@ from onefold.schema.types import parse_type
 
 @pytest.fixture(scope="module")
 def bases_of_all_problems(emulator_host: str) -> Iterator[dict[str, list[tuple[Any, ...]]]]:
-    """The changes of every problem, kept apart by a key of two columns: merged at once, and change by change."""
+    """Merge the changes of all problems at once and change by change; a key of two columns separates the problems."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("BIGQUERY_EMULATOR_HOST", emulator_host)
         client = emulator_client(DEFAULT_PROJECT)
@@ -46,13 +46,13 @@ def bases_of_all_problems(emulator_host: str) -> Iterator[dict[str, list[tuple[A
 
 @pytest.mark.parametrize("batches", [1, max(len(changes) for changes, _ in PROBLEMS.values())])
 @pytest.mark.parametrize("problem", PROBLEMS)
-def test_problems_of_the_sql_in_common_use(
+def test_changes_that_common_sql_merges_wrongly_are_merged_correctly(
     bases_of_all_problems: dict[str, list[tuple[Any, ...]]], problem: str, batches: int
 ) -> None:
     assert bases_of_all_problems.get(f"{problem}, {batches} batches", []) == PROBLEMS[problem][1]
 
 
-def test_a_base_holds_tombstones_and_positions_and_nothing_of_who_was_deleted(dataset: EmulatedDataset) -> None:
+def test_a_base_has_tombstones_and_positions_and_no_data_of_deleted_rows(dataset: EmulatedDataset) -> None:
     shop = Shop(dataset)
     shop.create("a", {"id": "INT64", "name": "STRING", "tags": "ARRAY<STRING>"})
     upsert = change("INSERT", "1", uuid="u", id=1, name="é", tags=["x", ""])
@@ -65,8 +65,8 @@ def test_a_base_holds_tombstones_and_positions_and_nothing_of_who_was_deleted(da
     ]
 
 
-def test_the_article_s_experiment_ends_with_188_rows(dataset: EmulatedDataset) -> None:
-    """1,000 operations, 382 insertions and 194 deletions among them, in two batches."""
+def test_an_experiment_of_1000_operations_ends_with_188_rows(dataset: EmulatedDataset) -> None:
+    """The 1,000 operations have 382 insertions and 194 deletions and come in two batches."""
     kinds = ["INSERT"] * 382 + ["DELETE"] * 194 + ["UPDATE-INSERT"] * 424
     keys = [n + 1 if n < 382 else (n - 382) % 194 + 1 if n < 576 else 300 for n in range(1000)]
     changes = [change(kind, f"{n:X}", id=keys[n], name=kind) for n, kind in enumerate(kinds)]
@@ -80,8 +80,8 @@ def test_the_article_s_experiment_ends_with_188_rows(dataset: EmulatedDataset) -
     assert len(shop.base()) == 382
 
 
-def test_a_workload_of_several_versions_merged_in_batches_ends_as_its_truth(dataset: EmulatedDataset) -> None:
-    """Each version comes when the one before was merged; what is late, twice and out of order comes all the same."""
+def test_a_workload_of_several_versions_merged_in_batches_gives_the_expected_rows(dataset: EmulatedDataset) -> None:
+    """Each version lands after the one before was merged. Some changes are late, repeated or out of order."""
     options = WorkloadOptions(
         operations=300,
         shuffle=True,
@@ -109,7 +109,7 @@ def test_a_workload_of_several_versions_merged_in_batches_ends_as_its_truth(data
 def test_columns_of_every_type_are_merged_with_deletions_and_changes_of_key(
     dataset: EmulatedDataset, chance: random.Random
 ) -> None:
-    """A merge of a part of the columns takes the emulator ten seconds: each run of the tests draws one part."""
+    """A merge of a part of the columns takes the emulator ten seconds, so each run of the tests draws one part."""
     part = chance.choice(PARTS)
     workload = make_workload(WorkloadOptions(operations=60, shuffle=True, key_changes=0.2, duplicates=0.1))
     (rows,) = workload.changes.values()
@@ -125,8 +125,8 @@ def test_columns_of_every_type_are_merged_with_deletions_and_changes_of_key(
 @pytest.mark.parametrize(
     "column", [pytest.param(name, marks=pytest.mark.xfail(strict=True, reason=why)) for name, why in NOT_HELD.items()]
 )
-def test_a_column_that_is_left_out_above_cannot_be_held(dataset: EmulatedDataset, column: str) -> None:
-    """The reason is printed with the run; once the emulator can hold such a column, this test says so."""
+def test_the_emulator_cannot_store_a_column_that_is_left_out(dataset: EmulatedDataset, column: str) -> None:
+    """The run prints the reason. This test fails as soon as the emulator can store such a column."""
     shop, chance = Shop(dataset), random.Random(7)
     values = [non_null_value(chance, parse_type(TYPES[column])) for _ in range(20)]
     rows = [{"id": number, column: value} for number, value in enumerate(values)]
@@ -166,10 +166,10 @@ logs = st.lists(st.tuples(st.sampled_from([0, 1, 2]), changes), min_size=4, max_
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(logs, st.data())
-def test_any_log_in_any_order_split_and_replayed_ends_as_the_oracle(
+def test_a_log_in_any_order_split_and_replayed_gives_the_rows_of_the_oracle(
     dataset: EmulatedDataset, log_: Any, data: st.DataObject
 ) -> None:
-    """Batches in any order, one of them twice, merges in between, and versions that come when they are first needed."""
+    """Land batches in any order, one of them twice, with merges in between; create a version when a change needs it."""
     shop = another_shop(dataset)
     delivered = data.draw(st.permutations(log_))
     cut = data.draw(st.integers(0, len(delivered)))
@@ -186,6 +186,6 @@ def test_any_log_in_any_order_split_and_replayed_ends_as_the_oracle(
 
 
 def land_changes_into(shop: Shop, version: str, *rows: Any) -> None:
-    """Into a table that does not tell when a row landed."""
+    """Land changes in a table without the time at which a row landed."""
     table = f"{DEFAULT_PROJECT}.{shop.dataset.name}.{shop.name}_v_{version}"
     assert shop.dataset.client.insert_rows_json(table, list(rows)) == []

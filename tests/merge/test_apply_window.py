@@ -32,7 +32,7 @@ def test_a_merge_returns_and_logs_its_counts(dataset: EmulatedDataset) -> None:
     assert (merged["finished_as"], merged["versions"], merged["changes"], merged["disputed"]) == ("merge", '["a"]', 4, 1)
 
 
-def test_only_what_landed_since_the_last_merge_is_read_and_late_changes_are(dataset: EmulatedDataset) -> None:
+def test_a_merge_reads_what_landed_since_the_last_merge_including_late_changes(dataset: EmulatedDataset) -> None:
     shop = Shop(dataset)
     shop.create("a", CUSTOMER)
     shop.land("a", change("INSERT", "5", id=1, name="five"), at=LONG_AGO)
@@ -43,7 +43,7 @@ def test_only_what_landed_since_the_last_merge_is_read_and_late_changes_are(data
     assert shop.merge().changes == 0
 
 
-def test_what_landed_within_the_overlap_is_read_again(dataset: EmulatedDataset) -> None:
+def test_changes_that_landed_within_the_overlap_are_read_again(dataset: EmulatedDataset) -> None:
     shop = Shop(dataset, rules=TableRules(overlap_minutes=60))
     shop.create("a", CUSTOMER)
     shop.land("a", change("INSERT", "1", id=1, name="a"))
@@ -62,7 +62,7 @@ def test_a_version_that_no_merge_has_read_is_read_whole(dataset: EmulatedDataset
     assert shop.people_see() == [{"id": 1, "name": "copied from elsewhere"}]
 
 
-def test_one_change_table_without_versions_is_merged_as_well(dataset: EmulatedDataset) -> None:
+def test_a_change_table_without_versions_is_merged(dataset: EmulatedDataset) -> None:
     shop = Shop(dataset)
     land_changes(dataset, "customer", {"id": "INT64", "name": "STRING"}, [change("INSERT", "1", id=1, name="a")])
     shop.merge()
@@ -72,7 +72,7 @@ def test_one_change_table_without_versions_is_merged_as_well(dataset: EmulatedDa
 
 
 def test_a_slow_merge_with_old_rows_changes_nothing(dataset: EmulatedDataset) -> None:
-    """Two at once: one reads, the other reads more and writes, the first one writes."""
+    """Of two merges at once, the first reads, the second reads more and writes, then the first writes."""
     shop = Shop(dataset)
     shop.create("a", CUSTOMER)
     shop.land("a", change("INSERT", "1", id=1, name="old"), change("INSERT", "2", id=2, name="b"))
@@ -86,7 +86,7 @@ def test_a_slow_merge_with_old_rows_changes_nothing(dataset: EmulatedDataset) ->
     assert shop.people_see() == shop.expected("id", "name") == [{"id": 1, "name": "new"}]
 
 
-def test_a_merge_into_a_base_that_was_replaced_meanwhile_does_not_count(dataset: EmulatedDataset) -> None:
+def test_a_merge_into_a_base_that_was_replaced_during_the_merge_does_not_count(dataset: EmulatedDataset) -> None:
     shop = Shop(dataset)
     shop.create("a", CUSTOMER)
     shop.land("a", change("INSERT", "1", id=1, name="a"), at=LONG_AGO)

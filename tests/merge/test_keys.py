@@ -38,18 +38,18 @@ CHANGES = (
 TABLES = {str(source.id): [(column.name, str(column.type)) for column in source.version.columns] for source in CHANGES}
 
 
-def keys(**of: tuple[str, ...]) -> PrimaryKeys:
-    """What the databases of one source say."""
-    return {Tenant("eu", database): key for database, key in of.items()}
+def keys(**by_database: tuple[str, ...]) -> PrimaryKeys:
+    """Return the keys that the databases of one source have."""
+    return {Tenant("eu", database): key for database, key in by_database.items()}
 
 
-def test_the_text_of_the_query_is_as_it_was_read() -> None:
+def test_the_query_equals_its_golden_file() -> None:
     if os.environ.get("UPDATE_GOLDEN"):
         GOLDEN.write_text(keys_query(CHANGES) + "\n", encoding="utf-8")
     assert keys_query(CHANGES) + "\n" == GOLDEN.read_text(encoding="utf-8")
 
 
-def test_of_each_tenant_and_key_the_last_position_is_read_numbers_as_numbers(judge: Judge) -> None:
+def test_the_query_returns_the_last_position_of_each_tenant_and_key(judge: Judge) -> None:
     rows = (
         ("eu", "a", "['id']", "9"),
         ("eu", "a", "['id']", "10/1"),
@@ -64,7 +64,7 @@ def test_of_each_tenant_and_key_the_last_position_is_read_numbers_as_numbers(jud
 
 
 def literal_rows(source: ChangeTable, rows: tuple[tuple[str, ...], ...]) -> str:
-    """Rows as literals: tenant, key and sequence; all else NULL."""
+    """Return rows of tenant, key and sequence as SQL literals; all other columns are NULL."""
     columns = TABLES[str(source.id)]
     metadata = dict(columns)[METADATA]
     cells = []
@@ -79,17 +79,17 @@ def literal_rows(source: ChangeTable, rows: tuple[tuple[str, ...], ...]) -> str:
     return literals(columns, cells)
 
 
-def test_the_latest_change_of_a_tenant_says_its_key_in_whichever_version_it_landed() -> None:
+def test_the_latest_change_of_a_tenant_decides_its_key_in_any_version() -> None:
     rows = [
-        said("eu", "a", '["id"]', "5"),
-        said("eu", "a", '["code"]', "7"),
-        said("eu", "a", '["name"]', "6"),
-        said("us", "a", "[]"),
+        landed_key("eu", "a", '["id"]', "5"),
+        landed_key("eu", "a", '["code"]', "7"),
+        landed_key("eu", "a", '["name"]', "6"),
+        landed_key("us", "a", "[]"),
     ]
     assert latest_keys(rows) == latest_keys(reversed(rows)) == {Tenant("eu", "a"): ("code",), Tenant("us", "a"): ()}
 
 
-def said(source: str, database: str, key: str, position: str = "1") -> Mapping[str, Any]:
+def landed_key(source: str, database: str, key: str, position: str = "1") -> Mapping[str, Any]:
     return {"source_name": source, "database_name": database, "primary_key": key, "_position": position}
 
 
@@ -116,12 +116,12 @@ def test_tenants_without_a_key_and_those_that_disagree_are_named_in_one_error() 
     assert all("--keys" in problem and "onefold.yaml" in problem for problem in raised.value.problems)
 
 
-def test_where_nothing_has_landed_nothing_says_the_key() -> None:
+def test_without_landed_rows_no_key_is_known() -> None:
     with pytest.raises(NotFound, match="no row has landed yet"):
         agreed_key(TABLE, {})
 
 
-def test_a_base_keeps_its_keys_and_tenants_that_have_others_by_now_are_named() -> None:
+def test_tenants_whose_key_differs_from_that_of_the_base_are_named() -> None:
     made_with = ("Source_Name", "database_name", "ID")
     check_unchanged(TABLE, made_with, keys(a=("id",), b=("Id",)))
     check_unchanged(TABLE, made_with, {})
@@ -144,6 +144,6 @@ def test_a_base_keeps_its_keys_and_tenants_that_have_others_by_now_are_named() -
         {"source_name": "STRING", "database_name": "STRING", METADATA: "STRING"},
     ],
 )
-def test_a_table_whose_rows_do_not_tell_tenant_and_key_is_not_captured(columns: dict[str, str]) -> None:
+def test_a_table_without_columns_for_tenant_and_key_is_not_captured(columns: dict[str, str]) -> None:
     assert not is_captured([Column(name, parse_type(type_)) for name, type_ in columns.items()])
     assert is_captured(ONE.columns)

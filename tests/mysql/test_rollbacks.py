@@ -18,13 +18,13 @@ from support.transactions import (
     LOGGED,
     ROLLED_BACK,
     TABLES,
+    capture_once,
     folded_rows,
     is_copied,
-    once,
-    run,
-    shown,
-    statements,
-    without_swept,
+    logged_statements,
+    rows_of_last_copies,
+    run_statements,
+    source_rows,
 )
 
 from onefold.capture.checkpoint import Progress
@@ -39,48 +39,50 @@ def test_rows_that_were_rolled_back_are_not_published(
 ) -> None:
     source.run(TABLES[3])
     bench.once(start=Progress(source.start))
-    run(source, ROLLED_BACK[case])
+    run_statements(source, ROLLED_BACK[case])
     if source.on_mariadb:
-        assert any(event.text.startswith("ROLLBACK TO") for event in statements(source)) == ("savepoint" in case)
-    records = once(bench, max_bytes)
-    assert folded_rows(records) == shown(source)
+        assert any(event.text.startswith("ROLLBACK TO") for event in logged_statements(source)) == ("savepoint" in case)
+    records = capture_once(bench, max_bytes)
+    assert folded_rows(records) == source_rows(source)
     assert not is_copied(records)
     assert len(records) == len({record["metadata"]["change_sequence_number"] for record in records})
 
 
 @on(MariaDb, MySql)
 @pytest.mark.parametrize("max_bytes", [8_000_000, 500], ids=["buffered", "read twice"])
-def test_random_transactions_give_the_source_s_tables(bench: Bench, source: SourceDatabase, max_bytes: int) -> None:
-    """Over all engines, with savepoints, rollbacks, failing statements and procedures; capture looks after each."""
+def test_random_transactions_give_the_tables_of_the_source(bench: Bench, source: SourceDatabase, max_bytes: int) -> None:
+    """Transactions write to all engines with savepoints, rollbacks, failing statements and procedures."""
     source.run(TABLES[3], HANDLER, "SET GLOBAL log_bin_trust_function_creators = 1", FUNCTION)
     random_ = random.Random(max_bytes)
-    once(bench, max_bytes, start=Progress(source.start))
+    capture_once(bench, max_bytes, start=Progress(source.start))
     for number in range(25):
         done = list(random_statements(random_, source.on_mariadb))
-        run(source, done)
-        records = once(bench, max_bytes)
-        assert without_swept(records, bench) == shown(source), (number, done)
+        run_statements(source, done)
+        records = capture_once(bench, max_bytes)
+        assert rows_of_last_copies(records, bench) == source_rows(source), (number, done)
 
 
 @pytest.mark.parametrize("function", [False, True], ids=["again", "in a function"])
 def test_if_two_savepoints_have_one_name_the_table_is_copied(bench: Bench, source: SourceDatabase, function: bool) -> None:
-    """The log of both is alike, and the source is not."""
+    """The log is the same in both cases, and the tables of the source differ."""
     source.run(TABLES[3], "SET GLOBAL log_bin_trust_function_creators = 1", FUNCTION)
     bench.once(start=Progress(source.start))
     inner = ("SELECT f(4)",) if function else ("INSERT INTO t VALUES (4, 0)", "SAVEPOINT b", "INSERT INTO u VALUES (4, 0)")
-    run(source, ("BEGIN", "INSERT INTO t VALUES (3, 3)", "SAVEPOINT B", *inner, LOGGED, "ROLLBACK TO b", "COMMIT"))
-    assert [event.text.split()[0] for event in statements(source)][-3:] == ["SAVEPOINT", "SAVEPOINT", "ROLLBACK"]
+    run_statements(
+        source, ("BEGIN", "INSERT INTO t VALUES (3, 3)", "SAVEPOINT B", *inner, LOGGED, "ROLLBACK TO b", "COMMIT")
+    )
+    assert [event.text.split()[0] for event in logged_statements(source)][-3:] == ["SAVEPOINT", "SAVEPOINT", "ROLLBACK"]
     records = bench.once()
     assert is_copied(records)
-    assert without_swept(records, bench) == shown(source)
-    assert ((4, 0) in shown(source)["t"]) != function
+    assert rows_of_last_copies(records, bench) == source_rows(source)
+    assert ((4, 0) in source_rows(source)["t"]) != function
 
 
 def random_statements(random_: random.Random, mixed: bool) -> Iterator[str]:
-    """A transaction.
+    """Yield the statements of a transaction.
 
     Args:
-        mixed: whether it may write tables of both kinds, as MySQL with GTIDs does not let it.
+        mixed: a transaction may write tables of both engines, which MySQL with GTIDs forbids.
     """
     engines = ("t", "u", "m") if mixed else ("t", "u")
     yield "BEGIN"
@@ -103,7 +105,7 @@ def test_the_tables_of_an_ambiguous_transaction_are_copied(
     source.run(TABLES[3])
     bench.once(start=Progress(source.start))
     monkeypatch.setattr(transactions, "_MAX_SAVEPOINTS", 1)
-    run(source, ROLLED_BACK["savepoints within each other"])
+    run_statements(source, ROLLED_BACK["savepoints within each other"])
     records = bench.once()
-    assert folded_rows(records) == shown(source)
+    assert folded_rows(records) == source_rows(source)
     assert is_copied(records)

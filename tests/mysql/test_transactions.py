@@ -10,7 +10,7 @@ import pytest
 from support.capture import Bench, begin
 from support.database_servers import MariaDb, MySql, new_server
 from support.source_database import SourceDatabase, end_of_log, on
-from support.transactions import TABLES, folded_rows, once, shown, statements
+from support.transactions import TABLES, capture_once, folded_rows, logged_statements, source_rows
 
 from onefold.capture.checkpoint import Progress
 from onefold.mysql.binlog.events import Committed, IncompleteTransaction, LogPosition, RowsChanged
@@ -24,16 +24,16 @@ def test_nothing_of_a_large_transaction_is_published_before_its_end_is_read(benc
     start = begin(source)
     source.run("INSERT INTO t VALUES (1, 1)", "BEGIN", *(f"INSERT INTO u VALUES ({n}, 0)" for n in range(20)), "COMMIT")
     source.run("INSERT INTO t VALUES (2, 2)")
-    (end,) = [position for position, tables in skimmed(source, max_bytes=200) if tables == {"u"}]
+    (end,) = [position for position, tables in large_transactions(source, max_bytes=200) if tables == {"u"}]
     assert end
-    records = once(bench, 200, start=start)
-    assert folded_rows(records) == shown(source)
+    records = capture_once(bench, 200, start=start)
+    assert folded_rows(records) == source_rows(source)
     assert len(records) == 22
     assert bench.checkpoint()["place"]["offset"] >= end.offset
 
 
-def skimmed(source: SourceDatabase, max_bytes: int) -> Iterator[tuple[LogPosition, set[str]]]:
-    """The ends of transactions that are larger than the bound, and their tables."""
+def large_transactions(source: SourceDatabase, max_bytes: int) -> Iterator[tuple[LogPosition, set[str]]]:
+    """Yield the end of each transaction that is larger than `max_bytes`, and its tables."""
     for event in follow(
         source.server.address, source.start, TableFilter((source.name,)), 999, blocking=False, max_buffered_bytes=max_bytes
     ):
@@ -43,7 +43,7 @@ def skimmed(source: SourceDatabase, max_bytes: int) -> Iterator[tuple[LogPositio
 
 
 def test_nothing_of_a_transaction_that_a_crash_cut_off_is_published(tmp_path: Path) -> None:
-    """A killed server, whose log lost the commit; the table may have the row, and so is copied."""
+    """A server is killed and its log loses the commit. The table may have the row, so the table is copied."""
     with new_server(MariaDb, "--innodb-flush-log-at-trx-commit=1") as server:
         with connect(server.address) as connection:
             query(connection, "CREATE DATABASE torn")
@@ -69,7 +69,7 @@ def test_nothing_of_a_transaction_that_a_crash_cut_off_is_published(tmp_path: Pa
 
 
 XID_BYTES = 31
-"""Of the event that ends a transaction, with its checksum."""
+"""The size of the event that ends a transaction, with its checksum."""
 
 
 def test_an_alter_that_mariadb_logs_twice_counts_when_it_is_finished(bench: Bench, source: SourceDatabase) -> None:
@@ -78,5 +78,5 @@ def test_an_alter_that_mariadb_logs_twice_counts_when_it_is_finished(bench: Benc
     source.run("SET SESSION binlog_alter_two_phase = 1", "ALTER TABLE u RENAME TO v, ALGORITHM = COPY")
     with pytest.raises(pymysql.err.MySQLError):
         source.run("INSERT INTO t VALUES (3, 2)", "ALTER TABLE t ADD UNIQUE (n), ALGORITHM = COPY")
-    logged = [event.text for event in statements(source) if event.text.startswith("ALTER")]
+    logged = [event.text for event in logged_statements(source) if event.text.startswith("ALTER")]
     assert logged == ["ALTER TABLE u RENAME TO v, ALGORITHM = COPY"]

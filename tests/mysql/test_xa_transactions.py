@@ -8,7 +8,7 @@ import pytest
 from support.capture import Bench, purge
 from support.database_servers import MariaDb, MySql
 from support.source_database import SourceDatabase, on
-from support.transactions import TABLES, folded_rows, is_copied, once, shown
+from support.transactions import TABLES, capture_once, folded_rows, is_copied, source_rows
 from support.xa import Xa
 
 from onefold.capture.checkpoint import Progress
@@ -23,7 +23,7 @@ def test_an_xa_transaction_is_published_when_it_is_committed(
 ) -> None:
     source.run(TABLES[3])
     start = Progress(source.start)
-    once(bench, max_bytes, start=start)
+    capture_once(bench, max_bytes, start=start)
     temporary = ("CREATE TEMPORARY TABLE x (a INT)",) if source.on_mariadb else ()
     xa.prepare(
         "UPDATE t SET n = 7 WHERE id = 1", "SAVEPOINT s", "DELETE FROM t", *temporary, "ROLLBACK TO s",
@@ -31,11 +31,11 @@ def test_an_xa_transaction_is_published_when_it_is_committed(
     )  # fmt: skip
     source.run("INSERT INTO u VALUES (1, 1)")
     if restart:
-        assert folded_rows(once(bench, max_bytes)) == shown(source)
+        assert folded_rows(capture_once(bench, max_bytes)) == source_rows(source)
     xa.end(how)
     source.run("INSERT INTO u VALUES (2, 2)")
-    records = once(bench, max_bytes)
-    assert folded_rows(records) == shown(source)
+    records = capture_once(bench, max_bytes)
+    assert folded_rows(records) == source_rows(source)
     assert not is_copied(records)
     assert len(records) == (6 if how == "COMMIT" else 4)
     assert bench.checkpoint()["prepared"] == []
@@ -58,7 +58,7 @@ def test_an_xa_transaction_whose_log_is_gone_is_copied(bench: Bench, source: Sou
 def test_rows_published_when_prepared_are_copied_again_after_a_rollback(
     bench: Bench, source: SourceDatabase, xa: Xa
 ) -> None:
-    """A checkpoint of an earlier version does not say so."""
+    """A checkpoint of an earlier version of Onefold does not record that rows were published."""
     source.run(TABLES[3])
     bench.once(start=Progress(source.start))
     xa.prepare("DELETE FROM t")

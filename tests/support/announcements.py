@@ -25,8 +25,8 @@ REFUSALS = {
 }
 
 
-class Desk:
-    """The function's receiver between the fake BigQuery and a publisher whose topic may refuse."""
+class Announcer:
+    """The handler between the fake BigQuery and a publisher whose topic may refuse messages."""
 
     def __init__(self, cloud: FakeBigQuery, capsys: pytest.CaptureFixture[str]) -> None:
         self.cloud = cloud
@@ -35,8 +35,8 @@ class Desk:
 
     def deliver(self, version: str | None = None) -> list[dict[str, Any]]:
         """Deliver a message and return the lines of the log."""
-        receiver = TableCreatedHandler(SETTINGS, BigQueryWarehouse(self.cloud.client()), self.publisher)
-        receiver.handle(push_body(table_message("shop", "customer", version)))
+        handler = TableCreatedHandler(SETTINGS, BigQueryWarehouse(self.cloud.client()), self.publisher)
+        handler.handle(push_body(table_message("shop", "customer", version)))
         return [json.loads(line) for line in self._capsys.readouterr().out.splitlines()]
 
     def refuse(self, error: Exception | None) -> None:
@@ -51,16 +51,17 @@ class Desk:
 
     @property
     def waiting(self) -> str | None:
-        """The label that says how many announcements the view keeps."""
+        """The label of the view with the number of announcements that the view stores."""
         label: str | None = self.cloud.resource(VIEW)["labels"].get(UNANNOUNCED)
         return label
 
 
-def prune(desk: Desk, settings: Settings = SETTINGS) -> ViewPlan:
-    for name in desk.cloud.names("TABLE"):
-        desk.cloud.drop(name)
+def prune(announcer: Announcer, settings: Settings = SETTINGS) -> ViewPlan:
+    """Drop all versions and refresh with `prune`, which removes the view."""
+    for name in announcer.cloud.names("TABLE"):
+        announcer.cloud.drop(name)
 
-    def say(plan: ViewPlan) -> tuple[str, ...]:
-        return announce(desk.publisher, settings, plan, lambda *_: None)
+    def announce_changes(plan: ViewPlan) -> tuple[str, ...]:
+        return announce(announcer.publisher, settings, plan, lambda *_: None)
 
-    return refresh(BigQueryWarehouse(desk.cloud.client()), BASE, settings, prune=True, announce=say)
+    return refresh(BigQueryWarehouse(announcer.cloud.client()), BASE, settings, prune=True, announce=announce_changes)

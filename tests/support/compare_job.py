@@ -18,13 +18,13 @@ from onefold.compare.rows import compare_sources
 from onefold.spark.compare.job import compare
 
 
-def in_python(left: Path, right: Path, keys: list[str]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """What `onefold compare` finds."""
+def compare_in_python(left: Path, right: Path, keys: list[str]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Return the summary and the findings of `onefold compare`."""
     found = compare_sources(open_rows(left), open_rows(right), keys)
-    return found.summary.as_dict(), in_order(one.as_row() for one in findings(found, keys))
+    return found.summary.as_dict(), sorted_rows(one.as_row() for one in findings(found, keys))
 
 
-def in_order(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+def sorted_rows(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     parsed = ({**row, "key": json.loads(row["key"])} for row in rows)
     return sorted(parsed, key=lambda row: json.dumps(row, sort_keys=True))
 
@@ -42,4 +42,4 @@ class Job:
 
     def found(self, output: Path) -> list[dict[str, Any]]:
         assert (output / "_SUCCESS").exists()
-        return in_order(row.asDict() for row in self.spark.read.parquet(str(output)).collect())
+        return sorted_rows(row.asDict() for row in self.spark.read.parquet(str(output)).collect())

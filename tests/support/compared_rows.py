@@ -35,7 +35,7 @@ STRUCTS = [{"a": 1, "b": "x"}, {"a": None, "b": None}, None]
 OTHER_STRUCTS = [{"B": "x", "A": Decimal("1.0"), "c": None}, {"B": None, "A": None, "c": [1]}, None]
 NESTED = [[{"at": NOON.replace(tzinfo=UTC), "n": 1}], [{"at": None, "n": None}], [], None]
 Columns = dict[str, tuple[list[Any], ...]]
-"""The values that a column has on the left, and on the right."""
+"""For each column, its values on the left and on the right."""
 _VALUES: dict[str, list[Any]] = {
     "bool": BOOLS, "integer": INTEGERS, "decimal": DECIMALS, "wide": WIDE, "float": FLOATS, "text": TEXTS, "date": DATES,
     "datetime": DATETIMES, "timestamp": TIMESTAMPS, "bytes": BYTES, "list": LISTS, "struct": STRUCTS, "nested": NESTED,
@@ -63,7 +63,7 @@ OTHER_TYPES: Columns = {
     "structs": (STRUCTS, OTHER_STRUCTS),
 }
 COMMON = 150
-"""More than there are pairs of values in any column."""
+"""The number of keys that both sides have: more than there are pairs of values in any column."""
 
 
 def rows_of(columns: Columns, side: int, key: Callable[[int], Any] = int) -> Rows:
@@ -73,20 +73,20 @@ def rows_of(columns: Columns, side: int, key: Callable[[int], Any] = int) -> Row
     return [
         {
             "id": None if number is None else key(number),
-            **{name: at(values, side, place) for name, values in columns.items()},
+            **{name: value_at(values, side, index) for name, values in columns.items()},
             f"lone{side}": 1,
         }
-        for place, number in enumerate(numbers)
+        for index, number in enumerate(numbers)
     ]
 
 
-def at(values: tuple[list[Any], ...], side: int, place: int) -> Any:
+def value_at(values: tuple[list[Any], ...], side: int, index: int) -> Any:
     left, right = values
-    return left[place % len(left)] if side == 0 else right[place // len(left) % len(right)]
+    return left[index % len(left)] if side == 0 else right[index // len(left) % len(right)]
 
 
 def write(path: Path, rows: Rows) -> Path:
-    """The rows in the format that the name says; in random order, in two files of a folder."""
+    """Write rows in random order to two files of a folder, in the format that the suffix of `path` names."""
     random.Random(7).shuffle(rows)
     path.mkdir()
     for number, part in enumerate((rows[::2], rows[1::2])):
@@ -99,7 +99,7 @@ def _write_parquet(path: Path, rows: Rows, every: Rows) -> None:
 
 
 def _write_json_lines(path: Path, rows: Rows, _: Rows) -> None:
-    text = "".join(json.dumps(row, default=exported) + "\n" for row in rows)
+    text = "".join(json.dumps(row, default=export_text) + "\n" for row in rows)
     path.write_text(re.sub(rf'"{EXACT}([^"]*)"', r"\1", text))
 
 
@@ -108,24 +108,24 @@ def _write_csv(path: Path, rows: Rows, _: Rows) -> None:
         lines = csv.DictWriter(file, rows[0])
         lines.writeheader()
         lines.writerows(
-            {name: "\\N" if value is None else exported(value).removeprefix(EXACT) for name, value in row.items()}
+            {name: "\\N" if value is None else export_text(value).removeprefix(EXACT) for name, value in row.items()}
             for row in rows
         )
 
 
 EXACT = "exact:"
-"""Stands before a decimal until JSON is written, which then has it as a number with all its digits."""
+"""A prefix of decimals; removing it from the JSON text leaves a number with all its digits."""
 
 
-def exported(value: Any) -> str:
-    """The text of an export of the source: not as BigQuery writes it."""
+def export_text(value: Any) -> str:
+    """Return a value as the source exports it, which differs from the text that BigQuery writes."""
     match value:
         case datetime.datetime():
             return value.isoformat().replace("+00:00", "Z")
         case bytes():
             return base64.b64encode(value).decode()
         case list() | dict():
-            return json.dumps(value, default=exported)
+            return json.dumps(value, default=export_text)
         case bool():
             return str(value).upper()
         case Decimal():
@@ -141,7 +141,7 @@ _WRITERS: dict[str, Callable[[Path, Rows, Rows], None]] = {
 
 
 def without_nan(columns: Columns) -> Columns:
-    """What JSON can say."""
+    """Return the columns without values that JSON has no number for."""
     return {
         name: ([v for v in left if v not in NO_JSON and v == v], [v for v in right if v not in NO_JSON and v == v])
         for name, (left, right) in columns.items()
@@ -149,7 +149,7 @@ def without_nan(columns: Columns) -> Columns:
 
 
 def without_null_lists(columns: Columns) -> Columns:
-    """Plain Python sees no type of a column: the text `[]` of a CSV is not NULL to it."""
+    """Return the columns without NULL lists: plain Python knows no types of a CSV and reads `[]` as text."""
     return {
         name: tuple([v for v in values if v is not None] if name in ("list", "nested") else values for values in sides)
         for name, sides in columns.items()

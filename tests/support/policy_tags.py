@@ -8,5 +8,5 @@ LACKING = {
     "neither right": ({SET_TAGS, GET_TAXONOMY}, False),
     "no right on the table": ({SET_TAGS}, False),
     "no right on the taxonomy": ({GET_TAXONOMY}, False),
-    "no right, and the test of it says yes": ({SET_TAGS}, True),
+    "no right, although the test of permissions grants it": ({SET_TAGS}, True),
 }

@@ -1,4 +1,4 @@
-"""What the tests of captured tables share: versions as capture makes them, and rows of tenants as the sink lands them."""
+"""Captured tables: versions as capture creates them, and rows of tenants as the sink lands them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NAME, MAIL = (SourceColumn(name, SourceType("varchar", 120), "utf8mb4") for name
 
 
 def version(*columns: SourceColumn) -> VersionedTable:
-    """A version of `customer`. Each row names its key, which may differ between tenants."""
+    """Return a version of `customer`. Each row names its key, which may differ between tenants."""
     return versioned_table(Structure("customer", columns))
 
 
@@ -50,7 +50,7 @@ def row(
     landed_at: str = LONG_AGO,
     **data: Any,
 ) -> dict[str, Any]:
-    """One change of a tenant, `source/database`, as it lands."""
+    """Return one change as it lands; `tenant` is written `source/database`."""
     source, database = tenant.split("/")
     metadata = {
         "ingestion_method": "BINLOG",
@@ -70,12 +70,14 @@ def customer(dataset: EmulatedDataset) -> TableId:
     return TableId(DEFAULT_PROJECT, dataset.name, "customer")
 
 
-def read(dataset: EmulatedDataset, *base_keys: str, since: datetime | None = None) -> tuple[str, ...]:
+def read_key(dataset: EmulatedDataset, *base_keys: str, since: datetime | None = None) -> tuple[str, ...]:
+    """Return the key of the captured table `customer`, read from the changes that landed after `since`."""
     table = customer(dataset)
     changes = [ChangeTable(table.sibling(found.name), Version(found.version, found.columns), since) for found in (ONE, TWO)]
     return captured_keys(EmulatedWarehouse(dataset.client), table, changes, base_keys)
 
 
-def current(dataset: EmulatedDataset) -> list[tuple[object, ...]]:
+def current_rows(dataset: EmulatedDataset) -> list[tuple[object, ...]]:
+    """Return the rows of the current view."""
     names = "source_name, database_name, id, name"
     return dataset.run(f"SELECT {names} FROM {dataset.quoted('customer_current')} ORDER BY {names}")

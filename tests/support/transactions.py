@@ -21,7 +21,7 @@ TABLES = (
     "INSERT INTO t VALUES (1, 1), (2, 2)",
 )
 LOGGED = "INSERT INTO m VALUES (90, 0)"
-"""Within a transaction, MariaDB logs what is rolled back from here on."""
+"""A write to MyISAM: after it, MariaDB logs the rows of a transaction even if they are rolled back."""
 HANDLER = """
 CREATE PROCEDURE p() BEGIN
   DECLARE EXIT HANDLER FOR SQLEXCEPTION ROLLBACK;
@@ -31,7 +31,7 @@ END
 
 
 def folded_rows(records: Iterable[dict[str, Any]]) -> dict[str, list[tuple[int, int]]]:
-    """The rows of each table: those of the greatest position of each key, without deletions."""
+    """Return the rows of each table: the record of the greatest position of each key, without deletions."""
     best: dict[tuple[str, int], tuple[tuple[tuple[int, ...], bool], tuple[int, int] | None]] = {}
     for record in records:
         data, metadata = record["data"], record["metadata"]
@@ -47,7 +47,7 @@ def folded_rows(records: Iterable[dict[str, Any]]) -> dict[str, list[tuple[int, 
     return {table: sorted(rows) for table, rows in tables.items() if rows}
 
 
-def shown(source: SourceDatabase) -> dict[str, list[tuple[int, int]]]:
+def source_rows(source: SourceDatabase) -> dict[str, list[tuple[int, int]]]:
     found = {table: source.rows(f"SELECT id, n FROM {table} ORDER BY id") for table in ("t", "u", "m")}
     return {table: [(id_, n) for id_, n in rows] for table, rows in found.items() if rows}
 
@@ -90,7 +90,7 @@ ROLLED_BACK: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 
 
-def run(source: SourceDatabase, statements: Sequence[str]) -> None:
+def run_statements(source: SourceDatabase, statements: Sequence[str]) -> None:
     """Run statements in a session of their own. Statements that the server refuses have no effect."""
     with closing(connect(source.server.address)) as connection:
         connection.select_db(source.name)
@@ -101,7 +101,7 @@ def run(source: SourceDatabase, statements: Sequence[str]) -> None:
                 query(connection, statement)
 
 
-def once(bench: Bench, max_bytes: int = 8_000_000, **options: Any) -> list[dict[str, Any]]:
+def capture_once(bench: Bench, max_bytes: int = 8_000_000, **options: Any) -> list[dict[str, Any]]:
     """Read up to the log's end, with another bound of the buffer, and return all records published since the beginning."""
     capture = bench.capture(once=True, **options)
     capture.source = replace(capture.source, max_transaction_bytes=max_bytes)
@@ -109,7 +109,7 @@ def once(bench: Bench, max_bytes: int = 8_000_000, **options: Any) -> list[dict[
     return bench.publisher.records()
 
 
-def statements(source: SourceDatabase) -> list[Statement]:
+def logged_statements(source: SourceDatabase) -> list[Statement]:
     return [event for event in source.log() if isinstance(event, Statement)]
 
 
@@ -121,13 +121,13 @@ END
 """
 
 
-def without_swept(records: Sequence[dict[str, Any]], bench: Bench) -> dict[str, list[tuple[int, int]]]:
-    """Return the rows without those that a later copy did not contain, which the sweep deletes."""
-    kept: list[dict[str, Any]] = []
+def rows_of_last_copies(records: Sequence[dict[str, Any]], bench: Bench) -> dict[str, list[tuple[int, int]]]:
+    """Return the rows of each table without rows that a later copy did not contain: the sweep deletes them."""
+    left: list[dict[str, Any]] = []
     starts = {one["copy"]["table"]: one["copy"]["start"] for one in bench.checkpoint()["sweeps"]}
     for record in records:
         start = starts.get(record["metadata"]["table_name"])
         position = [int(section, 16) for section in record["metadata"]["change_sequence_number"].split("/")]
         if not start or position >= [start["epoch"], int(start["file"].rpartition(".")[2]), start["offset"]]:
-            kept.append(record)
-    return folded_rows(kept)
+            left.append(record)
+    return folded_rows(left)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from support.announcements import REFUSALS, Desk
+from support.announcements import REFUSALS, Announcer
 from support.fake_bigquery import FakeBigQuery
-from support.handler_stage import Stage
+from support.memory_handler import MemoryHandler
 from support.policy_tags import LACKING
 from support.refresh_shop import (
     VIEW,
@@ -15,14 +15,15 @@ from support.refresh_shop import (
 
 
 @pytest.fixture
-def stage(capsys: pytest.CaptureFixture[str]) -> Stage:
-    return Stage(capsys)
+def handler(capsys: pytest.CaptureFixture[str]) -> MemoryHandler:
+    """Return a handler whose warehouse has two versions and no view."""
+    return MemoryHandler(capsys)
 
 
 @pytest.fixture
-def desk(cloud: FakeBigQuery, capsys: pytest.CaptureFixture[str]) -> Desk:
-    """A view, and a version that it does not cover yet."""
-    made = Desk(cloud, capsys)
+def announcer(cloud: FakeBigQuery, capsys: pytest.CaptureFixture[str]) -> Announcer:
+    """Return a handler after its first refresh, with a version that the view does not cover yet."""
+    made = Announcer(cloud, capsys)
     made.deliver()
     made.publisher.topics.clear()
     cloud.create_table("customer_v_fed", "id INT64", "phone STRING")
@@ -30,14 +31,15 @@ def desk(cloud: FakeBigQuery, capsys: pytest.CaptureFixture[str]) -> Desk:
 
 
 @pytest.fixture(params=REFUSALS)
-def refusing(desk: Desk, request: pytest.FixtureRequest) -> Desk:
-    desk.refuse(REFUSALS[request.param])
-    return desk
+def refusing(announcer: Announcer, request: pytest.FixtureRequest) -> Announcer:
+    """Return a handler whose topic for schema changes refuses messages."""
+    announcer.refuse(REFUSALS[request.param])
+    return announcer
 
 
 @pytest.fixture
 def tagged(cloud: FakeBigQuery) -> FakeBigQuery:
-    """A view with a policy tag on a column, and a version that it does not cover yet."""
+    """Return a view with a policy tag on a column, and a version that the view does not cover yet."""
     run(cloud)
     cloud.change(VIEW, with_tag("secret", "id"))
     cloud.create_table("customer_v_fed", "id INT64", "phone STRING")
@@ -46,6 +48,6 @@ def tagged(cloud: FakeBigQuery) -> FakeBigQuery:
 
 @pytest.fixture(params=LACKING)
 def denied(tagged: FakeBigQuery, request: pytest.FixtureRequest) -> FakeBigQuery:
-    """The same, for an account that may not set the tag."""
+    """Return the tagged view, for an account that may not set the tag."""
     tagged.lacks, tagged.fails_open = LACKING[request.param]
     return tagged

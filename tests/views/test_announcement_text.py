@@ -6,14 +6,14 @@ import json
 from typing import Any
 
 import pytest
-from support.announcements import Desk
+from support.announcements import Announcer
 from support.refresh_shop import VIEW
 
 import onefold.adapters.bigquery.annotations
 from onefold.views.handler import MAX_KEPT, MAX_LOGGED_CHANGES
 
 
-def test_a_long_announcement_is_logged_whole_and_kept_without_its_changes(refusing: Desk) -> None:
+def test_a_long_announcement_is_logged_whole_and_stored_without_its_changes(refusing: Announcer) -> None:
     count = 2 * MAX_LOGGED_CHANGES + 1
     refusing.cloud.create_table("customer_v_b16", *(f"{'column' * 20}_{n} STRING" for n in range(count)))
     *refused, _ = refusing.deliver("b16")
@@ -28,8 +28,8 @@ def test_a_long_announcement_is_logged_whole_and_kept_without_its_changes(refusi
     assert len(json.dumps(content)) < MAX_KEPT
 
 
-def test_without_room_in_the_text_the_next_refresh_says_that_something_changed(
-    refusing: Desk, monkeypatch: pytest.MonkeyPatch
+def test_without_room_in_the_text_the_next_refresh_announces_a_change_without_details(
+    refusing: Announcer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(onefold.adapters.bigquery.annotations, "MAX_TEXT", 350)
     refusing.deliver("fed")
@@ -43,14 +43,14 @@ def test_without_room_in_the_text_the_next_refresh_says_that_something_changed(
     assert refusing.waiting is None
 
 
-@pytest.mark.parametrize("kept", ['["{}"]', '["[]"]', '["no JSON"]', '["{\\"severity\\": 1}"]', "[1]", "{}", '["'])
-def test_text_that_people_edited_breaks_no_announcement(refusing: Desk, kept: str) -> None:
+@pytest.mark.parametrize("stored", ['["{}"]', '["[]"]', '["no JSON"]', '["{\\"severity\\": 1}"]', "[1]", "{}", '["'])
+def test_text_that_people_edited_breaks_no_announcement(refusing: Announcer, stored: str) -> None:
     refusing.deliver("fed")
     marker = "-- onefold has to announce: "
 
     def edit(resource: dict[str, Any]) -> None:
         query = resource["view"]["query"]
-        resource["view"]["query"] = query.partition(marker)[0] + marker + kept
+        resource["view"]["query"] = query.partition(marker)[0] + marker + stored
 
     refusing.cloud.change(VIEW, edit)
     refusing.refuse(None)
@@ -59,7 +59,7 @@ def test_text_that_people_edited_breaks_no_announcement(refusing: Desk, kept: st
     assert refusing.waiting is None
 
 
-def test_an_announcement_that_people_changed_is_still_about_its_own_table(refusing: Desk) -> None:
+def test_an_announcement_that_people_changed_is_still_about_its_own_table(refusing: Announcer) -> None:
     refusing.deliver("fed")
 
     def edit(resource: dict[str, Any]) -> None:

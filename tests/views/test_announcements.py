@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from support.announcements import REFUSALS, SETTINGS, Desk, prune
+from support.announcements import REFUSALS, SETTINGS, Announcer, prune
 from support.fake_bigquery import Crash, FakeBigQuery
 from support.refresh_shop import BASE, GET, PATCH, VIEW, covered, run, tags, with_tag
 from views.test_refresh_crashes import crash_at
@@ -16,7 +16,7 @@ from onefold.views.handler import announce
 from onefold.views.refresh import ViewPlan, refresh
 
 
-def test_the_view_is_written_and_labelled_and_the_log_has_the_announcement(refusing: Desk) -> None:
+def test_the_view_is_written_and_labelled_and_the_log_has_the_announcement(refusing: Announcer) -> None:
     refused, refreshed = refusing.deliver("fed")
     assert covered(refusing.cloud) == {"abc", "def", "fed"}
     assert refusing.waiting == "1"
@@ -31,8 +31,8 @@ def test_the_view_is_written_and_labelled_and_the_log_has_the_announcement(refus
 
 
 @pytest.mark.parametrize("version", ["fed", "abc", None])
-def test_the_next_refresh_announces_it_and_takes_the_label_off(refusing: Desk, version: str | None) -> None:
-    """A redelivery, which takes the shortcut, and the nightly check alike."""
+def test_the_next_refresh_announces_the_changes_and_removes_the_label(refusing: Announcer, version: str | None) -> None:
+    """A redelivered message, which takes the shortcut, and the nightly check do the same."""
     refusing.deliver("fed")
     refusing.refuse(None)
     text = refusing.cloud.resource(VIEW)["view"]["query"]
@@ -47,7 +47,7 @@ def test_the_next_refresh_announces_it_and_takes_the_label_off(refusing: Desk, v
     assert len(refusing.announced) == 1
 
 
-def test_while_the_topic_refuses_nothing_more_is_written(refusing: Desk) -> None:
+def test_while_the_topic_refuses_nothing_more_is_written(refusing: Announcer) -> None:
     refusing.deliver("fed")
     etag = refusing.cloud.resource(VIEW)["etag"]
     for version in ("fed", None):
@@ -57,7 +57,7 @@ def test_while_the_topic_refuses_nothing_more_is_written(refusing: Desk) -> None
     assert refusing.cloud.resource(VIEW)["etag"] == etag
 
 
-def test_several_changes_wait_in_their_order(refusing: Desk) -> None:
+def test_several_changes_are_announced_in_their_order(refusing: Announcer) -> None:
     refusing.deliver("fed")
     refusing.cloud.create_table("customer_v_fee", "fax STRING")
     refusing.deliver("fee")
@@ -70,14 +70,14 @@ def test_several_changes_wait_in_their_order(refusing: Desk) -> None:
     assert len({content["id"] for content in refusing.announced}) == 3
 
 
-def test_a_view_that_is_created_keeps_its_announcement_too(cloud: FakeBigQuery, capsys: pytest.CaptureFixture[str]) -> None:
-    desk = Desk(cloud, capsys)
-    desk.refuse(REFUSALS["missing"])
-    desk.deliver()
-    assert (covered(cloud), desk.waiting) == ({"abc", "def"}, "1")
-    desk.refuse(None)
-    desk.deliver("abc")
-    assert [content["changes"][0]["kind"] for content in desk.announced] == ["view created"]
+def test_a_view_that_is_created_stores_its_announcement(cloud: FakeBigQuery, capsys: pytest.CaptureFixture[str]) -> None:
+    announcer = Announcer(cloud, capsys)
+    announcer.refuse(REFUSALS["missing"])
+    announcer.deliver()
+    assert (covered(cloud), announcer.waiting) == ({"abc", "def"}, "1")
+    announcer.refuse(None)
+    announcer.deliver("abc")
+    assert [content["changes"][0]["kind"] for content in announcer.announced] == ["view created"]
 
 
 @pytest.mark.parametrize("moment", ["before", "after"])
@@ -85,27 +85,27 @@ def test_a_view_that_is_created_keeps_its_announcement_too(cloud: FakeBigQuery, 
 def test_a_crash_at_any_request_loses_no_announcement(
     cloud: FakeBigQuery, capsys: pytest.CaptureFixture[str], moment: str, refused: bool
 ) -> None:
-    """Both while the topic refuses, and while what waits is published."""
-    desk = Desk(cloud, capsys)
-    desk.deliver()
+    """A crash happens while the topic refuses, or while stored announcements are published."""
+    announcer = Announcer(cloud, capsys)
+    announcer.deliver()
     for index in range(3):
-        desk.publisher.topics.clear()
-        desk.refuse(REFUSALS["missing"])
+        announcer.publisher.topics.clear()
+        announcer.refuse(REFUSALS["missing"])
         cloud.create_table(f"customer_v_{index}", f"column_{index} INT64")
         if not refused:
-            desk.deliver(str(index))
-            desk.refuse(None)
+            announcer.deliver(str(index))
+            announcer.refuse(None)
         crash_at(cloud, index, moment)
         with pytest.raises(Crash):
-            desk.deliver(str(index))
+            announcer.deliver(str(index))
         cloud.before = cloud.after = lambda _: None
-        desk.refuse(None)
-        desk.deliver(str(index))
-        assert {content["changes"][0]["path"] for content in desk.announced} == {f"column_{index}"}
-        assert desk.waiting is None
+        announcer.refuse(None)
+        announcer.deliver(str(index))
+        assert {content["changes"][0]["path"] for content in announcer.announced} == {f"column_{index}"}
+        assert announcer.waiting is None
 
 
-def test_tags_and_announcements_are_kept_side_by_side(refusing: Desk) -> None:
+def test_a_view_stores_tags_and_announcements_together(refusing: Announcer) -> None:
     refusing.cloud.change(VIEW, with_tag("secret", "id"))
     refusing.deliver("fed")
     assert (refusing.waiting, tags(refusing.cloud)) == ("1", {"id": "secret"})
@@ -121,32 +121,32 @@ def test_tags_and_announcements_are_kept_side_by_side(refusing: Desk) -> None:
     assert [content["changes"][0]["path"] for content in refusing.announced] == ["phone", "fax"]
 
 
-def test_an_error_that_may_pass_is_left_to_the_next_delivery(desk: Desk) -> None:
-    desk.refuse(TryAgain("503 unavailable"))
+def test_a_temporary_error_of_the_topic_is_left_to_the_next_delivery(announcer: Announcer) -> None:
+    announcer.refuse(TryAgain("503 unavailable"))
     with pytest.raises(TryAgain):
-        desk.deliver("fed")
-    assert covered(desk.cloud) == {"abc", "def"}
+        announcer.deliver("fed")
+    assert covered(announcer.cloud) == {"abc", "def"}
 
 
-def test_a_refresh_that_announces_nothing_leaves_what_waits(refusing: Desk) -> None:
-    """A batch or a laptop, which know of no topic."""
+def test_a_refresh_without_announcements_leaves_stored_announcements(refusing: Announcer) -> None:
+    """A batch and a laptop have no topic."""
     refusing.deliver("fed")
     refusing.cloud.create_table("customer_v_fee", "id INT64")
     run(refusing.cloud, "fee")
     assert refusing.waiting == "1"
     warehouse, publisher = BigQueryWarehouse(refusing.cloud.client()), refusing.publisher
 
-    def say(plan: ViewPlan) -> tuple[str, ...]:
+    def announce_changes(plan: ViewPlan) -> tuple[str, ...]:
         return announce(publisher, replace(SETTINGS, topic_schema_changes=None), plan, lambda *_: None)
 
-    refresh(warehouse, BASE, SETTINGS, announce=say)
+    refresh(warehouse, BASE, SETTINGS, announce=announce_changes)
     assert refusing.waiting == "1"
     refusing.refuse(None)
     refusing.deliver()
     assert [content["changes"][0]["path"] for content in refusing.announced] == ["phone"]
 
 
-def test_a_view_whose_removal_cannot_be_announced_is_not_removed(refusing: Desk) -> None:
+def test_a_view_whose_removal_cannot_be_announced_is_not_removed(refusing: Announcer) -> None:
     with pytest.raises(Rejected, match="was not removed"):
         prune(refusing)
     assert refusing.cloud.names("VIEW") == [VIEW]
@@ -155,12 +155,12 @@ def test_a_view_whose_removal_cannot_be_announced_is_not_removed(refusing: Desk)
     assert [content["changes"][0]["kind"] for content in refusing.announced] == ["view removed"]
 
 
-def test_without_a_topic_a_view_is_removed_with_what_it_keeps(refusing: Desk) -> None:
+def test_without_a_topic_a_view_is_removed_with_its_stored_announcements(refusing: Announcer) -> None:
     refusing.deliver("fed")
     assert prune(refusing, replace(SETTINGS, topic_schema_changes=None)).action == "remove"
 
 
-def test_who_announces_nothing_removes_a_view_with_what_it_keeps(refusing: Desk) -> None:
+def test_a_refresh_without_announcements_removes_a_view_with_stored_announcements(refusing: Announcer) -> None:
     refusing.deliver("fed")
     for name in refusing.cloud.names("TABLE"):
         refusing.cloud.drop(name)

@@ -21,7 +21,7 @@ from onefold.schema.types import parse_type
 
 
 def addresses(*types: str) -> FakeBigQuery:
-    """A view of a column `address`, whose type is as the last version made it."""
+    """Return a view of a column `address`; its type in the view is that of the last version."""
     cloud = FakeBigQuery()
     cloud.create_table("customer_v_0", f"address {types[0]}")
     cloud.schema_of = lambda query: [
@@ -51,7 +51,7 @@ def test_a_tag_of_a_field_moves_to_the_column_that_becomes_json_or_text(
     assert tags(cloud) == {"address": "secret"}
 
 
-def test_it_moves_also_where_the_write_broke_off_between() -> None:
+def test_a_tag_of_a_field_moves_also_after_a_crash_between_the_writes() -> None:
     cloud = addresses("STRUCT<street STRING, zip INT64>", "JSON")
     cloud.change(VIEW, with_tag("secret", "address", "street"))
     cloud.create_table("customer_v_1", "address JSON")
@@ -64,7 +64,7 @@ def test_it_moves_also_where_the_write_broke_off_between() -> None:
     assert tags(cloud) == {"address": "secret"}
 
 
-def test_fields_that_share_a_tag_become_one_column_with_it() -> None:
+def test_fields_that_share_a_tag_become_one_column_with_the_tag() -> None:
     cloud = addresses("STRUCT<street STRING, zip INT64>", "JSON")
     cloud.change(VIEW, with_tag("secret", "address", "street"))
     cloud.change(VIEW, with_tag("secret", "address", "zip"))
@@ -79,14 +79,14 @@ def test_fields_of_different_tags_keep_the_view_as_it_is() -> None:
     cloud.change(VIEW, with_tag("internal", "address", "zip"))
     cloud.create_table("customer_v_1", "address JSON")
     before = cloud.resource(VIEW)
-    wanted = f"column address becomes JSON, and its fields have 2 policy tags ({tag('internal')}, {tag('secret')})"
+    expected = f"column address becomes JSON, and its fields have 2 policy tags ({tag('internal')}, {tag('secret')})"
     with pytest.raises(SchemaConflict) as refused:
         run(cloud, "1")
-    assert wanted in str(refused.value)
+    assert expected in str(refused.value)
     assert cloud.resource(VIEW) == before
 
 
-def test_a_tag_of_a_column_moves_to_the_fields_that_it_comes_apart_into() -> None:
+def test_a_tag_of_a_column_moves_to_the_fields_that_replace_the_column() -> None:
     cloud = addresses("STRUCT<home STRUCT<street STRING>, zip INT64>", "JSON")
     cloud.change(VIEW, with_tag("secret", "address", "home", "street"))
     cloud.create_table("customer_v_1", "address JSON")
@@ -138,7 +138,7 @@ def test_a_tag_survives_while_its_field_is_not_in_the_view() -> None:
     assert tags(cloud) == {"address.zip": "secret"}
 
 
-def test_a_tag_of_a_field_that_is_there_counts_and_not_that_of_a_former_one() -> None:
+def test_the_tag_of_a_present_field_counts_and_not_that_of_a_former_field() -> None:
     cloud = addresses("STRUCT<street STRING, zip INT64>", "STRUCT<street STRING>", "JSON")
     cloud.change(VIEW, with_tag("secret", "address", "street"))
     cloud.change(VIEW, with_tag("internal", "address", "zip"))

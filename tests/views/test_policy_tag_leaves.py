@@ -21,7 +21,7 @@ from onefold.core.errors import PolicyTagsDenied, TryAgain
 
 
 def grown_to_two_levels() -> FakeBigQuery:
-    """A view with a policy tag, of more versions than fit one level."""
+    """Return a view with a policy tag and more versions than fit one level."""
     cloud = shop(3)
     run(cloud)
     cloud.change(VIEW, with_tag("secret", "id"))
@@ -62,7 +62,7 @@ def test_a_leaf_that_cannot_be_tagged_is_removed_again() -> None:
 
 
 @pytest.mark.usefixtures("small_texts")
-def test_leaves_that_are_there_get_tags_that_people_put_on_the_view_later() -> None:
+def test_existing_leaves_get_tags_that_people_put_on_the_view_later() -> None:
     cloud = shop(20)
     run(cloud)
     cloud.change(VIEW, with_tag("secret", "id"))

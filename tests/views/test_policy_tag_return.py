@@ -27,7 +27,7 @@ from onefold.views.refresh import plan_refresh
 
 @pytest.fixture
 def former(cloud: FakeBigQuery) -> FakeBigQuery:
-    """A view whose only tag is of a column that it does not have, since the version of the column is retired."""
+    """Return a view whose only tag belongs to a removed column: the version of the column is retired."""
     run(cloud)
     cloud.change(VIEW, with_tag("private", "email"))
     run(cloud, settings=with_rules(retired=frozenset({"def"})))
@@ -35,7 +35,7 @@ def former(cloud: FakeBigQuery) -> FakeBigQuery:
 
 
 @pytest.mark.parametrize("lacking", LACKING)
-def test_without_the_right_a_column_does_not_come_back_in_clear(former: FakeBigQuery, lacking: str) -> None:
+def test_without_the_right_a_column_does_not_return_without_its_tag(former: FakeBigQuery, lacking: str) -> None:
     former.lacks, former.fails_open = LACKING[lacking]
     before = former.resource(VIEW)
     for _ in range(2):
@@ -66,7 +66,7 @@ def test_the_taxonomies_of_present_and_of_returning_columns_are_all_proved(forme
 
 
 @pytest.mark.parametrize("moment", ["before", "after"])
-def test_a_crash_during_the_proof_leaves_nothing_behind_for_long(former: FakeBigQuery, moment: str) -> None:
+def test_the_refresh_after_a_crash_during_the_proof_removes_the_scratch_view(former: FakeBigQuery, moment: str) -> None:
     for index in range(3, 6):
         crash_at(former, index, moment)
         with pytest.raises(Crash):
@@ -84,7 +84,7 @@ def test_a_present_tag_alone_takes_no_scratch_view(tagged: FakeBigQuery) -> None
     assert {request.name for request in made if request.kind in ("insert", "delete")} == set()
 
 
-def test_the_tag_of_a_column_that_leaves_is_not_dropped_for_want_of_room(
+def test_without_room_for_the_tag_of_a_removed_column_nothing_is_written(
     cloud: FakeBigQuery, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run(cloud)
@@ -99,7 +99,7 @@ def test_the_tag_of_a_column_that_leaves_is_not_dropped_for_want_of_room(
     assert cloud.resource(VIEW) == before
 
 
-def test_a_form_is_taken_that_leaves_room_for_the_tags(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_form_of_a_view_leaves_room_for_the_tags(monkeypatch: pytest.MonkeyPatch) -> None:
     cloud = FakeBigQuery()
     for version in range(8):
         cloud.create_table(f"customer_v_{version}", "id INT64", f"a{version} STRING", f"b{version} STRING")

@@ -77,14 +77,14 @@ def test_without_the_right_no_change_is_announced(denied: FakeBigQuery) -> None:
     assert announced == []
 
 
-def test_the_message_is_dead_lettered_and_says_what_to_grant(
+def test_the_message_is_dead_lettered_and_names_the_rights_to_grant(
     denied: FakeBigQuery, capsys: pytest.CaptureFixture[str]
 ) -> None:
     publisher = MemoryPublisher()
     settings = Settings(topic_dead_letter="dead-letter", topic_schema_changes="schema-changes")
-    receiver = TableCreatedHandler(settings, BigQueryWarehouse(denied.client()), publisher)
+    handler = TableCreatedHandler(settings, BigQueryWarehouse(denied.client()), publisher)
     message = push_body(table_message("shop", "customer", "fed"))
-    receiver.handle(message)
+    handler.handle(message)
     (letter,) = publisher.topics["dead-letter"]
     assert letter.attributes["kind"] == "PolicyTagsDenied"
     reason = json.loads(capsys.readouterr().out)["reason"]
@@ -95,12 +95,12 @@ def test_the_message_is_dead_lettered_and_says_what_to_grant(
     ):
         assert part in reason
     denied.lacks = set()
-    receiver.handle(push_body(letter.data))
+    handler.handle(push_body(letter.data))
     assert covered(denied) == {"abc", "def", "fed"}
     assert tags(denied) == {"id": "secret"}
 
 
-def test_a_quota_is_no_missing_right(tagged: FakeBigQuery) -> None:
+def test_a_quota_error_is_not_a_missing_right(tagged: FakeBigQuery) -> None:
     tagged.fail("patch", 403, "rateLimitExceeded", "too many metadata updates")
     with pytest.raises(TryAgain, match="too many metadata updates"):
         run(tagged, "fed")
@@ -120,7 +120,7 @@ def test_without_a_change_of_the_text_no_right_is_asked_for(tagged: FakeBigQuery
 
 
 @pytest.mark.parametrize("moment", ["before", "after"])
-def test_with_the_right_the_next_refresh_puts_tags_back_after_a_crash_at_any_request(
+def test_with_the_right_the_next_refresh_restores_tags_after_a_crash_at_any_request(
     cloud: FakeBigQuery, moment: str
 ) -> None:
     run(cloud)
@@ -138,7 +138,7 @@ def test_with_the_right_the_next_refresh_puts_tags_back_after_a_crash_at_any_req
         assert str(index) in covered(cloud)
 
 
-def test_where_the_right_goes_between_the_writes_it_is_tried_again_and_then_said(tagged: FakeBigQuery) -> None:
+def test_a_right_that_is_lost_between_the_writes_is_retried_and_then_reported(tagged: FakeBigQuery) -> None:
     def after(_: object) -> None:
         if "onefold_unfinished" in tagged.resource(VIEW)["labels"]:
             tagged.lacks = {GET_TAXONOMY}
@@ -178,7 +178,7 @@ def test_a_policy_tag_that_is_deleted_between_the_writes_is_named(tagged: FakeBi
     assert tags(tagged) == {"id": "secret"}
 
 
-def test_an_error_without_a_known_name_is_repeated_word_for_word(tagged: FakeBigQuery) -> None:
+def test_an_unknown_error_is_quoted(tagged: FakeBigQuery) -> None:
     tagged.fail("permissions", 404, "notFound", "Nothing of the kind", times=10)
     with pytest.raises(TryAgain, match=r"10 tries, or it needs what is missing .*Nothing of the kind"):
         run(tagged, "fed")

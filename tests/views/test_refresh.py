@@ -51,7 +51,7 @@ def test_a_redelivered_message_costs_two_requests_that_are_free(cloud: FakeBigQu
         assert plan.shortcut
 
 
-def test_there_is_no_shortcut_where_the_rules_have_changed(cloud: FakeBigQuery) -> None:
+def test_there_is_no_shortcut_if_the_rules_have_changed(cloud: FakeBigQuery) -> None:
     run(cloud, "def")
     with cloud.counted() as made:
         plan = run(cloud, "def", with_rules(version_column="origin"))
@@ -85,7 +85,7 @@ def test_the_same_text_is_not_written_twice(cloud: FakeBigQuery) -> None:
     assert cloud.resource(VIEW)["etag"] == etag
 
 
-def test_where_only_the_rules_label_differs_the_text_is_left_alone(cloud: FakeBigQuery) -> None:
+def test_if_only_the_label_of_the_rules_differs_the_text_is_not_written(cloud: FakeBigQuery) -> None:
     run(cloud)
     cloud.change(VIEW, lambda resource: resource["labels"].update({LABEL: "old"}))
     cloud.change(VIEW, annotate)

@@ -46,7 +46,7 @@ def test_after_a_409_everything_starts_again_from_the_read(cloud: FakeBigQuery) 
     assert covered(cloud) == {"abc", "def"}
 
 
-def test_who_was_overtaken_by_a_newer_view_does_not_bring_the_older_one_back(cloud: FakeBigQuery) -> None:
+def test_a_refresh_does_not_replace_a_newer_view_with_an_older_one(cloud: FakeBigQuery) -> None:
     run(cloud)
     cloud.create_table("customer_v_fed", "id INT64")
 
@@ -59,7 +59,7 @@ def test_who_was_overtaken_by_a_newer_view_does_not_bring_the_older_one_back(clo
     assert covered(cloud) == {"abc", "def", "fed", "fee"}
 
 
-def test_a_view_that_is_removed_meanwhile_is_created(cloud: FakeBigQuery) -> None:
+def test_a_view_that_is_removed_during_a_refresh_is_created_again(cloud: FakeBigQuery) -> None:
     run(cloud)
     cloud.create_table("customer_v_fed", "id INT64")
     before_next(cloud, PATCH, lambda: cloud.drop(VIEW))
@@ -67,13 +67,13 @@ def test_a_view_that_is_removed_meanwhile_is_created(cloud: FakeBigQuery) -> Non
     assert covered(cloud) == {"abc", "def", "fed"}
 
 
-def test_a_version_that_is_dropped_meanwhile_is_left_out(cloud: FakeBigQuery) -> None:
+def test_a_version_that_is_dropped_during_a_refresh_is_left_out(cloud: FakeBigQuery) -> None:
     before_next(cloud, INSERT, lambda: cloud.drop("customer_v_abc"))
     run(cloud)
     assert covered(cloud) == {"def"}
 
 
-def test_after_all_tries_the_message_is_to_be_delivered_again(cloud: FakeBigQuery) -> None:
+def test_after_the_last_try_the_message_has_to_be_delivered_again(cloud: FakeBigQuery) -> None:
     run(cloud)
     cloud.create_table("customer_v_fed", "id INT64")
     cloud.fail("patch", 412, "conditionNotMet", times=CONFLICT_TRIES)

@@ -49,13 +49,13 @@ def test_a_view_that_people_wrote_is_neither_replaced_nor_pruned(cloud: FakeBigQ
             run(cloud, prune=prune)
 
 
-def test_the_view_of_a_predecessor_is_taken_over(cloud: FakeBigQuery) -> None:
+def test_a_view_of_an_earlier_program_over_one_version_is_replaced(cloud: FakeBigQuery) -> None:
     warehouse = BigQueryWarehouse(cloud.client())
     warehouse.create_view(BASE.sibling(VIEW), ViewDraft(f"SELECT * FROM `{PROJECT}.shop.customer_v_abc`"))
     assert run(cloud).action == "update"
 
 
-def test_a_materialized_view_is_not_replaced_either(cloud: FakeBigQuery) -> None:
+def test_a_materialized_view_is_not_replaced(cloud: FakeBigQuery) -> None:
     cloud.create_table(VIEW, "id INT64", kind="MATERIALIZED_VIEW")
     with pytest.raises(ViewNameTaken):
         run(cloud)
@@ -72,25 +72,25 @@ def test_a_version_that_the_metadata_do_not_show_yet_is_waited_for(cloud: FakeBi
     assert covered(cloud) == {"abc", "def", "fed"}
 
 
-def test_the_first_version_of_all_is_waited_for_too(cloud: FakeBigQuery) -> None:
+def test_the_first_version_of_a_table_is_waited_for(cloud: FakeBigQuery) -> None:
     cloud.hidden |= {"customer_v_abc", "customer_v_def"}
     with pytest.raises(TryAgain):
         run(cloud, "abc")
 
 
-def test_a_version_that_nobody_knows_is_an_ordinary_refresh(cloud: FakeBigQuery) -> None:
+def test_an_unknown_version_causes_an_ordinary_refresh(cloud: FakeBigQuery) -> None:
     plan = run(cloud, "gone")
     assert plan.action == "create"
     assert covered(cloud) == {"abc", "def"}
 
 
-def test_a_dataset_that_is_not_there_is_final() -> None:
+def test_a_missing_dataset_is_final() -> None:
     cloud = FakeBigQuery(datasets={})
     with pytest.raises(NotFound, match="shop"):
         run(cloud, "abc")
 
 
-def test_a_dataset_for_views_that_is_not_there_is_final(cloud: FakeBigQuery) -> None:
+def test_a_missing_dataset_of_views_is_final(cloud: FakeBigQuery) -> None:
     with pytest.raises(Rejected, match="shop_unified"):
         run(cloud, settings=replace(PLAIN, view_dataset="{dataset}_unified"))
 
@@ -100,7 +100,7 @@ def test_a_dataset_for_views_that_is_not_there_is_final(cloud: FakeBigQuery) -> 
     ("status", "reason"),
     [(500, ""), (503, "backendError"), (429, ""), (403, "rateLimitExceeded"), (403, "quotaExceeded"), (403, "accessDenied")],
 )
-def test_an_error_that_may_pass_leaves_everything_to_the_next_delivery(
+def test_after_a_temporary_error_the_next_delivery_refreshes_the_view(
     cloud: FakeBigQuery, kind: str, status: int, reason: str
 ) -> None:
     cloud.fail(kind, status, reason)
@@ -116,7 +116,7 @@ def test_a_refused_query_is_final(cloud: FakeBigQuery) -> None:
         run(cloud)
 
 
-def test_versions_that_cannot_be_one_view_leave_the_old_one(cloud: FakeBigQuery) -> None:
+def test_versions_that_do_not_fit_one_view_leave_the_old_view(cloud: FakeBigQuery) -> None:
     run(cloud)
     etag = cloud.resource(VIEW)["etag"]
     with pytest.raises(SchemaConflict):

@@ -38,7 +38,7 @@ def test_a_retired_version_is_taken_out_while_its_table_is_there(cloud: FakeBigQ
 
 
 @pytest.mark.parametrize("settings", [PLAIN, with_rules(retired=frozenset({"abc", "def"}))], ids=["dropped", "retired"])
-def test_without_versions_and_view_nothing_is_found_and_it_says_where(cloud: FakeBigQuery, settings: Settings) -> None:
+def test_without_versions_and_view_the_error_names_the_searched_pattern(cloud: FakeBigQuery, settings: Settings) -> None:
     if settings == PLAIN:
         cloud.drop("customer_v_abc")
         cloud.drop("customer_v_def")
@@ -47,7 +47,7 @@ def test_without_versions_and_view_nothing_is_found_and_it_says_where(cloud: Fak
     assert run(cloud, settings=settings, prune=True).action == "none"
 
 
-def test_the_view_is_left_where_no_version_is_left(cloud: FakeBigQuery) -> None:
+def test_the_view_stays_if_no_version_is_left(cloud: FakeBigQuery) -> None:
     run(cloud)
     cloud.drop("customer_v_abc")
     cloud.drop("customer_v_def")

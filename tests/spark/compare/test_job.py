@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from support.bigquery_emulator import EmulatedDataset
-from support.compare_job import Job, in_python
+from support.compare_job import Job, compare_in_python
 from support.compared_rows import (
     INTEGERS,
     NOON,
@@ -46,16 +46,16 @@ from spark_jobs.compare import ended, main
         (".csv", ".csv", SAME_TYPES, str),
     ],
 )
-def test_the_job_finds_what_plain_python_finds(
+def test_the_job_has_the_findings_of_plain_python(
     job: Job, tmp_path: Path, left: str, right: str, columns: Columns, key: Callable[[int], Any]
 ) -> None:
-    """The right side's keys are of another type than the left's, where the test says so."""
+    """The keys of the right side have the type that `key` returns."""
     one, other = (
         write(tmp_path / f"left{left}", rows_of(columns, 0)),
         write(tmp_path / f"right{right}", rows_of(columns, 1, key)),
     )
     summary = job(one, other, tmp_path / "found")
-    expected, found = in_python(one, other, ["id"])
+    expected, found = compare_in_python(one, other, ["id"])
     assert job.found(tmp_path / "found") == found
     assert summary == expected
     assert all(expected["counts"].values())
@@ -104,7 +104,7 @@ def test_files_without_rows_have_the_columns_of_the_other_side(job: Job, tmp_pat
     assert summary["counts"]["only right"] == summary["rows"]["right"]
 
 
-def test_keys_of_several_columns(job: Job, tmp_path: Path) -> None:
+def test_rows_are_compared_by_keys_of_several_columns(job: Job, tmp_path: Path) -> None:
     rows: Rows = [{"tenant": "a", "id": 1, "n": 1}, {"tenant": "a", "id": None, "n": 2}, {"tenant": None, "id": 1, "n": 3}]
     left, right = write_pair(tmp_path, rows, [{**row, "n": 3} for row in rows])
     job(left, right, tmp_path / "found", keys="TENANT,id")
@@ -145,7 +145,7 @@ def test_no_output_is_overwritten(job: Job, tmp_path: Path) -> None:
     assert len(list(left.iterdir())) == 2
 
 
-def test_an_output_that_a_killed_job_left_is_started_again(job: Job, tmp_path: Path) -> None:
+def test_the_output_of_a_killed_job_is_written_again(job: Job, tmp_path: Path) -> None:
     left, right = write_pair(tmp_path, [{"id": 1}, {"id": 2}], [{"id": 1}, {"id": 3}])
     job(left, right, tmp_path / "found")
     before = job.found(tmp_path / "found")
@@ -214,7 +214,7 @@ def test_the_settings_may_ask_for_differences_in_the_log_instead_of_a_failure(
 ) -> None:
     summary = Summary((1, 1), ((), ()), dict.fromkeys(KINDS, 0 if same else 1))
     assert ended(summary, parse_compare(FILES), Settings(differences=differences)) == code
-    said = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert [(line["severity"], line["event"], line["left"]) for line in said] == [
+    lines_of_json = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [(line["severity"], line["event"], line["left"]) for line in lines_of_json] == [
         ("CRITICAL", "differences_found", "left.jsonl")
     ] * lines

@@ -22,8 +22,8 @@ SETTINGS = Settings(
 )
 
 
-class Stage:
-    """A receiver between a warehouse and a publisher in memory, and the log lines that it wrote."""
+class MemoryHandler:
+    """A handler between a warehouse and a publisher in memory, with the lines that the handler logged."""
 
     def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
         self.warehouse = shop()
