@@ -4,23 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Protocol
+from urllib.parse import quote
 
 import flask
 
 from onefold.core.errors import OnefoldError, TryAgain
 from onefold.core.log import log
+from onefold.messages.envelope import REASON
 from onefold.settings.environment import Settings
+
+_MAX_REASON = 1_000
 
 
 class MessageHandler(Protocol):
     """The handler of a topic's messages."""
 
-    def handle(self, body: bytes) -> None:
-        """Handle the body of a request. A return acknowledges the message; an error has it delivered again."""
+    def handle(self, body: bytes) -> str | None:
+        """Handle the body of a request. A return acknowledges the message; an error has it delivered again.
+
+        Returns:
+            Why nothing was done; None for a message that was handled.
+        """
 
 
 def answer(request: flask.Request, name: str, handler: Callable[[], MessageHandler]) -> flask.typing.ResponseReturnValue:
-    """Return 204 for a message that is done, 500 for a message that has to be delivered again.
+    """Return 204 for a message that is done or can never be handled, 500 for a message that has to be delivered again.
 
     Args:
         request: a request with the message in its body.
@@ -35,10 +43,11 @@ def answer(request: flask.Request, name: str, handler: Callable[[], MessageHandl
         log_unready(error)
         return "the function cannot start; its log says why\n", 500
     try:
-        handle(request.get_data())
+        reason = handle(request.get_data())
     except TryAgain as error:  # logged already
         return f"{error}\n", 500
-    return "", 204
+    # Pub/Sub reads the status only; the header is for a person who sends a test message.
+    return "", 204, {REASON: quote(reason[:_MAX_REASON])} if reason else {}
 
 
 def log_unready(error: Exception) -> None:

@@ -40,13 +40,13 @@ class BatchHandler:
     batches: Batches
     publisher: Publisher
 
-    def handle(self, body: bytes) -> None:
+    def handle(self, body: bytes) -> str | None:
         """Handle the body of one request.
 
         Raises:
             TryAgain: an error that may pass, or another batch for the table runs.
         """
-        consume(body, self._handle, self.batches, self.publisher, self.settings.topic_dead_letter)
+        return consume(body, self._handle, self.batches, self.publisher, self.settings.topic_dead_letter)
 
     def _handle(self, delivery: Delivery, message_log: MessageLog) -> None:
         request = parse_batch_request(delivery.data)

@@ -109,7 +109,7 @@ def preflight(
     checkpoint = findings.run("source", "start", lambda: _checkpoint(store, options), _start_note)
     findings.run("source", "log", lambda: _check_log(source, checkpoint, options), str)
     findings.run("source", "GTIDs", lambda: _check_gtids(source, options), str)
-    checked = findings.run("source", "tables", source.check_tables, lambda found: f"{len(found.tables)} captured")
+    checked = findings.run("source", "tables", source.check_tables, lambda found: _tables_note(source, found))
     checked = checked or CheckedTables(frozenset(), ())
     for requirement in requirements:
         findings.run("destination", requirement.name, partial(check, (requirement,)), lambda _: "")
@@ -149,6 +149,12 @@ def _check_log(source: Source, checkpoint: Checkpoint | None, options: CaptureOp
         then = f"the next start begins epoch {epoch + 1}, and copies all tables again"
         raise LogLost(f"{error}; {then}") from error
     return f"from {_shown(reached)}{'' if start else ', its present end'}"
+
+
+def _tables_note(source: Source, found: CheckedTables) -> str:
+    """Return how many tables are captured, and which databases are named that do not exist: they may be created later."""
+    missing = source.missing_databases()
+    return f"{len(found.tables)} captured" + (f"; {missing}" if missing else "")
 
 
 def _shown(reached: Progress) -> str:

@@ -16,7 +16,7 @@ from onefold.core.errors import NotFound, Rejected, TryAgain
 from onefold.mysql.binlog.events import Committed, Gtid, LogEvent, LogFileStarted, LogPosition, RolledBack
 from onefold.mysql.binlog.stream import follow
 from onefold.mysql.binlog.transactions import MAX_BUFFERED_BYTES
-from onefold.mysql.catalog import BASE, TableName, is_view, structure_of, structures, tables
+from onefold.mysql.catalog import BASE, TableName, is_view, missing_databases, structure_of, structures, tables
 from onefold.mysql.checks import check_server
 from onefold.mysql.connection import Address, connect, executed_now, is_mariadb, lost_on, previous_gtids, query, variables
 from onefold.mysql.grants import grantee, may_lock
@@ -58,8 +58,12 @@ _FIRST_OFFSET = 4
 _NO_TABLES = TableFilter((), ("*",))
 _FIRST_PROBE_ID = 1 << 31
 """Checks read the log under a random server id from here on, of which there are as many."""
-_DENIED = (1044, 1045, 1142, 1227)
+_DENIED = (1044, 1142, 1227)
 """Error codes of a server for a missing right."""
+_LOGIN_REFUSED = (1045, 1130, 1698)
+"""Error codes of a server that does not let the user in: a wrong user or password, a host without a user, or a user without
+a password. MySQL, "Server Error Message Reference", https://dev.mysql.com/doc/mysql-errors/8.4/en/server-error-reference.html,
+and MariaDB, "Error Codes", https://mariadb.com/kb/en/mariadb-error-codes/, 2026-11."""
 
 
 @dataclass(frozen=True)
@@ -98,6 +102,11 @@ class Source:
         """Check each table that is captured."""
         with self._connection() as connection:
             return check_tables(connection, self.patterns)
+
+    def missing_databases(self) -> str | None:
+        """Return a sentence about databases that the patterns name and that do not exist; None if there are none."""
+        with self._connection() as connection:
+            return missing_databases(connection, self.patterns)
 
     def has_gtids(self) -> bool:
         """Tell whether each transaction of the log has a GTID, which is always the case with MariaDB."""
@@ -260,10 +269,16 @@ def _mariadb_gtids(connection: pymysql.Connection, file: object, offset: object)
 
 
 def _translated(error: pymysql.err.MySQLError, user: str = "...") -> Exception:
-    """Return an error of the server as Rejected if a right is missing, and otherwise as TryAgain."""
-    if error.args and error.args[0] in _DENIED:
+    """Return an error of the server as Rejected if it refuses the user or a right is missing, and otherwise as TryAgain."""
+    code, text = (*error.args, "", "")[:2]
+    if code in _LOGIN_REFUSED:
         return Rejected(
-            f"the source refuses: {error}; see host, user and password, and run: GRANT REPLICATION SLAVE, "
-            f"REPLICATION CLIENT, SELECT ON *.* TO {user}"
+            f"the source refuses the login: {text}: correct host and user, and the password in ONEFOLD_SOURCE_PASSWORD or "
+            "--password-file"
+        )
+    if code in _DENIED:
+        return Rejected(
+            f"the user lacks a right at the source: {text}; run: GRANT REPLICATION SLAVE, REPLICATION CLIENT, SELECT "
+            f"ON *.* TO {user}"
         )
     return TryAgain(f"the source does not answer: {error}")

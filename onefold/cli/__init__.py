@@ -14,7 +14,7 @@ from typing import NoReturn
 import click
 
 from onefold import __version__
-from onefold.cli import batch, capture, compare, current, demo, merge, views
+from onefold.cli import batch, capture, compare, current, demo, doctor, merge, views
 from onefold.cli.common import ERROR, OK, say
 from onefold.core.errors import OnefoldError
 
@@ -51,6 +51,7 @@ for command in (
     batch.batch,
     capture.capture,
     demo.demo,
+    doctor.doctor,
 ):
     cli.add_command(command)
 

@@ -53,12 +53,20 @@ def open_warehouse(context: click.Context, project: str | None, dataset: str, ta
         project: the option `--project`; by default the project of the settings.
         dataset: a name to check.
         table: a name to check.
+
+    Raises:
+        InvalidInput: a name is invalid, or `table` is the name of one version instead of a base name.
     """
     from onefold.adapters.connect import connect
 
     check_names([("dataset", dataset), *given(("table", table), ("project", project))])
     settings = read_settings(context)
-    return settings, connect(project or settings.project)
+    warehouse = connect(project or settings.project)
+    hint = settings.names_in(dataset).base_name_hint(table or "")
+    # The table may have versions of its own: customer_v_abc_v_def is one of the base name customer_v_abc.
+    if hint and table not in warehouse.list_bases(dataset, settings.names_in(dataset)):
+        raise InvalidInput(hint)
+    return settings, warehouse
 
 
 def announcing(project: str, settings: Settings) -> Announce:
@@ -112,14 +120,29 @@ def each(
         For each table, the result of `work` or a Failure.
 
     Raises:
-        NotFound: the dataset has no versioned tables.
+        NotFound: the dataset does not exist, or has no versioned tables.
     """
-    tables = [table] if table else list(warehouse.list_bases(dataset, names))
-    if not tables:
-        raise NotFound(f"dataset {warehouse.project}.{dataset} has no versioned tables, named as {names.pattern}")
+    tables = [table] if table else _all_bases(warehouse, dataset, names)
     with Progress(console=_stderr, disable=not progress) as bar:
         tracked = bar.track(tables, description=f"refreshing {dataset}")
         return [_done(TableId(warehouse.project, dataset, name), work) for name in tracked]
+
+
+def _all_bases(warehouse: Any, dataset: str, names: VersionedNames) -> list[str]:
+    """Return the base names of a dataset.
+
+    Raises:
+        NotFound: the dataset does not exist, or has no versioned tables.
+    """
+    hint = names.base_name_hint(dataset)
+    advice = f"; expected DATASET TABLE: {hint}" if hint else ""
+    try:
+        found = list(warehouse.list_bases(dataset, names))
+    except NotFound as error:
+        raise NotFound(f"{error}{advice}") from error
+    if not found:
+        raise NotFound(f"dataset {warehouse.project}.{dataset} has no versioned tables, named as {names.pattern}{advice}")
+    return found
 
 
 def _done(base: TableId, work: Callable[[TableId], Any]) -> Any:

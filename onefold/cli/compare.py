@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from onefold.cli.common import CHANGES, OK, as_json, print_lines, project, read_settings
-from onefold.compare.files import RowSource, check_new_file, open_rows, write_findings
+from onefold.compare.files import FORMATS, RowSource, check_new_file, format_of, open_rows, write_findings
 from onefold.compare.findings import FINDING_COLUMNS, Comparison, Finding, findings
 from onefold.compare.rows import compare_sources
 from onefold.compare.values import text_of
@@ -24,6 +24,7 @@ from onefold.core.text import counted
 
 _TABLE = "bigquery:"
 _REMOTE = re.compile(r"[a-z0-9+.-]+:/")
+_LIKE_A_TABLE = re.compile(r"([\w.:-]+\.)?\w+\.\w+")
 
 
 class _Output(Protocol):
@@ -115,8 +116,16 @@ def _names(text: str) -> list[str]:
 
 
 def _open(context: click.Context, side: str, project: str | None) -> RowSource:
+    """Return the rows of a table, a file or a folder.
+
+    Raises:
+        InvalidInput: there is no such file, and the text looks like the name of a table.
+    """
     if not side.startswith(_TABLE):
-        return open_rows(_path(side))
+        path = _path(side)
+        if not path.exists() and format_of(side) not in FORMATS and _LIKE_A_TABLE.fullmatch(side):
+            raise InvalidInput(f"{side}: there is no such file or folder; for a table of BigQuery write {_TABLE}{side}")
+        return open_rows(path)
     warehouse, id_ = _table(context, side, project)
     return RowSource(warehouse.read_rows(id_), _TABLE)
 

@@ -210,8 +210,8 @@ def _built(columns: Any, base: TableId, settings: Settings) -> UnifiedView:
     rules = settings.rules_for(base)
     found = read_columns(_text(columns), base.table, rules.names)
     if not found:
-        pattern = rules.names.versions_pattern(base.table)
-        raise NotFound(f"{_name(columns)}: no rows of a table named {pattern}: check TABLE and the file")
+        advice = rules.names.base_name_hint(base.table) or "check TABLE and the file"
+        raise NotFound(f"{_name(columns)}: no rows of a table named {rules.names.versions_pattern(base.table)}: {advice}")
     versions = active_versions(found, rules)
     if not versions:
         raise NotFound(

@@ -20,6 +20,7 @@ from onefold.core.errors import InvalidInput
 from onefold.core.names import fold_case
 
 PARQUET, JSON, CSV = ".parquet", ".jsonl", ".csv"
+FORMATS = (PARQUET, JSON, CSV)
 TEXT_FORMATS = frozenset({CSV, JSON})
 """Formats that write dates and bytes, or every value, as text."""
 

@@ -77,6 +77,20 @@ class VersionedNames:
         found = self.split(table)
         return found[1] if found and found[0] == base else None
 
+    def base_name_hint(self, table: str) -> str | None:
+        """Return the advice for a name that is one version's, where a base name is expected; None for any other name.
+
+        Examples:
+            >>> VersionedNames().base_name_hint("customer_v_abc")
+            'customer_v_abc is the version abc of the table customer: give the base name, customer'
+            >>> VersionedNames().base_name_hint("customer") is None
+            True
+        """
+        found = self._match(table)
+        return (
+            f"{table} is the version {found[1]} of the table {found[0]}: give the base name, {found[0]}" if found else None
+        )
+
     def problems(self, base: str, version: str) -> list[str]:
         """Return why a base name and a version of a message do not name a table of this pattern."""
         table = self.name(base, version)

@@ -26,13 +26,13 @@ from onefold.compare.rows import compare_rows
 from onefold.core.errors import OnefoldError, Rejected
 from onefold.core.names import TableId
 from onefold.core.text import counted
+from onefold.demo.story import Story, timed
 from onefold.local.dataproc import dataproc_emulator
 from onefold.local.load_workload import land
 from onefold.local.processes import function_server, last_errors
 from onefold.local.send_event import send_event
 from onefold.ports.batches import Batches, BatchState, StoredBatch
 from onefold.settings.batches import read_batch_settings
-from onefold.views.display import show_rows
 
 TABLE = "account"
 OPTIONS = WorkloadOptions(operations=1000, key_changes=0.1, duplicates=0.1, shuffle=True, every_type=False)
@@ -45,11 +45,12 @@ _SETTINGS = {
 }
 
 
-def play_batches(console: Console, client: bigquery.Client, host: str, dataset: str) -> None:
+def play_batches(console: Console, story: Story, client: bigquery.Client, host: str, dataset: str) -> None:
     """Load a workload, merge it in two batches, compare with its known result, and run both batches again.
 
     Args:
         console: shows the steps.
+        story: tells them.
         client: a client of the emulator.
         host: the address of the emulator, for the jobs.
         dataset: a dataset that exists already.
@@ -58,7 +59,6 @@ def play_batches(console: Console, client: bigquery.Client, host: str, dataset: 
         Rejected: a batch failed, or its table is not as expected.
     """
     workload = make_workload(OPTIONS)
-    console.print()
     console.rule("[bold]A change log becomes a table")
     (changes,) = workload.changes.values()
     land(client, TableId(DEFAULT_PROJECT, dataset, TABLE), changes)
@@ -68,7 +68,7 @@ def play_batches(console: Console, client: bigquery.Client, host: str, dataset: 
         f"At the end the source has {counted(len(workload.truth), 'row')}."
     )
     with _launcher(host, dataset) as (batches, url, log):
-        demo = _BatchDemo(console, EmulatedWarehouse(client), batches, url, log, dataset)
+        demo = _BatchDemo(console, story, EmulatedWarehouse(client), batches, url, log, dataset)
         middle = _middle(workload)
         demo.merge("first batch", {"to": middle})
         demo.merge("second batch", {"from": middle})
@@ -78,7 +78,7 @@ def play_batches(console: Console, client: bigquery.Client, host: str, dataset: 
         demo.merge("second batch, again", {"from": middle})
         if demo.base() != before:
             raise Rejected(f"{TABLE}_base has changed after both batches ran again")
-        console.print(f"\nBoth batches run again change nothing: all {counted(len(before), 'row')} are unchanged.")
+        console.print(f"Both batches run again change nothing: all {counted(len(before), 'row')} are unchanged.")
 
 
 @dataclass(frozen=True)
@@ -86,6 +86,7 @@ class _BatchDemo:
     """The steps of the demo, with the function that launches batches at `url` and its log."""
 
     console: Console
+    story: Story
     warehouse: BigQueryWarehouse
     batches: Batches
     url: str
@@ -106,15 +107,13 @@ class _BatchDemo:
                 "arguments": {"keys": ["id"], **window},
             }
         ).encode()
-        self.console.print(f"\n[bold]The {which}.[/]")
-        # A message is one line, as it is sent, however long it is.
-        self.console.print(f"message: {message.decode()}", highlight=False, soft_wrap=True)
+        self.story.message(message)
         id_ = batch_id(parse_batch_request(message), send_event(self.url, message))
-        with self.console.status("the batch runs ..."):
+        with timed(self.console, f"the {which} runs on Spark") as seconds:
             ended = self._follow(id_)
         if ended.state is not BatchState.SUCCEEDED:
             raise Rejected(f"batch {ended.id} {ended.state.value}: {ended.message}")
-        self.console.print(f"batch {ended.id}: {ended.state.value}", highlight=False)
+        self.story.batch_ended(which, ended, seconds())
 
     def _follow(self, id_: str) -> StoredBatch:
         """Follow a batch to its end.
@@ -137,16 +136,7 @@ class _BatchDemo:
             {name: value for name, value in row.items() if name in COLUMNS} for row in self.base() if not row["_deleted"]
         ]
         found = compare_rows(live, truth, ["id"])
-        show_rows(
-            self.console,
-            f"{TABLE}_base compared with the truth",
-            ["", f"{TABLE}_base", "truth"],
-            [
-                ("rows", found.left_rows, found.right_rows),
-                ("rows of this side only", len(found.only_left), len(found.only_right)),
-                ("rows that differ", len({difference.key for difference in found.differences}), ""),
-            ],
-        )
+        self.story.compared(f"{TABLE}_base", found)
         if not found.same:
             raise Rejected(f"{TABLE}_base differs from the truth in {counted(found.summary.findings, 'row')}")
 

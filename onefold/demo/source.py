@@ -133,7 +133,8 @@ def choose(source: Source, quarantined: Collection[TableName] = ()) -> TableChoi
                 tables[name], rows[name] = structure, count
     if not tables:
         reasons = "".join(f"\n{name}: {reason}" for name, reason in left_out.items())
-        raise NotFound(f"there is no table for the demo: see --include and --exclude, and the grants of the user{reasons}")
+        advice = source.missing_databases() or "see --include and --exclude, and the grants of the user"
+        raise NotFound(f"there is no table for the demo: {advice}{reasons}")
     return TableChoice(tables, rows, left_out)
 
 

@@ -13,13 +13,12 @@ from typing import IO
 
 from google.cloud import bigquery
 from rich.console import Console
-from rich.markup import escape
 
 from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT, EmulatedWarehouse, emulator_client
 from onefold.core.errors import OnefoldError, Rejected
 from onefold.core.names import TableId, quote, versioned_name
-from onefold.core.text import counted
 from onefold.demo.batches import play_batches
+from onefold.demo.story import FullStory, ShortStory, Story
 from onefold.local.processes import bigquery_emulator, ended_in_order, function_server, last_errors
 from onefold.local.send_event import send_event
 from onefold.local.spark_process import java_hint
@@ -27,7 +26,6 @@ from onefold.messages.table_created import table_message
 from onefold.ports.warehouse import StoredView
 from onefold.schema.diff import compare
 from onefold.settings.environment import Settings
-from onefold.views.display import show_changes, show_rows, show_sql
 
 DATASET = "shop"
 
@@ -58,23 +56,34 @@ CUSTOMER = (
 )
 
 
-def run_demo(console: Console) -> None:
-    """Start the embedded stack, publish a message about each new version, and show the view before and after."""
+NEXT = "onefold demo --source mysql://USER@HOST/DATABASE"
+"""The command that a user runs after the tour."""
+
+
+def run_demo(console: Console, full: bool = False, batches: bool = True) -> None:
+    """Start the embedded stack, publish a message about each new version, and show the views; then merge a change log.
+
+    Args:
+        console: shows the steps.
+        full: show every message, every view before and after it, and the SQL.
+        batches: merge a change log by Spark batches, if there is a Java for them.
+    """
     console.rule("[bold]Onefold: every version of every table, as one")
-    hint = java_hint()
+    hint = java_hint() if batches else None
     if hint:
         console.print(f"{hint}\nWithout Java the demo ends before the batches.")
     console.print("Starting the embedded BigQuery and the real function [bold]refresh_view[/] ...")
     with ended_in_order(), _stack() as (client, url, log):
-        demo = _Tour(console, client, url, log)
+        story = (FullStory if full else ShortStory)(console, lambda view: _read_view(client, view))
+        demo = _Tour(story, client, url, log)
         demo.play("customer", CUSTOMER)
         history = json.loads(resources.files("onefold.demo").joinpath("history.json").read_text("utf-8"))
-        console.print(f"\n[bold]A real history.[/] {history['about']}")
+        console.print(f"[bold]A real history.[/] {history['about']}")
         demo.play(history["table"], [_from_history(version) for version in history["versions"]])
-        if not hint:
-            play_batches(console, client, os.environ["BIGQUERY_EMULATOR_HOST"], DATASET)
-    console.print()
+        if batches and not hint:
+            play_batches(console, story, client, os.environ["BIGQUERY_EMULATOR_HOST"], DATASET)
     console.rule("[bold]Done: no landed row was rewritten, and every row is in its view")
+    console.print(f"Next: your own database, which is only read:\n    {NEXT}", highlight=False, soft_wrap=True)
 
 
 @contextmanager
@@ -92,8 +101,8 @@ def _stack() -> Iterator[tuple[bigquery.Client, str, IO[bytes]]]:
 class _Tour:
     """The steps of the tour, with the function `refresh_view` at a URL and its log."""
 
-    def __init__(self, console: Console, client: bigquery.Client, url: str, log: IO[bytes]) -> None:
-        self._console = console
+    def __init__(self, story: Story, client: bigquery.Client, url: str, log: IO[bytes]) -> None:
+        self._story = story
         self._client = client
         self._url = url
         self._log = log
@@ -105,23 +114,17 @@ class _Tour:
         for version in versions:
             view = self._step(base, version, view)
         if view:
-            self._console.print(f"\nThe SQL of [bold]{view.id.table}[/]:")
-            show_sql(self._console, view.query)
+            self._story.finished(view)
 
     def _step(self, base: TableId, version: DemoVersion, before: StoredView | None) -> StoredView:
-        """Create a version, publish the message about it, and show how the view changes."""
-        self._console.print()
-        self._console.rule(f"[bold]{versioned_name(base.table, version.version)}[/] appears")
-        self._console.print(f"{version.reason}\n", highlight=False)
-        # Query the view before the version lands.
-        self._show("before", before)
+        """Create a version, publish the message about it, and tell how the view changes."""
+        # The story may query the view before the version lands.
+        self._story.appears(versioned_name(base.table, version.version), version.reason, before)
         land_version(self._client, base, version)
         message = table_message(DATASET, base.table, version.version)
-        self._console.print(f"\nmessage: {message.decode()}\n", highlight=False, soft_wrap=True)
+        self._story.message(message)
         after = self._publish(Settings().view_of(base), message)
-        self._show("after", after)
-        self._console.print()
-        show_changes(self._console, compare(before.columns if before else (), after.columns))
+        self._story.changed(after, compare(before.columns if before else (), after.columns))
         return after
 
     def _publish(self, view: TableId, message: bytes) -> StoredView:
@@ -139,16 +142,6 @@ class _Tour:
             raise Rejected(f"the function did not create the view {view}\nIts log:\n{last_errors(self._log)}")
         return after
 
-    def _show(self, when: str, view: StoredView | None) -> None:
-        if view is None:
-            self._console.print(f"{when}: there is no view yet")
-            return
-        rows: list[tuple[object, ...]] = [
-            tuple(row) for row in _run(self._client, f"SELECT * FROM {view.id.quoted} ORDER BY 1")
-        ]
-        names = [f"{escape(column.name)}\n[dim]{column.type}[/]" for column in view.columns]
-        show_rows(self._console, f"{when}: {view.id.table}, {counted(len(rows), 'row')}", names, rows)
-
 
 def land_version(client: bigquery.Client, base: TableId, version: DemoVersion) -> None:
     """Create a versioned table with its rows, as capture and sink do.
@@ -162,6 +155,10 @@ def land_version(client: bigquery.Client, base: TableId, version: DemoVersion) -
     columns = ", ".join(f"{quote(column)} {type_}" for column, type_ in version.columns.items())
     _run(client, f"CREATE TABLE {name} ({columns})")
     _run(client, f"INSERT INTO {name} VALUES {', '.join(f'({row})' for row in version.rows)}")
+
+
+def _read_view(client: bigquery.Client, view: StoredView) -> list[tuple[object, ...]]:
+    return [tuple(row) for row in _run(client, f"SELECT * FROM {view.id.quoted} ORDER BY 1")]
 
 
 def _run(client: bigquery.Client, sql: str) -> list[bigquery.Row]:

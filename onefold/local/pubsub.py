@@ -15,7 +15,7 @@ from onefold.core.errors import TableRefused, TryAgain
 from onefold.core.retry import Backoff
 from onefold.core.shutdown import Stop
 from onefold.local.processes import last_errors
-from onefold.local.send_event import send_event
+from onefold.local.send_event import deliver
 from onefold.ports.publisher import Message
 
 _CONCURRENT_DELIVERIES = 2
@@ -87,6 +87,6 @@ class LocalTopics:
 
     def _deliver(self, topic: str, data: bytes) -> str:
         self._stop.check()
-        identifier = send_event(self._listeners[topic].url, data)
+        identifier = deliver(self._listeners[topic].url, data).id  # a refused message is a dead letter, and done
         self._accepted(topic, data)
         return identifier

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import base64
 import uuid
+from dataclasses import dataclass
+from urllib.parse import unquote
 
 import requests
 
 from onefold.core.errors import InvalidInput, OnefoldError, Rejected, TryAgain
+from onefold.messages.envelope import REASON
 
 _TIMEOUT_SECONDS = 120.0
 
@@ -19,13 +22,34 @@ def local_session() -> requests.Session:
     return session
 
 
+@dataclass(frozen=True)
+class Delivered:
+    """A message that a function has acknowledged: its identifier, and why it was not handled (None if it was)."""
+
+    id: str
+    reason: str | None = None
+
+
 def send_event(url: str, data: bytes) -> str:
-    """Deliver `data` as a Pub/Sub message in a CloudEvent (binary mode) and return the message's identifier.
+    """Deliver a message as `deliver` does, and return its identifier.
+
+    Raises:
+        Rejected: the function refuses the message, or acknowledges it and does nothing.
+        OnefoldError: as `deliver`.
+    """
+    delivered = deliver(url, data)
+    if delivered.reason:
+        raise Rejected(f"{url} did not handle the message: {delivered.reason}")
+    return delivered.id
+
+
+def deliver(url: str, data: bytes) -> Delivered:
+    """Deliver `data` as a Pub/Sub message in a CloudEvent (binary mode).
 
     Raises:
         InvalidInput: the URL is invalid.
         TryAgain: there is no answer, or the function answers with 5xx, which asks for another delivery.
-        Rejected: the function refuses the message.
+        Rejected: the answer is another error.
     """
     if not url.startswith(("http://", "https://")):
         raise InvalidInput(f"expected a URL, got {url}: write http://{url.rpartition('://')[2]}")
@@ -35,7 +59,7 @@ def send_event(url: str, data: bytes) -> str:
         raise TryAgain(f"{url} asks for another delivery ({response.status_code}): see the log of the function")
     if not response.ok:
         raise Rejected(f"{url} answered {response.status_code}: {response.text[:200]}")
-    return identifier
+    return Delivered(identifier, unquote(response.headers.get(REASON, "")) or None)
 
 
 def _post(url: str, identifier: str, body: dict[str, dict[str, str]]) -> requests.Response:

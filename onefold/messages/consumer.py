@@ -54,7 +54,9 @@ class MessageLog:
 Handle = Callable[[Delivery, MessageLog], None]
 
 
-def consume(body: bytes, handle: Handle, adapter: CountsCalls, publisher: Publisher, dead_letter_topic: str | None) -> None:
+def consume(
+    body: bytes, handle: Handle, adapter: CountsCalls, publisher: Publisher, dead_letter_topic: str | None
+) -> str | None:
     """Handle the message in the body of one request: returning acknowledges it, raising has it delivered again.
 
     A message that can never be handled is logged, and published to the dead-letter topic.
@@ -65,6 +67,9 @@ def consume(body: bytes, handle: Handle, adapter: CountsCalls, publisher: Publis
         adapter: counts the calls to the outside system.
         publisher: publishes dead letters.
         dead_letter_topic: the topic of dead letters; None to log their reasons only.
+
+    Returns:
+        Why nothing was done, for a message that is acknowledged all the same; None for a message that was handled.
 
     Raises:
         TryAgain: an error that may pass. Any other exception of the handler is a bug and passes through, too.
@@ -80,8 +85,10 @@ def consume(body: bytes, handle: Handle, adapter: CountsCalls, publisher: Publis
             raise
         except NotFound as error:
             message_log.log("WARNING", f"nothing to do: {error}", "nothing_found", reason=str(error))
+            return f"nothing to do: {error}"
         except OnefoldError as error:
             _dead_letter(delivery, error, message_log, publisher, dead_letter_topic)
+            return f"refused: {error}"
     except TryAgain as error:
         message_log.log("WARNING", f"to be delivered again: {error}", "try_again", reason=str(error))
         raise
@@ -90,6 +97,7 @@ def consume(body: bytes, handle: Handle, adapter: CountsCalls, publisher: Publis
         reason = f"{type(error).__name__}: {error}"
         message_log.log("CRITICAL", f"failed: {reason}", "failed", reason=reason, stack_trace=traceback.format_exc())
         raise
+    return None
 
 
 def _dead_letter(

@@ -14,8 +14,9 @@ import pymysql
 
 from onefold.mysql.connection import query, stream
 from onefold.mysql.table import INTEGERS, SourceColumn, SourceType, Structure, enum_size, set_size
-from onefold.mysql.table_filter import TableFilter
+from onefold.mysql.table_filter import SYSTEM, TableFilter
 
+_SHOWN_DATABASES = 20
 _DATABASES = "SELECT SCHEMA_NAME FROM information_schema.SCHEMATA"
 # TABLES and COLUMNS are not joined: MariaDB compares each row of the one with each row of the other.
 _TABLES = """
@@ -98,6 +99,19 @@ class TableDescription:
     def structure(self) -> Structure | None:
         """Return the structure; None for a system-versioned table, whose log has rows of its history, too."""
         return _structure(self.name.table, self.rows, self.indexes) if self.kind == BASE else None
+
+
+def missing_databases(connection: pymysql.Connection, table_filter: TableFilter) -> str | None:
+    """Return a sentence about databases that the filter names and that do not exist, with those that do; None without any.
+
+    A pattern with a wildcard names no database: its databases may be created later.
+    """
+    seen = sorted(name for (name,) in query(connection, _DATABASES) if name not in SYSTEM)
+    missing = sorted(table_filter.databases - set(seen))
+    if not missing:
+        return None
+    more = f" and {len(seen) - _SHOWN_DATABASES:,} more" if len(seen) > _SHOWN_DATABASES else ""
+    return f"no database is named {' or '.join(missing)}; the user sees {', '.join(seen[:_SHOWN_DATABASES]) or 'none'}{more}"
 
 
 def tables(connection: pymysql.Connection, table_filter: TableFilter, only: str | None = None) -> dict[TableName, str]:

@@ -10,6 +10,7 @@ from functools import lru_cache
 SYSTEM = ("mysql", "information_schema", "performance_schema", "sys")
 """The server's own databases, which are never captured."""
 _WILD = re.compile(r"[*?\[]")
+_ESCAPED = re.compile(r"\[(.)\]")
 
 
 @dataclass(frozen=True)
@@ -49,11 +50,27 @@ class TableFilter:
             return True
         return bool(self.include) and not any(_may_begin(one, database) for one in self.include)
 
+    @property
+    def databases(self) -> frozenset[str]:
+        """Return the databases that patterns of `include` name without a wildcard.
+
+        Examples:
+            >>> sorted(TableFilter(("shop.*", "crm_?", "crm.order", "a[*]b.*")).databases)
+            ['a*b', 'crm', 'shop']
+        """
+        named = (_literal(one.rpartition(".")[0] or one) for one in self.include)
+        return frozenset(name for name in named if name)
+
     def may_match(self, database: str) -> bool:
         """Return whether tables of a database may be captured."""
         included = not self.include or any(fnmatchcase(database, one.rpartition(".")[0] or one) for one in self.include)
         excluded = any(fnmatchcase(database, one.removesuffix(".*")) for one in self.exclude)
         return database not in SYSTEM and included and not excluded
+
+
+def _literal(pattern: str) -> str | None:
+    """Return the only text that a pattern matches; None for a pattern with a wildcard. `[*]` is an escaped asterisk."""
+    return None if _WILD.search(_ESCAPED.sub("", pattern)) else _ESCAPED.sub(r"\1", pattern)
 
 
 def _may_begin(pattern: str, database: str) -> bool:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -21,6 +22,8 @@ from onefold.schema.versions import Version
 _REQUIRED = ("table_name", "column_name", "ordinal_position", "data_type")
 _MAX_PROBLEMS = 20
 _SHOWN_CHARACTERS = 80
+_MAX_HEADER = 10_000
+"""The longest line, in characters, that is looked at as the header of a CSV file."""
 _TIME_FORM = "2024-03-01 12:30:00 UTC or 2024-03-01T12:30:00Z"
 
 
@@ -80,7 +83,24 @@ def _rows(text: str) -> Iterator[Any]:
             try:
                 yield json.loads(line)
             except (ValueError, RecursionError) as error:
-                raise InvalidColumns(f"line {number} is not JSON: {error}") from error
+                names = _csv_header(text)
+                raise InvalidColumns(_is_csv(names) if names else f"line {number} is not JSON: {error}") from error
+
+
+def _csv_header(text: str) -> list[str]:
+    """Return the column names of a CSV file; nothing for a text that does not begin as CSV does."""
+    first = text.lstrip().partition("\n")[0].strip()
+    if first.startswith(("{", "[")) or len(first) > _MAX_HEADER:
+        return []
+    names = next(csv.reader([first]), [])
+    return names if len(names) > 1 else []
+
+
+def _is_csv(names: Sequence[str]) -> str:
+    return (
+        "expected rows of INFORMATION_SCHEMA.COLUMNS as a JSON array or JSON lines, got CSV with the columns "
+        f"{cut(', '.join(names), _SHOWN_CHARACTERS)}: export the rows as JSON (`bq query --format=json`)"
+    )
 
 
 def _read(raw: Any, number: int, base: str, names: VersionedNames, problems: list[str]) -> _Row | None:
@@ -88,7 +108,8 @@ def _read(raw: Any, number: int, base: str, names: VersionedNames, problems: lis
         problems.append(f"row {number} is not a JSON object")
         return None
     if missing := [name for name in _REQUIRED if name not in raw]:
-        problems.append(f"row {number} has no {', '.join(missing)}: give the columns {', '.join(_REQUIRED)}")
+        found = f", but {cut(', '.join(map(str, raw)), _SHOWN_CHARACTERS)}" if raw else ""
+        problems.append(f"row {number} has no {', '.join(missing)}{found}: give the columns {', '.join(_REQUIRED)}")
         return None
     if not isinstance(raw["table_name"], str):
         problems.append(f"row {number}: table_name is {_json(raw['table_name'])}: give the name of a table")

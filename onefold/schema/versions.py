@@ -8,12 +8,14 @@ from datetime import UTC, datetime
 from functools import cached_property
 
 from onefold.core.errors import SchemaConflict
-from onefold.core.names import fold_case
+from onefold.core.names import TableId, fold_case
 from onefold.schema.casts import conversion_problems, losses
 from onefold.schema.columns import Column, Schema
 from onefold.schema.common_type import classic_type, join_all
 from onefold.schema.table_rules import TableRules
 from onefold.schema.types import STRING, Type
+
+_SHOWN_VERSIONS = 5
 
 
 @dataclass(frozen=True)
@@ -58,8 +60,13 @@ def active_versions(versions: Iterable[Version], rules: TableRules) -> tuple[Ver
     return tuple(sorted(active, key=lambda version: (version.created or oldest, version.id)))
 
 
-def fold(versions: Sequence[Version], rules: TableRules) -> tuple[Column, ...]:
+def fold(versions: Sequence[Version], rules: TableRules, table: TableId | None = None) -> tuple[Column, ...]:
     """Return the columns of the unified view: names united without case, types joined, in order of first appearance.
+
+    Args:
+        versions: in order, at least one.
+        rules: the settings of the table.
+        table: the base name, for errors.
 
     Examples:
         >>> from onefold.schema.types import parse_type
@@ -69,7 +76,8 @@ def fold(versions: Sequence[Version], rules: TableRules) -> tuple[Column, ...]:
         ['Id NUMERIC', 'zip STRING']
 
     Raises:
-        SchemaConflict: columns cannot be converted to the type of the rules, or names clash; the error lists all of them.
+        SchemaConflict: columns cannot be converted to the type of the rules, or names clash; the error lists all of them,
+            with table, column and versions.
     """
     spelling: dict[str, str] = {}
     landed: dict[str, dict[Type, None]] = {}
@@ -80,7 +88,8 @@ def fold(versions: Sequence[Version], rules: TableRules) -> tuple[Column, ...]:
             landed.setdefault(key, {})[column.type] = None
     targets = dict(rules.types)
     columns = tuple(Column(spelling[key], targets.get(key) or _join(types, rules)) for key, types in landed.items())
-    _check(columns, landed, targets, rules)
+    if problems := _problems(versions, columns, landed, targets, rules):
+        raise SchemaConflict(f"{table}: {problem}" if table else problem for problem in problems)
     if rules.version_column:
         return (Column(rules.version_column, STRING), *columns)
     return columns
@@ -129,11 +138,17 @@ def _join(types: Iterable[Type], rules: TableRules) -> Type:
     return classic_type(types) if rules.conversions == "classic" else join_all(types)
 
 
-def _check(
-    columns: Sequence[Column], landed: dict[str, dict[Type, None]], targets: dict[str, Type], rules: TableRules
-) -> None:
+def _problems(
+    versions: Sequence[Version],
+    columns: Sequence[Column],
+    landed: dict[str, dict[Type, None]],
+    targets: dict[str, Type],
+    rules: TableRules,
+) -> list[str]:
+    """Return why the versions cannot have these columns."""
     problems = [
-        f"column {column.name}: {problem}; set another type for it in onefold.yaml"
+        f"column {column.name} of {_named(versions, column.name, source)}: {problem}; set another type for it in "
+        "onefold.yaml"
         for column in columns
         if fold_case(column.name) in targets
         for source in landed[fold_case(column.name)]
@@ -141,9 +156,18 @@ def _check(
     ]
     if rules.version_column and fold_case(rules.version_column) in landed:
         problems.append(
-            f"version_column {rules.version_column!r} is also a column of the table; choose another name in onefold.yaml"
+            f"version_column {rules.version_column!r} is also a column of {_named(versions, rules.version_column)}; choose "
+            "another name in onefold.yaml"
         )
     if rules.version_column and fold_case(rules.version_column) in targets:
         problems.append(f"types.{rules.version_column}: the version_column is always STRING; take it out of onefold.yaml")
-    if problems:
-        raise SchemaConflict(problems)
+    return problems
+
+
+def _named(versions: Sequence[Version], name: str, type_: Type | None = None) -> str:
+    """Return the versions that have a column of this name, and of this type if one is given."""
+    found = [(version.id, version.schema.get(name)) for version in versions]
+    ids = [id_ for id_, column in found if column and type_ in (None, column.type)]
+    shown = ", ".join(ids[:_SHOWN_VERSIONS])
+    more = f" and {len(ids) - _SHOWN_VERSIONS:,} more" if len(ids) > _SHOWN_VERSIONS else ""
+    return f"version{'s' if len(ids) > 1 else ''} {shown}{more}"

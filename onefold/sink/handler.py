@@ -35,13 +35,13 @@ class RecordHandler:
     publisher: Publisher
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
 
-    def handle(self, body: bytes) -> None:
+    def handle(self, body: bytes) -> str | None:
         """Handle the body of one request.
 
         Raises:
             TryAgain: an error that may pass, or the table does not exist yet.
         """
-        consume(body, self._handle, self.landing, _RetryingPublisher(self.publisher), self.settings.topic_dead_letter)
+        return consume(body, self._handle, self.landing, _RetryingPublisher(self.publisher), self.settings.topic_dead_letter)
 
     def _handle(self, delivery: Delivery, message_log: MessageLog) -> None:
         message = parse_change_message(delivery.data, self.settings.names_in)

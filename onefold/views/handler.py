@@ -39,13 +39,13 @@ class TableCreatedHandler:
     warehouse: Warehouse
     publisher: Publisher
 
-    def handle(self, body: bytes) -> None:
+    def handle(self, body: bytes) -> str | None:
         """Handle the body of one request.
 
         Raises:
             TryAgain: an error that may pass; the message has to be delivered again.
         """
-        consume(body, self._handle, self.warehouse, self.publisher, self.settings.topic_dead_letter)
+        return consume(body, self._handle, self.warehouse, self.publisher, self.settings.topic_dead_letter)
 
     def _handle(self, delivery: Delivery, message_log: MessageLog) -> None:
         event = parse_event(delivery.data, self.settings.names_in)

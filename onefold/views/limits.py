@@ -2,12 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
 
+from onefold.core.errors import LimitExceeded
+from onefold.core.names import TableId
 from onefold.schema.bigquery import MAX_COLUMNS, MAX_RESOLVED_TEXT, MAX_TABLES, WARN_TABLES
 from onefold.schema.columns import Column
+from onefold.schema.table_rules import TableRules
 from onefold.schema.types import Array, Struct, Type
-from onefold.views.unified_view import UnifiedView
+from onefold.schema.versions import Version
+from onefold.views.unified_view import UnifiedView, build_view
+
+
+def build_within_limits(
+    id_: TableId, base: TableId, versions: Sequence[Version], rules: TableRules, reserved: int = 0
+) -> UnifiedView:
+    """Return the view over the versions, as `build_view` does, if BigQuery would take it.
+
+    Args:
+        id_: the name of the view.
+        base: the base name of the versioned tables.
+        versions: in order, at least one.
+        rules: the settings of the table.
+        reserved: as for `build_view`.
+
+    Raises:
+        SchemaConflict: the versions cannot be one view.
+        LimitExceeded: each limit that the view passes, how many versions fit, and what to do.
+    """
+    view, problems = _built(id_, base, versions, rules, reserved)
+    if view is None or problems:
+        # A suffix of the versions fits if a longer one does, so the longest is found by bisection.
+        counts = range(1, len(versions))
+        most = bisect_left(counts, True, key=lambda count: bool(_built(id_, base, versions[-count:], rules, reserved)[1]))
+        raise LimitExceeded([*problems, _advice(base, len(versions), most)])
+    return view
+
+
+def _built(
+    id_: TableId, base: TableId, versions: Sequence[Version], rules: TableRules, reserved: int
+) -> tuple[UnifiedView | None, Sequence[str]]:
+    """Return the view, if it can be written at all, and a problem for each limit that it passes."""
+    try:
+        view = build_view(id_, base, versions, rules, reserved)
+    except LimitExceeded as error:
+        return None, error.problems
+    return view, limit_problems(view)
+
+
+def _advice(base: TableId, count: int, most: int) -> str:
+    if not most:
+        return f"{base}: not even the newest version fits: set plain target types for its nested columns in onefold.yaml"
+    return (
+        f"{base}: the newest {most:,} of {count:,} versions fit: set `retire` for the oldest {count - most:,} in "
+        "onefold.yaml, or copy their rows into one table of a version of its own"
+    )
 
 
 def limit_problems(view: UnifiedView) -> list[str]:

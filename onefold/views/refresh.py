@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Literal
 
-from onefold.core.errors import LimitExceeded, NotFound, Rejected, TryAgain, ViewChanged
+from onefold.core.errors import NotFound, Rejected, TryAgain, ViewChanged
 from onefold.core.names import TableId
 from onefold.core.retry import retry_on_conflict
 from onefold.core.versioned_names import VersionedNames
@@ -40,8 +40,8 @@ from onefold.views.leaves import (
     remove_view,
     write_view,
 )
-from onefold.views.limits import limit_problems
-from onefold.views.unified_view import UnifiedView, build_view, covered_versions
+from onefold.views.limits import build_within_limits
+from onefold.views.unified_view import UnifiedView, covered_versions
 
 Action = Literal["none", "create", "update", "remove"]
 
@@ -125,9 +125,7 @@ def plan_refresh(
     versions = active_versions(found, settings.rules_for(base))
     if not versions:
         return _plan_removal(base, stored, prune, len(found), names)
-    view = build_view(id_, base, versions, settings.rules_for(base), stored.reserved if stored else 0)
-    if problems := limit_problems(view):
-        raise LimitExceeded(problems)
+    view = build_within_limits(id_, base, versions, settings.rules_for(base), stored.reserved if stored else 0)
     plan = _plan_write(
         warehouse, base, view, stored, labels_of(view, stored, fingerprint, creations_label(versions, read_at))
     )

@@ -105,7 +105,7 @@ def build_view(
         SchemaConflict: the versions cannot be one view.
         LimitExceeded: no form fits.
     """
-    columns = fold(versions, rules)
+    columns = fold(versions, rules, base)
     query, form, leaves = _fitting_form(id_, _Writer(base, columns, rules), versions, reserved)
     ids = tuple(version.id for version in versions)
     return UnifiedView(id_, columns, ids, casts(versions, columns, rules), form, query, leaves, rules.names)

@@ -22,6 +22,7 @@ from onefold.capture.versioned_table import versioned_table
 from onefold.mysql.binlog.events import LogPosition
 from onefold.mysql.catalog import TableName, structure_of
 from onefold.mysql.connection import Address, connect, query
+from onefold.mysql.table_filter import SYSTEM
 
 FOLDER = "gs://a-bucket/shop-db"
 READS = ("REPLICATION SLAVE", "REPLICATION CLIENT", "SELECT")
@@ -248,6 +249,28 @@ def test_a_failover_by_gtids_needs_them(scene: Scene) -> None:
     finally:
         scene.source.run(*(f"SET GLOBAL gtid_mode = {mode}" for mode in ("OFF_PERMISSIVE", "ON_PERMISSIVE")))
         scene.source.run("SET GLOBAL enforce_gtid_consistency = ON", "SET GLOBAL gtid_mode = ON")
+
+
+@on(MariaDb, MySql)
+def test_a_wrong_password_and_a_missing_grant_are_two_messages(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    scene.source.run(f"REVOKE ALL PRIVILEGES, GRANT OPTION FROM {scene.user}@'%'")
+    denied = scene.problems(scene.check())["settings"]
+    assert "lacks a right at the source" in denied
+    assert "GRANT REPLICATION SLAVE" in denied
+    assert "password" not in denied
+    monkeypatch.setenv("ONEFOLD_SOURCE_PASSWORD", "wrong")
+    refused = scene.problems(scene.check())["settings"]
+    assert "the source refuses the login" in refused
+    assert scene.user in refused
+    assert "ONEFOLD_SOURCE_PASSWORD or --password-file" in refused
+    assert "GRANT" not in refused
+
+
+def test_a_database_that_does_not_exist_is_reported_with_those_that_do(scene: Scene) -> None:
+    report = scene.check("--include", "no_such_database.*", "--include", "never[0-9]")
+    (note,) = (one["note"] for one in report["checks"] if one["name"] == "tables")
+    seen = ", ".join(sorted(name for (name,) in scene.source.rows("SHOW DATABASES") if name not in SYSTEM))
+    assert (report["ok"], note) == (True, f"1 captured; no database is named no_such_database; the user sees {seen}")
 
 
 def test_a_server_that_does_not_answer_is_a_problem_and_not_retried(scene: Scene) -> None:

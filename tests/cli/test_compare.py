@@ -265,3 +265,20 @@ def test_a_folder_in_a_bucket_is_refused_with_the_command_that_takes_it(
     assert (outcome.code, len(outcome.err.splitlines())) == (1, 1)
     assert "expected a path on this machine" in outcome.err
     assert "compare folders in buckets with `onefold batch compare`" in outcome.err
+
+
+@pytest.mark.parametrize("name", ["shop.customer", "my-project.shop.customer", "example.com:my-project.shop.customer"])
+def test_a_table_without_its_scheme_is_answered_with_it(run: Run, name: str) -> None:
+    outcome = run("compare", name, "right.csv", "--keys", "id")
+    expected = f"{name}: there is no such file or folder; for a table of BigQuery write bigquery:{name}"
+    assert (outcome.code, outcome.out, outcome.err) == (1, "", f"Error: {expected}\n")
+
+
+def test_a_file_that_is_missing_is_not_taken_for_a_table(run: Run) -> None:
+    assert "bigquery:" not in run("compare", "left.csv", "right.csv", "--keys", "id").err
+
+
+def test_a_folder_named_like_a_table_is_read(run: Run) -> None:
+    Path("shop.customer").mkdir()
+    Path("shop.customer", "rows.csv").write_text("id\n1\n")
+    assert run("compare", "shop.customer", "shop.customer", "--keys", "id").code == 0

@@ -21,6 +21,7 @@ class LocalFunction:
 
     url: str = ""
     status: int = 204
+    headers: dict[str, str] = field(default_factory=dict)
     requests: list[tuple[dict[str, str], dict[str, Any]]] = field(default_factory=list)
 
 
@@ -33,6 +34,8 @@ def function() -> Iterator[LocalFunction]:
             body = self.rfile.read(int(self.headers["Content-Length"]))
             function.requests.append(({key.lower(): value for key, value in self.headers.items()}, json.loads(body)))
             self.send_response(function.status)
+            for name, value in function.headers.items():
+                self.send_header(name, value)
             self.end_headers()
 
         def log_message(self, *_: object) -> None:
@@ -70,6 +73,16 @@ def test_publish_fails_if_the_function_refuses_the_message(
     outcome = run("publish", "shop", "customer", "abc", "--to", function.url)
     assert (outcome.code, outcome.out) == (1, "")
     assert expected in outcome.err
+
+
+def test_publish_reports_that_the_function_did_nothing(run: Run, function: LocalFunction) -> None:
+    function.headers = {
+        "Onefold-Not-Handled": "refused%3A%20dataset%20shop%20is%20not%20among%20ONEFOLD_DATASETS%0Aand%20more"
+    }
+    outcome = run("publish", "shop", "customer", "abc", "--to", function.url, "--json")
+    assert (outcome.code, outcome.out) == (1, "")
+    expected = "did not handle the message: refused: dataset shop is not among ONEFOLD_DATASETS\nError: and more\n"
+    assert outcome.err == f"Error: {function.url} {expected}"
 
 
 def test_publish_reports_every_problem_at_once(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -101,6 +101,11 @@ def test_render_follows_the_settings(run: Run, columns_file: Path) -> None:
         ("", "no rows of a table named ^customer_v_(?:[0-9a-f]{1,64})$"),
         (json.dumps(rows_of({"customer_vip_v_abc": ABC})), "no rows of a table named ^customer_v_"),
         ("[{]", "the file is not a JSON array"),
+        (
+            "table_name,column_name,data_type\ncustomer_v_abc,id,INT64\n",
+            "JSON array or JSON lines, got CSV with the columns table_name, column_name, data_type: export the rows as JSON",
+        ),
+        (json.dumps([{"name": "id", "type": "INT64"}]), "data_type, but name, type: give the columns table_name, "),
         ('[{"table_name": "customer_v_abc"}]', "row 1 has no column_name, ordinal_position, data_type"),
         (json.dumps(rows_of({"customer_v_abc": {"id": "INTEGR"}})), "'INTEGR' is not a BigQuery type"),
     ],
@@ -109,6 +114,12 @@ def test_render_reports_what_is_wrong_with_the_file(run: Run, stdin: str, text: 
     outcome = run("render", "customer", "--columns", "-", stdin=stdin)
     assert (outcome.code, outcome.out) == (1, "")
     assert text in outcome.err
+
+
+def test_render_answers_the_name_of_a_version_with_the_base_name(run: Run, columns_file: Path) -> None:
+    outcome = run("render", "customer_v_abc", "--columns", columns_file)
+    assert (outcome.code, outcome.out) == (1, "")
+    assert "give the base name, customer\n" in outcome.err
 
 
 def test_render_reports_a_file_that_is_not_text(run: Run) -> None:

@@ -194,3 +194,23 @@ def test_settings_without_an_effect_give_a_warning(run: Run, shop: EmulatedDatas
     assert "nowhere" in plan["warnings"][0]
     assert "Warning: " in run("plan", shop.name, "customer").out
     assert "nowhere" in run("refresh", shop.name, "customer").err
+
+
+@pytest.mark.parametrize("command", ["plan", "refresh", "current", "merge"])
+def test_the_name_of_a_version_is_answered_with_the_base_name(run: Run, shop: EmulatedDataset, command: str) -> None:
+    outcome = run(command, shop.name, "customer_v_abc")
+    expected = "customer_v_abc is the version abc of the table customer: give the base name, customer"
+    assert (outcome.code, outcome.out, outcome.err) == (1, "", f"Error: {expected}\n")
+
+
+def test_a_base_name_may_look_like_a_version(run: Run, shop: EmulatedDataset) -> None:
+    shop.land("customer_v_abc_v_def", {"id": "INT64"})
+    assert "customer_v_abc_unified would be created" in run("plan", shop.name, "customer_v_abc").out
+
+
+@pytest.mark.usefixtures("shop")
+def test_a_version_in_place_of_the_dataset_is_answered_with_the_base_name(run: Run) -> None:
+    outcome = run("plan", "customer_v_abc")
+    assert (outcome.code, outcome.out) == (1, "")
+    assert "expected DATASET TABLE" in outcome.err
+    assert "give the base name, customer\n" in outcome.err

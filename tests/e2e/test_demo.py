@@ -29,9 +29,9 @@ def environ(**more: str) -> dict[str, str]:
     return {**os.environ, "COLUMNS": "80", **more}
 
 
-def run_demo(folder: Path, **more: str) -> str:
+def run_demo(folder: Path, *options: str, **more: str) -> str:
     done = subprocess.run(
-        COMMAND, cwd=folder, env=environ(**more), capture_output=True, text=True, check=False, timeout=SECONDS
+        [*COMMAND, *options], cwd=folder, env=environ(**more), capture_output=True, text=True, check=False, timeout=SECONDS
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
@@ -56,8 +56,26 @@ def until(condition: object, seconds: float = 30) -> bool:
     return bool(answer)
 
 
-def test_the_demo_shows_each_version_with_its_changes_and_cuts_nothing_at_80_columns(tmp_path: Path) -> None:
-    shown = run_demo(tmp_path, **WITHOUT_JAVA)
+def test_the_demo_tells_its_story_in_60_lines(tmp_path: Path) -> None:
+    shown = run_demo(tmp_path, "--fast")
+    lines = shown.splitlines()
+    assert len(lines) <= 54, shown  # the batches take 11 lines more
+    assert shown.count(" appears: ") == 6
+    assert [shown.count(f"{table}_unified, ") for table in ("customer", "subscription")] == [1, 1]
+    assert "before" not in shown
+    text = " ".join(shown.split())
+    assert "customer_unified changes: retyped id INT64 -> STRING, added email STRING" in text
+    assert "customer_unified is created with 4 columns" in text
+    assert "Spark" not in text
+    assert lines[-2:] == [
+        "Next: your own database, which is only read:",
+        "    onefold demo --source mysql://USER@HOST/DATABASE",
+    ]
+    assert max(map(len, lines)) <= 80
+
+
+def test_the_full_demo_shows_each_version_with_its_changes_and_cuts_nothing_at_80_columns(tmp_path: Path) -> None:
+    shown = run_demo(tmp_path, "--full", **WITHOUT_JAVA)
     assert "Run: sudo apt-get" in shown
     assert shown.count(" appears ─") == 6
     assert shown.count("changes of the schema") == 6
@@ -72,9 +90,11 @@ def test_the_demo_shows_each_version_with_its_changes_and_cuts_nothing_at_80_col
 def test_the_demo_merges_a_change_log_in_two_batches_twice(tmp_path: Path) -> None:
     if hint := java_hint():
         pytest.skip(hint)
-    shown = " ".join(run_demo(tmp_path).split())
-    assert shown.count(": SUCCEEDED") == 4
-    assert "│ rows │ 224 │ 224 │" in shown
+    printed = run_demo(tmp_path)
+    assert len(printed.splitlines()) <= 66, printed
+    shown = " ".join(printed.split())
+    assert len(re.findall(r"the (?:first|second) batch(?:, again)?: SUCCEEDED after [0-9]+ s", shown)) == 4
+    assert "account_base: 224 rows, 224 in the truth; 0 on one side only, 0 differ" in shown
     assert "Both batches run again change nothing: all 465 rows" in shown
     assert "GOAWAY" not in shown
 
@@ -83,7 +103,7 @@ def test_the_demo_ignores_the_settings_and_the_proxy_of_its_user(tmp_path: Path)
     (tmp_path / "onefold.yaml").write_text("tables: {customer: {retire: [abc]}}")
     settings = {"ONEFOLD_VIEW_NAME": "{table}_all", "ONEFOLD_CONFIG": "nowhere.yaml", "ONEFOLD_TOPIC_DEAD_LETTER": "a"}
     proxies = dict.fromkeys(("http_proxy", "HTTP_PROXY", "https_proxy"), "http://127.0.0.1:9")
-    assert "after: customer_unified, 4 rows" in run_demo(tmp_path, **settings, **proxies, **WITHOUT_JAVA)
+    assert "customer_unified, 4 rows" in run_demo(tmp_path, **settings, **proxies, **WITHOUT_JAVA)
 
 
 def test_the_demo_runs_in_an_ascii_terminal(tmp_path: Path) -> None:

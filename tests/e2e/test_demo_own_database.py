@@ -144,6 +144,13 @@ def test_without_a_table_there_is_nothing_to_show(source: SourceDatabase) -> Non
         choose(own(source))
 
 
+def test_a_database_that_does_not_exist_is_answered_with_those_that_do(source: SourceDatabase) -> None:
+    source.run("CREATE TABLE small (a INT PRIMARY KEY)")
+    wrong = Source(source.server.address, TableFilter((f"{source.name}x.*",)), 1)
+    with pytest.raises(NotFound, match=rf"no database is named {source.name}x; the user sees (.*, )?{source.name}(,|\n|$)"):
+        choose(wrong)
+
+
 def test_tables_of_every_type_are_copied_and_compared_and_nothing_is_written(source: SourceDatabase, tmp_path: Path) -> None:
     source.run(
         ODD, ROWS, "CREATE TABLE keyless (a INT)", "INSERT INTO keyless VALUES (1), (1)",

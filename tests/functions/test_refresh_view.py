@@ -6,7 +6,9 @@ import json
 import random
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
+from urllib.parse import unquote
 
 import functions_framework
 import pytest
@@ -81,6 +83,29 @@ def test_an_error_that_may_pass_is_answered_with_500(client: Client, warehouse: 
     assert (answer.status_code, answer.data) == (500, b"rateLimitExceeded\n")
     warehouse.trouble = None
     assert client.post("/", data=push_body(MESSAGE), headers=EVENT_HEADERS).status_code == 204
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b"no JSON", "refused: the message is not JSON"),
+        (table_message("elsewhere", "customer", "abc"), "refused: dataset elsewhere is not among ONEFOLD_DATASETS"),
+        (table_message("shop", "nothing", "abc"), "nothing to do: no versioned table to unify in dataset my-project.shop"),
+        (b'{"dataset": "sh\xc3\xb6p`", "table": {"name": "a", "version": "b"}}', "refused: dataset 'shöp`'"),
+    ],
+)
+def test_an_acknowledged_message_that_was_not_handled_is_answered_with_the_reason(
+    monkeypatch: pytest.MonkeyPatch, warehouse: MemoryWarehouse, publisher: MemoryPublisher, data: bytes, reason: str
+) -> None:
+    receiver = TableCreatedHandler(replace(SETTINGS, datasets=frozenset({"shop"})), warehouse, publisher)
+    monkeypatch.setattr(refresh_view, "receiver", lambda: receiver)
+    answer = serve().post("/", data=push_body(data), headers=EVENT_HEADERS)
+    assert (answer.status_code, answer.data) == (204, b"")
+    assert reason in unquote(answer.headers["Onefold-Not-Handled"])
+
+
+def test_a_handled_message_is_answered_without_a_reason(client: Client) -> None:
+    assert "Onefold-Not-Handled" not in client.post("/", data=push_body(MESSAGE), headers=EVENT_HEADERS).headers
 
 
 def test_a_bug_is_answered_with_500(client: Client, warehouse: MemoryWarehouse) -> None:

@@ -71,7 +71,7 @@ Image = frozenset[tuple[str, str | None]]
 class Courier:
     """Pub/Sub at its worst: what is published is confirmed at once, and handed over when it likes."""
 
-    def __init__(self, handlers: Mapping[str, Callable[[bytes], None]], seed: int) -> None:
+    def __init__(self, handlers: Mapping[str, Callable[[bytes], str | None]], seed: int) -> None:
         self._handlers = handlers
         self._random = random.Random(seed)
         self._waiting: deque[tuple[str, bytes]] = deque()

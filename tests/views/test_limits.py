@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -15,7 +16,7 @@ from onefold.schema.columns import Column
 from onefold.schema.table_rules import TableRules
 from onefold.schema.types import parse_type
 from onefold.schema.versions import Version
-from onefold.views.limits import limit_problems, limit_warnings
+from onefold.views.limits import build_within_limits, limit_problems, limit_warnings
 from onefold.views.unified_view import Form, Leaf, build_view, covered_versions, leaf_pattern
 
 # Limits
@@ -120,6 +121,30 @@ def test_12_mb_of_resolved_text_are_the_most(spare: int, problems: int) -> None:
     found = limit_problems(replace(view, leaves=leaves))
     assert len(found) == problems
     assert all("characters with all leaves, and BigQuery allows 12 MB" in problem for problem in found)
+
+
+def test_an_error_says_how_many_versions_fit() -> None:
+    """Every branch names every column of every version, so that few versions with columns of their own fill a text."""
+    versions = [version(f"{n:04x}", *(f"{'x' * 250}_{n}_{c} INT64" for c in range(200))) for n in range(9)]
+    with pytest.raises(LimitExceeded) as refused:
+        build_within_limits(VIEW, BASE, versions, PLAIN)
+    limit, advice = refused.value.problems
+    assert "do not fit 256000 characters even in two levels" in limit
+    found = re.fullmatch(
+        rf"{BASE}: the newest (\d) of 9 versions fit: set `retire` for the oldest (\d) in onefold.yaml, .*", advice
+    )
+    assert found
+    most = int(found[1])
+    assert 1 < most == 9 - int(found[2])
+    assert build_within_limits(VIEW, BASE, versions[-most:], PLAIN).versions == tuple(v.id for v in versions[-most:])
+    with pytest.raises(LimitExceeded):
+        build_within_limits(VIEW, BASE, versions[-most - 1 :], PLAIN)
+
+
+def test_a_version_that_fits_no_view_by_itself_is_an_error_with_a_remedy() -> None:
+    versions = [version("0000", *(f"c_{c} INT64" for c in range(10_001)))]
+    with pytest.raises(LimitExceeded, match="not even the newest version fits: set plain target types"):
+        build_within_limits(VIEW, BASE, versions, PLAIN)
 
 
 def test_leaves_are_written_before_the_view_that_reads_them() -> None:

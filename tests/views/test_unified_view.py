@@ -11,6 +11,7 @@ from support.views import (
     ABC,
     ARTICLE,
     ARTICLE_ROWS,
+    BASE,
     DEF,
     FORMS,
     NESTED,
@@ -208,7 +209,21 @@ def test_all_columns_that_cannot_have_their_target_type_are_named() -> None:
         build((version("a1", "a STRUCT<x INT64>", "b STRING", "c DATE"),), rules)
     assert len(caught.value.problems) == 3
     assert all("onefold.yaml" in problem for problem in caught.value.problems)
-    assert [word for word in ("column a", "column b", "version_column 'C'") if word not in str(caught.value)] == []
+    words = (
+        f"{BASE}: column a of version a1:",
+        "column b of version a1:",
+        "version_column 'C' is also a column of version a1",
+    )
+    assert [word for word in words if word not in str(caught.value)] == []
+
+
+def test_a_conflict_names_the_versions_that_have_it_and_no_others() -> None:
+    versions = [version(f"a{number}", "id STRUCT<x INT64>") for number in range(7)]
+    fine = version("b1", "id INT64")
+    with pytest.raises(SchemaConflict) as caught:
+        build((fine, *versions), TableRules(types=(("id", parse_type("INT64")),)))
+    (problem,) = caught.value.problems
+    assert problem.startswith(f"{BASE}: column id of versions a0, a1, a2, a3, a4 and 2 more: ")
 
 
 def test_a_retired_version_is_left_out() -> None:

@@ -1,0 +1,111 @@
+"""The command `doctor`: what keeps Onefold from working here, each problem with the command that fixes it."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+from rich.console import Console
+from rich.markup import escape
+
+from onefold.cli.common import ERROR, OK, as_json, given, project
+from onefold.core.errors import Rejected
+from onefold.core.names import check_names
+from onefold.core.text import counted
+
+if TYPE_CHECKING:
+    from onefold.adapters.google_project import GoogleProject
+    from onefold.doctor.check import Check
+    from onefold.doctor.examine import Publisher, Warehouse
+
+_SCOPE = "https://www.googleapis.com/auth/cloud-platform"
+
+
+@click.command()
+@click.option("--dataset", "datasets", metavar="D", multiple=True, help="A dataset to check, besides ONEFOLD_DATASETS.")
+@click.option("--prefix", metavar="P", default="", help="The prefix of the deployment whose accounts are checked.")
+@project
+@as_json
+@click.pass_context
+def doctor(context: click.Context, datasets: tuple[str, ...], prefix: str, project: str | None, as_json: bool) -> int:
+    """Check this machine and the project: Python, Java, settings, credentials, APIs, datasets, topics, rights, emulators.
+
+    Reports all problems, each with the command that fixes it, and changes nothing. Exits with 1 if there is a problem.
+    """
+    from onefold.doctor.examine import Request, examine
+
+    check_names([*(("dataset", name) for name in datasets), *given(("project", project))])
+    console = Console(highlight=False, emoji=False)
+    found = []
+    for check in examine(Request(os.environ, context.obj, project, datasets, prefix), GoogleClients()):
+        found.append(check)
+        if not as_json:
+            _show(console, check)
+    problems = sum(len(check.problems) for check in found)
+    if as_json:
+        click.echo(json.dumps(_report(found), ensure_ascii=False))
+    else:
+        console.print(f"[red]{counted(problems, 'problem')}[/]" if problems else "[green]no problem was found[/]")
+    return ERROR if problems else OK
+
+
+def _report(found: Sequence[Check]) -> dict[str, Any]:
+    return {"ok": not any(check.problems for check in found), "checks": [check.as_dict() for check in found]}
+
+
+def _show(console: Console, check: Check) -> None:
+    """Print a check on a line, and each problem on a line that is not wrapped, since commands in it are copied."""
+    mark = "[red]problem[/]" if check.problems else "[green]ok[/]     "
+    console.print(f"{mark} {escape(check.name)}{': ' if check.note else ''}{escape(check.note)}", soft_wrap=True)
+    for problem in check.problems:
+        console.print(f"        {escape(problem)}", soft_wrap=True)
+
+
+class GoogleClients:
+    """Makes Google's clients, with the credentials of this process or for the emulators of the environment."""
+
+    def __init__(self) -> None:
+        self._warehouses: dict[str, Warehouse] = {}
+
+    def account(self) -> str:
+        """Return the account of the credentials.
+
+        Raises:
+            Rejected: there are no credentials, or Google refuses them.
+        """
+        import google.auth
+        from google.auth import exceptions
+        from google.auth.transport.requests import Request
+
+        from onefold.core.identity import member
+
+        try:
+            credentials, _ = google.auth.default(scopes=[_SCOPE])
+            credentials.refresh(Request())  # type: ignore[no-untyped-call]
+        except exceptions.GoogleAuthError as error:
+            raise Rejected(f"no valid credentials ({error}); run: gcloud auth application-default login") from error
+        return member(credentials)
+
+    def warehouse(self, project: str) -> Warehouse:
+        from onefold.adapters.connect import connect
+
+        if project not in self._warehouses:
+            self._warehouses[project] = connect(project)
+        return self._warehouses[project]
+
+    def publisher(self, project: str) -> Publisher:
+        from onefold.adapters.pubsub import PubSub
+
+        return PubSub(project)
+
+    def project(self, project: str) -> GoogleProject:
+        import google.auth
+        from google.auth.transport.requests import AuthorizedSession
+
+        from onefold.adapters.google_project import GoogleProject
+
+        credentials, _ = google.auth.default(scopes=[_SCOPE])
+        return GoogleProject(project, AuthorizedSession(credentials))  # type: ignore[no-untyped-call]

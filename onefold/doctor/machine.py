@@ -1,0 +1,67 @@
+"""Checks of this machine: Python, packages, Java, and the emulators that the environment names."""
+
+from __future__ import annotations
+
+import socket
+import sys
+from collections.abc import Iterator, Mapping
+from importlib.util import find_spec
+from urllib.parse import urlsplit
+
+from onefold.doctor.check import Check
+from onefold.local.spark_process import java_hint, java_version
+
+LEAST_PYTHON = (3, 11)
+EXTRAS = {"files": "pyarrow", "capture": "pymysql", "spark": "pyspark", "local": "bqemulator"}
+"""A package of each extra, which tells whether the extra is installed."""
+EMULATORS = {
+    "BIGQUERY_EMULATOR_HOST": "python -m onefold.local",
+    "DATAPROC_EMULATOR_HOST": "python -m onefold.local",
+    "PUBSUB_EMULATOR_HOST": "gcloud beta emulators pubsub start",
+    "STORAGE_EMULATOR_HOST": "the stand-in of Cloud Storage",
+}
+"""The variables that name an emulator, with the command that starts one."""
+_SECONDS = 3.0
+
+
+def machine_checks(environ: Mapping[str, str], version: tuple[int, ...] = tuple(sys.version_info[:3])) -> Iterator[Check]:
+    """Check this machine.
+
+    Args:
+        environ: the environment variables.
+        version: the version of Python.
+    """
+    yield _python(version)
+    installed = [extra for extra, package in EXTRAS.items() if find_spec(package)]
+    missing = sorted(EXTRAS.keys() - set(installed))
+    yield Check("packages", note=f"missing extras: {', '.join(missing)}" if missing else "all extras are installed")
+    yield _java("spark" in installed)
+    for variable, command in EMULATORS.items():
+        if host := environ.get(variable):
+            yield _emulator(variable, host, command)
+
+
+def _python(version: tuple[int, ...]) -> Check:
+    found = ".".join(map(str, version))
+    if version[:2] >= LEAST_PYTHON:
+        return Check("Python", note=found)
+    return Check("Python", (f"expected Python 3.11 or later, got {found}; run: make install PYTHON=python3.12",))
+
+
+def _java(needed: bool) -> Check:
+    """Check Java, which Spark needs. Without Spark no batch runs on this machine."""
+    hint = java_hint() if needed else None
+    if hint:
+        return Check("Java", (hint,))
+    return Check("Java", note=str(java_version() or "none, and no Spark is installed that would need it"))
+
+
+def _emulator(variable: str, host: str, command: str) -> Check:
+    parts = urlsplit(host if "://" in host else f"//{host}")
+    try:
+        with socket.create_connection((parts.hostname or "", parts.port or 0), _SECONDS):
+            return Check(variable, note=f"{host} answers")
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        fix = f"start it: {command}, or run: unset {variable}"
+        return Check(variable, (f"nothing answers at {host} ({reason}); {fix}",))

@@ -1,0 +1,102 @@
+"""A stand-in for three REST APIs of Google, over HTTP: Service Usage, IAM, and the Policy Troubleshooter.
+
+It honours:
+
+- services.list with `filter=state:ENABLED`, in pages of two;
+- projects.serviceAccounts.get, 404 for an account that does not exist;
+- iam.troubleshoot (v1): NOT_GRANTED for what is in `lacks`, UNKNOWN_INFO_DENIED for what is in `unknown`, else GRANTED;
+- 403 for each of these while `closed` is set;
+- the token endpoint of service accounts, which gives a token or answers `invalid_grant`.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+from onefold.adapters.google_project import ADDRESSES
+from onefold.doctor.rights import ACCOUNTS, APIS, TROUBLESHOOTER
+
+_PAGE = 2
+
+
+@dataclass
+class FakeGoogleProject:
+    url: str = ""
+    enabled: list[str] = field(default_factory=lambda: [*APIS, TROUBLESHOOTER])
+    accounts: set[str] = field(
+        default_factory=lambda: {f"{account.name}@my-project.iam.gserviceaccount.com" for account in ACCOUNTS}
+    )
+    lacks: set[tuple[str, str, str]] = field(default_factory=set)
+    """Accounts, permissions and full names of resources."""
+    unknown: set[str] = field(default_factory=set)
+    """Permissions whose answer is not known."""
+    asked: list[tuple[str, str, str]] = field(default_factory=list)
+    closed: bool = False
+    gives_tokens: bool = True
+
+    @property
+    def addresses(self) -> dict[str, str]:
+        return dict.fromkeys(ADDRESSES, self.url)
+
+    def answer(self, method: str, url: str, body: bytes) -> tuple[int, Any]:
+        path, query = urlsplit(url).path, parse_qs(urlsplit(url).query)
+        if path == "/token":
+            return (
+                (200, {"access_token": "t", "expires_in": 3600}) if self.gives_tokens else (400, {"error": "invalid_grant"})
+            )
+        if self.closed:
+            return 403, {
+                "error": {"code": 403, "message": "the caller may not do this", "errors": [{"reason": "forbidden"}]}
+            }
+        if (method, path) == ("GET", "/v1/projects/my-project/services") and query["filter"] == ["state:ENABLED"]:
+            return 200, self._services(int(query.get("pageToken", ["0"])[0]))
+        if method == "GET" and path.startswith("/v1/projects/my-project/serviceAccounts/"):
+            found = path.rpartition("/")[2] in self.accounts
+            return (200, {}) if found else (404, {"error": {"code": 404, "message": "Unknown service account"}})
+        if (method, path) == ("POST", "/v1/iam:troubleshoot"):
+            return 200, {"access": self._access(**json.loads(body)["accessTuple"])}
+        return 400, {"error": {"code": 400, "message": f"{method} {path} is not supported"}}
+
+    def _services(self, start: int) -> dict[str, Any]:
+        page = [{"config": {"name": name}} for name in self.enabled[start : start + _PAGE]]
+        more = {"nextPageToken": str(start + _PAGE)} if start + _PAGE < len(self.enabled) else {}
+        return {"services": page, **more} if page else more
+
+    def _access(self, principal: str, permission: str, fullResourceName: str) -> str:  # noqa: N803 the API's own name
+        asked = (principal, permission, fullResourceName)
+        self.asked.append(asked)
+        return "UNKNOWN_INFO_DENIED" if permission in self.unknown else "NOT_GRANTED" if asked in self.lacks else "GRANTED"
+
+
+@contextmanager
+def serving() -> Iterator[FakeGoogleProject]:
+    fake = FakeGoogleProject()
+
+    class Handler(BaseHTTPRequestHandler):
+        def _serve(self) -> None:
+            body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            status, content = fake.answer(self.command, self.path, body)
+            data = json.dumps(content).encode()
+            self.send_response(status)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data)
+
+        do_GET = do_POST = _serve  # noqa: N815 the server calls these names
+
+        def log_message(self, *_: object) -> None:
+            """Silent."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        fake.url = f"http://127.0.0.1:{server.server_port}"
+        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+        yield fake
+        server.shutdown()
