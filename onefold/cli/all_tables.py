@@ -37,8 +37,8 @@ class TableOutcome:
         return {"table": str(self.table), "outcome": self.outcome, **dict(self.details)}
 
 
-def is_for_many(table: str | None, all_: bool, match: str | None) -> bool:
-    """Return whether a command is for many tables.
+def check_selection(table: str | None, all_: bool, match: str | None) -> None:
+    """Check that a command names one table, or chooses many of them.
 
     Args:
         table: the argument TABLE.
@@ -52,7 +52,6 @@ def is_for_many(table: str | None, all_: bool, match: str | None) -> bool:
         raise click.UsageError("Expected one of TABLE, --all and --match: name a table, or a pattern, or add --all.")
     if match == "":
         raise click.UsageError("Expected a pattern for --match, got an empty text: write --all for all tables.")
-    return table is None
 
 
 def refuse_for_many(**given: object) -> None:

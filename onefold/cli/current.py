@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from onefold.cli.all_tables import TableOutcome, all_option, is_for_many, match_option, refuse_for_many, run_for_many
+from onefold.cli.all_tables import TableOutcome, all_option, check_selection, match_option, refuse_for_many, run_for_many
 from onefold.cli.common import OK, announcing, as_json, open_warehouse, print_lines, project
 from onefold.cli.merge import key_names, key_option
 from onefold.core.errors import InvalidInput
@@ -49,8 +49,8 @@ def current(
     from onefold.merge.dataset import find_candidates
     from onefold.merge.refresh import refresh_current
 
-    many = is_for_many(table, all_, match)
-    if many:
+    check_selection(table, all_, match)
+    if table is None:
         refuse_for_many(keys=keys)
     settings, warehouse = open_warehouse(context, project, dataset, table)
     announce = announcing(warehouse.project, settings)
@@ -58,7 +58,7 @@ def current(
     def work(target: TableId) -> CurrentView:
         return refresh_current(warehouse, target, key_names(keys), settings, announce=announce)
 
-    if many:
+    if table is None:
         tables = [found.table for found in find_candidates(warehouse, dataset, settings, match)]
         return run_for_many(dataset, tables, lambda target: _outcome(target, work(target)), f"views of {dataset}", as_json)
     made = work(TableId(warehouse.project, dataset, table))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from onefold.cli.all_tables import TableOutcome, all_option, is_for_many, match_option, refuse_for_many, run_for_many
+from onefold.cli.all_tables import TableOutcome, all_option, check_selection, match_option, refuse_for_many, run_for_many
 from onefold.cli.common import OK, announcing, as_json, open_warehouse, print_lines, project, raise_problems
 from onefold.core.errors import InvalidInput
 from onefold.core.names import TableId, check_names
@@ -74,12 +74,12 @@ def merge(
     """
     from onefold.merge.reconcile import reconcile, statements
 
-    many = is_for_many(table, all_, match)
-    if many:
+    check_selection(table, all_, match)
+    if table is None:
         refuse_for_many(keys=keys, from_snapshot=snapshot, at=at, show=show)
     _check_together(snapshot, at, show, purge_after_days)
     settings, warehouse = open_warehouse(context, project, dataset, table)
-    if many:
+    if table is None:
         return _merge_many(warehouse, settings, dataset, match, rebuild, purge_after_days, as_json)
     target = TableId(warehouse.project, dataset, table)
     copy = _table(snapshot, target) if snapshot is not None else None

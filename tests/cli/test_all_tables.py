@@ -88,9 +88,10 @@ def test_all_means_every_table_of_the_dataset(run: Run, dataset: EmulatedDataset
         (("current", "shop", "--match", ""), "Expected a pattern for --match"),
         (("current", "shop", "--all", "--keys", "id"), "--keys is for one table"),
         (
-            ("merge", "shop", "--all", "--keys", "id", "--at", "1", "--from-snapshot", "t", "--show"),
-            "--keys, --from-snapshot",
+            ("merge", "shop", "--all", "--keys", "id", "--at", "1", "--from-snapshot", "t"),
+            "--keys, --from-snapshot, --at is",
         ),
+        (("merge", "shop", "--all", "--show"), "--show is for one table"),
     ],
 )
 def test_what_cannot_be_combined_is_refused(run: Run, words: tuple[str, ...], told: str) -> None:

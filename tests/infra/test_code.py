@@ -302,12 +302,17 @@ def sent(plan: Plan) -> dict[str, list[bytes]]:
 def test_the_schedules_publish_messages_that_the_functions_parse(plan: Plan) -> None:
     messages = sent(plan)
     assert [parse_event(data) for data in messages["table-created"]] == [DatasetHint("crm"), DatasetHint("shop")]
-    requests = {request.table: request for request in map(parse_batch_request, messages["batch-requests"])}
+    found = [parse_batch_request(data) for data in messages["batch-requests"]]
+    requests = {request.table: request for request in found if request.table}
     assert requests.keys() == {"customer", "größe"}
     settings = load_settings(environment(plan, "launch_batch"))
     places = AllowList("my-project", settings.datasets, settings.batch)
     batch = plan_batch(requests["größe"], "1", settings.batch, places)
     assert batch.arguments[:3] == ("--keys=a,b", "--mode=rebuild", "--changes=bigquery:shop.größe")
+    merges = [request for request in found if request.table is None]
+    assert {plan_batch(request, "1", settings.batch, places).arguments for request in merges} == {
+        ("--dataset=shop",), ("--dataset=crm",),
+    }  # fmt: skip
 
 
 def test_the_schedules_are_those_of_the_variables(plan: Plan) -> None:
@@ -317,6 +322,8 @@ def test_the_schedules_are_those_of_the_variables(plan: Plan) -> None:
     assert found == {
         ("Checks all views of shop.", "17 3 * * *", "Europe/Berlin"),
         ("Checks all views of crm.", "17 3 * * *", "Europe/Berlin"),
+        ("Merges all tables of shop that have new rows.", "30 * * * *", "Europe/Berlin"),
+        ("Merges all tables of crm that have new rows.", "30 * * * *", "Europe/Berlin"),
         ("Batch: reconcile shop.customer.", "30 4 * * *", "Europe/Berlin"),
         ("Batch: reconcile shop.größe.", "40 4 * * *", "Europe/Berlin"),
     }
