@@ -63,23 +63,20 @@ class BatchHandler:
             raise InvalidMessage("the message has no messageId, by which another delivery of it would be known")
         launched = launch(self.batches, request, delivery.id, self.settings, delivery.published)
         batch = launched.batch
+        if launched.superseded:
+            text = f"{request.subject}: nothing to do, since batch {batch.id} began after the request was published"
+            message_log.log("INFO", text, "superseded", batch=batch.id, created=False, state=batch.state.value)
+            return
         message_log.log(
             "NOTICE" if launched.created else "INFO",
-            f"{request.subject}: {_told(launched)}",
-            "superseded" if launched.superseded else "launched",
+            f"{request.subject}: batch {batch.id} {'created' if launched.created else 'is there already'}",
+            "launched",
             batch=batch.id,
             created=launched.created,
             attempt=launched.attempt,
             state=batch.state.value,
             link=batch_link(self.batches.project, self.batches.region, batch.id),
         )
-
-
-def _told(launched: LaunchedBatch) -> str:
-    id_ = launched.batch.id
-    if launched.superseded:
-        return f"nothing to do, since batch {id_} began after the request was published, and has done the same"
-    return f"batch {id_} created" if launched.created else f"batch {id_} is there already"
 
 
 def launch(

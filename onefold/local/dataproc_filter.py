@@ -95,6 +95,8 @@ def _time_comparison(sign: str, text: str) -> Matches:
     if sign not in _COMPARISONS:
         raise ValueError(f"expected one of {' '.join(_COMPARISONS)}, got {sign!r}")
     compare, time = _COMPARISONS[sign], datetime.fromisoformat(text)
+    if time.tzinfo is None:
+        raise ValueError(f"expected a time with its zone, as 2026-01-01T00:00:00Z, got {text!r}")
     return lambda batch: compare(dataproc_v1.Batch.pb(batch).create_time.ToDatetime(UTC), time)
 
 

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
 import google.auth.exceptions
@@ -147,6 +147,26 @@ def test_active_batches_are_listed_by_labels_and_states(stage: Stage) -> None:
         PARENT,
         '(state = PENDING OR state = RUNNING) AND labels.onefold_dataset = "shop" AND labels.onefold_table = "customer"',
     )
+
+
+def test_batches_that_succeeded_are_listed_by_labels_and_the_time_of_their_creation(stage: Stage) -> None:
+    since = datetime(2026, 1, 2, 3, 4, 5, 678, tzinfo=timezone(timedelta(hours=1)))
+    assert stage.batches.succeeded({"onefold_scope": "dataset"}, since) == []
+    assert stage.requests[0].filter == (
+        '(state = SUCCEEDED) AND labels.onefold_scope = "dataset" AND create_time > "2026-01-02T02:04:05.000678Z"'
+    )
+
+
+def test_a_batch_that_succeeded_is_found_with_its_arguments_if_it_was_created_later(stage: Stage) -> None:
+    before = datetime.now(UTC)
+    stage.batches.create(BATCH)
+    assert stage.batches.succeeded(BATCH.labels, before) == []
+    stage.end(BATCH.id)
+    (found,) = stage.batches.succeeded(BATCH.labels, before)
+    assert (found.id, found.state, found.arguments) == (BATCH.id, BatchState.SUCCEEDED, BATCH.arguments)
+    assert found.created
+    assert before <= found.created <= datetime.now(UTC)
+    assert stage.batches.succeeded(BATCH.labels, found.created) == []
 
 
 def test_active_batches_come_from_all_pages(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:

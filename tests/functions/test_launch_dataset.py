@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.batches import ENVIRON
@@ -47,7 +48,7 @@ class Deployment:
             with function_server("launch_batch", environ, self.log) as self.url:
                 yield
 
-    def deliver(self, identifier: str, published: datetime) -> dict[str, str]:
+    def deliver(self, identifier: str, published: datetime) -> dict[str, Any]:
         """Push a request to merge all tables, and return the line that the function logs about it."""
         message = batch_message("reconcile", self.dataset.name, None, {"match": "all_*"})
         envelope = json.loads(push_body(message, identifier))
@@ -56,7 +57,7 @@ class Deployment:
             answer = session.post(self.url, data=json.dumps(envelope).encode(), headers=EVENT_HEADERS, timeout=60)
         assert answer.status_code == 204
         self.log.seek(0)
-        line: dict[str, str] = json.loads([line for line in self.log if line.startswith(b'{"severity"')][-1])
+        line: dict[str, Any] = json.loads([line for line in self.log if line.startswith(b'{"severity"')][-1])
         return line
 
     def ended(self, id_: str) -> StoredBatch:
