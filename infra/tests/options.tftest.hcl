@@ -29,7 +29,7 @@ variables {
   captures = {
     shop-db = { host = "fd00::3", user = "u", secret = "s", dataset = "shop", subnetwork = "projects/host/regions/europe-west1/subnetworks/given", egress = "ALL_TRAFFIC" }
   }
-  merge_schedule      = "30 * * * *"
+  merge_schedule = "30 * * * *"
   reconcile_schedules = [
     { dataset = "shop", table = "customer", schedule = "30 4 * * *", arguments = { keys = ["id"] } },
     { dataset = "shop", table = "größe", schedule = "40 4 * * *", arguments = { keys = ["a", "b"], mode = ["rebuild"] } },

@@ -206,8 +206,7 @@ def read_log(warehouse: BaseWarehouse, table: TableId, stored: StoredTable | Non
         stored: the base table as it is; None where it does not exist.
     """
     log_ = log_of(table)
-    found = warehouse.read_table(log_)
-    if found is None:
+    if (found := warehouse.read_table(log_)) is None:
         return MergeState()
     lacks = Schema(absent_columns(found.columns, LOG_COLUMNS))
     rows = warehouse.fetch(state_query(log_, counts_text=not lacks.has(ORDERED_BY_TEXT)))
