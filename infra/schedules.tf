@@ -17,6 +17,24 @@ resource "google_cloud_scheduler_job" "refresh" {
   depends_on = [google_project_service.api]
 }
 
+# One batch for each dataset merges all of its tables that have new rows: the message names no table.
+resource "google_cloud_scheduler_job" "merge" {
+  for_each = toset(var.merge_schedule == null ? [] : var.datasets)
+
+  name        = "${var.prefix}onefold-merge-${replace(each.value, "_", "-")}-${substr(sha256(each.value), 0, 4)}"
+  description = "Merges all tables of ${each.value} that have new rows."
+  region      = var.region
+  schedule    = var.merge_schedule
+  time_zone   = var.time_zone
+
+  pubsub_target {
+    topic_name = google_pubsub_topic.topic["batch-requests"].id
+    data       = base64encode(jsonencode({ job = "reconcile", dataset = each.value }))
+  }
+
+  depends_on = [google_project_service.api]
+}
+
 resource "google_cloud_scheduler_job" "batch" {
   for_each = { for request in var.reconcile_schedules : "${request.job} ${request.dataset}.${request.table}" => request }
 

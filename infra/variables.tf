@@ -390,6 +390,17 @@ variable "refresh_schedule" {
   }
 }
 
+variable "merge_schedule" {
+  description = "When all tables of all datasets that have new rows are merged into their bases (cron), by one batch for each dataset; null: never."
+  type        = string
+  default     = null
+
+  validation {
+    condition     = var.merge_schedule == null || can(regex(local.cron, var.merge_schedule))
+    error_message = "merge_schedule must have the five fields of cron with possible values, as in 30 * * * *."
+  }
+}
+
 variable "reconcile_schedules" {
   description = "Batches at fixed times: the table, the time (cron), and the arguments of the job, each a list of words."
   type = list(object({

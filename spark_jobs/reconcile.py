@@ -1,6 +1,6 @@
 """The batch that folds a change log into the latest state of each key. See docs/reference/spark-jobs.md.
 
-Exit codes: 0 done, or done before; 1 an error, wrong usage included.
+Exit codes: 0 done, or done before; 1 an error, wrong usage included; 2 some of the tables of a dataset failed.
 """
 
 from __future__ import annotations
@@ -8,17 +8,24 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from onefold.batches.arguments import ReconcileArguments, parse_reconcile, uris_of
+from onefold.batches.dataset_arguments import DatasetArguments, is_for_dataset, parse_reconcile_dataset
 from onefold.settings.environment import load_settings
 from onefold.spark.job import run_job
 from onefold.spark.reconcile.job import reconcile
 from onefold.spark.reconcile.report import JobReport
 from onefold.spark.session import open_session
 
+if TYPE_CHECKING:
+    from onefold.spark.reconcile.dataset import DatasetReport
+
 
 def main(argv: Sequence[str]) -> int:
     """Run the job with a command line, log its errors, and return its exit code."""
+    if is_for_dataset(argv):
+        return run_job("reconcile", argv, lambda: _print_all(run_all(parse_reconcile_dataset(argv))))
     return run_job("reconcile", argv, lambda: _print(run(parse_reconcile(argv))))
 
 
@@ -26,6 +33,25 @@ def _print(report: JobReport) -> int:
     sys.stdout.write(f"{report.to_json()}\n")
     sys.stderr.write(f"{report.summary()}\n")
     return 0
+
+
+def _print_all(report: DatasetReport) -> int:
+    sys.stdout.write(f"{report.to_json()}\n")
+    sys.stderr.write(f"{report.summary()}\n")
+    return 2 if report.count("failed") else 0
+
+
+def run_all(arguments: DatasetArguments) -> DatasetReport:
+    """Merge every table of a dataset that has new rows."""
+    # As below: a job on files needs none of this.
+    from onefold.adapters.connect import connect
+    from onefold.spark.reconcile.announce import rest_announcer
+    from onefold.spark.reconcile.dataset import reconcile_dataset
+
+    settings = load_settings(os.environ)
+    warehouse = connect(settings.project)
+    announce = rest_announcer(warehouse.project, settings)
+    return reconcile_dataset(open_session("onefold reconcile"), warehouse, settings, arguments, announce)
 
 
 def run(arguments: ReconcileArguments) -> JobReport:

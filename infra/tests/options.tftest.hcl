@@ -29,6 +29,7 @@ variables {
   captures = {
     shop-db = { host = "fd00::3", user = "u", secret = "s", dataset = "shop", subnetwork = "projects/host/regions/europe-west1/subnetworks/given", egress = "ALL_TRAFFIC" }
   }
+  merge_schedule = "30 * * * *"
   reconcile_schedules = [
     { dataset = "shop", table = "customer", schedule = "30 4 * * *", arguments = { keys = ["id"] } },
     { dataset = "shop", table = "größe", schedule = "40 4 * * *", arguments = { keys = ["a", "b"], mode = ["rebuild"] } },
@@ -102,8 +103,8 @@ run "all_options" {
     error_message = "Functions go through the connector."
   }
   assert {
-    condition     = length(google_cloud_scheduler_job.batch) == 2 && length(google_cloud_scheduler_job.refresh) == 2
-    error_message = "A job for each request, and one for each dataset."
+    condition     = length(google_cloud_scheduler_job.batch) == 2 && length(google_cloud_scheduler_job.refresh) == 2 && length(google_cloud_scheduler_job.merge) == 2
+    error_message = "A job for each request, and for each dataset one that checks and one that merges."
   }
   assert {
     condition     = alltrue([for policy in google_monitoring_alert_policy.log : length(policy.notification_channels) == 1])

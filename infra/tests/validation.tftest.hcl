@@ -106,6 +106,8 @@ run "the_first_of_each" {
     time_zone = "CET+1 "
     # A refresh schedule is cron.
     refresh_schedule = "every day"
+    # A merge schedule is cron.
+    merge_schedule = "hourly"
     # A batch schedule is cron.
     reconcile_schedules = [{ dataset = "shop", table = "customer", schedule = "daily" }]
     # An email is an address.
@@ -132,6 +134,7 @@ run "the_first_of_each" {
     var.large_records_days,
     var.time_zone,
     var.refresh_schedule,
+    var.merge_schedule,
     var.reconcile_schedules,
     var.alert_email,
     var.build_wait_seconds,

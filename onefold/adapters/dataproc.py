@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
+from datetime import UTC, datetime
 from typing import Any
 
 import google.auth
@@ -89,7 +90,16 @@ class DataprocBatches:
                 return None
 
     def active(self, labels: Mapping[str, str]) -> list[StoredBatch]:
-        request = dataproc_v1.ListBatchesRequest(parent=self._parent, filter=_filter(labels), page_size=_PAGE)
+        return self._list(_filter(ACTIVE, labels))
+
+    def succeeded(self, labels: Mapping[str, str], since: datetime) -> list[StoredBatch]:
+        # https://cloud.google.com/dataproc-serverless/docs/reference/rest/v1/projects.locations.batches/list, 2026-11: a
+        # filter may compare create_time with a time in RFC 3339.
+        after = f'create_time > "{since.astimezone(UTC):%Y-%m-%dT%H:%M:%S.%fZ}"'
+        return self._list(f"{_filter((BatchState.SUCCEEDED,), labels)} AND {after}")
+
+    def _list(self, filter_: str) -> list[StoredBatch]:
+        request = dataproc_v1.ListBatchesRequest(parent=self._parent, filter=filter_, page_size=_PAGE)
         found: list[StoredBatch] = []
         while True:
             # Not iterated: the client would send the requests for further pages uncounted, and without this translation.
@@ -158,12 +168,14 @@ def _execution(settings: BatchSettings) -> dataproc_v1.ExecutionConfig:
     )
 
 
-def _filter(labels: Mapping[str, str]) -> str:
-    states = " OR ".join(f"state = {state.value}" for state in ACTIVE)
+def _filter(allowed: Iterable[BatchState], labels: Mapping[str, str]) -> str:
+    states = " OR ".join(f"state = {state.value}" for state in allowed)
     return " AND ".join([f"({states})", *(f'labels.{name} = "{value}"' for name, value in labels.items())])
 
 
 def _stored(batch: dataproc_v1.Batch) -> StoredBatch:
     names = {state.value: state for state in BatchState}
     state = names.get(dataproc_v1.Batch.State(batch.state).name, BatchState.UNKNOWN)
-    return StoredBatch(batch.name.rpartition("/")[2], state, batch.state_message, dict(batch.labels))
+    id_, arguments = batch.name.rpartition("/")[2], tuple(batch.pyspark_batch.args)
+    created = dataproc_v1.Batch.pb(batch).create_time.ToDatetime(UTC)
+    return StoredBatch(id_, state, batch.state_message, dict(batch.labels), arguments, created)

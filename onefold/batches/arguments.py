@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from typing import Any, Literal
@@ -128,13 +128,6 @@ def parse_compare(arguments: Sequence[str]) -> CompareArguments:
     if problems:
         raise InvalidInput(problems)
     return parsed
-
-
-PARSERS: Mapping[str, Callable[[Sequence[str]], ReconcileArguments | CompareArguments]] = {
-    "reconcile": parse_reconcile,
-    "compare": parse_compare,
-}
-"""The parser of each job's arguments, by the name of the job."""
 
 
 def uris_of(arguments: ReconcileArguments | CompareArguments) -> list[Uri]:

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Sequence
 from typing import Literal
 
 from onefold.batches.allow_list import AllowList
-from onefold.batches.arguments import PARSERS, uris_of
+from onefold.batches.arguments import uris_of
+from onefold.batches.dataset_arguments import DatasetArguments
+from onefold.batches.jobs import Arguments
 from onefold.batches.request import BatchRequest
 from onefold.core.errors import InvalidInput, InvalidMessage
 from onefold.core.names import problems_of_name
@@ -64,39 +65,40 @@ def plan_batch(request: BatchRequest, message_id: str, settings: BatchSettings, 
     Raises:
         InvalidMessage: everything that is wrong with the arguments, by the job's own parser and by the allow-list.
     """
-    words = with_defaults(request)
-    problems = problems_of_name("dataset", request.dataset) + problems_of_name("table", request.table)
+    problems = problems_of_name("dataset", request.dataset)
+    problems += problems_of_name("table", request.table) if request.table is not None else []
     problems += allowed.problems_of_dataset(request.dataset)
     try:
-        arguments = PARSERS[request.job](words)
+        words = with_defaults(request)
+        arguments = request.form.parse(words)
     except InvalidInput as error:
         raise InvalidMessage([*problems, *error.problems]) from error
-    problems += [
-        problem for uri in uris_of(arguments) for problem in allowed.problems_of(uri, written=uri is arguments.output)
-    ]
+    problems += _problems_of_arguments(arguments, request, allowed)
     if problems:
         raise InvalidMessage(dict.fromkeys(problems))
     labels = {**settings.labels, **labels_of(request, message_id)}
     return Batch(batch_id(request, message_id), request.job, words, labels, settings)
 
 
+def _problems_of_arguments(arguments: Arguments, request: BatchRequest, allowed: AllowList) -> list[str]:
+    if isinstance(arguments, DatasetArguments):
+        same = arguments.dataset == request.dataset
+        return [] if same else [f"--dataset {arguments.dataset} is not {request.dataset}, the dataset of the request"]
+    found = uris_of(arguments)
+    return [problem for uri in found for problem in allowed.problems_of(uri, written=uri is arguments.output)]
+
+
 def with_defaults(request: BatchRequest) -> tuple[str, ...]:
-    """Return the words of a request, with the names of the table for arguments that the request leaves out.
+    """Return the words of a request, with the defaults of the job for arguments that the request leaves out.
+
+    Raises:
+        InvalidInput: the request names no table, and the job works on one table only.
 
     Examples:
-        >>> with_defaults(BatchRequest("compare", "shop", "customer", ("--keys=id",)))
-        ('--keys=id', '--left=bigquery:shop.customer_current')
+        >>> with_defaults(BatchRequest("reconcile", "shop"))
+        ('--dataset=shop',)
     """
-    table = f"bigquery:{request.dataset}.{request.table}"
-    if request.job == "compare":
-        return (*request.words, *_unless(request.words, ("left",), f"--left={table}_current"))
-    changes = _unless(request.words, ("changes",), f"--changes={table}")
-    return (*request.words, *changes, *_unless(request.words, ("base", "output"), f"--base={table}_base"))
-
-
-def _unless(words: Sequence[str], names: Sequence[str], default: str) -> list[str]:
-    named = {word.partition("=")[0] for word in words}
-    return [] if named & {f"--{name}" for name in names} else [default]
+    return request.form.completed(request.words, request.dataset, request.table)
 
 
 def batch_id(request: BatchRequest, message_id: str) -> str:
@@ -104,7 +106,7 @@ def batch_id(request: BatchRequest, message_id: str) -> str:
 
     It has letters, digits and hyphens, and fewer than the 63 characters that Dataproc allows.
     """
-    digest = _digest(message_id, request.job, request.dataset, request.table)
+    digest = _digest(message_id, request.job, request.dataset, request.table or "")
     return f"onefold-{request.job}-{digest[:20]}"
 
 
@@ -112,14 +114,16 @@ def labels_of(request: BatchRequest, message_id: str) -> dict[str, str]:
     """Return the labels of the batch for a message."""
     return {
         "onefold_job": label(request.job),
-        **table_labels(request),
+        **subject_labels(request),
         "onefold_message": f"m-{_digest(message_id)[:_DIGEST_LETTERS]}",
     }
 
 
-def table_labels(request: BatchRequest) -> dict[str, str]:
-    """Return the labels that all batches for one table have in common."""
-    return {"onefold_dataset": label(request.dataset), "onefold_table": label(request.table)}
+def subject_labels(request: BatchRequest) -> dict[str, str]:
+    """Return the labels that all batches for one table, or for all tables of a dataset, have in common."""
+    # Each name of a table can be a label, so no value of `onefold_table` is free to mean all tables.
+    which = {"onefold_table": label(request.table)} if request.table else {"onefold_scope": "dataset"}
+    return {"onefold_dataset": label(request.dataset), **which}
 
 
 def label(name: str) -> str:

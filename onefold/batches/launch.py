@@ -5,9 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
 
 from onefold.batches.allow_list import AllowList
-from onefold.batches.batch import MAX_ATTEMPTS, batch_link, meaning, plan_batch, table_labels
+from onefold.batches.batch import MAX_ATTEMPTS, batch_link, label, meaning, plan_batch, subject_labels
 from onefold.batches.request import BatchRequest, parse_batch_request
 from onefold.core.errors import InvalidMessage, Rejected, TryAgain
 from onefold.core.retry import Backoff
@@ -25,11 +26,17 @@ PATIENCE = 20
 
 @dataclass(frozen=True)
 class LaunchedBatch:
-    """The batch of a message. `created` is False where the batch existed before."""
+    """The batch of a message.
+
+    created: False where the batch existed before.
+    attempt: the number of the batch among those of the message.
+    superseded: True where the batch is that of another message, which did the same work after this message was published.
+    """
 
     batch: StoredBatch
     created: bool
     attempt: int = 1
+    superseded: bool = False
 
 
 @dataclass(frozen=True)
@@ -50,15 +57,19 @@ class BatchHandler:
 
     def _handle(self, delivery: Delivery, message_log: MessageLog) -> None:
         request = parse_batch_request(delivery.data)
-        message_log.fields |= {"job": request.job, "dataset": request.dataset, "table": request.table}
+        table = {"table": request.table} if request.table else {}
+        message_log.fields |= {"job": request.job, "dataset": request.dataset, **table}
         if not delivery.id:
             raise InvalidMessage("the message has no messageId, by which another delivery of it would be known")
-        launched = launch(self.batches, request, delivery.id, self.settings)
+        launched = launch(self.batches, request, delivery.id, self.settings, delivery.published)
         batch = launched.batch
+        if launched.superseded:
+            text = f"{request.subject}: nothing to do, since batch {batch.id} began after the request was published"
+            message_log.log("INFO", text, "superseded", batch=batch.id, created=False, state=batch.state.value)
+            return
         message_log.log(
             "NOTICE" if launched.created else "INFO",
-            f"{request.dataset}.{request.table}: batch {batch.id} "
-            + ("created" if launched.created else "is there already"),
+            f"{request.subject}: batch {batch.id} {'created' if launched.created else 'is there already'}",
             "launched",
             batch=batch.id,
             created=launched.created,
@@ -68,7 +79,9 @@ class BatchHandler:
         )
 
 
-def launch(batches: Batches, request: BatchRequest, message_id: str, settings: Settings) -> LaunchedBatch:
+def launch(
+    batches: Batches, request: BatchRequest, message_id: str, settings: Settings, published: datetime | None = None
+) -> LaunchedBatch:
     """Return the batch for a message, which is created once, however often the message is delivered.
 
     Args:
@@ -76,6 +89,8 @@ def launch(batches: Batches, request: BatchRequest, message_id: str, settings: S
         request: what the message asks for.
         message_id: the identifier of the message, the same in each delivery of it.
         settings: those of the installation.
+        published: when the message was published. Where the same job began later and succeeded, nothing is created. None
+            for a request that is always carried out.
 
     Raises:
         InvalidMessage: the arguments are wrong, or name what a job may not read or write; nothing was created.
@@ -88,6 +103,8 @@ def launch(batches: Batches, request: BatchRequest, message_id: str, settings: S
         batch = planned.attempt(attempt)
         found, created = batches.get(batch.id), False
         if found is None:
+            if published and (done := _done_since(batches, planned, request, published)):
+                return LaunchedBatch(done, created=False, attempt=attempt, superseded=True)
             _check_free(batches, request, planned.id)
             found, created = _create(batches, batch)
         what = meaning(found.state)
@@ -113,17 +130,27 @@ def _create(batches: Batches, batch: Batch) -> tuple[StoredBatch, bool]:
         return found, False
 
 
+def _done_since(batches: Batches, planned: Batch, request: BatchRequest, published: datetime) -> StoredBatch | None:
+    """Return a batch of the same job, with the same arguments, that was created after a time and succeeded.
+
+    A batch with other arguments has done other work: after a merge a rebuild is still to be done.
+    """
+    labels = {"onefold_job": label(request.job), **subject_labels(request)}
+    same = (batch for batch in batches.succeeded(labels, published) if batch.arguments == planned.arguments)
+    return next(same, None)
+
+
 def _check_free(batches: Batches, request: BatchRequest, planned: str) -> None:
-    """Check that no other batch for the table runs.
+    """Check that no other batch for the table, or for all tables of the dataset, runs.
 
     This saves costs, and is no guarantee: two batches at once give the same table as one.
 
     Raises:
-        TryAgain: another batch for the table runs.
+        TryAgain: another batch runs.
     """
-    others = [batch.id for batch in batches.active(table_labels(request)) if not batch.id.startswith(planned)]
+    others = [batch.id for batch in batches.active(subject_labels(request)) if not batch.id.startswith(planned)]
     if others:
-        raise TryAgain(f"batch {others[0]} for {request.dataset}.{request.table} has not ended; this one is for later")
+        raise TryAgain(f"batch {others[0]} for {request.subject} has not ended; this one is for later")
 
 
 def follow(

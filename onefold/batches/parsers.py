@@ -52,6 +52,25 @@ def reconcile_parser() -> argparse.ArgumentParser:
     return parser
 
 
+def reconcile_dataset_parser(parallel: int) -> argparse.ArgumentParser:
+    """Return the options of `spark_jobs/reconcile.py` for all tables of a dataset.
+
+    Args:
+        parallel: how many tables are merged at the same time by default.
+    """
+    parser = _Parser(
+        prog="reconcile.py",
+        description="Merge every table of a dataset of BigQuery that has rows newer than its last merge.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--dataset", required=True, metavar="D", help="the dataset")
+    parser.add_argument("--match", metavar="PATTERN", help="only tables whose base name matches, as order_* (default: all)")
+    parser.add_argument(
+        "--parallel", type=int, default=parallel, metavar="N", help=f"tables at the same time (default: {parallel})"
+    )
+    return parser
+
+
 def compare_parser() -> argparse.ArgumentParser:
     """Return the options of `spark_jobs/compare.py`."""
     parser = _Parser(prog="compare.py", description="Compare two sets of rows, row by row.", allow_abbrev=False)

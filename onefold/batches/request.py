@@ -7,22 +7,45 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from onefold.batches.arguments import PARSERS, command_line
+from onefold.batches.arguments import command_line
+from onefold.batches.jobs import JOBS, Form
 from onefold.core.errors import InvalidInput, InvalidMessage
 from onefold.messages.envelope import json_object, table_problems
 
 _MAX_REQUEST = 50_000
 """The longest request for a batch, in bytes. Its content goes into logs and labels, so it is short."""
+_FOR_TABLES = [name for name, job in JOBS.items() if job.of_dataset is None]
 
 
 @dataclass(frozen=True)
 class BatchRequest:
-    """A request to run a Spark job for a table, with the words of the job's command line."""
+    """A request to run a Spark job, with the words of the job's command line.
+
+    table: a table, or the base name of versioned ones; None for all tables of the dataset.
+    """
 
     job: str
     dataset: str
-    table: str
+    table: str | None = None
     words: tuple[str, ...] = ()
+
+    @property
+    def subject(self) -> str:
+        """The table, or the dataset, in words for people."""
+        return f"{self.dataset}.{self.table}" if self.table else f"dataset {self.dataset}"
+
+    @property
+    def form(self) -> Form:
+        """The form of the job for a table, or for a dataset.
+
+        Raises:
+            InvalidInput: the job works on one table only.
+        """
+        job = JOBS[self.job]
+        form = job.of_table if self.table else job.of_dataset
+        if form is None:
+            raise InvalidInput(f"the job {self.job} works on one table: name it")
+        return form
 
 
 def parse_batch_request(data: bytes) -> BatchRequest:
@@ -39,30 +62,40 @@ def parse_batch_request(data: bytes) -> BatchRequest:
         raise InvalidMessage(f"a request for a batch of {len(data)} bytes is no request: it may have {_MAX_REQUEST}")
     content = json_object(data, "the message")
     problems = [*_job_problems(content.get("job")), *table_problems(content)]
-    if "table" not in content:
-        problems.append("the message names no `table`")
+    problems += [] if "table" in content else _scope_problems(content)
     words = _words(content.get("arguments", {}), problems)
     if problems:
         raise InvalidMessage(problems)
-    return BatchRequest(content["job"], content["dataset"], content["table"]["name"], words)
+    table = content["table"]["name"] if "table" in content else None
+    return BatchRequest(content["job"], content["dataset"], table, words)
 
 
-def batch_message(job: str, dataset: str, table: str, arguments: Mapping[str, Any]) -> bytes:
+def batch_message(job: str, dataset: str, table: str | None, arguments: Mapping[str, Any]) -> bytes:
     """Return a message for `launch_batch`.
 
     Args:
-        job: the name of the job, a key of `PARSERS`.
+        job: the name of the job, a key of `JOBS`.
         dataset: the dataset of the table.
-        table: the table, or the base name of versioned ones.
+        table: the table, or the base name of versioned ones; None for all tables of the dataset.
         arguments: the arguments of the job, without the dashes.
     """
-    body = {"job": job, "dataset": dataset, "table": {"name": table}, "arguments": dict(arguments)}
+    named = {"table": {"name": table}} if table is not None else {}
+    body = {"job": job, "dataset": dataset, **named, "arguments": dict(arguments)}
     return json.dumps(body).encode()
 
 
 def _job_problems(job: object) -> list[str]:
-    known = isinstance(job, str) and job in PARSERS
-    return [] if known else [f"`job` must be one of {', '.join(PARSERS)}"]
+    known = isinstance(job, str) and job in JOBS
+    return [] if known else [f"`job` must be one of {', '.join(JOBS)}"]
+
+
+def _scope_problems(content: Mapping[str, Any]) -> list[str]:
+    """Return why a message without a `table` cannot mean all tables: its job, or a field that may be a misspelt `table`."""
+    unknown = sorted({*content} - {"job", "dataset", "arguments"})
+    problems = [f"the message names no `table`, and has unknown fields: {', '.join(map(repr, unknown))}"] if unknown else []
+    if content.get("job") in _FOR_TABLES:
+        problems.append(f"the message names no `table`, and the job {content['job']} works on one table")
+    return problems
 
 
 def _words(arguments: object, problems: list[str]) -> tuple[str, ...]:

@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
-from onefold.batches.arguments import PARSERS
 from onefold.batches.batch import batch_link, exit_code, with_defaults
+from onefold.batches.jobs import JOBS
 from onefold.batches.request import BatchRequest
 from onefold.cli.common import CHANGES, ERROR, OK, as_json, given, print_lines, progress_line, project, read_settings, say
 from onefold.core.errors import InvalidInput
@@ -19,10 +19,10 @@ from onefold.ports.batches import BatchState, StoredBatch
 
 
 @click.command()
-@click.argument("job", type=click.Choice(list(PARSERS)))
+@click.argument("job", type=click.Choice(list(JOBS)))
 @click.argument("words", metavar="[-- JOB ARGUMENTS]", nargs=-1, type=click.UNPROCESSED)
 @click.option("--dataset", metavar="D", required=True, help="The table's dataset.")
-@click.option("--table", metavar="T", required=True, help="The table, or the base name of versioned ones.")
+@click.option("--table", metavar="T", help="The table, or the base name of versioned ones.  [default: all of the dataset]")
 @click.option(
     "--id",
     "message_id",
@@ -38,7 +38,7 @@ def batch(
     job: str,
     words: tuple[str, ...],
     dataset: str,
-    table: str,
+    table: str | None,
     message_id: str | None,
     wait: bool,
     project: str | None,
@@ -47,14 +47,15 @@ def batch(
     """Run a Spark job as a batch on Dataproc Serverless, as a message to `launch_batch` does.
 
     JOB is reconcile or compare; its own arguments follow after --: onefold batch reconcile --dataset shop --table
-    customer -- --keys id. What they leave out follows from --dataset and --table; `-- --help` lists them.
+    customer -- --keys id. What they leave out follows from --dataset and --table; `-- --help` lists them. Without
+    --table, reconcile merges all tables of the dataset that have rows newer than their last merge.
     """
     from onefold.adapters.dataproc import connect
     from onefold.batches.launch import launch
 
-    check_names([("dataset", dataset), ("table", table), *given(("project", project))])
+    check_names([("dataset", dataset), *given(("table", table), ("project", project))])
     request = BatchRequest(job, dataset, table, words)
-    PARSERS[job](with_defaults(request))  # shows the job's own help and errors, which need no settings
+    request.form.parse(with_defaults(request))  # shows the job's own help and errors, which need no settings
     settings = read_settings(context)
     batches = connect(project or settings.project, settings.batch)
     identifier = _identifier(message_id)

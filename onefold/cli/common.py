@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -123,9 +123,23 @@ def each(
         NotFound: the dataset does not exist, or has no versioned tables.
     """
     tables = [table] if table else _all_bases(warehouse, dataset, names)
-    with Progress(console=_stderr, disable=not progress) as bar:
-        tracked = bar.track(tables, description=f"refreshing {dataset}")
-        return [_done(TableId(warehouse.project, dataset, name), work) for name in tracked]
+    ids = [TableId(warehouse.project, dataset, name) for name in tables]
+    return work_on_each(ids, work, f"refreshing {dataset}" if progress else None)
+
+
+def work_on_each(tables: Sequence[TableId], work: Callable[[TableId], Any], title: str | None) -> list[Any]:
+    """Work on tables one after the other. A failure is printed and does not stop the other tables.
+
+    Args:
+        tables: the tables.
+        work: is called with each table.
+        title: what is done, for a progress bar on standard error; None for no bar.
+
+    Returns:
+        For each table, the result of `work` or a Failure.
+    """
+    with Progress(console=_stderr, disable=title is None) as bar:
+        return [_done(table, work) for table in bar.track(tables, description=title or "")]
 
 
 def _all_bases(warehouse: Any, dataset: str, names: VersionedNames) -> list[str]:

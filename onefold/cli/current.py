@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from onefold.cli.all_tables import TableOutcome, all_option, check_selection, match_option, refuse_for_many, run_for_many
 from onefold.cli.common import OK, announcing, as_json, open_warehouse, print_lines, project
 from onefold.cli.merge import key_names, key_option
 from onefold.core.errors import InvalidInput
@@ -17,36 +18,67 @@ from onefold.core.text import counted
 
 if TYPE_CHECKING:
     from onefold.changelog.generator_files import Format
+    from onefold.merge.refresh import CurrentView
 
 
 @click.command()
 @click.argument("dataset")
-@click.argument("table")
+@click.argument("table", required=False)
+@all_option
+@match_option
 @key_option
 @project
 @as_json
 @click.pass_context
-def current(context: click.Context, dataset: str, table: str, keys: str | None, project: str | None, as_json: bool) -> int:
-    """Create or update TABLE_current, the view of the latest row of each key.
+def current(
+    context: click.Context,
+    dataset: str,
+    table: str | None,
+    all_: bool,
+    match: str | None,
+    keys: str | None,
+    project: str | None,
+    as_json: bool,
+) -> int:
+    """Create or update TABLE_current, the view of the latest row of each key; or those of --all tables of DATASET.
 
     TABLE is a change table in the form of Datastream's append-only mode, or the base name of versioned ones, whose
     unified view is refreshed first. If `onefold merge` has created a base, the view reads the base and all changes that
-    are not merged yet.
+    are not merged yet. Of many tables, those without a known key are skipped.
     """
+    from onefold.merge.dataset import find_candidates
     from onefold.merge.refresh import refresh_current
 
+    check_selection(table, all_, match)
+    if table is None:
+        refuse_for_many(keys=keys)
     settings, warehouse = open_warehouse(context, project, dataset, table)
     announce = announcing(warehouse.project, settings)
-    target = TableId(warehouse.project, dataset, table)
-    made = refresh_current(warehouse, target, key_names(keys), settings, announce=announce)
+
+    def work(target: TableId) -> CurrentView:
+        return refresh_current(warehouse, target, key_names(keys), settings, announce=announce)
+
+    if table is None:
+        tables = [found.table for found in find_candidates(warehouse, dataset, settings, match)]
+        return run_for_many(dataset, tables, lambda target: _outcome(target, work(target)), f"views of {dataset}", as_json)
+    made = work(TableId(warehouse.project, dataset, table))
     if as_json:
-        view = {"view": str(made.id), "source": str(made.source), "base": str(made.base) if made.base else None}
-        click.echo(json.dumps({**view, "action": made.action, "query": made.query}))
+        click.echo(json.dumps(_as_dict(made)))
     else:
         action = {"none": "is up to date", "create": "created", "update": "updated"}[made.action]
         sources = f"{made.base} and {made.source}" if made.base else str(made.source)
         print_lines(f"{made.id} {action}, over {sources}")
     return OK
+
+
+def _as_dict(made: CurrentView) -> dict[str, str | None]:
+    view = {"view": str(made.id), "source": str(made.source), "base": str(made.base) if made.base else None}
+    return {**view, "action": made.action, "query": made.query}
+
+
+def _outcome(table: TableId, made: CurrentView) -> TableOutcome:
+    outcome = {"none": "up to date", "create": "created", "update": "updated"}[made.action]
+    return TableOutcome(table, outcome, tuple(_as_dict(made).items()))
 
 
 @click.command()

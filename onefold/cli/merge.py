@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from onefold.cli.all_tables import TableOutcome, all_option, check_selection, match_option, refuse_for_many, run_for_many
 from onefold.cli.common import OK, announcing, as_json, open_warehouse, print_lines, project, raise_problems
 from onefold.core.errors import InvalidInput
 from onefold.core.names import TableId, check_names
@@ -17,6 +18,7 @@ from onefold.merge.plan import BROUGHT_UP
 
 if TYPE_CHECKING:
     from onefold.merge.reconcile import MergeResult
+    from onefold.settings.environment import Settings
 
 key_option = click.option(
     "--keys",
@@ -29,7 +31,9 @@ _PARTS = ("table", "dataset", "project")
 
 @click.command()
 @click.argument("dataset")
-@click.argument("table")
+@click.argument("table", required=False)
+@all_option
+@match_option
 @key_option
 @click.option("--from-snapshot", "snapshot", metavar="TABLE", help="Merge a copy of the source first, [[P.]DATASET.]TABLE.")
 @click.option(
@@ -50,7 +54,9 @@ _PARTS = ("table", "dataset", "project")
 def merge(
     context: click.Context,
     dataset: str,
-    table: str,
+    table: str | None,
+    all_: bool,
+    match: str | None,
     keys: str | None,
     project: str | None,
     show: bool,
@@ -60,15 +66,21 @@ def merge(
     rebuild: bool,
     purge_after_days: int | None,
 ) -> int:
-    """Merge the changes that landed since the last merge into the base, TABLE_base.
+    """Merge the changes that landed since the last merge into the base, TABLE_base; or those of --all tables of DATASET.
 
     TABLE is a change table in the form of Datastream's append-only mode, or the base name of versioned ones. The base is
-    created if it does not exist. Running the command twice gives the same base as running it once.
+    created if it does not exist. Running the command twice gives the same base as running it once. Of many tables, those
+    without a known key are skipped, and without --rebuild and --purge-tombstones-after those without newer rows, too.
     """
     from onefold.merge.reconcile import reconcile, statements
 
+    check_selection(table, all_, match)
+    if table is None:
+        refuse_for_many(keys=keys, from_snapshot=snapshot, at=at, show=show)
     _check_together(snapshot, at, show, purge_after_days)
     settings, warehouse = open_warehouse(context, project, dataset, table)
+    if table is None:
+        return _merge_many(warehouse, settings, dataset, match, rebuild, purge_after_days, as_json)
     target = TableId(warehouse.project, dataset, table)
     copy = _table(snapshot, target) if snapshot is not None else None
     if show:
@@ -91,6 +103,34 @@ def merge(
     else:
         print_lines(*_lines(done))
     return OK
+
+
+def _merge_many(
+    warehouse: Any,
+    settings: Settings,
+    dataset: str,
+    match: str | None,
+    rebuild: bool,
+    purge_after_days: int | None,
+    as_json: bool,
+) -> int:
+    """Merge all tables of a dataset, or those that match, one after the other."""
+    from onefold.merge.dataset import find_candidates, has_new_rows
+    from onefold.merge.reconcile import reconcile
+
+    announce = announcing(warehouse.project, settings)
+    candidates = {found.table: found for found in find_candidates(warehouse, dataset, settings, match)}
+    always = rebuild or purge_after_days is not None
+
+    def work(table: TableId) -> TableOutcome:
+        if not always and not has_new_rows(warehouse, candidates[table], settings):
+            return TableOutcome(table, "up to date")
+        done = reconcile(warehouse, table, settings, purge_after_days=purge_after_days, rebuild=rebuild, announce=announce)
+        if not as_json:
+            print_lines(*_lines(done))
+        return TableOutcome(table, "merged", tuple(_as_dict(done).items()))
+
+    return run_for_many(dataset, [*candidates], work, f"merging {dataset}", as_json)
 
 
 def _check_together(snapshot: str | None, at: str | None, show: bool, purge_after_days: int | None) -> None:

@@ -3,6 +3,7 @@
 OnefoldError
  +- InvalidInput        an input is wrong; lists all problems, each with what to do
  |   +- InvalidName         a dataset, table or version name that must not reach SQL
+ |   +- KeyUnknown          nobody named the columns that identify a row
  |   +- InvalidType         a type string that is not a BigQuery type
  |   +- InvalidSettings     environment variables or onefold.yaml
  |   +- InvalidMessage      a Pub/Sub message that can never be handled
@@ -39,6 +40,10 @@ class InvalidInput(OnefoldError):
 
 class InvalidName(InvalidInput):
     """A name of a project, dataset, table or version that must not reach SQL."""
+
+
+class KeyUnknown(InvalidInput):
+    """A table whose key nobody named, and that tells no key itself."""
 
 
 class InvalidType(InvalidInput):

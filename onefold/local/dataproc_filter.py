@@ -1,18 +1,30 @@
 """The filters of ListBatches that the emulator of Dataproc supports: `=` and `!=`, AND, OR, parentheses.
 
+`create_time` may also be compared with `<`, `<=`, `>` and `>=`.
+
 OR binds more strongly than AND (AIP-160, "Filtering", https://google.aip.dev/160).
 """
 
 from __future__ import annotations
 
+import operator
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 
 from google.cloud import dataproc_v1
 
 Matches = Callable[[dataproc_v1.Batch], bool]
 
-_TOKEN = re.compile(r'\s*(?:(?P<sign>\(|\)|!=|=)|"(?P<quoted>[^"]*)"|(?P<word>[\w.-]+))')
+_COMPARISONS: Mapping[str, Callable[[datetime, datetime], bool]] = {
+    "=": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+_TOKEN = re.compile(r'\s*(?:(?P<sign>\(|\)|[!<>]=|[=<>])|"(?P<quoted>[^"]*)"|(?P<word>[\w.-]+))')
 
 
 def parse_filter(text: str) -> Matches:
@@ -65,6 +77,8 @@ class _Parser:
         if len(self.tokens) < len(("field", "sign", "value")):
             raise ValueError(f"expected FIELD = VALUE, got {' '.join(self.tokens)!r}")
         field, sign, value = (self.tokens.pop(0) for _ in range(3))
+        if field == "create_time":
+            return _time_comparison(sign, value.removeprefix('"'))
         read, expected = _reader(field), value.removeprefix('"')
         if sign not in ("=", "!="):
             raise ValueError(f"expected = or !=, got {sign!r}")
@@ -77,6 +91,15 @@ class _Parser:
         return False
 
 
+def _time_comparison(sign: str, text: str) -> Matches:
+    if sign not in _COMPARISONS:
+        raise ValueError(f"expected one of {' '.join(_COMPARISONS)}, got {sign!r}")
+    compare, time = _COMPARISONS[sign], datetime.fromisoformat(text)
+    if time.tzinfo is None:
+        raise ValueError(f"expected a time with its zone, as 2026-01-01T00:00:00Z, got {text!r}")
+    return lambda batch: compare(dataproc_v1.Batch.pb(batch).create_time.ToDatetime(UTC), time)
+
+
 def _reader(field: str) -> Callable[[dataproc_v1.Batch], str]:
     known: dict[str, Callable[[dataproc_v1.Batch], str]] = {
         "state": lambda batch: dataproc_v1.Batch.State(batch.state).name,
@@ -86,5 +109,5 @@ def _reader(field: str) -> Callable[[dataproc_v1.Batch], str]:
     if field.startswith("labels."):
         return lambda batch: batch.labels.get(field.removeprefix("labels."), "")
     if field not in known:
-        raise ValueError(f"expected one of the fields {', '.join(known)}, labels.NAME, got {field!r}")
+        raise ValueError(f"expected one of the fields {', '.join(known)}, create_time, labels.NAME, got {field!r}")
     return known[field]

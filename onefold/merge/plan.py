@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Literal
 
-from onefold.core.errors import InvalidInput, NotFound, SchemaConflict
+from onefold.core.errors import InvalidInput, KeyUnknown, NotFound, SchemaConflict
 from onefold.core.names import TableId, fold_case
 from onefold.merge.base_table import DELETED, POSITION, BaseTable, base_of, base_table, log_of
 from onefold.merge.change_tables import ChangeTable, changes_in_use, check_changes, find_changes
@@ -206,8 +206,7 @@ def read_log(warehouse: BaseWarehouse, table: TableId, stored: StoredTable | Non
         stored: the base table as it is; None where it does not exist.
     """
     log_ = log_of(table)
-    found = warehouse.read_table(log_)
-    if found is None:
+    if (found := warehouse.read_table(log_)) is None:
         return MergeState()
     lacks = Schema(absent_columns(found.columns, LOG_COLUMNS))
     rows = warehouse.fetch(state_query(log_, counts_text=not lacks.has(ORDERED_BY_TEXT)))
@@ -224,10 +223,11 @@ def chosen_keys(table: TableId, named: Sequence[str], state: MergeState, has_bas
         has_base: whether there is a base, which keeps its keys.
 
     Raises:
-        InvalidInput: there are no keys, or they are not those of the base.
+        KeyUnknown: there are no keys.
+        InvalidInput: the keys are not those of the base.
     """
     if not named and not state.keys:
-        raise InvalidInput(f"{table}: name the columns of the key with --keys, or as `keys` of the table in onefold.yaml")
+        raise KeyUnknown(f"{table}: name the columns of the key with --keys, or as `keys` of the table in onefold.yaml")
     if named and has_base and state.keys and {*map(fold_case, named)} != {*map(fold_case, state.keys)}:
         raise InvalidInput(
             f"{table}: the keys {', '.join(named)} are not those that its base was made with, {', '.join(state.keys)}; "

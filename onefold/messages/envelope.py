@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from onefold.core.errors import InvalidMessage
@@ -20,10 +21,15 @@ MESSAGE_ID = re.compile(r"[A-Za-z0-9_-]{1,200}")
 
 @dataclass(frozen=True)
 class Delivery:
-    """A delivered Pub/Sub message: its bytes, and its identifier, which each delivery of the message shares."""
+    """A delivered Pub/Sub message: its bytes, and what each delivery of the message shares.
+
+    id: the identifier of the message; None where it is missing.
+    published: when the message was published; None where it does not tell.
+    """
 
     data: bytes
     id: str | None = None
+    published: datetime | None = None
 
 
 def read_delivery(body: bytes) -> Delivery:
@@ -31,7 +37,7 @@ def read_delivery(body: bytes) -> Delivery:
 
     Examples:
         >>> read_delivery(b'{"message": {"data": "YWJj", "messageId": "1"}}')
-        Delivery(data=b'abc', id='1')
+        Delivery(data=b'abc', id='1', published=None)
 
     Raises:
         InvalidMessage: the body has another form.
@@ -47,7 +53,16 @@ def read_delivery(body: bytes) -> Delivery:
         raise InvalidMessage("the Pub/Sub message has no data")
     identifier = message.get("messageId")
     is_valid = isinstance(identifier, str) and MESSAGE_ID.fullmatch(identifier)
-    return Delivery(_base64(data), identifier if is_valid else None)
+    return Delivery(_base64(data), identifier if is_valid else None, _time(message.get("publishTime")))
+
+
+def _time(text: object) -> datetime | None:
+    """Return the time of a message; None where there is none, or it has another form than a time with a zone."""
+    try:
+        time = datetime.fromisoformat(text) if isinstance(text, str) else None
+    except ValueError:
+        return None
+    return time if time and time.tzinfo else None
 
 
 def _structured_data(envelope: dict[str, Any]) -> dict[str, Any]:

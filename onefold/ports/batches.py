@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime
 from enum import Enum
 from typing import Protocol
 
@@ -94,12 +95,16 @@ class StoredBatch:
         state: the state.
         message: the details of the state, such as the reason of a failure; empty where there are none.
         labels: the labels; None where they are unknown.
+        arguments: the command line of the job.
+        created: when the batch was created; None where that is unknown.
     """
 
     id: str
     state: BatchState
     message: str = ""
     labels: Mapping[str, str] | None = None
+    arguments: tuple[str, ...] = ()
+    created: datetime | None = None
 
 
 class BatchExists(TryAgain):
@@ -121,6 +126,9 @@ class Batches(Protocol):
 
     def active(self, labels: Mapping[str, str]) -> list[StoredBatch]:
         """Return the batches that have all these labels and a state of `ACTIVE`; one call per page."""
+
+    def succeeded(self, labels: Mapping[str, str], since: datetime) -> list[StoredBatch]:
+        """Return the batches that have all these labels, succeeded, and were created after a time; one call per page."""
 
     def create(self, batch: Batch) -> StoredBatch:
         """Create a batch, and return it. A request with the same `request_id` returns the batch that exists.

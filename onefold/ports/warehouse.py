@@ -178,6 +178,9 @@ class BaseWarehouse(Warehouse, Protocol):
     def read_table(self, id_: TableId) -> StoredTable | None:
         """Return a table; None where there is no table of this name, or a view has the name."""
 
+    def written_at(self, id_: TableId) -> datetime | None:
+        """Return when a table was last written; None where that is unknown, or there is no table of this name."""
+
     def declared_keys(self, tables: Sequence[TableId]) -> Mapping[TableId, tuple[str, ...]]:
         """Return the keys that tables of one dataset declare; a table without a declared key is left out."""
 

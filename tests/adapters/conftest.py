@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from support.dataproc_stage import stage  # noqa: F401 a fixture
 from support.fake_bigquery import FakeBigQuery
 from support.sink import shop  # noqa: F401 a fixture
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 from google.cloud.bigquery import SchemaField
 from support.bigquery_views import BASE, QUERY, VIEW
@@ -10,7 +12,7 @@ from support.fake_bigquery import FakeBigQuery, Request
 import onefold.adapters.bigquery.schema
 from onefold.changelog.generator_values import TYPES
 from onefold.core.errors import TryAgain
-from onefold.ports.warehouse import ViewDraft, Warehouse
+from onefold.ports.warehouse import BaseWarehouse, ViewDraft, Warehouse
 from onefold.schema.columns import Column
 from onefold.schema.types import parse_type
 
@@ -33,6 +35,18 @@ def test_tables_are_listed_to_the_last_page_and_every_page_is_counted(cloud: Fak
     assert set(warehouse.list_bases("shop")) == {"order", "customer", "item"}
     assert warehouse.calls - before == 3
     assert warehouse.list_views("shop") == ("customer_unified",)
+
+
+def test_a_table_was_written_when_it_was_last_changed_unless_rows_are_in_its_streaming_buffer(
+    cloud: FakeBigQuery, warehouse: BaseWarehouse
+) -> None:
+    table = BASE.sibling("customer_v_abc")
+    cloud.change("customer_v_abc", lambda stored: stored.update(lastModifiedTime="1767323045678"))
+    assert warehouse.written_at(table) == datetime(2026, 1, 2, 3, 4, 5, 678_000, tzinfo=UTC)
+    buffer = {"estimatedRows": "1", "estimatedBytes": "8", "oldestEntryTime": "1767323045000"}
+    cloud.change("customer_v_abc", lambda stored: stored.update(streamingBuffer=buffer))
+    assert warehouse.written_at(table) is None
+    assert warehouse.written_at(BASE.sibling("customer_v_gone")) is None
 
 
 def test_a_clone_does_not_count_as_a_table(cloud: FakeBigQuery, warehouse: Warehouse) -> None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import timedelta
@@ -17,67 +16,16 @@ from google.api_core.retry import Retry, if_exception_type
 from google.auth.credentials import AnonymousCredentials
 from google.cloud import dataproc_v1
 from support.batches import BATCH_SETTINGS, REQUEST, SETTINGS
+from support.dataproc_stage import ALLOWED, BATCH, PARENT, Stage
 
 import onefold.adapters.dataproc
-from onefold.adapters.dataproc import DataprocBatches, connect
-from onefold.batches.allow_list import AllowList
+from onefold.adapters.dataproc import connect
 from onefold.batches.batch import plan_batch
 from onefold.batches.launch import launch
 from onefold.batches.request import BatchRequest
 from onefold.core.errors import InvalidSettings, OnefoldError, Rejected, TryAgain
-from onefold.local.dataproc import ApiError, LocalDataproc, dataproc_emulator
+from onefold.local.dataproc import ApiError, LocalDataproc
 from onefold.ports.batches import Batch, BatchExists, BatchState
-
-ALLOWED = AllowList("my-project", frozenset({"shop"}), BATCH_SETTINGS)
-BATCH = plan_batch(REQUEST, "1", BATCH_SETTINGS, ALLOWED)
-PARENT = "projects/my-project/locations/europe-west1"
-
-
-class Stage:
-    """The adapter with the emulator, whose batches run until `end` is called."""
-
-    def __init__(self) -> None:
-        self.requests: list[Any] = []
-        self.may_end = threading.Event()
-        self.message: str | None = None
-        self.batches: DataprocBatches
-
-    def run(self, _: dataproc_v1.Batch, cancelled: threading.Event) -> str | None:
-        while not (self.may_end.wait(0.01) or cancelled.is_set()):
-            pass
-        return self.message
-
-    def end(self, id_: str, message: str | None = None) -> None:
-        self.message = message
-        self.may_end.set()
-        while not self.state_of(id_).ended:
-            pass
-        self.may_end.clear()
-
-    def state_of(self, id_: str) -> BatchState:
-        found = self.batches.get(id_)
-        assert found
-        return found.state
-
-
-@pytest.fixture
-def stage(monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
-    stage = Stage()
-    for name in ("create_batch", "list_batches"):
-        monkeypatch.setattr(LocalDataproc, name, recording(getattr(LocalDataproc, name), stage.requests))
-    with dataproc_emulator(run=stage.run) as host:
-        monkeypatch.setenv("DATAPROC_EMULATOR_HOST", host)
-        stage.batches = connect("my-project", BATCH_SETTINGS)
-        yield stage
-
-
-def recording(method: Callable[..., Any], requests: list[Any]) -> Callable[..., Any]:
-    def called(self: LocalDataproc, request: Any) -> Any:
-        requests.append(request)
-        return method(self, request)
-
-    return called
-
 
 # Requests.
 
@@ -138,26 +86,6 @@ def test_settings_without_a_value_are_left_to_dataproc(stage: Stage) -> None:
         "service_account": "spark@my-project.iam.gserviceaccount.com",
         "authentication_config": {"user_workload_authentication_type": 1},
     }
-
-
-def test_active_batches_are_listed_by_labels_and_states(stage: Stage) -> None:
-    assert stage.batches.active({"onefold_dataset": "shop", "onefold_table": "customer"}) == []
-    (request,) = stage.requests
-    assert (request.parent, request.filter) == (
-        PARENT,
-        '(state = PENDING OR state = RUNNING) AND labels.onefold_dataset = "shop" AND labels.onefold_table = "customer"',
-    )
-
-
-def test_active_batches_come_from_all_pages(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(onefold.adapters.dataproc, "_PAGE", 2)
-    for number in range(1, 6):
-        stage.batches.create(BATCH.attempt(number))
-    before = stage.batches.calls
-    found = stage.batches.active({"onefold_table": "customer"})
-    assert {batch.id for batch in found} == {BATCH.attempt(number).id for number in range(1, 6)}
-    assert stage.batches.calls - before == 3
-    assert stage.batches.active({"onefold_table": "order"}) == []
 
 
 # Answers.

@@ -53,6 +53,13 @@ def test_a_batch_is_created_and_shown(run: Run, jobs: Jobs) -> None:
     assert list(jobs.ran.get(timeout=30).pyspark_batch.args)[:2] == ["--keys", "id"]
 
 
+def test_a_batch_without_a_table_is_for_all_of_the_dataset(run: Run, jobs: Jobs) -> None:
+    outcome = run("batch", "reconcile", "--dataset", "shop", "--", "--match", "order_*")
+    assert (outcome.code, outcome.err) == (0, "")
+    jobs.may_end.set()
+    assert list(jobs.ran.get(timeout=30).pyspark_batch.args) == ["--match", "order_*", "--dataset=shop"]
+
+
 def test_batch_waits_for_the_end_of_a_batch(run: Run, jobs: Jobs) -> None:
     jobs.may_end.set()
     outcome = run(*CUSTOMER, "--wait", *KEYS)
@@ -149,7 +156,8 @@ def test_a_second_batch_of_a_table_is_refused_while_one_runs(run: Run, jobs: Job
         (("batch",), "Missing argument '{reconcile|compare}'"),
         (("batch", "drop", "--dataset", "shop", "--table", "customer"), "'drop' is not one of"),
         (("batch", "reconcile", "--table", "customer"), "Missing option '--dataset'"),
-        (("batch", "reconcile", "--dataset", "shop"), "Missing option '--table'"),
+        (("batch", "compare", "--dataset", "shop"), "the job compare works on one table: name it"),
+        (("batch", "reconcile", "--dataset", "shop", *KEYS), "unrecognized arguments: --keys id"),
         ((*CUSTOMER, "--", "--changes", "gs://lake/changes"), "Error: --keys: name the columns that identify a row"),
         ((*CUSTOMER, "--keys", "id"), "No such option"),
         ((*CUSTOMER, *KEYS, "--format=csv"), "invalid choice: 'csv'"),

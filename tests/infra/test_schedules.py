@@ -43,6 +43,8 @@ def test_the_schedules_are_those_of_the_variables(options_plan: Plan) -> None:
     assert found == {
         ("Checks all views of shop.", "17 3 * * *", "Europe/Berlin"),
         ("Checks all views of crm.", "17 3 * * *", "Europe/Berlin"),
+        ("Merges all tables of shop that have new rows.", "30 * * * *", "Europe/Berlin"),
+        ("Merges all tables of crm that have new rows.", "30 * * * *", "Europe/Berlin"),
         ("Batch: reconcile shop.customer.", "30 4 * * *", "Europe/Berlin"),
         ("Batch: reconcile shop.größe.", "40 4 * * *", "Europe/Berlin"),
     }

@@ -90,9 +90,12 @@ def literal(value: Any) -> str:
 
 
 def cron(schedules: tuple[str, ...], refused: bool) -> list[tuple[dict[str, Any], bool]]:
-    """Each schedule as that of a refresh, and of a batch."""
+    """Each schedule as that of a refresh, of a merge, and of a batch."""
     batch = {"dataset": "shop", "table": "customer"}
-    return [({"refresh_schedule": one, "reconcile_schedules": [{**batch, "schedule": one}]}, refused) for one in schedules]
+    return [
+        ({"refresh_schedule": one, "merge_schedule": one, "reconcile_schedules": [{**batch, "schedule": one}]}, refused)
+        for one in schedules
+    ]
 
 
 @pytest.mark.parametrize(("variable", "value"), [(name, value) for name, values in REFUSED.items() for value in values])

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from onefold.batches.arguments import PARSERS
 from onefold.batches.batch import with_defaults
+from onefold.batches.jobs import JOBS
 from onefold.batches.request import BatchRequest
 from onefold.local.processes import free_port
 from onefold.settings.environment import load_settings
@@ -76,8 +76,8 @@ def test_the_jobs_of_the_page_have_valid_arguments() -> None:
         own = words[words.index("--") + 1 :] if batch else words[2:]
         request = BatchRequest(job, "shop", "account", tuple(own))
         assert batch or (ROOT / words[1]).is_file()
-        PARSERS[job](with_defaults(request) if batch else own)
-    assert [words[:3] for words in jobs if words[0] == "onefold"] == [["onefold", "batch", job] for job in PARSERS]
+        request.form.parse(with_defaults(request) if batch else own)
+    assert [words[:3] for words in jobs if words[0] == "onefold"] == [["onefold", "batch", job] for job in JOBS]
 
 
 def test_the_settings_of_the_page_are_all_that_a_batch_needs() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -32,6 +33,22 @@ def test_every_envelope_gives_the_bytes_that_were_published(envelope: Callable[[
 def test_an_invalid_identifier_is_left_out(identifier: object) -> None:
     body = json.dumps({"message": {"data": "YQ==", "messageId": identifier}}).encode()
     assert read_delivery(body).id is None
+
+
+@pytest.mark.parametrize(
+    ("text", "published"),
+    [
+        ("2026-01-02T03:04:05.678Z", datetime(2026, 1, 2, 3, 4, 5, 678_000, tzinfo=UTC)),
+        ("2026-01-02T03:04:05+01:00", datetime(2026, 1, 2, 2, 4, 5, tzinfo=UTC)),
+        ("2026-01-02T03:04:05", None),
+        ("yesterday", None),
+        (5, None),
+        (None, None),
+    ],
+)
+def test_a_message_tells_when_it_was_published(text: object, published: datetime | None) -> None:
+    body = json.dumps({"message": {"data": "YQ==", "messageId": "1", "publishTime": text}}).encode()
+    assert read_delivery(body).published == published
 
 
 def structured(**content: Any) -> bytes:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
 
 from onefold.batches.request import BatchRequest
 from onefold.ports.batches import ACTIVE, Batch, BatchExists, BatchState, StoredBatch
@@ -42,7 +44,8 @@ class MemoryBatches:
         self.trouble: Exception | None = None
 
     def enter(self, id_: str, state: BatchState, message: str = "") -> None:
-        self.kept[id_] = StoredBatch(id_, state, message, self.kept[id_].labels if id_ in self.kept else {})
+        known = self.kept.get(id_) or StoredBatch(id_, state, labels={})
+        self.kept[id_] = replace(known, state=state, message=message)
 
     def get(self, id_: str) -> StoredBatch | None:
         self._call()
@@ -53,6 +56,12 @@ class MemoryBatches:
         found = (batch for batch in self.kept.values() if batch.state in ACTIVE)
         return [batch for batch in found if labels.items() <= (batch.labels or {}).items()]
 
+    def succeeded(self, labels: Mapping[str, str], since: datetime) -> list[StoredBatch]:
+        self._call()
+        found = (batch for batch in self.kept.values() if batch.state is BatchState.SUCCEEDED)
+        later = (batch for batch in found if batch.created and batch.created > since)
+        return [batch for batch in later if labels.items() <= (batch.labels or {}).items()]
+
     def create(self, batch: Batch) -> StoredBatch:
         self._call()
         if self.rival:
@@ -60,7 +69,9 @@ class MemoryBatches:
         if batch.id in self.kept:
             raise BatchExists(f"{batch.id} is there")
         self.created.append(batch)
-        self.kept[batch.id] = StoredBatch(batch.id, BatchState.PENDING, labels=batch.labels)
+        self.kept[batch.id] = StoredBatch(
+            batch.id, BatchState.PENDING, labels=batch.labels, arguments=batch.arguments, created=datetime.now(UTC)
+        )
         return self.kept[batch.id]
 
     def _call(self) -> None:

@@ -175,6 +175,7 @@ ORDER: Mapping[str, set[str]] = {
     "google_monitoring_dashboard.onefold": {_API},
     "google_compute_network.batches": {_API},
     "google_cloud_scheduler_job.refresh": {_API},
+    "google_cloud_scheduler_job.merge": {_API},
     "google_cloud_scheduler_job.batch": {_API},
     "google_storage_bucket.artifacts": {_API, _KEY},
     "google_storage_bucket.staging": {_API, _KEY},

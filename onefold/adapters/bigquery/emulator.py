@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 from google.api_core import exceptions as api
@@ -20,6 +21,7 @@ from onefold.adapters.bigquery.row_values import RowValues
 from onefold.adapters.bigquery.schema import columns_of, rest_field, type_string
 from onefold.adapters.bigquery.versions import columns_text, versions_from_rows
 from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
+from onefold.changelog.metadata import LANDED_AT
 from onefold.core.errors import InvalidRecord, Rejected
 from onefold.core.names import TableId
 from onefold.core.versioned_names import DEFAULT_NAMES, VersionedNames
@@ -67,6 +69,14 @@ class EmulatedWarehouse(BigQueryWarehouse):
         listed = list(self._client.list_tables(f"{base.project}.{base.dataset}"))
         tables = (self._client.get_table(item) for item in listed if _is_version(base, item, names))
         return versions_from_rows(map(_version_row, tables), base, names)
+
+    def written_at(self, id_: TableId) -> datetime | None:
+        """Return when the newest row landed, because the emulator never changes a table's time of modification."""
+        columns = Schema(self.read_columns(id_) or ())
+        if columns.get(LANDED_AT) != Column(LANDED_AT, Scalar("TIMESTAMP")):
+            return None
+        newest: datetime | None = self.fetch(f"SELECT MAX({LANDED_AT}) AS newest FROM {id_.quoted}")[0]["newest"]
+        return newest or self.table_created(id_)
 
     def declared_keys(self, tables: Sequence[TableId]) -> Mapping[TableId, tuple[str, ...]]:
         """Return the declared keys from `tables.get`, because the emulator's INFORMATION_SCHEMA has no constraints.

@@ -46,6 +46,12 @@ class BigQueryTables(BigQueryStatements):
         clustering = tuple(table.clustering_fields or ())
         return StoredTable(columns_of(table.schema), table.created, clustering, _primary_key(table))
 
+    def written_at(self, id_: TableId) -> datetime | None:
+        table = self._get(id_)
+        # Rows in the streaming buffer can be read, but the time of modification does not count them: it rises when BigQuery
+        # has moved them to storage. https://cloud.google.com/bigquery/docs/streaming-data-into-bigquery, 2026-11.
+        return None if table is None or table.streaming_buffer else table.modified
+
     def read_rows(self, id_: TableId) -> Iterator[Mapping[str, Any]]:
         """Yield the rows of a table or a view.
 

@@ -1,0 +1,73 @@
+"""The jobs that a message can ask for, each with the arguments that a request may leave out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from onefold.batches.arguments import CompareArguments, ReconcileArguments, parse_compare, parse_reconcile
+from onefold.batches.dataset_arguments import DatasetArguments, parse_reconcile_dataset
+
+Arguments = ReconcileArguments | CompareArguments | DatasetArguments
+
+
+@dataclass(frozen=True)
+class Default:
+    """An argument that a request may leave out.
+
+    name: the name of the argument, without hyphens.
+    value: its default, in which {dataset} and {table} are those of the request.
+    unless: other arguments; where a request names one of them, the default does not apply.
+    """
+
+    name: str
+    value: str
+    unless: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Form:
+    """What a job does for a table, or for a dataset: the parser of its arguments, and their defaults."""
+
+    parse: Callable[[Sequence[str]], Arguments]
+    defaults: tuple[Default, ...]
+
+    def completed(self, words: Sequence[str], dataset: str, table: str | None) -> tuple[str, ...]:
+        """Return the words of a command line, and after them the defaults of the arguments that they leave out.
+
+        Args:
+            words: the words of a request.
+            dataset: the dataset of the request.
+            table: the table of the request; None for all tables.
+
+        Examples:
+            >>> JOBS["compare"].of_table.completed(["--keys=id"], "shop", "customer")
+            ('--keys=id', '--left=bigquery:shop.customer_current')
+        """
+        named = {word.partition("=")[0] for word in words}
+        left_out = [one for one in self.defaults if not named & {f"--{name}" for name in (one.name, *one.unless)}]
+        return (*words, *(f"--{one.name}={one.value.format(dataset=dataset, table=table)}" for one in left_out))
+
+
+@dataclass(frozen=True)
+class Job:
+    """A job. `of_dataset` is None where the job works on one table only."""
+
+    of_table: Form
+    of_dataset: Form | None = None
+
+
+JOBS: Mapping[str, Job] = {
+    "reconcile": Job(
+        Form(
+            parse_reconcile,
+            (
+                Default("changes", "bigquery:{dataset}.{table}"),
+                Default("base", "bigquery:{dataset}.{table}_base", unless=("output",)),
+            ),
+        ),
+        Form(parse_reconcile_dataset, (Default("dataset", "{dataset}"),)),
+    ),
+    "compare": Job(Form(parse_compare, (Default("left", "bigquery:{dataset}.{table}_current"),))),
+}
+"""Every job by its name, which is that of its file in `spark_jobs/`."""

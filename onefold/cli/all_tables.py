@@ -1,0 +1,103 @@
+"""Parts that the commands on all tables of a dataset share: their options, and the outcome of each table."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import click
+
+from onefold.cli.common import ERROR, OK, Failure, print_lines, say, work_on_each
+from onefold.core.errors import KeyUnknown, NotFound
+from onefold.core.names import TableId
+
+all_option = click.option("--all", "all_", is_flag=True, help="All tables of the dataset that have versions.")
+match_option = click.option(
+    "--match", metavar="PATTERN", help="All tables whose base name matches, with * ? and [...] as in a shell: 'order_*'."
+)
+
+
+@dataclass(frozen=True)
+class TableOutcome:
+    """What became of one table among many.
+
+    table: the table.
+    outcome: a word for it, such as `merged`.
+    details: more fields of its entry in the JSON.
+    """
+
+    table: TableId
+    outcome: str
+    details: tuple[tuple[str, Any], ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        return {"table": str(self.table), "outcome": self.outcome, **dict(self.details)}
+
+
+def check_selection(table: str | None, all_: bool, match: str | None) -> None:
+    """Check that a command names one table, or chooses many of them.
+
+    Args:
+        table: the argument TABLE.
+        all_: the option `--all`.
+        match: the option `--match`.
+
+    Raises:
+        UsageError: not exactly one of the three was given.
+    """
+    if [table is not None, all_, match is not None].count(True) != 1:
+        raise click.UsageError("Expected one of TABLE, --all and --match: name a table, or a pattern, or add --all.")
+    if match == "":
+        raise click.UsageError("Expected a pattern for --match, got an empty text: write --all for all tables.")
+
+
+def refuse_for_many(**given: object) -> None:
+    """Refuse options that make sense for one table only.
+
+    Args:
+        given: the values of the options, by name; None and False where an option was not given.
+
+    Raises:
+        UsageError: names all that were given.
+    """
+    named = [f"--{name.replace('_', '-')}" for name, value in given.items() if value not in (None, False)]
+    if named:
+        raise click.UsageError(f"{', '.join(named)} is for one table, and --all and --match are for many: name TABLE.")
+
+
+def run_for_many(
+    dataset: str, tables: Sequence[TableId], work: Callable[[TableId], TableOutcome], title: str, as_json: bool
+) -> int:
+    """Work on tables one after the other, print what became of them, and return the exit code.
+
+    A table that fails, or whose key is unknown, does not stop the others.
+
+    Args:
+        dataset: the dataset, for the summary.
+        tables: the tables.
+        work: is called with each table.
+        title: what is done, for a progress bar on standard error.
+        as_json: print JSON instead of a summary.
+    """
+
+    def unless_skipped(table: TableId) -> TableOutcome:
+        try:
+            return work(table)
+        except (KeyUnknown, NotFound) as error:
+            say("yellow", f"Skipped: {error}")
+            return TableOutcome(table, "skipped", (("reason", str(error)),))
+
+    results = work_on_each(tables, unless_skipped, None if as_json else title)
+    if as_json:
+        click.echo(json.dumps([_entry(result) for result in results]))
+    else:
+        counts = Counter("failed" if isinstance(result, Failure) else result.outcome for result in results)
+        print_lines(f"{dataset}: {', '.join(f'{count:,} {name}' for name, count in counts.items())}")
+    return ERROR if any(isinstance(result, Failure) for result in results) else OK
+
+
+def _entry(result: TableOutcome | Failure) -> dict[str, Any]:
+    return {"outcome": "failed", **result.as_dict()} if isinstance(result, Failure) else result.as_dict()

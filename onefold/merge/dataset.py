@@ -1,0 +1,101 @@
+"""The tables of a dataset, for work on all of them: which there are, and which have rows that no merge has read."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Literal, get_args
+
+from onefold.core.errors import NotFound
+from onefold.core.names import TableId
+from onefold.merge.merge_log import MergeState
+from onefold.merge.plan import read_base, read_log
+from onefold.ports.warehouse import BaseWarehouse
+from onefold.settings.environment import Settings
+
+Outcome = Literal["merged", "up_to_date", "skipped", "failed"]
+"""The result of a merge of one table among many. `skipped`: nothing can be merged yet, which is no error."""
+OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
+
+
+def outcome_counts(outcomes: Iterable[Outcome]) -> str:
+    """Return how many tables have each outcome, in words for people.
+
+    Examples:
+        >>> outcome_counts(["merged", "skipped", "merged"])
+        '2 merged, 0 up to date, 1 skipped, 0 failed'
+    """
+    found = Counter(outcomes)
+    return ", ".join(f"{found[outcome]:,} {outcome.replace('_', ' ')}" for outcome in OUTCOMES)
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A table that can be merged, and its change tables by version; a change table without versions has the version ""."""
+
+    table: TableId
+    changes: Mapping[str, TableId]
+
+
+def find_candidates(
+    warehouse: BaseWarehouse, dataset: str, settings: Settings, match: str | None = None
+) -> tuple[Candidate, ...]:
+    """Return the tables of a dataset that have versions, by name.
+
+    Args:
+        warehouse: lists the tables of the dataset.
+        dataset: the dataset.
+        settings: those of the installation, with the naming of versioned tables.
+        match: a pattern of base names, with `*`, `?` and `[...]` as in a shell; None for all.
+
+    Raises:
+        NotFound: the dataset has no versioned table, or none that matches.
+    """
+    names = settings.names_in(dataset)
+    tables = set(warehouse.list_tables(dataset))
+    versions: dict[str, dict[str, str]] = {}
+    for name in sorted(tables):
+        if (split := names.split(name)) and (match is None or fnmatchcase(split[0], match)):
+            versions.setdefault(split[0], {})[split[1]] = name
+    if not versions:
+        which = f"whose base name matches {match!r}" if match is not None else f"named as {names.pattern}"
+        raise NotFound(f"dataset {warehouse.project}.{dataset} has no versioned tables {which}")
+    found = []
+    for base in sorted(versions):
+        table = TableId(warehouse.project, dataset, base)
+        # A change table of the very name comes before versions, as in every merge.
+        changes = {"": base} if base in tables else versions[base]
+        found.append(Candidate(table, {version: table.sibling(name) for version, name in changes.items()}))
+    return tuple(found)
+
+
+def has_new_rows(warehouse: BaseWarehouse, candidate: Candidate, settings: Settings) -> bool:
+    """Return whether rows may have landed since the last merge of a table, or whether there was no merge.
+
+    Rows are never overlooked: where it is unknown when a change table was written, the table counts as written.
+
+    Args:
+        warehouse: where the tables are.
+        candidate: the table.
+        settings: those of the installation; versions that are retired do not count.
+
+    Raises:
+        SchemaConflict: the name of the base belongs to something else.
+    """
+    base = read_base(warehouse, candidate.table)
+    if base is None:
+        return True
+    state = read_log(warehouse, candidate.table, base)
+    retired = settings.rules_for(candidate.table).retired
+    used = {version: id_ for version, id_ in candidate.changes.items() if version not in retired}
+    return any(_is_newer(warehouse, version, id_, state) for version, id_ in used.items())
+
+
+def _is_newer(warehouse: BaseWarehouse, version: str, changes: TableId, state: MergeState) -> bool:
+    merged = state.start_of(version)
+    if merged is None:
+        return warehouse.has_table(changes)  # a clone is listed as a table, and never merged
+    written = warehouse.written_at(changes)
+    return written is None or written > merged

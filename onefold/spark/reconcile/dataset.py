@@ -1,0 +1,143 @@
+"""All tables of a dataset in one batch: each that has new rows is merged, several at a time in one Spark session."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
+from onefold.batches.arguments import ReconcileArguments
+from onefold.batches.dataset_arguments import DatasetArguments
+from onefold.batches.values import Uri
+from onefold.core.errors import KeyUnknown, NotFound, OnefoldError, TryAgain
+from onefold.core.log import log
+from onefold.core.names import TableId
+from onefold.core.retry import CONFLICT_BACKOFF
+from onefold.merge.base_table import base_table
+from onefold.merge.dataset import OUTCOMES, Candidate, Outcome, find_candidates, has_new_rows, outcome_counts
+from onefold.settings.environment import Settings
+from onefold.spark.io.bigquery_tables import StagingTables
+from onefold.spark.job import summary
+from onefold.spark.reconcile.bigquery import BigQueryTables
+from onefold.spark.reconcile.job import reconcile
+from onefold.spark.reconcile.report import JobReport
+from onefold.views.refresh import Announce
+
+TRIES = 3
+"""How often a table is merged after errors that may pass: no message is delivered again for a single table of a batch."""
+
+
+@dataclass(frozen=True)
+class TableReport:
+    """What became of one table.
+
+    table: its name.
+    outcome: the result.
+    report: the counts of the merge; None where nothing was merged.
+    reasons: why the table was skipped, or failed.
+    """
+
+    table: str
+    outcome: Outcome
+    report: JobReport | None = None
+    reasons: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class DatasetReport:
+    """What became of the tables of a dataset, by name."""
+
+    dataset: str
+    tables: tuple[TableReport, ...]
+
+    def count(self, outcome: Outcome) -> int:
+        """Return how many tables have this outcome."""
+        return sum(table.outcome == outcome for table in self.tables)
+
+    def as_dict(self) -> dict[str, Any]:
+        counts: dict[str, int] = {name: self.count(name) for name in OUTCOMES}
+        return {"dataset": self.dataset, **counts, "tables": [asdict(table) for table in self.tables]}
+
+    def to_json(self) -> str:
+        return json.dumps(self.as_dict(), ensure_ascii=False)
+
+    def summary(self) -> str:
+        """Return the report for people: why tables were left out, then one line with all counts."""
+        lines = [f"{table.table} {table.outcome}: {reason}" for table in self.tables for reason in table.reasons]
+        return "\n".join([*lines, f"{self.dataset}: {outcome_counts([table.outcome for table in self.tables])}"])
+
+
+def reconcile_dataset(
+    spark: SparkSession,
+    warehouse: BigQueryWarehouse,
+    settings: Settings,
+    arguments: DatasetArguments,
+    announce: Announce | None = None,
+) -> DatasetReport:
+    """Merge every table that has rows newer than its last merge. A table that fails does not stop the others.
+
+    Args:
+        spark: the session, which all tables share.
+        warehouse: BigQuery.
+        settings: those of the installation.
+        arguments: the dataset, and which of its tables.
+        announce: publishes changes of unified views, as for `onefold.views.refresh.refresh`.
+
+    Raises:
+        NotFound: the dataset has no versioned table that matches.
+        TryAgain: an error that may pass.
+    """
+    candidates = find_candidates(warehouse, arguments.dataset, settings, arguments.match)
+
+    def merge(table: TableId) -> JobReport:
+        with StagingTables(spark, warehouse.client) as tables:
+            return reconcile(spark, _arguments_of(table), BigQueryTables(warehouse, tables, settings, announce))
+
+    def work(candidate: Candidate) -> TableReport:
+        return _report(candidate.table, lambda: has_new_rows(warehouse, candidate, settings), merge)
+
+    with ThreadPoolExecutor(arguments.parallel, "table") as threads:
+        return DatasetReport(f"{warehouse.project}.{arguments.dataset}", tuple(threads.map(work, candidates)))
+
+
+def _arguments_of(table: TableId) -> ReconcileArguments:
+    changes, base = (Uri(f"bigquery:{id_}", id_) for id_ in (table, base_table(table)))
+    return ReconcileArguments((changes,), (), base)
+
+
+def _report(table: TableId, is_due: Callable[[], bool], merge: Callable[[TableId], JobReport]) -> TableReport:
+    """Merge a table, and log what became of it. No error leaves this function, or it would stop the other tables."""
+    name = table.table
+    try:
+        merged = _retried(lambda: merge(table) if is_due() else None)
+        done = TableReport(name, "merged", merged) if merged else TableReport(name, "up_to_date")
+    except (KeyUnknown, NotFound) as error:
+        done = TableReport(name, "skipped", reasons=tuple(str(error).splitlines()))
+    except OnefoldError as error:
+        done = TableReport(name, "failed", reasons=tuple(str(error).splitlines()))
+    except Exception as error:  # noqa: BLE001 Spark and BigQuery raise errors of many classes, each about one table
+        done = TableReport(name, "failed", reasons=(summary(error),))
+    _log(table, done)
+    return done
+
+
+def _log(table: TableId, done: TableReport) -> None:
+    text = f"{table.dataset}.{table.table}: {': '.join([done.outcome.replace('_', ' '), *done.reasons])}"
+    fields = {"dataset": table.dataset, "table": table.table, "outcome": done.outcome, "reasons": list(done.reasons)}
+    log("ERROR" if done.outcome == "failed" else "INFO", text, event="table_done", **fields)
+
+
+def _retried(work: Callable[[], JobReport | None]) -> JobReport | None:
+    pauses = CONFLICT_BACKOFF.pauses()
+    for _ in range(1, TRIES):
+        try:
+            return work()
+        except TryAgain:
+            time.sleep(next(pauses))
+    return work()

@@ -1,0 +1,129 @@
+"""One batch for all tables of a dataset: each with new rows is merged, and one that fails does not stop the others."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+from support.bigquery_emulator import EmulatedDataset
+from support.changelogs import change
+from support.merge_shop import CUSTOMER, LONG_AGO, Shop
+
+from onefold.batches.dataset_arguments import DatasetArguments
+from onefold.core.errors import NotFound, TryAgain
+from onefold.schema.table_rules import TableRules
+from onefold.settings.environment import Settings
+from onefold.spark.reconcile.bigquery import BigQueryTables
+from onefold.spark.reconcile.dataset import TRIES, DatasetReport, reconcile_dataset
+
+KEYED = TableRules(keys=("id",), overlap_minutes=0)
+RULES = {"anonymous": TableRules(overlap_minutes=0), "wrong": TableRules(keys=("number",))}
+
+
+class Many:
+    """Tables of one dataset, each with one row, and the settings of all."""
+
+    def __init__(self, dataset: EmulatedDataset, prefix: str, *names: str) -> None:
+        self.dataset, self.prefix = dataset, prefix
+        self.shops = {name: Shop(dataset, name=f"{prefix}_{name}", rules=KEYED) for name in names}
+        for shop in self.shops.values():
+            shop.create("1a", CUSTOMER)
+            shop.land("1a", change("INSERT", "1", id=1, name=shop.name), at=LONG_AGO)
+        tables = {f"{prefix}_{name}": rules for name, rules in RULES.items()}
+        self.settings = Settings(rules=KEYED, tables=tables)
+
+    def run(self, spark: SparkSession, parallel: int = 3) -> DatasetReport:
+        arguments = DatasetArguments(self.dataset.name, f"{self.prefix}_*", parallel)
+        warehouse = next(iter(self.shops.values())).warehouse
+        return reconcile_dataset(spark, warehouse, self.settings, arguments)
+
+    def outcomes(self, report: DatasetReport) -> dict[str, str]:
+        return {table.table.removeprefix(f"{self.prefix}_"): table.outcome for table in report.tables}
+
+
+@pytest.mark.parametrize("parallel", [1, 4])
+def test_every_table_with_new_rows_is_merged_and_a_second_batch_finds_nothing(
+    spark: SparkSession, dataset: EmulatedDataset, parallel: int
+) -> None:
+    many = Many(dataset, f"each{parallel}", "a", "b", "c", "d")
+    first = many.run(spark, parallel)
+    assert many.outcomes(first) == dict.fromkeys("abcd", "merged")
+    assert [table.report.changes for table in first.tables if table.report] == [1, 1, 1, 1]
+    for shop in many.shops.values():
+        assert shop.people_see() == shop.expected("id", "name")
+    before = {name: shop.base() for name, shop in many.shops.items()}
+    assert many.outcomes(many.run(spark, parallel)) == dict.fromkeys("abcd", "up_to_date")
+    many.shops["c"].land("1a", change("DELETE", "2", id=1))
+    assert many.outcomes(many.run(spark, parallel)) == {**dict.fromkeys("abd", "up_to_date"), "c": "merged"}
+    assert many.shops["c"].people_see() == []
+    assert {name: shop.base() for name, shop in many.shops.items() if name != "c"} == {
+        name: rows for name, rows in before.items() if name != "c"
+    }
+
+
+def test_a_table_that_fails_and_one_without_a_key_do_not_stop_the_others(
+    spark: SparkSession, dataset: EmulatedDataset, capsys: pytest.CaptureFixture[str]
+) -> None:
+    many = Many(dataset, "some", "anonymous", "first", "last", "taken", "wrong")
+    dataset.run(f"CREATE TABLE {dataset.quoted('some_taken_base')} (id INT64)")
+    report = many.run(spark)
+    assert many.outcomes(report) == {
+        "anonymous": "skipped", "first": "merged", "last": "merged", "taken": "failed", "wrong": "failed",
+    }  # fmt: skip
+    reasons = {table.table: "\n".join(table.reasons) for table in report.tables if table.reasons}
+    assert "name the columns of the key" in reasons["some_anonymous"]
+    assert "some_taken_base was not written by `onefold merge`" in reasons["some_taken"]
+    assert "no column number for the key" in reasons["some_wrong"]
+    for name in ("first", "last"):
+        assert [row["name"] for row in many.shops[name].people_see()] == [f"some_{name}"]
+    found = json.loads(report.to_json())
+    assert {name: found[name] for name in ("merged", "up_to_date", "skipped", "failed")} == {
+        "merged": 2, "up_to_date": 0, "skipped": 1, "failed": 2,
+    }  # fmt: skip
+    assert report.summary().endswith(f"local.{dataset.name}: 2 merged, 0 up to date, 1 skipped, 2 failed")
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines() if '"table_done"' in line]
+    assert {line["table"]: line["severity"] for line in lines} == {
+        "some_anonymous": "INFO", "some_first": "INFO", "some_last": "INFO", "some_taken": "ERROR", "some_wrong": "ERROR",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(("times", "outcome"), [(TRIES - 1, "merged"), (TRIES, "failed")])
+def test_an_error_that_may_pass_is_met_with_another_try(
+    spark: SparkSession, dataset: EmulatedDataset, monkeypatch: pytest.MonkeyPatch, times: int, outcome: str
+) -> None:
+    many = Many(dataset, f"again{times}", "a")
+    prepared, left = BigQueryTables._prepared, [TryAgain("the base was replaced")] * times
+
+    def fail_first(self: BigQueryTables, *arguments: Any) -> Any:
+        if left:
+            raise left.pop()
+        return prepared(self, *arguments)
+
+    monkeypatch.setattr(BigQueryTables, "_prepared", fail_first)
+    assert many.outcomes(many.run(spark)) == {"a": outcome}
+    assert not left
+
+
+def test_an_error_of_any_class_is_one_of_its_table_alone(
+    spark: SparkSession, dataset: EmulatedDataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    many = Many(dataset, "odd", "a", "b")
+    prepared = BigQueryTables._prepared
+
+    def fail_one(self: BigQueryTables, plan: Any, *arguments: Any) -> Any:
+        if plan.base.table.table == "odd_a":
+            raise RuntimeError("Java is gone")
+        return prepared(self, plan, *arguments)
+
+    monkeypatch.setattr(BigQueryTables, "_prepared", fail_one)
+    report = many.run(spark)
+    assert many.outcomes(report) == {"a": "failed", "b": "merged"}
+    assert report.tables[0].reasons == ("RuntimeError: Java is gone",)
+
+
+def test_a_dataset_without_versioned_tables_is_an_error(spark: SparkSession, dataset: EmulatedDataset) -> None:
+    warehouse = Shop(dataset).warehouse
+    with pytest.raises(NotFound, match="no versioned tables whose base name matches 'nothing_\\*'"):
+        reconcile_dataset(spark, warehouse, Settings(), DatasetArguments(dataset.name, "nothing_*"))
