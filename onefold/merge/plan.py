@@ -150,7 +150,7 @@ def make_plan(
     """
     sources = changes_in_use(table, found, rules)
     check_changes(sources, keys)
-    base = base_of(table, fold([source.version for source in sources], rules), keys)
+    base = base_of(table, fold([one.version for one in sources], rules, stored.columns if stored else ()), keys)
     windows = _windows(sources, state, rules)
     return MergePlan(
         base, stored, state, tuple(found), windows, _schema_plan(base, stored, state, found, rules), rules, started_at

@@ -12,6 +12,7 @@ from onefold.core.names import fold_case
 from onefold.schema.casts import conversion_problems, losses
 from onefold.schema.columns import Column, Schema
 from onefold.schema.common_type import classic_type, join_all
+from onefold.schema.order import keep_order
 from onefold.schema.table_rules import TableRules
 from onefold.schema.types import STRING, Type
 
@@ -58,8 +59,16 @@ def active_versions(versions: Iterable[Version], rules: TableRules) -> tuple[Ver
     return tuple(sorted(active, key=lambda version: (version.created or oldest, version.id)))
 
 
-def fold(versions: Sequence[Version], rules: TableRules) -> tuple[Column, ...]:
-    """Return the columns of the unified view: names united without case, types joined, in order of first appearance.
+def fold(versions: Sequence[Version], rules: TableRules, former: Sequence[Column] = ()) -> tuple[Column, ...]:
+    """Return the columns of the unified view: names united without case, types joined.
+
+    Columns and fields keep the order and the spelling of the former columns; others follow in order of first appearance. A
+    struct that the rules name as a target type has the order and the spelling of the rules.
+
+    Args:
+        versions: the versions, in order.
+        rules: the rules of the table.
+        former: the columns of the view as it is; none where the view does not exist.
 
     Examples:
         >>> from onefold.schema.types import parse_type
@@ -81,9 +90,8 @@ def fold(versions: Sequence[Version], rules: TableRules) -> tuple[Column, ...]:
     targets = dict(rules.types)
     columns = tuple(Column(spelling[key], targets.get(key) or _join(types, rules)) for key, types in landed.items())
     _check(columns, landed, targets, rules)
-    if rules.version_column:
-        return (Column(rules.version_column, STRING), *columns)
-    return columns
+    first = (Column(rules.version_column, STRING),) if rules.version_column else ()
+    return keep_order((*first, *columns), former, targets)
 
 
 def casts(versions: Sequence[Version], columns: Sequence[Column], rules: TableRules) -> tuple[Cast, ...]:

@@ -125,7 +125,8 @@ def plan_refresh(
     versions = active_versions(found, settings.rules_for(base))
     if not versions:
         return _plan_removal(base, stored, prune, len(found), names)
-    view = build_view(id_, base, versions, settings.rules_for(base), stored.reserved if stored else 0)
+    reserved, former = (stored.reserved, stored.columns) if stored else (0, ())
+    view = build_view(id_, base, versions, settings.rules_for(base), reserved, former)
     if problems := limit_problems(view):
         raise LimitExceeded(problems)
     plan = _plan_write(

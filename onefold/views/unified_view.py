@@ -90,7 +90,12 @@ class UnifiedView:
 
 
 def build_view(
-    id_: TableId, base: TableId, versions: Sequence[Version], rules: TableRules, reserved: int = 0
+    id_: TableId,
+    base: TableId,
+    versions: Sequence[Version],
+    rules: TableRules,
+    reserved: int = 0,
+    former: Sequence[Column] = (),
 ) -> UnifiedView:
     """Return the view `id_` over the versioned tables of `base`.
 
@@ -100,12 +105,13 @@ def build_view(
         versions: in order, at least one.
         rules: the settings of the table.
         reserved: characters of the view's own text that have to stay free, for notes at its end.
+        former: the columns of the view as it is, whose order and spelling it keeps; none where it does not exist.
 
     Raises:
         SchemaConflict: the versions cannot be one view.
         LimitExceeded: no form fits.
     """
-    columns = fold(versions, rules)
+    columns = fold(versions, rules, former)
     query, form, leaves = _fitting_form(id_, _Writer(base, columns, rules), versions, reserved)
     ids = tuple(version.id for version in versions)
     return UnifiedView(id_, columns, ids, casts(versions, columns, rules), form, query, leaves, rules.names)
