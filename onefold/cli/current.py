@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from onefold.cli.common import OK, announcing, as_json, open_warehouse, print_lines, project
+from onefold.cli.common import (
+    OK,
+    accept_settings,
+    announcing,
+    as_json,
+    check_view_settings,
+    open_warehouse,
+    print_lines,
+    project,
+)
 from onefold.cli.merge import key_names, key_option
 from onefold.core.errors import InvalidInput
 from onefold.core.names import TableId
@@ -23,6 +32,7 @@ if TYPE_CHECKING:
 @click.argument("dataset")
 @click.argument("table")
 @key_option
+@accept_settings
 @project
 @as_json
 @click.pass_context
@@ -38,6 +48,7 @@ def current(context: click.Context, dataset: str, table: str, keys: str | None, 
     settings, warehouse = open_warehouse(context, project, dataset, table)
     announce = announcing(warehouse.project, settings)
     target = TableId(warehouse.project, dataset, table)
+    check_view_settings(warehouse, target, settings)
     made = refresh_current(warehouse, target, key_names(keys), settings, announce=announce)
     if as_json:
         view = {"view": str(made.id), "source": str(made.source), "base": str(made.base) if made.base else None}

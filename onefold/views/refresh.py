@@ -41,6 +41,7 @@ from onefold.views.leaves import (
     write_view,
 )
 from onefold.views.limits import limit_problems
+from onefold.views.stored_settings import SettingChange, check_settings, setting_changes
 from onefold.views.unified_view import UnifiedView, build_view, covered_versions
 
 Action = Literal["none", "create", "update", "remove"]
@@ -76,6 +77,8 @@ class ViewPlan:
     """All versions that were found, retired ones too; none where the plan is a shortcut or removes the view."""
     change_id: str = ""
     """The identifier of `changes`, where there are any: the same after a write that failed, and of no other change."""
+    settings: tuple[SettingChange, ...] = ()
+    """Settings with which the view would be written and was not written before."""
 
 
 Announce = Callable[[ViewPlan], tuple[str, ...]]
@@ -132,8 +135,13 @@ def plan_refresh(
     plan = _plan_write(
         warehouse, base, view, stored, labels_of(view, stored, fingerprint, creations_label(versions, read_at))
     )
-    warnings = tuple(unused_rules(found, settings.rules_for(base)))
-    return _identified(replace(plan, warnings=warnings, versions=tuple(found)), id_, _first_created(versions))
+    plan = replace(
+        plan,
+        warnings=tuple(unused_rules(found, settings.rules_for(base))),
+        versions=tuple(found),
+        settings=setting_changes(stored.query, settings.rules_for(base)) if stored else (),
+    )
+    return _identified(plan, id_, _first_created(versions))
 
 
 def refresh(
@@ -163,6 +171,7 @@ def refresh(
 
     Raises:
         OnefoldError: as `plan_refresh` and `Warehouse.check_tags`.
+        SettingsChanged: the view was written with other settings, and `settings.keep_view_settings` is True.
         TryAgain: others wrote the view during all tries.
         Rejected: the view would be removed, and the topic refuses the announcement, which nothing could keep any more.
     """
@@ -171,6 +180,8 @@ def refresh(
     def once() -> ViewPlan:
         nonlocal asked
         plan = plan_refresh(warehouse, base, settings, asked, prune, now)
+        if plan.stored and plan.settings and settings.keep_view_settings:
+            check_settings(plan.stored.id, plan.stored.query, settings.rules_for(base))
         if plan.action == "update" and plan.stored and plan.draft:
             plan = replace(plan, stored=warehouse.check_tags(plan.stored, plan.draft))
         if announce and (plan.changes or plan.unannounced):

@@ -4,6 +4,8 @@
 2. compact: every branch lists the columns of its version, and the branches are united by name;
 3. two-level: leaf views over groups of versions, and the view over the leaves.
 
+A comment at the start holds the settings (`stored_settings`).
+
 Each value is converted from the type in which it landed to the view's type in one step, in the leaves too, so that the
 three forms give equal rows.
 
@@ -28,8 +30,9 @@ from onefold.schema.table_rules import TableRules
 from onefold.schema.types import Type
 from onefold.schema.versions import Cast, Version, casts, fold
 from onefold.views.description import describe
+from onefold.views.stored_settings import settings_comment
 
-RENDERER = 2
+RENDERER = 3
 """The number of the form of the text. Raise it with every change of the text, so that deployed views are written again."""
 
 Form = Literal["spelled", "compact", "two-level"]
@@ -112,7 +115,12 @@ def build_view(
         LimitExceeded: no form fits.
     """
     columns = fold(versions, rules, former)
-    query, form, leaves = _fitting_form(id_, _Writer(base, columns, rules), versions, reserved)
+    comment = settings_comment(rules)
+    text, form, leaves = _fitting_form(id_, _Writer(base, columns, rules), versions, reserved + len(comment))
+    query = comment + text
+    # Of the three forms, the one in two levels is written without regard to the characters that are reserved.
+    if form == "two-level" and len(query) > MAX_TEXT:
+        raise LimitExceeded(f"{id_}: the view takes {len(query)} of {MAX_TEXT} characters, {len(comment)} for its settings")
     ids = tuple(version.id for version in versions)
     return UnifiedView(id_, columns, ids, casts(versions, columns, rules), form, query, leaves, rules.names)
 
