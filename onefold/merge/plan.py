@@ -31,7 +31,7 @@ from onefold.ports.warehouse import BaseWarehouse, StoredTable
 from onefold.schema.bigquery import absent_columns
 from onefold.schema.columns import Schema
 from onefold.schema.table_rules import TableRules
-from onefold.schema.versions import fold
+from onefold.schema.versions import fold, landed_version
 from onefold.settings.environment import Settings
 
 BroughtUp = Literal["created", "rebuilt", "converted", "extended"]
@@ -294,7 +294,7 @@ def _schema_plan(
 ) -> SchemaPlan:
     if stored is None:
         return SchemaPlan()
-    versions = [source.version for source in found]
+    versions = [landed_version(source.version, rules) for source in found]
     merged = {*(state.starts or {})}
     gone = merged - {version.id for version in versions}
     return plan_schema(base, stored.columns, versions, merged, rules.time_zone, state.unknown_rows or bool(gone))

@@ -47,6 +47,8 @@ def show_plan(console: Console, plan: ViewPlan) -> None:
 def _show_view(console: Console, plan: ViewPlan, view: UnifiedView) -> None:
     console.print(f"[bold]{view.id}[/] {_ACTIONS[plan.action]}", soft_wrap=True)
     _show_size(console, plan, view)
+    for advice in plan.advice:
+        console.print(f"  {escape(advice)}", soft_wrap=True)
     show_settings(console, plan.settings)
     if plan.action == "create":
         show_columns(console, view)
@@ -184,6 +186,7 @@ def plan_as_dict(plan: ViewPlan) -> dict[str, Any]:
         "table": str(plan.base),
         "action": plan.action,
         "reasons": reasons(plan),
+        "advice": list(plan.advice),
         "settings": [change.as_dict() for change in plan.settings],
         "changes": [change.as_dict() for change in plan.changes],
         **view,

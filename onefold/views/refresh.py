@@ -20,7 +20,7 @@ from onefold.core.retry import retry_on_conflict
 from onefold.core.versioned_names import VersionedNames
 from onefold.ports.warehouse import StoredView, ViewDraft, Warehouse
 from onefold.schema.diff import SchemaChange, change_id, compare, view_created, view_removed
-from onefold.schema.versions import Version, active_versions, unused_rules
+from onefold.schema.versions import Version, active_versions, mixed_number_columns, unused_rules
 from onefold.settings.environment import Settings
 from onefold.views.creations import creations_label, milliseconds, still_holds, was_read
 from onefold.views.description import describe
@@ -34,12 +34,7 @@ from onefold.views.labels import (
     labels_of,
     owner_digest,
 )
-from onefold.views.leaves import (
-    LeafRemoved,
-    has_its_leaves,
-    remove_view,
-    write_view,
-)
+from onefold.views.leaves import LeafRemoved, has_its_leaves, remove_view, write_view
 from onefold.views.limits import limit_problems
 from onefold.views.stored_settings import SettingChange, check_settings, setting_changes
 from onefold.views.unified_view import UnifiedView, build_view, covered_versions
@@ -79,6 +74,8 @@ class ViewPlan:
     """The identifier of `changes`, where there are any: the same after a write that failed, and of no other change."""
     settings: tuple[SettingChange, ...] = ()
     """Settings with which the view would be written and was not written before."""
+    advice: tuple[str, ...] = ()
+    """Settings that would change a type that surprises people."""
 
 
 Announce = Callable[[ViewPlan], tuple[str, ...]]
@@ -139,6 +136,7 @@ def plan_refresh(
         plan,
         warnings=tuple(unused_rules(found, settings.rules_for(base))),
         versions=tuple(found),
+        advice=tuple(mixed_number_columns(versions, settings.rules_for(base))),
         settings=setting_changes(stored.query, settings.rules_for(base)) if stored else (),
     )
     return _identified(plan, id_, _first_created(versions))

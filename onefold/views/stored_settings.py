@@ -53,10 +53,11 @@ def view_settings(rules: TableRules) -> StoredSettings:
 
 def _settings(rules: TableRules) -> Iterator[tuple[str, str | list[str]]]:
     default = TableRules()
-    for name in ("conversions", "time_zone", "version_column"):
+    for name in ("conversions", "mixed_numbers", "time_zone", "version_column"):
         if (value := getattr(rules, name)) != getattr(default, name):
             yield name, value or "none"
-    yield from ((f"types.{column}", str(type_)) for column, type_ in sorted(rules.types))
+    units = {path: f" from {unit}" for path, unit in rules.units}
+    yield from ((f"types.{path}", f"{type_}{units.get(path, '')}") for path, type_ in sorted(rules.types))
     if rules.retired:
         yield "retire", sorted(rules.retired)
     if rules.names.pattern != default.names.pattern:

@@ -27,6 +27,7 @@ from onefold.schema.bigquery import MAX_TEXT
 from onefold.schema.casts import convert, typed_null
 from onefold.schema.columns import Column, Schema
 from onefold.schema.table_rules import TableRules
+from onefold.schema.target_types import landed_type
 from onefold.schema.types import Type
 from onefold.schema.versions import Cast, Version, casts, fold
 from onefold.views.description import describe
@@ -274,7 +275,8 @@ class _Writer:
         """
         known = self._items.get((column.name, column.type))
         if known is None:
-            expression = convert(f"v.{quote(column.name)}", column.type, target.type, self._rules.time_zone, pinned=True)
+            source = landed_type(column, self._rules)
+            expression = convert(f"v.{quote(column.name)}", source, target.type, self._rules.time_zone, pinned=True)
             plain = expression == f"v.{quote(column.name)}" and column.name == target.name
             known = expression if plain else f"{expression} AS {quote(target.name)}"
             self._items[column.name, column.type] = known

@@ -20,7 +20,7 @@ from onefold.schema.table_rules import TableRules
 from onefold.schema.types import STRING, Scalar
 from onefold.settings.environment import Settings
 from onefold.views.handler import TableCreatedHandler
-from onefold.views.refresh import plan_refresh
+from onefold.views.refresh import ViewPlan, plan_refresh
 from onefold.views.stored_settings import (
     SettingChange,
     read_settings_comment,
@@ -140,9 +140,14 @@ def test_a_command_without_the_settings_of_the_view_writes_nothing_and_names_the
 
 def test_a_command_with_other_settings_announces_nothing_either(cloud: FakeBigQuery) -> None:
     run(cloud)
-    announced: list[object] = []
+    announced: list[ViewPlan] = []
+
+    def announce(plan: ViewPlan) -> tuple[str, ...]:
+        announced.append(plan)
+        return ()
+
     with pytest.raises(SettingsChanged, match=r"types\.id: default -> STRING"):
-        run(cloud, settings=of_a_person(ID_AS_TEXT), announce=lambda plan: announced.append(plan) or ())
+        run(cloud, settings=of_a_person(ID_AS_TEXT), announce=announce)
     assert announced == []
 
 
