@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -27,6 +27,21 @@ _stderr = Console(stderr=True, highlight=False, soft_wrap=True, emoji=False)
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
 project = click.option("--project", metavar="P", help="The project.  [default: ONEFOLD_PROJECT, GOOGLE_CLOUD_PROJECT]")
+_ACCEPTED = "onefold.accept_settings"
+
+
+def _note_accepted(context: click.Context, parameter: click.Parameter, value: bool) -> None:  # noqa: ARG001
+    context.meta[_ACCEPTED] = value
+
+
+accept_settings = click.option(
+    "--accept-settings",
+    is_flag=True,
+    expose_value=False,
+    callback=_note_accepted,
+    help="Write a view that was written with other settings, such as other target types.",
+)
+"""The option of commands that write views. `open_warehouse` returns settings that say what was chosen."""
 
 
 @dataclass(frozen=True)
@@ -60,13 +75,26 @@ def open_warehouse(context: click.Context, project: str | None, dataset: str, ta
     from onefold.adapters.connect import connect
 
     check_names([("dataset", dataset), *given(("table", table), ("project", project))])
-    settings = read_settings(context)
+    settings = replace(read_settings(context), keep_view_settings=not context.meta.get(_ACCEPTED))
     warehouse = connect(project or settings.project)
     hint = settings.names_in(dataset).base_name_hint(table or "")
     # The table may have versions of its own: customer_v_abc_v_def is one of the base name customer_v_abc.
     if hint and table not in warehouse.list_bases(dataset, settings.names_in(dataset)):
         raise InvalidInput(hint)
     return settings, warehouse
+
+
+def check_view_settings(warehouse: Any, base: TableId, settings: Settings) -> None:
+    """Check, before a command writes anything, that the unified view of a table was written with the present settings.
+
+    Raises:
+        SettingsChanged: it was not, and the command has no `--accept-settings`.
+    """
+    from onefold.views.stored_settings import check_settings
+
+    stored = warehouse.get_view(settings.view_of(base)) if settings.keep_view_settings else None
+    if stored:
+        check_settings(stored.id, stored.query, settings.rules_for(base))
 
 
 def announcing(project: str, settings: Settings) -> Announce:

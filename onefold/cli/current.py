@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING
 import click
 
 from onefold.cli.all_tables import TableOutcome, all_option, check_selection, match_option, refuse_for_many, run_for_many
-from onefold.cli.common import OK, announcing, as_json, open_warehouse, print_lines, project
+from onefold.cli.common import (
+    OK,
+    accept_settings,
+    announcing,
+    as_json,
+    check_view_settings,
+    open_warehouse,
+    print_lines,
+    project,
+)
 from onefold.cli.merge import key_names, key_option
 from onefold.core.errors import InvalidInput
 from onefold.core.names import TableId
@@ -27,6 +36,7 @@ if TYPE_CHECKING:
 @all_option
 @match_option
 @key_option
+@accept_settings
 @project
 @as_json
 @click.pass_context
@@ -56,6 +66,7 @@ def current(
     announce = announcing(warehouse.project, settings)
 
     def work(target: TableId) -> CurrentView:
+        check_view_settings(warehouse, target, settings)
         return refresh_current(warehouse, target, key_names(keys), settings, announce=announce)
 
     if table is None:

@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from onefold.cli.all_tables import TableOutcome, all_option, check_selection, match_option, refuse_for_many, run_for_many
-from onefold.cli.common import OK, announcing, as_json, open_warehouse, print_lines, project, raise_problems
+from onefold.cli.common import (
+    OK,
+    accept_settings,
+    announcing,
+    as_json,
+    check_view_settings,
+    open_warehouse,
+    print_lines,
+    project,
+    raise_problems,
+)
 from onefold.core.errors import InvalidInput
 from onefold.core.names import TableId, check_names
 from onefold.core.text import counted
@@ -48,6 +58,7 @@ _PARTS = ("table", "dataset", "project")
     help="After the merge, delete tombstones that are at least so old by the clock of the source.",
 )
 @click.option("--show", is_flag=True, help="Print the statements without running them.")
+@accept_settings
 @project
 @as_json
 @click.pass_context
@@ -87,6 +98,7 @@ def merge(
         found = statements(warehouse, target, settings, key_names(keys), snapshot=copy, at=at, rebuild=rebuild)
         click.echo(json.dumps(found) if as_json else ";\n\n".join(found) + ";")
         return OK
+    check_view_settings(warehouse, target, settings)
     done = reconcile(
         warehouse,
         target,

@@ -14,6 +14,7 @@ from onefold.cli.common import (
     ERROR,
     OK,
     Failure,
+    accept_settings,
     announcing,
     as_json,
     each,
@@ -104,7 +105,7 @@ def plan(context: click.Context, dataset: str, table: str | None, prune: bool, p
     if as_json:
         click.echo(json.dumps(_plans_as_dicts(warehouse.project, dataset, results, left_out)))
     changed = any(not isinstance(result, Failure) and result.action != "none" for result in results)
-    return ERROR if _failed(results) else CHANGES if changed else OK
+    return ERROR if any(isinstance(result, Failure) for result in results) else CHANGES if changed else OK
 
 
 @click.command()
@@ -112,6 +113,7 @@ def plan(context: click.Context, dataset: str, table: str | None, prune: bool, p
 @click.argument("table", required=False)
 @click.option("--all", "all_", is_flag=True, help="All tables of the dataset.")
 @click.option("--prune", is_flag=True, help="Remove the view if no version is left.")
+@accept_settings
 @project
 @as_json
 @click.pass_context
@@ -136,7 +138,7 @@ def refresh(
         for result in results:
             if not isinstance(result, Failure):
                 _show_done(result)
-    return ERROR if _failed(results) else OK
+    return ERROR if any(isinstance(result, Failure) for result in results) else OK
 
 
 @click.command()
@@ -263,10 +265,6 @@ def _echo_json(results: list[Any]) -> None:
     from onefold.views.display import plan_as_dict
 
     click.echo(json.dumps([one.as_dict() if isinstance(one, Failure) else plan_as_dict(one) for one in results]))
-
-
-def _failed(results: list[Any]) -> bool:
-    return any(isinstance(result, Failure) for result in results)
 
 
 def _text(file: Any) -> str:

@@ -11,6 +11,7 @@ OnefoldError
  |   +- InvalidRecord       a captured row that does not fit its table
  |   +- SchemaConflict      versions that cannot be one view
  |   +- LimitExceeded       BigQuery would refuse the view
+ |   +- SettingsChanged     a command would write a view with other settings than it has
  +- NotFound            no version, no dataset: final
  +- ViewNameTaken       something else has the name of the view
  +- Rejected            the outside system refused for good
@@ -72,6 +73,10 @@ class SchemaConflict(InvalidInput):
 
 class LimitExceeded(InvalidInput):
     """A view that BigQuery would refuse for its size."""
+
+
+class SettingsChanged(InvalidInput):
+    """A command would write a view with other settings than those with which the view was written."""
 
 
 class NotFound(OnefoldError):

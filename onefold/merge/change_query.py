@@ -21,6 +21,7 @@ from onefold.schema.casts import convert, typed_null
 from onefold.schema.columns import Column, Schema
 from onefold.schema.common_type import is_at_or_below
 from onefold.schema.table_rules import TableRules
+from onefold.schema.target_types import landed_type
 
 # Google Cloud, BigQuery, "Quotas and limits" (https://cloud.google.com/bigquery/quotas): 1 MB of a query's text; 1,000
 # tables of a query. The base and the log are among these tables.
@@ -179,7 +180,7 @@ def _items(landed: Schema, columns: Sequence[Column], rules: TableRules, version
     for column in columns:
         found = landed.get(column.name)
         if found:
-            value = convert(f"v.{quote(found.name)}", found.type, column.type, rules.time_zone)
+            value = convert(f"v.{quote(found.name)}", landed_type(found, rules), column.type, rules.time_zone)
         elif version and rules.version_column and fold_case(column.name) == fold_case(rules.version_column):
             value = quote_text(version)
         else:

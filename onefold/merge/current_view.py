@@ -13,7 +13,7 @@ from textwrap import indent
 
 from onefold.changelog.metadata import LANDED_AT, METADATA, check_change_table, is_deletion, position_of
 from onefold.core.names import TableId, quote
-from onefold.merge.base_table import DELETED, POSITION, BaseTable, free_name, is_newer, ranked, same_key
+from onefold.merge.base_table import DELETED, POSITION, BaseTable, base_of, free_name, is_newer, ranked, same_key
 from onefold.merge.change_query import window_sql
 from onefold.merge.merge_log import floor_sql
 from onefold.merge.schema_evolution import converted
@@ -68,6 +68,8 @@ def current_query_over_base(
         since: the time of landing from which changes are read; None for all changes.
         zone: the time zone in which a DATETIME is read.
     """
+    # A union goes by position, so the base gets the order and the spelling of the changes, fields of structs included.
+    base = base_of(base.table, columns, base.keys)
     newest = indent(_newest(base, changes, columns, since), "  ")
     names = [quote(column.name) for column in base.columns]
     rows = f"(\n{indent(_base_rows(base, stored, zone), '  ')}\n)"

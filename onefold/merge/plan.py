@@ -31,7 +31,7 @@ from onefold.ports.warehouse import BaseWarehouse, StoredTable
 from onefold.schema.bigquery import absent_columns
 from onefold.schema.columns import Schema
 from onefold.schema.table_rules import TableRules
-from onefold.schema.versions import fold
+from onefold.schema.versions import fold, landed_version
 from onefold.settings.environment import Settings
 
 BroughtUp = Literal["created", "rebuilt", "converted", "extended"]
@@ -150,11 +150,10 @@ def make_plan(
     """
     sources = changes_in_use(table, found, rules)
     check_changes(sources, keys)
-    base = base_of(table, fold([source.version for source in sources], rules, table), keys)
-    windows = _windows(sources, state, rules)
-    return MergePlan(
-        base, stored, state, tuple(found), windows, _schema_plan(base, stored, state, found, rules), rules, started_at
-    )
+    former = stored.columns if stored else ()
+    base = base_of(table, fold([one.version for one in sources], rules, former, table), keys)
+    windows, schema = _windows(sources, state, rules), _schema_plan(base, stored, state, found, rules)
+    return MergePlan(base, stored, state, tuple(found), windows, schema, rules, started_at)
 
 
 def with_base(warehouse: BaseWarehouse, plan: MergePlan, stored: StoredTable | None) -> MergePlan:
@@ -294,7 +293,7 @@ def _schema_plan(
 ) -> SchemaPlan:
     if stored is None:
         return SchemaPlan()
-    versions = [source.version for source in found]
+    versions = [landed_version(source.version, rules) for source in found]
     merged = {*(state.starts or {})}
     gone = merged - {version.id for version in versions}
     return plan_schema(base, stored.columns, versions, merged, rules.time_zone, state.unknown_rows or bool(gone))

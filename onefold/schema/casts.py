@@ -11,7 +11,8 @@ from collections.abc import Iterator
 
 from onefold.core.names import fold_case, quote, quote_text
 from onefold.schema.common_type import is_at_or_below
-from onefold.schema.types import JSON, STRING, Array, Field, Range, Scalar, Struct, Type, render_type
+from onefold.schema.possible_types import impossible_conversion
+from onefold.schema.types import JSON, STRING, Array, Field, Range, Scalar, Struct, Type, UnixTime, render_type
 
 UTC = "UTC"
 
@@ -45,6 +46,10 @@ _NARROWING = {
     ("STRING", "GEOGRAPHY"): "SAFE.ST_GEOGFROMTEXT({x})",
     ("STRING", "JSON"): "SAFE.PARSE_JSON({x}, wide_number_mode => 'round')",
 }
+
+_MICROS = {"unix_seconds": 1_000_000, "unix_millis": 1_000, "unix_micros": 1}
+UNITS = tuple(_MICROS)
+"""The units in which a number may count since 1970."""
 
 _RANGE_OF_TIMESTAMPS = Range(Scalar("TIMESTAMP"))
 _NUMBERS = frozenset({"BOOL", "INT64", "NUMERIC", "BIGNUMERIC", "FLOAT64"})
@@ -100,7 +105,9 @@ def conversion_problems(source: Type, target: Type) -> list[str]:
         return [f"{source} cannot be converted to {target}"]
     if target == _RANGE_OF_TIMESTAMPS:
         return [f"{source} cannot be converted to {target}: its text need not name a time zone"]
-    return []
+    if isinstance(source, Struct | Array):
+        return []
+    return [problem] if (problem := impossible_conversion(source, target)) else []
 
 
 def losses(source: Type, target: Type, zone: str = UTC) -> tuple[str, ...]:
@@ -234,7 +241,16 @@ def _to_json(x: str, target: Type, value: str | None = None) -> str:
     return f"IF({x} IS NULL, NULL, {json if target == JSON else f'TO_JSON_STRING({json})'})"
 
 
+def _unix_time(x: str, source: UnixTime) -> str:
+    """Return a TIMESTAMP for a number since 1970; a number of another type than INT64 may have a fraction."""
+    if source.name == "INT64":
+        return f"SAFE.TIMESTAMP_{source.unit.removeprefix('unix_').upper()}({x})"
+    return f"SAFE.TIMESTAMP_MICROS(SAFE_CAST(SAFE_MULTIPLY({x}, {_MICROS[source.unit]}) AS INT64))"
+
+
 def _to_scalar(x: str, source: Type, target: Type, zone: str) -> str:
+    if isinstance(source, UnixTime):
+        return convert(_unix_time(x, source), Scalar("TIMESTAMP"), target, zone)
     if not isinstance(source, Range) and is_at_or_below(source, target):
         return _widen(x, str(source), str(target), zone)
     if target == JSON and source != STRING:

@@ -21,8 +21,14 @@ PARENTS = {
 """The type tree: each scalar type, and the next wider one, which holds every value of the first."""
 
 
-def join(first: Type, second: Type) -> Type:
+def join(first: Type, second: Type, floats: bool = False) -> Type:
     """Return the least type that holds every value of both types.
+
+    Args:
+        first: a type.
+        second: another type.
+        floats: put FLOAT64 above the other numbers, as GoogleSQL does: numbers of different types are FLOAT64 as soon as one
+            of them is, and may be rounded.
 
     Examples:
         >>> from onefold.schema.types import parse_type
@@ -33,41 +39,45 @@ def join(first: Type, second: Type) -> Type:
     """
     if first is second or first == second:
         return first
-    return _join(first, second)
+    return _join(first, second, floats)
 
 
-def join_all(types: Iterable[Type]) -> Type:
+def join_all(types: Iterable[Type], floats: bool = False) -> Type:
     """Return the least type that holds every value of all types; there has to be at least one type.
+
+    Args:
+        types: the types.
+        floats: as for `join`.
 
     Examples:
         >>> from onefold.schema.types import parse_type
         >>> str(join_all(map(parse_type, ["BOOL", "INT64", "ARRAY<NUMERIC>"])))
         'ARRAY<NUMERIC>'
     """
-    return functools.reduce(join, types)
+    return functools.reduce(functools.partial(join, floats=floats), types)
 
 
 @functools.lru_cache(maxsize=65536)
-def _join(first: Type, second: Type) -> Type:
+def _join(first: Type, second: Type, floats: bool) -> Type:
     if isinstance(first, Array) or isinstance(second, Array):
-        return Array(_join_elements(_element(first), _element(second)))
+        return Array(_join_elements(_element(first), _element(second), floats))
     if isinstance(first, Struct) and isinstance(second, Struct):
-        return _join_structs(first, second)
+        return _join_structs(first, second, floats)
     if first == second:
         return first
-    above_first = _ancestors(first)
-    return next(type_ for type_ in _ancestors(second) if type_ in above_first)
+    above_first = _ancestors(first, floats)
+    return next(type_ for type_ in _ancestors(second, floats) if type_ in above_first)
 
 
 def _element(type_: Type) -> Type:
     return type_.element if isinstance(type_, Array) else type_
 
 
-def _join_elements(first: Type, second: Type) -> Scalar | Struct:
-    return join(first, second)  # type: ignore[return-value]  # neither type is an array, so their join is none
+def _join_elements(first: Type, second: Type, floats: bool) -> Scalar | Struct:
+    return join(first, second, floats)  # type: ignore[return-value]  # neither type is an array, so their join is none
 
 
-def _ancestors(type_: Type) -> list[Type]:
+def _ancestors(type_: Type, floats: bool) -> list[Type]:
     """Return the type itself, then each wider type, up to STRING."""
     if isinstance(type_, Struct):
         return [type_, JSON, STRING]
@@ -75,16 +85,16 @@ def _ancestors(type_: Type) -> list[Type]:
         return [type_, STRING]
     chain = [type_.name]
     while chain[-1] != "STRING":
-        chain.append(PARENTS[chain[-1]])
+        chain.append("FLOAT64" if floats and chain[-1] == "BIGNUMERIC" else PARENTS[chain[-1]])
     return [Scalar(name) for name in chain]
 
 
-def _join_structs(first: Struct, second: Struct) -> Struct:
+def _join_structs(first: Struct, second: Struct, floats: bool) -> Struct:
     """Join two structs field by field, by name without case; the spelling and the order of the first appearance win."""
     fields = {fold_case(field.name): field for field in first.fields}
     for field in second.fields:
         known = fields.get(fold_case(field.name))
-        fields[fold_case(field.name)] = Field(known.name, join(known.type, field.type)) if known else field
+        fields[fold_case(field.name)] = Field(known.name, join(known.type, field.type, floats)) if known else field
     return Struct(tuple(fields.values()))
 
 

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Literal
 
+from onefold.core.names import fold_case
+from onefold.core.text import cut
 from onefold.schema.columns import Column
 from onefold.schema.types import Array, Field, Scalar, Struct, Type
 
@@ -22,12 +24,15 @@ class Severity(IntEnum):
 
 
 Kind = Literal[
-    "view created", "view removed", "added", "removed", "retyped", "table truncated", "table dropped", "table in quarantine"
-]
+    "view created", "view removed", "added", "removed", "retyped", "reordered", "respelled",
+    "table truncated", "table dropped", "table in quarantine",
+]  # fmt: skip
 """The last three are changes of a table at the source, not of a view."""
 
 # A query still works where a type changes within its family: numbers compare with numbers, times with times. A BOOL is not
 # a number in GoogleSQL.
+_MOST_NAMES = 1_000
+"""How many characters of the names in an order a change shows: a table may have 10,000 columns."""
 _FAMILIES = ({"INT64", "NUMERIC", "BIGNUMERIC", "FLOAT64"}, {"DATE", "DATETIME", "TIMESTAMP"})
 
 
@@ -37,10 +42,10 @@ class SchemaChange:
 
     Attributes:
         kind: the kind of the change.
-        path: a column, or a field in the form `address.street`; empty for the view itself.
+        path: a column, or a field in the form `address.street`; empty for the view itself and for the order of its columns.
         severity: the effect on consumers.
-        old: the type before the change; None where there was none.
-        new: the type after the change; None where there is none.
+        old: the type before the change, or the names in their order, or the name; None where there was none.
+        new: the same after the change; None where there is none.
     """
 
     kind: Kind
@@ -83,17 +88,20 @@ def view_removed() -> SchemaChange:
     return SchemaChange("view removed", "", Severity.CRITICAL)
 
 
-def compare(old: Sequence[Column], new: Sequence[Column]) -> tuple[SchemaChange, ...]:
+def compare(old: Iterable[Column], new: Iterable[Column]) -> tuple[SchemaChange, ...]:
     """Return the changes from one schema to another.
 
-    Columns that were removed or have another type come first, in the old order; then new columns, in the new order.
+    Columns that were removed or have another name or type come first, in the old order; then new columns, in the new order;
+    then the order itself. A column that is new at the end changes no order.
 
     Examples:
         >>> from onefold.schema.types import parse_type
         >>> old = [Column("id", parse_type("INT64"))]
-        >>> new = [Column("ID", parse_type("NUMERIC")), Column("zip", parse_type("STRING"))]
+        >>> new = [Column("id", parse_type("NUMERIC")), Column("zip", parse_type("STRING"))]
         >>> [str(change) for change in compare(old, new)]
         ['retyped id INT64 -> NUMERIC', 'added zip STRING']
+        >>> [str(change) for change in compare(new, reversed(new))]
+        ['reordered id, zip -> zip, id']
     """
     return tuple(_compare(_struct(old), _struct(new), ""))
 
@@ -138,12 +146,24 @@ def _compare(old: Struct, new: Struct, prefix: str) -> Iterator[SchemaChange]:
     for field in old.fields:
         path = prefix + field.name
         if after := new.get(field.name):
+            if after.name != field.name:
+                yield SchemaChange("respelled", path, Severity.WARNING, old=field.name, new=after.name)
             yield from _compare_types(field.type, after.type, path)
         else:
             yield SchemaChange("removed", path, Severity.CRITICAL, old=str(field.type))
     for field in new.fields:
         if not old.get(field.name):
             yield SchemaChange("added", prefix + field.name, Severity.INFO, new=str(field.type))
+    yield from _compare_order(old, new, prefix.removesuffix("."))
+
+
+def _compare_order(old: Struct, new: Struct, path: str) -> Iterator[SchemaChange]:
+    """Yield a change where the former columns do not come first, in their order: readers as UNION ALL go by position."""
+    before = [field.name for field in old.fields if new.get(field.name)]
+    after = [field.name for field in new.fields]
+    if [fold_case(name) for name in before] != [fold_case(name) for name in after[: len(before)]]:
+        names = (cut(", ".join(names), _MOST_NAMES) for names in (before, after))
+        yield SchemaChange("reordered", path, Severity.CRITICAL, *names)
 
 
 def _compare_types(old: Type, new: Type, path: str) -> Iterator[SchemaChange]:

@@ -18,7 +18,10 @@ class TableRules:
         conversions: `lossless` is the type tree; `classic` is the two rules of the published predecessor.
         time_zone: the zone in which a DATETIME is read where a TIMESTAMP is needed.
         version_column: the name of an additional first column that holds the version of each row; None for no such column.
-        types: target types by column name in lower case, in place of the least common type.
+        types: target types by column name in lower case, or by path (`address.zip`), in place of the least common type.
+        units: the units of numbers that are read as times (`unix_millis`), by the same names as in `types`.
+        mixed_numbers: the type of a column that is FLOAT64 in some versions and another number in others: STRING, which
+            keeps every value, or FLOAT64.
         retired: versions that the view leaves out, so that their tables can be dropped.
         keys: the columns whose values identify a row of the source.
         overlap_minutes: how many minutes of the last window a merge reads again. It has to be longer than the time from the
@@ -34,3 +37,5 @@ class TableRules:
     keys: tuple[str, ...] = ()
     overlap_minutes: int = 60
     names: VersionedNames = DEFAULT_NAMES
+    units: tuple[tuple[str, str], ...] = ()
+    mixed_numbers: Literal["STRING", "FLOAT64"] = "STRING"

@@ -85,6 +85,16 @@ class Array:
         return f"ARRAY<{self.element}>"
 
 
+@dataclass(frozen=True)
+class UnixTime(Scalar):
+    """Landed numbers that count units of time since 1970-01-01 UTC, because the settings say so. No column has this type."""
+
+    unit: str
+
+    def __str__(self) -> str:
+        return f"{self.name} as {self.unit}"
+
+
 Type = Union[Scalar, Range, Struct, Array]
 
 STRING = Scalar("STRING")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
 
@@ -12,7 +12,9 @@ from onefold.core.names import TableId, fold_case
 from onefold.schema.casts import conversion_problems, losses
 from onefold.schema.columns import Column, Schema
 from onefold.schema.common_type import classic_type, join_all
+from onefold.schema.order import keep_order
 from onefold.schema.table_rules import TableRules
+from onefold.schema.target_types import landed_type, type_at, with_nested_targets
 from onefold.schema.types import STRING, Type
 
 _SHOWN_VERSIONS = 5
@@ -60,12 +62,40 @@ def active_versions(versions: Iterable[Version], rules: TableRules) -> tuple[Ver
     return tuple(sorted(active, key=lambda version: (version.created or oldest, version.id)))
 
 
-def fold(versions: Sequence[Version], rules: TableRules, table: TableId | None = None) -> tuple[Column, ...]:
-    """Return the columns of the unified view: names united without case, types joined, in order of first appearance.
+def landed_version(version: Version, rules: TableRules) -> Version:
+    """Return a version with the types as which its values are read: numbers that the settings give a unit are times."""
+    columns = (Column(column.name, landed_type(column, rules)) for column in version.columns)
+    return Version(version.id, tuple(columns), version.created)
+
+
+def mixed_number_columns(versions: Sequence[Version], rules: TableRules) -> list[str]:
+    """Return the columns that are text only because FLOAT64 met other numbers, and by which setting they would be FLOAT64.
+
+    Examples:
+        >>> from onefold.schema.types import parse_type
+        >>> versions = [Version(name, (Column("x", parse_type(name)),)) for name in ("INT64", "FLOAT64")]
+        >>> mixed_number_columns(versions, TableRules())
+        ['x: FLOAT64 and other numbers become text: set `mixed_numbers: FLOAT64`, which may round, or a target type']
+    """
+    if rules.conversions == "classic" or rules.mixed_numbers == "FLOAT64":
+        return []
+    now, then = fold(versions, rules), Schema(fold(versions, replace(rules, mixed_numbers="FLOAT64")))
+    advice = "FLOAT64 and other numbers become text: set `mixed_numbers: FLOAT64`, which may round, or a target type"
+    return [f"{column.name}: {advice}" for column in now if (other := then.get(column.name)) and other.type != column.type]
+
+
+def fold(
+    versions: Sequence[Version], rules: TableRules, former: Sequence[Column] = (), table: TableId | None = None
+) -> tuple[Column, ...]:
+    """Return the columns of the unified view: names united without case, types joined.
+
+    Columns and fields keep the order and the spelling of the former columns; others follow in order of first appearance. A
+    struct that the rules name as a target type has the order and the spelling of the rules.
 
     Args:
-        versions: in order, at least one.
-        rules: the settings of the table.
+        versions: the versions, in order.
+        rules: the rules of the table.
+        former: the columns of the view as it is; none where the view does not exist.
         table: the base name, for errors.
 
     Examples:
@@ -86,13 +116,13 @@ def fold(versions: Sequence[Version], rules: TableRules, table: TableId | None =
             key = fold_case(column.name)
             spelling.setdefault(key, column.name)
             landed.setdefault(key, {})[column.type] = None
-    targets = dict(rules.types)
-    columns = tuple(Column(spelling[key], targets.get(key) or _join(types, rules)) for key, types in landed.items())
+    targets = {path: type_ for path, type_ in rules.types if "." not in path}
+    joined = (Column(spelling[key], targets.get(key) or _join(types, rules)) for key, types in landed.items())
+    columns = tuple(with_nested_targets(column, rules) for column in joined)
     if problems := _problems(versions, columns, landed, targets, rules):
         raise SchemaConflict(f"{table}: {problem}" if table else problem for problem in problems)
-    if rules.version_column:
-        return (Column(rules.version_column, STRING), *columns)
-    return columns
+    first = (Column(rules.version_column, STRING),) if rules.version_column else ()
+    return keep_order((*first, *columns), former, targets)
 
 
 def casts(versions: Sequence[Version], columns: Sequence[Column], rules: TableRules) -> tuple[Cast, ...]:
@@ -111,10 +141,10 @@ def casts(versions: Sequence[Version], columns: Sequence[Column], rules: TableRu
     """
     unified = Schema(columns)
     return tuple(
-        Cast(version.id, column.name, column.type, target.type, losses(column.type, target.type, rules.time_zone))
+        Cast(version.id, column.name, source, target.type, losses(source, target.type, rules.time_zone))
         for version in versions
         for column in version.columns
-        if (target := unified.get(column.name)) and target.type != column.type
+        if (target := unified.get(column.name)) and target.type != (source := landed_type(column, rules))
     )
 
 
@@ -126,16 +156,37 @@ def unused_rules(found: Sequence[Version], rules: TableRules) -> list[str]:
         ['retire: there is no version abd']
     """
     ids = {version.id for version in found}
+    columns = [column for version in found for column in version.columns]
     types = [
-        f"types.{name}: no version has a column of this name"
-        for name, _ in rules.types
-        if not any(version.schema.has(name) for version in found)
+        f"types.{path}: no version has a column of this name"
+        for path, _ in rules.types
+        if not any(type_at(column, path) for column in columns)
+    ]
+    types += [
+        f"types.{path}: from: {unit} has no effect, because no version has numbers there"
+        for path, unit in rules.units
+        if all(landed_type(column, rules) == column.type for column in columns if fold_case(column.name) == _first(path))
     ]
     return types + [f"retire: there is no version {id_}" for id_ in sorted(rules.retired - ids)]
 
 
 def _join(types: Iterable[Type], rules: TableRules) -> Type:
-    return classic_type(types) if rules.conversions == "classic" else join_all(types)
+    return classic_type(types) if rules.conversions == "classic" else join_all(types, rules.mixed_numbers == "FLOAT64")
+
+
+def _first(path: str) -> str:
+    return fold_case(path.partition(".")[0])
+
+
+def _path_problems(columns: Sequence[Column], landed: dict[str, dict[Type, None]], rules: TableRules) -> Iterator[str]:
+    """Yield a problem for each path of the settings that leads into a column that is no STRUCT in the view."""
+    unified = Schema(columns)
+    for path, _ in rules.types:
+        column = unified.get(_first(path))
+        if "." not in path or column is None or type_at(column, path):
+            continue
+        if any(type_at(Column(column.name, type_), path) for type_ in landed[fold_case(column.name)]):
+            yield f"types.{path}: {column.name} is {column.type} in the view, without such a field: set its own type"
 
 
 def _problems(
@@ -147,13 +198,13 @@ def _problems(
 ) -> list[str]:
     """Return why the versions cannot have these columns."""
     problems = [
-        f"column {column.name} of {_named(versions, column.name, source)}: {problem}; set another type for it in "
-        "onefold.yaml"
+        f"column {column.name} of {_named(versions, column.name, type_)}: {problem}; set another type for it in onefold.yaml"
         for column in columns
-        if fold_case(column.name) in targets
-        for source in landed[fold_case(column.name)]
-        for problem in conversion_problems(source, column.type)
+        if fold_case(column.name) in map(_first, dict(rules.types))
+        for type_ in landed[fold_case(column.name)]
+        for problem in conversion_problems(landed_type(Column(column.name, type_), rules), column.type)
     ]
+    problems += _path_problems(columns, landed, rules)
     if rules.version_column and fold_case(rules.version_column) in landed:
         problems.append(
             f"version_column {rules.version_column!r} is also a column of {_named(versions, rules.version_column)}; choose "

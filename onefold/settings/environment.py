@@ -53,6 +53,8 @@ class Settings:
         tables: rules by `table` or `dataset.table`; the longer name wins.
         names: the naming of versioned tables, in all datasets that have none of their own.
         dataset_names: the naming of versioned tables in single datasets.
+        keep_view_settings: True where a view must not be written with other settings than those with which it was written.
+            No variable sets it: a person's command has it, and a deployment does not.
     """
 
     project: str | None = None
@@ -70,6 +72,7 @@ class Settings:
     tables: Mapping[str, TableRules] = field(default_factory=dict)
     names: VersionedNames = DEFAULT_NAMES
     dataset_names: Mapping[str, VersionedNames] = field(default_factory=dict)
+    keep_view_settings: bool = False
 
     def rules_for(self, base: TableId) -> TableRules:
         """Return the rules of a table, given the dataset and the base name."""

@@ -11,20 +11,23 @@ from typing import Any
 
 import yaml
 
-from onefold.core.errors import InvalidType
 from onefold.core.names import fold_case, problems_of_name
 from onefold.core.regular_expressions import regex_problems
 from onefold.core.version_pattern import pattern_problems, without_anchors
 from onefold.core.versioned_names import DEFAULT_NAMES, VersionedNames
 from onefold.schema.casts import UTC
 from onefold.schema.table_rules import TableRules
-from onefold.schema.types import Type, parse_type
+from onefold.settings.yaml_types import read_targets
 
 # Names in the tz database whose meaning depends on the machine.
 _MACHINE_ZONES = frozenset({"localtime", "Factory"})
-_TABLE_KEYS = frozenset({"conversions", "time_zone", "version_column", "types", "retire", "keys", "overlap_minutes"})
+_TABLE_KEYS = frozenset(
+    {"conversions", "time_zone", "version_column", "types", "retire", "keys", "overlap_minutes", "mixed_numbers"}
+)
 _NAME_KEYS = frozenset({"version_pattern", "include", "exclude"})
-_DEFAULT_KEYS = _NAME_KEYS | {"conversions", "time_zone", "version_column", "overlap_minutes", "datasets", "tables"}
+_DEFAULT_KEYS = _NAME_KEYS | {
+    "conversions", "time_zone", "version_column", "overlap_minutes", "mixed_numbers", "datasets", "tables",
+}  # fmt: skip
 _COLUMN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,299}")
 _RESERVED_PREFIXES = ("_TABLE_", "_FILE_", "_PARTITION", "_ROW_TIMESTAMP", "__ROOT__", "_COLIDENTIFIER", "_CHANGE_")
 _OWN_TABLES = ("customer_base", "customer_merges", "customer_current", "customer_unified")
@@ -170,6 +173,7 @@ class _Reader:
         for key in body:
             if key not in known:
                 self._problem(f"{where}{key} is not a setting{_advice(key, where)}; known are {', '.join(sorted(known))}")
+        targets = tuple(read_targets(body.get("types"), f"{where}types", self._problem)) if "types" in known else ()
         # Inherited values are not checked here: they were checked under their own key.
         return TableRules(
             conversions=self._conversions(body["conversions"], where) if "conversions" in body else defaults.conversions,
@@ -177,7 +181,11 @@ class _Reader:
             version_column=(
                 self._version_column(body["version_column"], where) if "version_column" in body else defaults.version_column
             ),
-            types=tuple(self._types(_or_default(body.get("types"), {}), where)) if "types" in known else (),
+            mixed_numbers=(
+                self._mixed_numbers(body["mixed_numbers"], where) if "mixed_numbers" in body else defaults.mixed_numbers
+            ),
+            types=tuple((target.path, target.type) for target in targets),
+            units=tuple((target.path, target.unit) for target in targets if target.unit),
             retired=frozenset(self._retired(_or_default(body.get("retire"), []), where))
             if "retire" in known
             else frozenset(),
@@ -190,6 +198,11 @@ class _Reader:
     def _conversions(self, value: Any, where: str) -> Any:
         if value not in ("lossless", "classic"):
             self._problem(f"{where}conversions must be lossless or classic, not {value!r}")
+        return value
+
+    def _mixed_numbers(self, value: Any, where: str) -> Any:
+        if value not in ("STRING", "FLOAT64"):
+            self._problem(f"{where}mixed_numbers must be STRING or FLOAT64, not {value!r}")
         return value
 
     def _time_zone(self, value: Any, where: str) -> str:
@@ -207,23 +220,6 @@ class _Reader:
         elif value.upper().startswith(_RESERVED_PREFIXES):
             self._problem(f"{where}version_column {value!r} starts with a prefix that BigQuery reserves")
         return str(value)
-
-    def _types(self, value: Any, where: str) -> Iterator[tuple[str, Type]]:
-        if not self.is_mapping(value, f"{where}types"):
-            return
-        seen = set()
-        for column, text in value.items():
-            if not self.is_text(column, f"{where}types: ") or not self.is_text(text, f"{where}types.{column}: "):
-                continue
-            if fold_case(column) in seen:
-                self._problem(f"{where}types.{column}: the column is given twice; case makes no difference")
-            seen.add(fold_case(column))
-            if "(" in text:
-                self._problem(f"{where}types.{column}: {text} has parameters, which a view cannot keep; leave them out")
-            try:
-                yield fold_case(column), parse_type(text)
-            except InvalidType as error:
-                self._problem(f"{where}types.{column}: {error}")
 
     def _retired(self, value: Any, where: str) -> Iterator[str]:
         if not isinstance(value, list):

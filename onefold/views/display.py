@@ -19,6 +19,7 @@ from onefold.schema.diff import SchemaChange, Severity
 from onefold.schema.versions import Cast
 from onefold.views.limits import limit_problems, limit_warnings
 from onefold.views.refresh import ViewPlan
+from onefold.views.stored_settings import SettingChange
 from onefold.views.unified_view import UnifiedView, covered_versions
 
 _COLOURS = {Severity.INFO: "green", Severity.WARNING: "yellow", Severity.CRITICAL: "red"}
@@ -46,6 +47,9 @@ def show_plan(console: Console, plan: ViewPlan) -> None:
 def _show_view(console: Console, plan: ViewPlan, view: UnifiedView) -> None:
     console.print(f"[bold]{view.id}[/] {_ACTIONS[plan.action]}", soft_wrap=True)
     _show_size(console, plan, view)
+    for advice in plan.advice:
+        console.print(f"  {escape(advice)}", soft_wrap=True)
+    show_settings(console, plan.settings)
     if plan.action == "create":
         show_columns(console, view)
     else:
@@ -64,6 +68,15 @@ def _show_size(console: Console, plan: ViewPlan, view: UnifiedView) -> None:
     console.print(f"  columns: {len(view.columns):,} (BigQuery allows {MAX_COLUMNS:,}, nested ones counted)")
     for warning in size_warnings(view):
         console.print(f"  [yellow]{escape(warning)}[/]")
+
+
+def show_settings(console: Console, settings: Sequence[SettingChange]) -> None:
+    """Print the settings with which a view would be written and was not written before, where there are any."""
+    table = _table("settings that would change: refresh needs --accept-settings", "setting", "before", "after")
+    for change in settings:
+        table.add_row(escape(change.name), escape(change.before or "default"), escape(change.after or "default"))
+    if table.row_count:
+        console.print(table)
 
 
 def show_columns(console: Console, view: UnifiedView) -> None:
@@ -173,6 +186,8 @@ def plan_as_dict(plan: ViewPlan) -> dict[str, Any]:
         "table": str(plan.base),
         "action": plan.action,
         "reasons": reasons(plan),
+        "advice": list(plan.advice),
+        "settings": [change.as_dict() for change in plan.settings],
         "changes": [change.as_dict() for change in plan.changes],
         **view,
         "warnings": [*plan.warnings, *view.get("warnings", ())],

@@ -10,6 +10,7 @@ from typing import Any
 
 from onefold.core.errors import InvalidMessage, OnefoldError, Rejected, TopicRefused
 from onefold.core.names import TableId
+from onefold.core.text import cut
 from onefold.messages.consumer import MessageLog, consume
 from onefold.messages.envelope import Delivery
 from onefold.messages.table_created import DatasetHint, OtherTable, TableHint, parse_event, table_message
@@ -24,6 +25,7 @@ from onefold.views.refresh import ViewPlan, refresh
 # Google Cloud, Cloud Logging, "Quotas and limits": 256 KB an entry. The topic has all changes, and the field
 # `changes_severity` is the highest of all.
 MAX_LOGGED_CHANGES = 200
+MAX_LOGGED_SETTINGS = 1_000
 MAX_KEPT = 20_000
 """The longest announcement, in characters, that a view keeps in its text; a longer one is kept without its changes."""
 
@@ -95,6 +97,15 @@ class TableCreatedHandler:
             version=event.version,
             announce=lambda made: announce(self.publisher, self.settings, made, refused),
         )
+        if plan.settings:
+            text = "; ".join(map(str, plan.settings))
+            # The settings of the deployment are those that count, so a difference does not keep the view from being written.
+            message_log.log(
+                "WARNING",
+                f"{_view_of(plan)} had other settings: {cut(text, MAX_LOGGED_SETTINGS)}",
+                "settings_changed",
+                settings=[change.as_dict() for change in plan.settings[:MAX_LOGGED_CHANGES]],
+            )
         message_log.log(
             "NOTICE" if plan.action != "none" else "INFO",
             f"{base.dataset}.{base.table}: {_done(plan)}",

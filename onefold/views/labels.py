@@ -90,6 +90,8 @@ def fingerprint_of(settings: Settings, base: TableId) -> str:
         rules.time_zone,
         rules.version_column,
         rules.types,
+        rules.units,
+        rules.mixed_numbers,
         sorted(rules.retired),
         rules.names,
     )

@@ -16,7 +16,12 @@ from onefold.views.unified_view import UnifiedView, build_view
 
 
 def build_within_limits(
-    id_: TableId, base: TableId, versions: Sequence[Version], rules: TableRules, reserved: int = 0
+    id_: TableId,
+    base: TableId,
+    versions: Sequence[Version],
+    rules: TableRules,
+    reserved: int = 0,
+    former: Sequence[Column] = (),
 ) -> UnifiedView:
     """Return the view over the versions, as `build_view` does, if BigQuery would take it.
 
@@ -26,26 +31,34 @@ def build_within_limits(
         versions: in order, at least one.
         rules: the settings of the table.
         reserved: as for `build_view`.
+        former: as for `build_view`.
 
     Raises:
         SchemaConflict: the versions cannot be one view.
         LimitExceeded: each limit that the view passes, how many versions fit, and what to do.
     """
-    view, problems = _built(id_, base, versions, rules, reserved)
+    view, problems = _built(id_, base, versions, rules, reserved, former)
     if view is None or problems:
         # A suffix of the versions fits if a longer one does, so the longest is found by bisection.
         counts = range(1, len(versions))
-        most = bisect_left(counts, True, key=lambda count: bool(_built(id_, base, versions[-count:], rules, reserved)[1]))
+        most = bisect_left(
+            counts, True, key=lambda count: bool(_built(id_, base, versions[-count:], rules, reserved, former)[1])
+        )
         raise LimitExceeded([*problems, _advice(base, len(versions), most)])
     return view
 
 
 def _built(
-    id_: TableId, base: TableId, versions: Sequence[Version], rules: TableRules, reserved: int
+    id_: TableId,
+    base: TableId,
+    versions: Sequence[Version],
+    rules: TableRules,
+    reserved: int,
+    former: Sequence[Column],
 ) -> tuple[UnifiedView | None, Sequence[str]]:
     """Return the view, if it can be written at all, and a problem for each limit that it passes."""
     try:
-        view = build_view(id_, base, versions, rules, reserved)
+        view = build_view(id_, base, versions, rules, reserved, former)
     except LimitExceeded as error:
         return None, error.problems
     return view, limit_problems(view)

@@ -20,7 +20,7 @@ from onefold.core.retry import retry_on_conflict
 from onefold.core.versioned_names import VersionedNames
 from onefold.ports.warehouse import StoredView, ViewDraft, Warehouse
 from onefold.schema.diff import SchemaChange, change_id, compare, view_created, view_removed
-from onefold.schema.versions import Version, active_versions, unused_rules
+from onefold.schema.versions import Version, active_versions, mixed_number_columns, unused_rules
 from onefold.settings.environment import Settings
 from onefold.views.creations import creations_label, milliseconds, still_holds, was_read
 from onefold.views.description import describe
@@ -34,13 +34,9 @@ from onefold.views.labels import (
     labels_of,
     owner_digest,
 )
-from onefold.views.leaves import (
-    LeafRemoved,
-    has_its_leaves,
-    remove_view,
-    write_view,
-)
+from onefold.views.leaves import LeafRemoved, has_its_leaves, remove_view, write_view
 from onefold.views.limits import build_within_limits
+from onefold.views.stored_settings import SettingChange, check_settings, setting_changes
 from onefold.views.unified_view import UnifiedView, covered_versions
 
 Action = Literal["none", "create", "update", "remove"]
@@ -76,6 +72,10 @@ class ViewPlan:
     """All versions that were found, retired ones too; none where the plan is a shortcut or removes the view."""
     change_id: str = ""
     """The identifier of `changes`, where there are any: the same after a write that failed, and of no other change."""
+    settings: tuple[SettingChange, ...] = ()
+    """Settings with which the view would be written and was not written before."""
+    advice: tuple[str, ...] = ()
+    """Settings that would change a type that surprises people."""
 
 
 Announce = Callable[[ViewPlan], tuple[str, ...]]
@@ -125,12 +125,19 @@ def plan_refresh(
     versions = active_versions(found, settings.rules_for(base))
     if not versions:
         return _plan_removal(base, stored, prune, len(found), names)
-    view = build_within_limits(id_, base, versions, settings.rules_for(base), stored.reserved if stored else 0)
+    reserved, former = (stored.reserved, stored.columns) if stored else (0, ())
+    view = build_within_limits(id_, base, versions, settings.rules_for(base), reserved, former)
     plan = _plan_write(
         warehouse, base, view, stored, labels_of(view, stored, fingerprint, creations_label(versions, read_at))
     )
-    warnings = tuple(unused_rules(found, settings.rules_for(base)))
-    return _identified(replace(plan, warnings=warnings, versions=tuple(found)), id_, _first_created(versions))
+    plan = replace(
+        plan,
+        warnings=tuple(unused_rules(found, settings.rules_for(base))),
+        versions=tuple(found),
+        advice=tuple(mixed_number_columns(versions, settings.rules_for(base))),
+        settings=setting_changes(stored.query, settings.rules_for(base)) if stored else (),
+    )
+    return _identified(plan, id_, _first_created(versions))
 
 
 def refresh(
@@ -160,6 +167,7 @@ def refresh(
 
     Raises:
         OnefoldError: as `plan_refresh` and `Warehouse.check_tags`.
+        SettingsChanged: the view was written with other settings, and `settings.keep_view_settings` is True.
         TryAgain: others wrote the view during all tries.
         Rejected: the view would be removed, and the topic refuses the announcement, which nothing could keep any more.
     """
@@ -168,6 +176,8 @@ def refresh(
     def once() -> ViewPlan:
         nonlocal asked
         plan = plan_refresh(warehouse, base, settings, asked, prune, now)
+        if plan.stored and plan.settings and settings.keep_view_settings:
+            check_settings(plan.stored.id, plan.stored.query, settings.rules_for(base))
         if plan.action == "update" and plan.stored and plan.draft:
             plan = replace(plan, stored=warehouse.check_tags(plan.stored, plan.draft))
         if announce and (plan.changes or plan.unannounced):

@@ -4,6 +4,8 @@
 2. compact: every branch lists the columns of its version, and the branches are united by name;
 3. two-level: leaf views over groups of versions, and the view over the leaves.
 
+A comment at the start holds the settings (`stored_settings`).
+
 Each value is converted from the type in which it landed to the view's type in one step, in the leaves too, so that the
 three forms give equal rows.
 
@@ -25,11 +27,13 @@ from onefold.schema.bigquery import MAX_TEXT
 from onefold.schema.casts import convert, typed_null
 from onefold.schema.columns import Column, Schema
 from onefold.schema.table_rules import TableRules
+from onefold.schema.target_types import landed_type
 from onefold.schema.types import Type
 from onefold.schema.versions import Cast, Version, casts, fold
 from onefold.views.description import describe
+from onefold.views.stored_settings import settings_comment
 
-RENDERER = 2
+RENDERER = 3
 """The number of the form of the text. Raise it with every change of the text, so that deployed views are written again."""
 
 Form = Literal["spelled", "compact", "two-level"]
@@ -90,7 +94,12 @@ class UnifiedView:
 
 
 def build_view(
-    id_: TableId, base: TableId, versions: Sequence[Version], rules: TableRules, reserved: int = 0
+    id_: TableId,
+    base: TableId,
+    versions: Sequence[Version],
+    rules: TableRules,
+    reserved: int = 0,
+    former: Sequence[Column] = (),
 ) -> UnifiedView:
     """Return the view `id_` over the versioned tables of `base`.
 
@@ -100,13 +109,19 @@ def build_view(
         versions: in order, at least one.
         rules: the settings of the table.
         reserved: characters of the view's own text that have to stay free, for notes at its end.
+        former: the columns of the view as it is, whose order and spelling it keeps; none where it does not exist.
 
     Raises:
         SchemaConflict: the versions cannot be one view.
         LimitExceeded: no form fits.
     """
-    columns = fold(versions, rules, base)
-    query, form, leaves = _fitting_form(id_, _Writer(base, columns, rules), versions, reserved)
+    columns = fold(versions, rules, former, base)
+    comment = settings_comment(rules)
+    text, form, leaves = _fitting_form(id_, _Writer(base, columns, rules), versions, reserved + len(comment))
+    query = comment + text
+    # Of the three forms, the one in two levels is written without regard to the characters that are reserved.
+    if form == "two-level" and len(query) > MAX_TEXT:
+        raise LimitExceeded(f"{id_}: the view takes {len(query)} of {MAX_TEXT} characters, {len(comment)} for its settings")
     ids = tuple(version.id for version in versions)
     return UnifiedView(id_, columns, ids, casts(versions, columns, rules), form, query, leaves, rules.names)
 
@@ -260,7 +275,8 @@ class _Writer:
         """
         known = self._items.get((column.name, column.type))
         if known is None:
-            expression = convert(f"v.{quote(column.name)}", column.type, target.type, self._rules.time_zone, pinned=True)
+            source = landed_type(column, self._rules)
+            expression = convert(f"v.{quote(column.name)}", source, target.type, self._rules.time_zone, pinned=True)
             plain = expression == f"v.{quote(column.name)}" and column.name == target.name
             known = expression if plain else f"{expression} AS {quote(target.name)}"
             self._items[column.name, column.type] = known

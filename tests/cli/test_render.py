@@ -29,6 +29,7 @@ def columns_file(tmp_path: Path) -> Path:
 
 
 ARTICLE = """\
+-- settings: {}
 SELECT
   CAST(v.`id` AS STRING) AS `id`,
   v.`first_name`,
@@ -75,7 +76,7 @@ def test_render_orders_versions_by_creation_time_if_it_is_known(run: Run) -> Non
 
 def test_render_prints_the_whole_statement(run: Run, columns_file: Path) -> None:
     outcome = run("render", "customer", "--columns", columns_file, "--dataset", "shop", "--project", "my-project", "--ddl")
-    assert outcome.out.startswith("CREATE OR REPLACE VIEW `my-project.shop.customer_unified` AS\nSELECT\n")
+    assert outcome.out.startswith("CREATE OR REPLACE VIEW `my-project.shop.customer_unified` AS\n-- settings: {}\nSELECT\n")
     assert "FROM `my-project.shop.customer_v_abc` AS v" in outcome.out
     assert outcome.out.endswith(";\n")
 
@@ -152,4 +153,4 @@ def test_the_statement_has_a_description_if_a_conversion_can_lose_values(run: Ru
     assert created == "CREATE OR REPLACE VIEW `shop.customer_unified`"
     assert options.startswith("OPTIONS (description = '[onefold: conversions that can lose values\\n- id: ")
     assert options.endswith("') AS")
-    assert query.startswith("SELECT\n")
+    assert query.startswith('-- settings: {\n--   "types.id": "INT64"\n-- }\nSELECT\n')

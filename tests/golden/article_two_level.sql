@@ -25,6 +25,7 @@ FROM (
 );
 
 CREATE OR REPLACE VIEW `my-project.shop.customer_unified` AS
+-- settings: {}
 -- versions: abc def fed
 SELECT * FROM `my-project.shop.onefold_leaf_a4fc91b1078b_customer_unified`
 UNION ALL

@@ -1,4 +1,7 @@
 CREATE OR REPLACE VIEW `my-project.shop.customer_unified` AS
+-- settings: {
+--   "conversions": "classic"
+-- }
 SELECT
   CAST(v.`id` AS STRING) AS `id`,
   IF(v.`address` IS NULL, NULL, TO_JSON_STRING(TO_JSON(IF(v.`address` IS NULL, NULL, STRUCT(v.`address`.`street` AS `street`, v.`address`.`zip` AS `zip`)), stringify_wide_numbers => TRUE))) AS `address`,

@@ -1,4 +1,5 @@
 CREATE OR REPLACE VIEW `my-project.shop.customer_unified` AS
+-- settings: {}
 SELECT
   `id`,
   `address`,

@@ -1,4 +1,5 @@
 CREATE OR REPLACE VIEW `my-project.shop.customer_unified` AS
+-- settings: {}
 SELECT
   CAST(v.`id` AS NUMERIC) AS `id`,
   IF(v.`address` IS NULL, NULL, STRUCT(v.`address`.`street` AS `street`, CAST(v.`address`.`zip` AS STRING) AS `zip`, CAST(NULL AS STRING) AS `city`)) AS `address`,

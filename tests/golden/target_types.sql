@@ -1,5 +1,9 @@
 CREATE OR REPLACE VIEW `my-project.shop.customer_unified`
 OPTIONS (description = '[onefold: conversions that can lose values\n- id: STRING to INT64: a value that does not fit becomes NULL or is rounded\n- email: STRING to JSON: a value that does not fit becomes NULL or is rounded\nonefold]') AS
+-- settings: {
+--   "types.email": "JSON",
+--   "types.id": "INT64"
+-- }
 SELECT
   v.`id`,
   v.`first_name`,

@@ -1,5 +1,8 @@
 CREATE OR REPLACE VIEW `my-project.shop.customer_unified`
 OPTIONS (description = '[onefold: conversions that can lose values\n- seen: DATE read in Europe/Warsaw: gaps of local time, and NULL out of range\n- seen: DATETIME read in Europe/Warsaw: gaps of local time, and NULL out of range\nonefold]') AS
+-- settings: {
+--   "time_zone": "Europe/Warsaw"
+-- }
 SELECT
   CAST(v.`id` AS NUMERIC) AS `id`,
   IF(v.`address` IS NULL, NULL, STRUCT(v.`address`.`street` AS `street`, CAST(v.`address`.`zip` AS STRING) AS `zip`, CAST(NULL AS STRING) AS `city`)) AS `address`,

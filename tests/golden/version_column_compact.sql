@@ -1,4 +1,7 @@
 CREATE OR REPLACE VIEW `my-project.shop.customer_unified` AS
+-- settings: {
+--   "version_column": "_version"
+-- }
 SELECT
   `_version`,
   `id`,

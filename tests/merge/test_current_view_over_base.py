@@ -147,6 +147,21 @@ def test_a_base_that_has_yet_to_follow_the_schema_is_read_in_its_types(judge: Ju
     assert judge.rows(query, {**tables(BASE), str(TABLE): landed}, content) == [("1", "a", None)]
 
 
+def test_a_base_of_another_order_and_spelling_is_read_in_those_of_the_unified_view(judge: Judge) -> None:
+    """A union goes by position: fields of one type would change places unnoticed."""
+    stored = [Column("S", parse_type("STRUCT<b INT64, A INT64>")), Column("id", Scalar("INT64"))]
+    base = BaseTable(TABLE, tuple(stored), ("id",))
+    columns = [Column("ID", Scalar("INT64")), Column("s", parse_type("STRUCT<a INT64, b INT64>")), *COLUMNS[2:]]
+    query = current_query_over_base(base, base.stored, TABLE, columns, None)
+    known = {**tables(base), str(TABLE): [(column.name, str(column.type)) for column in columns]}
+    content = {
+        str(base.id): literals(known[str(base.id)], [["STRUCT(2 AS b, 1 AS A)", "7", "'1'", "FALSE"]]),
+        str(TABLE): literals(known[str(TABLE)], [["8", "STRUCT(1 AS a, 2 AS b)", _metadata(change("INSERT", "5")), "NULL"]]),
+    }
+    assert judge.columns(query, known) == [("ID", "INT64"), ("s", "STRUCT<a INT64, b INT64>")]
+    assert sorted(judge.rows(query, known, content)) == [(7, (1, 2)), (8, (1, 2))]
+
+
 def view(judge: Judge, merged: list[dict[str, Any]], pending: list[dict[str, Any]], floor: str | None = None) -> list[Any]:
     base: dict[Any, dict[str, Any]] = {}
     for row in sorted(merged, key=position_of):

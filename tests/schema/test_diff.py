@@ -23,8 +23,26 @@ def columns(text: str) -> tuple[Column, ...]:
     [
         ("id INT64", "id INT64", []),
         ("", "", []),
-        ("ID INT64", "id INT64", []),
-        ("a INT64, b STRING", "b STRING, a INT64", []),
+        ("ID INT64", "id INT64", ["WARNING respelled ID ID -> id"]),
+        ("a INT64, b STRING", "b STRING, a INT64", ["CRITICAL reordered a, b -> b, a"]),
+        ("a INT64, b DATE", "b DATE", ["CRITICAL removed a INT64"]),
+        ("a INT64", "x DATE, a INT64", ["INFO added x DATE", "CRITICAL reordered a -> x, a"]),
+        (
+            "a INT64, b DATE",
+            "a INT64, x DATE, B DATE",
+            [
+                "WARNING respelled b b -> B",
+                "INFO added x DATE",
+                "CRITICAL reordered a, b -> a, x, B",
+            ],
+        ),
+        ("s STRUCT<a INT64, b DATE>", "s STRUCT<b DATE, a INT64>", ["CRITICAL reordered s a, b -> b, a"]),
+        ("l ARRAY<STRUCT<a INT64>>", "l ARRAY<STRUCT<A INT64>>", ["WARNING respelled l.a a -> A"]),
+        (
+            "s STRUCT<t STRUCT<a DATE, b DATE>>",
+            "s STRUCT<t STRUCT<b DATE, a DATE>>",
+            ["CRITICAL reordered s.t a, b -> b, a"],
+        ),
         ("name STRING(20)", "name STRING", []),
         ("id INT64", "id INT64, name STRING", ["INFO added name STRING"]),
         ("id INT64, name STRING", "id INT64", ["CRITICAL removed name STRING"]),
@@ -38,7 +56,7 @@ def columns(text: str) -> tuple[Column, ...]:
         ("j JSON", "j STRUCT<a INT64>", ["CRITICAL retyped j JSON -> STRUCT<a INT64>"]),
         ("r RANGE<DATE>", "r RANGE<DATETIME>", ["CRITICAL retyped r RANGE<DATE> -> RANGE<DATETIME>"]),
         ("s STRUCT<a INT64>", "s STRUCT<a INT64, b STRING>", ["INFO added s.b STRING"]),
-        ("s STRUCT<a INT64, b STRING>", "s STRUCT<A INT64>", ["CRITICAL removed s.b STRING"]),
+        ("s STRUCT<a INT64, b STRING>", "s STRUCT<a INT64>", ["CRITICAL removed s.b STRING"]),
         ("s STRUCT<t STRUCT<a INT64>>", "s STRUCT<t STRUCT<a STRING>>", ["CRITICAL retyped s.t.a INT64 -> STRING"]),
         ("l ARRAY<INT64>", "l ARRAY<NUMERIC>", ["WARNING retyped l ARRAY<INT64> -> ARRAY<NUMERIC>"]),
         ("l ARRAY<INT64>", "l ARRAY<STRING>", ["CRITICAL retyped l ARRAY<INT64> -> ARRAY<STRING>"]),
@@ -53,6 +71,7 @@ def columns(text: str) -> tuple[Column, ...]:
                 "CRITICAL removed b INT64",
                 "CRITICAL retyped c INT64 -> STRING",
                 "INFO added d INT64",
+                "CRITICAL reordered a, c -> d, c, a",
             ],
         ),
     ],
@@ -79,6 +98,16 @@ def test_names_differ_in_case_for_letters_that_are_not_ascii() -> None:
 )
 def test_changes_together_have_the_highest_severity(old: str, new: str, severity: Severity) -> None:
     assert highest_severity(compare(columns(old), columns(new))) is severity
+
+
+def test_a_change_of_order_shows_a_bounded_text() -> None:
+    wide = columns(", ".join(f"column_{number} INT64" for number in range(1_000)))
+    (change,) = compare(wide, wide[::-1])
+    assert change.old
+    assert change.new
+    assert max(len(change.old), len(change.new)) <= 1_001
+    assert change.old.startswith("column_0, column_1, ")
+    assert change.new.startswith("column_999, column_998, ")
 
 
 def test_a_new_view_is_info_and_a_removed_view_is_critical() -> None:

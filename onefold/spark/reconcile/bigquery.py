@@ -22,6 +22,7 @@ from onefold.ports.warehouse import BaseWarehouse
 from onefold.schema.casts import UTC
 from onefold.schema.columns import Column, Schema
 from onefold.schema.table_rules import TableRules
+from onefold.schema.target_types import landed_type
 from onefold.settings.environment import Settings
 from onefold.spark.io.bigquery_tables import StagingTables
 from onefold.spark.io.frames import LandedFrame
@@ -74,7 +75,9 @@ class TableLog:
         target = unified.get(column.name)
         if target is None or target.type == column.type:
             return True
-        return self.rules.time_zone == UTC and can_convert(column.type, target.type)
+        # Only BigQuery reads numbers as times, for it and Spark to give the same bytes.
+        plain = self.rules.time_zone == UTC and landed_type(column, self.rules) == column.type
+        return plain and can_convert(column.type, target.type)
 
     def _has_version_column(self, unified: Schema) -> bool:
         return self.rules.version_column is not None and unified.has(self.rules.version_column)

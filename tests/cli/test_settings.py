@@ -1,0 +1,62 @@
+"""Commands that would write a view with other settings than it has: they say which, and ask for --accept-settings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from support.bigquery_emulator import EmulatedDataset
+from support.changelogs import change, land_changes
+from support.cli import Run
+
+CUSTOMER = {"id": "INT64", "name": "STRING"}
+WITH_TYPES = "tables: {customer: {types: {id: STRING}}}"
+
+
+@pytest.fixture
+def deployed(run: Run, dataset: EmulatedDataset) -> EmulatedDataset:
+    """A view with the settings of a deployment, and a folder without its onefold.yaml."""
+    land_changes(dataset, "customer_v_a", CUSTOMER, [change("INSERT", "1", id=1, name="a")])
+    Path("onefold.yaml").write_text(WITH_TYPES)
+    assert run("refresh", dataset.name, "customer").code == 0
+    Path("onefold.yaml").unlink()
+    return dataset
+
+
+def types(dataset: EmulatedDataset) -> list[object]:
+    return [type(row[0]) for row in dataset.rows("customer_unified")]
+
+
+@pytest.mark.parametrize("command", [("refresh",), ("current", "--keys", "id"), ("merge", "--keys", "id")])
+def test_a_command_without_the_deployments_file_reverts_nothing(
+    run: Run, deployed: EmulatedDataset, command: tuple[str, ...]
+) -> None:
+    tables = {item.table_id for item in deployed.client.list_tables(deployed.name)}
+    outcome = run(command[0], deployed.name, "customer", *command[1:])
+    assert outcome.code == 1
+    assert "was written with another setting of types.id: STRING -> default" in outcome.err
+    assert "--accept-settings" in outcome.err
+    assert types(deployed) == [str]
+    assert {item.table_id for item in deployed.client.list_tables(deployed.name)} == tables
+
+
+@pytest.mark.parametrize("command", [("refresh",), ("current", "--keys", "id")])
+def test_accepted_settings_are_written(run: Run, deployed: EmulatedDataset, command: tuple[str, ...]) -> None:
+    assert run(command[0], deployed.name, "customer", *command[1:], "--accept-settings").code == 0
+    assert types(deployed) == [int]
+
+
+def test_plan_shows_the_settings_that_would_change(run: Run, deployed: EmulatedDataset) -> None:
+    outcome = run("plan", deployed.name, "customer")
+    assert outcome.code == 2
+    for words in ("settings that would change", "--accept-settings", "types.id"):
+        assert words in outcome.out
+    (plan,) = run("plan", deployed.name, "customer", "--json").json
+    assert plan["settings"] == [{"setting": "types.id", "before": "STRING", "after": None}]
+
+
+def test_with_the_deployments_file_every_command_works(run: Run, deployed: EmulatedDataset) -> None:
+    Path("deployed.yaml").write_text(WITH_TYPES)
+    for command in (("refresh",), ("current", "--keys", "id"), ("merge", "--keys", "id")):
+        assert run("--config", "deployed.yaml", command[0], deployed.name, "customer", *command[1:]).code == 0
+    assert types(deployed) == [str]
