@@ -22,9 +22,17 @@ class Severity(IntEnum):
 
 
 Kind = Literal[
-    "view created", "view removed", "added", "removed", "retyped", "table truncated", "table dropped", "table in quarantine"
+    "view created",
+    "view removed",
+    "added",
+    "removed",
+    "retyped",
+    "table truncated",
+    "table dropped",
+    "table renamed",
+    "table in quarantine",
 ]
-"""The last three are changes of a table at the source, not of a view."""
+"""The last four are changes of a table at the source, not of a view."""
 
 # A query still works where a type changes within its family: numbers compare with numbers, times with times. A BOOL is not
 # a number in GoogleSQL.
@@ -39,8 +47,8 @@ class SchemaChange:
         kind: the kind of the change.
         path: a column, or a field in the form `address.street`; empty for the view itself.
         severity: the effect on consumers.
-        old: the type before the change; None where there was none.
-        new: the type after the change; None where there is none.
+        old: the type before the change, or the former name of a table; None where there was none.
+        new: the type after the change, or the new name of a table; None where there is none.
     """
 
     kind: Kind

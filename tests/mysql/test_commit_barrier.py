@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 
+import pymysql
 import pytest
 from support.database_servers import DatabaseServer, MySql, new_server
 from support.snapshot import chunks, everything, fold, fresh
@@ -20,7 +21,7 @@ from onefold.mysql.snapshot.commit_barrier import tables_show_log
 GTIDS = {"GTIDs": "ON", "no GTIDs": "OFF"}
 
 
-@pytest.fixture(scope="module", params=GTIDS.values(), ids=GTIDS)
+@pytest.fixture(scope="module", params=list(GTIDS.values()), ids=list(GTIDS))
 def server(request: pytest.FixtureRequest) -> Iterator[DatabaseServer]:
     modes = (f"--gtid-mode={request.param}", f"--enforce-gtid-consistency={request.param}")
     with new_server(MySql, *modes, "--transaction-isolation=READ-COMMITTED") as found:
@@ -28,7 +29,7 @@ def server(request: pytest.FixtureRequest) -> Iterator[DatabaseServer]:
 
 
 @pytest.fixture
-def reader(source: SourceDatabase) -> Iterator[object]:
+def reader(source: SourceDatabase) -> Iterator[pymysql.Connection]:
     with closing(connect(source.server.address)) as connection:
         yield connection
 
@@ -57,7 +58,9 @@ def test_the_barrier_holds_while_a_prepared_transaction_is_being_committed(sourc
 
 
 @pytest.mark.parametrize("key", ["PRIMARY KEY", ""], ids=["pages", "a pass"])
-def test_a_read_waits_until_the_table_shows_what_is_in_the_log(source: SourceDatabase, reader: object, key: str) -> None:
+def test_a_read_waits_until_the_table_shows_what_is_in_the_log(
+    source: SourceDatabase, reader: pymysql.Connection, key: str
+) -> None:
     source.run(f"CREATE TABLE t (id INT {key}, v TEXT)", "INSERT INTO t VALUES (1, 'old')")
     waits = "SELECT COUNT(*) FROM performance_schema.events_statements_history WHERE SQL_TEXT LIKE %s"
     before = query(source.connection, waits, ("SHOW GLOBAL STATUS LIKE%",))
@@ -74,11 +77,11 @@ def test_a_read_waits_until_the_table_shows_what_is_in_the_log(source: SourceDat
 
 @pytest.mark.parametrize("key", ["PRIMARY KEY", ""], ids=["pages", "a pass"])
 def test_a_read_does_not_wait_for_a_transaction_that_has_not_committed(
-    source: SourceDatabase, reader: object, key: str
+    source: SourceDatabase, reader: pymysql.Connection, key: str
 ) -> None:
     source.run(f"CREATE TABLE t (id INT {key}, v TEXT)", "INSERT INTO t VALUES (1, 'old')")
     source.run("BEGIN", "UPDATE t SET v = 'new'")
-    chunk = next_chunk(reader, fresh(source), 1)  # type: ignore[arg-type]
+    chunk = next_chunk(reader, fresh(source), 1)
     assert chunk
     assert chunk.rows == ((1, "old"),)
     source.run("COMMIT")
@@ -88,7 +91,7 @@ def test_a_read_does_not_wait_for_a_transaction_that_has_not_committed(
 
 @pytest.mark.parametrize("key", ["PRIMARY KEY", ""], ids=["pages", "a pass"])
 def test_a_row_can_be_written_while_its_chunk_is_read(
-    source: SourceDatabase, reader: object, monkeypatch: pytest.MonkeyPatch, key: str
+    source: SourceDatabase, reader: pymysql.Connection, monkeypatch: pytest.MonkeyPatch, key: str
 ) -> None:
     source.run(f"CREATE TABLE t (id INT {key}, v TEXT)", "INSERT INTO t VALUES (1, 'old')")
     source.run("SET SESSION innodb_lock_wait_timeout = 1, lock_wait_timeout = 1")
@@ -102,7 +105,7 @@ def test_a_row_can_be_written_while_its_chunk_is_read(
         return found
 
     monkeypatch.setattr(consistent_read, "describe", describe_and_write)
-    chunk = next_chunk(reader, fresh(source), 1)  # type: ignore[arg-type]
+    chunk = next_chunk(reader, fresh(source), 1)
     assert chunk
     assert (len(written), chunk.rows) == (1, ((1, "old"),))
     assert chunk.position.order <= written[0].order, "the change ranks above the row that was read"

@@ -68,4 +68,4 @@ def _text(connection: pymysql.Connection) -> str:
 
 
 def _has_anonymous(connection: pymysql.Connection) -> bool:
-    return query(connection, _COUNT)[0][1] != "0"
+    return str(query(connection, _COUNT)[0][1]) != "0"
