@@ -183,7 +183,10 @@ def test_a_rename_is_announced_as_a_rename(bench: Bench, source: SourceDatabase)
     assert {key[2] for key in found if key[1] == "w"} == {1, 2}
 
 
-NULLABLE = "INT VARCHAR(9) TEXT DATE DATETIME TIME ENUM('a') SET('a') BLOB DECIMAL(5,2) VARBINARY(9) BIT(3) DOUBLE".split()
+NULLABLE = (
+    "INT", "VARCHAR(9)", "TEXT", "DATE", "DATETIME", "TIME", "ENUM('a')", "SET('a')", "BLOB", "DECIMAL(5, 2)",
+    "VARBINARY(9)", "BIT(3)", "DOUBLE",
+)  # fmt: skip
 REFUSED = [
     *((f"v {type_}", "NULL", f"MODIFY v {type_} NOT NULL") for type_ in NULLABLE),
     ("v VARCHAR(9) CHARACTER SET utf8mb4", "'日'", "MODIFY v VARCHAR(9) CHARACTER SET latin1"),
