@@ -40,6 +40,14 @@ NARROWER = {
 }
 
 
+@pytest.fixture(autouse=True)
+def _strict(source: SourceDatabase) -> None:
+    """Write in the server's own mode, as clients do, which is strict; capture's sessions are not."""
+    source.run("SET SESSION sql_mode = DEFAULT")
+    ((mode,),) = source.rows("SELECT @@SESSION.sql_mode")
+    assert "STRICT_TRANS_TABLES" in mode
+
+
 @pytest.fixture
 def bench(source: SourceDatabase, tmp_path: Path) -> Bench:
     return bench_of(source, tmp_path)
