@@ -55,7 +55,9 @@ def _keeps_text(old: SourceColumn, new: ColumnDefinition, is_strict: bool) -> bo
     if not same and not (is_strict and before in _CHARSETS and after in (None, *_CHARSETS)):
         return False
     if old.values:
-        return _keeps_labels(old, new)
+        # A server replaces a character of a label that the character set lacks, also in strict mode.
+        is_safe = same or after == "utf8mb4" or all(label.isascii() for label in old.values)
+        return is_safe and _keeps_labels(old, new)
     name = old.type.name
     if new.type in TEXTS and not new.sizes:
         if name == "varchar":
