@@ -52,6 +52,8 @@ class Copier:
     _connection: Any = field(default=None, repr=False)
     _current: tuple[RunningCopy, TableSnapshot] | None = field(default=None, repr=False)
     _postponed: deque[tuple[RunningCopy, TableSnapshot]] = field(default_factory=deque, repr=False)
+    _announced: RunningCopy | None = field(default=None, repr=False)
+    """The last copy whose size is in the log: its first chunk may have to be tried again."""
     _is_waiting: bool = False
     """Whether the log says that copies wait for their window."""
     _done: int = 0
@@ -145,8 +147,9 @@ class Copier:
             self.guard.refused(copy.table, error)
 
     def _copy_chunk(self, copy: RunningCopy, snapshot: TableSnapshot) -> None:
-        if snapshot.start is None:
+        if snapshot.start is None and copy is not self._announced:
             self._announce(copy.table)
+            self._announced = copy
         began = self.clock()
         # The position is taken before the rows are read: what the log brings meanwhile ranks above them.
         position = self.state.chunk_position(copy)

@@ -48,7 +48,8 @@ class StatementEffects:
         found = all_effects(event.text, event.database, event.grammar)
         for effect in found:
             # A statement that can be read in two ways has two effects on one table: its structure is not known then.
-            if effect.alterations and sum(one.table == effect.table for one in found) == 1:
+            is_clear = effect.kind == "structure" or sum(one.table == effect.table for one in found) == 1
+            if effect.alterations and is_clear:
                 self._altered(effect, event)
                 continue
             if effect.kind not in ("structure", "created", "truncated"):

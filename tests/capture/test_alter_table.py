@@ -147,10 +147,11 @@ def test_a_column_that_comes_back_after_a_drop_is_copied(bench: Bench, source: S
     assert run_after(bench, source, "ALTER TABLE t DROP COLUMN n") == set()
     assert bench.checkpoint()["form"] == 3
     assert run_after(bench, source, "ALTER TABLE t ADD COLUMN other INT") == set()
-    assert run_after(bench, source, "ALTER TABLE t ADD COLUMN `N` INT") == {"SNAPSHOT"}
+    comes_back = "ALTER TABLE t /*!80000 ADD COLUMN `N` INT, */ COMMENT 'x'"  # which can be read in two ways
+    assert run_after(bench, source, comes_back) == {"SNAPSHOT"}
     assert latest(bench.publisher.records()) == shown(source, "t")
     assert bench.checkpoint()["form"] == 1, "the copy has replaced the rows that had the dropped column"
-    assert run_after(bench, source, "UPDATE t SET n = 5", "ALTER TABLE t DROP other, ADD x INT") == {"BINLOG"}
+    assert run_after(bench, source, "UPDATE t SET name = 'q'", "ALTER TABLE t DROP other, ADD x INT") == {"BINLOG"}
 
 
 def test_in_doubt_a_table_is_copied(bench: Bench, source: SourceDatabase) -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import pymysql
 
+from onefold.core.errors import TryAgain
 from onefold.mysql.catalog import TableName
 from onefold.mysql.connection import query
 
@@ -37,7 +38,13 @@ def table_size(connection: pymysql.Connection, name: TableName) -> TableSize:
     """Return the server's estimate of a table's size; zero for a table that does not exist.
 
     A server updates its estimate from time to time, and MySQL shows one that may be a day old.
+
+    Raises:
+        TryAgain: the connection was lost.
     """
-    found = query(connection, _SIZE, (name.database, name.table))
+    try:
+        found = query(connection, _SIZE, (name.database, name.table))
+    except pymysql.err.MySQLError as error:
+        raise TryAgain(f"the size of {name} cannot be read: {error}") from error
     rows, size = found[0] if found else (0, 0)
     return TableSize(int(rows or 0), int(size or 0))
