@@ -25,7 +25,7 @@ TEXT = DOCS.read_text().split("## Which ALTER TABLE leads to a copy")[1].split("
 CREATE = re.findall(r"```sql\nCREATE TABLE t (.*?)```", TEXT, re.DOTALL)[0]
 LINES = re.findall(r"^\| `(.+?)` \| (yes|no) \|", TEXT, re.MULTILINE)
 ROWS = [
-    "(1, 'new', 'a,b', 'é', 'n1', 'c1', 0.50, 2147483647, '2020-02-29', '2020-02-29 03:04:05', x'00ff')",
+    "(1, 'new', 'a,b', 'é', 'n1', 'c1', 0.50, 2147483646, '2020-02-29', '2020-02-29 03:04:05', x'00ff')",
     "(2, 'paid', '', ' b ', NULL, 'c2', -1.25, -5, '1999-12-31', '1999-12-31 23:59:59', x'6100')",
     "(3, 'paid', NULL, NULL, 'n3', 'c3', NULL, NULL, NULL, NULL, NULL)",
     "(4, 'new', 'b', '', '', 'c4', 99999999.99, 0, '1000-01-01', '9999-12-31 23:59:59', x'')",
@@ -147,7 +147,8 @@ def test_a_column_that_comes_back_after_a_drop_is_copied(bench: Bench, source: S
     assert run_after(bench, source, "ALTER TABLE t DROP COLUMN n") == set()
     assert bench.checkpoint()["form"] == 3
     assert run_after(bench, source, "ALTER TABLE t ADD COLUMN other INT") == set()
-    comes_back = "ALTER TABLE t /*!80000 ADD COLUMN `N` INT, */ COMMENT 'x'"  # which can be read in two ways
+    mark = "M!100000" if source.on_mariadb else "!80000"  # which other servers do not execute
+    comes_back = f"ALTER TABLE t /*{mark} ADD COLUMN `N` INT, */ COMMENT 'x'"
     assert run_after(bench, source, comes_back) == {"SNAPSHOT"}
     assert latest(bench.publisher.records()) == shown(source, "t")
     assert bench.checkpoint()["form"] == 1, "the copy has replaced the rows that had the dropped column"
