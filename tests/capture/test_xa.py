@@ -115,6 +115,7 @@ def test_a_copy_that_reads_with_locks_waits_for_prepared_transactions(
     assert latest(bench.publisher.records()) == shown(source, "t")
 
 
+@on(MariaDb, MySql)
 def test_a_copy_that_reads_a_view_ranks_below_prepared_transactions(bench: Bench, source: SourceDatabase, xa: Xa) -> None:
     start = begin(source)
     source.run(CREATE, "INSERT INTO t VALUES (1, 'a'), (2, 'b')")
