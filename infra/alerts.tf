@@ -38,9 +38,9 @@ locals {
     }
     # Capture may run anywhere, so only events identify its log lines.
     "table emptied at the source" = {
-      filter = "severity=CRITICAL AND (jsonPayload.event=\"table_truncated\" OR jsonPayload.event=\"table_dropped\")"
+      filter = "severity=CRITICAL AND (jsonPayload.event=\"table_truncated\" OR jsonPayload.event=\"table_dropped\" OR jsonPayload.event=\"table_renamed\")"
       labels = { event = "EXTRACT(jsonPayload.event)", database = "EXTRACT(jsonPayload.database)", table = "EXTRACT(jsonPayload.table)" }
-      tell   = "A table was truncated or dropped at the source. Nothing that has landed is removed: the current view still shows its rows."
+      tell   = "A table was truncated, dropped or renamed at the source. Nothing that has landed is removed: the current view of its name still shows its rows."
     }
     "table in quarantine" = {
       filter = "severity=CRITICAL AND jsonPayload.event=\"quarantined\""

@@ -266,7 +266,7 @@ locals {
       ["--checkpoint=gs://${google_storage_bucket.capture.name}/${name}"],
       [for pattern in capture.include : "--include=${pattern}"],
       [for pattern in capture.exclude : "--exclude=${pattern}"],
-      [for option in ["server_id", "epoch", "start", "gtid"] : "--${replace(option, "_", "-")}=${capture[option]}" if capture[option] != null],
+      [for option in ["server_id", "epoch", "start", "gtid", "copy_rate", "copy_window"] : "--${replace(option, "_", "-")}=${capture[option]}" if capture[option] != null],
       [for option in ["snapshot", "gtid_failover", "tls_any_name"] : "--${replace(option, "_", "-")}" if capture[option]],
       [for part in sort(keys(capture.tls)) : "--tls-${part}=/tls/${part}/file"],
     )

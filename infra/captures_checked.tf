@@ -4,6 +4,7 @@ locals {
   capture_name    = "^[a-z][a-z0-9-]{0,15}[a-z0-9]$" # an account's id has 30 characters, and prefix and `capture-` take 13
   capture_line    = "^[^\\s\\p{Z}\\p{C}](?:[^\\r\\n]*[^\\s\\p{Z}\\p{C}])?$"
   capture_memory  = "^(?:[1-9][0-9]*Gi|(?:51[2-9]|5[2-9][0-9]|[6-9][0-9]{2}|[1-9][0-9]{3,})Mi)$"
+  capture_window  = "^(?:[01][0-9]|2[0-3]):[0-5][0-9]-(?:[01][0-9]|2[0-3]):[0-5][0-9](?: [A-Za-z][A-Za-z0-9_+/-]*)?$"
   capture_number  = "0*[1-9][0-9]*"
   capture_ranges  = "(?:(?::[A-Za-z_][A-Za-z0-9_]{0,31})*:${local.capture_number}(?:-${local.capture_number})?)+"
   capture_gtids   = "(?:[0-9]+-[0-9]+-[0-9]+|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}${local.capture_ranges})"
@@ -45,6 +46,8 @@ locals {
         "epoch must be a whole number, at least 1"                                                                                                                           = capture.epoch != null && try(floor(capture.epoch) != capture.epoch || capture.epoch < 1, false)
         "server_id must be a whole number from 1 to 4294967295"                                                                                                              = capture.server_id != null && try(floor(capture.server_id) != capture.server_id || capture.server_id < 1 || capture.server_id > 4294967295, false)
         "server_id ${coalesce(capture.server_id, 0)} is that of another entry"                                                                                               = length([for number in local.capture_numbers : number if number == capture.server_id]) > 1
+        "copy_rate must be a whole number, at least 1"                                                                                                                       = capture.copy_rate != null && try(floor(capture.copy_rate) != capture.copy_rate || capture.copy_rate < 1, false)
+        "copy_window must be HH:MM-HH:MM with different times, and perhaps a time zone, as 22:00-05:00 Europe/Berlin"                                                        = capture.copy_window != null && (!can(regex(local.capture_window, capture.copy_window)) || try(regex("^(.....)-(.....)", capture.copy_window)[0] == regex("^(.....)-(.....)", capture.copy_window)[1], false))
         "tls must name secrets by ca, cert and key"                                                                                                                          = length(setsubtract(keys(capture.tls), ["ca", "cert", "key"])) > 0 || anytrue([for secret in values(capture.tls) : !can(regex("^[A-Za-z0-9_-]{1,255}$", secret))])
         "tls key needs cert"                                                                                                                                                 = contains(keys(capture.tls), "key") && !contains(keys(capture.tls), "cert")
         "tls_any_name needs tls ca"                                                                                                                                          = capture.tls_any_name && !contains(keys(capture.tls), "ca")

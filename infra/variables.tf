@@ -168,6 +168,8 @@ variable "captures" {
     gtid            = optional(string)
     epoch           = optional(number)
     gtid_failover   = optional(bool, false)
+    copy_rate       = optional(number) # rows per second that copies read at most
+    copy_window     = optional(string) # the hours at which copies read, in UTC or with a zone behind them
     server_id       = optional(number)
     tls             = optional(map(string), {}) # ids of secrets that hold the files ca, cert and key
     tls_any_name    = optional(bool, false)

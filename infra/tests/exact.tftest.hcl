@@ -28,6 +28,8 @@ variables {
       start          = "mysql-bin.000123:4"
       epoch          = 2
       gtid_failover  = true
+      copy_rate      = 2000
+      copy_window    = "22:00-05:00 Europe/Berlin"
       server_id      = 4000
       tls            = { ca = "crm-ca", cert = "crm-cert", key = "crm-key" }
       tls_any_name   = true

@@ -11,19 +11,22 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from onefold.capture.quarantine import KnownStructure, Problem, Quarantined
+from onefold.capture.quarantine import DroppedColumns, KnownStructure, Problem, Quarantined, structure_from, structure_json
 from onefold.capture.xa import PreparedTransaction
 from onefold.core.errors import InvalidInput
 from onefold.mysql.binlog.events import LogPosition
 from onefold.mysql.catalog import TableName
 from onefold.mysql.gtid import GtidSet, read_executed
 from onefold.mysql.snapshot.chunks import TableSnapshot
+from onefold.mysql.table import Structure
 from onefold.mysql.table_filter import TableFilter
 
-FORMAT = 2
+FORMAT = 3
 """The version of the document. It rises when older code would misread a checkpoint."""
+_FORMAT_WITHOUT_DROPPED_COLUMNS = 2
+"""Without dropped columns, older code may read a checkpoint. With them, it would not copy a table that gets one again."""
 _FORMAT_WITHOUT_QUARANTINE = 1
-"""Older code may read a checkpoint without quarantine. With quarantine, it would publish rows on top of missing ones."""
+"""Code before quarantine would publish rows on top of missing ones."""
 
 
 @dataclass(frozen=True)
@@ -84,13 +87,22 @@ class Checkpoint:
     """The last known structure of tables."""
     owners: tuple[tuple[str, str], ...] = ()
     """Base names with the source tables that are captured under them although their own names differ."""
+    dropped_columns: tuple[DroppedColumns, ...] = ()
+    """Columns that were dropped without a copy."""
+
+    @property
+    def format(self) -> int:
+        """The least format whose code reads this checkpoint correctly."""
+        if self.dropped_columns:
+            return FORMAT
+        return _FORMAT_WITHOUT_DROPPED_COLUMNS if self.quarantine else _FORMAT_WITHOUT_QUARANTINE
 
 
 def to_json(checkpoint: Checkpoint) -> bytes:
     """Return the document. Equal checkpoints give equal bytes."""
     reached = checkpoint.reached
     body = {
-        "form": FORMAT if checkpoint.quarantine else _FORMAT_WITHOUT_QUARANTINE,
+        "form": checkpoint.format,
         "source": checkpoint.source,
         "dataset": checkpoint.dataset,
         "epoch": checkpoint.epoch,
@@ -114,6 +126,7 @@ def to_json(checkpoint: Checkpoint) -> bytes:
         "quarantine": [_quarantined_json(one) for one in checkpoint.quarantine],
         "structures": _structures_json(checkpoint.structures),
         "owners": dict(checkpoint.owners),
+        **({"dropped_columns": list(map(_dropped_json, checkpoint.dropped_columns))} if checkpoint.dropped_columns else {}),
     }
     return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
 
@@ -126,7 +139,7 @@ def from_json(data: bytes) -> Checkpoint:
     """
     try:
         body = json.loads(data)
-        if body["form"] not in (_FORMAT_WITHOUT_QUARANTINE, FORMAT):
+        if body["form"] not in range(_FORMAT_WITHOUT_QUARANTINE, FORMAT + 1):
             found = f"got {body['form']}, which a later version of Onefold has written"
             raise InvalidInput(f"expected a checkpoint of format {FORMAT} or older, {found}: update Onefold")
         return _read(body)
@@ -191,26 +204,40 @@ def _quarantined(body: Mapping[str, Any]) -> Quarantined:
     return Quarantined(problem, _position(body["since"]), body["until"] and _position(body["until"]))
 
 
+def _dropped_json(one: DroppedColumns) -> dict[str, Any]:
+    return {
+        "database": one.table.database, "table": one.table.table, "names": sorted(one.names),
+        "place": _position_json(one.position),
+    }  # fmt: skip
+
+
+def _dropped(body: Mapping[str, Any]) -> DroppedColumns:
+    table = TableName(body["database"], body["table"])
+    return DroppedColumns(table, frozenset(body["names"]), _position(body["place"]))
+
+
 def _structures_json(structures: Iterable[tuple[TableName, KnownStructure]]) -> list[dict[str, Any]]:
     """Return the structures grouped by table and structure, because a thousand databases share the same one."""
-    found: defaultdict[tuple[str, str], dict[str, list[Any]]] = defaultdict(dict)
+    found: defaultdict[tuple[str, str, Structure | None], dict[str, list[Any]]] = defaultdict(dict)
     for table, known in structures:
         position = known.position
-        found[(table.table, known.shape)][table.database] = [position.epoch, position.file, position.offset]
-    return [{"table": table, "shape": shape, "databases": by_name} for (table, shape), by_name in sorted(found.items())]
+        of_structure = found[(table.table, known.shape, known.structure)]
+        of_structure[table.database] = [position.epoch, position.file, position.offset]
+    groups = sorted(found.items(), key=lambda group: (*group[0][:2], repr(group[0][2])))
+    return [
+        {"table": table, "shape": shape, "databases": by_name, **(structure_json(structure) if structure else {})}
+        for (table, shape, structure), by_name in groups
+    ]
 
 
 def _structures(body: Iterable[Mapping[str, Any]]) -> tuple[tuple[TableName, KnownStructure], ...]:
-    return tuple(
-        sorted(
-            (
-                TableName(database, one["table"]),
-                KnownStructure(one["shape"], LogPosition(int(epoch), str(file), int(offset))),
-            )
-            for one in body
-            for database, (epoch, file, offset) in one["databases"].items()
-        )
-    )
+    found: dict[TableName, KnownStructure] = {}
+    for one in body:
+        structure = structure_from(one["table"], one) if "columns" in one else None
+        for database, (epoch, file, offset) in one["databases"].items():
+            position = LogPosition(int(epoch), str(file), int(offset))
+            found[TableName(database, one["table"])] = KnownStructure(one["shape"], position, structure)
+    return tuple((table, found[table]) for table in sorted(found))
 
 
 def _patterns(body: Mapping[str, Any]) -> TableFilter:
@@ -218,7 +245,7 @@ def _patterns(body: Mapping[str, Any]) -> TableFilter:
 
 
 def _read(body: Mapping[str, Any]) -> Checkpoint:
-    """Read the body. Older documents lack `prepared`, `patterns`, `quarantine`, `structures` and `owners`."""
+    """Read the body. Older documents lack some keys: `prepared`, `patterns`, `quarantine`, `structures`, `owners` ..."""
     reached = Progress(
         _position(body["place"]) if body["place"] else None, read_executed(body["executed"] or ""), body["fingerprint"],
         tuple(_prepared(one) for one in body.get("prepared", ())),
@@ -240,4 +267,5 @@ def _read(body: Mapping[str, Any]) -> Checkpoint:
         tuple(_quarantined(one) for one in body.get("quarantine", ())),
         _structures(body.get("structures", ())),
         tuple(sorted(body.get("owners", {}).items())),
+        tuple(_dropped(one) for one in body.get("dropped_columns", ())),
     )

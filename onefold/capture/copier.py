@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from onefold.capture.checkpoint import DeleteScan
+from onefold.capture.copy_pace import CopyPace
 from onefold.capture.deletes import missing_keys
 from onefold.capture.message_batcher import MessageBatcher
 from onefold.capture.outbox import ConfirmationTracker
@@ -21,6 +23,7 @@ from onefold.core.retry import OUTAGE_BACKOFF
 from onefold.core.shutdown import Stop
 from onefold.mysql.catalog import TableName
 from onefold.mysql.snapshot.chunks import Chunk, TableSnapshot, next_chunk
+from onefold.mysql.snapshot.table_size import table_size
 
 _IDLE_SECONDS = 0.2
 
@@ -42,9 +45,17 @@ class Copier:
     stop: Stop
     guard: QuarantineGuard
     on_progress: ProgressCallback = lambda _, __, ___: None
+    pace: CopyPace = field(default_factory=CopyPace)
+    clock: Callable[[], float] = time.monotonic
+    now: Callable[[], float] = time.time
+    """Seconds since 1970, for the window of the pace."""
     _connection: Any = field(default=None, repr=False)
     _current: tuple[RunningCopy, TableSnapshot] | None = field(default=None, repr=False)
     _postponed: deque[tuple[RunningCopy, TableSnapshot]] = field(default_factory=deque, repr=False)
+    _announced: RunningCopy | None = field(default=None, repr=False)
+    """The last copy whose size is in the log: its first chunk may have to be tried again."""
+    _is_waiting: bool = False
+    """Whether the log says that copies wait for their window."""
     _done: int = 0
     """Tables copied since the start."""
 
@@ -85,7 +96,8 @@ class Copier:
         """
         if self._current and not self.state.is_valid(self._current[0]):
             self._current = None
-        if self._current is None:
+        is_open = self._is_open()
+        if self._current is None and is_open:
             copy = self.state.next_copy()
             self._current = (copy, copy.tracker.reached) if copy else None
         if self._current is None:
@@ -93,11 +105,29 @@ class Copier:
             if scan:
                 self._scan_deletes(scan)
                 return True
-            self._current = self._postponed.popleft() if self._postponed else None
+            self._current = self._postponed.popleft() if self._postponed and is_open else None
         if self._current is None:
             return False
         self._copy(*self._current)
         return True
+
+    def _is_open(self) -> bool:
+        """Return whether copies may begin or go on now. Outside of the window the present copy is put back.
+
+        A table that is read in one pass is read to its end, since an interrupted pass would start again.
+        """
+        is_open = self.pace.is_open(self.now())
+        if self._current and not is_open and not _is_pass(self._current[1]):
+            self._postponed.appendleft(self._current)
+            self._current = None
+        waiting = sum(self.state.counts()) > 0 and not is_open
+        if waiting and not self._is_waiting:
+            log(
+                "NOTICE", f"copies wait for their window, {self.pace.window}", event="copies_wait",
+                window=str(self.pace.window), waiting=sum(self.state.counts()),
+            )  # fmt: skip
+        self._is_waiting = waiting
+        return is_open
 
     def _postpone(self) -> None:
         """Let other tables go first: this one may be locked. After a lost connection the same copy goes on."""
@@ -117,9 +147,13 @@ class Copier:
             self.guard.refused(copy.table, error)
 
     def _copy_chunk(self, copy: RunningCopy, snapshot: TableSnapshot) -> None:
+        if snapshot.start is None and copy is not self._announced:
+            self._announce(copy.table)
+            self._announced = copy
+        began = self.clock()
         # The position is taken before the rows are read: what the log brings meanwhile ranks above them.
         position = self.state.chunk_position(copy)
-        chunk = next_chunk(self._connected(), snapshot, copy.epoch, bounds=position)
+        chunk = next_chunk(self._connected(), snapshot, copy.epoch, self.pace.rows, position)
         if not self.state.is_valid(copy):
             self._current = None
         elif chunk is None:
@@ -127,6 +161,16 @@ class Copier:
             self.state.remove_copy(copy)
         else:
             self._send(copy, chunk)
+            self.stop.pause(self.pace.pause(len(chunk.rows), self.clock() - began))
+
+    def _announce(self, table: TableName) -> None:
+        """Log how much a copy is going to read."""
+        size = table_size(self._connected(), table)
+        rate = f" at {self.pace.rate:,} rows per second" if self.pace.rate else ""
+        log(
+            "NOTICE", f"{table} is being copied: {size}, as the server estimates{rate}", event="copy_begun",
+            database=table.database, table=table.table, rows=size.rows, bytes=size.size, rate=self.pace.rate,
+        )  # fmt: skip
 
     def _send(self, copy: RunningCopy, chunk: Chunk) -> None:
         origin = self.batcher.origin(copy.table.database, chunk.structure)
@@ -184,3 +228,8 @@ class Copier:
         if self._connection and self._connection.open:
             self._connection.close()
         self._connection = None
+
+
+def _is_pass(snapshot: TableSnapshot) -> bool:
+    """Return whether a copy that has begun reads its table in one pass: it has no key behind which it could go on."""
+    return snapshot.rows > 0 and snapshot.after is None

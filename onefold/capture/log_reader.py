@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from onefold.capture.cascades import may_change_cascades
 from onefold.capture.checkpoint import Progress
 from onefold.capture.copy_requests import TransactionCopies
+from onefold.capture.known_tables import KnownTables
 from onefold.capture.message_batcher import MessageBatcher
 from onefold.capture.quarantine_guard import QuarantineGuard
 from onefold.capture.row_publisher import RowPublisher
@@ -51,6 +52,8 @@ class LogReader:
     """When the last transaction was committed, in seconds since 1970."""
     begun: bool = False
     """Whether the log has answered at all."""
+    known: KnownTables = field(default_factory=KnownTables)
+    """The structures of tables, which decide whether an ALTER needs a copy."""
     _executed: GtidSet = field(default_factory=GtidSet)
     _may_have_other_cascades: bool = False
     _voids_by_begin: dict[LogPosition, RolledBack] = field(default_factory=dict)
@@ -60,10 +63,10 @@ class LogReader:
     def __post_init__(self) -> None:
         """Make the handlers of events."""
         self._copies = TransactionCopies(self.state)
-        self._rows = RowPublisher(self.source.patterns, self.state, self.batcher, self.guard, self._copies)
+        self._rows = RowPublisher(self.source.patterns, self.state, self.batcher, self.guard, self._copies, self.known)
         self._xa = XaReader(self.source, self.state, self._rows, self.stop)
         self._statements = StatementEffects(
-            self.source, self.state, self._copies, self.name, self.dataset, self.publish_event, self.stop
+            self.source, self.state, self._copies, self.name, self.dataset, self.publish_event, self.stop, self.known
         )
 
     def read(self, blocking: bool) -> None:

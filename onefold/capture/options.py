@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from onefold.capture.checkpoint import Progress
+from onefold.capture.copy_pace import CopyPace
 from onefold.capture.state import DELETE_SCAN_DELAY
 from onefold.mysql.table_filter import TableFilter
 
@@ -28,5 +29,7 @@ class CaptureOptions:
     """The least epoch: a checkpoint of an earlier one begins a new epoch."""
     follow_gtids: bool = False
     """Read another server that has the same transactions from its GTIDs on."""
+    pace: CopyPace = field(default_factory=CopyPace)
+    """How fast, and at which hours, tables are copied."""
     delete_scan_delay: int = DELETE_SCAN_DELAY
     """Seconds between a copy and its first delete scan, in which the rows of the copy land; 0 with `once`."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import astuple, dataclass
+from typing import Any, Literal
 
 from onefold.capture.versioned_table import canonical_text, table_name
 from onefold.mysql.binlog.events import LogPosition
 from onefold.mysql.catalog import TableName
-from onefold.mysql.table import Structure
+from onefold.mysql.table import SourceColumn, SourceType, Structure
 
 Kind = Literal["structure", "rows", "grant", "name", "warehouse", "copy"]
 """What prevents the capture of a table: its structure, its rows in the log, a missing right of the user, its name, the
@@ -54,6 +54,38 @@ class KnownStructure:
 
     shape: str
     position: LogPosition
+    structure: Structure | None = None
+    """The structure itself, if rows of the log had it. A copy may show what the log has not been read to yet."""
+
+
+def structure_json(structure: Structure) -> dict[str, Any]:
+    """Return a structure for a checkpoint."""
+    columns = [[column.name, *astuple(column.type), column.charset, list(column.values)] for column in structure.columns]
+    return {"columns": columns, "key": list(structure.primary_key)}
+
+
+def structure_from(table: str, body: Mapping[str, Any]) -> Structure:
+    """Return the structure that `structure_json` has written.
+
+    Args:
+        table: the name of the table.
+        body: what was written.
+    """
+    columns = tuple(
+        SourceColumn(name, SourceType(*type_), charset, tuple(values)) for name, *type_, charset, values in body["columns"]
+    )
+    return Structure(table, columns, tuple(body["key"]))
+
+
+@dataclass(frozen=True)
+class DroppedColumns:
+    """Columns that were dropped without a copy of their table."""
+
+    table: TableName
+    names: frozenset[str]
+    """In BigQuery, in one case."""
+    position: LogPosition
+    """Of the last statement that dropped one of them."""
 
 
 def shape_of(structure: Structure) -> str:

@@ -26,6 +26,7 @@ from onefold.core.retry import retry_until_stopped
 from onefold.core.shutdown import Stop
 from onefold.mysql.binlog.events import LogPosition, RowsChanged, Statement, UnreadableRows
 from onefold.mysql.catalog import TableName
+from onefold.mysql.ddl.alterations import IndexAltered
 from onefold.mysql.ddl.effects import Effect, all_effects, effects
 from onefold.mysql.table import Structure
 from onefold.ports.publisher import Message
@@ -106,12 +107,13 @@ class QuarantineGuard:
         """Check again each table in quarantine that a statement may have put in order.
 
         A table that the statement alters may have any structure afterwards. ANALYZE TABLE alters no table, and neither does
-        `CREATE TABLE IF NOT EXISTS` of a table that exists.
+        `CREATE TABLE IF NOT EXISTS` of a table that exists. After a change of indexes only, the next row shows another key.
         """
         text = event.text[:_MAX_STATEMENT].replace("``", "`").casefold()
         if text.lstrip()[:7].upper().startswith(_DML):
             return
-        altered = [one for one in all_effects(event.text, event.database, event.grammar) if one.kind != "created"]
+        found = all_effects(event.text, event.database, event.grammar)
+        altered = [one for one in found if one.kind != "created" and set(one.alterations) != {IndexAltered()}]
         known = self._quarantine.tables_with_structure()
         self._quarantine.forget_structures(table for table in known if any(_is_about(one, table) for one in altered))
         if "system versioning" in " ".join(text.split()):
@@ -183,7 +185,7 @@ class QuarantineGuard:
             structure: its structure when its rows were read.
             position: the position of the log at which its rows were read.
         """
-        self._quarantine.changed_silently(table, structure, position)
+        self._quarantine.changed_silently(table, structure, position, is_logged=False)
         self._quarantine.own(table.table)
 
     def refused(self, table: TableName, error: TableRefused | SchemaConflict) -> None:

@@ -1,4 +1,4 @@
-"""The state of single tables during capture: quarantine, last known structures, and owners of base names.
+"""The state of single tables during capture: quarantine, last known structures, dropped columns, owners of base names.
 
 This state is a part of CaptureState and shares its lock, so that a checkpoint shows both as of one moment.
 """
@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from onefold.capture.checkpoint import Checkpoint
-from onefold.capture.quarantine import KnownStructure, Quarantined, shape_of
+from onefold.capture.quarantine import DroppedColumns, KnownStructure, Quarantined, shape_of
 from onefold.capture.versioned_table import table_name
 from onefold.mysql.binlog.events import LogPosition
 from onefold.mysql.catalog import TableName
@@ -30,6 +30,7 @@ class QuarantineState:
         self._sorted_structures: tuple[tuple[TableName, KnownStructure], ...] | None = None
         """Sorted once for many checkpoints: None after a change."""
         self._owners = dict(checkpoint.owners)
+        self._dropped_columns = {one.table: one for one in checkpoint.dropped_columns}
 
     def added_to(self, checkpoint: Checkpoint) -> Checkpoint:
         """Return a checkpoint with this state.
@@ -48,6 +49,7 @@ class QuarantineState:
                 quarantine=tuple(self._entries[table] for table in sorted(self._entries)),
                 structures=self._sorted_structures,
                 owners=tuple(sorted(self._owners.items())),
+                dropped_columns=tuple(self._dropped_columns[table] for table in sorted(self._dropped_columns)),
             )
 
     # Quarantine.
@@ -83,13 +85,16 @@ class QuarantineState:
 
     # Structures.
 
-    def changed_silently(self, table: TableName, structure: Structure, position: LogPosition) -> bool:
+    def changed_silently(
+        self, table: TableName, structure: Structure, position: LogPosition, is_logged: bool = True
+    ) -> bool:
         """Note the structure of a table at a position of the log.
 
         Args:
             table: a captured table.
             structure: its structure as the log or a copy has it.
             position: where the table has the structure.
+            is_logged: whether rows of the log have the structure, and not a copy.
 
         Returns:
             Whether the structure differs from the last one although the log has no statement between them.
@@ -97,14 +102,22 @@ class QuarantineState:
         shape = shape_of(structure)
         with self._lock:
             before = self._structures.get(table)
-            if before and (before.shape == shape or position.order < before.position.order):
+            if before and position.order < before.position.order:
+                return False
+            logged = structure if is_logged else None
+            if before and before.shape == shape and (before.structure == logged or not logged):
                 return False
             self._structures.pop(table, None)  # a dict keeps the order of insertion: the table moves to the end
-            self._structures[table] = KnownStructure(shape, position)
+            self._structures[table] = KnownStructure(shape, position, logged)
             if len(self._structures) > MAX_STRUCTURES:
                 del self._structures[next(iter(self._structures))]
             self._sorted_structures = None
-            return before is not None
+            return before is not None and before.shape != shape
+
+    def logged_structures(self) -> dict[TableName, Structure]:
+        """Return the structures that the last rows of tables in the log had."""
+        with self._lock:
+            return {table: known.structure for table, known in self._structures.items() if known.structure}
 
     def tables_with_structure(self) -> list[TableName]:
         with self._lock:
@@ -116,6 +129,32 @@ class QuarantineState:
             for table in tables:
                 if self._structures.pop(table, None):
                     self._sorted_structures = None
+
+    # Dropped columns.
+
+    def drop_columns(self, table: TableName, names: frozenset[str], position: LogPosition) -> None:
+        """Note columns that were dropped without a copy: landed rows still have their values.
+
+        Args:
+            table: the table.
+            names: of the columns in BigQuery, in one case.
+            position: of the statement.
+        """
+        with self._lock:
+            if names:
+                self._dropped_columns[table] = DroppedColumns(table, names | self.dropped_columns(table), position)
+
+    def dropped_columns(self, table: TableName) -> frozenset[str]:
+        """Return the columns whose values landed rows still have although the table has none of them."""
+        found = self._dropped_columns.get(table)
+        return found.names if found else frozenset()
+
+    def copied_from(self, table: TableName, start: LogPosition) -> None:
+        """Forget the columns that were dropped before a copy began: its rows do not have them, and replace all others."""
+        with self._lock:
+            found = self._dropped_columns.get(table)
+            if found and found.position.order < start.order:
+                del self._dropped_columns[table]
 
     # Base names.
 

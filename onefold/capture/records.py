@@ -14,6 +14,7 @@ from onefold.capture.versioned_table import VersionedTable, table_name
 from onefold.changelog.metadata import ChangeMetadata
 from onefold.mysql.binlog.events import LogPosition, RowsChanged
 from onefold.mysql.binlog.rows import Row
+from onefold.mysql.catalog import TableName
 from onefold.ports.publisher import Message
 from onefold.schema.diff import SchemaChange, Severity
 
@@ -100,12 +101,13 @@ def _metadata(origin: Origin, method: str, kind: str, sequence: str, timestamp: 
     }
 
 
-SourceEventKind = Literal["table truncated", "table dropped", "table in quarantine"]
+SourceEventKind = Literal["table truncated", "table dropped", "table renamed", "table in quarantine"]
 
 
 def source_event(
-    source: str, dataset: str, database: str, table: str | None, position: LogPosition, kind: SourceEventKind
-) -> Message:
+    source: str, dataset: str, database: str, table: str | None, position: LogPosition, kind: SourceEventKind,
+    new: TableName | None = None,
+) -> Message:  # fmt: skip
     """Return a message about a table of the source, in the form of the changes of a view.
 
     Its `id` is the same each time the log is read.
@@ -117,8 +119,9 @@ def source_event(
         table: the name at the source; None if the event concerns the whole database.
         position: of the event in the log.
         kind: what happened.
+        new: the new name of a renamed table.
     """
-    return Message(*_data_and_attributes(_body(source, dataset, database, table, position, kind)))
+    return Message(*_data_and_attributes(_body(source, dataset, database, table, position, kind, new)))
 
 
 def quarantine_event(source: str, dataset: str, entry: Quarantined) -> Message:
@@ -135,9 +138,11 @@ def quarantine_event(source: str, dataset: str, entry: Quarantined) -> Message:
 
 
 def _body(
-    source: str, dataset: str, database: str, table: str | None, position: LogPosition, kind: SourceEventKind
-) -> dict[str, Any]:
-    change = SchemaChange(kind, "", Severity.CRITICAL)
+    source: str, dataset: str, database: str, table: str | None, position: LogPosition, kind: SourceEventKind,
+    new: TableName | None = None,
+) -> dict[str, Any]:  # fmt: skip
+    names = (f"{database}.{table}", str(new)) if new else (None, None)
+    change = SchemaChange(kind, "", Severity.CRITICAL, *names)
     text = "\n".join((source, position.sequence(), database, table or "", kind))
     return {
         "id": hashlib.sha256(text.encode()).hexdigest()[:32],

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from onefold.capture.cascades import Cascades
 from onefold.capture.copy_requests import TransactionCopies
+from onefold.capture.known_tables import KnownTables
 from onefold.capture.message_batcher import MessageBatcher
 from onefold.capture.quarantine_guard import QuarantineGuard
 from onefold.capture.state import CaptureState
@@ -24,6 +25,7 @@ class RowPublisher:
     batcher: MessageBatcher
     guard: QuarantineGuard
     copies: TransactionCopies
+    known: KnownTables
     cascades: Cascades = field(default_factory=Cascades)
     """Set by the reader each time it begins to read, and after statements that alter foreign keys."""
 
@@ -45,6 +47,9 @@ class RowPublisher:
             self.request_copies(followers, since, "a cascading foreign key")
             if not self.is_captured(TableName(event.database, event.structure.table)):
                 return  # the table is only watched for its followers
+        if self.known.read(event):
+            table = TableName(event.database, event.structure.table)
+            self.request_copies([table], since, "its key or a type is not what its ALTER TABLE says")
         if self.guard.passes(event):
             self.batcher.changes(event, self.state.log)
 

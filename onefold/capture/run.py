@@ -76,6 +76,8 @@ class Capture:
         try:
             checked = self._wait_for(self._check)
             self._begin()
+            end = self._wait_for(lambda: self.source.written_end(self._state.epoch))
+            self._reader.known.start(self._state.quarantine.logged_structures(), checked.known, end)
             self._wait_for(lambda: self._guard.start(checked))
             self._capture()
         except Stopped:
@@ -141,7 +143,7 @@ class Capture:
     def _copier(self) -> Copier:
         return Copier(
             self.source, self._state, self._copies, self.warehouse, self.options.dataset, self.options.source,
-            self.publishing.stop, self._guard, self.on_progress,
+            self.publishing.stop, self._guard, self.on_progress, self.options.pace, self.clock, self.now,
         )  # fmt: skip
 
     def _read(self) -> None:
@@ -191,6 +193,7 @@ class Capture:
             self._saved = new
             self._state.begin(new)
         self._reader.progress = new.reached
+        self._reader.known.clear()
 
     def _epoch_after(self, now: Checkpoint, error: LogLost) -> Checkpoint:
         """Return the first checkpoint of the next epoch: by GTIDs if the server has what was executed, else with copies."""

@@ -18,7 +18,17 @@ from onefold.mysql.binlog.stream import follow
 from onefold.mysql.binlog.transactions import MAX_BUFFERED_BYTES
 from onefold.mysql.catalog import BASE, TableName, is_view, missing_databases, structure_of, structures, tables
 from onefold.mysql.checks import check_server
-from onefold.mysql.connection import Address, connect, executed_now, is_mariadb, lost_on, previous_gtids, query, variables
+from onefold.mysql.connection import (
+    Address,
+    connect,
+    executed_now,
+    is_mariadb,
+    log_status,
+    lost_on,
+    previous_gtids,
+    query,
+    variables,
+)
 from onefold.mysql.grants import grantee, may_lock
 from onefold.mysql.gtid import GtidSet, read_executed
 from onefold.mysql.snapshot.consistent_read import visible_end_of_log
@@ -180,6 +190,12 @@ class Source:
         """Return the executed transactions that the server does not have."""
         with self._connection() as connection:
             return lost_on(connection, executed)
+
+    def written_end(self, epoch: int) -> LogPosition:
+        """Return the present end of the log, whether or not tables show everything before it."""
+        with self._connection() as connection:
+            file, offset, *_ = log_status(connection)
+        return LogPosition(epoch, file, int(offset))
 
     def end_position(self, epoch: int) -> LogPosition:
         """Return the present end of the log: a copy of a table that begins now shows everything before this position."""

@@ -228,6 +228,7 @@ class CaptureState:
             if copy.tracker.reached.finished:
                 del self._copies[table]
                 self._delete_scans[table] = DeleteScan(copy.tracker.reached, int(self._clock()))
+                self.quarantine.copied_from(table, copy.tracker.reached.start or copy.since)
 
     # Delete scans.
 

@@ -1,11 +1,16 @@
-"""The effects of the log's statements on captured tables: copies of those whose rows changed, events of dropped ones."""
+"""The effects of the log's statements on captured tables: copies of those whose rows changed, events of dropped ones.
+
+An ALTER leads to a copy only where rows that landed before may differ from what the table has now.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from onefold.capture.alterations import added_names, dropped_names, needs_copy
 from onefold.capture.copy_requests import TransactionCopies
+from onefold.capture.known_tables import KnownTables
 from onefold.capture.records import SourceEventKind, source_event
 from onefold.capture.source import Source
 from onefold.capture.state import CaptureState, behind
@@ -14,7 +19,7 @@ from onefold.core.retry import retry_until_stopped
 from onefold.core.shutdown import Stop
 from onefold.mysql.binlog.events import LogPosition, Statement
 from onefold.mysql.catalog import TableName
-from onefold.mysql.ddl.effects import Effect, effects
+from onefold.mysql.ddl.effects import Effect, all_effects
 from onefold.ports.publisher import Message
 
 _MAX_REASON = 60
@@ -36,14 +41,53 @@ class StatementEffects:
     dataset: str
     publish_event: EventPublisher
     stop: Stop
+    known: KnownTables
 
     def apply(self, event: Statement) -> None:
-        """Request copies of the tables that a statement changed, and publish which tables it dropped or truncated."""
-        for effect in effects(event.text, event.database, event.grammar):
-            if effect.kind == "dropped":
-                self._dropped(effect, event.position)
-            else:
-                self._changed(effect, event)
+        """Request copies of the tables that a statement changed, and publish which it dropped, renamed or truncated."""
+        found = all_effects(event.text, event.database, event.grammar)
+        for effect in found:
+            # A statement that can be read in two ways has two effects on one table: its structure is not known then.
+            is_clear = effect.kind == "structure" or sum(one.table == effect.table for one in found) == 1
+            if effect.alterations and is_clear:
+                self._altered(effect, event)
+                continue
+            if effect.kind not in ("structure", "created", "truncated"):
+                self.known.forget(effect)
+            self._unaltered(effect, event)
+
+    def _unaltered(self, effect: Effect, event: Statement) -> None:
+        if effect.kind == "dropped":
+            self._dropped(effect, event.position)
+        elif effect.kind == "renamed":
+            self._renamed(effect, event.position)
+        elif effect.kind != "structure":
+            self._changed(effect, event)
+
+    def _altered(self, effect: Effect, event: Statement) -> None:
+        """Request copies of altered tables whose rows may read differently from what has landed."""
+        added, dropped = added_names(effect.alterations), dropped_names(effect.alterations)
+        for table in self._altered_tables(effect):
+            before = self.known.before(table, event.position)
+            # A column of a former name: what landed under the name is not in the table any more.
+            is_again = bool(added & (dropped | self.state.quarantine.dropped_columns(table)))
+            if is_again or needs_copy(effect.alterations, before, event.grammar.sql_mode):
+                self.known.forget(effect)
+                self._request([table], event)
+                continue
+            self.state.quarantine.drop_columns(table, dropped, event.position)
+            if before:
+                self.known.alter(table, effect.alterations, before)
+            if effect.kind == "altered":
+                log(
+                    "INFO", f"{table} was altered, and is not copied: what has landed of its rows stays right",
+                    event="copy_not_needed", database=table.database, table=table.table,
+                    position=event.position.sequence(),
+                )  # fmt: skip
+
+    def _altered_tables(self, effect: Effect) -> list[TableName]:
+        tables = self._present_tables(effect)
+        return [one for one in tables if one.table == effect.table] or tables
 
     def _changed(self, effect: Effect, event: Statement) -> None:
         tables = self._present_tables(effect)
@@ -53,9 +97,19 @@ class StatementEffects:
         if effect.kind == "truncated":
             for table in tables:
                 self._publish("table truncated", table.database, table.table, event.position)
+        self._request(tables, event)
+
+    def _request(self, tables: Sequence[TableName], event: Statement) -> None:
         # Only the first two words of the statement: the rest may hold personal data.
         reason = " ".join(event.text.split(None, 2)[:2]).upper()[:_MAX_REASON]
         self.copies.request(tables, behind(event.position), reason)
+
+    def _renamed(self, effect: Effect, position: LogPosition) -> None:
+        """Publish the new name of a table, unless another table has taken the former name."""
+        database, table, new = effect.database, effect.table or "", effect.new_name
+        if new and not effect.is_replaced and self.source.patterns.match(database, table):
+            self.state.note_dropped(database, table)
+            self._publish("table renamed", database, table, position, TableName(*new))
 
     def _dropped(self, effect: Effect, position: LogPosition) -> None:
         patterns = self.source.patterns
@@ -77,11 +131,25 @@ class StatementEffects:
             return self.source.tables()
         return found
 
-    def _publish(self, kind: SourceEventKind, database: str, table: str | None, position: LogPosition) -> None:
+    def _publish(
+        self, kind: SourceEventKind, database: str, table: str | None, position: LogPosition, new: TableName | None = None
+    ) -> None:
+        """Log an event of a table or database, and publish it.
+
+        Args:
+            kind: what happened.
+            database: of the table.
+            table: None if the event concerns the whole database.
+            position: of the event in the log.
+            new: the new name of a renamed table.
+        """
         subject = f"{database}.{table}" if table else f"database {database}"
+        is_captured = new is not None and self.source.patterns.match(new.database, new.table)
+        target = f" is {new} now, which is {'copied' if is_captured else 'not captured'}" if new else ""
         log(
-            "CRITICAL", f"{kind} at the source: {subject}; nothing that has landed is removed",
+            "CRITICAL", f"{kind} at the source: {subject}{target}; nothing that has landed is removed",
             event=kind.replace(" ", "_"), database=database, table=table, position=position.sequence(),
+            **({"new_database": new.database, "new_table": new.table} if new else {}),
         )  # fmt: skip
-        message = source_event(self.name, self.dataset, database, table, position, kind)
+        message = source_event(self.name, self.dataset, database, table, position, kind, new)
         retry_until_stopped(lambda: self.publish_event(message), self.stop)

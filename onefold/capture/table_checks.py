@@ -6,10 +6,11 @@ import glob
 import re
 import shlex
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import pymysql
 
+from onefold.capture.alterations import KnownTable
 from onefold.capture.quarantine import Problem, holder_of_name
 from onefold.capture.versioned_table import free_names, table_name, versioned_table
 from onefold.core.errors import SchemaConflict
@@ -38,17 +39,28 @@ class CheckedTables:
 
     tables: frozenset[TableName]
     problems: tuple[Problem, ...]
+    known: Mapping[TableName, KnownTable] = field(default_factory=dict, compare=False)
+    """The structures of the tables. Equal structures of many databases are one object."""
 
 
 def check_tables(connection: pymysql.Connection, patterns: TableFilter) -> CheckedTables:
     """Check every captured table and column that the user may see, and those that a pattern names exactly."""
     kinds = tables(connection, patterns)
-    found = {table.name: problem for table in describe(connection, kinds) if (problem := described_problem(table))}
+    found: dict[TableName, Problem] = {}
+    known: dict[TableName, KnownTable] = {}
+    shared: dict[KnownTable, KnownTable] = {}
+    for table in describe(connection, kinds):
+        if problem := described_problem(table):
+            found[table.name] = problem
+        elif table.structure:
+            numbered = frozenset(row.column for row in table.rows if row.is_auto_increment)
+            one = KnownTable(table.structure, numbered)
+            known[table.name] = shared.setdefault(one, one)
     if not reads_everything(connection):
         for name in sorted({*kinds, *_named(patterns)}):
             if problem := _grant_problem(connection, name, visible=name in kinds):
                 found[name] = problem
-    return CheckedTables(frozenset(kinds), tuple(found[name] for name in sorted(found)))
+    return CheckedTables(frozenset(kinds), tuple(found[name] for name in sorted(found)), known)
 
 
 def inspect_table(connection: pymysql.Connection, name: TableName) -> InspectedTable:

@@ -14,6 +14,7 @@ from onefold.core.errors import InvalidInput
 
 if TYPE_CHECKING:
     from onefold.capture.checkpoint import Progress
+    from onefold.capture.copy_pace import CopyPace
     from onefold.capture.options import CaptureOptions
     from onefold.mysql.connection import Address
 
@@ -81,6 +82,12 @@ starts = options_of(
     click.option("--gtid-failover", is_flag=True, help="If a replica replaces the server, continue by GTIDs."),
     click.option("--snapshot", is_flag=True, help="Copy all tables once, while changes stream."),
     click.option("--again", metavar="PATTERN", multiple=True, help="Copy these tables again."),
+    click.option(
+        "--copy-rate", metavar="ROWS/S", type=click.IntRange(min=1), help="The most rows per second that copies read."
+    ),
+    click.option(
+        "--copy-window", metavar="HH:MM-HH:MM", help="Copy at these hours only: '22:00-05:00 Europe/Berlin'.  [UTC]"
+    ),
     click.option("--once", is_flag=True, help="Stop at the present end of the log, after all copies."),
 )
 
@@ -139,8 +146,22 @@ def options_from(options: Mapping[str, Any]) -> CaptureOptions:
     again = TableFilter(options["again"]) if options["again"] else None
     return CaptureOptions(
         options["source"], options["dataset"], _start(options["start"], options["gtid"]), options["snapshot"], again,
-        options["once"], options["epoch"], options["gtid_failover"],
+        options["once"], options["epoch"], options["gtid_failover"], _pace(options),
     )  # fmt: skip
+
+
+def _pace(options: Mapping[str, Any]) -> CopyPace:
+    """Return the limits of copies.
+
+    Raises:
+        InvalidInput: the window is invalid, or the process would end before the window begins.
+    """
+    from onefold.capture.copy_pace import CopyPace, copy_window
+
+    window = copy_window(options["copy_window"]) if options["copy_window"] else None
+    if window and options["once"]:
+        raise InvalidInput("--copy-window cannot be combined with --once: start the process within the window instead")
+    return CopyPace(options["copy_rate"], window)
 
 
 def _start(position: str | None, gtid: str | None) -> Progress | None:

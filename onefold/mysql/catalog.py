@@ -30,7 +30,7 @@ SELECT 1 FROM information_schema.TABLES WHERE TABLE_SCHEMA = %s AND TABLE_NAME =
 _COLUMNS = """
 SELECT TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME, DATA_TYPE, COLUMN_TYPE, CHARACTER_OCTET_LENGTH,
   NUMERIC_PRECISION, NUMERIC_SCALE, DATETIME_PRECISION, CHARACTER_SET_NAME, COLUMN_KEY,
-  COLLATION_NAME, IS_NULLABLE, COLUMN_DEFAULT
+  COLLATION_NAME, IS_NULLABLE, COLUMN_DEFAULT, EXTRA
 FROM information_schema.COLUMNS WHERE {condition}
 ORDER BY CAST(TABLE_SCHEMA AS BINARY), CAST(TABLE_NAME AS BINARY), ORDINAL_POSITION
 """
@@ -82,6 +82,11 @@ class ColumnRow:
     nullable: str = "YES"
     default: str | None = None
     """An SQL expression in MariaDB, a value in MySQL."""
+    extra: str = ""
+
+    @property
+    def is_auto_increment(self) -> bool:
+        return "auto_increment" in self.extra.lower()
 
 
 @dataclass(frozen=True)

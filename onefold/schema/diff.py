@@ -25,9 +25,9 @@ class Severity(IntEnum):
 
 Kind = Literal[
     "view created", "view removed", "added", "removed", "retyped", "reordered", "respelled",
-    "table truncated", "table dropped", "table in quarantine",
+    "table truncated", "table dropped", "table renamed", "table in quarantine",
 ]  # fmt: skip
-"""The last three are changes of a table at the source, not of a view."""
+"""The last four are changes of a table at the source, not of a view."""
 
 # A query still works where a type changes within its family: numbers compare with numbers, times with times. A BOOL is not
 # a number in GoogleSQL.
@@ -44,7 +44,7 @@ class SchemaChange:
         kind: the kind of the change.
         path: a column, or a field in the form `address.street`; empty for the view itself and for the order of its columns.
         severity: the effect on consumers.
-        old: the type before the change, or the names in their order, or the name; None where there was none.
+        old: the type before the change, or the names in their order, or the former name; None where there was none.
         new: the same after the change; None where there is none.
     """
 

@@ -10,11 +10,12 @@ from support.capture_checkpoint import FULL, POSITION
 
 from onefold.capture.checkpoint import Checkpoint, CopyRequest, Progress, check_owner, from_json, to_json
 from onefold.capture.epochs import epoch_with_copies
-from onefold.capture.quarantine import KnownStructure, Problem, Quarantined
+from onefold.capture.quarantine import DroppedColumns, KnownStructure, Problem, Quarantined
 from onefold.core.errors import InvalidInput
 from onefold.mysql.binlog.events import LogPosition
 from onefold.mysql.catalog import TableName
 from onefold.mysql.gtid import GtidSet
+from onefold.mysql.table import SourceColumn, SourceType, Structure
 
 
 @pytest.mark.parametrize("checkpoint", [FULL, Checkpoint("shop-db", "shop")], ids=["full", "empty"])
@@ -39,7 +40,25 @@ def test_an_invalid_checkpoint_is_refused(data: bytes) -> None:
 
 def test_a_checkpoint_of_a_later_format_is_refused() -> None:
     with pytest.raises(InvalidInput, match="update Onefold"):
-        from_json(to_json(FULL).replace(b'"form":1', b'"form":3'))
+        from_json(to_json(FULL).replace(b'"form":1', b'"form":4'))
+
+
+def test_a_checkpoint_keeps_dropped_columns_and_structures_of_the_log() -> None:
+    columns = (
+        SourceColumn("id", SourceType("bigint", unsigned=True)),
+        SourceColumn("n", SourceType("decimal", 10, 2)),
+        SourceColumn("kind", SourceType("enum", 1), "utf8mb4", ("a", "b,'c'")),
+    )
+    position, table = LogPosition(1, "mysql-bin.000001", 7), TableName("shop", "t")
+    structure = Structure("t", columns, ("id",))
+    known = tuple((TableName(name, "t"), KnownStructure("abc", position, structure)) for name in ("crm", "shop"))
+    dropped = DroppedColumns(table, frozenset({"note", "old"}), position)
+    kept = replace(
+        FULL, structures=(*known, (TableName("x", "t"), KnownStructure("abc", position))), dropped_columns=(dropped,)
+    )
+    assert from_json(to_json(kept)) == kept
+    assert len(json.loads(to_json(kept))["structures"]) == 2, "databases share a structure"
+    assert (FULL.format, kept.format) == (1, 3), "older code would not copy a table that gets a dropped column again"
 
 
 def test_a_checkpoint_of_another_source_or_dataset_is_refused() -> None:

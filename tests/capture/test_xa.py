@@ -17,6 +17,7 @@ from onefold.capture.xa import PreparedRows, PreparedTransaction, plus, tables_o
 from onefold.mysql.binlog.events import Committed, LogPosition, RowsChanged
 from onefold.mysql.catalog import TableName
 from onefold.mysql.connection import connect
+from onefold.mysql.snapshot import consistent_read
 from onefold.mysql.table_filter import TableFilter
 
 
@@ -99,7 +100,10 @@ def test_a_copy_ranks_below_prepared_transactions_that_it_does_not_show(
 
 
 @on(MySql)
-def test_a_copy_that_reads_with_locks_waits_for_prepared_transactions(bench: Bench, source: SourceDatabase, xa: Xa) -> None:
+def test_a_copy_that_reads_with_locks_waits_for_prepared_transactions(
+    bench: Bench, source: SourceDatabase, xa: Xa, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(consistent_read, "tables_show_log", lambda _: False)
     start = begin(source)
     source.run(CREATE, "INSERT INTO t VALUES (1, 'a'), (2, 'b')")
     xa.prepare("UPDATE t SET name = 'new' WHERE id = 1")
@@ -109,6 +113,18 @@ def test_a_copy_that_reads_with_locks_waits_for_prepared_transactions(bench: Ben
         eventually(lambda: len(copies(bench.publisher.records())) == 2)
     assert [record["data"]["name"] for record in copies(bench.publisher.records())] == ["new", "b"]
     assert latest(bench.publisher.records()) == shown(source, "t")
+
+
+@on(MariaDb, MySql)
+def test_a_copy_that_reads_a_view_ranks_below_prepared_transactions(bench: Bench, source: SourceDatabase, xa: Xa) -> None:
+    start = begin(source)
+    source.run(CREATE, "INSERT INTO t VALUES (1, 'a'), (2, 'b')")
+    xa.prepare("UPDATE t SET name = 'new' WHERE id = 1")
+    with bench.running(start=start, snapshot=True):
+        eventually(lambda: len(copies(bench.publisher.records())) == 2)
+        assert [record["data"]["name"] for record in copies(bench.publisher.records())] == ["a", "b"]
+        xa.end("COMMIT")
+        eventually(lambda: latest(bench.publisher.records()) == shown(source, "t"))
 
 
 def test_a_copy_that_ranks_above_a_prepared_transaction_is_made_again_at_its_commit(

@@ -16,6 +16,7 @@ from support.source_database import SourceDatabase
 from test_docs import ROOT, events
 
 from onefold.capture.checkpoint import Progress
+from onefold.capture.copy_pace import CopyPace
 from onefold.cli.capture import capture, check_names_of_capture
 from onefold.cli.capture_options import address_of, options_from, server_id
 from onefold.core.errors import InvalidInput, InvalidSettings
@@ -91,6 +92,14 @@ def test_the_start_is_a_position_or_gtids(arguments: tuple[str, ...], start: Pro
 def test_an_invalid_start_is_refused(arguments: tuple[str, ...], problem: str) -> None:
     with pytest.raises(InvalidInput, match=problem):
         options_from(parsed(*arguments))
+
+
+def test_copies_have_a_rate_and_a_window() -> None:
+    found = options_from(parsed("--copy-rate", "2000", "--copy-window", "22:00-05:00 Europe/Berlin")).pace
+    assert (found.rate, str(found.window)) == (2000, "22:00-05:00 Europe/Berlin")
+    assert options_from(parsed()).pace == CopyPace()
+    with pytest.raises(InvalidInput, match="--copy-window cannot be combined with --once"):
+        options_from(parsed("--copy-window", "22:00-05:00", "--once"))
 
 
 def test_each_source_has_its_own_large_server_id() -> None:
@@ -172,7 +181,7 @@ def test_a_server_that_does_not_answer_is_an_error(mariadb: DatabaseServer, run:
 def test_every_event_of_the_log_of_capture_is_described() -> None:
     page = (ROOT / "docs" / "reference" / "log-events.md").read_text()
     paths = [path for package in ("capture", "mysql") for path in (ROOT / "onefold" / package).rglob("*.py")]
-    found = set().union(*map(events, paths)) | {"table_truncated", "table_dropped"}
+    found = set().union(*map(events, paths)) | {"table_truncated", "table_dropped", "table_renamed"}
     assert len(found) >= 14
     for event in found:
         assert f"`{event}`" in page, f"describe the event {event} in docs/reference/log-events.md"

@@ -24,6 +24,8 @@ PATTERNS = "include and exclude must be patterns as shop.order* or shop_*"
 PORT, EPOCH = "port must be a whole number from 1 to 65535", "epoch must be a whole number, at least 1"
 NUMBER = "server_id must be a whole number from 1 to 4294967295"
 START, GTID = "start must be FILE:OFFSET, as mysql-bin.000123:4", "gtid must be a set as UUID:1-5 or 0-1-5"
+RATE = "copy_rate must be a whole number, at least 1"
+WINDOW = "copy_window must be HH:MM-HH:MM with different times, and perhaps a time zone, as 22:00-05:00 Europe/Berlin"
 MEMORY, TLS = "memory must be 512Mi at least, as 1Gi", "tls must name secrets by ca, cert and key"
 HOST, SECRET = (
     "host must be a name or an address, without port",
@@ -95,6 +97,11 @@ WRONG: tuple[tuple[str, dict[str, Any], tuple[str, ...]], ...] = (
     ("number-large", {"server_id": 4294967296}, (NUMBER,)),
     ("number-one", {"server_id": 7}, ("server_id 7 is that of another entry",)),
     ("number-two", {"server_id": 7}, ("server_id 7 is that of another entry",)),
+    ("rate-zero", {"copy_rate": 0}, (RATE,)),
+    ("rate-half", {"copy_rate": 0.5}, (RATE,)),
+    ("window-word", {"copy_window": "at night"}, (WINDOW,)),
+    ("window-hour", {"copy_window": "22:00-24:00"}, (WINDOW,)),
+    ("window-none", {"copy_window": "22:00-22:00"}, (WINDOW,)),
     ("tls-other", {"tls": {"crl": "s"}}, (TLS,)),
     ("tls-path", {"tls": {"ca": "a/b"}}, (TLS,)),
     ("tls-key", {"tls": {"key": "s"}}, ("tls key needs cert",)),
@@ -119,6 +126,8 @@ WRONG: tuple[tuple[str, dict[str, Any], tuple[str, ...]], ...] = (
 )
 # Entries at the edge that are right.
 RIGHT: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("nightly", {"copy_rate": 1, "copy_window": "00:00-23:59 Etc/GMT+1"}),
+    ("daily", {"copy_window": "22:00-05:00"}),
     ("ab", {"port": 1, "memory": "512Mi", "server_id": 1, "epoch": 1, "host": "::1", "gtid": "0-1-5,1-1-7"}),
     ("a2345678901234567", {"port": 65535, "memory": "1024Mi", "server_id": 4294967295, "host": "db.a"}),
     ("shop-db", {"source": "Shop DB", "user": "a b", "tls": {"ca": "A_-1", "cert": "c", "key": "k"}, "tls_any_name": True}),
@@ -199,13 +208,14 @@ def parsed(words: list[str]) -> dict[str, Any]:
 REFUSED_AT_START = {
     "source-blank": "source", "start-place": "start", "start-file": "start", "gtid-word": "gtid", "gtid-short": "gtid",
     "source-wide": "source", "gtid-zero": "gtid", "gtid-back": "gtid", "gtid-tag-end": "gtid", "gtid-tag-long": "gtid",
+    "window-word": "copy_window", "window-hour": "copy_window", "window-none": "copy_window",
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", [*REFUSED_AT_START, "start-twice"])
 def test_the_process_refuses_the_same_entries(name: str) -> None:
     (entry,) = (entry for found, entry, _ in WRONG if found == name)
-    words = [f"--{option}={value}" for option, value in {"source": "s", **entry}.items()]
+    words = [f"--{option.replace('_', '-')}={value}" for option, value in {"source": "s", **entry}.items()]
     with pytest.raises(InvalidInput):
         options_from(parsed(["--host=h", "--user=u", "--dataset=shop", "--checkpoint=c", *words]))
 

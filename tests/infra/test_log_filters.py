@@ -119,6 +119,7 @@ def test_differences_raise_an_alert(exact_plan: Plan, entry: dict[str, Any], sel
     [
         ("CRITICAL", "table_truncated", True),
         ("CRITICAL", "table_dropped", True),
+        ("CRITICAL", "table_renamed", True),
         ("NOTICE", "table_dropped", False),
         ("CRITICAL", "copy_wanted", False),
     ],

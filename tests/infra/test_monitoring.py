@@ -26,6 +26,7 @@ def test_metrics_and_alerts_use_fields_and_events_of_the_log(options_plan: Plan)
         "differences_found",
         "table_truncated",
         "table_dropped",
+        "table_renamed",
         "quarantined",
         "captured",
     }

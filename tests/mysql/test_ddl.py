@@ -14,95 +14,19 @@ def effects_of(text: str, grammar: Grammar = PLAIN) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    "part",
-    [
-        "ADD COLUMN c INT",
-        "ADD c INT NULL DEFAULT NULL AFTER a",
-        "ADD COLUMN IF NOT EXISTS c VARCHAR(30) CHARACTER SET latin1 COMMENT 'not null default 5'",
-        "ADD (c INT, d DECIMAL(10,2))",
-        "ADD COLUMN `default` INT",
-        "ADD INDEX i (a, b), ADD KEY (b)",
-        "ADD FULLTEXT INDEX (a)",
-        "ADD CONSTRAINT fk FOREIGN KEY (a) REFERENCES p (id) ON DELETE CASCADE",
-        "ADD CONSTRAINT c CHECK (a > 0)",
-        "ADD PARTITION (PARTITION p1 VALUES LESS THAN (10))",
-        "ALTER COLUMN a SET DEFAULT 5",
-        "ALTER INDEX i INVISIBLE",
-        "RENAME INDEX i TO j",
-        "COMMENT 'x', AUTO_INCREMENT = 7",
-        "ENGINE=InnoDB ROW_FORMAT=DYNAMIC",
-        "DEFAULT CHARSET = utf8mb4",
-        "DISABLE KEYS",
-        "ENGINE = MyISAM COMMENT 'x' DEFAULT CHARACTER SET = utf8mb4 COLLATE utf8mb4_bin FORCE",
-        "ORDER BY a",
-        "DROP CHECK c",
-        "FORCE, ALGORITHM=INPLACE, LOCK=NONE",
-    ],
-)
-def test_an_alter_that_leaves_rows_alone(part: str) -> None:
-    assert effects_of(f"ALTER TABLE t {part}") == []
-
-
-@pytest.mark.parametrize(
-    "part",
-    [
-        "ADD COLUMN c INT DEFAULT 5",
-        "ADD c INT NOT NULL",
-        "ADD c TIMESTAMP",
-        "ADD c INT AS (a + 1)",
-        "ADD c INT GENERATED ALWAYS AS (a) STORED",
-        "ADD c INT AUTO_INCREMENT UNIQUE",
-        "ADD (c INT, d INT DEFAULT 1)",
-        "ADD INDEX (a), ADD COLUMN c INT NOT NULL",
-        "ADD PRIMARY KEY (a)",
-        "ADD UNIQUE (a)",
-        "ADD UNIQUE INDEX u (a)",
-        "ADD CONSTRAINT u UNIQUE (a)",
-        "ADD CONSTRAINT PRIMARY KEY (a)",
-        "ADD SYSTEM VERSIONING",
-        "MODIFY a BIGINT",
-        "CHANGE a b INT",
-        "RENAME COLUMN a TO b",
-        "DROP COLUMN a",
-        "DROP a",
-        "DROP PRIMARY KEY",
-        "DROP INDEX i",
-        "DROP FOREIGN KEY fk",
-        "DROP CONSTRAINT c",
-        "CONVERT TO CHARACTER SET utf8mb4",
-        "DROP PARTITION p1",
-        "TRUNCATE PARTITION p1",
-        "COALESCE PARTITION 2",
-        "DISCARD TABLESPACE",
-        "SOMETHING NEW",
-        "ENGINE=BLACKHOLE",
-        "COMMENT='x' ENGINE = FEDERATED",
-        "CONNECTION='mysql://other/t'",
-        "COMMENT 'x' FILE_NAME='y'",
-        "COMMENT 'C:\\\\', ADD COLUMN d INT NOT NULL",
-        "AUTO_INCREMENT = 7 PARTITION BY HASH (a)",
-        "DEFAULT",
-        "COMMENT",
-    ],
-)
-def test_an_alter_that_may_change_rows_or_their_key(part: str) -> None:
-    assert effects_of(f"ALTER TABLE t {part}") == ["rows shop.t"]
-
-
-@pytest.mark.parametrize(
     ("text", "found"),
     [
-        ("ALTER TABLE t RENAME TO u", ["rows shop.u", "dropped shop.t"]),
-        ("ALTER TABLE a.t RENAME b.u", ["rows b.u", "dropped a.t"]),
-        ("ALTER TABLE t ADD c INT, RENAME = u", ["rows shop.u", "dropped shop.t"]),
-        ("ALTER TABLE a.t RENAME TO u", ["rows a.u", "dropped a.t"]),
+        ("ALTER TABLE t RENAME TO u", ["renamed shop.t", "replaced shop.u"]),
+        ("ALTER TABLE a.t RENAME b.u", ["renamed a.t", "replaced b.u"]),
+        ("ALTER TABLE t ADD c INT, RENAME = u", ["renamed shop.t", "replaced shop.u"]),
+        ("ALTER TABLE a.t RENAME TO u", ["renamed a.t", "replaced a.u"]),
         ("ALTER TABLE t EXCHANGE PARTITION p WITH TABLE x.u", ["rows x.u", "rows shop.t"]),
         ("ALTER IGNORE TABLE IF EXISTS `a b`.`t``1` DROP c", ["rows a b.t`1"]),
-        ("ALTER TABLE t WAIT 5 DROP c", ["rows shop.t"]),
+        ("ALTER TABLE t WAIT 5 DROP c", ["altered shop.t"]),
         ("ALTER TABLE t NOWAIT COMMENT 'x'", []),
         ("/*!40000 ALTER TABLE `t` DISABLE KEYS */", []),
-        ("/*!50100 ALTER TABLE t DROP c */", ["rows shop.t"]),
-        ("-- a comment\nALTER /* DROP */ TABLE t # more\n DROP c", ["rows shop.t"]),
+        ("/*!50100 ALTER TABLE t DROP c */", ["altered shop.t"]),
+        ("-- a comment\nALTER /* DROP */ TABLE t # more\n DROP c", ["altered shop.t"]),
         ("TRUNCATE t", ["truncated shop.t"]),
         ("TRUNCATE TABLE `other`.`t`", ["truncated other.t"]),
         ("DROP TABLE t", ["dropped shop.t"]),
@@ -111,10 +35,10 @@ def test_an_alter_that_may_change_rows_or_their_key(part: str) -> None:
         ("DROP /*!40005 TEMPORARY */ TABLE IF EXISTS `t`", []),
         ("DROP DATABASE IF EXISTS `crm`", ["dropped crm.*"]),
         ("DROP VIEW v", []),
-        ("DROP INDEX i ON t", ["rows shop.t"]),
-        ("DROP INDEX `i` ON x.`t` ALGORITHM=INPLACE", ["rows x.t"]),
-        ("RENAME TABLE t TO old, new TO t", ["renamed shop.old", "dropped shop.new", "renamed shop.t"]),
-        ("RENAME TABLE a.t TO b.t WAIT 5", ["dropped a.t", "renamed b.t"]),
+        ("DROP INDEX i ON t", ["altered shop.t"]),
+        ("DROP INDEX `i` ON x.`t` ALGORITHM=INPLACE", ["altered x.t"]),
+        ("RENAME TABLE t TO old, new TO t", ["renamed shop.t", "renamed shop.new", "replaced shop.old", "replaced shop.t"]),
+        ("RENAME TABLE a.t TO b.t WAIT 5", ["renamed a.t", "replaced b.t"]),
         ("RENAME USER a TO b", []),
         ("CREATE TABLE t (id INT)", ["created shop.t"]),
         ("CREATE TABLE IF NOT EXISTS x.t LIKE u", ["created x.t"]),
@@ -125,7 +49,8 @@ def test_an_alter_that_may_change_rows_or_their_key(part: str) -> None:
         ("CREATE TEMPORARY TABLE t SELECT * FROM u", []),
         ("CREATE OR REPLACE DATABASE crm CHARACTER SET utf8mb4", ["dropped crm.*"]),
         ("CREATE DATABASE crm", []),
-        ("CREATE UNIQUE INDEX i ON t (a)", ["rows shop.t"]),
+        ("DROP INDEX `PRIMARY` ON t", ["rows shop.t"]),
+        ("CREATE UNIQUE INDEX i ON t (a)", ["altered shop.t"]),
         ("CREATE INDEX i ON t (a)", []),
         ("CREATE DEFINER=`root`@`%` TRIGGER g AFTER INSERT ON t FOR EACH ROW DELETE FROM u", []),
         ("CREATE VIEW v AS SELECT * FROM t", []),
@@ -228,11 +153,11 @@ SEVERAL = [
     # What some servers execute, and others do not.
     ("/*!50000 UPDATE t SET n=4*/", ["rows shop.t"]),
     ("/*! UPDATE t SET n=4*/", ["rows shop.t"]),
-    ("/*M!100000 ALTER TABLE t DROP c */", ["rows shop.t"]),
+    ("/*M!100000 ALTER TABLE t DROP c */", ["altered shop.t"]),
     ("/*!99999 SET @a=1, */ DELETE FROM t", ["rows shop.t"]),
     ("ALTER TABLE t ADD d INT /*!80000 NOT NULL */", ["rows shop.t"]),
     ("ALTER TABLE t /*!80000 COMMENT 'x' */", []),
-    ("ALTER TABLE t /*!999999 it's */ DROP c", ["rows shop.t"]),
+    ("ALTER TABLE t /*!999999 it's */ DROP c", ["rows shop.t", "altered shop.t"]),
     ("/*!80000 a*//*!80001 b*//*!80002 c*//*!80003 d*/ USE x", ["rows .*"]),
 ]
 
@@ -252,7 +177,7 @@ def test_the_sql_mode_of_the_session_decides_where_a_text_ends() -> None:
     assert effects_of(TEXT, Grammar(NO_BACKSLASH_ESCAPES)) == ["rows shop.t"]
     escaped = "ALTER TABLE t COMMENT 'x\\', DROP c, COMMENT '"
     assert effects_of(escaped) == []
-    assert effects_of(escaped, Grammar(NO_BACKSLASH_ESCAPES)) == ["rows shop.t"]
+    assert effects_of(escaped, Grammar(NO_BACKSLASH_ESCAPES)) == ["altered shop.t"]
 
 
 def test_with_ansi_quotes_a_name_is_in_double_quotes() -> None:
@@ -262,5 +187,5 @@ def test_with_ansi_quotes_a_name_is_in_double_quotes() -> None:
 
 def test_effects_have_lower_case_names_if_the_server_stores_them_so() -> None:
     lower = Grammar(lower_names=True)
-    assert effects_of("RENAME TABLE T TO X.U", lower) == ["dropped shop.t", "renamed x.u"]
+    assert effects_of("RENAME TABLE T TO X.U", lower) == ["renamed shop.t", "replaced x.u"]
     assert effects_of("DROP DATABASE Crm", lower) == ["dropped crm.*"]

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import itertools
-import random
-import threading
-import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import closing
 
-import pymysql
 import pytest
-from support.database_servers import DatabaseServer, MariaDb, MySql
+from support.database_servers import MariaDb, MySql
 from support.snapshot import chunks, everything, fold, fresh, rows_of
 from support.source_database import SourceDatabase, end_of_log, numbers, on
+from support.writers import in_the_log_only, writers_at_work
 
 from onefold.capture.source import Source
 from onefold.core.errors import TryAgain
-from onefold.mysql.connection import connect, query
+from onefold.mysql.connection import connect
 from onefold.mysql.snapshot import consistent_read
 from onefold.mysql.snapshot.chunks import Chunk, next_chunk
 from onefold.mysql.table_filter import TableFilter
@@ -102,42 +97,6 @@ def test_with_concurrent_writers_snapshot_and_changes_give_the_table(source: Sou
         assert fold(source, read, changes, ["id"]) == table
 
 
-@contextmanager
-def writers_at_work(source: SourceDatabase, number: int) -> Iterator[None]:
-    stop = threading.Event()
-    writers = [threading.Thread(target=_write, args=(source, seed, stop)) for seed in range(number)]
-    for writer in writers:
-        writer.start()
-    try:
-        yield
-    finally:
-        stop.set()
-        for writer in writers:
-            writer.join()
-
-
-def _write(source: SourceDatabase, seed: int, stop: threading.Event) -> None:
-    """Transactions of all kinds, each of two statements; one that meets another is rolled back."""
-    chance = random.Random(seed)
-    with closing(connect(source.server.address)) as connection:
-        connection.select_db(source.name)
-        for step in itertools.takewhile(lambda _: not stop.is_set(), itertools.count()):
-            a, b = chance.sample(range(1, 100), 2)
-            statements = [
-                f"UPDATE t SET v = {step} WHERE id = {a}",
-                f"UPDATE IGNORE t SET id = {b}, v = {step} WHERE id = {a}",
-                f"DELETE FROM t WHERE id = {a}",
-                f"INSERT IGNORE INTO t VALUES ({b}, {step})",
-            ]
-            try:
-                query(connection, "BEGIN")
-                for statement in chance.choices(statements, k=2):
-                    query(connection, statement)
-                query(connection, "COMMIT")
-            except pymysql.err.OperationalError:
-                query(connection, "ROLLBACK")
-
-
 def _patient_chunks(source: SourceDatabase, rows: int) -> Iterator[Chunk]:
     progress = fresh(source)
     while not progress.finished:
@@ -148,38 +107,6 @@ def _patient_chunks(source: SourceDatabase, rows: int) -> Iterator[Chunk]:
         assert chunk
         yield chunk
         progress = chunk.progress
-
-
-@contextmanager
-def nothing_commits(server: DatabaseServer) -> Iterator[None]:
-    """Transactions are in the log, and wait there for the word of a replica before the tables show them."""
-    with closing(connect(server.address)) as connection:
-        name = "rpl_semi_sync_master"
-        if isinstance(server, MySql):
-            name = "rpl_semi_sync_source"
-            if not query(connection, f"SELECT 1 FROM information_schema.PLUGINS WHERE PLUGIN_NAME = '{name}'"):
-                query(connection, f"INSTALL PLUGIN {name} SONAME 'semisync_source.so'")
-        query(connection, f"SET GLOBAL {name}_timeout = 600000")
-        query(connection, f"SET GLOBAL {name}_wait_point = AFTER_SYNC")
-        query(connection, f"SET GLOBAL {name}_enabled = ON")
-        try:
-            yield
-        finally:
-            query(connection, f"SET GLOBAL {name}_enabled = OFF")
-
-
-@contextmanager
-def in_the_log_only(source: SourceDatabase, statement: str) -> Iterator[None]:
-    """The statement is in the log, and no table shows it before the block ends."""
-    before = end_of_log(source.connection)
-    with closing(connect(source.server.address)) as connection:
-        writer = threading.Thread(target=query, args=(connection, statement))
-        with nothing_commits(source.server):
-            writer.start()
-            while end_of_log(source.connection) == before:
-                time.sleep(0.01)
-            yield
-        writer.join()
 
 
 @on(MariaDb)
@@ -198,28 +125,12 @@ def test_a_logged_transaction_that_tables_do_not_show_yet_is_not_lost(source: So
     assert fold(source, read, source.changes(), ["id"]) == [(1, "new")]
 
 
-@on(MySql)
-@pytest.mark.parametrize("key", ["PRIMARY KEY", ""], ids=["pages", "a pass"])
-def test_on_mysql_a_read_waits_until_the_table_shows_logged_transactions(source: SourceDatabase, key: str) -> None:
-    source.run(f"CREATE TABLE t (id INT {key}, v TEXT)", "INSERT INTO t VALUES (1, 'old')")
-    with closing(connect(source.server.address)) as connection, ThreadPoolExecutor() as pool:
-        with in_the_log_only(source, f"UPDATE {source.name}.t SET v = 'new'"):
-            assert source.rows("SELECT v FROM t") == [("old",)]
-            reading = pool.submit(next_chunk, connection, fresh(source), 1)
-            waits = "(SELECT COUNT(*) FROM performance_schema.data_lock_waits)"
-            tables = "(SELECT COUNT(*) FROM performance_schema.metadata_locks WHERE LOCK_STATUS = 'PENDING')"
-            while source.rows(f"SELECT {waits} + {tables}") == [(0,)]:
-                assert not reading.done()
-        chunk = reading.result()
-    assert chunk
-    assert chunk.rows == ((1, "new"),)
-
-
 @pytest.mark.parametrize("key", ["PRIMARY KEY", ""], ids=["pages", "a pass"])
 def test_locks_wait_for_transactions_that_the_table_does_not_show_yet(
     source: SourceDatabase, monkeypatch: pytest.MonkeyPatch, key: str
 ) -> None:
     monkeypatch.setattr(consistent_read, "has_view_positions", lambda _: False)
+    monkeypatch.setattr(consistent_read, "tables_show_log", lambda _: False)
     monkeypatch.setattr(consistent_read, "_LOCK_SECONDS", 0)
     source.run(f"CREATE TABLE t (id INT {key}, v TEXT)", "INSERT INTO t VALUES (1, 'old')")
     source.run("XA START 'x'", "UPDATE t SET v = 'new'", "XA END 'x'", "XA PREPARE 'x'")

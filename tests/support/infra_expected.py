@@ -122,7 +122,8 @@ FILTERS: Mapping[str, str] = {
         ' OR textPayload=~"differences_found")'
     ),
     'google_monitoring_alert_policy.log["table emptied at the source"]': (
-        'severity=CRITICAL AND (jsonPayload.event="table_truncated" OR jsonPayload.event="table_dropped")'
+        'severity=CRITICAL AND (jsonPayload.event="table_truncated" OR jsonPayload.event="table_dropped" '
+        'OR jsonPayload.event="table_renamed")'
     ),
     'google_monitoring_alert_policy.log["table in quarantine"]': 'severity=CRITICAL AND jsonPayload.event="quarantined"',
     "google_logging_metric.captured": (

@@ -156,7 +156,8 @@ POOLS: Mapping[str, dict[str, Any]] = {
             "args": [
                 "--source=CRM", "--host=crm.internal", "--port=3307", "--user=reader", "--dataset=crm",
                 f"{_CHECKPOINTS}/crm-db", "--include=crm.*", "--exclude=*._*_gho", "--exclude=crm.tmp",
-                "--server-id=4000", "--epoch=2", "--start=mysql-bin.000123:4", "--gtid-failover", "--tls-any-name",
+                "--server-id=4000", "--epoch=2", "--start=mysql-bin.000123:4", "--copy-rate=2000",
+                "--copy-window=22:00-05:00 Europe/Berlin", "--gtid-failover", "--tls-any-name",
                 "--tls-ca=/tls/ca/file", "--tls-cert=/tls/cert/file", "--tls-key=/tls/key/file",
             ],
             "env": _environment("crm-db", "crm-password", "3"),

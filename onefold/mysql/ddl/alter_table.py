@@ -1,9 +1,18 @@
-"""The parts of an `ALTER TABLE` that change stored rows, or the key that identifies rows. In doubt, a part changes rows."""
+"""The parts of an `ALTER TABLE`, and what each does to stored rows and their key. In doubt, a part changes rows."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
+from onefold.mysql.ddl.alterations import (
+    Alteration,
+    IndexAltered,
+    changed,
+    columns_added,
+    converted,
+    dropped,
+    modified,
+)
 from onefold.mysql.ddl.tokens import Word
 
 _OPTIONS = frozenset({
@@ -19,7 +28,6 @@ _PHRASES = (
     ("FORCE",), ("DISABLE", "KEYS"), ("ENABLE", "KEYS"), ("SECONDARY_LOAD",), ("SECONDARY_UNLOAD",), ("WITH", "VALIDATION"),
     ("WITHOUT", "VALIDATION"),
 )  # fmt: skip
-_KEYS = ("PRIMARY", "UNIQUE")
 _PLAIN_INDEXES = ("INDEX", "KEY", "FULLTEXT", "SPATIAL", "FOREIGN", "CHECK")
 # With any of these words, a new column has values in existing rows: TIMESTAMP has a default of its own.
 _FILLED = frozenset(
@@ -43,9 +51,15 @@ Name = tuple[str | None, str]
 """A database, where one is named, and a table."""
 
 
-def changes_rows(rest: Sequence[Word]) -> bool:
-    """Return whether the words behind the table's name change stored rows or the key."""
-    return any(_changes(part) for part in _parts(rest))
+def alterations(rest: Sequence[Word]) -> tuple[Alteration, ...] | None:
+    """Return what the words behind the table's name do to its columns and unique indexes.
+
+    None if stored rows or the key change whatever the structure of the table is, or if a part is not understood. Parts that
+    change neither (indexes that are not unique, comments, options) are left out.
+    """
+    found = [_alterations(part) for part in _parts(rest)]
+    known = [one for one in found if one is not None]
+    return tuple(one for part in known for one in part) if len(known) == len(found) else None
 
 
 def new_name(rest: Sequence[Word]) -> Name | None:
@@ -90,18 +104,15 @@ def _parts(rest: Sequence[Word]) -> Iterator[list[Word]]:
         yield part
 
 
-def _changes(part: Sequence[Word]) -> bool:
-    keys = [word.key for word in part]
-    first, second = keys[0], keys[1] if len(keys) > 1 else ""
+def _alterations(part: Sequence[Word]) -> tuple[Alteration, ...] | None:
+    first, second = part[0].key, part[1].key if len(part) > 1 else ""
     if first == "ADD":
-        return _add_changes(part[1:], keys[1:])
-    if first == "ALTER":
-        return False  # SET DEFAULT, DROP DEFAULT, an index's visibility
-    if first == "RENAME":
-        return second not in ("INDEX", "KEY")
-    if first == "DROP":
-        return second != "CHECK"
-    return first != "ORDER" and not _are_options(part)
+        return _added(part[1:])
+    if first in _READERS:
+        return _READERS[first](part[1:])
+    # ALTER: SET DEFAULT, DROP DEFAULT, an index's visibility
+    is_harmless = first in ("ALTER", "ORDER") or (first == "RENAME" and second in ("INDEX", "KEY")) or _are_options(part)
+    return () if is_harmless else None
 
 
 def _are_options(part: Sequence[Word]) -> bool:
@@ -127,17 +138,33 @@ def _behind_option(part: Sequence[Word], at: int) -> int:
     return at + 1 if keeps_rows or (name in _OPTIONS and at < len(part)) else -1
 
 
-def _add_changes(part: Sequence[Word], keys: Sequence[str]) -> bool:
+def _added(part: Sequence[Word]) -> tuple[Alteration, ...] | None:
+    """Read the words behind ADD. None where existing rows get values, or another key."""
+    keys = [word.key for word in part]
     if keys[:1] == ["CONSTRAINT"]:
-        return any(key in _KEYS for key in keys[1:3])
-    if keys[:1] and keys[0] in (*_KEYS, *_PLAIN_INDEXES):
-        return keys[0] in _KEYS
+        if "PRIMARY" in keys[1:3]:
+            return None
+        return (IndexAltered(),) if "UNIQUE" in keys[1:3] else ()
+    if keys[:1] in (["PRIMARY"], ["UNIQUE"]):
+        return (IndexAltered(),) if keys[0] == "UNIQUE" else None
+    if keys[:1] and keys[0] in _PLAIN_INDEXES:
+        return ()
     start = 1 if keys[:1] == ["COLUMN"] else 0
-    start += 3 if list(keys[start : start + 3]) == ["IF", "NOT", "EXISTS"] else 0
-    columns = _parts(part[start + 1 : -1]) if keys[start : start + 1] == ["("] else [part[start:]]
+    start += 3 if keys[start : start + 3] == ["IF", "NOT", "EXISTS"] else 0
+    columns = list(_parts(part[start + 1 : -1])) if keys[start : start + 1] == ["("] else [list(part[start:])]
     # The first word of each column is its name, even if the word is a keyword.
-    return any(_filled([word.key for word in column[1:]]) for column in columns)
+    if any(_filled([word.key for word in column[1:]]) for column in columns):
+        return None
+    return () if keys[:1] == ["PARTITION"] else tuple(columns_added(columns))
 
 
 def _filled(keys: Sequence[str]) -> bool:
     return any(key in _FILLED and list(keys[at : at + 2]) != ["DEFAULT", "NULL"] for at, key in enumerate(keys))
+
+
+_READERS: dict[str, Callable[[Sequence[Word]], tuple[Alteration, ...] | None]] = {
+    "DROP": dropped,
+    "MODIFY": modified,
+    "CHANGE": changed,
+    "CONVERT": converted,
+}

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 from itertools import combinations, product
 
 from onefold.mysql.ddl.statements import Effect, statement_effects
@@ -28,8 +29,9 @@ def effects(text: str, database: str, grammar: Grammar = PLAIN) -> tuple[Effect,
     """Return the effects of a statement on stored rows.
 
     The result is empty only for a statement that is proven to leave stored rows alone: `ADD COLUMN` of a column that may be
-    NULL and has no default, indexes that are not unique, comments, views, users ... Any other statement may have changed
-    every table of the session's database, and of the databases that the statement names.
+    NULL and has no default, indexes that are not unique, comments, views, users ... Whether an `altered` table has other
+    rows depends on its former structure. Any other statement may have changed every table of the session's database, and of
+    the databases that the statement names.
 
     Args:
         text: the statement, as the log has it.
@@ -38,7 +40,7 @@ def effects(text: str, database: str, grammar: Grammar = PLAIN) -> tuple[Effect,
 
     Examples:
         >>> effects("TRUNCATE orders", "shop")
-        (Effect(kind='truncated', database='shop', table='orders'),)
+        (Effect(kind='truncated', database='shop', table='orders', alterations=(), new_name=None, is_replaced=False),)
         >>> effects("ALTER TABLE orders ADD COLUMN note TEXT", "shop")
         ()
     """
@@ -81,4 +83,5 @@ def _grammars(text: str, grammar: Grammar) -> Iterable[Grammar]:
 
 
 def _lower(effect: Effect) -> Effect:
-    return Effect(effect.kind, effect.database.lower(), effect.table and effect.table.lower())
+    new = effect.new_name and (effect.new_name[0].lower(), effect.new_name[1].lower())
+    return replace(effect, database=effect.database.lower(), table=effect.table and effect.table.lower(), new_name=new)

@@ -9,24 +9,33 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from onefold.mysql.ddl.alter_table import changes_rows, exchanged, new_name
+from onefold.mysql.ddl.alter_table import alterations, exchanged, new_name
+from onefold.mysql.ddl.alterations import Alteration, ColumnAdded, IndexAltered
 from onefold.mysql.ddl.tokens import Word
 from onefold.mysql.ddl.word_sequence import TableRef, index_behind, key_at, skip, table_name, table_names
 
-EffectKind = Literal["rows", "truncated", "dropped", "created", "renamed", "structure"]
+EffectKind = Literal["rows", "truncated", "dropped", "created", "renamed", "replaced", "structure", "altered"]
 
 
 @dataclass(frozen=True)
 class Effect:
     """What happened to a table.
 
-    Its rows changed (`rows`), it was emptied, it is gone, it is new, it has this name from now on, or only its structure
-    changed. Without a table, this happened to all tables of the database; without a database, to tables of any database.
+    Its rows changed (`rows`), it was emptied, it is gone, it is new, it has another name from now on (`renamed`), another
+    table has its name from now on (`replaced`), or only its structure changed (`structure`). Whether `altered` changed rows
+    depends on the structure before. Without a table, this happened to all tables of the database; without a database, to
+    tables of any database.
     """
 
     kind: EffectKind
     database: str
     table: str | None = None
+    alterations: tuple[Alteration, ...] = ()
+    """What happened to columns and unique indexes, of `structure` and `altered`."""
+    new_name: TableRef | None = None
+    """The name from now on, of `renamed`."""
+    is_replaced: bool = False
+    """Whether another table has taken the former name in the same statement, of `renamed`."""
 
 
 Effects = Iterator[Effect]
@@ -102,7 +111,9 @@ def _is_object(words: Sequence[Word], at: int, kinds: frozenset[str]) -> bool:
 def _set(words: Sequence[Word], database: str) -> Effects:
     """Read SET. MariaDB's SET STATEMENT executes another statement, and a function in a SET may change rows."""
     if key_at(words, 1) == "STATEMENT":
-        yield from statement_effects(words[index_behind(words, "FOR") :] or words[1:], database)
+        for effect in statement_effects(words[index_behind(words, "FOR") :] or words[1:], database):
+            # The statement may set the mode in which values that do not fit are errors.
+            yield Effect("rows", effect.database, effect.table) if effect.kind == "altered" else effect
     elif any(word.key == "(" for word in words):
         yield from _on_any_table(words, 0, None, database)
 
@@ -132,10 +143,20 @@ def _alter(words: Sequence[Word], database: str) -> Effects:
     for of, table in exchanged(rest):
         yield Effect("rows", of or database, table)
     if new := new_name(rest):
-        yield Effect("rows", new[0] or name[0], new[1])
-        yield Effect("dropped", *name)
+        target = (new[0] or name[0], new[1])
+        yield Effect("renamed", *name, new_name=target)
+        yield Effect("replaced", *target)
     else:
-        yield Effect("rows" if changes_rows(rest) else "structure", *name)
+        ignores = any(word.key == "IGNORE" for word in words[1:at])
+        yield _altered(name, alterations(rest), ignores)
+
+
+def _altered(name: TableRef, found: tuple[Alteration, ...] | None, ignores: bool) -> Effect:
+    """Return the effect of ALTER TABLE. MariaDB's ALTER IGNORE cuts off values, and drops rows with equal unique keys."""
+    is_harmless = found is not None and all(isinstance(one, ColumnAdded) for one in found)
+    if found is None or (ignores and not is_harmless):
+        return Effect("rows", *name)
+    return Effect("structure" if is_harmless else "altered", *name, alterations=found)
 
 
 def _create(words: Sequence[Word], database: str) -> Effects:
@@ -143,7 +164,7 @@ def _create(words: Sequence[Word], database: str) -> Effects:
     at = skip(words, 1, "OR", "REPLACE")
     kind = key_at(words, at)
     if kind == "UNIQUE":  # an index that may become the key of the rows
-        yield from _on_tables("rows", table_names(words, index_behind(words, "ON"), database)[0], database)
+        yield from _on_index(words, database)
     elif kind in ("DATABASE", "SCHEMA") and replaces:
         yield Effect("dropped", words[at + 1].text if len(words) > at + 1 else "")
     elif kind == "TABLE":
@@ -172,9 +193,23 @@ def _drop(words: Sequence[Word], database: str) -> Effects:
     elif kind in ("DATABASE", "SCHEMA"):
         yield Effect("dropped", words[at].text if at < len(words) else "")
     elif kind == "INDEX":  # it may have been the key of the rows
-        yield from _on_tables("rows", table_names(words, index_behind(words, "ON"), database)[0], database)
+        primary = at < len(words) and words[at].text.upper() == "PRIMARY"
+        yield from _on_tables("rows", _indexed(words, database), database) if primary else _on_index(words, database)
     elif not _is_object(words, 1, _OTHER_OBJECTS):
         yield from _on_any_table(words, 0, None, database)
+
+
+def _indexed(words: Sequence[Word], database: str) -> list[TableRef]:
+    return table_names(words, index_behind(words, "ON"), database)[0]
+
+
+def _on_index(words: Sequence[Word], database: str) -> Effects:
+    """Yield the effect of CREATE UNIQUE INDEX or DROP INDEX."""
+    names = _indexed(words, database)
+    if not names:
+        yield Effect("rows", database)
+    for name in names:
+        yield Effect("altered", *name, alterations=(IndexAltered(),))
 
 
 def _rename(words: Sequence[Word], database: str) -> Effects:
@@ -189,9 +224,10 @@ def _rename(words: Sequence[Word], database: str) -> Effects:
         return
     targets = {new for _, new in pairs}
     for old, new in pairs:
-        if old not in targets:  # `t TO _t_old, _t_new TO t` leaves a table of the name
-            yield Effect("dropped", *old)
-        yield Effect("renamed", *new)
+        # `t TO _t_old, _t_new TO t` leaves a table of the name.
+        yield Effect("renamed", *old, new_name=new, is_replaced=old in targets)
+    for _, new in pairs:
+        yield Effect("replaced", *new)
 
 
 def _rename_pairs(words: Sequence[Word], at: int, database: str) -> list[tuple[TableRef, TableRef]] | None:

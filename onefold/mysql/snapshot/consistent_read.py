@@ -6,11 +6,12 @@ read has the greater position. What the server and the table's engine allow deci
 
 - MariaDB and Percona Server tell the position of a consistent view of InnoDB, without a lock
   (https://mariadb.com/kb/en/enhancements-for-start-transaction-with-consistent-snapshot/).
-- MySQL does not. Rows of InnoDB are read with a shared lock on each row, which waits for open transactions that have changed
-  the row; the position is asked for before.
-- If a whole table is read on MySQL, the table is locked until the position is known and a view has begun. Tables of other
-engines
-  are locked as long as they are read.
+- MySQL does not. The log's end is asked for, and a view of InnoDB begins when tables show all transactions before that
+  position (`onefold.mysql.snapshot.commit_barrier`), without a lock. Later changes have greater positions, so that rows of
+  the chunk that they change lose where rows are merged.
+- If MySQL does not tell in time, rows are read with a shared lock on each row, which waits for open transactions that have
+  changed the row; a table that is read as a whole is locked until the position is known and a view has begun.
+- Tables of other engines are locked as long as they are read.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from onefold.core.errors import TryAgain
 from onefold.mysql.binlog.events import LogPosition
 from onefold.mysql.catalog import TableName, structure_of
 from onefold.mysql.connection import log_status, query, quoted
+from onefold.mysql.snapshot.commit_barrier import tables_show_log
 from onefold.mysql.snapshot.keyset import IndexColumn, Keyset, keyset_of
 from onefold.mysql.table import Structure
 
@@ -116,7 +118,7 @@ def visible_end_of_log(connection: pymysql.Connection, epoch: int) -> LogPositio
     """Return the log's end, or a position a little before: every view from now on shows all transactions before it.
 
     A transaction is in the log before tables show it, so the log's end may be ahead of the tables. If the server does not
-    tell the position of a view, rows are read under locks, which wait for transactions that are being committed.
+    tell the position of a view, each read waits for the transactions that are being committed.
     """
     if not has_view_positions(connection):
         return _end_of_log(connection, epoch)
@@ -142,10 +144,21 @@ def second_connection(connection: pymysql.Connection) -> pymysql.Connection:
 
 
 def _begin(connection: pymysql.Connection, table: SourceTable, epoch: int) -> ConsistentRead:
-    if table.engine == _INNODB and has_view_positions(connection):
-        _isolate(connection, "REPEATABLE READ")
+    if table.engine != _INNODB:
+        return _begin_locked(connection, table, epoch)
+    _isolate(connection, "REPEATABLE READ")
+    if has_view_positions(connection):
         query(connection, _VIEW)
         return ConsistentRead(_view_position(connection, epoch), _now(connection))
+    # The position has to be known before the barrier: what the log gets afterwards may be missing in the view.
+    consistent_read = ConsistentRead(_end_of_log(connection, epoch), _now(connection))
+    if not tables_show_log(connection):
+        return _begin_locked(connection, table, epoch)
+    query(connection, _VIEW)
+    return consistent_read
+
+
+def _begin_locked(connection: pymysql.Connection, table: SourceTable, epoch: int) -> ConsistentRead:
     if table.engine == _INNODB and table.keyset:
         _isolate(connection, "READ COMMITTED")
         query(connection, "START TRANSACTION")
