@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from onefold.capture.quarantine import KnownStructure, Problem, Quarantined
@@ -37,6 +37,8 @@ class Progress:
     """When, and by which server, the file of the position was begun."""
     prepared: tuple[PreparedTransaction, ...] = ()
     """XA transactions that were prepared before the position and have not ended there, the oldest first."""
+    as_of: int | None = None
+    """Everything that the source had committed by then comes before the position. In seconds since 1970; None if unknown."""
 
 
 @dataclass(frozen=True, order=True)
@@ -84,6 +86,12 @@ class Checkpoint:
     """The last known structure of tables."""
     owners: tuple[tuple[str, str], ...] = ()
     """Base names with the source tables that are captured under them although their own names differ."""
+    saved_at: int | None = None
+    """When a process saved the checkpoint, in seconds since 1970; None in checkpoints of older versions."""
+
+    def without_times(self) -> Checkpoint:
+        """Return the checkpoint without the times that change although nothing has happened."""
+        return replace(self, saved_at=None, reached=replace(self.reached, as_of=None))
 
 
 def to_json(checkpoint: Checkpoint) -> bytes:
@@ -114,6 +122,8 @@ def to_json(checkpoint: Checkpoint) -> bytes:
         "quarantine": [_quarantined_json(one) for one in checkpoint.quarantine],
         "structures": _structures_json(checkpoint.structures),
         "owners": dict(checkpoint.owners),
+        "as_of": reached.as_of,
+        "saved_at": checkpoint.saved_at,
     }
     return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
 
@@ -218,10 +228,10 @@ def _patterns(body: Mapping[str, Any]) -> TableFilter:
 
 
 def _read(body: Mapping[str, Any]) -> Checkpoint:
-    """Read the body. Older documents lack `prepared`, `patterns`, `quarantine`, `structures` and `owners`."""
+    """Read the body. Older documents lack all keys that are read by `get`."""
     reached = Progress(
         _position(body["place"]) if body["place"] else None, read_executed(body["executed"] or ""), body["fingerprint"],
-        tuple(_prepared(one) for one in body.get("prepared", ())),
+        tuple(_prepared(one) for one in body.get("prepared", ())), body.get("as_of"),
     )  # fmt: skip
     return Checkpoint(
         body["source"],
@@ -240,4 +250,5 @@ def _read(body: Mapping[str, Any]) -> Checkpoint:
         tuple(_quarantined(one) for one in body.get("quarantine", ())),
         _structures(body.get("structures", ())),
         tuple(sorted(body.get("owners", {}).items())),
+        body.get("saved_at"),
     )

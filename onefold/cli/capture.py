@@ -16,6 +16,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 
 from onefold.capture.versioned_table import LENGTH
 from onefold.cli.capture_options import address, address_of, checks, destinations, options_from, server_id, starts, tables
+from onefold.cli.capture_status import status
 from onefold.cli.common import ERROR, OK, given, project, raise_problems, read_settings
 from onefold.core.errors import InvalidInput, InvalidSettings
 from onefold.core.names import check_names, versioned_name
@@ -31,7 +32,18 @@ if TYPE_CHECKING:
 TABLE_CREATED, CHANGE_RECORDS = "table-created", "change-records"
 
 
-@click.command()
+class _GroupWithOptions(click.Group):
+    """A command with options of its own and with commands below it, which do not take those options."""
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        if args and args[0] in self.commands:
+            return self.commands[args[0]].make_context(f"{info_name} {args[0]}", args[1:], parent, **extra)
+        return super().make_context(info_name, args, parent, **extra)
+
+
+@click.group(cls=_GroupWithOptions, invoke_without_command=True)
 @address
 @tables
 @destinations
@@ -57,6 +69,9 @@ def capture(context: click.Context, /, **options: Any) -> int:
         end_by_signal(process)
         process.run()
     return OK
+
+
+capture.add_command(status)
 
 
 def _show_check(process: Capture, options: Mapping[str, Any]) -> int:
