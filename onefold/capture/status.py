@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -65,9 +66,11 @@ def status_of(
     """
     reached = state.log.reached
     waiting, copying = state.counts()
+    # Other threads count meanwhile: `dict` copies a Counter at once, while its own `+` would fail at a new entry.
+    losses = dict(Counter(dict(changes.losses)) + Counter(dict(copies.losses)))
     return CaptureStatus(
         source, reached.position, lag_seconds(reached.as_of, now), lag_seconds(timestamp or None, now), changes.rows,
-        copies.rows, waiting, copying, dict(changes.losses + copies.losses),
+        copies.rows, waiting, copying, losses,
         tuple(str(entry.table) for entry in state.quarantine.quarantined()),
     )  # fmt: skip
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from onefold.capture.run import Capture
     from onefold.core.shutdown import Stop
     from onefold.mysql.connection import Address
+    from onefold.ports.metrics import Metric
 
 TABLE_CREATED, CHANGE_RECORDS = "table-created", "change-records"
 
@@ -67,7 +68,8 @@ def capture(context: click.Context, /, **options: Any) -> int:
         if options["check"]:
             return _show_check(process, options)
         end_by_signal(process)
-        process.run()
+        with _metrics(process, options["metrics_port"] or settings.metrics_port):
+            process.run()
     return OK
 
 
@@ -88,6 +90,25 @@ def _show_check(process: Capture, options: Mapping[str, Any]) -> int:
     else:
         show_report(Console(highlight=False, emoji=False), report)
     return OK if report.in_order else ERROR
+
+
+@contextmanager
+def _metrics(process: Capture, port: int | None) -> Iterator[None]:
+    """Serve the health and the metrics of a capture while the block runs, if there is a port."""
+    from onefold.adapters.prometheus import metrics_server
+    from onefold.capture.heartbeat import problem_of_silence
+    from onefold.capture.metrics import metrics_of
+
+    if port is None:
+        yield
+        return
+
+    def read() -> Iterator[Metric]:
+        status = process.status()
+        return metrics_of(status) if status else iter(())
+
+    with metrics_server(port, lambda: problem_of_silence(process.publishing.stop.seconds_since_check), read):
+        yield
 
 
 def prepared_capture(

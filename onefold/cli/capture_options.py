@@ -81,6 +81,12 @@ starts = options_of(
     click.option("--gtid-failover", is_flag=True, help="If a replica replaces the server, continue by GTIDs."),
     click.option("--snapshot", is_flag=True, help="Copy all tables once, while changes stream."),
     click.option("--again", metavar="PATTERN", multiple=True, help="Copy these tables again."),
+    click.option(
+        "--metrics-port",
+        metavar="N",
+        type=click.IntRange(1, 65535),
+        help="Answer /healthz and /metrics at this port.  [default: ONEFOLD_METRICS_PORT, else none]",
+    ),
     click.option("--once", is_flag=True, help="Stop at the present end of the log, after all copies."),
 )
 
