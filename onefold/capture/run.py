@@ -251,6 +251,8 @@ class Capture:
         saved = self._saved
         if saved is None or now.without_times() != saved.without_times():
             return True
+        if saved.reached.as_of is None and now.reached.as_of is not None:
+            return True
         return (now.saved_at or 0) >= (saved.saved_at or 0) + _RESAVE_SECONDS
 
     def status(self) -> CaptureStatus | None:
