@@ -17,13 +17,13 @@ def metrics_of(status: CaptureStatus) -> Iterator[Metric]:
         [('onefold_capture_lag_seconds', 2)]
     """
     source = {"source": status.source}
-    position = status.position
+    epoch, file, offset = status.position.order if status.position else (None, None, None)
     gauges = (
         ("lag_seconds", "By how many seconds the confirmed rows are behind the source.", status.lag_seconds),
         ("seconds_since_last_change", "The age of the last transaction that was read.", status.seconds_since_last_change),
-        ("epoch", "The first section of all positions.", position and position.epoch),
-        ("confirmed_file", "The number of the file of the confirmed position.", position and position.order[1]),
-        ("confirmed_offset_bytes", "The offset of the confirmed position in its file.", position and position.offset),
+        ("epoch", "The first section of all positions.", epoch),
+        ("confirmed_file", "The number of the file of the confirmed position.", file),
+        ("confirmed_offset_bytes", "The offset of the confirmed position in its file.", offset),
         ("tables_waiting", "Tables that wait for a copy.", status.tables_waiting),
         ("tables_copying", "Tables that are being copied.", status.tables_copying),
         ("tables_in_quarantine", "Tables whose rows are not published.", len(status.quarantine)),

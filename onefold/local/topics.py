@@ -78,10 +78,10 @@ class PushTopics:
         return types.Topic.pb()(name=request.topic)
 
     def _find(self, path: str, context: grpc.ServicerContext) -> PushTopic:
-        topic = self._topics.get(path.rpartition("/")[2])
-        if topic is None:
+        name = path.rpartition("/")[2]
+        if name not in self._topics:
             context.abort(grpc.StatusCode.NOT_FOUND, f"{path} is not a topic; known are {', '.join(self._topics)}")
-        return topic
+        return self._topics[name]
 
     def _publish(self, topic: PushTopic, data: bytes) -> str:
         identifier = str(next(self._identifiers))

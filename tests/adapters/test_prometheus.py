@@ -31,7 +31,7 @@ class Process:
 
     def __init__(self) -> None:
         self.problem: str | None = None
-        self.metrics = METRICS
+        self.metrics: tuple[Metric, ...] = METRICS
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from support.capture_checkpoint import FULL, POSITION
@@ -16,7 +17,7 @@ NOON = 1_700_000_000
 ENTRY = Quarantined(Problem(TableName("shop", "t"), "grant", "SELECT is missing", "run: GRANT ..."), POSITION)
 
 
-def saved(as_of: int | None, saved_at: int | None, **changes: object) -> Checkpoint:
+def saved(as_of: int | None, saved_at: int | None, **changes: Any) -> Checkpoint:
     return replace(FULL, reached=replace(FULL.reached, as_of=as_of), saved_at=saved_at, **changes)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.capture_checkpoint import FULL, POSITION
@@ -19,7 +20,7 @@ from onefold.mysql.catalog import TableName
 ENTRY = Quarantined(Problem(TableName("shop", "t"), "grant", "SELECT is missing", "run: GRANT ..."), POSITION)
 
 
-def fresh(**changes: object) -> Checkpoint:
+def fresh(**changes: Any) -> Checkpoint:
     now = int(time.time())
     return replace(FULL, reached=replace(FULL.reached, as_of=now - 2), saved_at=now - 1, **changes)
 
