@@ -125,6 +125,9 @@ FILTERS: Mapping[str, str] = {
         'severity=CRITICAL AND (jsonPayload.event="table_truncated" OR jsonPayload.event="table_dropped")'
     ),
     'google_monitoring_alert_policy.log["table in quarantine"]': 'severity=CRITICAL AND jsonPayload.event="quarantined"',
+    'google_monitoring_alert_policy.log["capture is late"]': (
+        'severity=INFO AND jsonPayload.event="captured" AND jsonPayload.lag_seconds>900'
+    ),
     "google_logging_metric.captured": (
         'resource.type="cloud_run_worker_pool" AND severity=INFO AND jsonPayload.event="captured"'
     ),
