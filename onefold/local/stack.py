@@ -24,6 +24,8 @@ FUNCTIONS = {"table-created": "refresh_view", "change-records": "sink_records", 
 SHOWN = ("schema-changes", "dead-letter")
 """Topics without a function: their messages are shown."""
 _PREFIX = "ONEFOLD_"
+_OF_CAPTURE = frozenset({"ONEFOLD_SOURCE_PASSWORD", "ONEFOLD_HEARTBEAT", "ONEFOLD_METRICS_PORT"})
+"""Settings that no function reads: a password least of all."""
 
 
 @contextlib.contextmanager
@@ -70,7 +72,7 @@ def function_settings(environ: Mapping[str, str], folder: Path) -> dict[str, str
     Raises:
         InvalidSettings: settings are wrong.
     """
-    given = {name: value for name, value in environ.items() if name.startswith(_PREFIX)}
+    given = {name: value for name, value in environ.items() if name.startswith(_PREFIX) and name not in _OF_CAPTURE}
     config = given.get(CONFIG) or (DEFAULT_CONFIG if Path(DEFAULT_CONFIG).is_file() else "")
     settings = {
         "ONEFOLD_LARGE_RECORDS": folder.resolve().as_uri(),

@@ -2,7 +2,7 @@
 
 Clients reach it over gRPC, through PUBSUB_EMULATOR_HOST. A published message is confirmed at once, and delivered until its
 function accepts it; other messages do not wait for it. It serves the methods `Publish` and `GetTopic`, and no others: no
-pulling, no ordering keys, no rights, no new topics. Messages that are not delivered yet are lost at its end.
+pulling, no attributes, no ordering keys, no rights, no new topics. Messages that are not delivered yet are lost at its end.
 """
 
 from __future__ import annotations

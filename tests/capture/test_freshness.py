@@ -12,6 +12,7 @@ from support.capture import CREATE, Bench, begin, bench_of, eventually
 from support.database_servers import MariaDb, MySql
 from support.source_database import SourceDatabase, on
 
+from onefold.capture.checkpoint import Checkpoint
 from onefold.capture.freshness import Freshness
 from onefold.capture.run import Capture
 from onefold.mysql.binlog.events import LogPosition
@@ -102,6 +103,17 @@ def test_the_checkpoint_of_a_quiet_source_shows_that_it_is_up_to_date(running: C
     now = eventually(lambda: (found := bench.checkpoint())["as_of"] != before["as_of"] and found)
     assert (now["as_of"], now["saved_at"]) == (int(clock.time), int(clock.time))
     assert now["place"]["file"] == before["place"]["file"]
+
+
+def test_a_checkpoint_in_which_only_the_times_are_new_is_saved_once_a_minute(running: Capture) -> None:
+    saved = eventually(lambda: running._saved if running._saved and running._saved.reached.as_of else None)
+
+    def later(seconds: int) -> Checkpoint:
+        reached = replace(saved.reached, as_of=saved.reached.as_of + seconds)
+        return replace(saved, saved_at=saved.saved_at + seconds, reached=reached)
+
+    assert [running._has_news(later(seconds)) for seconds in (0, 1, 59, 60)] == [False, False, False, True]
+    assert running._has_news(replace(later(1), epoch=saved.epoch + 1))
 
 
 def test_what_pubsub_has_not_confirmed_counts_as_missing(
