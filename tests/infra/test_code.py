@@ -42,6 +42,7 @@ NOT_SET = {
     # Capture's, which is no function.
     "ONEFOLD_SOURCE_PASSWORD",
     "ONEFOLD_HEARTBEAT",
+    "ONEFOLD_METRICS_PORT",
     "ONEFOLD_TOPIC_CHANGE_RECORDS",
 }
 CLASSES = {Settings: "ONEFOLD_", BatchSettings: "ONEFOLD_BATCH_"}
