@@ -49,6 +49,9 @@ from support.spark_session import in_parts, spark  # noqa: E402, F401
 # Terraform.
 from support.terraform import terraform, tested  # noqa: E402, F401
 
+# XA transactions.
+from support.xa import xa  # noqa: E402, F401
+
 TESTS = Path(__file__).parent
 LONG = (
     "e2e/test_capture_history", "e2e/test_capture_kill", "merge/test_migrate", "spark/reconcile/test_unavailable",
@@ -58,10 +61,10 @@ LONG = (
 )  # fmt: skip
 """Files of `make test-long`: kills, faults and whole histories."""
 SLOW = (
-    "merge/test_apply", "spark/reconcile/test_bigquery", "spark/reconcile/test_formats", "spark/reconcile/test_kill",
-    "spark/compare/test_job", "e2e/test_capture", "spark/test_job_errors", "spark/reconcile/test_faults",
-    "spark/reconcile/test_parquet_merge", "e2e/test_demo_own_database", "merge/test_purge", "infra/test_packages",
-    "spark/values/test_casts", "infra/test_validation", "test_docs", "infra/test_function_package",
+    "merge/test_apply", "merge/test_apply_window", "spark/reconcile/test_bigquery", "spark/reconcile/test_formats",
+    "spark/reconcile/test_kill", "spark/compare/test_job", "e2e/test_capture", "spark/test_job_errors",
+    "spark/reconcile/test_faults", "spark/reconcile/test_parquet_merge", "e2e/test_demo_own_database", "merge/test_purge",
+    "infra/test_packages", "spark/values/test_casts", "infra/test_validation", "test_docs", "infra/test_function_package",
 )  # fmt: skip
 """Files that take about a minute. They run first: at the end, one of them would leave the other processor idle."""
 

@@ -11,17 +11,6 @@ FOLDERS = ("onefold", "functions", "spark_jobs", "infra", "tests", "benchmarks")
 MAX_FILE_LINES = 300
 LONG_FILES = {
     "tests/support/fake_bigquery.py": "one server of the REST API: its docstring lists all that it supports",
-    "tests/infra/test_exact.py": "TEMPORARY: is being split",
-    "tests/infra/test_code.py": "TEMPORARY: is being split",
-    # TEMPORARY: these files are being split; delete the entries marked so.
-    "tests/merge/test_apply.py": "TEMPORARY: is being split",
-    "tests/merge/test_keys.py": "TEMPORARY: is being split",
-    "tests/mysql/test_transactions.py": "TEMPORARY: is being split",
-    "tests/spark/compare/test_job.py": "TEMPORARY: is being split",
-    "tests/views/test_handler.py": "TEMPORARY: is being split",
-    "tests/views/test_refresh.py": "TEMPORARY: is being split",
-    "tests/views/test_refresh_announcing.py": "TEMPORARY: is being split",
-    "tests/views/test_refresh_tags.py": "TEMPORARY: is being split",
 }
 """Files that may be longer, each with the reason."""
 MAX_FUNCTION_LINES = 30

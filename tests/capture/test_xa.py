@@ -11,39 +11,18 @@ import pytest
 from support.capture import CREATE, Bench, begin, bench_of, eventually, latest, shown
 from support.database_servers import MariaDb, MySql
 from support.source_database import SourceDatabase, on
+from support.xa import Xa
 
 from onefold.capture.xa import PreparedRows, PreparedTransaction, plus, tables_of, without
 from onefold.mysql.binlog.events import Committed, LogPosition, RowsChanged
 from onefold.mysql.catalog import TableName
-from onefold.mysql.connection import connect, query
+from onefold.mysql.connection import connect
 from onefold.mysql.table_filter import TableFilter
-
-
-class Xa:
-    """XA transactions of one test, whose sessions are over."""
-
-    def __init__(self, source: SourceDatabase) -> None:
-        self._source = source
-
-    def prepare(self, *statements: str, xid: str = "x") -> None:
-        self._source.prepare(self._name(xid), *statements)
-
-    def end(self, how: str, xid: str = "x") -> None:
-        with closing(connect(self._source.server.address)) as connection:
-            query(connection, f"XA {how} {self._name(xid)}")
-
-    def _name(self, xid: str) -> str:
-        return f"'{self._source.name}', '{xid}', 7"
 
 
 @pytest.fixture
 def bench(source: SourceDatabase, tmp_path: Path) -> Bench:
     return bench_of(source, tmp_path)
-
-
-@pytest.fixture
-def xa(source: SourceDatabase) -> Xa:
-    return Xa(source)
 
 
 def copies(records: list[dict[str, Any]]) -> list[dict[str, Any]]:

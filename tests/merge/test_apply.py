@@ -1,4 +1,4 @@
-"""Merging into a base, in the emulator, compared with an oracle of a dict and a loop."""
+"""Merging into a base, in the emulator: the result equals that of an oracle, a dict and a loop."""
 
 from __future__ import annotations
 
@@ -11,26 +11,19 @@ from google.cloud.bigquery.retry import DEFAULT_RETRY
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.bigquery_emulator import EmulatedDataset
-from support.changelogs import METADATA_TYPE, PROBLEMS, change, land_changes, position_of
-from support.merge_shop import CUSTOMER, LONG_AGO, Shop, another_shop
+from support.changelogs import PROBLEMS, change, position_of
+from support.merge_shop import CUSTOMER, Shop, another_shop
 from support.typed_shop import NOT_HELD, PARTS, create_any, create_version, held, held_types, people_see, texts, truth
 
 from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT, emulator_client
 from onefold.changelog.generator import WorkloadOptions, make_workload
 from onefold.changelog.generator_values import TYPES, non_null_value
-from onefold.changelog.metadata import METADATA
-from onefold.core.errors import InvalidInput, NotFound, SchemaConflict
-from onefold.merge.apply import merge_rows
-from onefold.merge.change_query import changes_query
-from onefold.merge.migrate import prepare
-from onefold.merge.plan import log
-from onefold.schema.table_rules import TableRules
 from onefold.schema.types import parse_type
 
 
 @pytest.fixture(scope="module")
 def bases_of_all_problems(emulator_host: str) -> Iterator[dict[str, list[tuple[Any, ...]]]]:
-    """The changes of every problem, kept apart by a key of two columns: merged at once, and change by change."""
+    """Merge the changes of all problems at once and change by change; a key of two columns separates the problems."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("BIGQUERY_EMULATOR_HOST", emulator_host)
         client = emulator_client(DEFAULT_PROJECT)
@@ -53,13 +46,13 @@ def bases_of_all_problems(emulator_host: str) -> Iterator[dict[str, list[tuple[A
 
 @pytest.mark.parametrize("batches", [1, max(len(changes) for changes, _ in PROBLEMS.values())])
 @pytest.mark.parametrize("problem", PROBLEMS)
-def test_problems_of_the_sql_in_common_use(
+def test_changes_that_common_sql_merges_wrongly_are_merged_correctly(
     bases_of_all_problems: dict[str, list[tuple[Any, ...]]], problem: str, batches: int
 ) -> None:
     assert bases_of_all_problems.get(f"{problem}, {batches} batches", []) == PROBLEMS[problem][1]
 
 
-def test_a_base_holds_tombstones_and_positions_and_nothing_of_who_was_deleted(dataset: EmulatedDataset) -> None:
+def test_a_base_has_tombstones_and_positions_and_no_data_of_deleted_rows(dataset: EmulatedDataset) -> None:
     shop = Shop(dataset)
     shop.create("a", {"id": "INT64", "name": "STRING", "tags": "ARRAY<STRING>"})
     upsert = change("INSERT", "1", uuid="u", id=1, name="é", tags=["x", ""])
@@ -72,8 +65,8 @@ def test_a_base_holds_tombstones_and_positions_and_nothing_of_who_was_deleted(da
     ]
 
 
-def test_the_article_s_experiment_ends_with_188_rows(dataset: EmulatedDataset) -> None:
-    """1,000 operations, 382 insertions and 194 deletions among them, in two batches."""
+def test_an_experiment_of_1000_operations_ends_with_188_rows(dataset: EmulatedDataset) -> None:
+    """The 1,000 operations have 382 insertions and 194 deletions and come in two batches."""
     kinds = ["INSERT"] * 382 + ["DELETE"] * 194 + ["UPDATE-INSERT"] * 424
     keys = [n + 1 if n < 382 else (n - 382) % 194 + 1 if n < 576 else 300 for n in range(1000)]
     changes = [change(kind, f"{n:X}", id=keys[n], name=kind) for n, kind in enumerate(kinds)]
@@ -87,8 +80,8 @@ def test_the_article_s_experiment_ends_with_188_rows(dataset: EmulatedDataset) -
     assert len(shop.base()) == 382
 
 
-def test_a_workload_of_several_versions_merged_in_batches_ends_as_its_truth(dataset: EmulatedDataset) -> None:
-    """Each version comes when the one before was merged; what is late, twice and out of order comes all the same."""
+def test_a_workload_of_several_versions_merged_in_batches_gives_the_expected_rows(dataset: EmulatedDataset) -> None:
+    """Each version lands after the one before was merged. Some changes are late, repeated or out of order."""
     options = WorkloadOptions(
         operations=300,
         shuffle=True,
@@ -116,7 +109,7 @@ def test_a_workload_of_several_versions_merged_in_batches_ends_as_its_truth(data
 def test_columns_of_every_type_are_merged_with_deletions_and_changes_of_key(
     dataset: EmulatedDataset, chance: random.Random
 ) -> None:
-    """A merge of a part of the columns takes the emulator ten seconds: each run of the tests draws one part."""
+    """A merge of a part of the columns takes the emulator ten seconds, so each run of the tests draws one part."""
     part = chance.choice(PARTS)
     workload = make_workload(WorkloadOptions(operations=60, shuffle=True, key_changes=0.2, duplicates=0.1))
     (rows,) = workload.changes.values()
@@ -132,8 +125,8 @@ def test_columns_of_every_type_are_merged_with_deletions_and_changes_of_key(
 @pytest.mark.parametrize(
     "column", [pytest.param(name, marks=pytest.mark.xfail(strict=True, reason=why)) for name, why in NOT_HELD.items()]
 )
-def test_a_column_that_is_left_out_above_cannot_be_held(dataset: EmulatedDataset, column: str) -> None:
-    """The reason is printed with the run; once the emulator can hold such a column, this test says so."""
+def test_the_emulator_cannot_store_a_column_that_is_left_out(dataset: EmulatedDataset, column: str) -> None:
+    """The run prints the reason. This test fails as soon as the emulator can store such a column."""
     shop, chance = Shop(dataset), random.Random(7)
     values = [non_null_value(chance, parse_type(TYPES[column])) for _ in range(20)]
     rows = [{"id": number, column: value} for number, value in enumerate(values)]
@@ -173,10 +166,10 @@ logs = st.lists(st.tuples(st.sampled_from([0, 1, 2]), changes), min_size=4, max_
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(logs, st.data())
-def test_any_log_in_any_order_split_and_replayed_ends_as_the_oracle(
+def test_a_log_in_any_order_split_and_replayed_gives_the_rows_of_the_oracle(
     dataset: EmulatedDataset, log_: Any, data: st.DataObject
 ) -> None:
-    """Batches in any order, one of them twice, merges in between, and versions that come when they are first needed."""
+    """Land batches in any order, one of them twice, with merges in between; create a version when a change needs it."""
     shop = another_shop(dataset)
     delivered = data.draw(st.permutations(log_))
     cut = data.draw(st.integers(0, len(delivered)))
@@ -192,132 +185,7 @@ def test_any_log_in_any_order_split_and_replayed_ends_as_the_oracle(
     assert shop.people_see() == shop.expected(*names)
 
 
-def test_a_merge_returns_and_logs_its_counts(dataset: EmulatedDataset) -> None:
-    shop = Shop(dataset)
-    shop.create("a", CUSTOMER)
-    shop.land(
-        "a",
-        change("INSERT", "1", id=1, name="a"),
-        change("INSERT", "1", id=1, name="a"),
-        change("INSERT", "1", id=1, name="another one at that position"),
-        change("INSERT", "2", id=2, name="b"),
-    )
-    counts = shop.merge()
-    assert (counts.changes, counts.keys, counts.written, counts.below_floor, counts.disputed) == (4, 2, 2, 0, 1)
-    created, merged = shop.log()
-    assert (created["finished_as"], created["keys"], created["versions"]) == ("create", '["id"]', "[]")
-    assert (merged["finished_as"], merged["versions"], merged["changes"], merged["disputed"]) == ("merge", '["a"]', 4, 1)
-
-
-def test_only_what_landed_since_the_last_merge_is_read_and_late_changes_are(dataset: EmulatedDataset) -> None:
-    shop = Shop(dataset)
-    shop.create("a", CUSTOMER)
-    shop.land("a", change("INSERT", "5", id=1, name="five"), at=LONG_AGO)
-    assert shop.merge().changes == 1
-    shop.land("a", change("INSERT", "1", id=2, name="late"), change("INSERT", "2", id=1, name="late and older"))
-    assert shop.merge().changes == 2
-    assert [row["name"] for row in shop.people_see()] == ["five", "late"]
-    assert shop.merge().changes == 0
-
-
-def test_what_landed_within_the_overlap_is_read_again(dataset: EmulatedDataset) -> None:
-    shop = Shop(dataset, rules=TableRules(overlap_minutes=60))
-    shop.create("a", CUSTOMER)
-    shop.land("a", change("INSERT", "1", id=1, name="a"))
-    shop.merge()
-    again = shop.merge()
-    assert (again.changes, again.written) == (1, 0)
-
-
-def test_a_version_that_no_merge_has_read_is_read_whole(dataset: EmulatedDataset) -> None:
-    shop = Shop(dataset)
-    shop.create("a", CUSTOMER)
-    shop.merge()
-    shop.create("b", CUSTOMER)
-    shop.land("b", change("INSERT", "1", id=1, name="copied from elsewhere"), at=LONG_AGO)
-    assert shop.merge().changes == 1
-    assert shop.people_see() == [{"id": 1, "name": "copied from elsewhere"}]
-
-
-def test_one_change_table_without_versions_is_merged_as_well(dataset: EmulatedDataset) -> None:
-    shop = Shop(dataset)
-    land_changes(dataset, "customer", {"id": "INT64", "name": "STRING"}, [change("INSERT", "1", id=1, name="a")])
-    shop.merge()
-    assert shop.merge().changes == 1, "nobody knows when its rows landed"
-    assert shop.people_see() == [{"id": 1, "name": "a"}]
-    assert shop.current() == [{"id": 1, "name": "a"}]
-
-
-def test_a_slow_merge_with_old_rows_changes_nothing(dataset: EmulatedDataset) -> None:
-    """Two at once: one reads, the other reads more and writes, the first one writes."""
-    shop = Shop(dataset)
-    shop.create("a", CUSTOMER)
-    shop.land("a", change("INSERT", "1", id=1, name="old"), change("INSERT", "2", id=2, name="b"))
-    slow = prepare(shop.warehouse, shop.table, shop.settings, shop.keys)
-    stale = shop.warehouse.fetch(changes_query(slow.changes, slow.base, slow.rules))
-    shop.land("a", change("UPDATE-INSERT", "3", id=1, name="new"), change("DELETE", "4", id=2, name=None))
-    shop.merge()
-    written = merge_rows(shop.warehouse, slow, " UNION ALL ".join(map(_as_query, stale)), slow.versions)
-    assert written.written == 0
-    shop.merge()
-    assert shop.people_see() == shop.expected("id", "name") == [{"id": 1, "name": "new"}]
-
-
-def test_a_merge_into_a_base_that_was_replaced_meanwhile_does_not_count(dataset: EmulatedDataset) -> None:
-    shop = Shop(dataset)
-    shop.create("a", CUSTOMER)
-    shop.land("a", change("INSERT", "1", id=1, name="a"), at=LONG_AGO)
-    slow = prepare(shop.warehouse, shop.table, shop.settings, shop.keys)
-    dataset.run(f"DROP TABLE {dataset.quoted('customer_base')}")
-    prepare(shop.warehouse, shop.table, shop.settings, shop.keys)
-    log(shop.warehouse, slow, "merge", slow.versions)
-    assert shop.merge().changes == 1
-    assert shop.people_see() == [{"id": 1, "name": "a"}]
-
-
-def test_the_keys_come_from_the_settings_or_from_the_base(dataset: EmulatedDataset) -> None:
-    shop = Shop(dataset, keys=())
-    shop.create("a", CUSTOMER)
-    with pytest.raises(InvalidInput, match="--keys"):
-        shop.merge()
-    shop.rules = TableRules(keys=("ID",))
-    shop.merge()
-    shop.rules = TableRules()
-    shop.merge()
-    shop.keys = ("name",)
-    with pytest.raises(InvalidInput, match="not those that its base was made with, id"):
-        shop.merge()
-
-
-def test_tables_that_cannot_be_merged_are_named_and_nothing_is_made(dataset: EmulatedDataset) -> None:
-    shop = Shop(dataset)
-    with pytest.raises(NotFound, match="customer_v_"):
-        shop.merge()
-    dataset.land("customer_v_a", {"id": "INT64", "_deleted": "BOOL", METADATA: METADATA_TYPE})
-    dataset.land("customer_v_b", {"number": "INT64"})
-    with pytest.raises(SchemaConflict) as raised:
-        shop.merge()
-    assert {"customer_v_b is no change table", "customer_v_b has no column id"} <= {
-        problem.split(":")[0].split(" for the key")[0].rpartition(".")[2] for problem in raised.value.problems
-    }
-    assert {item.table_id for item in dataset.client.list_tables(dataset.name)} == {"customer_v_a", "customer_v_b"}
-
-
-def test_a_table_with_the_name_of_the_base_is_left_alone(dataset: EmulatedDataset) -> None:
-    shop = Shop(dataset)
-    shop.create("a", CUSTOMER)
-    dataset.land("customer_base", {"id": "INT64"}, "7")
-    with pytest.raises(SchemaConflict, match="not written by `onefold merge`"):
-        shop.merge()
-    assert dataset.rows("customer_base") == [(7,)]
-
-
 def land_changes_into(shop: Shop, version: str, *rows: Any) -> None:
-    """Into a table that does not tell when a row landed."""
+    """Land changes in a table without the time at which a row landed."""
     table = f"{DEFAULT_PROJECT}.{shop.dataset.name}.{shop.name}_v_{version}"
     assert shop.dataset.client.insert_rows_json(table, list(rows)) == []
-
-
-def _as_query(row: Any) -> str:
-    name = "CAST(NULL AS STRING)" if row["name"] is None else f"'{row['name']}'"
-    return f"SELECT {row['id']} AS id, {name} AS name, '{row['_position']}' AS _position, {row['_deleted']} AS _deleted"

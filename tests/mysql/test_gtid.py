@@ -130,8 +130,8 @@ def test_the_user_of_capture_may_ask_what_the_server_has(source: SourceDatabase)
 # Bytes.
 
 
-def varied(source: SourceDatabase) -> None:
-    """Transactions whose GTIDs have integers of one byte to nine, and tags of one letter to 32."""
+def commit_various_gtids(source: SourceDatabase) -> None:
+    """Commit transactions whose GTIDs have integers of one byte to nine, and tags of one letter to 32."""
     source.run(CREATE)
     numbers = itertools.count()
     for tag in ("t", LONGEST, "Tag"):
@@ -149,7 +149,7 @@ def varied(source: SourceDatabase) -> None:
 @on(MySql)
 def test_every_tagged_transaction_is_read_from_the_log(source: SourceDatabase) -> None:
     before = read_executed(source.executed())
-    varied(source)
+    commit_various_gtids(source)
     events = [event for event in source.log() if isinstance(event, Committed)]
     executed = before
     for event in events:
@@ -162,7 +162,7 @@ def test_every_tagged_transaction_is_read_from_the_log(source: SourceDatabase) -
 
 @on(MySql)
 def test_reading_continues_behind_tagged_transactions(source: SourceDatabase) -> None:
-    varied(source)
+    commit_various_gtids(source)
     at = Gtid(1, read_executed(source.executed()))
     source.run("SET gtid_next = 'AUTOMATIC:t'", "INSERT INTO t VALUES (1000)", "SET gtid_next = 'AUTOMATIC'")
     source.run("INSERT INTO t VALUES (1001)")
@@ -181,7 +181,7 @@ def test_sets_are_encoded_as_the_server_writes_them_into_its_log(source: SourceD
 
 
 def in_order(executed: GtidSet) -> GtidSet:
-    """The server writes servers and tags in their order."""
+    """Return a set with its servers in order, as the server writes them."""
     return GtidSet(servers=dict(sorted(executed.servers.items())))
 
 
@@ -233,11 +233,20 @@ def test_the_checkpoint_has_all_that_was_executed(source: SourceDatabase, tmp_pa
 
 
 @on(MariaDb, MySql)
-def test_the_end_of_the_log_has_exactly_the_transactions_executed_before_it(source: SourceDatabase) -> None:
-    source.run(CREATE)
+@pytest.mark.parametrize(("pause", "looks"), [(0.005, 20), (0.0, 5)], ids=["short pauses", "no pauses"])
+def test_the_end_of_the_log_has_exactly_the_transactions_executed_before_it(
+    source: SourceDatabase, pause: float, looks: int
+) -> None:
+    """While sessions write without a pause, some looks read the log file from its beginning: five looks suffice.
+
+    Args:
+        pause: seconds that each session waits before each of its transactions.
+        looks: how often the end of the log is read.
+    """
+    source.run(CREATE, "FLUSH BINARY LOGS")
     asked = Source(source.server.address, TableFilter(), next(_server_ids))
-    with written_meanwhile(source):
-        ends = [asked.log_end(1) for _ in range(20)]
+    with concurrent_writes(source, pause):
+        ends = [asked.log_end(1) for _ in range(looks)]
     quiet = asked.log_end(1)
     assert len({end.position for end in ends}) > 1
     for end in (*ends, quiet):
@@ -259,13 +268,13 @@ def before(source: SourceDatabase, position: LogPosition) -> GtidSet:
 
 
 @contextmanager
-def written_meanwhile(source: SourceDatabase) -> Iterator[None]:
-    """Transactions by four sessions, one after the other in each."""
+def concurrent_writes(source: SourceDatabase, pause: float) -> Iterator[None]:
+    """Write transactions by four sessions until the block ends, with a pause in seconds before each transaction."""
     numbers, stop = itertools.count(1), threading.Event()
 
     def write() -> None:
         with closing(connect(source.server.address)) as connection:
-            while not stop.is_set():
+            while not stop.wait(pause):
                 query(connection, f"INSERT INTO {source.name}.t VALUES ({next(numbers)})")
 
     with ThreadPoolExecutor(4) as workers:

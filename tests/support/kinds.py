@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from types import CodeType
+from typing import Any
 
 import pytest
 
@@ -27,6 +30,8 @@ FIXTURES = {
     "terraform": {"terraform"},
 }
 """For each marker, the fixtures that start such a system."""
+STARTERS = {"mysql": {"new_server", "new_servers"}}
+"""For each marker, the functions that start such a system; a test may call them itself."""
 FILES = {
     "emulator": ("test_docs", "infra/test_function_package", "infra/test_dist"),
     "spark": ("spark/", "infra/test_packages", "local/test_dataproc", "local/test_main"),
@@ -36,12 +41,33 @@ FILES = {
 
 
 def mark(items: Iterable[pytest.Item], tests: Path) -> None:
-    """Add the markers of FIXTURES and FILES; `tests` is the folder that FILES are below."""
+    """Add the markers of FIXTURES, STARTERS and FILES; `tests` is the folder that FILES are below."""
     for item in items:
-        used, path = set(getattr(item, "fixturenames", ())), item.path.relative_to(tests).as_posix()
+        fixtures, path = set(getattr(item, "fixturenames", ())), item.path.relative_to(tests).as_posix()
+        names = used_names(item.function) if isinstance(item, pytest.Function) else set()
         for kind in FIXTURES:
-            if FIXTURES[kind] & used or path.startswith(FILES.get(kind, ())):
+            if FIXTURES[kind] & fixtures or STARTERS.get(kind, set()) & names or path.startswith(FILES.get(kind, ())):
                 item.add_marker(kind)
+
+
+def used_names(test: Callable[..., Any]) -> set[str]:
+    """Return the global names and attributes that a test uses, itself or through functions of its own module."""
+    property_test = getattr(test, "hypothesis", None)  # Hypothesis replaces the function that @given decorates
+    function = inspect.unwrap(property_test.inner_test if property_test else test)
+    found: set[str] = set()
+    waiting = [function]
+    while waiting:
+        new = _names(waiting.pop().__code__) - found
+        found |= new
+        values = (inspect.unwrap(value) for value in map(function.__globals__.get, new) if inspect.isfunction(value))
+        waiting += [value for value in values if value.__module__ == function.__module__]
+    return found
+
+
+def _names(code: CodeType) -> set[str]:
+    """Return the names of a function's code and of the functions and comprehensions within it."""
+    nested = (constant for constant in code.co_consts if isinstance(constant, CodeType))
+    return set(code.co_names).union(*map(_names, nested))
 
 
 def show_skipped(reporter: pytest.TerminalReporter) -> None:

@@ -1,24 +1,31 @@
-"""What the tests of captured tables share: versions as capture makes them, and rows of tenants as the sink lands them."""
+"""Captured tables: versions as capture creates them, and rows of tenants as the sink lands them."""
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 from support.bigquery_emulator import EmulatedDataset
 from support.merge_shop import LONG_AGO
 
-from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT
+from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT, EmulatedWarehouse
 from onefold.capture.versioned_table import VersionedTable, versioned_table
 from onefold.changelog.metadata import DATABASE_NAME, LANDED_AT, METADATA, SOURCE_NAME
+from onefold.core.names import TableId
+from onefold.merge.change_tables import ChangeTable
+from onefold.merge.keys import (
+    captured_keys,
+)
 from onefold.mysql.table import SourceColumn, SourceType, Structure
 from onefold.schema.types import render_type
+from onefold.schema.versions import Version
 
 ID, CODE = SourceColumn("id", SourceType("int")), SourceColumn("code", SourceType("int"))
 NAME, MAIL = (SourceColumn(name, SourceType("varchar", 120), "utf8mb4") for name in ("name", "mail"))
 
 
 def version(*columns: SourceColumn) -> VersionedTable:
-    """A version of `customer`. Each row names its key, which may differ between tenants."""
+    """Return a version of `customer`. Each row names its key, which may differ between tenants."""
     return versioned_table(Structure("customer", columns))
 
 
@@ -43,7 +50,7 @@ def row(
     landed_at: str = LONG_AGO,
     **data: Any,
 ) -> dict[str, Any]:
-    """One change of a tenant, `source/database`, as it lands."""
+    """Return one change as it lands; `tenant` is written `source/database`."""
     source, database = tenant.split("/")
     metadata = {
         "ingestion_method": "BINLOG",
@@ -53,3 +60,24 @@ def row(
         "source_timestamp": 1_700_000_000_000,
     }
     return {**data, SOURCE_NAME: source, DATABASE_NAME: database, LANDED_AT: landed_at, METADATA: metadata}
+
+
+SINCE = datetime(2024, 5, 1, tzinfo=UTC)
+TENANT = ("source_name", "database_name")
+
+
+def customer(dataset: EmulatedDataset) -> TableId:
+    return TableId(DEFAULT_PROJECT, dataset.name, "customer")
+
+
+def read_key(dataset: EmulatedDataset, *base_keys: str, since: datetime | None = None) -> tuple[str, ...]:
+    """Return the key of the captured table `customer`, read from the changes that landed after `since`."""
+    table = customer(dataset)
+    changes = [ChangeTable(table.sibling(found.name), Version(found.version, found.columns), since) for found in (ONE, TWO)]
+    return captured_keys(EmulatedWarehouse(dataset.client), table, changes, base_keys)
+
+
+def current_rows(dataset: EmulatedDataset) -> list[tuple[object, ...]]:
+    """Return the rows of the current view."""
+    names = "source_name, database_name, id, name"
+    return dataset.run(f"SELECT {names} FROM {dataset.quoted('customer_current')} ORDER BY {names}")

@@ -19,6 +19,9 @@ import pytest
 from infra.package import package, package_spark
 
 ROOT = Path(__file__).resolve().parents[2]
+INFRA = ROOT / "infra"
+EXACT = "exact.tftest.hcl"
+"""The file whose plan is compared with the expected values one by one."""
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "onefold"
 """Where .ci/terraform puts what it builds."""
 SECONDS = 900

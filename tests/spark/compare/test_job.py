@@ -1,214 +1,36 @@
-"""The Spark job that compares finds what plain Python finds, for all types and formats of the two sides."""
+"""The Spark job that compares has the findings of plain Python, for all types and formats of the two sides."""
 
 from __future__ import annotations
 
-import base64
-import csv
-import datetime
 import json
-import random
-import re
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
-from pyarrow import Table, parquet
-from pyspark.sql import SparkSession
 from support.bigquery_emulator import EmulatedDataset
+from support.compare_job import Job, compare_in_python
+from support.compared_rows import (
+    INTEGERS,
+    NOON,
+    OTHER_TYPES,
+    SAME_TYPES,
+    UTC,
+    Columns,
+    Rows,
+    rows_of,
+    without_nan,
+    without_null_lists,
+    write,
+    write_pair,
+)
 
-from onefold.adapters.connect import connect
 from onefold.batches.arguments import parse_compare
-from onefold.compare.files import open_rows
-from onefold.compare.findings import KINDS, Summary, findings
-from onefold.compare.rows import compare_sources
+from onefold.compare.findings import KINDS, Summary
 from onefold.core.errors import InvalidInput, NotFound, Rejected
 from onefold.settings.environment import Settings
-from onefold.spark.compare.job import compare
 from spark_jobs.compare import ended, main
-
-Rows = list[dict[str, Any]]
-
-UTC = datetime.UTC
-NOON = datetime.datetime(2024, 1, 1, 12, 0, 0, 500_000)
-DAY = datetime.date(2024, 1, 1)
-
-BOOLS = [True, False, None]
-INTEGERS = [0, 1, -5, 10**15, 2**53 + 1, None]
-DECIMALS = [Decimal("0"), Decimal("1.000000000"), Decimal("-5.5"), Decimal("0.1"), Decimal(10**15), None]
-WIDE = [Decimal("1").scaleb(-20), Decimal("1.00"), Decimal(10**15), Decimal("0.7999999999999999"), None]
-FLOATS = [0.0, -0.0, 1.0, -5.5, 0.1, 1e15, 1e20, 1e-20, 0.7 + 0.1, float("nan"), float("inf"), None]
-TEXTS = ["", "1", "01", "-5.5", "true", "2024-01-01", "2024-01-01 12:00:00.500+00", "é", "1e+15", "a\nb", None]
-DATES = [DAY, datetime.date(1, 1, 1), None]
-DATETIMES = [NOON, datetime.datetime(2024, 1, 1), None]
-TIMESTAMPS = [NOON.replace(tzinfo=UTC), datetime.datetime(2024, 1, 1, tzinfo=UTC), None]
-BYTES = [b"", b"abc", b"\xff\x00", None]
-LISTS = [[], [1, 2], [2, 1], None]
-DECIMAL_LISTS = [[], [Decimal("1.0"), Decimal("2")], [Decimal("2.5")], None]
-STRUCTS = [{"a": 1, "b": "x"}, {"a": None, "b": None}, None]
-OTHER_STRUCTS = [{"B": "x", "A": Decimal("1.0"), "c": None}, {"B": None, "A": None, "c": [1]}, None]
-NESTED = [[{"at": NOON.replace(tzinfo=UTC), "n": 1}], [{"at": None, "n": None}], [], None]
-
-Columns = dict[str, tuple[list[Any], ...]]
-"""The values that a column has on the left, and on the right."""
-
-_VALUES: dict[str, list[Any]] = {
-    "bool": BOOLS, "integer": INTEGERS, "decimal": DECIMALS, "wide": WIDE, "float": FLOATS, "text": TEXTS, "date": DATES,
-    "datetime": DATETIMES, "timestamp": TIMESTAMPS, "bytes": BYTES, "list": LISTS, "struct": STRUCTS, "nested": NESTED,
-}  # fmt: skip
-SAME_TYPES: Columns = {name: (values, values) for name, values in _VALUES.items()}
-OTHER_TYPES: Columns = {
-    "bool_integer": (BOOLS, INTEGERS),
-    "bool_float": (BOOLS, FLOATS),
-    "integer_decimal": (INTEGERS, DECIMALS),
-    "integer_float": (INTEGERS, FLOATS),
-    "decimal_wide": (DECIMALS, WIDE),
-    "decimal_float": (DECIMALS, FLOATS),
-    "wide_float": (WIDE, FLOATS),
-    "integer_text": (INTEGERS, TEXTS),
-    "decimal_text": (DECIMALS, TEXTS),
-    "float_text": (FLOATS, TEXTS),
-    "bool_text": (BOOLS, TEXTS),
-    "bytes_text": (BYTES, TEXTS),
-    "date_datetime": (DATES, DATETIMES),
-    "date_timestamp": (DATES, TIMESTAMPS),
-    "datetime_timestamp": (DATETIMES, TIMESTAMPS),
-    "timestamp_text": (TIMESTAMPS, TEXTS),
-    "lists": (LISTS, DECIMAL_LISTS),
-    "list_integer": (LISTS, INTEGERS),
-    "structs": (STRUCTS, OTHER_STRUCTS),
-}
-
-
-COMMON = 150
-"""More than there are pairs of values in any column."""
-
-
-def rows_of(columns: Columns, side: int, key: Callable[[int], Any] = int) -> Rows:
-    """Return rows that pair every value of one side with every value of the other, with lone rows and repeated keys."""
-    alone = {0: [500, 501, 502, 502], 1: [600, 601, 601]}[side]
-    numbers = [*range(COMMON), *alone, *([700, 700, 701], [700, 701, 701])[side], None]
-    return [
-        {
-            "id": None if number is None else key(number),
-            **{name: at(values, side, place) for name, values in columns.items()},
-            f"lone{side}": 1,
-        }
-        for place, number in enumerate(numbers)
-    ]
-
-
-def at(values: tuple[list[Any], ...], side: int, place: int) -> Any:
-    left, right = values
-    return left[place % len(left)] if side == 0 else right[place // len(left) % len(right)]
-
-
-def write(path: Path, rows: Rows) -> Path:
-    """The rows in the format that the name says; in random order, in two files of a folder."""
-    random.Random(7).shuffle(rows)
-    path.mkdir()
-    for number, part in enumerate((rows[::2], rows[1::2])):
-        _WRITERS[path.suffix](path / f"part-{number}{path.suffix}", part, rows)
-    return path
-
-
-def _write_parquet(path: Path, rows: Rows, every: Rows) -> None:
-    parquet.write_table(Table.from_pylist(rows, Table.from_pylist(every).schema), path)
-
-
-def _write_json_lines(path: Path, rows: Rows, _: Rows) -> None:
-    text = "".join(json.dumps(row, default=exported) + "\n" for row in rows)
-    path.write_text(re.sub(rf'"{EXACT}([^"]*)"', r"\1", text))
-
-
-def _write_csv(path: Path, rows: Rows, _: Rows) -> None:
-    with path.open("w", newline="") as file:
-        lines = csv.DictWriter(file, rows[0])
-        lines.writeheader()
-        lines.writerows(
-            {name: "\\N" if value is None else exported(value).removeprefix(EXACT) for name, value in row.items()}
-            for row in rows
-        )
-
-
-EXACT = "exact:"
-"""Stands before a decimal until JSON is written, which then has it as a number with all its digits."""
-
-
-def exported(value: Any) -> str:
-    """The text of an export of the source: not as BigQuery writes it."""
-    match value:
-        case datetime.datetime():
-            return value.isoformat().replace("+00:00", "Z")
-        case bytes():
-            return base64.b64encode(value).decode()
-        case list() | dict():
-            return json.dumps(value, default=exported)
-        case bool():
-            return str(value).upper()
-        case Decimal():
-            return f"{EXACT}{value}"
-    return str(value)
-
-
-_WRITERS: dict[str, Callable[[Path, Rows, Rows], None]] = {
-    ".parquet": _write_parquet,
-    ".jsonl": _write_json_lines,
-    ".csv": _write_csv,
-}
-
-
-def in_python(left: Path, right: Path, keys: list[str]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """What `onefold compare` finds."""
-    found = compare_sources(open_rows(left), open_rows(right), keys)
-    return found.summary.as_dict(), in_order(one.as_row() for one in findings(found, keys))
-
-
-def in_order(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    parsed = ({**row, "key": json.loads(row["key"])} for row in rows)
-    return sorted(parsed, key=lambda row: json.dumps(row, sort_keys=True))
-
-
-@dataclass(frozen=True)
-class Job:
-    spark: SparkSession
-
-    def __call__(
-        self, left: object, right: object, output: object = None, keys: str = "id", without: str = ""
-    ) -> dict[str, Any]:
-        words = [f"--left={left}", f"--right={right}", f"--keys={keys}"]
-        words += [f"--{name}={value}" for name, value in (("output", output), ("except", without)) if value]
-        return compare(self.spark, parse_compare(words), lambda: connect(None)).as_dict()
-
-    def found(self, output: Path) -> list[dict[str, Any]]:
-        assert (output / "_SUCCESS").exists()
-        return in_order(row.asDict() for row in self.spark.read.parquet(str(output)).collect())
-
-
-@pytest.fixture(scope="module")
-def job(spark: SparkSession) -> Job:
-    return Job(spark)
-
-
-def without_nan(columns: Columns) -> Columns:
-    """What JSON can say."""
-    return {
-        name: ([v for v in left if v not in NO_JSON and v == v], [v for v in right if v not in NO_JSON and v == v])
-        for name, (left, right) in columns.items()
-    }
-
-
-def without_null_lists(columns: Columns) -> Columns:
-    """Plain Python sees no type of a column: the text `[]` of a CSV is not NULL to it."""
-    return {
-        name: tuple([v for v in values if v is not None] if name in ("list", "nested") else values for values in sides)
-        for name, sides in columns.items()
-    }
-
-
-NO_JSON = (float("inf"), 1e20, 1e15)
 
 
 @pytest.mark.parametrize(
@@ -224,23 +46,19 @@ NO_JSON = (float("inf"), 1e20, 1e15)
         (".csv", ".csv", SAME_TYPES, str),
     ],
 )
-def test_the_job_finds_what_plain_python_finds(
+def test_the_job_has_the_findings_of_plain_python(
     job: Job, tmp_path: Path, left: str, right: str, columns: Columns, key: Callable[[int], Any]
 ) -> None:
-    """The right side's keys are of another type than the left's, where the test says so."""
+    """The keys of the right side have the type that `key` returns."""
     one, other = (
         write(tmp_path / f"left{left}", rows_of(columns, 0)),
         write(tmp_path / f"right{right}", rows_of(columns, 1, key)),
     )
     summary = job(one, other, tmp_path / "found")
-    expected, found = in_python(one, other, ["id"])
+    expected, found = compare_in_python(one, other, ["id"])
     assert job.found(tmp_path / "found") == found
     assert summary == expected
     assert all(expected["counts"].values())
-
-
-def write_pair(folder: Path, left: Rows, right: Rows) -> tuple[Path, Path]:
-    return write(folder / "left.jsonl", left), write(folder / "right.jsonl", right)
 
 
 def test_equal_inputs_give_no_finding(job: Job, tmp_path: Path) -> None:
@@ -286,7 +104,7 @@ def test_files_without_rows_have_the_columns_of_the_other_side(job: Job, tmp_pat
     assert summary["counts"]["only right"] == summary["rows"]["right"]
 
 
-def test_keys_of_several_columns(job: Job, tmp_path: Path) -> None:
+def test_rows_are_compared_by_keys_of_several_columns(job: Job, tmp_path: Path) -> None:
     rows: Rows = [{"tenant": "a", "id": 1, "n": 1}, {"tenant": "a", "id": None, "n": 2}, {"tenant": None, "id": 1, "n": 3}]
     left, right = write_pair(tmp_path, rows, [{**row, "n": 3} for row in rows])
     job(left, right, tmp_path / "found", keys="TENANT,id")
@@ -327,7 +145,7 @@ def test_no_output_is_overwritten(job: Job, tmp_path: Path) -> None:
     assert len(list(left.iterdir())) == 2
 
 
-def test_an_output_that_a_killed_job_left_is_started_again(job: Job, tmp_path: Path) -> None:
+def test_the_output_of_a_killed_job_is_written_again(job: Job, tmp_path: Path) -> None:
     left, right = write_pair(tmp_path, [{"id": 1}, {"id": 2}], [{"id": 1}, {"id": 3}])
     job(left, right, tmp_path / "found")
     before = job.found(tmp_path / "found")
@@ -396,7 +214,7 @@ def test_the_settings_may_ask_for_differences_in_the_log_instead_of_a_failure(
 ) -> None:
     summary = Summary((1, 1), ((), ()), dict.fromkeys(KINDS, 0 if same else 1))
     assert ended(summary, parse_compare(FILES), Settings(differences=differences)) == code
-    said = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert [(line["severity"], line["event"], line["left"]) for line in said] == [
+    lines_of_json = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [(line["severity"], line["event"], line["left"]) for line in lines_of_json] == [
         ("CRITICAL", "differences_found", "left.jsonl")
     ] * lines

@@ -1,0 +1,143 @@
+"""Filters over log entries: the entries that the sink exports, and those that raise an alert."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, get_args
+
+import pytest
+from support import infra_expected as expected
+from support.in_memory import audit_entry
+from support.log_filters import matches
+from support.terraform import Plan
+
+from onefold.capture.records import SourceEventKind
+from onefold.core.names import LEAF_PREFIX, TEMPORARY_PREFIX
+
+FUNCTION = {"type": "cloud_run_revision", "labels": {"service_name": "refresh-view"}}
+
+
+def alert(plan: Plan, name: str) -> str:
+    return expected.filters(plan)[f'google_monitoring_alert_policy.log["{name}"]']
+
+
+def table_entry(kind: str, details: dict[str, Any] | None = None, table: str = "customer_v_abc") -> dict[str, Any]:
+    entry: dict[str, Any] = json.loads(audit_entry(table, kind, project="my-project"))
+    if details is not None:
+        entry["protoPayload"]["metadata"][kind] = details
+    return entry
+
+
+@pytest.mark.parametrize(
+    ("entry", "selected"),
+    [
+        (table_entry("tableCreation"), True),
+        (table_entry("tableDeletion"), True),
+        (table_entry("tableChange", {"table": {"schemaJson": "{}"}}), True),
+        (table_entry("tableChange", {"table": {"schemaJsonTruncated": True}}), True),
+        (table_entry("tableChange", {"table": {"schemaJsonTruncated": False}}), False),
+        (table_entry("tableChange", {"table": {"labels": {}}}), False),
+        (table_entry("tableDataChange"), False),
+        (table_entry("tableDeletion", table="customer_unified"), False),
+        (table_entry("tableDeletion", table=f"{LEAF_PREFIX}0123456789ab_customer_unified"), False),
+        (table_entry("tableCreation", table=f"{TEMPORARY_PREFIX}customer_v_abc_read_0123456789abcdef_1"), False),
+    ],
+)
+def test_the_sink_exports_changes_of_versioned_tables(exact_plan: Plan, entry: dict[str, Any], selected: bool) -> None:
+    assert matches(expected.filters(exact_plan)[expected.SINK], entry) is selected
+
+
+@pytest.mark.parametrize(
+    ("changed", "selected"),
+    [
+        ({}, True),
+        ({"severity": "CRITICAL"}, True),
+        ({"severity": "WARNING"}, False),
+        ({"httpRequest": {"status": 500}}, False),
+        ({"httpRequest": {"status": 503}}, True),
+        ({"resource": {"type": "cloud_run_revision", "labels": {"service_name": "other"}}}, False),
+        ({"resource": {"type": "cloud_run_revision", "labels": {"service_name": "sink-records"}}}, True),
+    ],
+)
+def test_errors_of_functions_raise_an_alert(exact_plan: Plan, changed: dict[str, Any], selected: bool) -> None:
+    assert matches(alert(exact_plan, "function errors"), {"resource": FUNCTION, "severity": "ERROR", **changed}) is selected
+
+
+@pytest.mark.parametrize(
+    ("severity", "event", "selected"),
+    [("CRITICAL", "refreshed", True), ("WARNING", "refreshed", False), ("CRITICAL", "x", False)],
+)
+def test_breaking_changes_raise_an_alert(exact_plan: Plan, severity: str, event: str, selected: bool) -> None:
+    entry = {"resource": FUNCTION, "jsonPayload": {"event": event, "changes_severity": severity}}
+    assert matches(alert(exact_plan, "breaking schema change"), entry) is selected
+
+
+def batch_entry(**changed: Any) -> dict[str, Any]:
+    payload = {
+        "serviceName": "dataproc.googleapis.com",
+        "methodName": "google.cloud.dataproc.v1.BatchController.CreateBatch",
+        "resourceName": "projects/my-project/locations/europe-west1/batches/onefold-reconcile-1",
+    }
+    return {"protoPayload": payload, "operation": {"last": True}, "severity": "ERROR", **changed}
+
+
+@pytest.mark.parametrize(
+    ("entry", "selected"),
+    [
+        (batch_entry(), True),
+        (batch_entry(severity="NOTICE"), False),
+        (batch_entry(operation={"first": True}), False),
+        (batch_entry(protoPayload={**batch_entry()["protoPayload"], "resourceName": "projects/p/batches/other"}), False),
+        (batch_entry(protoPayload={**batch_entry()["protoPayload"], "methodName": "DeleteBatch"}), False),
+    ],
+)
+def test_a_failed_batch_raises_an_alert(exact_plan: Plan, entry: dict[str, Any], selected: bool) -> None:
+    assert matches(alert(exact_plan, "batch failed"), entry) is selected
+
+
+COMPARE = {"type": "cloud_dataproc_batch", "labels": {"batch_id": "onefold-compare-0123"}}
+LINE = '{"severity": "CRITICAL", "message": "a and b differ", "event": "differences_found"}'
+
+
+@pytest.mark.parametrize(
+    ("entry", "selected"),
+    [
+        ({"resource": COMPARE, "jsonPayload": {"event": "differences_found"}}, True),
+        ({"resource": COMPARE, "jsonPayload": {"message": LINE}}, True),
+        ({"resource": COMPARE, "textPayload": LINE}, True),
+        ({"resource": COMPARE, "jsonPayload": {"message": "rows are compared"}}, False),
+        ({"resource": {**COMPARE, "labels": {"batch_id": "of-somebody-else"}}, "textPayload": LINE}, False),
+        ({"resource": FUNCTION, "textPayload": LINE}, False),
+    ],
+)
+def test_differences_raise_an_alert(exact_plan: Plan, entry: dict[str, Any], selected: bool) -> None:
+    assert matches(alert(exact_plan, "comparison found differences"), entry) is selected
+
+
+@pytest.mark.parametrize(
+    ("severity", "event", "selected"),
+    [
+        ("CRITICAL", "table_truncated", True),
+        ("CRITICAL", "table_dropped", True),
+        ("NOTICE", "table_dropped", False),
+        ("CRITICAL", "copy_wanted", False),
+    ],
+)
+def test_a_truncated_table_of_the_source_raises_an_alert(
+    exact_plan: Plan, severity: str, event: str, selected: bool
+) -> None:
+    assert (
+        matches(alert(exact_plan, "table emptied at the source"), {"severity": severity, "jsonPayload": {"event": event}})
+        is selected
+    )
+    if selected:
+        assert event.replace("_", " ") in get_args(SourceEventKind)
+
+
+def test_or_binds_closer_than_and_and_unknown_functions_are_refused() -> None:
+    assert not matches('a="1" OR a="2" AND b="3"', {"a": "1", "b": "4"})
+    assert matches('a="1" OR a="2" AND b="3"', {"a": "1", "b": "3"})
+    assert not matches('NOT a="1"', {"a": "1"})
+    for filter_ in ("a<1", 'a="1" b="2"', 'a:"1"', "a=", '(a="1"'):
+        with pytest.raises(ValueError, match=r"."):
+            matches(filter_, {"a": "1"})

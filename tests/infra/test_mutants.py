@@ -1,0 +1,47 @@
+"""Mutants of infra/: the comparison with the expected values sees each of them."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from support import infra_expected as expected
+from support.infra_mutants import GROUPS, Mutant
+from support.terraform import EXACT, Terraform
+
+
+@pytest.fixture
+def mutated(terraform: Terraform, tmp_path: Path) -> Callable[[tuple[Mutant, ...]], Terraform]:
+    """Return a function that copies infra/ with mutants in it; the copy shares the providers of the session."""
+
+    def mutate(mutants: tuple[Mutant, ...]) -> Terraform:
+        folder = tmp_path / "infra"
+        shutil.copytree(terraform.folder, folder, symlinks=True, ignore=shutil.ignore_patterns(".terraform"))
+        (folder / ".terraform").symlink_to(terraform.folder / ".terraform")
+        for name in ("spark_jobs", "build"):
+            (tmp_path / name).symlink_to(terraform.folder.parent / name)
+        for one in mutants:
+            path = folder / one.file
+            text = path.read_text()
+            assert one.old in text, f"{one.file} no longer holds {one.old}"
+            path.write_text(text.replace(one.old, one.new))
+        return replace(terraform, folder=folder)
+
+    return mutate
+
+
+@pytest.mark.parametrize("mutants", GROUPS, ids=range(len(GROUPS)))
+def test_every_mutant_fails_the_comparison_at_its_resource(
+    mutated: Callable[[tuple[Mutant, ...]], Terraform], mutants: tuple[Mutant, ...]
+) -> None:
+    seen = [resource for one in mutants for resource in one.seen]
+    assert len(set(seen)) == len(seen), (
+        "expected each mutant of a group at a resource of its own: put one into another group"
+    )
+    terraform = mutated(mutants)
+    outcome = terraform.tested(EXACT)
+    assert outcome.status == {"exact": "pass"}, outcome.said
+    assert expected.differences(outcome.plans["exact"], terraform.folder) == set(seen)

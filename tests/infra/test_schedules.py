@@ -1,0 +1,48 @@
+"""The messages that the schedules publish: the functions parse them."""
+
+from __future__ import annotations
+
+import base64
+from pathlib import Path
+
+from support.function_environment import environment
+from support.terraform import Plan
+
+from onefold.batches.allow_list import AllowList
+from onefold.batches.batch import plan_batch
+from onefold.batches.request import parse_batch_request
+from onefold.messages.table_created import DatasetHint, parse_event
+from onefold.settings.environment import load_settings
+
+
+def sent(plan: Plan) -> dict[str, list[bytes]]:
+    """Return the messages that the schedules publish, by the purpose of the topic."""
+    found: dict[str, list[bytes]] = {}
+    for job in plan.of("google_cloud_scheduler_job").values():
+        (target,) = job["pubsub_target"]
+        found.setdefault(Path(target["topic_name"]).name, []).append(base64.b64decode(target["data"]))
+    return found
+
+
+def test_the_schedules_publish_messages_that_the_functions_parse(options_plan: Plan) -> None:
+    messages = sent(options_plan)
+    assert [parse_event(data) for data in messages["table-created"]] == [DatasetHint("crm"), DatasetHint("shop")]
+    requests = {request.table: request for request in map(parse_batch_request, messages["batch-requests"])}
+    assert requests.keys() == {"customer", "größe"}
+    settings = load_settings(environment(options_plan, "launch_batch"))
+    allow_list = AllowList("my-project", settings.datasets, settings.batch)
+    batch = plan_batch(requests["größe"], "1", settings.batch, allow_list)
+    assert batch.arguments[:3] == ("--keys=a,b", "--mode=rebuild", "--changes=bigquery:shop.größe")
+
+
+def test_the_schedules_are_those_of_the_variables(options_plan: Plan) -> None:
+    found = {
+        (job["description"], job["schedule"], job["time_zone"])
+        for job in options_plan.of("google_cloud_scheduler_job").values()
+    }
+    assert found == {
+        ("Checks all views of shop.", "17 3 * * *", "Europe/Berlin"),
+        ("Checks all views of crm.", "17 3 * * *", "Europe/Berlin"),
+        ("Batch: reconcile shop.customer.", "30 4 * * *", "Europe/Berlin"),
+        ("Batch: reconcile shop.größe.", "40 4 * * *", "Europe/Berlin"),
+    }

@@ -1,0 +1,97 @@
+"""The key that the versions of a captured table declare."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from support.bigquery_emulator import EmulatedDataset
+from support.cli import Run
+from support.tenants import ONE, TENANT, TWO, create, current_rows, customer, land, read_key, row
+
+from onefold.adapters.bigquery.emulator import EmulatedWarehouse
+from onefold.capture.versioned_table import VersionedTable
+from onefold.core.errors import NotFound, SchemaConflict
+from onefold.merge.change_tables import ChangeTable
+from onefold.merge.keys import (
+    captured_keys,
+)
+from onefold.schema.versions import Version
+
+
+class WithoutRows(EmulatedWarehouse):
+    """A warehouse that answers no query: a test passes only if the key is known without one."""
+
+    def fetch(self, sql: str) -> list[dict[str, Any]]:
+        raise AssertionError(sql)
+
+
+def declare(dataset: EmulatedDataset, declared: Mapping[VersionedTable, tuple[str, ...]]) -> EmulatedWarehouse:
+    """Create versions with the key that each of them declares."""
+    warehouse = EmulatedWarehouse(dataset.client)
+    for table, key in declared.items():
+        warehouse.create_table(customer(dataset).sibling(table.name), table.columns, primary_key=key)
+    return warehouse
+
+
+def test_a_declared_key_is_known_before_a_row_has_landed_and_without_a_query(dataset: EmulatedDataset) -> None:
+    declare(dataset, {ONE: (*TENANT, "id", "code"), TWO: (*TENANT, "Code", "ID")})
+    table = customer(dataset)
+    changes = [ChangeTable(table.sibling(found.name), Version(found.version, found.columns)) for found in (ONE, TWO)]
+    for base_keys in [(), (*TENANT, "id", "code"), ("CODE", "Database_Name", "id", "source_name")]:
+        found = captured_keys(WithoutRows(dataset.client), table, changes, base_keys)
+        assert found == (base_keys or (*TENANT, "id", "code"))
+    with pytest.raises(SchemaConflict) as raised:
+        captured_keys(WithoutRows(dataset.client), table, changes, (*TENANT, "id"))
+    (problem,) = raised.value.problems
+    assert (
+        "its versions declare the key id, code, and its base was made with source_name, database_name, id: drop " in problem
+    )
+
+
+def test_rows_of_a_tenant_with_another_key_change_nothing_where_a_key_is_declared(dataset: EmulatedDataset) -> None:
+    """Capture reports such a tenant when the tenant is first read."""
+    declare(dataset, {ONE: (*TENANT, "id"), TWO: (*TENANT, "id")})
+    land(dataset, ONE, row("eu/a", "1", ("code",)), row("eu/b", "1", ()))
+    assert read_key(dataset) == (*TENANT, "id")
+
+
+def test_the_rows_of_a_version_without_a_declared_key_have_to_agree(dataset: EmulatedDataset) -> None:
+    create(dataset, ONE)
+    declare(dataset, {TWO: (*TENANT, "id")})
+    assert read_key(dataset) == (*TENANT, "id")
+    land(dataset, ONE, row("eu/a", "1", ("ID",)))
+    assert read_key(dataset) == (*TENANT, "id")
+    # If the rows do not agree, the latest change of each tenant in all versions decides.
+    land(dataset, ONE, row("eu/a", "2", ("code",)), row("eu/b", "1", ("code",)))
+    with pytest.raises(SchemaConflict, match="the key is code by now in eu/a, eu/b"):
+        read_key(dataset, *TENANT, "id")
+    assert read_key(dataset) == (*TENANT, "code")
+    land(dataset, TWO, row("eu/a", "3"), row("eu/b", "3"))
+    assert read_key(dataset) == (*TENANT, "id")
+
+
+@pytest.mark.parametrize(
+    "declared",
+    [{ONE: (*TENANT, "id"), TWO: (*TENANT, "code")}, {ONE: ("id",), TWO: ("id", "database_name")}, {ONE: (), TWO: ()}],
+    ids=["versions disagree", "without the tenant", "none"],
+)
+def test_without_one_declared_key_the_key_is_read_from_the_rows(
+    dataset: EmulatedDataset, declared: Mapping[VersionedTable, tuple[str, ...]]
+) -> None:
+    declare(dataset, declared)
+    with pytest.raises(NotFound, match="no row has landed yet"):
+        read_key(dataset)
+    land(dataset, ONE, row("eu/a", "1", ("name",)))
+    assert read_key(dataset) == (*TENANT, "name")
+
+
+def test_a_declared_key_makes_the_view_and_the_base(run: Run, dataset: EmulatedDataset) -> None:
+    declare(dataset, {ONE: (*TENANT, "code")})
+    land(dataset, ONE, row("eu/a", "1", id=1, code=7, name="a"), row("eu/a", "2", id=2, code=7, name="b"))
+    assert run("current", dataset.name, "customer").code == 0
+    assert current_rows(dataset) == [("eu", "a", 2, "b")]
+    merged = run("merge", dataset.name, "customer", "--json")
+    assert (merged.json["key"], merged.json["written"]) == ([*TENANT, "code"], 1)
+    assert current_rows(dataset) == [("eu", "a", 2, "b")]

@@ -1,0 +1,67 @@
+"""The handler of messages about new tables, between the fake BigQuery and a topic that may refuse."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from support.fake_bigquery import FakeBigQuery
+from support.in_memory import MemoryPublisher, push_body
+from support.refresh_shop import BASE, VIEW
+
+from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
+from onefold.core.errors import Rejected, TopicRefused
+from onefold.messages.table_created import table_message
+from onefold.settings.environment import Settings
+from onefold.views.handler import TableCreatedHandler, announce
+from onefold.views.refresh import ViewPlan, refresh
+
+SETTINGS = Settings(topic_schema_changes="schema-changes", topic_dead_letter="dead-letter")
+UNANNOUNCED = "onefold_unannounced"
+REFUSALS = {
+    "missing": Rejected("topic projects/my-project/topics/schema-changes: 404 Resource not found"),
+    "denied": TopicRefused("topic projects/my-project/topics/schema-changes: 403 User not authorized"),
+}
+
+
+class Announcer:
+    """The handler between the fake BigQuery and a publisher whose topic may refuse messages."""
+
+    def __init__(self, cloud: FakeBigQuery, capsys: pytest.CaptureFixture[str]) -> None:
+        self.cloud = cloud
+        self.publisher = MemoryPublisher()
+        self._capsys = capsys
+
+    def deliver(self, version: str | None = None) -> list[dict[str, Any]]:
+        """Deliver a message and return the lines of the log."""
+        handler = TableCreatedHandler(SETTINGS, BigQueryWarehouse(self.cloud.client()), self.publisher)
+        handler.handle(push_body(table_message("shop", "customer", version)))
+        return [json.loads(line) for line in self._capsys.readouterr().out.splitlines()]
+
+    def refuse(self, error: Exception | None) -> None:
+        if error:
+            self.publisher.trouble["schema-changes"] = error
+        else:
+            self.publisher.trouble.clear()
+
+    @property
+    def announced(self) -> list[dict[str, Any]]:
+        return [json.loads(message.data) for message in self.publisher.topics.get("schema-changes", [])]
+
+    @property
+    def waiting(self) -> str | None:
+        """The label of the view with the number of announcements that the view stores."""
+        label: str | None = self.cloud.resource(VIEW)["labels"].get(UNANNOUNCED)
+        return label
+
+
+def prune(announcer: Announcer, settings: Settings = SETTINGS) -> ViewPlan:
+    """Drop all versions and refresh with `prune`, which removes the view."""
+    for name in announcer.cloud.names("TABLE"):
+        announcer.cloud.drop(name)
+
+    def announce_changes(plan: ViewPlan) -> tuple[str, ...]:
+        return announce(announcer.publisher, settings, plan, lambda *_: None)
+
+    return refresh(BigQueryWarehouse(announcer.cloud.client()), BASE, settings, prune=True, announce=announce_changes)

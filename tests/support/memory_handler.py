@@ -1,0 +1,45 @@
+"""The handler of messages about new tables, between a warehouse and a publisher in memory."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from support.in_memory import MemoryPublisher, push_body, shop
+
+from onefold.messages.table_created import table_message
+from onefold.ports.publisher import Message
+from onefold.settings.environment import Settings
+from onefold.views.handler import TableCreatedHandler
+
+MESSAGE = push_body(table_message("shop", "customer", "abc"))
+SETTINGS = Settings(
+    datasets=frozenset({"shop"}),
+    topic_table_created="table-created",
+    topic_schema_changes="schema-changes",
+    topic_dead_letter="dead-letter",
+)
+
+
+class MemoryHandler:
+    """A handler between a warehouse and a publisher in memory, with the lines that the handler logged."""
+
+    def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
+        self.warehouse = shop()
+        self.publisher = MemoryPublisher()
+        self.settings = SETTINGS
+        self._capsys = capsys
+
+    def handle(self, body: bytes) -> None:
+        TableCreatedHandler(self.settings, self.warehouse, self.publisher).handle(body)
+
+    def published(self, topic: str) -> list[Message]:
+        return self.publisher.topics.get(topic, [])
+
+    def lines(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self._capsys.readouterr().out.splitlines()]
+
+    def line(self) -> dict[str, Any]:
+        (line,) = self.lines()
+        return line
