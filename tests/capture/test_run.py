@@ -177,7 +177,7 @@ def test_capture_begins_behind_gtids(bench: Bench, source: SourceDatabase) -> No
 
 def test_a_start_that_the_log_does_not_have_is_an_error(bench: Bench, source: SourceDatabase) -> None:
     place = replace(end_of_log(source.connection), offset=10**9)
-    with pytest.raises(NotFound, match="does not have the place"):
+    with pytest.raises(NotFound, match="does not have the position"):
         bench.once(start=Progress(place))
     assert not (bench.folder / "checkpoint" / "checkpoint.json").exists()
 
