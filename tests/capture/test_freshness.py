@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.capture import CREATE, Bench, begin, bench_of, eventually
@@ -106,11 +107,12 @@ def test_the_checkpoint_of_a_quiet_source_shows_that_it_is_up_to_date(running: C
 
 
 def test_a_checkpoint_in_which_only_the_times_are_new_is_saved_once_a_minute(running: Capture) -> None:
-    saved = eventually(lambda: running._saved if running._saved and running._saved.reached.as_of else None)
+    saved: Any = eventually(lambda: running._saved if running._saved and running._saved.reached.as_of else None)
 
     def later(seconds: int) -> Checkpoint:
         reached = replace(saved.reached, as_of=saved.reached.as_of + seconds)
-        return replace(saved, saved_at=saved.saved_at + seconds, reached=reached)
+        made: Checkpoint = replace(saved, saved_at=saved.saved_at + seconds, reached=reached)
+        return made
 
     assert [running._has_news(later(seconds)) for seconds in (0, 1, 59, 60)] == [False, False, False, True]
     assert running._has_news(replace(later(1), epoch=saved.epoch + 1))
