@@ -47,6 +47,12 @@ locals {
       labels = { kind = "EXTRACT(jsonPayload.kind)", database = "EXTRACT(jsonPayload.database)", table = "EXTRACT(jsonPayload.table)" }
       tell   = "A table cannot be captured, and its rows are not published; all others go on. The line says why, and what to do."
     }
+    # The lag is that of what Pub/Sub has confirmed; a quiet source has none.
+    "capture is late" = {
+      filter = "severity=INFO AND jsonPayload.event=\"captured\" AND jsonPayload.lag_seconds>${var.capture_lag_seconds}"
+      labels = { source = "EXTRACT(jsonPayload.source)" }
+      tell   = "Capture is behind its source: the source does not answer, Pub/Sub takes nothing, or a transaction is very large. The lines source_lost and publish_again say which. Nothing is lost while the source keeps its binary log."
+    }
     "breaking schema change" = {
       filter = "${local.services["refresh_view"]} AND jsonPayload.event=\"refreshed\" AND jsonPayload.changes_severity=\"CRITICAL\""
       labels = { dataset = "EXTRACT(jsonPayload.dataset)", table = "EXTRACT(jsonPayload.table)" }

@@ -194,6 +194,21 @@ resource "google_cloud_run_v2_worker_pool" "capture" {
         limits = { cpu = each.value.cpu, memory = each.value.memory }
       }
 
+      # As the health check of the image: a process that waits is healthy, and one that hangs is started again.
+      dynamic "liveness_probe" {
+        for_each = each.value.metrics_port == null ? [] : [each.value.metrics_port]
+        content {
+          initial_delay_seconds = 120
+          period_seconds        = 60
+          timeout_seconds       = 10
+          failure_threshold     = 3
+          http_get {
+            path = "/healthz"
+            port = liveness_probe.value
+          }
+        }
+      }
+
       dynamic "env" {
         for_each = local.capture_environments[each.key]
         content {
@@ -266,7 +281,7 @@ locals {
       ["--checkpoint=gs://${google_storage_bucket.capture.name}/${name}"],
       [for pattern in capture.include : "--include=${pattern}"],
       [for pattern in capture.exclude : "--exclude=${pattern}"],
-      [for option in ["server_id", "epoch", "start", "gtid", "copy_rate", "copy_window"] : "--${replace(option, "_", "-")}=${capture[option]}" if capture[option] != null],
+      [for option in ["server_id", "epoch", "start", "gtid", "copy_rate", "copy_window", "metrics_port"] : "--${replace(option, "_", "-")}=${capture[option]}" if capture[option] != null],
       [for option in ["snapshot", "gtid_failover", "tls_any_name"] : "--${replace(option, "_", "-")}" if capture[option]],
       [for part in sort(keys(capture.tls)) : "--tls-${part}=/tls/${part}/file"],
     )

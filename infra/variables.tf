@@ -178,6 +178,7 @@ variable "captures" {
     egress          = optional(string, "PRIVATE_RANGES_ONLY")
     cpu             = optional(string, "1")
     memory          = optional(string, "1Gi")
+    metrics_port    = optional(number)     # answers /healthz, which Cloud Run then asks, and /metrics
     service_account = optional(string)     # the e-mail of an account that exists; default: one is made
     worker_pool     = optional(bool, true) # false: account and rights alone, for a process that runs elsewhere
   }))
@@ -193,6 +194,17 @@ variable "capture_image" {
   validation {
     condition     = var.capture_image == null || can(regex("^[a-z0-9.-]+(?::[0-9]+)?(?:/[a-z0-9._-]+)+@sha256:[0-9a-f]{64}$", var.capture_image))
     error_message = "capture_image must be an image by its digest, HOST/PATH@sha256: and 64 digits; a tag may point to another image tomorrow."
+  }
+}
+
+variable "capture_lag_seconds" {
+  description = "A capture that is more seconds behind its source than this opens an incident."
+  type        = number
+  default     = 900
+
+  validation {
+    condition     = var.capture_lag_seconds >= 60 && floor(var.capture_lag_seconds) == var.capture_lag_seconds
+    error_message = "capture_lag_seconds must be a whole number, at least 60."
   }
 }
 

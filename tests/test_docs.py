@@ -211,17 +211,24 @@ def test_the_wheel_and_the_extras_of_the_install_page_exist() -> None:
 
 
 def test_every_command_is_described() -> None:
-    for name in cli.commands:
-        assert f"## onefold {name}" in CLI_DOCS, f"describe `onefold {name}` in docs/reference/cli.md"
+    names = [name for name, _ in commands(cli)]
+    assert "onefold capture status" in names
+    for name in names:
+        assert f"## {name}" in CLI_DOCS, f"describe `{name}` in docs/reference/cli.md"
+
+
+def commands(group: click.Group, prefix: str = "onefold") -> Iterator[tuple[str, click.Command]]:
+    for name, command in group.commands.items():
+        yield f"{prefix} {name}", command
+        if isinstance(command, click.Group):
+            yield from commands(command, f"{prefix} {name}")
 
 
 def test_every_option_is_described() -> None:
-    for name, command in cli.commands.items():
+    for name, command in commands(cli):
         for parameter in command.params:
             if isinstance(parameter, click.Option):
-                assert parameter.opts[0] in CLI_DOCS, (
-                    f"describe {parameter.opts[0]} of `onefold {name}` in docs/reference/cli.md"
-                )
+                assert parameter.opts[0] in CLI_DOCS, f"describe {parameter.opts[0]} of `{name}` in docs/reference/cli.md"
 
 
 def test_every_setting_is_described() -> None:

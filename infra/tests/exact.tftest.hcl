@@ -37,6 +37,7 @@ variables {
       subnetwork     = "projects/host/regions/europe-west1/subnetworks/s"
       cpu            = "2"
       memory         = "2Gi"
+      metrics_port   = 9464
     }
     # Its process runs elsewhere.
     old-db = { host = "192.0.2.1", user = "u", secret = "old", dataset = "crm", worker_pool = false, service_account = "given@my-project.iam.gserviceaccount.com" }

@@ -113,7 +113,8 @@ run "the_first_of_each" {
     # An email is an address.
     alert_email = "nobody"
     # A wait is not negative.
-    build_wait_seconds = -1
+    build_wait_seconds  = -1
+    capture_lag_seconds = 59
     # An image is named by its digest.
     capture_image = "europe-west1-docker.pkg.dev/my-project/onefold-capture/capture:latest"
   }
@@ -138,6 +139,7 @@ run "the_first_of_each" {
     var.reconcile_schedules,
     var.alert_email,
     var.build_wait_seconds,
+    var.capture_lag_seconds,
     var.capture_image,
   ]
 }

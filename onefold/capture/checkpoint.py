@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from onefold.capture.quarantine import DroppedColumns, KnownStructure, Problem, Quarantined, structure_from, structure_json
@@ -40,6 +40,8 @@ class Progress:
     """When, and by which server, the file of the position was begun."""
     prepared: tuple[PreparedTransaction, ...] = ()
     """XA transactions that were prepared before the position and have not ended there, the oldest first."""
+    as_of: int | None = None
+    """Everything that the source had committed by then comes before the position. In seconds since 1970; None if unknown."""
 
 
 @dataclass(frozen=True, order=True)
@@ -97,6 +99,13 @@ class Checkpoint:
             return FORMAT
         return _FORMAT_WITHOUT_DROPPED_COLUMNS if self.quarantine else _FORMAT_WITHOUT_QUARANTINE
 
+    saved_at: int | None = None
+    """When a process saved the checkpoint, in seconds since 1970; None in checkpoints of older versions."""
+
+    def without_times(self) -> Checkpoint:
+        """Return the checkpoint without the times that change although nothing has happened."""
+        return replace(self, saved_at=None, reached=replace(self.reached, as_of=None))
+
 
 def to_json(checkpoint: Checkpoint) -> bytes:
     """Return the document. Equal checkpoints give equal bytes."""
@@ -127,6 +136,8 @@ def to_json(checkpoint: Checkpoint) -> bytes:
         "structures": _structures_json(checkpoint.structures),
         "owners": dict(checkpoint.owners),
         **({"dropped_columns": list(map(_dropped_json, checkpoint.dropped_columns))} if checkpoint.dropped_columns else {}),
+        "as_of": reached.as_of,
+        "saved_at": checkpoint.saved_at,
     }
     return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
 
@@ -245,10 +256,10 @@ def _patterns(body: Mapping[str, Any]) -> TableFilter:
 
 
 def _read(body: Mapping[str, Any]) -> Checkpoint:
-    """Read the body. Older documents lack some keys: `prepared`, `patterns`, `quarantine`, `structures`, `owners` ..."""
+    """Read the body. Older documents lack all keys that are read by `get`."""
     reached = Progress(
         _position(body["place"]) if body["place"] else None, read_executed(body["executed"] or ""), body["fingerprint"],
-        tuple(_prepared(one) for one in body.get("prepared", ())),
+        tuple(_prepared(one) for one in body.get("prepared", ())), body.get("as_of"),
     )  # fmt: skip
     return Checkpoint(
         body["source"],
@@ -268,4 +279,5 @@ def _read(body: Mapping[str, Any]) -> Checkpoint:
         _structures(body.get("structures", ())),
         tuple(sorted(body.get("owners", {}).items())),
         tuple(_dropped(one) for one in body.get("dropped_columns", ())),
+        body.get("saved_at"),
     )

@@ -56,8 +56,13 @@ def problem(environ: Mapping[str, str], now: float) -> str | None:
         age = now - Path(path).stat().st_mtime
     except FileNotFoundError:
         return f"expected the heartbeat file {path}, got none: capture has not started"
-    if age > LIMIT_SECONDS:
-        return f"expected a heartbeat of capture every {LIMIT_SECONDS} s, got none for {age:.0f} s: start it again"
+    return problem_of_silence(age)
+
+
+def problem_of_silence(seconds: float) -> str | None:
+    """Return what is wrong with a process whose last heartbeat is some seconds old, or None."""
+    if seconds > LIMIT_SECONDS:
+        return f"expected a heartbeat of capture every {LIMIT_SECONDS} s, got none for {seconds:.0f} s: start it again"
     return None
 
 

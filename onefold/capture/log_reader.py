@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 
 from onefold.capture.cascades import may_change_cascades
 from onefold.capture.checkpoint import Progress
 from onefold.capture.copy_requests import TransactionCopies
+from onefold.capture.freshness import Freshness
 from onefold.capture.known_tables import KnownTables
 from onefold.capture.message_batcher import MessageBatcher
 from onefold.capture.quarantine_guard import QuarantineGuard
@@ -54,6 +57,9 @@ class LogReader:
     """Whether the log has answered at all."""
     known: KnownTables = field(default_factory=KnownTables)
     """The structures of tables, which decide whether an ALTER needs a copy."""
+    now: Callable[[], float] = time.time
+    """Seconds since 1970."""
+    _freshness: Freshness = field(default_factory=Freshness)
     _executed: GtidSet = field(default_factory=GtidSet)
     _may_have_other_cascades: bool = False
     _voids_by_begin: dict[LogPosition, RolledBack] = field(default_factory=dict)
@@ -82,6 +88,9 @@ class LogReader:
         """
         while self._read(blocking):
             self._xa.read_unpublished()
+        if position := self.progress.position:
+            self._freshness = self._freshness.at_end(self.now())
+            self._mark(position, self.progress.fingerprint)
 
     def _read(self, blocking: bool) -> bool:
         """Read from `progress` to the end of the log.
@@ -121,6 +130,7 @@ class LogReader:
         elif isinstance(event, LogFileStarted):
             self._start_file(event, is_first)
         elif event.position:
+            self._freshness = self._freshness.at_heartbeat(event.position, self.progress.position, self.now())
             self._mark(event.position, self.progress.fingerprint)
 
     def _commit(self, event: Committed) -> bool:
@@ -140,6 +150,7 @@ class LogReader:
         if event.gtid:
             self._executed = self._executed.plus(event.gtid)
         self.timestamp = event.timestamp
+        self._freshness = self._freshness.at_commit(event.timestamp, self.now())
         self._copies.tables.clear()
         self._mark(event.position, self.progress.fingerprint, event.position)
         if self.progress.position == event.position:
@@ -167,7 +178,9 @@ class LogReader:
             last_commit: the end of a transaction that has just ended.
         """
         if position.offset < _MAX_OFFSET:
-            self.progress = Progress(position, self._executed, fingerprint, self._xa.prepared)
+            self.progress = Progress(
+                position, self._executed, fingerprint, self._xa.prepared, self._freshness.as_of
+            )  # fmt: skip
             self.state.mark_read(self.progress, last_commit)
 
     def _watches_the_same(self) -> bool:

@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from onefold.capture.checkpoint import Checkpoint
@@ -26,10 +26,10 @@ from onefold.capture.source import GtidsLost, LogLost, Source
 from onefold.capture.start import CheckpointLoader
 from onefold.capture.state import CaptureState
 from onefold.capture.statement_effects import EventPublisher
-from onefold.capture.status import log_status
+from onefold.capture.status import CaptureStatus, log_status, status_of
 from onefold.capture.table_checks import CheckedTables
 from onefold.core.errors import TryAgain
-from onefold.core.log import LogSeverity, log
+from onefold.core.log import log
 from onefold.core.retry import OUTAGE_BACKOFF, Result, retry_until_stopped
 from onefold.core.shutdown import Stopped
 from onefold.mysql.gtid import GtidSet
@@ -40,6 +40,8 @@ _SAVE_SECONDS = 1.0
 _SAVE_SHARE = 10
 """Saving the checkpoint takes at most this part of the time: one tenth."""
 _STATUS_SECONDS = 60.0
+_RESAVE_SECONDS = 60
+"""So often the checkpoint is saved even if only its times have changed: they show the lag of a quiet source."""
 _END_SECONDS = 5.0
 
 
@@ -63,6 +65,8 @@ class Capture:
     _is_new: bool = field(default=False, repr=False)
     """Whether there was no checkpoint."""
     _saving: threading.Lock = field(default_factory=threading.Lock, repr=False)
+    _is_ready: bool = field(default=False, repr=False)
+    """Whether there is a reader, with its state."""
 
     def run(self) -> None:
         """Capture until `publishing.stop` is set, or with the option `once` up to the present end of the log.
@@ -114,8 +118,9 @@ class Capture:
         )  # fmt: skip
         self._reader = LogReader(
             self.source, self._state, self._changes, self._guard, name, dataset, self.publish_event, self.publishing.stop,
-            found.checkpoint.reached,
+            found.checkpoint.reached, now=self.now,
         )  # fmt: skip
+        self._is_ready = True
 
     def _capture(self) -> None:
         """Read the log in this thread, with a thread for copies and a thread for checkpoints."""
@@ -137,8 +142,8 @@ class Capture:
                 thread.join(_END_SECONDS)
         if stop.failure:
             raise stop.failure  # without a last checkpoint: it may belong to another process by now
-        self._save()
-        self._log_status("NOTICE")
+        self._save(is_last=True)
+        log_status("NOTICE", self._status())
 
     def _copier(self) -> Copier:
         return Copier(
@@ -156,7 +161,7 @@ class Capture:
         pauses = OUTAGE_BACKOFF.pauses()
         lost: LogLost | None = None
         while True:
-            before = self._reader.progress
+            before = self._reader.progress.position
             try:
                 if lost:
                     self._begin_epoch(lost)
@@ -173,7 +178,7 @@ class Capture:
                 if self.options.once:
                     raise
                 log("WARNING", f"reading goes on later: {error}", event="source_lost", reason=str(error))
-            if self._reader.progress != before:
+            if self._reader.progress.position != before:
                 pauses = OUTAGE_BACKOFF.pauses()
             self.publishing.stop.pause(next(pauses))
 
@@ -231,12 +236,12 @@ class Capture:
                     pause = max(_SAVE_SECONDS, _SAVE_SHARE * (saved - began))
                 if began >= logged + _STATUS_SECONDS:
                     logged = began
-                    self._log_status("INFO")
+                    log_status("INFO", self._status())
 
-    def _save(self) -> None:
+    def _save(self, is_last: bool = False) -> None:
         with self._saving:
-            now = self._state.checkpoint()
-            if now == self._saved or not self._reader.begun:
+            now = replace(self._state.checkpoint(), saved_at=int(self.now()))
+            if not self._reader.begun or not (is_last or self._has_news(now)):
                 return
             try:
                 self.store.save(now)
@@ -244,7 +249,18 @@ class Capture:
             except TryAgain as error:
                 log("WARNING", f"the checkpoint is saved later: {error}", event="checkpoint_again", reason=str(error))
 
-    def _log_status(self, severity: LogSeverity) -> None:
-        timestamp = self._reader.timestamp
-        lag = max(0, int(self.now()) - timestamp) if timestamp else None
-        log_status(severity, self.options.source, self._state, self._changes, self._copies, lag)
+    def _has_news(self, now: Checkpoint) -> bool:
+        """Tell whether anything has happened since the last checkpoint, or whether its times are out of date."""
+        saved = self._saved
+        if saved is None or now.without_times() != saved.without_times():
+            return True
+        if saved.reached.as_of is None and now.reached.as_of is not None:
+            return True
+        return (now.saved_at or 0) >= (saved.saved_at or 0) + _RESAVE_SECONDS
+
+    def status(self) -> CaptureStatus | None:
+        """Return how far this process has come; None before it has a checkpoint. Any thread may ask."""
+        return self._status() if self._is_ready else None
+
+    def _status(self) -> CaptureStatus:
+        return status_of(self.options.source, self._state, self._changes, self._copies, self._reader.timestamp, self.now())

@@ -16,6 +16,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 
 from onefold.capture.versioned_table import LENGTH
 from onefold.cli.capture_options import address, address_of, checks, destinations, options_from, server_id, starts, tables
+from onefold.cli.capture_status import status
 from onefold.cli.common import ERROR, OK, given, project, raise_problems, read_settings
 from onefold.core.errors import InvalidInput, InvalidSettings
 from onefold.core.names import check_names, versioned_name
@@ -27,11 +28,23 @@ if TYPE_CHECKING:
     from onefold.capture.run import Capture
     from onefold.core.shutdown import Stop
     from onefold.mysql.connection import Address
+    from onefold.ports.metrics import Metric
 
 TABLE_CREATED, CHANGE_RECORDS = "table-created", "change-records"
 
 
-@click.command()
+class _GroupWithOptions(click.Group):
+    """A command with options of its own and with commands below it, which do not take those options."""
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        if args and args[0] in self.commands:
+            return self.commands[args[0]].make_context(f"{info_name} {args[0]}", args[1:], parent, **extra)
+        return super().make_context(info_name, args, parent, **extra)
+
+
+@click.group(cls=_GroupWithOptions, invoke_without_command=True)
 @address
 @tables
 @destinations
@@ -55,8 +68,12 @@ def capture(context: click.Context, /, **options: Any) -> int:
         if options["check"]:
             return _show_check(process, options)
         end_by_signal(process)
-        process.run()
+        with _metrics(process, options["metrics_port"] or settings.metrics_port):
+            process.run()
     return OK
+
+
+capture.add_command(status)
 
 
 def _show_check(process: Capture, options: Mapping[str, Any]) -> int:
@@ -73,6 +90,25 @@ def _show_check(process: Capture, options: Mapping[str, Any]) -> int:
     else:
         show_report(Console(highlight=False, emoji=False), report)
     return OK if report.in_order else ERROR
+
+
+@contextmanager
+def _metrics(process: Capture, port: int | None) -> Iterator[None]:
+    """Serve the health and the metrics of a capture while the block runs, if there is a port."""
+    from onefold.adapters.prometheus import metrics_server
+    from onefold.capture.heartbeat import problem_of_silence
+    from onefold.capture.metrics import metrics_of
+
+    if port is None:
+        yield
+        return
+
+    def read() -> Iterator[Metric]:
+        status = process.status()
+        return metrics_of(status) if status else iter(())
+
+    with metrics_server(port, lambda: problem_of_silence(process.publishing.stop.seconds_since_check), read):
+        yield
 
 
 def prepared_capture(

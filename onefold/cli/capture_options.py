@@ -88,6 +88,12 @@ starts = options_of(
     click.option(
         "--copy-window", metavar="HH:MM-HH:MM", help="Copy at these hours only: '22:00-05:00 Europe/Berlin'.  [UTC]"
     ),
+    click.option(
+        "--metrics-port",
+        metavar="N",
+        type=click.IntRange(1, 65535),
+        help="Answer /healthz and /metrics at this port.  [default: ONEFOLD_METRICS_PORT, else none]",
+    ),
     click.option("--once", is_flag=True, help="Stop at the present end of the log, after all copies."),
 )
 

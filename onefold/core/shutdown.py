@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
@@ -29,6 +30,7 @@ class Stop:
         self._event = threading.Event()
         self._lock = threading.Lock()
         self.failure: BaseException | None = None
+        self._checked_at = time.monotonic()
 
     def set(self, failure: BaseException | None = None) -> None:
         """Set the flag. Only the first call stores its failure."""
@@ -73,4 +75,10 @@ class Stop:
     def _heartbeat(self) -> None:
         # Other threads may go on while the main loop hangs, so only the main loop may show that it is alive.
         if threading.get_ident() == self._owner:
+            self._checked_at = time.monotonic()
             self._beat()
+
+    @property
+    def seconds_since_check(self) -> float:
+        """Return how long ago the main loop last checked the flag. Any thread may ask."""
+        return time.monotonic() - self._checked_at

@@ -1,58 +1,92 @@
-"""`python -m onefold.local [PORT]`: run empty emulators of BigQuery and Dataproc until Ctrl-C."""
+"""`python -m onefold.local [PORT] [--dataset D]...`: run BigQuery, Dataproc, topics and the functions until Ctrl-C."""
 
 from __future__ import annotations
 
+import argparse
 import contextlib
+import os
 import signal
 import socket
 import sys
+from collections.abc import Sequence
+from typing import NoReturn
 
-from onefold.core.errors import OnefoldError, Rejected
+from onefold.core.errors import InvalidInput, OnefoldError, Rejected
 from onefold.local.spark_process import java_hint
 
 PORT = 9050
+_LAST_PORT = 65535
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser whose errors are reported like all others."""
+
+    def error(self, message: str) -> NoReturn:
+        raise InvalidInput(f"{message}: see python -m onefold.local --help")
 
 
 def main(arguments: list[str]) -> int:
     """Run the command line and return the exit code: 0 after Ctrl-C, 1 after an error.
 
     Args:
-        arguments: the port of BigQuery, or nothing.
+        arguments: the words behind `python -m onefold.local`.
     """
     try:
+        given = _parser().parse_args(arguments)
         with contextlib.suppress(KeyboardInterrupt):
-            serve(int(arguments[0]) if arguments else PORT)
+            serve(given.port, given.dataset)
     except ModuleNotFoundError as error:
         sys.stderr.write(f"{error.name} is missing: pip install 'onefold[local]'\n")
         return 1
-    except (OnefoldError, ValueError) as error:
+    except OnefoldError as error:
         sys.stderr.write(f"{error}\n")
         return 1
     return 0
 
 
-def serve(port: int) -> None:
-    """Serve BigQuery at this port and Dataproc at the next one, and print the variables to export.
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(prog="python -m onefold.local", description="Run Onefold's stack on this machine until Ctrl-C.")
+    parser.add_argument(
+        "port", nargs="?", type=int, default=PORT, help=f"the first of three ports; default: {PORT}", metavar="PORT"
+    )
+    parser.add_argument("--dataset", action="append", default=[], metavar="D", help="create this dataset, empty")
+    return parser
+
+
+def serve(port: int, datasets: Sequence[str]) -> None:
+    """Serve BigQuery at this port, Dataproc and topics at the next two, and print the variables to export.
+
+    Args:
+        port: the first port.
+        datasets: are created, empty.
 
     Raises:
+        InvalidInput: the port is invalid.
         Rejected: a port is in use.
     """
-    from onefold.local.dataproc import dataproc_emulator
-    from onefold.local.processes import bigquery_emulator, ended_in_order
+    from onefold.local.processes import ended_in_order
+    from onefold.local.stack import PORTS, local_stack
 
-    for used in (port, port + 1):
+    if not 1 <= port <= _LAST_PORT - PORTS + 1:
+        raise InvalidInput(
+            f"expected a port from 1 to {_LAST_PORT - PORTS + 1}, got {port}: {PORTS} ports from it on are used"
+        )
+    for used in range(port, port + PORTS):
         _check_free(used)
-    with (
-        ended_in_order(),
-        bigquery_emulator(port=port) as bigquery,
-        dataproc_emulator({"BIGQUERY_EMULATOR_HOST": bigquery}, port=port + 1) as dataproc,
-    ):
-        print(f"export BIGQUERY_EMULATOR_HOST={bigquery}")  # noqa: T201
-        print(f"export DATAPROC_EMULATOR_HOST={dataproc}", flush=True)  # noqa: T201
-        hint = java_hint()
-        sys.stderr.write(f"{hint}\n" if hint else "")
-        sys.stderr.write("Both are ready. Ctrl-C ends them and deletes all their data.\n")
+    with ended_in_order(), local_stack(port, datasets, os.environ, _show) as variables:
+        for name, value in variables.items():
+            print(f"export {name}={value}")  # noqa: T201
+        sys.stdout.flush()
+        _show(java_hint() or "")
+        _show("All servers are ready. Ctrl-C ends them and deletes all their data.")
         signal.pause()
+
+
+def _show(line: str) -> None:
+    """Print a line for people, whole: several threads print."""
+    if line:
+        sys.stderr.write(f"{line}\n")
+        sys.stderr.flush()
 
 
 def _check_free(port: int) -> None:

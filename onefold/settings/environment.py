@@ -28,6 +28,7 @@ VARIABLES = {
     "ONEFOLD_TOPIC_CHANGE_RECORDS": "the topic for rows that capture reads; default: change-records",
     "ONEFOLD_SOURCE_PASSWORD": "the password of capture's user at the source; default: --password-file",
     "ONEFOLD_HEARTBEAT": "the file that capture touches as long as it comes round; default: none",
+    "ONEFOLD_METRICS_PORT": "the port at which capture answers /healthz and /metrics; default: none",
     "ONEFOLD_TOPIC_DEAD_LETTER": "the topic for messages that cannot be handled; default: none, they are logged",
     "ONEFOLD_DIFFERENCES": "`log`: a compare job that finds differences logs them and exits with 0; default: exits with 2",
     "ONEFOLD_LARGE_RECORDS": "the gs:// folder of captured rows that are too large for a message; default: none",
@@ -37,6 +38,7 @@ VARIABLES = {
 
 _TOPIC = re.compile(r"(projects/[a-z0-9.:-]+/topics/)?(?!goog)[A-Za-z][A-Za-z0-9_.~+%-]{2,254}")
 _FIELDS = ("dataset", "table")
+_LAST_PORT = 65535
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,7 @@ class Settings:
         view_dataset: the template of the dataset of a view.
         view_name: the template of the name of a view.
         large_records: the folder of captured rows that are too large for a message.
+        metrics_port: the port of capture's metrics.
         differences: `log` where a compare job only logs differences.
         rules: the rules of all tables that have none of their own.
         tables: rules by `table` or `dataset.table`; the longer name wins.
@@ -66,6 +69,7 @@ class Settings:
     topic_change_records: str | None = None
     topic_dead_letter: str | None = None
     large_records: str | None = None
+    metrics_port: int | None = None
     differences: str | None = None
     batch: BatchSettings = field(default_factory=BatchSettings)
     rules: TableRules = field(default_factory=TableRules)
@@ -133,6 +137,7 @@ def _from_environment(environ: Mapping[str, str], problems: list[str]) -> Settin
         topic_schema_changes=environ.get("ONEFOLD_TOPIC_SCHEMA_CHANGES") or None,
         topic_change_records=environ.get("ONEFOLD_TOPIC_CHANGE_RECORDS") or None,
         topic_dead_letter=environ.get("ONEFOLD_TOPIC_DEAD_LETTER") or None,
+        metrics_port=_port(environ, problems),
         differences=environ.get("ONEFOLD_DIFFERENCES") or None,
         large_records=environ.get("ONEFOLD_LARGE_RECORDS", "").rstrip("/") or None,
         batch=read_batch_settings(environ, problems),
@@ -145,6 +150,14 @@ def _from_environment(environ: Mapping[str, str], problems: list[str]) -> Settin
         problems += [f"{variable}: {problem}" for problem in problems_of_name("project", settings.project)]
     problems += [*_template_problems(settings), *_topic_problems(settings), *_folder_problems(settings)]
     return settings
+
+
+def _port(environ: Mapping[str, str], problems: list[str]) -> int | None:
+    text = environ.get("ONEFOLD_METRICS_PORT", "")
+    if not text or (text.isascii() and text.isdigit() and 1 <= int(text) <= _LAST_PORT):
+        return int(text) if text else None
+    problems.append(f"ONEFOLD_METRICS_PORT {text!r}: expected a port from 1 to {_LAST_PORT}, or no value")
+    return None
 
 
 def _dataset_problems(variable: str | None, datasets: frozenset[str]) -> Iterator[str]:

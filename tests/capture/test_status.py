@@ -13,30 +13,41 @@ from onefold.capture.checkpoint import Checkpoint
 from onefold.capture.message_batcher import MessageBatcher
 from onefold.capture.quarantine import Problem, Quarantined
 from onefold.capture.state import CaptureState
-from onefold.capture.status import log_status
+from onefold.capture.status import log_status, status_of
 from onefold.mysql.catalog import TableName
 
+NOW = 1_700_000_000
 
-def line_of(checkpoint: Checkpoint, capsys: pytest.CaptureFixture[str], lag: int | None = None) -> dict[str, Any]:
+
+def line_of(checkpoint: Checkpoint, capsys: pytest.CaptureFixture[str], timestamp: int = 0) -> dict[str, Any]:
     nowhere: Any = None  # nothing is published
     changes, copies = MessageBatcher(nowhere), MessageBatcher(nowhere)
     changes.rows, copies.rows = 7, 5
     changes.note_losses("t", [(("price", "too large"), 2)])
     copies.note_losses("t", [(("price", "too large"), 1)])
-    log_status("INFO", "shop-db", CaptureState(checkpoint), changes, copies, lag)
+    log_status("INFO", status_of("shop-db", CaptureState(checkpoint), changes, copies, timestamp, NOW))
     line: dict[str, Any] = json.loads(capsys.readouterr().out)
     return line
 
 
 def test_the_line_has_the_confirmed_position_and_the_numbers_of_rows_and_copies(capsys: pytest.CaptureFixture[str]) -> None:
-    line = line_of(FULL, capsys, 42)
-    assert line["message"] == "shop-db: confirmed up to mysql-bin.000007, 1234"
+    up_to_date = replace(FULL, reached=replace(FULL.reached, as_of=NOW - 3))
+    line = line_of(up_to_date, capsys, NOW - 42)
+    assert line["message"] == "shop-db: confirmed up to mysql-bin.000007, 1234, 3 s behind the source"
+    assert line["lag_seconds"] == 3
     assert (line["severity"], line["event"], line["source"]) == ("INFO", "captured", "shop-db")
     assert (line["position"], line["seconds_since_last_change"]) == (POSITION.sequence(), 42)
     assert (line["rows"], line["copied_rows"], line["losses"]) == (7, 5, {"t.price: too large": 3})
     assert (line["tables_waiting"], line["tables_copying"]) == (2, 1)
     assert line["tables_in_quarantine"] == 0
     assert "quarantine" not in line
+
+
+def test_a_lag_that_is_unknown_is_left_out(capsys: pytest.CaptureFixture[str]) -> None:
+    line = line_of(FULL, capsys)
+    assert line["message"] == "shop-db: confirmed up to mysql-bin.000007, 1234"
+    assert "lag_seconds" not in line
+    assert "seconds_since_last_change" not in line
 
 
 def test_the_line_names_the_first_hundred_tables_in_quarantine(capsys: pytest.CaptureFixture[str]) -> None:

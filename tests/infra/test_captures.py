@@ -24,6 +24,7 @@ from onefold.adapters.gcs import GcsObjects
 from onefold.capture.checkpoint import Checkpoint, to_json
 from onefold.capture.checkpoint_store import store_at
 from onefold.capture.large_rows import large_rows_at
+from onefold.capture.status import CaptureStatus, log_status
 from onefold.cli.capture_options import PASSWORD, options_from
 from onefold.settings.environment import load_settings
 
@@ -148,6 +149,26 @@ POOL = {"type": "cloud_run_worker_pool", "labels": {"worker_pool_name": "capture
 )
 def test_only_the_line_of_each_minute_is_counted(plan: Plan, entry: dict[str, Any], counted: bool) -> None:
     assert matches(expected.filters(plan)["google_logging_metric.captured"], entry) is counted
+
+
+@pytest.mark.parametrize(("lag", "is_late"), [(901, True), (900, False), (0, False), (None, False)])
+def test_an_incident_is_opened_by_the_lag_and_not_by_a_quiet_source(
+    plan: Plan, capsys: pytest.CaptureFixture[str], lag: int | None, is_late: bool
+) -> None:
+    log_status("INFO", CaptureStatus("shop-db", None, lag, 100_000, 0, 0, 0, 0, {}, ()))
+    fields = json.loads(capsys.readouterr().out)
+    entry = {"severity": fields.pop("severity"), "resource": POOL, "jsonPayload": fields}
+    assert matches(expected.filters(plan)['google_monitoring_alert_policy.log["capture is late"]'], entry) is is_late
+
+
+def test_cloud_run_asks_for_the_health_at_the_port_of_the_process(plan: Plan) -> None:
+    (container,) = pools(plan)['capture["crm-db"]']["template"][0]["containers"]
+    (probe,) = container["liveness_probe"]
+    assert probe["http_get"] == [
+        {"path": "/healthz", "port": parsed(arguments(pools(plan)['capture["crm-db"]']))["metrics_port"]}
+    ]
+    (without,) = pools(plan)['capture["shop-db"]']["template"][0]["containers"]
+    assert "liveness_probe" not in without
 
 
 def test_the_real_lines_of_a_process_are_counted_and_alert(

@@ -34,6 +34,7 @@ HOST, SECRET = (
 SOURCE, USER = "source must be one line of text: it is part of the key of every row", "user must be one line of text"
 ACCOUNT = "service_account must be the e-mail of an account of the project"
 SUBNETWORK = "subnetwork must be projects/P/regions/europe-west1/subnetworks/S"
+METRICS = "metrics_port must be a whole number from 1024 to 65535"
 VERSION = "secret_version must be latest or a number"
 OTHER = "given-batch@my-project.iam.gserviceaccount.com"
 UUID = "3e11fa47-71ca-11e1-9e33-c80aa9429562"
@@ -112,6 +113,9 @@ WRONG: tuple[tuple[str, dict[str, Any], tuple[str, ...]], ...] = (
     ("egress-other", {"egress": "all"}, ("egress must be PRIVATE_RANGES_ONLY or ALL_TRAFFIC",)),
     ("cpu-three", {"cpu": "3"}, ("cpu must be 1, 2, 4 or 8",)),
     ("memory-small", {"memory": "511Mi"}, (MEMORY,)),
+    ("metrics-low", {"metrics_port": 1023}, (METRICS,)),
+    ("metrics-high", {"metrics_port": 65536}, (METRICS,)),
+    ("metrics-half", {"metrics_port": 9464.5}, (METRICS,)),
     ("memory-unit", {"memory": "1G"}, (MEMORY,)),
     ("account-user", {"service_account": "me@example.com"}, (ACCOUNT,)),
     *(

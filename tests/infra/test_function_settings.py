@@ -24,6 +24,7 @@ NOT_SET = {
     # The variables of capture, which is not a function.
     "ONEFOLD_SOURCE_PASSWORD",
     "ONEFOLD_HEARTBEAT",
+    "ONEFOLD_METRICS_PORT",
     "ONEFOLD_TOPIC_CHANGE_RECORDS",
 }
 CLASSES = {Settings: "ONEFOLD_", BatchSettings: "ONEFOLD_BATCH_"}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
 import socket
@@ -12,60 +11,48 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from support.capture import eventually
+from support.pages import ROOT, background, blocks, clean_environ, run_script
 
 from onefold.batches.batch import with_defaults
 from onefold.batches.jobs import JOBS
 from onefold.batches.request import BatchRequest
+from onefold.local.__main__ import main
 from onefold.local.processes import free_port
 from onefold.settings.environment import load_settings
 
-ROOT = Path(__file__).resolve().parents[2]
-PAGE = (ROOT / "docs" / "tutorials" / "first-batch.md").read_text()
-BLOCK = re.compile(r"^```(sh|sh server)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-PATH = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+PAGE = ROOT / "docs" / "tutorials" / "first-batch.md"
 JOB = re.compile(r"onefold batch|python spark_jobs/")
 SECONDS = 400
 
 
 def commands(kind: str, port: int) -> str:
     """Return the commands of the page with ports that are not in use."""
-    text = "".join(text for found, text in BLOCK.findall(PAGE) if found == kind)
-    text = text.replace("-m onefold.local\n", f"-m onefold.local {port}\n")
-    return text.replace("9050", str(port)).replace("9051", str(port + 1))
+    return "".join(text for found, text in blocks(PAGE, port) if found == kind)
 
 
 @pytest.fixture
 def environ() -> dict[str, str]:
-    ours = ("ONEFOLD_", "BIGQUERY_EMULATOR_HOST", "DATAPROC_EMULATOR_HOST")
-    return {**{name: value for name, value in os.environ.items() if not name.startswith(ours)}, "PATH": PATH}
+    return clean_environ()
 
 
 @pytest.fixture
 def port(environ: dict[str, str], tmp_path: Path) -> Iterator[int]:
-    """Of BigQuery; both answer."""
+    """Of BigQuery; all servers answer."""
     port = free_port()
-    command = commands("sh server", port)
-    process = subprocess.Popen(
-        ["bash", "-c", f"exec {command}"], cwd=tmp_path, env=environ, stdout=subprocess.PIPE, text=True
-    )
-    try:
-        assert process.stdout
-        printed = [process.stdout.readline() for _ in range(2)]
-        assert "".join(printed) in commands("sh", port)
+    output = tmp_path / "output"
+    with background(commands("sh server", port), tmp_path, environ, output):
+        eventually(lambda: "All servers are ready" in output.read_text())
+        exports = [line for line in output.read_text().splitlines(keepends=True) if line.startswith("export ")]
+        assert len(exports) == 3
+        assert "".join(exports) in commands("sh", port)
         yield port
-    finally:
-        process.terminate()
-        process.communicate()
 
 
 def test_the_commands_of_the_page_run(port: int, environ: dict[str, str], tmp_path: Path) -> None:
     """But for those of Spark, each of which would take as long as all others; see below."""
     script = "".join(line for line in commands("sh", port).splitlines(keepends=True) if not JOB.match(line))
-    done = subprocess.run(
-        ["bash", "-euc", script], cwd=tmp_path, env=environ, capture_output=True, text=True, check=False, timeout=SECONDS
-    )
-    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
-    assert done.stdout.count("the same: ") == 2
+    assert run_script(script, tmp_path, environ).count("the same: ") == 2
 
 
 def test_the_jobs_of_the_page_have_valid_arguments() -> None:
@@ -81,7 +68,7 @@ def test_the_jobs_of_the_page_have_valid_arguments() -> None:
 
 
 def test_the_settings_of_the_page_are_all_that_a_batch_needs() -> None:
-    exported = dict(re.findall(r"^export (ONEFOLD_\w+)=(.*)$", PAGE, re.MULTILINE))
+    exported = dict(re.findall(r"^export (ONEFOLD_\w+)=(.*)$", PAGE.read_text(), re.MULTILINE))
     load_settings(exported).batch.check_complete()
 
 
@@ -94,3 +81,18 @@ def test_a_port_in_use_is_an_error(environ: dict[str, str]) -> None:
         done = subprocess.run(command, env=environ, capture_output=True, text=True, check=False, timeout=SECONDS)
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == f"port {port} is in use: name another one, as in python -m onefold.local 9150\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [
+        (["x"], "argument PORT: invalid int value: 'x': see python -m onefold.local --help"),
+        (["70000"], "expected a port from 1 to 65533, got 70000: 3 ports from it on are used"),
+        (["--dataset"], "argument --dataset: expected one argument: see python -m onefold.local --help"),
+        (["9150", "--dataset", "a-b"], "dataset 'a-b'"),
+    ],
+)
+def test_a_wrong_command_line_is_one_error(words: list[str], error: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(words) == 1
+    printed = capsys.readouterr()
+    assert (printed.out, error in printed.err) == ("", True), printed.err

@@ -126,6 +126,9 @@ FILTERS: Mapping[str, str] = {
         'OR jsonPayload.event="table_renamed")'
     ),
     'google_monitoring_alert_policy.log["table in quarantine"]': 'severity=CRITICAL AND jsonPayload.event="quarantined"',
+    'google_monitoring_alert_policy.log["capture is late"]': (
+        'severity=INFO AND jsonPayload.event="captured" AND jsonPayload.lag_seconds>900'
+    ),
     "google_logging_metric.captured": (
         'resource.type="cloud_run_worker_pool" AND severity=INFO AND jsonPayload.event="captured"'
     ),

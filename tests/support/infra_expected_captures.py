@@ -157,11 +157,17 @@ POOLS: Mapping[str, dict[str, Any]] = {
                 "--source=CRM", "--host=crm.internal", "--port=3307", "--user=reader", "--dataset=crm",
                 f"{_CHECKPOINTS}/crm-db", "--include=crm.*", "--exclude=*._*_gho", "--exclude=crm.tmp",
                 "--server-id=4000", "--epoch=2", "--start=mysql-bin.000123:4", "--copy-rate=2000",
-                "--copy-window=22:00-05:00 Europe/Berlin", "--gtid-failover", "--tls-any-name",
+                "--copy-window=22:00-05:00 Europe/Berlin", "--metrics-port=9464", "--gtid-failover", "--tls-any-name",
                 "--tls-ca=/tls/ca/file", "--tls-cert=/tls/cert/file", "--tls-key=/tls/key/file",
             ],
             "env": _environment("crm-db", "crm-password", "3"),
             "resources": [{"limits": {"cpu": "2", "memory": "2Gi"}}],
+            "liveness_probe": [
+                {
+                    "initial_delay_seconds": 120, "period_seconds": 60, "timeout_seconds": 10, "failure_threshold": 3,
+                    "http_get": [{"path": "/healthz", "port": 9464}],
+                }
+            ],
             "volume_mounts": [{"name": f"tls-{part}", "mount_path": f"/tls/{part}"} for part in ("ca", "cert", "key")],
         },
     ),

@@ -109,6 +109,8 @@ GROUPS: tuple[tuple[Mutant, ...], ...] = (
         mutant("captures_alerts.tf", '"600s"', '"86400s"', *everywhere("query", QUERIES, " duration")),
         mutant("captures_alerts.tf", "disable_metric_validation = true", "disable_metric_validation = false", *everywhere("query", QUERIES, " disable_metric_validation")),
         mutant("captures_alerts.tf", " AND severity=INFO", "", "filter google_logging_metric.captured"),
+        mutant("alerts.tf", "lag_seconds>$", "seconds_since_last_change>$", f'{ALERT}["capture is late"]'),
+        mutant("captures.tf", 'path = "/healthz"', 'path = "/metrics"', 'pool capture["crm-db"] liveness_probe'),
         mutant("alerts.tf", 'severity=CRITICAL AND jsonPayload.event=\\"quarantined', 'severity>=WARNING AND jsonPayload.event=\\"quarantined', f'{ALERT}["table in quarantine"]'),
     ),
     (

@@ -1,7 +1,8 @@
 """Evaluates filters of Cloud Logging over entries, as far as infra/ uses the language.
 
-Honoured: comparisons `path = value`, `path =~ "regular expression"`, `path >= value` (of severities alone) and `path:*` (the
-field is there); AND, OR, NOT and parentheses, where OR binds closer than AND, as in Cloud Logging; quoted parts of a path.
+Honoured: comparisons `path = value`, `path =~ "regular expression"`, `path >= value` (of severities alone),
+`path > number` (of numbers alone) and `path:*` (the field is there); AND, OR, NOT and parentheses, where OR binds closer
+than AND, as in Cloud Logging; quoted parts of a path.
 Anything else is a ValueError.
 https://cloud.google.com/logging/docs/view/logging-query-language
 """
@@ -17,7 +18,7 @@ Entry = Mapping[str, Any]
 Test = Callable[[Entry], bool]
 
 SEVERITIES = ("DEFAULT", "DEBUG", "INFO", "NOTICE", "WARNING", "ERROR", "CRITICAL", "ALERT", "EMERGENCY")
-_TOKEN = re.compile(r'\s*(?:(?P<mark>[()])|(?P<operator>=~|>=|=|:)|(?P<text>"(?:[^"\\]|\\.)*")|(?P<word>[\w*.]+))')
+_TOKEN = re.compile(r'\s*(?:(?P<mark>[()])|(?P<operator>=~|>=|>|=|:)|(?P<text>"(?:[^"\\]|\\.)*")|(?P<word>[\w*.]+))')
 _MISSING = object()
 
 
@@ -109,6 +110,8 @@ def _comparison(path: tuple[str, ...], operator: str, value: str) -> Test:
     if operator == ">=" and path == ("severity",):
         least = SEVERITIES.index(value)
         return lambda entry: SEVERITIES.index(entry.get("severity", "DEFAULT")) >= least
+    if operator == ">":
+        return lambda entry: isinstance(found := value_at(entry, path), int | float) and found > float(value)
     if operator == "=":
         return lambda entry: _text(value_at(entry, path)).casefold() == value.casefold()
     raise ValueError(f"no such comparison here: {'.'.join(path)} {operator} {value}")

@@ -37,9 +37,9 @@ _RETRY = DEFAULT_RETRY.with_timeout(TIMEOUT)
 _REMEDY = "set another type for the column under `types` of its table in onefold.yaml, or use BigQuery itself"
 
 
-def emulator_client(project: str | None) -> bigquery.Client:
-    """Return a client for the emulator at BIGQUERY_EMULATOR_HOST, without credentials."""
-    host = os.environ[EMULATOR]
+def emulator_client(project: str | None, host: str | None = None) -> bigquery.Client:
+    """Return a client for the emulator at `host`, by default BIGQUERY_EMULATOR_HOST, without credentials."""
+    host = host or os.environ[EMULATOR]
     endpoint = host if "://" in host else f"http://{host}"
     credentials = AnonymousCredentials()  # type: ignore[no-untyped-call]
     session = AuthorizedSession(credentials)  # type: ignore[no-untyped-call]

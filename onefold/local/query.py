@@ -1,0 +1,54 @@
+"""Run a query in the embedded BigQuery, and print its rows: `python -m onefold.local.query "SELECT ..."`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT, emulator_client
+from onefold.adapters.bigquery.errors import EMULATOR, translated
+from onefold.core.errors import InvalidInput, OnefoldError
+
+
+def query_table(sql: str) -> Table:
+    """Return the result of a query as a table.
+
+    Raises:
+        InvalidInput: no emulator is set.
+        Rejected: BigQuery refuses the query.
+        TryAgain: the emulator does not answer.
+    """
+    if not os.environ.get(EMULATOR):
+        raise InvalidInput(f"{EMULATOR} is not set: start the stack with python -m onefold.local, and export what it prints")
+    with translated("the query"):
+        rows = emulator_client(DEFAULT_PROJECT).query_and_wait(sql)
+        table = Table(*(field.name for field in rows.schema))
+        for row in rows:
+            table.add_row(*(Text("NULL", style="dim") if value is None else Text(str(value)) for value in row.values()))
+    return table
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the command line and return the exit code.
+
+    Args:
+        arguments: the query.
+    """
+    if len(arguments) != 1:
+        sys.stderr.write('usage: python -m onefold.local.query "SELECT ..."\n')
+        return 1
+    try:
+        Console(highlight=False, emoji=False).print(query_table(arguments[0]))
+    except OnefoldError as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
