@@ -118,7 +118,7 @@ def test_impossible_target_types_name_what_is_possible_and_all_come_at_once() ->
     born, nested, day = caught.value.problems
     assert "no INT64 can be converted to TIMESTAMP: possible are STRING, BYTES, BOOL, INT64, NUMERIC" in born
     assert "{type: TIMESTAMP, from: unix_seconds | unix_millis | unix_micros}" in born
-    assert nested.startswith("column s: no BOOL can be converted to TIMESTAMP")
+    assert "column s of version a1: no BOOL can be converted to TIMESTAMP" in nested
     assert "unix" not in nested + day
     assert "no DATE can be converted to INT64: possible are STRING, BYTES, DATE, DATETIME, TIMESTAMP, JSON" in day
 
