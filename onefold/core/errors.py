@@ -6,6 +6,7 @@ OnefoldError
  |   +- KeyUnknown          nobody named the columns that identify a row
  |   +- InvalidType         a type string that is not a BigQuery type
  |   +- InvalidSettings     environment variables or onefold.yaml
+ |   +- InvalidPolicy       access.yaml, or a state to which it cannot be applied
  |   +- InvalidMessage      a Pub/Sub message that can never be handled
  |   +- InvalidColumns      rows that are not INFORMATION_SCHEMA.COLUMNS
  |   +- InvalidRecord       a captured row that does not fit its table
@@ -19,6 +20,7 @@ OnefoldError
  |   +- TableRefused        one table cannot be taken: all others can
  +- TryAgain            an error that may pass: the message should be delivered again
      +- ViewChanged         somebody else wrote the view between the read and the write
+     +- AccessChanged       somebody else wrote the access list between the read and the write
      +- TopicRefused        a topic takes no message until somebody changes a grant or the topic
 """
 
@@ -53,6 +55,10 @@ class InvalidType(InvalidInput):
 
 class InvalidSettings(InvalidInput):
     """Environment variables or an onefold.yaml that cannot be used."""
+
+
+class InvalidPolicy(InvalidInput):
+    """An access.yaml that cannot be used, or cannot be applied to the present state."""
 
 
 class InvalidMessage(InvalidInput):
@@ -114,6 +120,10 @@ class TryAgain(OnefoldError):
 
 class ViewChanged(TryAgain):
     """Somebody else wrote the view between the read and the write."""
+
+
+class AccessChanged(TryAgain):
+    """Somebody else wrote the access list of a dataset between the read and the write."""
 
 
 class TopicRefused(TryAgain):

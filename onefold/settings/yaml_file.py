@@ -9,14 +9,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from onefold.core.names import fold_case, problems_of_name
 from onefold.core.regular_expressions import regex_problems
 from onefold.core.version_pattern import pattern_problems, without_anchors
 from onefold.core.versioned_names import DEFAULT_NAMES, VersionedNames
 from onefold.schema.casts import UTC
 from onefold.schema.table_rules import TableRules
+from onefold.settings.yaml_loader import load_yaml
 from onefold.settings.yaml_types import read_targets
 
 # Names in the tz database whose meaning depends on the machine.
@@ -58,11 +57,7 @@ def read_tables_file(path: Path, problems: list[str]) -> TablesFile:
         path: the path of the file.
         problems: the list to which problems are added, each with the path and the key.
     """
-    try:
-        content = _or_default(yaml.load(path.read_text(encoding="utf-8"), _Loader), {})  # noqa: S506 a SafeLoader
-    except (OSError, ValueError, TypeError, RecursionError, yaml.YAMLError) as error:
-        problems.append(f"{path}: cannot be read: {error}")
-        return TablesFile()
+    content = _or_default(load_yaml(path, problems), {})
     reader = _Reader(str(path), problems)
     if not reader.is_mapping(content, "the file"):
         return TablesFile()
@@ -76,20 +71,6 @@ def read_tables_file(path: Path, problems: list[str]) -> TablesFile:
 def _or_default(value: Any, default: Any) -> Any:
     # A key without a value is None in YAML. Any other false or empty value was written by somebody, and is checked.
     return default if value is None else value
-
-
-class _Loader(yaml.SafeLoader):
-    """A YAML loader that refuses a key that is given twice: PyYAML would use the last value and ignore the others."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        seen = set()
-        for key, _ in node.value:
-            if not isinstance(key, yaml.ScalarNode):
-                raise yaml.constructor.ConstructorError(None, None, "a key has to be a text", key.start_mark)
-            if key.value in seen:
-                raise yaml.constructor.ConstructorError(None, None, f"the key {key.value!r} is given twice", key.start_mark)
-            seen.add(key.value)
-        return super().construct_mapping(node, deep)
 
 
 class _Reader:
