@@ -1,0 +1,118 @@
+"""access.yaml: what it says, and every problem of it at once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from onefold.access.policy import AccessPolicy, read_policy
+from onefold.core.errors import InvalidPolicy
+from onefold.ports.access import Condition, Grant
+
+
+def read(folder: Path, text: str) -> AccessPolicy:
+    path = folder / "access.yaml"
+    path.write_text(text)
+    return read_policy(path)
+
+
+def problems(folder: Path, text: str) -> list[str]:
+    with pytest.raises(InvalidPolicy) as refused:
+        read(folder, text)
+    return [problem.partition("access.yaml: ")[2] for problem in refused.value.problems]
+
+
+def test_roles_conditions_and_members_are_read(tmp_path: Path) -> None:
+    policy = read(
+        tmp_path,
+        """
+        datasets:
+          shop:
+            projectOwners: OWNER
+            group:Analysts@Example.com: [roles/bigquery.dataViewer, roles/bigquery.metadataViewer]
+            user:ada@example.com:
+              role: WRITER
+              expression: request.time < timestamp("2027-01-01T00:00:00Z")
+              title: until 2027
+          shop__views_clean:
+            allow_writers: true
+            serviceAccount:etl@my-project.iam.gserviceaccount.com: OWNER
+        groups:
+          Analysts@example.com: [Ada@example.com, grace@example.com]
+          empty@example.com: []
+        """,
+    )
+    assert policy.datasets["shop"].grants == {
+        Grant("projectOwners", "OWNER"),
+        Grant("group:analysts@example.com", "READER"),
+        Grant("group:analysts@example.com", "roles/bigquery.metadataViewer"),
+        Grant("user:ada@example.com", "WRITER", Condition('request.time < timestamp("2027-01-01T00:00:00Z")', "until 2027")),
+    }
+    assert (policy.datasets["shop"].allow_writers, policy.datasets["shop__views_clean"].allow_writers) == (False, True)
+    assert policy.groups == {
+        "analysts@example.com": {"ada@example.com", "grace@example.com"},
+        "empty@example.com": frozenset(),
+    }
+
+
+def test_all_problems_are_reported_at_once(tmp_path: Path) -> None:
+    found = problems(
+        tmp_path,
+        """
+        allow_writers: true
+        datasets:
+          bad-name: {projectOwners: OWNER}
+          shop: {user:ada@example.com: reader, ada@example.com: READER, 'user:etl@p.iam.gserviceaccount.com': READER}
+          crm: {allow_writers: 'yes', projectOwners: {role: OWNER, expression: 'false'}}
+        groups:
+          analysts: [user:ada@example.com]
+          data@example.com: ada@example.com
+        """,
+    )
+    expected = [
+        "allow_writers is not a key of this file, expected datasets or groups; write it below the name of a dataset",
+        "datasets: dataset 'bad-name' is not a valid name: use letters, digits and underscores",
+        "datasets.shop.user:ada@example.com: 'reader' is not a role",
+        "datasets.shop: 'ada@example.com' is not a principal",
+        "write serviceAccount:etl@p.iam.gserviceaccount.com",
+        "datasets.shop: nobody is OWNER without a condition",
+        "datasets.crm.allow_writers must be true or false, not 'yes'",
+        "datasets.crm: nobody is OWNER without a condition",
+        "groups: 'analysts' is not the e-mail address of a group",
+        "groups.analysts: 'user:ada@example.com' is not an e-mail address",
+        "groups.data@example.com must be a list",
+    ]
+    assert [text for text in expected if not any(text in problem for problem in found)] == []
+    assert len(found) == len(expected), found
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("", "expected at least one dataset or group"),
+        ("datasets: {}", "expected at least one dataset or group"),
+        ("[shop]", "the file must be a mapping"),
+        ("datasets: [shop]", "datasets must be a mapping"),
+        ("datasets: {shop: {projectOwners: OWNER, projectOwners: READER}}", "is given twice"),
+        ("datasets: {shop: {user:a@x.com: OWNER, user:A@x.com: READER}}", "user:a@x.com is given twice; case makes no"),
+        ("datasets: {shop: {projectOwners: [OWNER, roles/bigquery.dataOwner]}}", "OWNER is given twice"),
+        ("datasets: {shop: {projectOwners: OWNER, allUsers: {role: READER, title: t}}}", "a condition needs an expression"),
+        ("datasets: {shop: {projectOwners: OWNER, allUsers: {role: READER, if: x}}}", "expected a role, or {role, expr"),
+        ("datasets: {shop: {projectOwners: OWNER, allUsers: }}", "expected a role"),
+        ("datasets: {shop: {projectOwners: OWNER, allUsers: []}}", "expected a role"),
+        ("datasets: {shop: {projectOwners: OWNER, 'deleted:user:a@x.com?uid=1': READER}}", "is not a principal"),
+        ("datasets: {shop: {projectOwners: OWNER, 'serviceAccount:a@x.com': READER}}", "write user or group:a@x.com"),
+        ("datasets: {shop: {projectOwners: OWNER, 'domain:a': READER}}", "expected a domain after domain:"),
+        ("groups: {g@x.com: [a@x.com, A@x.com]}", "a@x.com is given twice"),
+        ("groups: {g@x.com: [], G@x.com: []}", "g@x.com is given twice"),
+        ("datasets: {shop: {projectOwners: OWNER}}\ngroups: {g@x.com: }", "groups.g@x.com must be a list"),
+    ],
+)
+def test_a_wrong_file_is_refused(tmp_path: Path, text: str, problem: str) -> None:
+    assert any(problem in found for found in problems(tmp_path, text)), problems(tmp_path, text)
+
+
+def test_a_file_that_does_not_exist_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InvalidPolicy, match="cannot be read"):
+        read_policy(tmp_path / "access.yaml")

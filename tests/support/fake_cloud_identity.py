@@ -1,0 +1,95 @@
+"""A fake of the groups of the Cloud Identity API (v1), over HTTP.
+
+It honours:
+
+- groups.lookup by `groupKey.id`, 403 where there is no such group, as Google answers;
+- memberships.list with `view=FULL` in pages of two; without it, members have no roles;
+- memberships.create: 409 for a member that is one already; memberships.delete: 404 for one that is none; both answer
+  with an operation that is done;
+- a hook before each request (`before`), and addresses that are refused with 400 (`refused`).
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+from support.fake_dataset_access import error
+
+_MEMBERSHIPS = re.compile(r"/v1/(groups/\w+)/memberships(?:/(\w+))?")
+_PAGE = 2
+
+
+@dataclass
+class FakeGroups:
+    groups: dict[str, dict[str, dict[str, Any]]] = field(default_factory=dict)
+    """By the name of the group, and by the number of the membership."""
+    addresses: dict[str, str] = field(default_factory=dict)
+    refused: set[str] = field(default_factory=set)
+    before: Callable[[str, str], None] = lambda *_: None
+
+    def __post_init__(self) -> None:
+        self._numbers = itertools.count(1)
+        self._lock = threading.RLock()
+
+    def put(self, email: str, **members: str) -> None:
+        """Make a group; `members` has the roles by address, separated by commas."""
+        name = self.addresses.setdefault(email, f"groups/g{next(self._numbers)}")
+        self.groups[name] = {}
+        for member, roles in members.items():
+            self.join(email, member, *roles.split(","))
+
+    def join(self, email: str, member: str, *roles: str, **key: str) -> None:
+        number = f"m{next(self._numbers)}"
+        name = self.addresses[email]
+        self.groups[name][number] = {
+            "name": f"{name}/memberships/{number}",
+            "preferredMemberKey": {"id": member, **key},
+            "roles": [{"name": role} for role in roles],
+        }
+
+    def members(self, email: str) -> dict[str, set[str]]:
+        """Return the roles of each member by its address."""
+        found = self.groups[self.addresses[email]].values()
+        return {entry["preferredMemberKey"]["id"]: {role["name"] for role in entry["roles"]} for entry in found}
+
+    def answer(self, method: str, url: str, _headers: Any, body: Any) -> tuple[int, Any]:
+        path, query = urlsplit(url).path, parse_qs(urlsplit(url).query)
+        self.before(method, path)
+        with self._lock:
+            if path == "/v1/groups:lookup":
+                name = self.addresses.get(query["groupKey.id"][0])
+                return (200, {"name": name}) if name else error(403, "Permission denied (or it may not exist)", "forbidden")
+            found = _MEMBERSHIPS.fullmatch(path)
+            if found and found[1] in self.groups:
+                return self._memberships(method, found[1], found[2], query, body)
+        return error(404, f"{method} {path} is not here", "notFound")
+
+    def _memberships(self, method: str, group: str, number: str | None, query: Any, body: Any) -> tuple[int, Any]:
+        stored = self.groups[group]
+        if method == "GET":
+            return self._list(list(stored.values()), query)
+        if method == "DELETE":
+            removed = stored.pop(number or "", None)
+            return (200, {"done": True, "response": {}}) if removed else error(404, "no such membership", "notFound")
+        address = body["preferredMemberKey"]["id"]
+        if address in self.refused:
+            return error(400, f"{address} cannot be a member", "invalid")
+        if any(entry["preferredMemberKey"]["id"].lower() == address.lower() for entry in stored.values()):
+            return error(409, "Resource already exists", "alreadyExists")
+        email = next(email for email, name in self.addresses.items() if name == group)
+        self.join(email, address, *(role["name"] for role in body["roles"]))
+        return 200, {"done": True, "response": {}}
+
+    def _list(self, entries: list[dict[str, Any]], query: Any) -> tuple[int, Any]:
+        start = int(query.get("pageToken", ["0"])[0])
+        page = entries[start : start + _PAGE]
+        if query.get("view") != ["FULL"]:
+            page = [{key: value for key, value in entry.items() if key != "roles"} for entry in page]
+        more = {"nextPageToken": str(start + _PAGE)} if start + _PAGE < len(entries) else {}
+        return 200, {"memberships": page, **more}
