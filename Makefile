@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 .DEFAULT_GOAL := help
 .PHONY: help install demo test test-fast test-long lint docs format bench dist package terraform image deploy undeploy lock images clean
 IMAGES := python:3.12 python:3.12-slim google/cloud-sdk:slim hashicorp/terraform:1.11 gcr.io/cloud-builders/docker:latest
-PINNED := cloudbuild.yaml cloudbuild.deploy.yaml cloudbuild.image.yaml capture.Dockerfile
+PINNED := cloudbuild.yaml cloudbuild.deploy.yaml cloudbuild.image.yaml cloudbuild.access.yaml capture.Dockerfile
 
 help:  ## what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -94,6 +94,12 @@ deploy: package terraform  ## everything into Google Cloud: PROJECT=... REGION=.
 	@$(BIN)/python -m infra.review build/plan.json --ask
 	@printf "Apply this plan to $(PROJECT)? Only 'yes' goes on: "; read answer; [ "$$answer" = yes ] || { echo "nothing was applied"; exit 1; }
 	$(TERRAFORM) apply -input=false onefold.tfplan
+	$(TERRAFORM) state pull > build/state.json
+	$(BIN)/python -m infra.grants build/state.json $(PROJECT) gs://$(STATE)/$(PREFIX)onefold/default.tfstate $(GRANTS)
+	gcloud storage cp $(GRANTS) gs://$(STATE)/$(PREFIX)onefold/grants.json
+
+# The deployment's own grants, for `onefold access`; beside the state for builds.
+GRANTS = infra/$(PROJECT).$(PREFIX)grants.json
 
 # The digest goes where the next `make deploy` of this deployment finds it; a file of variables that names another image wins.
 IMAGE = infra/$(PROJECT).$(PREFIX)capture.tfvars

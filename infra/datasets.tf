@@ -173,5 +173,7 @@ resource "google_bigquery_dataset_access" "views" {
     google_bigquery_dataset_iam_member.leaves,
     google_bigquery_dataset_iam_member.sink_records,
     google_bigquery_dataset_iam_member.capture,
+    google_bigquery_dataset_iam_member.writers,
+    google_bigquery_dataset_iam_member.access,
   ]
 }

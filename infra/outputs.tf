@@ -40,3 +40,23 @@ output "dashboard" {
   description = "Refreshes, latency and batches."
   value       = "https://console.cloud.google.com/monitoring/dashboards/builder/${basename(google_monitoring_dashboard.onefold.id)}?project=${var.project}"
 }
+
+output "dataset_grants" {
+  description = "All rights on datasets that this deployment has granted, and the datasets of its views; `make deploy` writes them to a file for `onefold access`."
+  value = {
+    views = distinct([for source, views in local.view_datasets : views if source != views])
+    grants = [
+      for grant in concat(
+        values(google_bigquery_dataset_iam_member.access),
+        values(google_bigquery_dataset_iam_member.batch),
+        values(google_bigquery_dataset_iam_member.batch_views),
+        values(google_bigquery_dataset_iam_member.capture),
+        values(google_bigquery_dataset_iam_member.leaves),
+        values(google_bigquery_dataset_iam_member.refresh_view),
+        values(google_bigquery_dataset_iam_member.sink_records),
+        values(google_bigquery_dataset_iam_member.staging),
+        values(google_bigquery_dataset_iam_member.writers),
+      ) : { dataset = grant.dataset_id, role = grant.role, member = grant.member, condition = one(grant.condition[*].expression) }
+    ]
+  }
+}

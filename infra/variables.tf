@@ -186,6 +186,60 @@ variable "captures" {
   nullable = false
 }
 
+variable "writers" {
+  description = "Service accounts that write into datasets of tables themselves, by dataset: each gets WRITER on that dataset alone."
+  type        = map(list(string))
+  default     = {}
+  nullable    = false
+
+  validation {
+    condition     = alltrue([for name in keys(var.writers) : contains(var.datasets, name)])
+    error_message = "writers names a dataset that is not among `datasets`."
+  }
+  validation {
+    condition = alltrue([
+      for email in flatten(values(var.writers)) : can(regex("^[a-z0-9._-]+@[a-z0-9.-]+\\.gserviceaccount\\.com$", email))
+    ])
+    error_message = "writers must be e-mails of service accounts, such as events@my-project.iam.gserviceaccount.com: people write through a group."
+  }
+  validation {
+    condition     = length(distinct(flatten(values(var.writers)))) == length(flatten(values(var.writers)))
+    error_message = "writers names an account twice: each has an own account, and writes into one dataset alone."
+  }
+  validation {
+    condition     = length(setintersection(keys(var.writers), [
+      for name in var.datasets : replace(var.view_dataset, "{dataset}", name) if replace(var.view_dataset, "{dataset}", name) != name
+    ])) == 0
+    error_message = "writers names a dataset of views: whoever writes there can write a view that reads every dataset that trusts it."
+  }
+}
+
+variable "access_trigger" {
+  description = "The trigger of Cloud Build that applies access.yaml: a repository that Cloud Build is connected to, and the bucket of Terraform's state; default: none."
+  type = object({
+    repository   = string # projects/P/locations/R/connections/C/repositories/N
+    state_bucket = string # PROJECT-onefold-terraform
+    branch       = optional(string, "main")
+    file         = optional(string, "access.yaml")
+  })
+  default = null
+
+  validation {
+    condition     = var.access_trigger == null || can(regex("^projects/[a-z0-9:.-]+/locations/${var.region}/connections/[A-Za-z0-9_-]+/repositories/[A-Za-z0-9._-]+$", var.access_trigger.repository))
+    error_message = "access_trigger.repository must be projects/P/locations/REGION/connections/C/repositories/N, in the region of this deployment."
+  }
+  validation {
+    condition     = var.access_trigger == null || can(regex("^[a-z0-9][a-z0-9._-]{1,220}[a-z0-9]$", var.access_trigger.state_bucket))
+    error_message = "access_trigger.state_bucket must be the name of a bucket, without gs://."
+  }
+  validation {
+    condition = var.access_trigger == null || try(
+      can(regex("^[A-Za-z0-9][A-Za-z0-9/_-]*$", var.access_trigger.branch)) && can(regex("^[A-Za-z0-9][A-Za-z0-9/._-]*$", var.access_trigger.file)), false
+    )
+    error_message = "access_trigger.branch must be the name of one branch, and access_trigger.file a path in the repository."
+  }
+}
+
 variable "capture_image" {
   description = "The image of capture by its digest, as REGION-docker.pkg.dev/P/onefold-capture/capture@sha256:...; `make image` and Cloud Build set it."
   type        = string

@@ -11,6 +11,16 @@ variables {
   datasets      = ["shop", "crm"]
   batch_folders = ["gs://exports/shop/daily/", "gs://archive"]
   capture_image = "europe-west1-docker.pkg.dev/my-project/onefold-capture/capture@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+  writers = {
+    shop = ["events@my-project.iam.gserviceaccount.com"]
+    crm  = ["mails@other-project.iam.gserviceaccount.com"]
+  }
+  access_trigger = {
+    repository   = "projects/my-project/locations/europe-west1/connections/git/repositories/data"
+    state_bucket = "my-project-onefold-terraform"
+    branch       = "release"
+    file         = "permissions/access.yaml"
+  }
   captures = {
     shop-db = { host = "10.0.0.3", user = "onefold", secret = "shop-db-password", dataset = "shop", include = ["shop_*"] }
     # With every field.

@@ -29,6 +29,16 @@ variables {
   captures = {
     shop-db = { host = "fd00::3", user = "u", secret = "s", dataset = "shop", subnetwork = "projects/host/regions/europe-west1/subnetworks/given", egress = "ALL_TRAFFIC" }
   }
+  writers = {
+    shop = ["events@my-project.iam.gserviceaccount.com"]
+    crm  = ["mails@other-project.iam.gserviceaccount.com"]
+  }
+  access_trigger = {
+    repository   = "projects/my-project/locations/europe-west1/connections/git/repositories/data"
+    state_bucket = "my-project-onefold-terraform"
+    branch       = "release"
+    file         = "permissions/access.yaml"
+  }
   merge_schedule = "30 * * * *"
   reconcile_schedules = [
     { dataset = "shop", table = "customer", schedule = "30 4 * * *", arguments = { keys = ["id"] } },

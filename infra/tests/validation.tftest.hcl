@@ -205,8 +205,14 @@ run "the_fourth_of_each" {
     reconcile_schedules = [{ dataset = "shop", table = "a.b", schedule = "0 4 * * *" }]
     # A dataset of views has no hyphen.
     view_dataset = "views-of-shop"
+    # Nobody writes into a dataset of another deployment.
+    writers = { other = ["a@my-project.iam.gserviceaccount.com"] }
+    # A branch is one branch.
+    access_trigger = { repository = "projects/p/locations/europe-west1/connections/c/repositories/r", state_bucket = "bucket", branch = ".*" }
   }
   expect_failures = [
+    var.writers,
+    var.access_trigger,
     var.service_accounts,
     var.reconcile_schedules,
     var.view_dataset,
@@ -218,10 +224,38 @@ run "the_fifth_of_each" {
   variables {
     # A batch is scheduled once.
     reconcile_schedules = [{ dataset = "shop", table = "a", schedule = "0 4 * * *" }, { dataset = "shop", table = "a", schedule = "0 5 * * *" }]
+    # People write through a group.
+    writers = { shop = ["ada@example.com"] }
+    # A bucket is named without gs://.
+    access_trigger = { repository = "projects/p/locations/europe-west1/connections/c/repositories/r", state_bucket = "gs://bucket" }
   }
   expect_failures = [
+    var.writers,
+    var.access_trigger,
     var.reconcile_schedules,
   ]
+}
+
+run "a_direct_writer_writes_into_one_dataset" {
+  command = plan
+  variables {
+    datasets = ["shop", "crm"]
+    writers  = { shop = ["a@my-project.iam.gserviceaccount.com"], crm = ["a@my-project.iam.gserviceaccount.com"] }
+    # The trigger is in the region of its repository.
+    access_trigger = { repository = "projects/p/locations/us-east1/connections/c/repositories/r", state_bucket = "bucket" }
+  }
+  expect_failures = [var.writers, var.access_trigger]
+}
+
+run "nobody_writes_among_views" {
+  command = plan
+  variables {
+    datasets     = ["shop", "shop_views"]
+    view_dataset = "shop_views"
+    view_name    = "{dataset}_{table}_all"
+    writers      = { shop_views = ["a@my-project.iam.gserviceaccount.com"] }
+  }
+  expect_failures = [var.writers]
 }
 
 run "views_of_two_datasets_are_not_mixed" {

@@ -11,8 +11,8 @@ from google.cloud.bigquery.retry import DEFAULT_RETRY
 TIMEOUT = 30.0
 """Seconds, for one request and for all attempts together."""
 _RETRY = DEFAULT_RETRY.with_timeout(TIMEOUT)
-SCOPES = ("https://www.googleapis.com/auth/cloud-platform", "https://www.googleapis.com/auth/cloud-identity.groups")
-"""What this project's commands ask for. Google, "OAuth 2.0 Scopes for Google APIs", 2026-11."""
+SCOPES = ("https://www.googleapis.com/auth/cloud-platform",)
+"""All APIs of this project accept it. Google, "OAuth 2.0 Scopes for Google APIs", 2026-11."""
 
 
 class RestApi:

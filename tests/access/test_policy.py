@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -116,3 +117,11 @@ def test_a_wrong_file_is_refused(tmp_path: Path, text: str, problem: str) -> Non
 def test_a_file_that_does_not_exist_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidPolicy, match="cannot be read"):
         read_policy(tmp_path / "access.yaml")
+
+
+def test_the_examples_of_the_documentation_are_valid(tmp_path: Path) -> None:
+    page = (Path(__file__).resolve().parents[2] / "docs" / "reference" / "access-yaml.md").read_text()
+    (text,) = re.findall(r"^```yaml\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
+    policy = read(tmp_path, text)
+    assert set(policy.datasets) == {"shop", "shop__views_clean"}
+    assert policy.datasets["shop__views_clean"].allow_writers

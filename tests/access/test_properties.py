@@ -86,9 +86,9 @@ def check_applied(apis: AccessApis, scenario: Scenario) -> None:
     assert apis.datasets.entries("untouched") == [{"role": "OWNER", "userByEmail": "x@example.com"}]
     for email, before in scenario.members.items():
         owners = {member for member, roles in before.items() if "OWNER" in roles}
-        now = apis.directory.members(email)
-        assert set(now) == owners | set(scenario.groups[email])
-        assert all(now[member] == set(before[member].split(",")) for member in now if member in before)
+        members = apis.directory.members(email)
+        assert set(members) == owners | set(scenario.groups[email])
+        assert all(members[member] == set(before[member].split(",")) for member in members if member in before)
     assert set(apis.directory.members("other@example.com")) == {"x@example.com"}
 
 

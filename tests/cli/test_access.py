@@ -50,9 +50,8 @@ Plan: 2 to add, 2 to remove, in 1 dataset and 1 group.
 
 
 @pytest.fixture
-def place(run: Run, apis: AccessApis, object_store: ObjectStore, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+def place(apis: AccessApis, object_store: ObjectStore, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """A dataset, a group and a deployment, and an access.yaml in the present folder that changes both."""
-    assert run
     monkeypatch.setenv("ONEFOLD_PROJECT", "my-project")
     monkeypatch.setattr(google.auth, "default", lambda **_: (AnonymousCredentials(), "my-project"))  # type: ignore[no-untyped-call]
     addresses = Addresses(apis.bigquery_url, apis.groups_url, apis.bigquery_url, apis.bigquery_url)

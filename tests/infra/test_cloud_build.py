@@ -12,20 +12,34 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.deploy import BUILD, GIVEN, IMAGE, REVOKING, STEPS, TESTED, TESTS, Recorder, plan_of, run_step, substitutions
+from support.deploy import (
+    ACCESS,
+    BUILD,
+    GIVEN,
+    IMAGE,
+    PULLED,
+    REVOKING,
+    STEPS,
+    TESTED,
+    TESTS,
+    Recorder,
+    plan_of,
+    run_step,
+    substitutions,
+)
 from support.terraform import ROOT
 
 
 def test_tests_and_deployment_are_two_builds() -> None:
     assert list(TESTED) == ["terraform", "lint", "test", "package", "infra"]
-    assert list(STEPS) == ["tested", "package", "upload", "image", "plan", "review", "apply"]
+    assert list(STEPS) == ["tested", "package", "upload", "image", "plan", "review", "apply", "grants", "store"]
     assert not any("waitFor" in step for step in (*STEPS.values(), *TESTED.values())), "each step waits for the one before"
     applied = "\n".join(step["script"] for step in STEPS.values())
     assert not re.search(r"make |pip|pytest", applied), "code of others has no part in what the deploying account runs"
     assert "terraform -chdir=infra test" in TESTED["infra"]["script"]
 
 
-@pytest.mark.parametrize("build", [TESTS, BUILD, IMAGE], ids=["tests", "deploy", "image"])
+@pytest.mark.parametrize("build", [TESTS, BUILD, IMAGE, ACCESS], ids=["tests", "deploy", "image", "access"])
 def test_no_step_may_fail_silently(build: dict[str, Any]) -> None:
     for step in build["steps"]:
         assert step.keys() == {"id", "name", "script"}, "as allowFailure would be, or a step that waits for no other"
@@ -36,7 +50,12 @@ def test_no_step_may_fail_silently(build: dict[str, Any]) -> None:
 def test_builds_log_where_their_accounts_may_and_substitutions_are_filled_in() -> None:
     logs = {"logging": "CLOUD_LOGGING_ONLY"}
     assert TESTS["options"] == logs
-    assert BUILD["options"] == IMAGE["options"] == {**logs, "automapSubstitutions": True, "dynamicSubstitutions": True}
+    assert (
+        BUILD["options"]
+        == IMAGE["options"]
+        == ACCESS["options"]
+        == {**logs, "automapSubstitutions": True, "dynamicSubstitutions": True}
+    )
 
 
 def test_by_default_a_trigger_confirms_no_removal() -> None:
@@ -100,7 +119,13 @@ def test_a_plan_that_revokes_rights_is_refused_unless_the_trigger_confirms_it(
 
 
 def test_make_images_writes_digests_once(tmp_path: Path) -> None:
-    names = ("cloudbuild.yaml", "cloudbuild.deploy.yaml", "cloudbuild.image.yaml", "capture.Dockerfile")
+    names = (
+        "cloudbuild.yaml",
+        "cloudbuild.deploy.yaml",
+        "cloudbuild.image.yaml",
+        "cloudbuild.access.yaml",
+        "capture.Dockerfile",
+    )
     for name in (*names, "Makefile"):
         shutil.copy(ROOT / name, tmp_path / name)
     (tmp_path / "docker").write_text(f"#!/bin/sh\necho sha256:{'a1' * 32}\n")
@@ -158,7 +183,44 @@ def test_the_stored_plan_is_the_one_that_is_applied(recorder: Recorder) -> None:
     ]
     assert json.loads(planned()) == {"its": "own"}
     assert "build/plan.json" in STEPS["review"]["script"], "what is reviewed is that plan, too"
-    assert run_step(recorder, "apply", _APPLY="yes")[-1] == "terraform -chdir=infra apply -input=false onefold.tfplan"
+    assert run_step(recorder, "apply", _APPLY="yes")[-2:] == [
+        "terraform -chdir=infra apply -input=false onefold.tfplan",
+        "terraform -chdir=infra state pull",
+    ]
+
+
+def test_the_build_of_permissions_applies_the_main_branch_with_the_grants_of_the_deployment(recorder: Recorder) -> None:
+    install, apply = ACCESS["steps"]
+    assert install["script"] == "make install"
+    (recorder.folder / ".venv" / "bin").mkdir(parents=True)
+    program = recorder.folder / ".venv" / "bin" / "onefold"
+    program.write_text('#!/bin/sh\necho "onefold $*" >> "$CALLS"\n')
+    program.chmod(0o755)
+    told = {**GIVEN, "_STATE": "state", "_PREFIX": "eu-", "_FILE": "access.yaml", "_MAIN": "main"}
+    assert set(ACCESS["substitutions"]) == set(told) - set(GIVEN)
+    script = ["sh", "-c", f"cd {recorder.folder}\n{apply['script']}"]
+    assert recorder.run(script, **{**told, "BRANCH_NAME": "other"}).returncode == 0
+    assert recorder.calls == []
+    assert recorder.run(script, **told).returncode == 0
+    assert recorder.calls == [
+        "onefold access apply --yes --project=my-project --file=access.yaml --grants=gs://state/eu-onefold/grants.json"
+    ]
+
+
+def test_grants_are_stored_only_after_an_apply(recorder: Recorder) -> None:
+    folder = recorder.folder / "checkout"
+    (folder / "build").mkdir(parents=True)
+    shutil.copytree(ROOT / "infra", folder / "infra", ignore=shutil.ignore_patterns(".terraform*"))
+    for pulled, stored in ((False, []), (True, ["gcloud storage cp build/grants.json gs://s/onefold/grants.json"])):
+        if pulled:
+            (folder / "build" / "state.json").write_text(json.dumps(PULLED))
+        for step in ("grants", "store"):
+            script = ["sh", "-c", f"cd {folder}\n{STEPS[step]['script']}"]
+            done = recorder.run(script, **substitutions(_STATE="s"))
+            assert done.returncode == 0, done.stderr
+        assert recorder.calls == stored
+    content = json.loads((folder / "build" / "grants.json").read_text())
+    assert (content["state"], content["serial"]) == ("gs://s/onefold/default.tfstate", 7)
 
 
 def test_packages_are_stored_next_to_the_state(recorder: Recorder) -> None:

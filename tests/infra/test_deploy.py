@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
-from support.deploy import MOVED, RENEWED, REPLACING, REVOKING, WHERE, Recorder, make, plan_of
+from support.deploy import MOVED, PULLED, RENEWED, REPLACING, REVOKING, WHERE, Recorder, make, plan_of
 from support.terraform import ROOT
 
 from infra.review import taken_away
+from onefold.access.deployment import read_grants
+from onefold.ports.access import Grant
 
 
 def test_deploy_packages_plans_reviews_asks_and_applies_that_plan(recorder: Recorder) -> None:
@@ -22,7 +25,29 @@ def test_deploy_packages_plans_reviews_asks_and_applies_that_plan(recorder: Reco
         '-var=prefix= -var=datasets=["shop","crm"] -var=adopt_capture_bucket=true',
         "terraform -chdir=infra show -json onefold.tfplan",
         "terraform -chdir=infra apply -input=false onefold.tfplan",
+        "terraform -chdir=infra state pull",
     ]
+
+
+def test_the_grants_of_the_deployment_are_written_for_the_commands_of_permissions(recorder: Recorder) -> None:
+    done = make(recorder, "deploy", *WHERE, "PREFIX=eu-", said="yes\n")
+    assert done.returncode == 0, done.stderr
+    written = recorder.folder / "grants.json"
+    assert recorder.calls[-1] == f"gcloud storage cp {written} gs://my-project-onefold-terraform/eu-onefold/grants.json"
+    found = read_grants(written.read_bytes(), "grants.json", "my-project")
+    writer = Grant("serviceAccount:e@p.iam.gserviceaccount.com", "WRITER")
+    assert found.grants == {("shop", writer)}
+    assert found.views == {"shop_unified"}
+    assert found.state == "gs://my-project-onefold-terraform/eu-onefold/default.tfstate"
+    found.check_fresh(json.dumps(PULLED).encode())
+
+
+@pytest.mark.parametrize("pulled", ["", json.dumps({**PULLED, "outputs": {}})])
+def test_without_the_output_of_grants_the_former_file_stays(recorder: Recorder, pulled: str) -> None:
+    (recorder.folder / "grants.json").write_text("former")
+    assert make(recorder, "deploy", *WHERE, said="yes\n", PULLED=pulled).returncode != 0
+    assert (recorder.folder / "grants.json").read_text() == "former"
+    assert not any("storage cp" in call for call in recorder.calls)
 
 
 def test_without_a_bucket_of_capture_none_is_adopted(recorder: Recorder) -> None:

@@ -91,6 +91,9 @@ ELSEWHERE = {
     ("dataset crm_unified, leaves only", "onefold_staging", REFRESH),
     ("dataset shop_unified, temporary tables and leaves only", "onefold_staging", BATCH),
     ("dataset crm_unified, temporary tables and leaves only", "onefold_staging", BATCH),
+    ("dataset shop", "roles/bigquery.dataEditor", "serviceAccount:events@my-project.iam.gserviceaccount.com"),
+    ("dataset crm", "roles/bigquery.dataEditor", "serviceAccount:mails@other-project.iam.gserviceaccount.com"),
+    *((f"dataset {name}", "onefold_access", account("access")) for name in ("shop", "crm", "shop_unified", "crm_unified")),
     ("dataset shop_unified", "onefold_views", BATCH),
     ("dataset crm_unified", "onefold_views", BATCH),
     *(
@@ -223,6 +226,15 @@ def test_every_variable_and_every_output_has_a_description() -> None:
         for block in blocks:
             assert "description = " in block.split("\n}")[0], block
             assert kind == "output" or re.search(r"^  type +=", block, re.MULTILINE), block
+
+
+def test_the_output_of_grants_has_every_right_on_a_dataset() -> None:
+    """A right that is missing there would be removed by `onefold access apply`."""
+    text = "\n".join(path.read_text() for path in INFRA.glob("*.tf"))
+    granted = set(re.findall(r'^resource "google_bigquery_dataset_iam_member" "(\w+)"', text, re.MULTILINE))
+    output = (INFRA / "outputs.tf").read_text().partition('output "dataset_grants"')[2]
+    assert set(re.findall(r"values\(google_bigquery_dataset_iam_member\.(\w+)\)", output)) == granted
+    assert len(granted) == 9
 
 
 def test_every_validation_has_a_test() -> None:

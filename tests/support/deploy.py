@@ -22,6 +22,7 @@ GIVEN = {
     "LOCATION": "europe-west1",
 }  # fmt: skip
 IMAGE: dict[str, Any] = yaml.safe_load((ROOT / "cloudbuild.image.yaml").read_text())
+ACCESS: dict[str, Any] = yaml.safe_load((ROOT / "cloudbuild.access.yaml").read_text())
 DIGEST = f"sha256:{'a1' * 32}"
 PROGRAM = r"""#!/bin/sh
 echo "$(basename "$0") $*" >> "$CALLS"
@@ -33,9 +34,33 @@ case "$*" in
   "artifacts repositories list"*) echo "$REPOSITORY";;
   "artifacts docker images"*) echo "$DIGEST";;
   *"show -json"*) echo "${PLAN:-{\}}";;
+  *"state pull"*) echo "$PULLED";;
   *"state list"*) printf "%s" "$STATE_LIST";;
 esac
 """
+
+
+PULLED = {
+    "version": 4,
+    "lineage": "l",
+    "serial": 7,
+    "outputs": {
+        "dataset_grants": {
+            "value": {
+                "views": ["shop_unified"],
+                "grants": [
+                    {
+                        "dataset": "shop",
+                        "role": "roles/bigquery.dataEditor",
+                        "member": "serviceAccount:e@p.iam.gserviceaccount.com",
+                        "condition": None,
+                    }
+                ],
+            }
+        }
+    },
+}
+"""A state of Terraform, as far as it is read."""
 
 
 class Recorder:
@@ -72,8 +97,9 @@ def make(
     recorder: Recorder, *arguments: str, fails: str = "nothing", said: str = "", **environ: str
 ) -> subprocess.CompletedProcess[str]:
     """Run make without installing the virtual environment."""
-    command = ["make", "--no-print-directory", "--assume-old=.venv/.installed", *arguments]
-    return recorder.run(command, fails, said, **environ)
+    grants = f"GRANTS={recorder.folder / 'grants.json'}"
+    command = ["make", "--no-print-directory", "--assume-old=.venv/.installed", grants, *arguments]
+    return recorder.run(command, fails, said, **{"PULLED": json.dumps(PULLED), **environ})
 
 
 def substitutions(**changed: str) -> dict[str, str]:

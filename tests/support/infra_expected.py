@@ -7,12 +7,13 @@ of several mutants at once can tell which of them was seen.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
+from support import infra_expected_access as access
 from support import infra_expected_captures as captures
 from support import infra_expected_services as services
-from support.hcl_text import depends_on, expression, resources
+from support.hcl_text import depends_on, resources
 from support.infra_differences import unequal
 from support.terraform import Plan
 
@@ -168,7 +169,7 @@ THRESHOLDS: Mapping[str, tuple[object, ...]] = {
 }
 
 _API, _KEY = "google_project_service.api", "google_kms_crypto_key_iam_member.agent"
-_GRANTS = ("refresh_view", "batch", "staging", "leaves", "sink_records", "capture")
+_GRANTS = ("refresh_view", "batch", "staging", "leaves", "sink_records", "capture", "writers", "access")
 # What has to be there first although nothing refers to it.
 ORDER: Mapping[str, set[str]] = {
     "google_service_account.account": {_API},
@@ -217,17 +218,23 @@ def differences(plan: Plan, folder: Path) -> set[str]:
     """The places where the plan, and the text of infra/ in the folder, differ from what is expected."""
     blocks = resources(folder)
     found = [
-        *unequal("role", PERMISSIONS, permissions(plan)),
-        *unequal("condition", CONDITIONS, conditions(plan)),
+        *unequal("role", {**PERMISSIONS, **access.PERMISSIONS}, permissions(plan)),
+        *unequal("condition", {**CONDITIONS, **access.CONDITIONS}, conditions(plan)),
         *unequal("filter", FILTERS, filters(plan)),
         *unequal("threshold", THRESHOLDS, thresholds(plan)),
-        *unequal("order", ORDER, {name: after for name, body in blocks.items() if (after := depends_on(body))}),
+        *unequal(
+            "order", {**ORDER, **access.ORDER}, {name: after for name, body in blocks.items() if (after := depends_on(body))}
+        ),
         *unequal("region", REGIONS, regions(plan)),
-        *_push(plan, blocks["google_pubsub_subscription.push"]),
+        *access.differences(plan),
         *captures.differences(plan, blocks),
         *services.differences(plan, blocks),
     ]
     return set(found)
+
+
+def order(blocks: Mapping[str, str]) -> dict[str, set[str]]:
+    return {name: after for name, body in blocks.items() if (after := depends_on(body))}
 
 
 def permissions(plan: Plan) -> dict[str, set[str]]:
@@ -286,16 +293,3 @@ def regions(plan: Plan) -> dict[str, list[str]]:
         for topic in plan.of("google_pubsub_topic").values()
         for policy in topic["message_storage_policy"]
     }
-
-
-def _push(plan: Plan, body: str) -> Iterator[str]:
-    """Each function's pushes are signed by its own account, for its own address."""
-    for name, subscription in plan.of("google_pubsub_subscription").items():
-        for push in subscription["push_config"]:
-            purpose = name.partition('"')[2].rstrip('"]')
-            account = f"onefold-push-{purpose.replace('_', '-')}@my-project.iam.gserviceaccount.com"
-            if [token["service_account_email"] for token in push["oidc_token"]] != [account]:
-                yield "signed push"
-    # A plan does not know the address of a function yet.
-    if {expression(body, "audience"), expression(body, "push_endpoint")} != {"local.endpoints[each.key]"}:
-        yield "audience"

@@ -58,6 +58,7 @@ def differences(plan: Plan, blocks: Mapping[str, str]) -> Iterator[str]:
     yield from unequal("cleanup", CLEANUPS, cleanups(plan))
     yield from unequal("retention", {"schema-changes": "604800s"}, retentions(plan))
     yield from _build(blocks)
+    yield from _push(plan, blocks["google_pubsub_subscription.push"])
     yield from (f"told {name}" for name in _ALERTS if not _tells(blocks[f"google_monitoring_alert_policy.{name}"]))
     yield from (f"off {address}" for address in switched_off(plan))
 
@@ -135,6 +136,19 @@ def _build(blocks: Mapping[str, str]) -> Iterator[str]:
         yield "awaited rights of the build"
     if expression(wait, "command") != '"sleep ${var.build_wait_seconds}"':
         yield "wait for rights of the build"
+
+
+def _push(plan: Plan, body: str) -> Iterator[str]:
+    """Each function's pushes are signed by its own account, for its own address."""
+    for name, subscription in plan.of("google_pubsub_subscription").items():
+        for push in subscription["push_config"]:
+            purpose = name.partition('"')[2].rstrip('"]')
+            account = f"onefold-push-{purpose.replace('_', '-')}@my-project.iam.gserviceaccount.com"
+            if [token["service_account_email"] for token in push["oidc_token"]] != [account]:
+                yield "signed push"
+    # A plan does not know the address of a function yet.
+    if {expression(body, "audience"), expression(body, "push_endpoint")} != {"local.endpoints[each.key]"}:
+        yield "audience"
 
 
 def _tells(body: str) -> bool:

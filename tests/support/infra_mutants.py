@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from support import infra_expected as expected
+from support import infra_expected_access as expected_access
 from support import infra_expected_services as expected_services
 from support.infra_expected_captures import POOLS, QUERIES, SOURCES
 
@@ -146,5 +147,15 @@ GROUPS: tuple[tuple[Mutant, ...], ...] = (
         mutant("triggers.tf", "  unique_writer_identity = true\n", "  unique_writer_identity = true\n  disabled               = true\n", "off google_logging_project_sink.tables"),
         mutant("captures_alerts.tf", '  combiner              = "OR"\n', '  combiner              = "OR"\n  enabled               = false\n', *everywhere("off", (f"google_monitoring_alert_policy.{name}" for name in QUERIES))),
         mutant("captures_alerts.tf", '  name        = "${var.prefix}onefold/captured"\n', '  name        = "${var.prefix}onefold/captured"\n  disabled    = true\n', "off google_logging_metric.captured"),
+    ),
+    (
+        mutant("access.tf", '"roles/bigquery.dataEditor"', '"roles/bigquery.dataOwner"', *everywhere("grant", (name for name in expected_access.GRANTS if "writers" in name))),
+        mutant("access.tf", '    "bigquery.datasets.update",\n', '    "bigquery.datasets.update",\n    "bigquery.tables.getData",\n', "role access[0]"),
+        mutant("access.tf", "/objects/${var.prefix}onefold/", "/objects/", "condition google_storage_bucket_iam_member.access[0]"),
+        mutant("access.tf", "roles/storage.objectViewer", "roles/storage.objectUser", "grant google_storage_bucket_iam_member.access[0]"),
+        mutant("access.tf", "roles/logging.logWriter", "roles/editor", "grant google_project_iam_member.access[0]"),
+        mutant("access.tf", '"^${var.access_trigger.branch}$"', "var.access_trigger.branch", "trigger branch"),
+        mutant("access.tf", "  service_account = google_service_account.access[0].id\n", "", "trigger service_account"),
+        mutant("datasets.tf", "    google_bigquery_dataset_iam_member.writers,\n", "", "order google_bigquery_dataset_access.views"),
     ),
 )  # fmt: skip

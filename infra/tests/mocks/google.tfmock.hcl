@@ -135,6 +135,19 @@ override_resource {
 }
 
 override_resource {
+  target = google_service_account.access
+  values = {
+    id    = "projects/my-project/serviceAccounts/onefold-access@my-project.iam.gserviceaccount.com"
+    email = "onefold-access@my-project.iam.gserviceaccount.com"
+  }
+}
+
+override_resource {
+  target = google_project_iam_custom_role.access
+  values = { name = "projects/my-project/roles/onefold_access" }
+}
+
+override_resource {
   target = google_project_iam_custom_role.capture_objects
   values = { name = "projects/my-project/roles/onefold_capture_objects" }
 }
