@@ -207,7 +207,7 @@ variable "writers" {
     error_message = "writers names an account twice: each has an own account, and writes into one dataset alone."
   }
   validation {
-    condition     = length(setintersection(keys(var.writers), [
+    condition = length(setintersection(keys(var.writers), [
       for name in var.datasets : replace(var.view_dataset, "{dataset}", name) if replace(var.view_dataset, "{dataset}", name) != name
     ])) == 0
     error_message = "writers names a dataset of views: whoever writes there can write a view that reads every dataset that trusts it."
