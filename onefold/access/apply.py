@@ -50,6 +50,12 @@ def apply_plan(
 def changed_grants(present: frozenset[Grant], change: DatasetChange) -> frozenset[Grant]:
     """Return the grants of a dataset after a change.
 
+    Examples:
+        >>> ada, grace = Grant("user:ada@example.com", "OWNER"), Grant("user:grace@example.com", "OWNER")
+        >>> change = DatasetChange("shop", added=frozenset({grace}), removed=frozenset({ada}))
+        >>> changed_grants(frozenset({ada}), change) == {grace}
+        True
+
     Args:
         present: the grants that the dataset has now, which may be others than those that were planned with.
         change: what is added and removed.

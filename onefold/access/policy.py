@@ -174,6 +174,12 @@ class _Reader:
 def principal_problems(principal: str) -> Iterator[str]:
     """Yield why a principal cannot be granted a role; nothing where it can.
 
+    Examples:
+        >>> list(principal_problems("user:ada@example.com"))
+        []
+        >>> list(principal_problems("group:ada"))
+        ["'group:ada': expected an e-mail address after group:"]
+
     Args:
         principal: as `normal_principal` returns it.
     """
