@@ -205,13 +205,10 @@ run "the_fourth_of_each" {
     reconcile_schedules = [{ dataset = "shop", table = "a.b", schedule = "0 4 * * *" }]
     # A dataset of views has no hyphen.
     view_dataset = "views-of-shop"
-    # Nobody writes into a dataset of another deployment.
-    writers = { other = ["a@my-project.iam.gserviceaccount.com"] }
     # A branch is one branch.
     access_trigger = { repository = "projects/p/locations/europe-west1/connections/c/repositories/r", state_bucket = "bucket", branch = ".*" }
   }
   expect_failures = [
-    var.writers,
     var.access_trigger,
     var.service_accounts,
     var.reconcile_schedules,
@@ -245,6 +242,14 @@ run "a_direct_writer_writes_into_one_dataset" {
     access_trigger = { repository = "projects/p/locations/us-east1/connections/c/repositories/r", state_bucket = "bucket" }
   }
   expect_failures = [var.writers, var.access_trigger]
+}
+
+run "nobody_writes_into_a_dataset_of_another_deployment" {
+  command = plan
+  variables {
+    writers = { other = ["a@my-project.iam.gserviceaccount.com"] }
+  }
+  expect_failures = [var.writers]
 }
 
 run "nobody_writes_among_views" {

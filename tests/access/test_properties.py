@@ -194,9 +194,7 @@ def test_fifty_writers_at_the_same_time_lose_nothing_to_each_other(apis: AccessA
     plans = [plan(apis, policy_of(text)) for text in texts]
     failures: list[object] = []
     threads = [
-        threading.Thread(
-            target=lambda one=one: failures.extend(apply_plan(one, apis.lists, apis.groups, lambda _: None))  # type: ignore[misc]
-        )
+        threading.Thread(target=lambda one=one: failures.extend(apply_plan(one, apis.lists, apis.groups, lambda _: None)))
         for one in plans
     ]
     for thread in threads:

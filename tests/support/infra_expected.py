@@ -233,7 +233,7 @@ def differences(plan: Plan, folder: Path) -> set[str]:
     return set(found)
 
 
-def order(blocks: Mapping[str, str]) -> dict[str, set[str]]:
+def order(blocks: Mapping[str, str]) -> dict[str, frozenset[str]]:
     return {name: after for name, body in blocks.items() if (after := depends_on(body))}
 
 
