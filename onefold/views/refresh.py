@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Literal
 
-from onefold.core.errors import LimitExceeded, NotFound, Rejected, TryAgain, ViewChanged
+from onefold.core.errors import LimitExceeded, NoVersions, Rejected, ViewChanged
 from onefold.core.names import TableId
 from onefold.core.retry import retry_on_conflict
 from onefold.core.versioned_names import VersionedNames
@@ -22,7 +22,7 @@ from onefold.ports.warehouse import StoredView, ViewDraft, Warehouse
 from onefold.schema.diff import SchemaChange, change_id, compare, view_created, view_removed
 from onefold.schema.versions import Version, active_versions, unused_rules
 from onefold.settings.environment import Settings
-from onefold.views.creations import creations_label, milliseconds, still_holds, was_read
+from onefold.views.creations import check_shown, creations_label, still_holds, was_read
 from onefold.views.description import describe
 from onefold.views.labels import (
     CHANGE_LABEL,
@@ -30,7 +30,9 @@ from onefold.views.labels import (
     LABEL,
     TABLE_LABEL,
     check_owner,
+    check_taken_over,
     fingerprint_of,
+    is_foreign,
     labels_of,
     owner_digest,
 )
@@ -67,7 +69,7 @@ class ViewPlan:
     draft: ViewDraft | None
     changes: tuple[SchemaChange, ...]
     shortcut: bool = False
-    """Whether the view was not even computed, because it already covers the version that was asked for."""
+    """Whether the view was not even computed, because it covers the version that was asked for, or leaves it out as retired."""
     warnings: tuple[str, ...] = ()
     """Settings that have no effect, and leaves of an earlier release that could not be removed."""
     unannounced: tuple[str, ...] = ()
@@ -78,6 +80,15 @@ class ViewPlan:
     """The identifier of `changes`, where there are any: the same after a write that failed, and of no other change."""
 
 
+    @property
+    def takes_over(self) -> bool:
+        """Whether the plan replaces or removes a view that Onefold did not write."""
+        query = self.draft.query if self.draft else None
+        return self.action in ("update", "remove") and self.stored is not None and is_foreign(self.stored, query)
+
+
+TakeOver = Callable[[StoredView], None]
+"""Called with a view that Onefold did not write, before the view is replaced or removed; logs the view's text."""
 Announce = Callable[[ViewPlan], tuple[str, ...]]
 """Publishes what a plan still has to announce, and the changes that it makes; returns, as JSON, what the topic refused."""
 
@@ -89,6 +100,7 @@ def plan_refresh(
     version: str | None = None,
     prune: bool = False,
     now: Callable[[], datetime] = _now,
+    take_over: bool = False,
 ) -> ViewPlan:
     """Read everything and compute the view; write nothing.
 
@@ -100,9 +112,10 @@ def plan_refresh(
             the table was created, nothing else is read: two calls, which cost nothing, are enough.
         prune: plan to remove the view where no version is left.
         now: returns the present time.
+        take_over: plan to replace a view that Onefold did not write.
 
     Raises:
-        NotFound: there is no version, and nothing to prune.
+        NoVersions: there is no version, and nothing to prune.
         ViewNameTaken: the name of the view belongs to something else.
         SchemaConflict: the versions cannot be one view.
         LimitExceeded: the view would pass a limit of BigQuery.
@@ -112,7 +125,9 @@ def plan_refresh(
     names = settings.names_in(base.dataset)
     stored = warehouse.get_view(id_)
     if stored:
-        check_owner(stored, base, names)
+        check_owner(stored, base)
+        if version in settings.rules_for(base).retired and _is_current(stored, fingerprint):
+            return ViewPlan(base, "none", None, stored, None, (), shortcut=True, unannounced=stored.unannounced)
     created = None
     if stored and version and _covers(stored, base, version, fingerprint, names):
         created = warehouse.table_created(base.sibling(names.name(base.table, version)))
@@ -121,11 +136,13 @@ def plan_refresh(
     read_at = now()
     found = warehouse.read_versions(base, names)
     if version:
-        _wait_for(warehouse, base.sibling(names.name(base.table, version)), version, found, created)
+        check_shown(warehouse, base.sibling(names.name(base.table, version)), version, found, created)
     versions = active_versions(found, settings.rules_for(base))
     if not versions:
-        return _plan_removal(base, stored, prune, len(found), names)
+        return _plan_removal(base, stored, prune, len(found), names, take_over)
     view = build_view(id_, base, versions, settings.rules_for(base), stored.reserved if stored else 0)
+    if stored:
+        check_taken_over(stored, base, view.query, take_over=take_over)
     if problems := limit_problems(view):
         raise LimitExceeded(problems)
     plan = _plan_write(
@@ -143,6 +160,7 @@ def refresh(
     version: str | None = None,
     prune: bool = False,
     announce: Announce | None = None,
+    take_over: TakeOver | None = None,
     sleep: Callable[[float], None] = time.sleep,
     now: Callable[[], datetime] = _now,
 ) -> ViewPlan:
@@ -157,6 +175,7 @@ def refresh(
         announce: called before the view is written, where the plan changes the schema of the view or the view keeps
             announcements. So a change is announced at least once, even where the process dies in between. An announcement
             that the topic refuses is kept with the view, and handed to the next refresh. None: nothing is announced.
+        take_over: called with a view that Onefold did not write, before the view is replaced. None: such a view is an error.
         sleep: pauses for so many seconds between two tries.
         now: returns the present time.
 
@@ -169,7 +188,9 @@ def refresh(
 
     def once() -> ViewPlan:
         nonlocal asked
-        plan = plan_refresh(warehouse, base, settings, asked, prune, now)
+        plan = plan_refresh(warehouse, base, settings, asked, prune, now, take_over is not None)
+        if take_over and plan.stored and plan.takes_over:
+            take_over(plan.stored)
         if plan.action == "update" and plan.stored and plan.draft:
             plan = replace(plan, stored=warehouse.check_tags(plan.stored, plan.draft))
         if announce and (plan.changes or plan.unannounced):
@@ -187,27 +208,19 @@ def refresh(
 
 
 def _covers(stored: StoredView, base: TableId, version: str, fingerprint: str, names: VersionedNames) -> bool:
-    same_rules = not stored.unfinished and stored.labels.get(LABEL) == fingerprint
-    return same_rules and version in covered_versions(stored.query, base.table, names)
+    return _is_current(stored, fingerprint) and version in covered_versions(stored.query, base.table, names)
 
 
-def _wait_for(
-    warehouse: Warehouse, table: TableId, version: str, found: tuple[Version, ...], created: datetime | None
-) -> None:
-    """Check that the metadata show a table. A table that does not exist was dropped again, which is no error.
-
-    Raises:
-        TryAgain: the table exists, and the metadata do not show it yet, or still show the former table of its name.
-    """
-    shown = next((known for known in found if known.id == version), None)
-    if shown is None and (created or warehouse.has_table(table)):
-        raise TryAgain(f"{table} exists, but the dataset's metadata do not show it yet")
-    if shown and shown.created and created and milliseconds(shown.created) < milliseconds(created):
-        raise TryAgain(f"{table} was created again, but the dataset's metadata still show the former table")
+def _is_current(stored: StoredView, fingerprint: str) -> bool:
+    """Return whether a view was written completely under the present rules."""
+    return not stored.unfinished and stored.labels.get(LABEL) == fingerprint
 
 
-def _plan_removal(base: TableId, stored: StoredView | None, prune: bool, retired: int, names: VersionedNames) -> ViewPlan:
+def _plan_removal(
+    base: TableId, stored: StoredView | None, prune: bool, retired: int, names: VersionedNames, take_over: bool
+) -> ViewPlan:
     if stored and prune:
+        check_taken_over(stored, base, None, take_over=take_over)
         plan = ViewPlan(base, "remove", None, stored, None, (view_removed(),), unannounced=stored.unannounced)
         return _identified(plan, stored.id)
     if prune:
@@ -215,7 +228,7 @@ def _plan_removal(base: TableId, stored: StoredView | None, prune: bool, retired
     hint = f"all {retired} of them are retired" if retired else "there is none"
     command = f"onefold refresh {base.dataset} {base.table} --prune"
     advice = f"; remove the view that is left with `{command}`" if stored else ""
-    raise NotFound(
+    raise NoVersions(
         f"no versioned table to unify in dataset {base.project}.{base.dataset}: tables matching "
         f"{names.versions_pattern(base.table)} were searched, and {hint}{advice}"
     )

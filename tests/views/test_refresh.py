@@ -270,21 +270,6 @@ def test_the_view_of_another_table_is_not_replaced(cloud: FakeBigQuery) -> None:
         refresh(BigQueryWarehouse(cloud.client()), other, template)
 
 
-def test_a_view_that_people_wrote_is_neither_replaced_nor_pruned(cloud: FakeBigQuery) -> None:
-    cloud.create_table("other", "id INT64")
-    warehouse = BigQueryWarehouse(cloud.client())
-    warehouse.create_view(BASE.sibling(VIEW), ViewDraft(f"SELECT * FROM `{PROJECT}.shop.other`"))
-    for prune in (False, True):
-        with pytest.raises(ViewNameTaken, match="not written by Onefold"):
-            run(cloud, prune=prune)
-
-
-def test_the_view_of_a_predecessor_is_taken_over(cloud: FakeBigQuery) -> None:
-    warehouse = BigQueryWarehouse(cloud.client())
-    warehouse.create_view(BASE.sibling(VIEW), ViewDraft(f"SELECT * FROM `{PROJECT}.shop.customer_v_abc`"))
-    assert run(cloud).action == "update"
-
-
 def test_settings_without_effect_are_warnings(cloud: FakeBigQuery) -> None:
     settings = with_rules(types=(("idd", parse_type("STRING")),), retired=frozenset({"gone"}))
     assert run(cloud, settings=settings).warnings == (
