@@ -123,11 +123,25 @@ def covered_versions(query: str, base: str, names: VersionedNames = DEFAULT_NAME
         >>> sorted(covered_versions("SELECT `customer_v_no` FROM `p.shop.customer_v_a1` AS v", "customer"))
         ['a1']
     """
+    read = (names.version_of(base, table) for table in tables_read(query))
+    return frozenset(version for version in read if version) | noted_versions(query)
+
+
+def tables_read(query: str) -> frozenset[str]:
+    """Return the names of the tables and leaves that a view's text reads, without project and dataset.
+
+    Examples:
+        >>> sorted(tables_read("SELECT `b` FROM `p.shop.customer_v_a1` AS v"))
+        ['customer_v_a1']
+    """
     # Only names after FROM are tables: a column may be named like a table.
-    read = re.findall(r"\bFROM `(?:[^`]*\.)?([^`.]+)`", query)
-    tables = [version for table in read if (version := names.version_of(base, table))]
-    noted = [version for line in query.splitlines() if line.startswith(_COVERS) for version in line[len(_COVERS) :].split()]
-    return frozenset([*tables, *noted])
+    return frozenset(re.findall(r"\bFROM `(?:[^`]*\.)?([^`.]+)`", query))
+
+
+def noted_versions(query: str) -> frozenset[str]:
+    """Return the versions that the text of a view over leaves notes in its comment."""
+    lines = (line[len(_COVERS) :] for line in query.splitlines() if line.startswith(_COVERS))
+    return frozenset(version for line in lines for version in line.split())
 
 
 def leaf_pattern(view: str) -> re.Pattern[str]:
