@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 import string
 from collections.abc import Iterator, Mapping
@@ -17,6 +18,9 @@ from onefold.settings.batches import DEFAULT_CONFIG, FOLDER, BatchSettings, read
 from onefold.settings.yaml_file import read_tables_file
 
 CONFIG = "ONEFOLD_CONFIG"
+_PREFIX = "ONEFOLD_"
+_SIMILARITY = 0.7
+"""From 0 to 1: how similar a known name has to be to an unknown one to be suggested."""
 
 VARIABLES = {
     "ONEFOLD_PROJECT": "the project of datasets and topics; default: GOOGLE_CLOUD_PROJECT",
@@ -37,6 +41,12 @@ VARIABLES = {
 
 _TOPIC = re.compile(r"(projects/[a-z0-9.:-]+/topics/)?(?!goog)[A-Za-z][A-Za-z0-9_.~+%-]{2,254}")
 _FIELDS = ("dataset", "table")
+# Kubernetes, "Service", environment variables, https://kubernetes.io/docs/concepts/services-networking/service/#environment-variables,
+# 2026-11: for a Service named onefold, or onefold-NAME, every container of the namespace gets these.
+_KUBERNETES = re.compile(
+    r"ONEFOLD_([A-Z0-9_]+_)?(SERVICE_HOST|SERVICE_PORT(_[A-Z0-9_]+)?|PORT(_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?)"
+)
+_KUBERNETES_VALUE = re.compile(r"((tcp|udp|sctp)://)?[0-9a-f.:\[\]]+|tcp|udp|sctp")
 
 
 @dataclass(frozen=True)
@@ -50,7 +60,7 @@ class Settings:
         large_records: the folder of captured rows that are too large for a message.
         differences: `log` where a compare job only logs differences.
         rules: the rules of all tables that have none of their own.
-        tables: rules by `table` or `dataset.table`; the longer name wins.
+        tables: rules by `table` or `dataset.table`; the longer name wins, with what it inherits from the shorter one.
         names: the naming of versioned tables, in all datasets that have none of their own.
         dataset_names: the naming of versioned tables in single datasets.
     """
@@ -114,11 +124,7 @@ def load_settings(environ: Mapping[str, str], config: Path | None = None) -> Set
 
 
 def _from_environment(environ: Mapping[str, str], problems: list[str]) -> Settings:
-    problems += [
-        f"{name} is not a setting; known are {', '.join(VARIABLES)}"
-        for name in sorted(environ)
-        if name.startswith("ONEFOLD_") and name not in VARIABLES
-    ]
+    problems += _unknown_variables(environ)
     named = environ.get("ONEFOLD_DATASETS")
     datasets = None if named is None else frozenset(name.strip() for name in named.split(",") if name.strip())
     settings = Settings(
@@ -142,6 +148,17 @@ def _from_environment(environ: Mapping[str, str], problems: list[str]) -> Settin
         problems += [f"{variable}: {problem}" for problem in problems_of_name("project", settings.project)]
     problems += [*_template_problems(settings), *_topic_problems(settings), *_folder_problems(settings)]
     return settings
+
+
+def _unknown_variables(environ: Mapping[str, str]) -> Iterator[str]:
+    for name in sorted(environ):
+        is_ours = name.startswith(_PREFIX) and name not in VARIABLES
+        if is_ours and not (_KUBERNETES.fullmatch(name) and _KUBERNETES_VALUE.fullmatch(environ[name])):
+            # Without the prefix, which would make all names similar.
+            known = [one.removeprefix(_PREFIX) for one in VARIABLES]
+            near = difflib.get_close_matches(name.removeprefix(_PREFIX), known, n=1, cutoff=_SIMILARITY)
+            hint = f" (did you mean {_PREFIX}{near[0]}?)" if near else ""
+            yield f"{name} is not a setting{hint}; known are {', '.join(VARIABLES)}"
 
 
 def _dataset_problems(variable: str | None, datasets: frozenset[str]) -> Iterator[str]:

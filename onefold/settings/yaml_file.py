@@ -65,7 +65,10 @@ def read_tables_file(path: Path, problems: list[str]) -> TablesFile:
         return TablesFile()
     defaults = reader.rules(content, TableRules(), "", _DEFAULT_KEYS)
     names = reader.names(content, DEFAULT_NAMES, "")
-    tables = {name: reader.table(name, body, defaults) for name, body in reader.entries(content, "tables")}
+    tables: dict[str, TableRules] = {}
+    # `customer` comes before `shop.customer`, which inherits what it does not set itself.
+    for name, body in sorted(reader.entries(content, "tables"), key=lambda entry: "." in entry[0]):
+        tables[name] = reader.table(name, body, tables.get(name.rpartition(".")[2], defaults))
     datasets = {name: reader.dataset(name, body, names) for name, body in reader.entries(content, "datasets")}
     return TablesFile(defaults, tables, names, datasets)
 
@@ -177,11 +180,15 @@ class _Reader:
             version_column=(
                 self._version_column(body["version_column"], where) if "version_column" in body else defaults.version_column
             ),
-            types=tuple(self._types(_or_default(body.get("types"), {}), where)) if "types" in known else (),
-            retired=frozenset(self._retired(_or_default(body.get("retire"), []), where))
-            if "retire" in known
-            else frozenset(),
-            keys=tuple(self._keys(_or_default(body.get("keys"), []), where)) if "keys" in known else (),
+            types=tuple({**dict(defaults.types), **dict(self._types(_or_default(body.get("types"), {}), where))}.items())
+            if "types" in known
+            else (),
+            retired=frozenset(self._retired(_or_default(body["retire"], []), where))
+            if "retire" in body and "retire" in known
+            else defaults.retired,
+            keys=tuple(self._keys(_or_default(body["keys"], []), where))
+            if "keys" in body and "keys" in known
+            else defaults.keys,
             overlap_minutes=(
                 self._overlap(body["overlap_minutes"], where) if "overlap_minutes" in body else defaults.overlap_minutes
             ),

@@ -25,9 +25,7 @@ def bases_of(tables: Collection[str], names: VersionedNames) -> tuple[str, ...]:
     return tuple(dict.fromkeys(split[0] for table in tables if (split := names.split(table))))
 
 
-def left_over_tables(
-    warehouse: Warehouse, dataset: str, settings: Settings, tables: Collection[str]
-) -> tuple[TableId, ...]:
+def left_over_tables(warehouse: Warehouse, dataset: str, settings: Settings, tables: Collection[str]) -> tuple[TableId, ...]:
     """Return the base names whose last versioned table was dropped, and whose unified view is still there.
 
     Only views with Onefold's label of that table are found, and no view that reads a table of the dataset: then the settings

@@ -69,7 +69,7 @@ class ViewPlan:
     draft: ViewDraft | None
     changes: tuple[SchemaChange, ...]
     shortcut: bool = False
-    """Whether the view was not even computed, because it covers the version that was asked for, or leaves it out as retired."""
+    """Whether the view was not even computed, because it covers the version that was asked for, or it is retired."""
     warnings: tuple[str, ...] = ()
     """Settings that have no effect, and leaves of an earlier release that could not be removed."""
     unannounced: tuple[str, ...] = ()
@@ -78,7 +78,6 @@ class ViewPlan:
     """All versions that were found, retired ones too; none where the plan is a shortcut or removes the view."""
     change_id: str = ""
     """The identifier of `changes`, where there are any: the same after a write that failed, and of no other change."""
-
 
     @property
     def takes_over(self) -> bool:

@@ -102,6 +102,11 @@ def test_the_nightly_check_reports_a_mistyped_table_of_the_settings(
     _, line = nightly_check(cloud, capsys, settings)
     assert (line["event"], line["severity"]) == ("unknown_tables", "WARNING")
     first, second = line["warnings"]
-    for words in ("tables.custmer of onefold.yaml", "dataset shop has no table custmer", "did you mean customer?", "DATASET."):
+    for words in (
+        "tables.custmer of onefold.yaml",
+        "dataset shop has no table custmer",
+        "did you mean customer?",
+        "DATASET.",
+    ):
         assert words in first
     assert "tables.shop.zzz of onefold.yaml: dataset shop has no table zzz: correct the name, or remove" in second

@@ -32,7 +32,6 @@ from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
 from onefold.core.errors import LimitExceeded, NotFound, Rejected, SchemaConflict, TryAgain, ViewNameTaken
 from onefold.core.names import TableId
 from onefold.core.retry import CONFLICT_TRIES
-from onefold.ports.warehouse import ViewDraft
 from onefold.schema.types import parse_type
 from onefold.settings.environment import Settings
 from onefold.views.labels import LABEL

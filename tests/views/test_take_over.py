@@ -50,7 +50,9 @@ def test_a_view_of_others_without_a_version_is_removed_only_on_request(cloud: Fa
 
 def test_a_view_of_onefold_is_written_again_without_a_request_even_where_people_edited_it(cloud: FakeBigQuery) -> None:
     run(cloud)
-    cloud.change(VIEW, lambda resource: resource["view"].update(query=f"SELECT 1 AS id FROM `{PROJECT}.shop.customer_v_abc`"))
+    cloud.change(
+        VIEW, lambda resource: resource["view"].update(query=f"SELECT 1 AS id FROM `{PROJECT}.shop.customer_v_abc`")
+    )
     assert run(cloud, take_over=lambda stored: pytest.fail(f"{stored.id} is Onefold's own")).action == "update"
 
 
