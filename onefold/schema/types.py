@@ -136,6 +136,28 @@ def parse_type(text: str) -> Type:
     return type_
 
 
+@functools.lru_cache(maxsize=4096)
+def parse_landed_type(text: str) -> Type:
+    """Return the type that the warehouse names for a column; a type that is not known keeps its text.
+
+    BigQuery may have types that are newer than this release. A type of its own is a Scalar with its text, also within a
+    struct or an array; parameters are dropped as those of known types.
+
+    Examples:
+        >>> parse_landed_type("STRUCT<a UUID, b INT64>")
+        Struct(fields=(Field(name='a', type=Scalar(name='UUID')), Field(name='b', type=Scalar(name='INT64'))))
+        >>> parse_landed_type("VECTOR<FLOAT64>(3)")
+        Scalar(name='VECTOR<FLOAT64>')
+
+    Raises:
+        InvalidType: the text has not even the form of a type.
+    """
+    parser = _Parser(text, keep_unknown=True)
+    type_ = parser.type()
+    parser.end()
+    return type_
+
+
 _TOKEN = re.compile(r"\s*(?:(?P<name>\w[\w-]*)|(?P<quoted>`(?:[^`\\]|\\.)*`)|(?P<text>'[^']*')|(?P<mark>[<>(),]))")
 
 
@@ -157,8 +179,9 @@ def _tokens(text: str) -> Iterator[str]:
 class _Parser:
     """A parser by recursive descent over the tokens of one type string."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, *, keep_unknown: bool = False) -> None:
         self._text = text
+        self._keep_unknown = keep_unknown
         self._tokens = list(_tokens(text))
         self._index = 0
         self._depth = 0
@@ -181,7 +204,9 @@ class _Parser:
         if name == "RANGE":
             return self._range()
         if name not in SCALARS:
-            raise self._problem(f"{word!r} is not a BigQuery type")
+            if not (self._keep_unknown and _PLAIN_FIELD_NAME.fullmatch(word)):
+                raise self._problem(f"{word!r} is not a BigQuery type")
+            name += self._arguments()
         self._parameters()
         return Scalar(name)
 
@@ -244,6 +269,17 @@ class _Parser:
         if self._peek() == "(":
             while self._next() != ")":
                 pass
+
+    def _arguments(self) -> str:
+        """Return what is in angle brackets after the name of an unknown type."""
+        if self._peek() != "<":
+            return ""
+        first, depth = self._index, 0
+        while not depth or self._peek() is not None:
+            depth += {"<": 1, ">": -1}.get(self._next(), 0)
+            if not depth:
+                return "".join(self._tokens[first : self._index]).replace(",", ", ")
+        raise self._problem("it ends too early")
 
     def _peek(self) -> str | None:
         return self._tokens[self._index] if self._index < len(self._tokens) else None

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from onefold.core.errors import InvalidSettings
+from onefold.core.log import LOG_FORM
 from onefold.core.names import LEAF_PREFIX, TEMPORARY_PREFIX, TableId, problems_of_name
 from onefold.core.versioned_names import DEFAULT_NAMES, VersionedNames
 from onefold.schema.table_rules import TableRules
@@ -35,6 +36,7 @@ VARIABLES = {
     "ONEFOLD_TOPIC_DEAD_LETTER": "the topic for messages that cannot be handled; default: none, they are logged",
     "ONEFOLD_DIFFERENCES": "`log`: a compare job that finds differences logs them and exits with 0; default: exits with 2",
     "ONEFOLD_LARGE_RECORDS": "the gs:// folder of captured rows that are too large for a message; default: none",
+    LOG_FORM: "the form of the log: json or text; default: text on a terminal, else json",
     **batch_settings.VARIABLES,
     CONFIG: f"the file of the tables' settings; default: {DEFAULT_CONFIG} in the working folder, where there is one",
 }
@@ -143,6 +145,8 @@ def _from_environment(environ: Mapping[str, str], problems: list[str]) -> Settin
     problems += _dataset_problems(named, datasets or frozenset())
     if settings.differences not in (None, "log"):
         problems.append(f"ONEFOLD_DIFFERENCES {settings.differences!r}: expected log, or no value")
+    if environ.get(LOG_FORM, "json") not in ("json", "text", ""):
+        problems.append(f"{LOG_FORM} {environ[LOG_FORM]!r}: expected json or text, or no value")
     if settings.project:
         variable = "ONEFOLD_PROJECT" if environ.get("ONEFOLD_PROJECT") else "GOOGLE_CLOUD_PROJECT"
         problems += [f"{variable}: {problem}" for problem in problems_of_name("project", settings.project)]

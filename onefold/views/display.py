@@ -12,7 +12,7 @@ from rich.markup import escape
 from rich.syntax import Syntax
 from rich.table import Table
 
-from onefold.core.text import counted
+from onefold.core.text import counted, printable, shown_list
 from onefold.core.versioned_names import SkippedTable
 from onefold.schema.bigquery import MAX_COLUMNS, MAX_TABLES, MAX_TEXT
 from onefold.schema.diff import SchemaChange, Severity
@@ -54,7 +54,7 @@ def _show_view(console: Console, plan: ViewPlan, view: UnifiedView) -> None:
 
 
 def _show_size(console: Console, plan: ViewPlan, view: UnifiedView) -> None:
-    console.print(f"  versions: {len(view.versions)} ({_shortened(view.versions)})")
+    console.print(f"  versions: {len(view.versions)} ({shown_list(view.versions)})")
     for reason in reasons(plan):
         console.print(f"  [yellow]{reason}[/]")
     console.print(
@@ -114,10 +114,6 @@ def show_rows(console: Console, title: str, names: Sequence[str], rows: Iterable
     console.print(table)
 
 
-_CONTROLS = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160)) if chr(code) not in "\t\n"}
-"""Control characters, which a terminal would carry out, with the text that is printed for each."""
-
-
 def _text(value: object) -> str:
     """Return a value as BigQuery writes it."""
     if isinstance(value, bool):
@@ -129,7 +125,7 @@ def _text(value: object) -> str:
         # BigQuery writes no zeros at the end of a NUMERIC, whatever the scale in which a client reads it.
         text = f"{value:f}"
         return text.rstrip("0").rstrip(".") if "." in text else text
-    return str(value).translate(_CONTROLS)
+    return printable(str(value))
 
 
 def show_sql(console: Console, sql: str) -> None:
@@ -147,7 +143,7 @@ def reasons(plan: ViewPlan) -> list[str]:
     if not new and not gone:
         return ["no version came or went: the settings, the types or what writes the view's text changed"]
     came_or_went = (("new versions", new), ("versions that are gone or retired", gone))
-    return [f"{what}: {len(found)} ({_shortened(found)})" for what, found in came_or_went if found]
+    return [f"{what}: {len(found)} ({shown_list(found)})" for what, found in came_or_went if found]
 
 
 def size_warnings(view: UnifiedView) -> list[str]:
@@ -214,7 +210,3 @@ def _table(title: str, *names: str) -> Table:
     for name in names:
         table.add_column(name, overflow="fold")
     return table
-
-
-def _shortened(names: Sequence[str], most: int = 8) -> str:
-    return ", ".join(names) if len(names) <= most else f"{', '.join(names[:most])} and {len(names) - most} more"

@@ -26,7 +26,7 @@ from onefold.schema.casts import convert, typed_null
 from onefold.schema.columns import Column, Schema
 from onefold.schema.table_rules import TableRules
 from onefold.schema.types import Type
-from onefold.schema.versions import Cast, Version, casts, fold
+from onefold.schema.versions import Cast, Version, casts, check_known_types, fold
 from onefold.views.description import describe
 
 RENDERER = 2
@@ -105,6 +105,7 @@ def build_view(
         SchemaConflict: the versions cannot be one view.
         LimitExceeded: no form fits.
     """
+    check_known_types(id_, versions, rules)
     columns = fold(versions, rules)
     query, form, leaves = _fitting_form(id_, _Writer(base, columns, rules), versions, reserved)
     ids = tuple(version.id for version in versions)

@@ -95,6 +95,7 @@ TEMPLATE = "a template may hold {dataset} and {table} and nothing else in braces
             "x",
             f"ONEFOLD_VIEWNAME is not a setting (did you mean ONEFOLD_VIEW_NAME?); known are {', '.join(VARIABLES)}",
         ),
+        ("ONEFOLD_LOG", "xml", "ONEFOLD_LOG 'xml': expected json or text, or no value"),
         ("ONEFOLD_SERVICE_HOST", "a name", f"ONEFOLD_SERVICE_HOST is not a setting; known are {', '.join(VARIABLES)}"),
         ("ONEFOLD_PORT", "x", f"ONEFOLD_PORT is not a setting; known are {', '.join(VARIABLES)}"),
         (
