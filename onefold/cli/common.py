@@ -13,6 +13,7 @@ import click
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
+from onefold.cli.output import is_quiet, note_json
 from onefold.core.errors import InvalidInput, NotFound, OnefoldError
 from onefold.core.names import TableId, check_names
 from onefold.core.versioned_names import VersionedNames
@@ -25,7 +26,7 @@ OK, ERROR, CHANGES = 0, 1, 2
 
 _stderr = Console(stderr=True, highlight=False, soft_wrap=True, emoji=False)
 
-as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
+as_json = click.option("--json", "as_json", is_flag=True, callback=note_json, help="Print JSON, for programs.")
 project = click.option("--project", metavar="P", help="The project.  [default: ONEFOLD_PROJECT, GOOGLE_CLOUD_PROJECT]")
 
 
@@ -117,12 +118,13 @@ def each(
     tables = [table] if table else list(warehouse.list_bases(dataset, names))
     if not tables:
         raise NotFound(f"dataset {warehouse.project}.{dataset} has no versioned tables, named as {names.pattern}")
-    with Progress(console=_stderr, disable=not progress) as bar:
+    with Progress(console=_stderr, disable=not progress or is_quiet()) as bar:
         tracked = bar.track(tables, description=f"refreshing {dataset}")
-        return [_done(TableId(warehouse.project, dataset, name), work) for name in tracked]
+        return [done(TableId(warehouse.project, dataset, name), work) for name in tracked]
 
 
-def _done(base: TableId, work: Callable[[TableId], Any]) -> Any:
+def done(base: TableId, work: Callable[[TableId], Any]) -> Any:
+    """Work on one table. Returns the result, or a Failure after its errors were printed."""
     try:
         return work(base)
     except OnefoldError as error:
@@ -136,7 +138,7 @@ def _done(base: TableId, work: Callable[[TableId], Any]) -> Any:
 def progress_line(text: str) -> Iterator[Callable[[str], None]]:
     """Show a line with a spinner on a terminal, and nothing elsewhere. Yields a function that changes its text."""
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Progress(*columns, console=_stderr, transient=True, disable=not _stderr.is_terminal) as bar:
+    with Progress(*columns, console=_stderr, transient=True, disable=not _stderr.is_terminal or is_quiet()) as bar:
         task = bar.add_task(text, total=None)
         yield lambda description: bar.update(task, description=description)
 
@@ -148,5 +150,6 @@ def print_lines(*lines: str) -> None:
 
 
 def say(colour: str, text: str) -> None:
-    """Print an error, a warning or a note on standard error."""
-    _stderr.print(text, style=colour, markup=False)
+    """Print an error (red), a warning or a note on standard error; with `--quiet` only errors."""
+    if colour == "red" or not is_quiet():
+        _stderr.print(text, style=colour, markup=False)

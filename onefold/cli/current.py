@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,6 +10,7 @@ import click
 
 from onefold.cli.common import OK, announcing, as_json, open_warehouse, print_lines, project
 from onefold.cli.merge import key_names, key_option
+from onefold.cli.output import echo_json
 from onefold.core.errors import InvalidInput
 from onefold.core.names import TableId
 from onefold.core.text import counted
@@ -41,7 +41,7 @@ def current(context: click.Context, dataset: str, table: str, keys: str | None, 
     made = refresh_current(warehouse, target, key_names(keys), settings, announce=announce)
     if as_json:
         view = {"view": str(made.id), "source": str(made.source), "base": str(made.base) if made.base else None}
-        click.echo(json.dumps({**view, "action": made.action, "query": made.query}))
+        echo_json([{"table": str(target), **view, "action": made.action, "query": made.query}])
     else:
         action = {"none": "is up to date", "create": "created", "update": "updated"}[made.action]
         sources = f"{made.base} and {made.source}" if made.base else str(made.source)
@@ -99,7 +99,7 @@ def workload(mix: str, form: Format, out: Path, as_json: bool, **options: int | 
         "truth": len(made.truth),
     }
     if as_json:
-        click.echo(json.dumps({"options": asdict(workload_options), **sizes}))
+        echo_json([{"options": asdict(workload_options), **sizes}])
     else:
         counts = ", ".join(counted(count, kind) for kind, count in made.counts.items() if count)
         changes = counted(sum(map(len, made.changes.values())), "change")

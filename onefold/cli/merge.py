@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from onefold.cli.common import OK, announcing, as_json, open_warehouse, print_lines, project, raise_problems
+from onefold.cli.output import echo_json
 from onefold.core.errors import InvalidInput
 from onefold.core.names import TableId, check_names
 from onefold.core.text import counted
@@ -73,7 +73,10 @@ def merge(
     copy = _table(snapshot, target) if snapshot is not None else None
     if show:
         found = statements(warehouse, target, settings, key_names(keys), snapshot=copy, at=at, rebuild=rebuild)
-        click.echo(json.dumps(found) if as_json else ";\n\n".join(found) + ";")
+        if as_json:
+            echo_json([{"table": str(target), "statements": found}])
+        else:
+            click.echo(";\n\n".join(found) + ";")
         return OK
     done = reconcile(
         warehouse,
@@ -87,7 +90,7 @@ def merge(
         announce=announcing(warehouse.project, settings),
     )
     if as_json:
-        click.echo(json.dumps(_as_dict(done)))
+        echo_json([_as_dict(done)])
     else:
         print_lines(*_lines(done))
     return OK
@@ -132,6 +135,7 @@ def _table(text: str, merged: TableId) -> TableId:
 
 def _as_dict(done: MergeResult) -> dict[str, Any]:
     return {
+        "table": str(done.plan.base.table),
         "base": str(done.plan.base.id),
         "key": list(done.plan.base.keys),
         "brought_up": done.brought_up,

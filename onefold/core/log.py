@@ -54,7 +54,8 @@ def json_line(severity: str, message: str, fields: dict[str, Any]) -> str:
     line = json.dumps({"severity": severity, "message": message, **fields}, default=str)
     if len(line) <= MAX_LINE:
         return line
-    entry, left_out = json.loads(line), {}
+    entry = json.loads(line)
+    left_out: dict[str, int] = {}
     while (excess := len(line) - MAX_LINE) > 0:
         path, number = _shorten(entry, excess)
         left_out[path] = left_out.get(path, 0) + number

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from decimal import Decimal
@@ -31,20 +32,63 @@ _ACTIONS = {
 _MOST_ROWS = 200
 
 
-def show_plan(console: Console, plan: ViewPlan) -> None:
-    """Print what a refresh would do, and why."""
-    for warning in plan.warnings:
-        console.print(f"[yellow]Warning: {escape(warning)}[/]", soft_wrap=True)
-    if plan.view:
+def show_plan(console: Console, plan: ViewPlan, *, sql: bool = False, quiet: bool = False, verbose: bool = False) -> None:
+    """Print what a refresh would do, and why; one line where it would do nothing.
+
+    Args:
+        console: where the plan is printed.
+        plan: the plan.
+        sql: print the difference of the view's text, too.
+        quiet: print nothing where a refresh would do nothing.
+        verbose: print everything about a view that is up to date, too.
+    """
+    if quiet and plan.action == "none":
+        return
+    if not plan.view and plan.action == "none":
+        state = (
+            f"[bold]{plan.stored.id}[/] [yellow]is left over[/]" if plan.stored else f"[bold]{plan.base}[/]: nothing to do"
+        )
+        console.print(f"{state}{''.join(f': {escape(warning)}' for warning in plan.warnings)}", soft_wrap=True)
+        return
+    show_warnings(console, plan.warnings)
+    view = plan.view.id if plan.view else plan.stored.id if plan.stored else plan.base
+    console.print(f"[bold]{view}[/] {_ACTIONS[plan.action]}", soft_wrap=True)
+    if plan.view and (verbose or plan.action != "none"):
         _show_view(console, plan, plan.view)
-    elif plan.stored:
-        console.print(f"[bold]{plan.stored.id}[/] {_ACTIONS[plan.action]}", soft_wrap=True)
-    else:
-        console.print(f"[bold]{plan.base}[/]: nothing to remove", soft_wrap=True)
+    if sql and (difference := text_difference(plan)):
+        console.print(Syntax(difference, "diff", background_color="default", word_wrap=True))
+    if verbose or plan.action != "none":
+        console.print()
+
+
+def show_warnings(console: Console, warnings: Iterable[str]) -> None:
+    """Print warnings, one a line."""
+    for warning in warnings:
+        console.print(f"[yellow]Warning: {escape(warning)}[/]", soft_wrap=True)
+
+
+def text_difference(plan: ViewPlan) -> str:
+    """Return how the texts of the view and of its leaves would change, as a unified diff; empty where nothing changes.
+
+    The name of a leaf holds a digest of its text. So a leaf that the view does not read yet is new, and a leaf that it would
+    no longer read goes with its text.
+    """
+    before = plan.stored.query if plan.stored else ""
+    after = plan.view.query if plan.view else ""
+    id_ = plan.view.id if plan.view else plan.stored.id if plan.stored else plan.base
+    new_leaves = (leaf for leaf in (plan.view.leaves if plan.view else ()) if leaf.id.quoted not in before)
+    if plan.action == "none":
+        return ""
+    texts = [(str(id_), before, after), *((str(leaf.id), "", leaf.query) for leaf in new_leaves)]
+    return "".join(_difference(*text) for text in texts)
+
+
+def _difference(name: str, before: str, after: str) -> str:
+    lines = difflib.unified_diff(before.splitlines(), after.splitlines(), f"{name} now", f"{name} then", lineterm="")
+    return "".join(f"{line}\n" for line in lines)
 
 
 def _show_view(console: Console, plan: ViewPlan, view: UnifiedView) -> None:
-    console.print(f"[bold]{view.id}[/] {_ACTIONS[plan.action]}", soft_wrap=True)
     _show_size(console, plan, view)
     if plan.action == "create":
         show_columns(console, view)
@@ -168,6 +212,7 @@ def plan_as_dict(plan: ViewPlan) -> dict[str, Any]:
     return {
         "table": str(plan.base),
         "action": plan.action,
+        "left_over": plan.view is None and plan.stored is not None and plan.action == "none" and not plan.shortcut,
         "reasons": reasons(plan),
         "changes": [change.as_dict() for change in plan.changes],
         **view,

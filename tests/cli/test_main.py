@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
+import jsonschema
 import pytest
-from support.cli import Run
+from support.cli import SCHEMAS, Run
 
 import onefold.cli
 from onefold.cli import cli
@@ -48,8 +50,7 @@ def test_the_version_is_printed(run: Run) -> None:
         (["plan", "shop", "--project", "MY"], "project 'MY' is not a valid name"),
         (["refresh", "shop"], "Expected one of TABLE and --all"),
         (["refresh", "shop", "customer", "--all"], "Expected one of TABLE and --all"),
-        (["refresh", "shop", "--all", "--prune"], "--prune removes the view of one table"),
-        (["plan", "shop", "--prune"], "--prune removes the view of one table"),
+        (["plan", "shop", "--quiet", "-v"], "--verbose and --quiet exclude each other"),
         (["publish", "shop", "customer"], "Missing argument 'VERSION'"),
         (["publish", "shop", "customer", "a.b"], "version 'a.b' is not a valid name"),
         (["publish", "shop", "customer", "a_b"], "customer_v_a_b is no version a_b of customer: expected a table named as "),
@@ -69,6 +70,32 @@ def test_wrong_usage_exits_with_1_and_an_error_on_standard_error(
     outcome = run(*arguments)
     assert (outcome.code, outcome.out) == (1, "")
     assert text in outcome.err
+
+
+def test_an_error_of_a_whole_command_is_json_too_where_json_was_asked_for(run: Run) -> None:
+    outcome = run("render", "customer", "--columns", "-", "--json", stdin="[{}]\n")
+    assert outcome.code == 1
+    assert outcome.json == {"command": "render", "results": [], "warnings": [], "errors": outcome.json["errors"]}
+    assert outcome.err.splitlines() == [f"Error: {error}" for error in outcome.json["errors"]] != []
+
+
+def test_every_command_with_json_has_a_schema_that_the_docs_list() -> None:
+    """`support.cli` checks the output of each command that a test runs against its schema."""
+    commands = {name for name, command in cli.commands.items() if any("--json" in one.opts for one in command.params)}
+    assert {path.stem for path in SCHEMAS.glob("*.json")} == commands
+    page = (SCHEMAS.parent / "json.md").read_text()
+    assert set(re.findall(r"\(json/(\w+)\.json\)", page)) == commands
+    for path in SCHEMAS.glob("*.json"):
+        schema = json.loads(path.read_text())
+        jsonschema.Draft202012Validator.check_schema(schema)
+        assert schema["properties"]["command"] == {"const": path.stem}
+        assert schema["required"] == ["command", "results", "warnings", "errors"], "one shape for all commands"
+
+
+def test_verbose_shows_where_an_error_comes_from(run: Run) -> None:
+    command = ("render", "customer", "--columns", "-")
+    assert "Traceback" not in run(*command, stdin="[{}]").err
+    assert "Traceback" in run(*command, "--verbose", stdin="[{}]").err
 
 
 def test_invalid_settings_are_reported_one_problem_a_line(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

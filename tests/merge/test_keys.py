@@ -240,7 +240,7 @@ def test_a_declared_key_makes_the_view_and_the_base(run: Run, dataset: EmulatedD
     assert run("current", dataset.name, "customer").code == 0
     assert current(dataset) == [("eu", "a", 2, "b")]
     merged = run("merge", dataset.name, "customer", "--json")
-    assert (merged.json["key"], merged.json["written"]) == ([*TENANT, "code"], 1)
+    assert (merged.result["key"], merged.result["written"]) == ([*TENANT, "code"], 1)
     assert current(dataset) == [("eu", "a", 2, "b")]
 
 
@@ -290,7 +290,7 @@ def test_each_tenant_has_its_rows(run: Run, dataset: EmulatedDataset) -> None:
     expected = [("eu", "a", 1, "anna"), ("eu", "b", 1, "bert"), ("eu", "b", 2, "dora"), ("us", "a", 1, "cleo")]
     assert current(dataset) == expected
     merged = run("merge", dataset.name, "customer", "--json")
-    assert (merged.json["key"], merged.json["written"]) == ([*TENANT, "id"], 5)
+    assert (merged.result["key"], merged.result["written"]) == ([*TENANT, "id"], 5)
     assert current(dataset) == expected
 
     land(dataset, TWO, row("eu/b", "6", kind="UPDATE-INSERT", id=1, name="berta", landed_at=now()))
