@@ -58,7 +58,13 @@ def check(warehouse: Any, dataset: str, table: str | None, settings: Settings) -
 
 
 def work_on(
-    warehouse: Any, checked: Checked, settings: Settings, work: Callable[[TableId], Any], *, progress: bool = False
+    warehouse: Any,
+    checked: Checked,
+    settings: Settings,
+    work: Callable[[TableId], Any],
+    show: Callable[[Any], None] = lambda _: None,
+    *,
+    progress: bool = False,
 ) -> list[Any]:
     """Work on one table, or on all tables of a dataset and on those whose versions are gone.
 
@@ -70,6 +76,7 @@ def work_on(
         checked: what was found in the dataset.
         settings: those of the installation.
         work: is called with each table.
+        show: is called with each plan as soon as there is one.
         progress: show a progress bar on standard error.
 
     Raises:
@@ -77,7 +84,7 @@ def work_on(
     """
     dataset, names = checked.dataset.dataset or "", settings.names_in(checked.dataset.dataset)
     if checked.table:
-        return each(warehouse, dataset, checked.table, names, work, progress=False)
+        return each(warehouse, dataset, checked.table, names, _shown(work, show), progress=False)
 
     def lenient(base: TableId) -> Any:
         try:
@@ -85,13 +92,24 @@ def work_on(
         except NoVersions as error:
             return _without_versions(warehouse, base, settings, error)
 
+    work_leniently = _shown(lenient, show)
+
     try:
-        results = each(warehouse, dataset, None, names, lenient, progress=progress)
+        results = each(warehouse, dataset, None, names, work_leniently, progress=progress)
     except NotFound:
         if not checked.left_over:
             raise
         results = []
-    return results + [done(base, lenient) for base in checked.left_over]
+    return results + [done(base, work_leniently) for base in checked.left_over]
+
+
+def _shown(work: Callable[[TableId], Any], show: Callable[[Any], None]) -> Callable[[TableId], Any]:
+    def work_and_show(base: TableId) -> Any:
+        made = work(base)
+        show(made)
+        return made
+
+    return work_and_show
 
 
 def _without_versions(warehouse: Any, base: TableId, settings: Settings, error: NoVersions) -> Any:

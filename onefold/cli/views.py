@@ -111,12 +111,13 @@ def plan(
         show_warnings(console, checked.warnings)
 
     def work(base: TableId) -> Any:
-        made = plan_refresh(warehouse, base, settings, prune=prune, take_over=take_over)
-        if not as_json:  # print each plan at once: a dataset may have thousands of tables
-            show_plan(console, made, sql=sql, quiet=is_quiet(), verbose=is_verbose())
-        return made
+        return plan_refresh(warehouse, base, settings, prune=prune, take_over=take_over)
 
-    results = work_on(warehouse, checked, settings, work)
+    def show(made: Any) -> None:
+        if not as_json:  # each plan at once: a dataset may have thousands of tables
+            show_plan(console, made, sql=sql, quiet=is_quiet(), verbose=is_verbose())
+
+    results = work_on(warehouse, checked, settings, work, show)
     if as_json:
         echo_plans(checked, results, diffs=sql)
     else:

@@ -6,6 +6,7 @@ import json
 import os
 import sys
 import threading
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Any, Literal
 
@@ -61,6 +62,30 @@ def json_line(severity: str, message: str, fields: dict[str, Any]) -> str:
         left_out[path] = left_out.get(path, 0) + number
         line = json.dumps({**entry, "left_out": left_out})
     return line
+
+
+def in_lines(items: Iterable[Any], most: int) -> Iterator[list[Any]]:
+    """Yield the items in lists, each of which fits one line beside the other fields of the event.
+
+    Args:
+        items: values that JSON can hold.
+        most: the number of items in one line.
+
+    Examples:
+        >>> [len(part) for part in in_lines(["x" * 100_000] * 3, 200)]
+        [1, 1, 1]
+    """
+    part: list[Any] = []
+    size = 0
+    for item in items:
+        length = len(json.dumps(item, default=str))
+        if part and (size + length > MAX_LINE // 2 or len(part) == most):
+            yield part
+            part, size = [], 0
+        part.append(item)
+        size += length
+    if part:
+        yield part
 
 
 def _shorten(parent: Any, excess: int, path: str = "") -> tuple[str, int]:

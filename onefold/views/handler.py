@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from onefold.core.errors import InvalidMessage, OnefoldError, Rejected, TopicRefused
+from onefold.core.log import in_lines
 from onefold.core.names import TableId
 from onefold.core.text import counted
 from onefold.messages.consumer import MessageLog, consume
@@ -214,23 +215,22 @@ def _log_refused(message_log: MessageLog, content: Mapping[str, Any], error: One
     if not content:
         message_log.log("WARNING", f"still not announced: {error}", "unannounced", reason=str(error))
         return
-    changes = content["changes"]
-    starts = range(0, max(len(changes), 1), MAX_LOGGED_CHANGES)
-    for number, start in enumerate(starts, 1):
-        part = {**content, "changes": changes[start : start + MAX_LOGGED_CHANGES]}
+    parts = list(in_lines(content["changes"], MAX_LOGGED_CHANGES)) or [[]]
+    for number, changes in enumerate(parts, 1):
+        part = {**content, "changes": changes}
         message_log.log(
             "ERROR",
             f"the view {content['view']} changes unannounced: {error}",
             "unannounced",
             reason=str(error),
-            part=f"{number}/{len(starts)}",
+            part=f"{number}/{len(parts)}",
             announcement=part,
         )
 
 
 def _done(plan: ViewPlan) -> str:
     if plan.shortcut:
-        return "the view covers this version already"
+        return "the view needs no change for this version"
     return {"none": "the view is up to date", "create": "view created", "update": "view updated", "remove": "view removed"}[
         plan.action
     ]

@@ -125,8 +125,9 @@ def plan_refresh(
     stored = warehouse.get_view(id_)
     if stored:
         check_owner(stored, base)
-        if version in settings.rules_for(base).retired and _is_current(stored, fingerprint):
-            return ViewPlan(base, "none", None, stored, None, (), shortcut=True, unannounced=stored.unannounced)
+    if version in settings.rules_for(base).retired and (stored is None or _is_current(stored, fingerprint)):
+        kept = stored.unannounced if stored else ()
+        return ViewPlan(base, "none", None, stored, None, (), shortcut=True, unannounced=kept)
     created = None
     if stored and version and _covers(stored, base, version, fingerprint, names):
         created = warehouse.table_created(base.sibling(names.name(base.table, version)))

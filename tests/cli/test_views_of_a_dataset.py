@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from google.cloud import bigquery
 from support.bigquery_emulator import EmulatedDataset
 from support.cli import Run
 from support.in_memory import ABC, DEF
@@ -110,7 +111,9 @@ def test_a_view_that_somebody_wrote_is_replaced_only_on_request_and_its_text_pri
     run: Run, shop: EmulatedDataset
 ) -> None:
     text = f"SELECT id, first_name FROM {shop.quoted('customer_v_abc')}"
-    shop.run(f"CREATE VIEW {shop.quoted('customer_unified')} AS {text}")
+    view = bigquery.Table(f"local.{shop.name}.customer_unified")
+    view.view_query = text
+    shop.client.create_table(view)
     for command in ("plan", "refresh"):
         refused = run(command, shop.name, "customer")
         assert refused.code == 1

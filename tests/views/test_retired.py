@@ -18,6 +18,15 @@ def test_a_redelivered_message_for_a_retired_version_costs_no_query(cloud: FakeB
     assert made == [GET]
 
 
+def test_a_redelivered_message_costs_no_query_where_all_versions_are_retired_and_there_is_no_view(
+    cloud: FakeBigQuery,
+) -> None:
+    settings = with_rules(retired=frozenset({"abc", "def"}))
+    with cloud.counted() as made:
+        assert run(cloud, "abc", settings).action == "none"
+    assert made == [GET]
+
+
 def test_the_first_message_after_a_version_was_retired_writes_the_view(cloud: FakeBigQuery) -> None:
     run(cloud)
     assert run(cloud, "abc", with_rules(retired=frozenset({"abc"}))).action == "update"
