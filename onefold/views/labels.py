@@ -49,7 +49,7 @@ def is_foreign(stored: StoredView, query: str | None) -> bool:
         query: the text that is to be written; None where the view is to be removed.
     """
     has_label = TABLE_LABEL in stored.labels or LABEL in stored.labels
-    return not has_label and bool(stored.query) and stored.query != query
+    return not has_label and stored.query != query
 
 
 def check_taken_over(stored: StoredView, base: TableId, query: str | None, *, take_over: bool) -> None:

@@ -5,10 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from google.cloud import bigquery
 from support.bigquery_emulator import EmulatedDataset
 from support.cli import Run
 from support.in_memory import ABC, DEF
+
+from onefold.adapters.connect import connect
+from onefold.core.names import TableId
+from onefold.ports.warehouse import ViewDraft
 
 
 @pytest.fixture
@@ -111,9 +114,7 @@ def test_a_view_that_somebody_wrote_is_replaced_only_on_request_and_its_text_pri
     run: Run, shop: EmulatedDataset
 ) -> None:
     text = f"SELECT id, first_name FROM {shop.quoted('customer_v_abc')}"
-    view = bigquery.Table(f"local.{shop.name}.customer_unified")
-    view.view_query = text
-    shop.client.create_table(view)
+    connect("local").create_view(TableId("local", shop.name, "customer_unified"), ViewDraft(text))
     for command in ("plan", "refresh"):
         refused = run(command, shop.name, "customer")
         assert refused.code == 1
