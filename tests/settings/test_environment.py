@@ -90,14 +90,7 @@ TEMPLATE = "a template may hold {dataset} and {table} and nothing else in braces
             "x",
             f"ONEFOLD_PROJEKT is not a setting (did you mean ONEFOLD_PROJECT?); known are {', '.join(VARIABLES)}",
         ),
-        (
-            "ONEFOLD_VIEWNAME",
-            "x",
-            f"ONEFOLD_VIEWNAME is not a setting (did you mean ONEFOLD_VIEW_NAME?); known are {', '.join(VARIABLES)}",
-        ),
         ("ONEFOLD_LOG", "xml", "ONEFOLD_LOG 'xml': expected json or text, or no value"),
-        ("ONEFOLD_SERVICE_HOST", "a name", f"ONEFOLD_SERVICE_HOST is not a setting; known are {', '.join(VARIABLES)}"),
-        ("ONEFOLD_PORT", "x", f"ONEFOLD_PORT is not a setting; known are {', '.join(VARIABLES)}"),
         (
             "ONEFOLD_PROJECT",
             "A`",
@@ -171,22 +164,6 @@ def test_a_wrong_variable_is_reported_with_a_remedy(variable: str, value: str, p
 
 
 # The file.
-
-
-def test_the_variables_that_kubernetes_sets_for_a_service_of_this_name_are_ignored() -> None:
-    """Those of a Service `onefold` with a named port, and of a Service `onefold-capture`, as the kubelet sets them."""
-    ports = {"": "tcp://10.3.0.7:80", "_PROTO": "tcp", "_PORT": "80", "_ADDR": "10.3.0.7"}
-    for service in ("ONEFOLD", "ONEFOLD_CAPTURE"):
-        environ = {
-            f"{service}_SERVICE_HOST": "10.3.0.7",
-            f"{service}_SERVICE_PORT": "80",
-            f"{service}_SERVICE_PORT_HTTP": "80",
-            f"{service}_PORT": "tcp://10.3.0.7:80",
-            **{f"{service}_PORT_80_TCP{part}": value for part, value in ports.items()},
-            f"{service}_PORT_53_UDP_PROTO": "udp",
-        }
-        assert load_settings(environ) == Settings()
-    assert load_settings({"ONEFOLD_SERVICE_HOST": "fd00::7", "ONEFOLD_PORT": "tcp://[fd00::7]:80"}) == Settings()
 
 
 def test_the_longer_name_of_a_table_wins() -> None:
