@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from support.fake_bigquery import PROJECT, FakeBigQuery
+from support.in_memory import MemoryPublisher, push_body
 from support.refresh_shop import BASE, VIEW, covered, run, with_rules
 
 from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
 from onefold.core.errors import ViewNameTaken
+from onefold.messages.table_created import table_message
 from onefold.ports.warehouse import ViewDraft
+from onefold.settings.environment import Settings
+from onefold.views.handler import TableCreatedHandler
 
 
 def write_by_hand(cloud: FakeBigQuery, text: str) -> None:
@@ -63,3 +69,18 @@ def test_a_view_without_labels_that_has_the_text_already_needs_no_request(cloud:
     write_by_hand(cloud, text)
     assert run(cloud).action == "update"
     assert run(cloud).action == "none"
+
+
+def test_the_function_leaves_a_view_of_others_alone_and_says_what_to_run(
+    cloud: FakeBigQuery, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_by_hand(cloud, f"SELECT id FROM `{PROJECT}.shop.customer_v_abc`")
+    publisher = MemoryPublisher()
+    settings = Settings(topic_dead_letter="dead-letter")
+    handler = TableCreatedHandler(settings, BigQueryWarehouse(cloud.client()), publisher)
+    handler.handle(push_body(table_message("shop", "customer", "abc")))
+    line = json.loads(capsys.readouterr().out)
+    assert (line["event"], line["kind"]) == ("put_aside", "ViewNameTaken")
+    assert "`onefold refresh shop customer --take-over`" in line["reason"]
+    assert len(publisher.topics["dead-letter"]) == 1
+    assert cloud.resource(VIEW)["view"]["query"] == f"SELECT id FROM `{PROJECT}.shop.customer_v_abc`"
