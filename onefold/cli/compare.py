@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from onefold.cli.common import CHANGES, OK, as_json, print_lines, project, read_settings
+from onefold.cli.output import echo_json
 from onefold.compare.files import FORMATS, RowSource, check_new_file, format_of, open_rows, write_findings
 from onefold.compare.findings import FINDING_COLUMNS, Comparison, Finding, findings
 from onefold.compare.rows import compare_sources
@@ -103,7 +103,7 @@ def compare(
         target.write(findings(found, names))
     if as_json:
         every = [finding.as_dict() for finding in findings(found, names)]
-        click.echo(json.dumps({**found.summary.as_dict(), "output": output, "differences": every}, ensure_ascii=False))
+        echo_json([{**found.summary.as_dict(), "output": output, "differences": every}])
     else:
         _show(found, names, sample)
         if target:

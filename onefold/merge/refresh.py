@@ -25,7 +25,8 @@ from onefold.schema.bigquery import MAX_TEXT
 from onefold.schema.columns import Column
 from onefold.settings.environment import Settings
 from onefold.views.labels import TABLE_LABEL, owner_digest
-from onefold.views.refresh import Announce, refresh
+from onefold.views.refresh import refresh
+from onefold.views.view_plan import Announce
 
 Action = Literal["none", "create", "update"]
 

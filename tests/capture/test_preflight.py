@@ -57,7 +57,7 @@ class Scene:
     def check(self, *more: str) -> dict[str, Any]:
         """The report, and whether the exit code says the same."""
         done = self.command("--json", *more)
-        report: dict[str, Any] = done.json
+        report: dict[str, Any] = done.result
         assert done.code == (0 if report["ok"] else 1), done.err
         return report
 

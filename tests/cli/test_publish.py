@@ -61,8 +61,8 @@ def test_publish_sends_a_cloud_event_straight_to_a_function(run: Run, function: 
 
 def test_publish_prints_only_json_for_programs(run: Run, function: LocalFunction) -> None:
     outcome = run("publish", "shop", "customer", "abc", "--to", function.url, "--json")
-    assert outcome.json["id"] == function.requests[0][0]["ce-id"]
-    assert outcome.json["message"] == {"dataset": "shop", "table": {"name": "customer", "version": "abc"}}
+    assert outcome.result["id"] == function.requests[0][0]["ce-id"]
+    assert outcome.result["message"] == {"dataset": "shop", "table": {"name": "customer", "version": "abc"}}
 
 
 @pytest.mark.parametrize(("status", "expected"), [(500, "asks for another delivery (500)"), (404, "answered 404")])
