@@ -64,7 +64,7 @@ def open_warehouse(context: click.Context, project: str | None, dataset: str, ta
 def announcing(project: str, settings: Settings) -> Announce:
     """Return a function that publishes the schema changes of a view, and prints what the topic refused."""
     from onefold.adapters import pubsub
-    from onefold.views import handler as deliveries
+    from onefold.views import announce as announcements
 
     publisher = pubsub.PubSub(project)
 
@@ -72,7 +72,7 @@ def announcing(project: str, settings: Settings) -> Announce:
         # The next refresh announces the change again; the text tells the person who runs this one.
         click.echo(f"not announced: {error}\n{json.dumps(content)}" if content else f"not announced: {error}", err=True)
 
-    return lambda plan: deliveries.announce(publisher, settings, plan, refused)
+    return lambda plan: announcements.announce(publisher, settings, plan, refused)
 
 
 def given(*named: tuple[str, str | None]) -> list[tuple[str, str]]:

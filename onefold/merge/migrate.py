@@ -7,12 +7,12 @@ from dataclasses import replace
 
 from onefold.core.errors import SchemaConflict, TryAgain
 from onefold.core.names import TableId
-from onefold.core.text import counted
 from onefold.merge.change_query import MAX_QUERY, changes_query, in_statements
+from onefold.merge.lost_rows import check_nothing_is_lost
 from onefold.merge.merge_log import LOG_COLUMNS, append_statement
 from onefold.merge.plan import BroughtUp, MergePlan, log, plan_merge, read_base, with_base
 from onefold.merge.positions_check import check_floor
-from onefold.merge.schema_evolution import convert_statement, lost_rows_query, rebuild_statement
+from onefold.merge.schema_evolution import convert_statement, rebuild_statement
 from onefold.ports.warehouse import BaseWarehouse, StoredTable
 from onefold.schema.bigquery import add_statement, create_statement
 from onefold.settings.environment import Settings
@@ -165,29 +165,13 @@ def _rebuild(warehouse: BaseWarehouse, plan: MergePlan, stored: StoredTable) -> 
 
 
 def _replace(warehouse: BaseWarehouse, plan: MergePlan, stored: StoredTable, history: str, keys: str) -> MergePlan:
-    _check_nothing_is_lost(warehouse, plan, stored, keys)
+    check_nothing_is_lost(warehouse, plan, keys)
     # A purge that started before this row stops when it sees the row: the tombstones that it would delete come back.
     log(warehouse, plan, "rebuilding")
     warehouse.execute(rebuild_statement(plan.base, stored.columns, stored.clustering, history, plan.rules.time_zone))
     done = _with_new_base(warehouse, plan, "rebuilt")
     log(warehouse, done, "rebuild", plan.versions)
     return done
-
-
-def _check_nothing_is_lost(warehouse: BaseWarehouse, plan: MergePlan, stored: StoredTable, history: str) -> None:
-    lost = warehouse.fetch(lost_rows_query(plan.base, stored.columns, history, plan.rules.time_zone))[0]["found"]
-    if not lost:
-        return
-    why = [
-        f"column {change.name} is {change.old} in {plan.base.id} and {change.new} by now"
-        for change in plan.schema_plan.retyped
-    ] or [f"{plan.base.id} is to be rebuilt"]
-    advice = (
-        f"a rebuild would lose {counted(lost, 'row')} that the change tables do not hold any more, or that came from a "
-        f"snapshot: to keep the old type set it under `types` of {plan.base.table.table} in onefold.yaml; to start again "
-        f"drop {plan.base.id} and merge with --from-snapshot"
-    )
-    raise SchemaConflict([f"{reason}, but {advice}" for reason in why])
 
 
 def _with_new_base(warehouse: BaseWarehouse, plan: MergePlan, done: BroughtUp) -> MergePlan:

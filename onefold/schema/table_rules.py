@@ -23,6 +23,7 @@ class TableRules:
         keys: the columns whose values identify a row of the source.
         overlap_minutes: how many minutes of the last window a merge reads again. It has to be longer than the time from the
             landing of a row until the row can be read.
+        current: whether messages keep the current view of the table.
         names: the naming of the versioned tables in the table's dataset.
     """
 
@@ -33,4 +34,5 @@ class TableRules:
     retired: frozenset[str] = field(default_factory=frozenset)
     keys: tuple[str, ...] = ()
     overlap_minutes: int = 60
+    current: bool = True
     names: VersionedNames = DEFAULT_NAMES

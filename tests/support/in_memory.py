@@ -13,7 +13,7 @@ from onefold.core.errors import NotFound, ViewChanged
 from onefold.core.names import TableId
 from onefold.core.versioned_names import DEFAULT_NAMES, VersionedNames
 from onefold.ports.publisher import Message
-from onefold.ports.warehouse import StoredView, ViewDraft
+from onefold.ports.warehouse import StoredTable, StoredView, ViewDraft
 from onefold.schema.columns import Column
 from onefold.schema.table_rules import TableRules
 from onefold.schema.types import parse_type
@@ -67,6 +67,11 @@ class MemoryWarehouse:
         self._call()
         version = self.tables.get(id_)
         return version.columns if version else None
+
+    def read_table(self, id_: TableId) -> StoredTable | None:
+        self._call()
+        version = self.tables.get(id_)
+        return StoredTable(version.columns, version.created or FIRST_DAY) if version else None
 
     def has_table(self, id_: TableId) -> bool:
         self._call()

@@ -16,8 +16,8 @@ from onefold.core.retry import Backoff
 from onefold.messages.consumer import MAX_ATTRIBUTE
 from onefold.messages.table_created import table_message
 from onefold.ports.publisher import Message
+from onefold.refresh.handler import MAX_LOGGED_CHANGES, TableCreatedHandler
 from onefold.settings.environment import Settings
-from onefold.views.handler import MAX_LOGGED_CHANGES, TableCreatedHandler
 
 VIEW = TableId("my-project", "shop", "customer_unified")
 MESSAGE = push_body(table_message("shop", "customer", "abc"))

@@ -20,8 +20,9 @@ from onefold.adapters.pubsub import PubSub
 from onefold.core.errors import Rejected, TopicRefused, TryAgain
 from onefold.messages.table_created import table_message
 from onefold.ports.publisher import Message
+from onefold.refresh.handler import MAX_LOGGED_CHANGES, TableCreatedHandler
 from onefold.settings.environment import Settings
-from onefold.views.handler import MAX_KEPT, MAX_LOGGED_CHANGES, TableCreatedHandler, announce
+from onefold.views.announce import MAX_KEPT, announce
 from onefold.views.refresh import ViewPlan, refresh
 
 SETTINGS = Settings(topic_schema_changes="schema-changes", topic_dead_letter="dead-letter")
