@@ -57,6 +57,7 @@ def current_query_over_base(
     columns: Sequence[Column],
     since: datetime | None,
     zone: str = UTC,
+    read_from: TableId | None = None,
 ) -> str:
     """Return a query of the same rows as `current_query`, from a base and the changes that it may lack.
 
@@ -70,10 +71,11 @@ def current_query_over_base(
         columns: the columns of `changes`, metadata included.
         since: the time of landing from which changes are read; None for all changes.
         zone: the time zone in which a DATETIME is read.
+        read_from: a copy of the base that is read in its place; None for the base itself.
     """
     newest = indent(_newest(base, _CHANGES, columns, since), "  ").replace(_CHANGES, _item(changes))
     names = [quote(column.name) for column in base.columns]
-    rows = f"(\n{indent(_base_rows(base, stored, zone), '  ')}\n)"
+    rows = f"(\n{indent(_base_rows(read_from or base.id, base, stored, zone), '  ')}\n)"
     # Both joins have the few new changes on one side. The base is never sorted, and a filter on the view reaches its table.
     return (
         f"WITH newest AS (\n{newest}\n)\n"
@@ -99,11 +101,11 @@ def _newest(base: BaseTable, changes: str, columns: Sequence[Column], since: dat
     return f"SELECT w.* EXCEPT ({rank})\n{ranked(base.keys, rows, rank)}\nWHERE w.{rank} = 1"
 
 
-def _base_rows(base: BaseTable, stored: Sequence[Column], zone: str) -> str:
+def _base_rows(read_from: TableId, base: BaseTable, stored: Sequence[Column], zone: str) -> str:
     """Return a query of the base in the unified types, which the next merge will give it."""
     known = Schema(stored)
     items = _list(converted(column, known, zone) for column in base.stored)
-    return f"SELECT\n  {items}\nFROM {base.id.quoted} AS b"
+    return f"SELECT\n  {items}\nFROM {read_from.quoted} AS b"
 
 
 def _item(changes: TableId | str) -> str:

@@ -13,15 +13,23 @@ from onefold.merge.merge_log import LOG_COLUMNS, append_statement
 from onefold.merge.plan import BroughtUp, MergePlan, log, plan_merge, read_base, with_base
 from onefold.merge.positions_check import check_floor
 from onefold.merge.schema_evolution import convert_statement, rebuild_statement
+from onefold.merge.set_aside import follow_base, set_base_aside
 from onefold.ports.warehouse import BaseWarehouse, StoredTable
 from onefold.schema.bigquery import add_statement, create_statement
 from onefold.settings.environment import Settings
+from onefold.views.refresh import Announce
 
 
 def prepare(
-    warehouse: BaseWarehouse, table: TableId, settings: Settings, keys: Sequence[str] = (), *, rebuild: bool = False
+    warehouse: BaseWarehouse,
+    table: TableId,
+    settings: Settings,
+    keys: Sequence[str] = (),
+    *,
+    rebuild: bool = False,
+    announce: Announce | None = None,
 ) -> MergePlan:
-    """Make the base where there is none, and bring it up to the unified schema.
+    """Make the base where there is none, and bring it up to the unified schema. The current view can be read all the time.
 
     Args:
         warehouse: where the tables are.
@@ -29,6 +37,7 @@ def prepare(
         settings: those of the installation.
         keys: as for `plan_merge`.
         rebuild: write the base anew from the whole history, even where its schema does not ask for that.
+        announce: as for `onefold.views.refresh.refresh`, of the current view.
 
     Returns:
         The plan of a merge, with a base that is ready for it.
@@ -48,7 +57,10 @@ def prepare(
         plan = _with_first_log(warehouse, plan, settings)
     if plan.stored is not None:
         check_floor(plan)
-    return migrate(warehouse, plan, rebuild)
+        set_base_aside(warehouse, plan, settings, announce)
+    done = migrate(warehouse, plan, rebuild)
+    follow_base(warehouse, done, settings, announce)
+    return done
 
 
 def _with_first_log(warehouse: BaseWarehouse, plan: MergePlan, settings: Settings) -> MergePlan:

@@ -73,10 +73,7 @@ def refresh_current(
 def keep_current(
     warehouse: BaseWarehouse, plan: MergePlan, settings: Settings, announce: Announce | None = None
 ) -> CurrentView | None:
-    """Bring the current view up to date for a merge; None where Onefold keeps none for the table.
-
-    A view of that name that Onefold did not write stays as it is. A change table without versions has a current view only
-    where somebody made it.
+    """Bring the current view up to date for a merge; None where there is none, or Onefold did not make it.
 
     Args:
         warehouse: where the tables are.
@@ -90,8 +87,7 @@ def keep_current(
     table = plan.base.table
     kind = CurrentKind(warehouse, table, settings, plan.base.keys)
     stored = warehouse.get_view(kind.id)
-    is_single = any(source.id == table for source in plan.changes)
-    if not settings.rules_for(table).current or (not kind.is_ours(stored) if stored else is_single):
+    if not settings.rules_for(table).current or stored is None or not kind.is_ours(stored):
         return None
     return _done(refresh(warehouse, table, settings, announce=announce, kind=kind), table)
 
