@@ -29,9 +29,8 @@ if TYPE_CHECKING:
 def current(context: click.Context, dataset: str, table: str, keys: str | None, project: str | None, as_json: bool) -> int:
     """Create or update TABLE_current, the view of the latest row of each key.
 
-    TABLE is a change table in the form of Datastream's append-only mode, or the base name of versioned ones, whose
-    unified view is refreshed first. If `onefold merge` has created a base, the view reads the base and all changes that
-    are not merged yet.
+    TABLE is a change table in the form of Datastream's append-only mode, or the base name of versioned ones. If `onefold
+    merge` has created a base, the view reads the base and all changes that are not merged yet.
     """
     from onefold.merge.refresh import refresh_current
 

@@ -28,7 +28,7 @@ SECOND = {
 
 
 class ReadBetween(EmulatedWarehouse):
-    """A warehouse that has the view read before and after each of its writes, and may die after one of them."""
+    """A warehouse that has the view read after each of its writes, and may die after one of them."""
 
     def __init__(self, shop: Shop, look: Callable[[], None], dies_after: int = 0) -> None:
         super().__init__(shop.warehouse._client)
@@ -53,7 +53,6 @@ class ReadBetween(EmulatedWarehouse):
         return done[0]
 
     def _around(self, write: Callable[[], Any]) -> None:
-        self._look()
         write()
         self._look()
         self.writes += 1

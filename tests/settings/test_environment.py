@@ -176,7 +176,9 @@ def test_the_file_is_found_by_its_name_by_the_variable_or_by_the_caller() -> Non
     assert load_settings({"ONEFOLD_CONFIG": "named.yaml"}, Path("given.yaml")).rules.version_column == "c"
 
 
-TOP_KEYS = "conversions, datasets, exclude, include, overlap_minutes, tables, time_zone, version_column, version_pattern"
+TOP_KEYS = (
+    "conversions, current, datasets, exclude, include, overlap_minutes, tables, time_zone, version_column, version_pattern"
+)
 ZONE = "is unknown; write a tz database name, as Europe/Berlin, or '+01:00' in quotes"
 QUOTES = "is not a text; put it in quotes"
 

@@ -12,8 +12,8 @@ from onefold.schema.table_rules import TableRules
 from onefold.schema.types import parse_type
 from onefold.settings.yaml_file import TablesFile, read_tables_file
 
-TOP = "conversions, datasets, exclude, include, overlap_minutes, tables, time_zone, version_column, version_pattern"
-BELOW = "conversions, keys, overlap_minutes, retire, time_zone, types, version_column"
+TOP = "conversions, current, datasets, exclude, include, overlap_minutes, tables, time_zone, version_column, version_pattern"
+BELOW = "conversions, current, keys, overlap_minutes, retire, time_zone, types, version_column"
 ZONE = "is unknown; write a tz database name, as Europe/Berlin, or '+01:00' in quotes"
 QUOTES = "is not a text; put it in quotes"
 
