@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
+import json
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -16,7 +19,6 @@ from onefold.merge.reconcile import reconcile
 from onefold.messages.table_created import table_message
 from onefold.ports.warehouse import StoredView, ViewDraft, WriteResult
 from onefold.refresh.handler import TableCreatedHandler
-from onefold.schema.columns import Column
 
 SECOND = {
     "a new column": {"born": "DATE"},
@@ -74,12 +76,21 @@ class Scene:
         self.deliver("b")
         self.shop.create("c", {**CUSTOMER, **second})
         self.shop.land("a", change("UPDATE-INSERT", "7", id=3, name="pending", seen=None, flag=False))
-        self.columns = ("id", "name")
 
-    def deliver(self, version: str | None = None, warehouse: EmulatedWarehouse | None = None) -> None:
+    def deliver(self, version: str | None = None, warehouse: EmulatedWarehouse | None = None) -> list[tuple[str, str]]:
+        """Handle a message, and return what was announced of the current view."""
         publisher = MemoryPublisher()
-        handler = TableCreatedHandler(self.shop.settings, warehouse or self.shop.warehouse, publisher)
+        settings = replace(self.shop.settings, topic_schema_changes="schema-changes")
+        handler = TableCreatedHandler(settings, warehouse or self.shop.warehouse, publisher)
         handler.handle(push_body(table_message(self.shop.dataset.name, "customer", version)))
+        told = map(json.loads, (message.data for message in publisher.topics.get("schema-changes", [])))
+        changes = [change for one in told if one["view"].endswith("_current") for change in one["changes"]]
+        return [(change["kind"], change["severity"]) for change in changes]
+
+    def query(self) -> str:
+        stored = self.shop.warehouse.get_view(self.shop.settings.current_view_of(self.shop.table))
+        assert stored is not None
+        return stored.query
 
     def look(self) -> None:
         """The view can be read, and shows the latest name of each key among the changes that it covers."""
@@ -103,7 +114,42 @@ def test_the_view_can_be_read_between_any_two_writes(dataset: EmulatedDataset, s
     reconcile(watching, scene.shop.table, scene.shop.settings)
     scene.deliver(None, watching)
     assert watching.writes > 4
-    view = scene.shop.warehouse.get_view(scene.shop.settings.current_view_of(scene.shop.table))
-    assert view is not None
-    assert "customer_base`" in view.query
+    assert "customer_base`" in scene.query()
     assert not [one for one in scene.shop.warehouse.list_tables(dataset.name) if one.startswith("onefold_tmp_")]
+
+
+def test_a_merge_that_is_killed_after_any_write_leaves_a_view_that_is_right(dataset: EmulatedDataset) -> None:
+    """Each run gets one write further than the one before, until one gets through. Messages come in between."""
+    scene = Scene(dataset, SECOND["a type that the base takes over"])
+    for writes in itertools.count(1):
+        watching = ReadBetween(scene.shop, scene.look, dies_after=writes)
+        try:
+            reconcile(watching, scene.shop.table, scene.shop.settings)
+            break
+        except KilledError:
+            scene.look()
+            scene.deliver()
+            scene.look()
+    assert writes > 4
+    assert not [one for one in scene.shop.warehouse.list_tables(dataset.name) if one.startswith("onefold_tmp_")]
+
+
+def test_a_view_reads_the_history_until_a_merge_has_rebuilt_the_base(dataset: EmulatedDataset) -> None:
+    scene = Scene(dataset, SECOND["a type for which the base is rebuilt"])
+    told = scene.deliver("c")
+    assert ("base left out", "WARNING") in told
+    scene.look()
+    assert "customer_base" not in scene.query()
+    assert [row[3] for row in scene.values()] == ["true", "true", "false"]
+    reconcile(scene.shop.warehouse, scene.shop.table, scene.shop.settings)
+    assert "customer_base`" in scene.query()
+    assert [row[3] for row in scene.values()] == ["true", "true", "false"]
+
+
+def test_where_the_history_lacks_rows_the_view_keeps_its_text(dataset: EmulatedDataset) -> None:
+    scene = Scene(dataset, SECOND["a type for which the base is rebuilt"])
+    dataset.run(f"DELETE FROM {dataset.quoted('customer_v_a')} WHERE id = 1")
+    before = scene.query()
+    scene.deliver("c")
+    scene.look()
+    assert scene.query() == before
