@@ -14,9 +14,9 @@ from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
 from onefold.core.names import TableId
 from onefold.core.versioned_names import VersionedNames
 from onefold.ports.warehouse import ViewDraft
+from onefold.refresh.handler import TableCreatedHandler
 from onefold.schema.table_rules import TableRules
 from onefold.settings.environment import Settings
-from onefold.views.handler import TableCreatedHandler
 from onefold.views.left_over import left_over_tables
 from onefold.views.refresh import refresh
 

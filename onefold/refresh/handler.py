@@ -1,25 +1,24 @@
-"""Handles messages about versioned tables: refreshes the unified view, and announces how its schema changed."""
+"""Handles messages about versioned tables: refreshes the unified and the current view, and announces their changes."""
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
-from onefold.core.errors import InvalidMessage, OnefoldError, Rejected, TopicRefused
+from onefold.core.errors import InvalidMessage, KeyUnknown, NotFound, OnefoldError, TryAgain
 from onefold.core.log import in_lines
 from onefold.core.names import TableId
 from onefold.core.text import counted, cut
+from onefold.merge.current_kind import CurrentKind
 from onefold.messages.consumer import MessageLog, consume
 from onefold.messages.envelope import Delivery
 from onefold.messages.table_created import DatasetHint, OtherTable, TableHint, parse_event, table_message
 from onefold.ports.publisher import Message, Publisher
-from onefold.ports.warehouse import Warehouse
-from onefold.schema.diff import Severity, highest_severity
+from onefold.ports.warehouse import BaseWarehouse
+from onefold.schema.diff import highest_severity
 from onefold.settings.environment import Settings
-from onefold.views.labels import CHANGE_LABEL
+from onefold.views.announce import announce, view_of
 from onefold.views.left_over import bases_of, left_over_tables, unknown_tables
 from onefold.views.limits import limit_warnings
 from onefold.views.refresh import refresh
@@ -29,11 +28,6 @@ from onefold.views.view_plan import ViewPlan
 # `changes_severity` is the highest of all.
 MAX_LOGGED_CHANGES = 200
 MAX_LOGGED_SETTINGS = 1_000
-MAX_KEPT = 20_000
-"""The longest announcement, in characters, that a view keeps in its text; a longer one is kept without its changes."""
-
-Refused = Callable[[Mapping[str, Any], OnefoldError], None]
-"""Called with the content of an announcement that the topic refused, and the reason."""
 
 
 @dataclass(frozen=True)
@@ -41,8 +35,10 @@ class TableCreatedHandler:
     """Handles the messages of the topic `table-created`."""
 
     settings: Settings
-    warehouse: Warehouse
+    warehouse: BaseWarehouse
     publisher: Publisher
+    _skipped: dict[TableId, str] = field(default_factory=dict, init=False, compare=False)
+    """Tables without a current view, with the reason that was logged, so that not every message logs it again."""
 
     def handle(self, body: bytes) -> str | None:
         """Handle the body of one request.
@@ -62,7 +58,8 @@ class TableCreatedHandler:
         if isinstance(event, DatasetHint):
             self._fan_out(event.dataset, message_log)
         else:
-            self._refresh(event, message_log)
+            base = TableId(self.warehouse.project, event.dataset, event.table)
+            self._refresh_views(base, event.version, message_log)
 
     def _check_allowed(self, event: TableHint | DatasetHint) -> None:
         problems = []
@@ -103,9 +100,72 @@ class TableCreatedHandler:
         if unknown := list(unknown_tables(self.settings, dataset, tables)):
             message_log.log("WARNING", "\n".join(unknown), "unknown_tables", warnings=unknown)
 
-    def _refresh(self, event: TableHint, message_log: MessageLog) -> None:
-        base = TableId(self.warehouse.project, event.dataset, event.table)
+    def _refresh_views(self, base: TableId, version: str | None, message_log: MessageLog) -> None:
+        """Bring both views up to date. A view that fails does not keep the other from being written.
 
+        Raises:
+            NotFound: there is no version, so that there is nothing to write.
+            OnefoldError: the error of the view that failed; of two errors the one that has the message delivered again.
+        """
+        errors: list[OnefoldError] = []
+        covered = False
+        try:
+            covered = self._refresh_unified(base, version, message_log).shortcut
+        except NotFound:
+            raise
+        except OnefoldError as error:
+            errors.append(error)
+        try:
+            self._refresh_current(base, version, covered, message_log)
+        except OnefoldError as error:
+            errors.append(error)
+        if errors:
+            first, *others = sorted(errors, key=lambda error: not isinstance(error, TryAgain))
+            if others and str(others[0]) != str(first):  # the caller logs the first
+                text = f"{base.dataset}.{base.table}: neither view was written: {others[0]}"
+                message_log.log("ERROR", text, "both_failed", reason=str(others[0]))
+            raise first
+
+    def _refresh_unified(self, base: TableId, version: str | None, message_log: MessageLog) -> ViewPlan:
+        plan = self._refresh(base, version, message_log, None)
+        message_log.log(
+            "NOTICE" if plan.action != "none" else "INFO",
+            f"{base.dataset}.{base.table}: {_done(plan)}",
+            "refreshed",
+            **_fields(plan),
+        )
+        return plan
+
+    def _refresh_current(self, base: TableId, version: str | None, covered: bool, message_log: MessageLog) -> None:
+        """Bring the current view up to date, too. A table without a known key has no current view: the log says so once.
+
+        Args:
+            base: the base name of the versioned tables.
+            version: the version that the message names, if any.
+            covered: whether the unified view covered the version already.
+            message_log: the log of the message.
+        """
+        if covered and base in self._skipped:
+            return
+        if not self.settings.rules_for(base).current:
+            reason = "onefold.yaml sets `current: false`; a view that exists is not written any more"
+            self._log_skipped(base, reason, message_log)
+            return
+        kind = CurrentKind(self.warehouse, base, self.settings, by_itself=True)
+        try:
+            plan = self._refresh(base, version, message_log, kind)
+        except KeyUnknown as error:
+            self._log_skipped(base, str(error), message_log)
+            return
+        self._skipped.pop(base, None)
+        message_log.log(
+            "NOTICE" if plan.action != "none" else "INFO",
+            f"{base.dataset}.{base.table}: current {_done(plan)}",
+            "current_refreshed",
+            **_fields(plan),
+        )
+
+    def _refresh(self, base: TableId, version: str | None, message_log: MessageLog, kind: CurrentKind | None) -> ViewPlan:
         def refused(content: Mapping[str, Any], error: OnefoldError) -> None:
             _log_refused(message_log, content, error)
 
@@ -113,109 +173,48 @@ class TableCreatedHandler:
             self.warehouse,
             base,
             self.settings,
-            version=event.version,
+            version=version,
             announce=lambda made: announce(self.publisher, self.settings, made, refused),
+            kind=kind,
         )
         if plan.settings:
-            text = "; ".join(map(str, plan.settings))
-            # The settings of the deployment are those that count, so a difference does not keep the view from being written.
-            message_log.log(
-                "WARNING",
-                f"{_view_of(plan)} had other settings: {cut(text, MAX_LOGGED_SETTINGS)}",
-                "settings_changed",
-                settings=[change.as_dict() for change in plan.settings[:MAX_LOGGED_CHANGES]],
-            )
-        message_log.log(
-            "NOTICE" if plan.action != "none" else "INFO",
-            f"{base.dataset}.{base.table}: {_done(plan)}",
-            "refreshed",
-            action=plan.action,
-            shortcut=plan.shortcut,
-            versions=len(plan.view.versions) if plan.view else None,
-            form=plan.view.form if plan.view else None,
-            changes=[change.as_dict() for change in plan.changes[:MAX_LOGGED_CHANGES]],
-            changes_count=len(plan.changes),
-            changes_severity=highest_severity(plan.changes).name if plan.changes else None,
-            warnings=[*limit_warnings(plan.view), *plan.warnings] if plan.view else None,
-            unannounced=len(plan.unannounced) or None,
-        )
+            _log_settings(message_log, plan)
+        return plan
+
+    def _log_skipped(self, base: TableId, reason: str, message_log: MessageLog) -> None:
+        if self._skipped.get(base) != reason:
+            self._skipped[base] = reason
+            text = f"{base.dataset}.{base.table} gets no current view: {reason}"
+            message_log.log("WARNING", text, "no_current", reason=reason)
 
 
-def announce(publisher: Publisher, settings: Settings, plan: ViewPlan, refused: Refused) -> tuple[str, ...]:
-    """Publish the announcements that a view keeps, and then the changes of its schema.
-
-    Args:
-        publisher: publishes to the topic for schema changes.
-        settings: those of the installation, with the name of the topic.
-        plan: what a refresh is about to do.
-        refused: called where the topic refuses the announcements.
-
-    Returns:
-        The announcements that the view has to keep, as JSON, because no topic is set or the topic refuses them. The next
-        refresh publishes them.
-
-    Raises:
-        TryAgain: an error of the topic that may pass.
-    """
-    topic, kept = settings.topic_schema_changes, plan.unannounced
-    if not topic:
-        return kept if plan.action != "remove" else ()
-    content = schema_change(plan) if plan.changes else None
-    contents = [*(_kept_content(plan, number, text) for number, text in enumerate(kept)), *([content] if content else [])]
-    try:
-        publisher.publish(topic, [_message(one) for one in contents])
-    except (Rejected, TopicRefused) as error:
-        refused(content or {}, error)
-        return (*kept, *([_fitting(content)] if content else []))
-    return ()
-
-
-def schema_change(plan: ViewPlan) -> dict[str, Any]:
-    """Return the announcement of a plan's changes."""
+def _fields(plan: ViewPlan) -> dict[str, Any]:
+    """Return the fields of the line of the log about a refresh."""
     return {
-        "id": plan.change_id,
-        **_names_of(plan),
-        "severity": highest_severity(plan.changes).name,
-        "versions": list(plan.view.versions) if plan.view else [],
-        "changes": [change.as_dict() for change in plan.changes],
+        "action": plan.action,
+        "shortcut": plan.shortcut,
+        "versions": len(plan.view.versions) if plan.view else None,
+        "form": plan.view.form if plan.view else None,
+        "changes": [change.as_dict() for change in plan.changes[:MAX_LOGGED_CHANGES]],
+        "changes_count": len(plan.changes),
+        "changes_severity": highest_severity(plan.changes).name if plan.changes else None,
+        "warnings": [*limit_warnings(plan.view), *plan.warnings] if plan.view else None,
+        "unannounced": len(plan.unannounced) or None,
     }
 
 
-def _names_of(plan: ViewPlan) -> dict[str, Any]:
-    return {"dataset": plan.base.dataset, "table": plan.base.table, "view": _view_of(plan)}
+def _log_settings(message_log: MessageLog, plan: ViewPlan) -> None:
+    """Log the settings with which a view was not written before.
 
-
-def _view_of(plan: ViewPlan) -> str:
-    return str(plan.view.id if plan.view else plan.stored.id if plan.stored else plan.base)
-
-
-def _message(content: Mapping[str, Any]) -> Message:
-    attributes = {name: content[name] or "" for name in ("severity", "dataset", "table")}
-    return Message(json.dumps(content).encode(), attributes)
-
-
-def _fitting(content: Mapping[str, Any]) -> str:
-    """Return an announcement as a view keeps it: without its changes where it is long, because the log has all of them."""
-    text = json.dumps(content)
-    if len(text) <= MAX_KEPT:
-        return text
-    return json.dumps({**content, "versions": [], "changes": [], "changes_left_out": len(content["changes"])})
-
-
-def _kept_content(plan: ViewPlan, number: int, text: str) -> dict[str, Any]:
-    """Return an announcement that a view kept. Where the view had no room for the content, the content is unknown."""
-    last = plan.stored.labels.get(CHANGE_LABEL, "") if plan.stored else ""
-    unknown = hashlib.sha256(f"{_view_of(plan)}\nunknown\n{last}\n{number}".encode()).hexdigest()[:32]
-    default = {"id": unknown, **_names_of(plan), "severity": Severity.CRITICAL.name, "versions": [], "changes": []}
-    try:
-        kept = json.loads(text)
-    except ValueError:
-        kept = None
-    # People may edit the text in which the announcement is kept. It must not break the form of the message or name another
-    # table.
-    if isinstance(kept, dict) and all(isinstance(kept.get(name), type(value)) for name, value in default.items()):
-        return {**kept, **_names_of(plan)}
-    return {**default, "changes_left_out": None}
+    The settings of the deployment are those that count, so a difference does not keep the view from being written.
+    """
+    text = "; ".join(map(str, plan.settings))
+    message_log.log(
+        "WARNING",
+        f"{view_of(plan)} had other settings: {cut(text, MAX_LOGGED_SETTINGS)}",
+        "settings_changed",
+        settings=[change.as_dict() for change in plan.settings[:MAX_LOGGED_CHANGES]],
+    )
 
 
 def _log_refused(message_log: MessageLog, content: Mapping[str, Any], error: OnefoldError) -> None:
