@@ -19,12 +19,11 @@ from onefold.compare.findings import FINDING_COLUMNS, Comparison, Finding, findi
 from onefold.compare.rows import compare_sources
 from onefold.compare.values import text_of
 from onefold.core.errors import InvalidInput
-from onefold.core.names import TableId, check_names
+from onefold.core.names import TableId, check_names, problems_of_name
 from onefold.core.text import counted
 
 _TABLE = "bigquery:"
 _REMOTE = re.compile(r"[a-z0-9+.-]+:/")
-_LIKE_A_TABLE = re.compile(r"([\w.:-]+\.)?\w+\.\w+")
 
 
 class _Output(Protocol):
@@ -123,11 +122,16 @@ def _open(context: click.Context, side: str, project: str | None) -> RowSource:
     """
     if not side.startswith(_TABLE):
         path = _path(side)
-        if not path.exists() and format_of(side) not in FORMATS and _LIKE_A_TABLE.fullmatch(side):
+        if not path.exists() and format_of(side) not in FORMATS and _looks_like_a_table(side):
             raise InvalidInput(f"{side}: there is no such file or folder; for a table of BigQuery write {_TABLE}{side}")
         return open_rows(path)
     warehouse, id_ = _table(context, side, project)
     return RowSource(warehouse.read_rows(id_), _TABLE)
+
+
+def _looks_like_a_table(side: str) -> bool:
+    *before, table = side.split(".")
+    return bool(before) and not [*problems_of_name("dataset", before[-1]), *problems_of_name("table", table)]
 
 
 def _output(context: click.Context, output: str | None, project: str | None) -> _Output | None:

@@ -267,7 +267,16 @@ def test_a_folder_in_a_bucket_is_refused_with_the_command_that_takes_it(
     assert "compare folders in buckets with `onefold batch compare`" in outcome.err
 
 
-@pytest.mark.parametrize("name", ["shop.customer", "my-project.shop.customer", "example.com:my-project.shop.customer"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "shop.customer",
+        "my-project.shop.customer",
+        "example.com:my-project.shop.customer",
+        "shop.order-line",
+        "shop.\u0917\u093f",
+    ],
+)
 def test_a_table_without_its_scheme_is_answered_with_it(run: Run, name: str) -> None:
     outcome = run("compare", name, "right.csv", "--keys", "id")
     expected = f"{name}: there is no such file or folder; for a table of BigQuery write bigquery:{name}"

@@ -80,7 +80,7 @@ def test_publish_reports_that_the_function_did_nothing(run: Run, function: Local
         "Onefold-Not-Handled": "refused%3A%20dataset%20shop%20is%20not%20among%20ONEFOLD_DATASETS%0Aand%20more"
     }
     outcome = run("publish", "shop", "customer", "abc", "--to", function.url, "--json")
-    assert (outcome.code, outcome.out) == (1, "")
+    assert (outcome.code, outcome.results, len(outcome.json["errors"])) == (1, [], 2)
     expected = "did not handle the message: refused: dataset shop is not among ONEFOLD_DATASETS\nError: and more\n"
     assert outcome.err == f"Error: {function.url} {expected}"
 

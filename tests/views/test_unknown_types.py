@@ -54,5 +54,5 @@ def test_versions_that_disagree_are_an_error_that_names_view_column_types_and_ve
 
 
 def test_a_column_of_an_unknown_type_is_not_converted_to_a_target_type() -> None:
-    with pytest.raises(SchemaConflict, match="column key: UUID cannot be converted to STRING"):
+    with pytest.raises(SchemaConflict, match="column key of version 000: UUID cannot be converted to STRING"):
         run(shop("key UUID"), settings=with_rules(types=(("key", parse_type("STRING")),)))
