@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -20,6 +21,7 @@ from onefold.core.names import TableId
 from onefold.merge.current_text import remembered_keys
 from onefold.ports.warehouse import ViewDraft
 from onefold.schema.table_rules import TableRules
+from onefold.schema.types import parse_type
 
 BY_ID = TableRules(keys=("id",), overlap_minutes=0)
 
@@ -90,6 +92,38 @@ def test_the_current_view_lies_where_views_live(dataset: EmulatedDataset, monkey
     dataset.client.create_dataset(f"{dataset.name}_views")
     RefreshView(dataset, monkeypatch, rules=BY_ID, view_dataset="{dataset}_views").deliver("a1")
     assert dataset.run(f"SELECT name FROM `{DEFAULT_PROJECT}.{dataset.name}_views.customer_current`") == [("new",)]
+
+
+def test_both_views_keep_order_and_spelling_when_the_oldest_version_is_dropped(
+    function: RefreshView, dataset: EmulatedDataset, shop: Shop
+) -> None:
+    shop.create("b2", {"mail": "STRING", "NAME": "STRING", "Id": "INT64", LANDED_AT: "TIMESTAMP"})
+    shop.land("b2", change("INSERT", "3", Id=2, NAME="n", mail="m"))
+    function.deliver("b2")
+    announced = len(function.announced())
+    dataset.run(f"DROP TABLE {dataset.quoted('customer_v_a1')}")
+    function.deliver()
+    view = dataset.client.get_table(f"{DEFAULT_PROJECT}.{dataset.name}.customer_current")
+    assert [field.name for field in view.schema] == ["id", "name", "mail"]
+    assert dataset.rows("customer_current") == [(2, "n", "m")]
+    assert len(function.announced()) == announced
+
+
+# The settings.
+
+
+@pytest.mark.usefixtures("shop")
+def test_settings_of_the_current_view_that_differ_are_logged_and_written(
+    dataset: EmulatedDataset, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = replace(BY_ID, types=(("id", parse_type("STRING")),))
+    RefreshView(dataset, monkeypatch, rules=text).deliver("a1")
+    assert dataset.rows("customer_current") == [("1", "new")]
+    RefreshView(dataset, monkeypatch, rules=BY_ID).deliver("a1")
+    assert dataset.rows("customer_current") == [(1, "new")]
+    messages = [line["message"] for line in lines(capsys, "settings_changed")]
+    assert [message.partition(" had other settings: ")[2] for message in messages] == ["types.id: STRING -> default"] * 2
+    assert "customer_current" in messages[1]
 
 
 # The key.

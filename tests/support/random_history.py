@@ -28,6 +28,7 @@ from onefold.core.errors import NotFound, SchemaConflict
 from onefold.merge.reconcile import reconcile
 from onefold.messages.table_created import table_message
 from onefold.refresh.handler import TableCreatedHandler
+from onefold.schema.columns import Column
 from onefold.schema.table_rules import TableRules
 from onefold.schema.types import parse_type
 
@@ -100,7 +101,8 @@ class RandomHistory:
     def alter(self, number: int) -> None:
         table = self._choose(number)
         if table and not table.note:
-            self.shop.dataset.run(f"ALTER TABLE {self._quoted(table.version)} ADD COLUMN note STRING")
+            id_ = self.shop.table.sibling(f"{self.shop.name}_v_{table.version}")
+            self.shop.warehouse.add_columns(id_, [Column("note", parse_type("STRING"))])
             table.note = True
 
     def change(self, number: int, kind: str, key: int) -> None:
