@@ -291,10 +291,3 @@ def test_the_check_leaves_no_replica_behind(scene: Scene) -> None:
     with closing(connect(scene.source.server.address)) as connection:
         users = [user for _, user, *_ in query(connection, "SHOW PROCESSLIST")]
     assert scene.user not in users
-
-
-def test_json_needs_check(scene: Scene) -> None:
-    arguments = ("--source", "s", "--dataset", "d", "--checkpoint", "c", "--json")
-    done = scene.run("capture", "--host", "h", "--user", "u", *arguments)
-    assert (done.code, "add --check" in done.err) == (1, True)
-    assert json.loads(json.dumps(scene.check()))["ok"]
