@@ -52,6 +52,16 @@ def test_quarantine_is_shown_with_its_remedy_and_2(run: Run, tmp_path: Path) -> 
     assert (done.code, "run: GRANT ..." in done.out) == (2, True)
 
 
+def test_an_error_is_json_of_the_command_below_capture(run: Run, tmp_path: Path) -> None:
+    outcome = run("capture", "status", "--checkpoint", tmp_path / "nowhere", "--json")
+    assert (outcome.code, outcome.json["command"], outcome.results, len(outcome.json["errors"])) == (
+        1,
+        "capture status",
+        [],
+        1,
+    )
+
+
 def test_the_json_has_the_report_and_the_limit_is_an_option(run: Run, tmp_path: Path) -> None:
     store = store_at(str(tmp_path), GcsObjects())
     store.load()

@@ -43,6 +43,16 @@ def test_a_view_that_people_wrote_is_taken_over_on_request_after_its_text_was_ha
     assert run(cloud).action == "none", "the view is Onefold's from now on"
 
 
+def test_a_view_that_is_taken_over_keeps_the_order_of_its_columns(cloud: FakeBigQuery) -> None:
+    write_by_hand(cloud, f"SELECT name, id FROM `{PROJECT}.shop.customer_v_abc`")
+    fields = [{"name": "name", "type": "STRING"}, {"name": "id", "type": "INTEGER"}]
+    cloud.change(VIEW, lambda resource: resource.update(schema={"fields": fields}))
+    handed_out: list[str] = []
+    plan = run(cloud, take_over=lambda stored: handed_out.append(stored.query))
+    assert plan.view
+    assert [column.name for column in plan.view.columns][:2] == ["name", "id"]
+
+
 def test_a_view_of_others_without_a_version_is_removed_only_on_request(cloud: FakeBigQuery) -> None:
     write_by_hand(cloud, "SELECT 1 AS id")
     settings = with_rules(retired=frozenset({"abc", "def"}))
