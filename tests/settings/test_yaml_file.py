@@ -252,6 +252,26 @@ def test_a_table_inherits_each_rule_that_it_does_not_have() -> None:
     )
 
 
+@pytest.mark.parametrize("reverse", [False, True])
+def test_a_table_of_a_dataset_inherits_what_the_table_of_all_datasets_sets(reverse: bool) -> None:
+    entries = [
+        "customer: {time_zone: Europe/Berlin, keys: [id], retire: [a, b], types: {zip: STRING, Age: INT64}}",
+        "shop.customer: {retire: [c], types: {age: NUMERIC, name: STRING}}",
+        "crm.customer: {keys: [], time_zone: UTC, types: {}}",
+    ]
+    tables = from_yaml(f"tables: {{{', '.join(entries[::-1] if reverse else entries)}}}").tables
+    zip_, name = ("zip", parse_type("STRING")), ("name", parse_type("STRING"))
+    assert tables["shop.customer"] == TableRules(
+        time_zone="Europe/Berlin",
+        keys=("id",),
+        retired=frozenset({"c"}),
+        types=(zip_, ("age", parse_type("NUMERIC")), name),
+    )
+    assert tables["crm.customer"] == TableRules(
+        keys=(), retired=frozenset({"a", "b"}), types=(zip_, ("age", parse_type("INT64")))
+    )
+
+
 def test_a_problem_of_an_inherited_rule_is_reported_once() -> None:
     text = "time_zone: Mars\nexclude: ['a(']\ntables: {customer: {}, order: {}}\ndatasets: {shop: {}, crm: {}}"
     assert len(problems_of(text)) == 2

@@ -29,7 +29,7 @@ from onefold.core.errors import PolicyTagsDenied, Rejected, TryAgain
 from onefold.messages.table_created import table_message
 from onefold.refresh.handler import TableCreatedHandler
 from onefold.settings.environment import Settings
-from onefold.views.refresh import ViewPlan
+from onefold.views.view_plan import ViewPlan
 
 
 def test_without_the_right_nothing_is_written(denied: FakeBigQuery) -> None:
