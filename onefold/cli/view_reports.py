@@ -5,18 +5,21 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
 
 from onefold.cli.common import Failure, done, each, say
 from onefold.cli.output import echo_json, is_quiet
-from onefold.core.errors import NotFound, NoVersions
+from onefold.core.errors import KeyUnknown, NotFound, NoVersions
 from onefold.core.names import TableId
 from onefold.core.versioned_names import SkippedTable
 from onefold.ports.warehouse import StoredView
 from onefold.settings.environment import Settings
+
+if TYPE_CHECKING:
+    from onefold.merge.current_kind import CurrentKind
 
 _DONE = {"none": "is up to date", "create": "created", "update": "updated", "remove": "removed"}
 
@@ -101,6 +104,40 @@ def work_on(
             raise
         results = []
     return results + [done(base, work_leniently) for base in checked.left_over]
+
+
+def work_on_current(
+    warehouse: Any,
+    results: Sequence[Any],
+    settings: Settings,
+    work: Callable[[TableId, CurrentKind], Any],
+    show: Callable[[Any], None] = lambda _: None,
+) -> list[Any]:
+    """Work on the current views of tables, as a message does: tables without a known key, and excluded ones, have none.
+
+    Args:
+        warehouse: where the tables are.
+        results: what became of the unified views. A table that failed, or that has no version, is left out.
+        settings: those of the installation.
+        work: is called with each table and its kind of view.
+        show: is called with each plan as soon as there is one.
+    """
+    from onefold.merge.current_kind import CurrentKind
+
+    tables = [one.base for one in results if not isinstance(one, Failure) and (one.view or one.action == "remove")]
+
+    def unless_unknown(base: TableId) -> Any:
+        try:
+            made = work(base, CurrentKind(warehouse, base, settings, by_itself=True))
+        except KeyUnknown:
+            return None
+        if made.view or made.action != "none":
+            show(made)
+            return made
+        return None
+
+    made = [done(base, unless_unknown) for base in tables if settings.rules_for(base).current]
+    return [one for one in made if one is not None]
 
 
 def _shown(work: Callable[[TableId], Any], show: Callable[[Any], None]) -> Callable[[TableId], Any]:

@@ -24,7 +24,7 @@ from onefold.cli.common import (
     say,
 )
 from onefold.cli.output import echo_json, is_quiet, is_verbose
-from onefold.cli.view_reports import check, echo_plans, show_done, show_text_taken_over, summary, work_on
+from onefold.cli.view_reports import check, echo_plans, show_done, show_text_taken_over, summary, work_on, work_on_current
 from onefold.core.errors import NotFound
 from onefold.core.names import TableId, check_names, problems_of_name
 from onefold.core.text import counted
@@ -118,7 +118,11 @@ def plan(
         if not as_json:  # each plan at once: a dataset may have thousands of tables
             show_plan(console, made, sql=sql, quiet=is_quiet(), verbose=is_verbose())
 
+    def work_on_kind(base: TableId, kind: Any) -> Any:
+        return plan_refresh(warehouse, base, settings, prune=prune, kind=kind)
+
     results = work_on(warehouse, checked, settings, work, show)
+    results += work_on_current(warehouse, results, settings, work_on_kind, show)
     if as_json:
         echo_plans(checked, results, diffs=sql)
     else:
@@ -147,7 +151,7 @@ def refresh(
     project: str | None,
     as_json: bool,
 ) -> int:
-    """Bring the view of TABLE, or of --all tables of DATASET, up to date."""
+    """Bring the unified and the current view of TABLE, or of --all tables of DATASET, up to date."""
     from onefold.views.refresh import refresh as refresh_view
 
     _refuse(all_ == bool(table), "Expected one of TABLE and --all: name a table, or add --all.")
@@ -159,7 +163,11 @@ def refresh(
     def work(base: TableId) -> Any:
         return refresh_view(warehouse, base, settings, prune=prune, announce=announce, take_over=former)
 
+    def work_on_kind(base: TableId, kind: Any) -> Any:
+        return refresh_view(warehouse, base, settings, prune=prune, announce=announce, kind=kind)
+
     results = work_on(warehouse, checked, settings, work, progress=all_ and not as_json)
+    results += work_on_current(warehouse, results, settings, work_on_kind)
     if as_json:
         echo_plans(checked, results)
     else:
