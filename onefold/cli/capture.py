@@ -147,13 +147,13 @@ def prepared_capture(
     outbox = Outbox(publisher, settings.topic_change_records or CHANGE_RECORDS, stop)
     large_rows = large_rows_at(options["bucket"] or settings.large_records, GcsObjects())
     name, dataset = capture_options.source, capture_options.dataset
-    way = Publishing(name, dataset, Announcer(target, stop), outbox, large_rows, stop)
+    publishing = Publishing(name, dataset, Announcer(target, stop), outbox, large_rows, stop)
     topic, store = settings.topic_schema_changes, store_at(options["checkpoint"], GcsObjects())
     topics = [outbox.topic, target.topic, *([topic] if topic else [])]
     return Capture(
         Source(source, TableFilter(options["include"], options["exclude"]), options["server_id"] or server_id(name)),
         store,
-        way,
+        publishing,
         warehouse,
         lambda message: publisher.publish(topic, [message]) if topic else None,
         capture_options,

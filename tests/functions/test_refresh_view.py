@@ -135,10 +135,10 @@ def bad_settings(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def test_wrong_settings_are_logged_in_one_line_and_no_message_is_lost(capsys: pytest.CaptureFixture[str]) -> None:
     assert serve().post("/", data=push_body(MESSAGE)).status_code == 500
     (line,) = capsys.readouterr().out.splitlines()
-    told = json.loads(line)
-    assert (told["severity"], told["event"], told["kind"]) == ("CRITICAL", "not_ready", "InvalidSettings")
-    assert "ONEFOLD_DATASETS: dataset 'b`d' is not a valid name" in told["reason"]
-    assert "ONEFOLD_VIEW_NAME 'all' must hold {table}" in told["reason"]
+    reported = json.loads(line)
+    assert (reported["severity"], reported["event"], reported["kind"]) == ("CRITICAL", "not_ready", "InvalidSettings")
+    assert "ONEFOLD_DATASETS: dataset 'b`d' is not a valid name" in reported["reason"]
+    assert "ONEFOLD_VIEW_NAME 'all' must hold {table}" in reported["reason"]
 
 
 @pytest.mark.usefixtures("bad_settings")

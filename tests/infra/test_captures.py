@@ -188,21 +188,21 @@ def test_the_real_lines_of_a_process_are_counted_and_alert(
         process.clock = itertools.count(time.monotonic(), 61).__next__  # each look is a minute later
         counted = eventually(lambda: logged(filters["google_logging_metric.captured"]))
     assert counted[0]["jsonPayload"]["tables_in_quarantine"] == 1
-    (told,) = logged(filters['google_monitoring_alert_policy.log["table in quarantine"]'])
+    (reported,) = logged(filters['google_monitoring_alert_policy.log["table in quarantine"]'])
     (alert,) = plan.of("google_monitoring_alert_policy")['log["table in quarantine"]']["conditions"]
     (matched,) = alert["condition_matched_log"]
     labels = {
         name: re.fullmatch(r"EXTRACT\(jsonPayload\.(\w+)\)", value) for name, value in matched["label_extractors"].items()
     }
-    assert {name: told["jsonPayload"][found[1]] for name, found in labels.items() if found} == {
+    assert {name: reported["jsonPayload"][found[1]] for name, found in labels.items() if found} == {
         "kind": "structure",
         "database": source.name,
         "table": "t",
     }
 
 
-@pytest.mark.parametrize(("severity", "told"), [("CRITICAL", True), ("WARNING", False)])
-def test_a_table_that_goes_into_quarantine_alerts_once(plan: Plan, severity: str, told: bool) -> None:
+@pytest.mark.parametrize(("severity", "reported"), [("CRITICAL", True), ("WARNING", False)])
+def test_a_table_that_goes_into_quarantine_alerts_once(plan: Plan, severity: str, reported: bool) -> None:
     filter_ = expected.filters(plan)['google_monitoring_alert_policy.log["table in quarantine"]']
-    assert matches(filter_, {"severity": severity, "jsonPayload": {"event": "quarantined"}}) is told
+    assert matches(filter_, {"severity": severity, "jsonPayload": {"event": "quarantined"}}) is reported
     assert not matches(filter_, {"severity": severity, "jsonPayload": {"event": "quarantine_left"}})

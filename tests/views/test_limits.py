@@ -96,7 +96,7 @@ def test_a_leaf_is_named_by_its_text_and_keeps_its_name_while_that_stays() -> No
 
 
 def test_a_leaf_is_filled_to_the_limit_and_never_beyond() -> None:
-    """Narrow versions beside a wide one: the list of a leaf's columns is all NULLs, which is as long as it gets."""
+    """One wide version among narrow ones: the list of a leaf's columns is all NULLs, which is as long as it gets."""
     narrow = [Version(f"{number:09x}", (Column("id", parse_type("INT64")),)) for number in range(6_000)]
     widest = version("ffffffffff", *(f"quite_a_long_name_{number:04} NUMERIC" for number in range(1_500)))
     sizes = [len(leaf.query) for leaf in build([*narrow, widest]).leaves]
