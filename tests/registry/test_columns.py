@@ -6,8 +6,9 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from support.schemas import fields, histories, versions
+from support.seeding import examples
 
 from onefold.registry.columns import ENVELOPE, table_of
 from onefold.registry.json_schema import Schema
@@ -58,11 +59,13 @@ def expected(history: list[Schema]) -> list[tuple[str, bool]]:
     return [(".".join(map(snake, path)), not all(flat(dict(schema.json)).get(path) for schema in held)) for path in order]
 
 
+@settings(max_examples=examples(50))
 @given(histories(NAMES))
 def test_order_and_nullability_are_those_of_the_oracle(history: list[Schema]) -> None:
     assert [(column.name, column.nullable) for column in table_of(history).columns] == expected(history)
 
 
+@settings(max_examples=examples(50))
 @given(histories())
 def test_no_column_ever_moves_or_gets_a_type_that_redshift_cannot_give_it(history: list[Schema]) -> None:
     tables = [table_of(history[: count + 1]) for count in range(len(history))]
@@ -77,6 +80,7 @@ def test_no_column_ever_moves_or_gets_a_type_that_redshift_cannot_give_it(histor
         assert after.recovered[: len(before.recovered)] == before.recovered
 
 
+@settings(max_examples=examples(50))
 @given(histories())
 def test_names_are_unique_and_none_is_that_of_the_envelope(history: list[Schema]) -> None:
     table = table_of(history)
