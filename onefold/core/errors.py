@@ -13,6 +13,7 @@ OnefoldError
  |   +- SchemaConflict      versions that cannot be one view
  |   +- LimitExceeded       BigQuery would refuse the view
  |   +- SettingsChanged     a command would write a view with other settings than it has
+ |   +- SchemaInvalid       a JSON Schema that a registry does not take; lists all violations
  +- NotFound            no version, no dataset: final
  |   +- NoVersions          a table without a version that a view could read
  +- ViewNameTaken       something else has the name of the view
@@ -27,6 +28,7 @@ OnefoldError
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 
 class OnefoldError(Exception):
@@ -83,6 +85,35 @@ class LimitExceeded(InvalidInput):
 
 class SettingsChanged(InvalidInput):
     """A command would write a view with other settings than those with which the view was written."""
+
+
+@dataclass(frozen=True)
+class Violation:
+    """One rule that a schema of a registry violates.
+
+    Attributes:
+        path: the place in the schema as a JSON pointer; empty for the whole schema.
+        problem: what is wrong.
+        allowed: what would be allowed.
+    """
+
+    path: str
+    problem: str
+    allowed: str
+
+    def __str__(self) -> str:
+        return f"{self.path or 'schema'}: {self.problem}: {self.allowed}"
+
+    def as_dict(self) -> dict[str, str]:
+        return {"path": self.path, "problem": self.problem, "allowed": self.allowed}
+
+
+class SchemaInvalid(InvalidInput):
+    """A JSON Schema that a registry does not take, with every violation."""
+
+    def __init__(self, violations: Iterable[Violation]) -> None:
+        self.violations = tuple(violations)
+        super().__init__(str(violation) for violation in self.violations)
 
 
 class NotFound(OnefoldError):

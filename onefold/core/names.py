@@ -86,6 +86,28 @@ def quote_text(text: str) -> str:
     return f"'{escaped}'"
 
 
+def quote_redshift(name: str) -> str:
+    """Return an identifier of Redshift, which may hold dots, in double quotes.
+
+    Source: Amazon Redshift, "Names and identifiers", delimited identifiers.
+
+    Examples:
+        >>> print(quote_redshift("geo.lat"), quote_redshift('a"b'))
+        "geo.lat" "a""b"
+    """
+    return '"' + name.replace('"', '""') + '"'
+
+
+def quote_redshift_text(text: str) -> str:
+    """Return a text as a literal of Redshift, which reads a backslash as an escape.
+
+    Examples:
+        >>> print(quote_redshift_text("it's"))
+        'it''s'
+    """
+    return "'" + text.replace("\\", "\\\\").replace("'", "''") + "'"
+
+
 def fold_case(name: str) -> str:
     """Return a column name in the form by which names are compared.
 
