@@ -13,7 +13,9 @@ from onefold.core.names import LEAF_PREFIX, TEMPORARY_PREFIX, TableId, problems_
 from onefold.core.versioned_names import DEFAULT_NAMES, VersionedNames
 from onefold.schema.table_rules import TableRules
 from onefold.settings import batches as batch_settings
+from onefold.settings import registry as registry_settings
 from onefold.settings.batches import DEFAULT_CONFIG, FOLDER, BatchSettings, read_batch_settings
+from onefold.settings.registry import RegistrySettings, read_registry_settings
 from onefold.settings.yaml_file import read_tables_file
 
 CONFIG = "ONEFOLD_CONFIG"
@@ -33,6 +35,7 @@ VARIABLES = {
     "ONEFOLD_DIFFERENCES": "`log`: a compare job that finds differences logs them and exits with 0; default: exits with 2",
     "ONEFOLD_LARGE_RECORDS": "the gs:// folder of captured rows that are too large for a message; default: none",
     **batch_settings.VARIABLES,
+    **registry_settings.VARIABLES,
     CONFIG: f"the file of the tables' settings; default: {DEFAULT_CONFIG} in the working folder, where there is one",
 }
 
@@ -72,6 +75,7 @@ class Settings:
     metrics_port: int | None = None
     differences: str | None = None
     batch: BatchSettings = field(default_factory=BatchSettings)
+    registry: RegistrySettings = field(default_factory=RegistrySettings)
     rules: TableRules = field(default_factory=TableRules)
     tables: Mapping[str, TableRules] = field(default_factory=dict)
     names: VersionedNames = DEFAULT_NAMES
@@ -141,6 +145,7 @@ def _from_environment(environ: Mapping[str, str], problems: list[str]) -> Settin
         differences=environ.get("ONEFOLD_DIFFERENCES") or None,
         large_records=environ.get("ONEFOLD_LARGE_RECORDS", "").rstrip("/") or None,
         batch=read_batch_settings(environ, problems),
+        registry=read_registry_settings(environ, problems),
     )
     problems += _dataset_problems(named, datasets or frozenset())
     if settings.differences not in (None, "log"):
