@@ -13,7 +13,7 @@ from onefold.ports.objects import ObjectFinder
 from onefold.registry.index import INDEX_PATH, schema_path
 from onefold.registry.json_schema import Schema, parse_schema
 from onefold.registry.registry import Registry, certain_order, in_order
-from onefold.registry.schema_key import ModelKey, SchemaKey, SchemaVer
+from onefold.registry.schema_key import URI_PREFIX, ModelKey, SchemaKey, SchemaVer, part_problems
 from onefold.registry.store import SchemaReader
 
 _MAX_VERSIONS = 10_000
@@ -178,3 +178,29 @@ def read_model(source: SchemaSource, model: ModelKey, place: str) -> Registry:
         missing = next((key for key in keys if source.find(key) is None), model)
         raise NotFound(f"{place} has no schema {missing}")
     return Registry({model: schemas}, place)
+
+
+def keys_below(source: SchemaSource, prefix: str) -> tuple[SchemaKey, ...]:
+    """Return the schemas of a vendor, a name, a format or a model, in the order of addition.
+
+    Args:
+        source: the registry.
+        prefix: `vendor`, `vendor/name`, `vendor/name/format`, `vendor/name/format/model`, or nothing for all schemas.
+
+    Raises:
+        InvalidName: the prefix is not valid; the error lists all problems.
+        NotFound: the registry has no such schemas.
+        OnefoldError: the store does not answer, or refuses.
+    """
+    parts = tuple(prefix.removeprefix(URI_PREFIX).strip("/").split("/")) if prefix else ()
+    kinds = ("vendor", "name", "format", "model")
+    problems = [problem for kind, part in zip(kinds, parts, strict=False) for problem in part_problems(kind, part)]
+    if problems or len(parts) > len(kinds):
+        raise InvalidName(problems or f"{shortened(prefix)}: expected at most {'/'.join(kinds)}")
+    if len(parts) == len(kinds):
+        keys = source.versions(ModelKey.parse("/".join(parts)))
+    else:
+        keys = tuple(key for key in source.list_keys() if (key.vendor, key.name, key.format)[: len(parts)] == parts)
+    if parts and not keys:
+        raise NotFound(f"the registry has no schemas of {prefix}")
+    return keys

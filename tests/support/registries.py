@@ -27,10 +27,10 @@ def schema(version: str = "1-0-0", name: str = "ad_click", vendor: str = "com.ac
     return parse_schema(document(version, name, vendor, **properties))
 
 
-def history(name: str = "ad_click", additions: int = 3) -> Iterator[Schema]:
+def history(name: str = "ad_click", additions: int = 3, vendor: str = "com.acme") -> Iterator[Schema]:
     """Versions 1-0-0, 1-0-1 and so on; each has one optional property more."""
     for number in range(additions):
-        yield schema(f"1-0-{number}", name, **{f"p{more}": {"type": "string"} for more in range(number)})
+        yield schema(f"1-0-{number}", name, vendor, **{f"p{more}": {"type": "string"} for more in range(number)})
 
 
 def store_of(address: str | Path, objects: ObjectWriter, patches: bool = False) -> RegistryStore:
