@@ -43,6 +43,19 @@ class ModelColumn:
 
 
 @dataclass(frozen=True)
+class Misfit:
+    """A column that cannot hold the values of a version."""
+
+    name: str
+    path: Path
+    existing: RedshiftType
+    new: RedshiftType
+
+    def __str__(self) -> str:
+        return f"{self.name} is {self.existing} and cannot hold {self.new}"
+
+
+@dataclass(frozen=True)
 class RecoveryTable:
     """A table of its own for the data of one version, some of which does not fit into the table of the model.
 
@@ -50,13 +63,18 @@ class RecoveryTable:
         name: the name of the table.
         version: the version.
         columns: the columns of the data.
-        reasons: why the data does not fit.
+        misfits: the columns of the model's table that cannot hold the data, by name.
     """
 
     name: str
     version: SchemaVer
     columns: tuple[ModelColumn, ...]
-    reasons: tuple[str, ...]
+    misfits: tuple[Misfit, ...]
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Why the data does not fit, one reason for each column."""
+        return tuple(map(str, self.misfits))
 
 
 @dataclass(frozen=True)
@@ -129,9 +147,9 @@ class _Builder:
 
     def add(self, schema: Schema) -> None:
         version, changes = schema.key.version, list(leaf_changes(self._json, schema.json))
-        reasons = self._misfits(changes)
-        if reasons:
-            self._recovered.append(_recovery(schema, reasons))
+        misfits = self._misfits(changes)
+        if misfits:
+            self._recovered.append(_recovery(schema, misfits))
             return
         for change in changes:
             if change.path in self._places:
@@ -141,15 +159,16 @@ class _Builder:
             self._append(leaf, version)
         self._version, self._json = version, schema.json
 
-    def _misfits(self, changes: Iterable[LeafChange]) -> tuple[str, ...]:
-        """Return why the values of a version do not fit into the columns, one reason for each such column."""
+    def _misfits(self, changes: Iterable[LeafChange]) -> tuple[Misfit, ...]:
+        """Return the columns that cannot hold the values of a version."""
         known = [(self._columns[self._places[one.path]], one.new) for one in changes if one.new and one.path in self._places]
         typed = [(column, redshift_type(leaf.schema)) for column, leaf in known]
-        return tuple(
-            f"{column.name} is {column.type} and cannot hold {type_}"
-            for column, type_ in sorted(typed, key=lambda one: one[0].name)
+        misfits = (
+            Misfit(column.name, column.path, column.type, type_)
+            for column, type_ in typed
             if merged_type(column.type, type_) is None
         )
+        return tuple(sorted(misfits, key=lambda misfit: misfit.name))
 
     def _change(self, change: LeafChange) -> None:
         place = self._places[change.path]
@@ -175,13 +194,13 @@ class _Builder:
         self._columns.append(ModelColumn(name, leaf.path, type_, types, nullable, version))
 
 
-def _recovery(schema: Schema, reasons: tuple[str, ...]) -> RecoveryTable:
+def _recovery(schema: Schema, misfits: tuple[Misfit, ...]) -> RecoveryTable:
     builder = _Builder(schema.key.model_key)
     builder.add(schema)
     columns, version = builder.table().columns, schema.key.version
     types = [(column.name, str(column.type)) for column in columns]
     name = recovery_table(schema.key.model_key.table, version.revision, version.addition, types)
-    return RecoveryTable(name, version, columns, reasons)
+    return RecoveryTable(name, version, columns, misfits)
 
 
 def _unique_name(path: Path, taken: set[str]) -> str:

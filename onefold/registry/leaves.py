@@ -84,7 +84,7 @@ def leaf_changes(old: Json | None, new: Json) -> Iterator[LeafChange]:
     """
     after = new if is_nested(new) else {}
     before = old if old is not None and is_nested(old) else {}
-    null_before, null_after = _null_below(before), _null_below(after)
+    null_before, null_after = null_below(before), null_below(after)
     required_before, required_after = frozenset(before.get("required", ())), frozenset(after.get("required", ()))
     known = before.get("properties", {})
     for name, schema in after.get("properties", {}).items():
@@ -97,8 +97,8 @@ def leaf_changes(old: Json | None, new: Json) -> Iterator[LeafChange]:
         yield from _changes(name, (known[name], True), (None, True))
 
 
-def same_json(one: Json, other: Json) -> bool:
-    """Tell whether two schemas are equal; other than for Python, true is not 1 in an enumeration.
+def same_json(one: Any, other: Any) -> bool:
+    """Tell whether two values of JSON are equal; other than for Python, true is not 1.
 
     Examples:
         >>> same_json({"enum": [True]}, {"enum": [1]}), same_json({"type": "string"}, {"type": "string"})
@@ -106,7 +106,9 @@ def same_json(one: Json, other: Json) -> bool:
     """
     if one != other:
         return False
-    return not _MAY_HOLD_ENUMS & one.keys() or _canonical(one) == _canonical(other)
+    # Beside values of enumerations and defaults, a valid schema has no place where both could be.
+    is_simple = isinstance(one, Mapping) and not _MAY_HOLD_ENUMS & one.keys()
+    return is_simple or _canonical(one) == _canonical(other)
 
 
 _MAY_HOLD_ENUMS = frozenset({
@@ -124,7 +126,7 @@ def _canonical(value: Any) -> str:
     return compact_json(int(value) if isinstance(value, float) and value.is_integer() else value)
 
 
-def _null_below(schema: Json) -> bool:
+def null_below(schema: Json) -> bool:
     """Tell whether the properties of a schema are NULL where its value is null or no object."""
     return allows_null(schema) or bool(json_types(schema) - {"object"})
 
@@ -151,7 +153,7 @@ def _leaf_or_below(schema: Json, path: Path, optional: bool) -> Iterator[Leaf]:
 
 
 def _below(schema: Json, path: Path, optional: bool) -> Iterator[Leaf]:
-    nullable = optional or _null_below(schema)
+    nullable = optional or null_below(schema)
     required = frozenset(schema.get("required", ()))
     for name, child in schema["properties"].items():
         yield from _leaf_or_below(child, (*path, name), nullable or name not in required)

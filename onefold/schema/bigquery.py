@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from onefold.core.names import TableId, quote
+from onefold.core.names import TableId, quote, quote_text
 from onefold.schema.columns import Column, Schema
 from onefold.schema.types import render_type
 
@@ -18,13 +18,17 @@ MAX_COLUMNS = 10_000
 WARN_TABLES = 500
 
 
-def create_statement(id_: TableId, columns: Iterable[Column], clustering: Sequence[str] = ()) -> str:
+def create_statement(
+    id_: TableId, columns: Iterable[Column], clustering: Sequence[str] = (), day: str = "", description: str = ""
+) -> str:
     """Return the statement that creates a table; a table that exists stays as it is.
 
     Args:
         id_: the table.
         columns: its columns, in their order.
         clustering: the names of the columns to cluster by, most significant first.
+        day: the TIMESTAMP column by whose day the table is partitioned; empty for none.
+        description: what the table shows as its description; empty for none.
 
     Examples:
         >>> from onefold.schema.types import parse_type
@@ -35,7 +39,9 @@ def create_statement(id_: TableId, columns: Iterable[Column], clustering: Sequen
         CLUSTER BY `id`
     """
     fields = ",\n  ".join(f"{quote(column.name)} {render_type(column.type)}" for column in columns)
-    return f"CREATE TABLE IF NOT EXISTS {id_.quoted} (\n  {fields}\n){cluster_by(clustering)}"
+    partition = f"\nPARTITION BY TIMESTAMP_TRUNC({quote(day)}, DAY)" if day else ""
+    options = f"\nOPTIONS (description = {quote_text(description)})" if description else ""
+    return f"CREATE TABLE IF NOT EXISTS {id_.quoted} (\n  {fields}\n){partition}{cluster_by(clustering)}{options}"
 
 
 def cluster_by(names: Sequence[str]) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -168,7 +168,7 @@ def _other(schema: Mapping[str, Any]) -> RedshiftType:  # noqa: ARG001
     return varchar(_DEFAULT_VARCHAR)
 
 
-_TYPES = {
+_TYPES: dict[str, Callable[[Mapping[str, Any]], RedshiftType]] = {
     "integer": _integer,
     "number": _number,
     "string": _string,

@@ -1,0 +1,152 @@
+"""A registry in a folder: `schemas/<vendor>/<name>/<format>/<version>`, and the order of addition in an index."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from onefold.core.errors import InvalidInput, InvalidName, NotFound, SchemaInvalid
+from onefold.registry.json_schema import FORMAT, Schema, parse_schema
+from onefold.registry.registry import Registry, certain_order, in_order
+from onefold.registry.schema_key import ModelKey, SchemaKey, SchemaVer
+
+INDEX = "index.json"
+
+
+@dataclass(frozen=True)
+class FolderScan:
+    """The files of a folder.
+
+    Attributes:
+        schemas: the valid schemas, by the names of their files.
+        problems: what is wrong with the other files, each with the name of its file.
+        order: the keys of the index in the order of addition; None where there is no index.
+    """
+
+    schemas: tuple[Schema, ...]
+    problems: tuple[str, ...]
+    order: tuple[SchemaKey, ...] | None
+
+
+def read_folder(folder: Path, only: ModelKey | None = None, order: Sequence[SchemaVer] = ()) -> Registry:
+    """Return the registry in a folder.
+
+    Args:
+        folder: the folder that contains `schemas`.
+        only: the one model to read; None reads all of them.
+        order: the versions of that model in the order of their addition, where no index says so.
+
+    Raises:
+        NotFound: the folder has no folder `schemas`.
+        InvalidInput: files are not valid, or the order of addition is not certain; the error lists all problems.
+    """
+    scan = scan_folder(folder, only)
+    problems = list(scan.problems)
+    models: dict[ModelKey, tuple[Schema, ...]] = {}
+    for key, schemas in by_model(scan.schemas).items():
+        if only and key != only:
+            continue
+        try:
+            models[key] = _ordered(schemas, scan.order, order)
+        except InvalidInput as error:
+            problems += error.problems
+    if problems:
+        raise InvalidInput(f"{folder}: {problem}" for problem in problems)
+    return Registry(models, str(folder))
+
+
+def scan_folder(folder: Path, only: ModelKey | None = None) -> FolderScan:
+    """Read all files of a registry, and keep those that are not valid apart.
+
+    Args:
+        folder: the folder that contains `schemas`.
+        only: the one model whose files are read, with the other models of the same name; None reads all files.
+
+    Raises:
+        NotFound: the folder has no folder `schemas`.
+        InvalidInput: the index is not valid.
+    """
+    root = folder / "schemas"
+    if not root.is_dir():
+        raise NotFound(f"{folder} has no folder schemas: expected schemas/<vendor>/<name>/<format>/<version>")
+    schemas: list[Schema] = []
+    problems: list[str] = []
+    for path in _files(root, only):
+        try:
+            schemas.append(_schema(path, root))
+        except InvalidInput as error:
+            problems += [f"{path.relative_to(folder)}: {problem}" for problem in error.problems]
+    return FolderScan(tuple(schemas), tuple(problems), _index(root / INDEX))
+
+
+def by_model(schemas: Sequence[Schema]) -> dict[ModelKey, list[Schema]]:
+    """Return schemas by their models."""
+    models: dict[ModelKey, list[Schema]] = defaultdict(list)
+    for schema in schemas:
+        models[schema.key.model_key].append(schema)
+    return dict(models)
+
+
+def _files(root: Path, only: ModelKey | None) -> Iterator[Path]:
+    """Yield the files where schemas belong; hidden files, such as those of editors, are skipped."""
+    place = root / only.vendor / only.name / only.format if only else root
+    for path in sorted(place.glob("*" if only else f"*/*/{FORMAT}/*")):
+        if not any(part.startswith(".") for part in path.relative_to(root).parts) and path.is_file():
+            yield path
+
+
+def _schema(path: Path, root: Path) -> Schema:
+    """Return the schema of a file.
+
+    Raises:
+        InvalidInput: the file cannot be read, is not valid, or stands at the place of another schema.
+    """
+    try:
+        key = SchemaKey.parse(path.relative_to(root).as_posix())
+        schema = parse_schema(path.read_bytes())
+    except OSError as error:
+        raise InvalidInput(f"it cannot be read: {error.strerror}") from error
+    except (InvalidName, SchemaInvalid) as error:
+        raise InvalidInput(error.problems) from error
+    if schema.key != key:
+        raise InvalidInput(f"it describes itself as {schema.key}: move it to schemas/{schema.key.path}, or correct `self`")
+    return schema
+
+
+def _index(path: Path) -> tuple[SchemaKey, ...] | None:
+    """Return the keys of an index in their order; None where there is no index.
+
+    Raises:
+        InvalidInput: the file is not an index.
+    """
+    try:
+        document = json.loads(path.read_bytes())
+        return tuple(SchemaKey.parse(entry["key"]) for entry in document["schemas"])
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, RecursionError, LookupError, TypeError, AttributeError, InvalidName) as error:
+        raise InvalidInput(f"{path} is not the index of a registry: {error}; restore an earlier version of it") from error
+
+
+def _ordered(schemas: list[Schema], index: tuple[SchemaKey, ...] | None, order: Sequence[SchemaVer]) -> tuple[Schema, ...]:
+    """Return the versions of a model in the order of their addition.
+
+    Raises:
+        InvalidInput: the order is not certain, or does not fit to the files.
+    """
+    if order:
+        return in_order(schemas, order)
+    if index is None:
+        return certain_order(schemas)
+    by_key = {schema.key: schema for schema in schemas}
+    known = [key for key in index if key.model_key == schemas[0].key.model_key]
+    problems = [f"{key} is in the index, and has no file: restore it" for key in known if key not in by_key]
+    problems += [
+        f"{key} is not in the index: add it with `onefold schema add`" for key in sorted(by_key.keys() - set(known))
+    ]
+    if problems:
+        raise InvalidInput(problems)
+    return tuple(by_key[key] for key in known)
