@@ -28,7 +28,7 @@ _MAX_KNOWN = 5_000
 
 
 AdditionCheck = Callable[[Sequence[Schema], Schema], Sequence[Violation]]
-"""Takes all other versions of a schema in the order of addition, and a new one; returns what the new one violates."""
+"""Takes all versions of a schema in the order of addition, and a new one or a patch; returns what the latter violates."""
 
 
 class SchemaExists(Rejected):
@@ -211,8 +211,7 @@ class RegistryStore(SchemaReader):
                 f"{schema.key}: the registry has another schema under this key: add the change as a new version, "
                 "or allow patches in a registry for development"
             )
-        others = [one for one in index.entries if one.key != schema.key and _is_of_same_name(one.key, schema.key)]
-        existing = [self.schema(one, index) for one in others]
+        existing = [self.schema(one, index) for one in index.entries if _is_of_same_name(one.key, schema.key)]
         violations = self._check_addition(existing, schema)
         if violations:
             raise SchemaInvalid(violations)

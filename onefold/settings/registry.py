@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 from onefold.core.errors import InvalidSettings
 from onefold.core.text import shortened
@@ -21,7 +22,8 @@ VARIABLES = {
     "default: none",
     "ONEFOLD_REGISTRY_APIKEY": "the key that is sent to a registry that is another server",
 }
-ORDERS = ("by-addition", "sequential")
+Order = Literal["by-addition", "sequential"]
+_ORDERS: dict[str, Order] = {"by-addition": "by-addition", "sequential": "sequential"}
 _VENDOR = re.compile(r"\*|[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*")
 
 
@@ -39,7 +41,7 @@ class RegistrySettings:
     """
 
     address: str | None = None
-    order: str = ORDERS[0]
+    order: Order = "by-addition"
     patches: bool = False
     keys: str | None = None
     public: tuple[str, ...] = ()
@@ -64,13 +66,13 @@ def read_registry_settings(environ: Mapping[str, str], problems: list[str]) -> R
         problems: the list to which problems are added, each with its variable.
     """
     address = environ.get("ONEFOLD_REGISTRY", "").rstrip("/") or None
-    order = environ.get("ONEFOLD_REGISTRY_ORDER") or ORDERS[0]
+    order = environ.get("ONEFOLD_REGISTRY_ORDER") or "by-addition"
     patches = environ.get("ONEFOLD_REGISTRY_PATCHES", "")
     public = tuple(name.strip() for name in environ.get("ONEFOLD_REGISTRY_PUBLIC", "").split(",") if name.strip())
     if address and address.startswith("gs:") and (not FOLDER.fullmatch(address) or ".." in address.split("/")):
         problems.append(f"ONEFOLD_REGISTRY {shortened(address)} is not a folder of a bucket: write gs://bucket/folder")
-    if order not in ORDERS:
-        problems.append(f"ONEFOLD_REGISTRY_ORDER {shortened(order)}: expected {' or '.join(ORDERS)}, or no value")
+    if order not in _ORDERS:
+        problems.append(f"ONEFOLD_REGISTRY_ORDER {shortened(order)}: expected {' or '.join(_ORDERS)}, or no value")
     if patches not in ("", "allowed"):
         problems.append(f"ONEFOLD_REGISTRY_PATCHES {shortened(patches)}: expected allowed, or no value")
     problems += [
@@ -79,4 +81,4 @@ def read_registry_settings(environ: Mapping[str, str], problems: list[str]) -> R
         if not _VENDOR.fullmatch(name)
     ]
     keys, api_key = environ.get("ONEFOLD_REGISTRY_KEYS") or None, environ.get("ONEFOLD_REGISTRY_APIKEY") or None
-    return RegistrySettings(address, order, patches == "allowed", keys, public, api_key)
+    return RegistrySettings(address, _ORDERS.get(order, "by-addition"), patches == "allowed", keys, public, api_key)

@@ -12,6 +12,7 @@ from onefold.adapters.folder_objects import FolderObjects
 from onefold.adapters.gcs import GcsObjects
 from onefold.ports.objects import ObjectWriter, StoredObject
 from onefold.registry.json_schema import Schema, parse_schema
+from onefold.registry.order import Rules, check_addition
 from onefold.registry.store import RegistryStore
 
 BUCKET = "gs://bucket/registry"
@@ -20,7 +21,7 @@ PROPERTIES = {"größe": {"type": "string", "maxLength": 20}, "id": {"type": "in
 
 def document(version: str = "1-0-0", name: str = "ad_click", vendor: str = "com.acme", **properties: Any) -> dict[str, Any]:
     own = {"vendor": vendor, "name": name, "format": "jsonschema", "version": version}
-    return {"self": own, "type": "object", "properties": {**PROPERTIES, **properties}}
+    return {"self": own, "type": "object", "properties": {**PROPERTIES, **properties}, "additionalProperties": False}
 
 
 def schema(version: str = "1-0-0", name: str = "ad_click", vendor: str = "com.acme", **properties: Any) -> Schema:
@@ -35,7 +36,14 @@ def history(name: str = "ad_click", additions: int = 3, vendor: str = "com.acme"
 
 def store_of(address: str | Path, objects: ObjectWriter, patches: bool = False) -> RegistryStore:
     # The same pauses, but shorter: the stand-ins take more than one write a second.
-    return RegistryStore(str(address), objects, lambda _, __: [], patches, sleep=lambda pause: time.sleep(pause / 5))
+    rules = Rules(patches=patches)
+    return RegistryStore(
+        str(address),
+        objects,
+        lambda existing, new: check_addition(existing, new, rules),
+        patches,
+        sleep=lambda pause: time.sleep(pause / 5),
+    )
 
 
 def folder_store(folder: Path, patches: bool = False) -> RegistryStore:
