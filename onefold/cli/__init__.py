@@ -14,7 +14,7 @@ from typing import NoReturn
 import click
 
 from onefold import __version__
-from onefold.cli import batch, capture, compare, current, demo, doctor, merge, views
+from onefold.cli import batch, capture, compare, current, demo, doctor, merge, schema, views
 from onefold.cli.common import ERROR, OK, say
 from onefold.core.errors import OnefoldError
 
@@ -52,6 +52,7 @@ for command in (
     capture.capture,
     demo.demo,
     doctor.doctor,
+    schema.schema,
 ):
     cli.add_command(command)
 

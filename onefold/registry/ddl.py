@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal
 
 from onefold.core.errors import LimitExceeded
 from onefold.core.names import TableId
-from onefold.registry.bigquery_columns import BigQueryColumn, BigQueryTable, bigquery_table
-from onefold.registry.columns import ENVELOPE, ModelColumn, ModelTable, table_of
+from onefold.registry.bigquery_columns import BigQueryColumn, BigQueryRecovery, BigQueryTable, bigquery_table
+from onefold.registry.columns import ENVELOPE, ModelColumn, ModelTable, RecoveryTable, table_of
 from onefold.registry.json_schema import Schema
 from onefold.schema.bigquery import MAX_COLUMNS, create_statement
 from onefold.schema.columns import Column
@@ -41,11 +41,27 @@ def create_statements(table: ModelTable | BigQueryTable, dataset: str | None = N
     Raises:
         LimitExceeded: the warehouse would refuse a table.
     """
-    statements: list[str] = []
-    for name, version, columns in [(table.name, table.version, table.columns), *_recovered(table)]:
-        create = _create_in_redshift if isinstance(table, ModelTable) else _create_in_bigquery
-        statements += create(name, columns, table.key.at(version).uri, dataset)
-    return statements
+    create = _creator(table)
+    own = create(table.name, table.columns, table.uri, dataset)
+    return own + list(create_recovery(table, table.recovered, dataset))
+
+
+def create_recovery(
+    table: ModelTable | BigQueryTable, recoveries: Sequence[RecoveryTable | BigQueryRecovery], dataset: str | None = None
+) -> Iterator[str]:
+    """Yield the statements that create some of the recovery tables of a model.
+
+    Args:
+        table: the table of the model.
+        recoveries: the recovery tables.
+        dataset: the dataset of BigQuery or the schema of Redshift; None for the default one.
+
+    Raises:
+        LimitExceeded: the warehouse would refuse a table.
+    """
+    create = _creator(table)
+    for recovery in recoveries:
+        yield from create(recovery.name, recovery.columns, table.key.at(recovery.version).uri, dataset)
 
 
 def table_as_dict(table: ModelTable | BigQueryTable) -> dict[str, Any]:
@@ -67,8 +83,8 @@ def bigquery_columns(columns: Sequence[BigQueryColumn]) -> list[Column]:
     return [*envelope, *(one.column for one in columns)]
 
 
-def _recovered(table: ModelTable | BigQueryTable) -> list[tuple[str, Any, Sequence[Any]]]:
-    return [(recovery.name, recovery.version, recovery.columns) for recovery in table.recovered]
+def _creator(table: ModelTable | BigQueryTable) -> Callable[[str, Sequence[Any], str, str | None], list[str]]:
+    return _create_in_redshift if isinstance(table, ModelTable) else _create_in_bigquery
 
 
 def _create_in_redshift(name: str, columns: Sequence[Any], uri: str, dataset: str | None) -> list[str]:

@@ -23,11 +23,13 @@ class FolderScan:
     Attributes:
         schemas: the valid schemas, by the names of their files.
         problems: what is wrong with the other files, each with the name of its file.
+        broken: the names of the other files, below the folder.
         order: the keys of the index in the order of addition; None where there is no index.
     """
 
     schemas: tuple[Schema, ...]
     problems: tuple[str, ...]
+    broken: tuple[str, ...]
     order: tuple[SchemaKey, ...] | None
 
 
@@ -74,12 +76,14 @@ def scan_folder(folder: Path, only: ModelKey | None = None) -> FolderScan:
         raise NotFound(f"{folder} has no folder schemas: expected schemas/<vendor>/<name>/<format>/<version>")
     schemas: list[Schema] = []
     problems: list[str] = []
+    broken: list[str] = []
     for path in _files(root, only):
         try:
             schemas.append(_schema(path, root))
         except InvalidInput as error:
-            problems += [f"{path.relative_to(folder)}: {problem}" for problem in error.problems]
-    return FolderScan(tuple(schemas), tuple(problems), _index(root / INDEX))
+            broken.append(path.relative_to(folder).as_posix())
+            problems += [f"{broken[-1]}: {problem}" for problem in error.problems]
+    return FolderScan(tuple(schemas), tuple(problems), tuple(broken), _index(root / INDEX))
 
 
 def by_model(schemas: Sequence[Schema]) -> dict[ModelKey, list[Schema]]:

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 
 from onefold.core.names import TableId, quote, quote_text
 from onefold.schema.columns import Column, Schema
-from onefold.schema.types import render_type
+from onefold.schema.diff import SchemaChange
+from onefold.schema.types import parse_type, render_type
 
 # BigQuery, "Quotas and limits", https://cloud.google.com/bigquery/quotas, 2026-11: 256K characters of a view's own text,
 # read here as 256,000; 12 MB of text once all views in it are resolved; 1,000 tables per query, views on the way counted;
@@ -65,6 +66,40 @@ def add_statement(id_: TableId, columns: Iterable[Column]) -> str:
     """
     added = ",\n  ".join(f"ADD COLUMN IF NOT EXISTS {quote(column.name)} {render_type(column.type)}" for column in columns)
     return f"ALTER TABLE {id_.quoted}\n  {added}"
+
+
+def change_statement(change: SchemaChange, id_: TableId) -> str | None:
+    """Return the statement that makes a change of a table's columns; None for a change that needs none.
+
+    SQL adds columns alone: no statement adds a field to a STRUCT, but a load job or an update of the table's schema does
+    (BigQuery, "Modifying table schemas", add a nested column to a RECORD column, 2026-11). The text is a comment then.
+
+    Args:
+        change: the change, whose types are BigQuery's.
+        id_: the table.
+
+    Examples:
+        >>> from onefold.schema.diff import Severity
+        >>> change = SchemaChange("added", "geo.alt", Severity.INFO, new="FLOAT64")
+        >>> print(change_statement(change, TableId(None, "d", "t_1")))
+        -- d.t_1: geo.alt FLOAT64 is added by a load job (ALLOW_FIELD_ADDITION) or `bq update`: SQL cannot add it
+    """
+    if change.kind != "added" or change.new is None:
+        return None
+    if "." in change.path:
+        means = "is added by a load job (ALLOW_FIELD_ADDITION) or `bq update`: SQL cannot add it"
+        return f"-- {id_}: {change.path} {change.new} {means}"
+    return add_statement(id_, [Column(change.path, parse_type(change.new))])
+
+
+def describe_statement(id_: TableId, description: str) -> str:
+    """Return the statement that sets a table's description.
+
+    Examples:
+        >>> describe_statement(TableId(None, "d", "t_1"), "iglu:com.acme/t/jsonschema/1-0-0")
+        "ALTER TABLE `d.t_1` SET OPTIONS (description = 'iglu:com.acme/t/jsonschema/1-0-0')"
+    """
+    return f"ALTER TABLE {id_.quoted} SET OPTIONS (description = {quote_text(description)})"
 
 
 def absent_columns(known: Iterable[Column], expected: Iterable[Column]) -> Schema:

@@ -25,9 +25,10 @@ class Severity(IntEnum):
 
 Kind = Literal[
     "view created", "view removed", "added", "removed", "retyped", "reordered", "respelled",
-    "table truncated", "table dropped", "table renamed", "table in quarantine",
+    "made nullable", "recovery table", "table truncated", "table dropped", "table renamed", "table in quarantine",
 ]  # fmt: skip
-"""The last four are changes of a table at the source, not of a view."""
+"""Two are changes of a table of the schema registry alone: a column that may be NULL now, and a table for data that does not
+fit into the columns. The last four are changes of a table at the source, not of a view."""
 
 # A query still works where a type changes within its family: numbers compare with numbers, times with times. A BOOL is not
 # a number in GoogleSQL.
