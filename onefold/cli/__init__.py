@@ -14,7 +14,7 @@ from typing import NoReturn
 import click
 
 from onefold import __version__
-from onefold.cli import batch, capture, compare, current, demo, doctor, merge, schema, views
+from onefold.cli import batch, capture, compare, current, demo, doctor, merge, registry, registry_serve, schema, views
 from onefold.cli.common import ERROR, OK, say
 from onefold.core.errors import OnefoldError
 
@@ -55,6 +55,9 @@ for command in (
     schema.schema,
 ):
     cli.add_command(command)
+
+for command in (*registry.COMMANDS, *registry_serve.COMMANDS):
+    schema.schema.add_command(command)
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import boto3
 import pytest
-import requests
-from moto.server import ThreadedMotoServer
 
 import onefold.adapters.s3
 from onefold.adapters.s3 import S3Objects
@@ -16,28 +12,13 @@ from onefold.core.errors import InvalidInput, Rejected, TryAgain
 ADDRESS = "s3://bucket/registry/größe 1?a=b#c/1-0-0"
 
 
-@pytest.fixture
-def server() -> Iterator[str]:
-    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0)
-    server.start()
-    host, port = server.get_host_and_port()
-    url = f"http://{host}:{port}"
-    requests.post(f"{url}/moto-api/reset", timeout=60)  # buckets outlive the server within one process
-    yield url
-    server.stop()
-
-
-@pytest.fixture(autouse=True)
-def environ(monkeypatch: pytest.MonkeyPatch, server: str) -> None:
-    monkeypatch.setenv("AWS_ENDPOINT_URL", server)
-    for name, value in {"ACCESS_KEY_ID": "a", "SECRET_ACCESS_KEY": "b", "DEFAULT_REGION": "eu-west-1"}.items():
-        monkeypatch.setenv(f"AWS_{name}", value)
+pytestmark = pytest.mark.usefixtures("s3_server")
 
 
 @pytest.fixture
-def bucket() -> None:
+def bucket(s3_server: str) -> None:  # noqa: ARG001 the server has to run
     client = boto3.client("s3")
-    client.create_bucket(Bucket="bucket", CreateBucketConfiguration={"LocationConstraint": "eu-west-1"})
+    client.create_bucket(Bucket="bucket")
     client.put_object(Bucket="bucket", Key=ADDRESS.removeprefix("s3://bucket/"), Body=b"content")
 
 
