@@ -37,7 +37,7 @@ def registry() -> RegistryHandler:
     from onefold.registry.open import store_at
 
     settings = registry_settings().registry
-    address = settings.check_complete()
+    address = settings.require_address()
     return RegistryHandler(
         store_at(address, writable_objects_at(address), settings), keys_of(settings.keys), settings.public
     )
@@ -108,7 +108,7 @@ def registry_settings() -> Settings:
         InvalidSettings: settings are wrong, or the address of the registry is missing.
     """
     settings = load_settings(os.environ)
-    settings.registry.check_complete()
+    settings.registry.require_address()
     return settings
 
 

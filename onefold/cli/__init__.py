@@ -14,7 +14,20 @@ from typing import NoReturn
 import click
 
 from onefold import __version__
-from onefold.cli import batch, capture, compare, current, demo, doctor, merge, registry, registry_serve, schema, views
+from onefold.cli import (
+    batch,
+    capture,
+    compare,
+    current,
+    demo,
+    doctor,
+    merge,
+    registry,
+    registry_adopt,
+    registry_serve,
+    schema,
+    views,
+)
 from onefold.cli.common import ERROR, OK, say
 from onefold.core.errors import OnefoldError
 
@@ -56,7 +69,7 @@ for command in (
 ):
     cli.add_command(command)
 
-for command in (*registry.COMMANDS, *registry_serve.COMMANDS):
+for command in (*registry.COMMANDS, *registry_adopt.COMMANDS, *registry_serve.COMMANDS):
     schema.schema.add_command(command)
 
 

@@ -47,7 +47,7 @@ class RegistrySettings:
     public: tuple[str, ...] = ()
     api_key: str | None = None
 
-    def check_complete(self) -> str:
+    def require_address(self) -> str:
         """Return the address of the registry of the function.
 
         Raises:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from support import infra_expected_captures as captures
+from support import infra_expected_registry as registry
 from support import infra_expected_services as services
 from support.hcl_text import depends_on, expression, resources
 from support.infra_differences import unequal
@@ -33,6 +34,7 @@ PERMISSIONS: Mapping[str, set[str]] = {
     "staging": {"bigquery.tables.delete"},
     "capture_objects": {"storage.objects.create", "storage.objects.delete", "storage.objects.get"},
     "capture_names": {"storage.objects.list"},
+    "registry[0]": {"storage.objects.delete"},
 }
 
 _TABLE = 'resource.type == "bigquery.googleapis.com/Table"'
@@ -77,6 +79,9 @@ CONDITIONS: Mapping[str, str] = {
         )
         for name in SOURCES
     },
+    "google_storage_bucket_iam_member.registry_index[0]": (
+        'resource.name == "projects/_/buckets/my-project-onefold-registry/objects/schemas/index.json"'
+    ),
     DAILY: " || ".join(
         (
             _starts("_/buckets/exports/objects/shop/daily/"),
@@ -93,7 +98,8 @@ def _service(name: str) -> str:
 
 
 _ERRORS = (
-    f"(({_service('launch-batch')}) OR ({_service('refresh-view')}) OR ({_service('sink-records')}))"
+    f"(({_service('launch-batch')}) OR ({_service('refresh-view')})"
+    f" OR ({_service('schema-registry')}) OR ({_service('sink-records')}))"
     " AND severity>=ERROR AND NOT httpRequest.status=500"
 )
 _FAILED = (
@@ -142,31 +148,6 @@ FILTERS: Mapping[str, str] = {
 }
 
 
-def _metric(name: str, subscription: str) -> str:
-    return (
-        f'metric.type="pubsub.googleapis.com/subscription/{name}" AND resource.type="pubsub_subscription"'
-        f' AND resource.labels.subscription_id="{subscription}"'
-    )
-
-
-# Filter, comparison, value, for how long, over which periods and how they are summed up.
-THRESHOLDS: Mapping[str, tuple[object, ...]] = {
-    "waiting_rows": (
-        _metric("oldest_unacked_message_age", "sink-records"),
-        "COMPARISON_GT",
-        3600,
-        "300s",
-        ("300s", "ALIGN_MAX"),
-    ),
-    "dead_letters": (
-        _metric("num_undelivered_messages", "dead-letter"),
-        "COMPARISON_GT",
-        0,
-        "300s",
-        ("300s", "ALIGN_MAX"),
-    ),
-}
-
 _API, _KEY = "google_project_service.api", "google_kms_crypto_key_iam_member.agent"
 _GRANTS = ("refresh_view", "batch", "staging", "leaves", "sink_records", "capture")
 # What has to be there first although nothing refers to it.
@@ -184,6 +165,7 @@ ORDER: Mapping[str, set[str]] = {
     "google_storage_bucket.artifacts": {_API, _KEY},
     "google_storage_bucket.staging": {_API, _KEY},
     "google_storage_bucket.capture": {_API, _KEY},
+    "google_storage_bucket.registry": {_API, _KEY},
     "google_artifact_registry_repository.images": {_API, _KEY},
     "google_artifact_registry_repository.capture": {_API, _KEY},
     "google_service_account.capture": {_API},
@@ -207,6 +189,16 @@ ORDER: Mapping[str, set[str]] = {
         "google_storage_bucket_iam_member.build",
         "terraform_data.build_rights",
     },
+    "google_cloudfunctions2_function.registry": {
+        _API,
+        _KEY,
+        "google_artifact_registry_repository_iam_member.build",
+        "google_project_iam_member.build",
+        "google_secret_manager_secret_iam_member.registry",
+        "google_storage_bucket.registry",
+        "google_storage_bucket_iam_member.build",
+        "terraform_data.build_rights",
+    },
     # Pub/Sub's agent is there with the first subscription.
     "google_service_account_iam_member.push": {"google_pubsub_subscription.push"},
     "google_pubsub_topic_iam_member.dead_letter": {"google_pubsub_subscription.push"},
@@ -220,12 +212,12 @@ def differences(plan: Plan, folder: Path) -> set[str]:
         *unequal("role", PERMISSIONS, permissions(plan)),
         *unequal("condition", CONDITIONS, conditions(plan)),
         *unequal("filter", FILTERS, filters(plan)),
-        *unequal("threshold", THRESHOLDS, thresholds(plan)),
         *unequal("order", ORDER, {name: after for name, body in blocks.items() if (after := depends_on(body))}),
         *unequal("region", REGIONS, regions(plan)),
         *_push(plan, blocks["google_pubsub_subscription.push"]),
         *captures.differences(plan, blocks),
         *services.differences(plan, blocks),
+        *registry.differences(plan, blocks),
     ]
     return set(found)
 
@@ -259,21 +251,6 @@ def filters(plan: Plan) -> dict[str, str]:
         for matched in condition["condition_matched_log"]
     }
     return {**logs, **alerts}
-
-
-def thresholds(plan: Plan) -> dict[str, tuple[object, ...]]:
-    return {
-        name: (
-            one["filter"],
-            one["comparison"],
-            one["threshold_value"],
-            one["duration"],
-            *((part["alignment_period"], part["per_series_aligner"]) for part in one["aggregations"]),
-        )
-        for name, policy in plan.of("google_monitoring_alert_policy").items()
-        for condition in policy["conditions"]
-        for one in condition["condition_threshold"]
-    }
 
 
 # Topics with rows keep them in the region of the deployment.
