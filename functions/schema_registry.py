@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import traceback
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +14,7 @@ import functions_framework
 from http_entry import check, is_served, log_unready
 
 from onefold.core.errors import Rejected
+from onefold.core.log import log
 from onefold.registry.api_keys import ApiKey, parse_keys
 from onefold.registry.http import Request
 from onefold.settings.environment import Settings, load_settings
@@ -75,17 +77,23 @@ def schema_registry(request: flask.Request) -> flask.typing.ResponseReturnValue:
     except Exception as error:  # noqa: BLE001 any error is logged, and the next request tries again
         log_unready(error)
         return "the function cannot start; its log says why\n", 500
-    answer = handler.answer(
-        Request(
-            method=request.method,
-            path=request.path,
-            query=request.args.to_dict(),
-            api_key=request.headers.get("apikey"),
-            if_none_match=request.headers.get("If-None-Match"),
-            read_body=lambda most: _body(request, most),
-        )
-    )
+    try:
+        answer = handler.answer(_request(request))
+    except Exception as error:  # noqa: BLE001 any error is logged in one line, and the next request is answered
+        log("CRITICAL", f"the request failed: {error}", event="failed", stack_trace=traceback.format_exc())
+        return "the request failed; the log says why\n", 500
     return answer.body, answer.status, dict(answer.headers)
+
+
+def _request(request: flask.Request) -> Request:
+    return Request(
+        method=request.method,
+        path=request.path,
+        query=request.args.to_dict(),
+        api_key=request.headers.get("apikey"),
+        if_none_match=request.headers.get("If-None-Match"),
+        read_body=lambda most: _body(request, most),
+    )
 
 
 def _body(request: flask.Request, most: int) -> bytes:

@@ -19,6 +19,7 @@ _MAX_REDIRECTS = 3
 _PIECE = 65_536
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _TRANSIENT = frozenset({408, 425, 429})
+_SERVER_ERROR = 500
 
 
 class HttpObjects:
@@ -95,7 +96,7 @@ def _document(address: str, answer: requests.Response, end: float) -> StoredObje
     status = answer.status_code
     if status == requests.codes.not_found:
         return None
-    if status in _TRANSIENT or status >= requests.codes.server_error:
+    if status in _TRANSIENT or status >= _SERVER_ERROR:
         raise TryAgain(f"{address}: the server answers {status}")
     if status != requests.codes.ok:
         advice = "; set ONEFOLD_REGISTRY_APIKEY to a key that may read" if status in (401, 403) else ""

@@ -41,7 +41,8 @@ class S3Objects:
             answer = client.get_object(Bucket=match["bucket"], Key=match["name"])
             data = answer["Body"].read(MAX_OBJECT + 1)
         except ClientError as error:
-            return _no_object(address, error)
+            _check_missing(address, error)
+            return None
         except NoCredentialsError as error:
             raise Rejected(f"{address}: there are no credentials of AWS; run: aws configure") from error
         except (BotoCoreError, OSError) as error:
@@ -67,8 +68,8 @@ class S3Objects:
         return self._client
 
 
-def _no_object(address: str, error: Any) -> None:
-    """Return None where the object does not exist.
+def _check_missing(address: str, error: Any) -> None:
+    """Check that an error means that the object does not exist.
 
     Raises:
         TryAgain: S3 failed, and may answer later.

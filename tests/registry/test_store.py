@@ -146,7 +146,7 @@ def test_of_fifty_additions_at_once_none_is_lost_and_each_order_is_kept(place: P
 
 
 def test_of_fifty_different_schemas_at_once_under_one_key_one_is_added_and_all_others_are_told(place: Place) -> None:
-    schemas = [schema(**{f"p{number}": {"type": "null"}}) for number in range(50)]
+    schemas = [schema("1-0-0", "ad_click", "com.acme", **{f"p{number}": {"type": "null"}}) for number in range(50)]
     results = in_threads([add_all(place, [one]) for one in schemas])
     assert Counter(map(str, results)) == {str([Outcome.ADDED]): 1, str(SchemaExists): 49}
     (added,) = [one for one, result in zip(schemas, results, strict=True) if result == [Outcome.ADDED]]
@@ -155,9 +155,9 @@ def test_of_fifty_different_schemas_at_once_under_one_key_one_is_added_and_all_o
 
 
 def test_patches_at_once_leave_one_whole_schema(place: Place) -> None:
-    schemas = [schema(**{f"p{number}": {"type": "null"}}) for number in range(20)]
+    schemas = [schema("1-0-0", "ad_click", "com.acme", **{f"p{number}": {"type": "null"}}) for number in range(20)]
     opened(place).add(schemas[0])
-    in_threads([lambda one=one: opened(place, patches=True).add(one) for one in schemas])  # type: ignore[misc]
+    in_threads([lambda one=one: opened(place, patches=True).add(one) for one in schemas])
     (last,) = contents(place).values()
     assert last in schemas
     assert objects_of(place, schemas[:1]) == [last.json]  # type: ignore[union-attr]
