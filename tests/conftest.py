@@ -35,6 +35,9 @@ from support.quarantine_scene import reader, scene  # noqa: E402, F401
 # Refreshes of views; Google's client does not retry in tests.
 from support.refresh_shop import cloud, eager_threads, no_retries_of_the_client, small_texts  # noqa: E402, F401
 
+# The API of a schema registry.
+from support.registry_server import api, started_api  # noqa: E402, F401
+
 # Random values.
 from support.seeding import chance, mark_property_tests, only_long_tests, seed_the_run, show_seed  # noqa: E402, F401
 

@@ -52,7 +52,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 @pytest.fixture
-def server() -> Iterator[_Server]:
+def web() -> Iterator[_Server]:
     with _Server(("127.0.0.1", 0), _Handler) as server:
         server.answers, server.keys = {}, []
         threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}).start()
@@ -60,69 +60,69 @@ def server() -> Iterator[_Server]:
         server.shutdown()
 
 
-def url(server: _Server, path: str = "/a") -> str:
-    return f"http://127.0.0.1:{server.server_port}{path}"
+def url(web: _Server, path: str = "/a") -> str:
+    return f"http://127.0.0.1:{web.server_port}{path}"
 
 
-def test_a_document_is_read_with_the_key(server: _Server) -> None:
-    server.answers["/a"] = Answer(body="größe".encode())
-    found = HttpObjects("secret").find(url(server))
+def test_a_document_is_read_with_the_key(web: _Server) -> None:
+    web.answers["/a"] = Answer(body="größe".encode())
+    found = HttpObjects("secret").find(url(web))
     assert found
     assert found.data.decode() == "größe"
-    assert server.keys == ["secret"]
-    assert HttpObjects().find(url(server, "/b")) is None
-    assert server.keys[-1] is None
+    assert web.keys == ["secret"]
+    assert HttpObjects().find(url(web, "/b")) is None
+    assert web.keys[-1] is None
 
 
 @pytest.mark.parametrize(
     ("status", "kind"),
     [(400, Rejected), (401, Rejected), (403, Rejected), (429, TryAgain), (500, TryAgain), (503, TryAgain)],
 )
-def test_a_status_is_an_error_that_names_it(server: _Server, status: int, kind: type[OnefoldError]) -> None:
-    server.answers["/a"] = Answer(status)
+def test_a_status_is_an_error_that_names_it(web: _Server, status: int, kind: type[OnefoldError]) -> None:
+    web.answers["/a"] = Answer(status)
     with pytest.raises(kind, match=f"the server answers {status}"):
-        HttpObjects().find(url(server))
+        HttpObjects().find(url(web))
 
 
-def test_a_document_that_is_too_large_is_not_read(server: _Server, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_document_that_is_too_large_is_not_read(web: _Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(onefold.adapters.http_objects, "MAX_BODY", 6)
-    server.answers["/a"] = Answer(body=b"1234567")
+    web.answers["/a"] = Answer(body=b"1234567")
     with pytest.raises(Rejected, match="more than 6 bytes"):
-        HttpObjects().find(url(server))
+        HttpObjects().find(url(web))
 
 
-def test_a_compressed_answer_is_refused_before_it_is_unpacked(server: _Server) -> None:
-    server.answers["/a"] = Answer(body=gzip.compress(b" " * 1_000), headers={"Content-Encoding": "gzip"})
+def test_a_compressed_answer_is_refused_before_it_is_unpacked(web: _Server) -> None:
+    web.answers["/a"] = Answer(body=gzip.compress(b" " * 1_000), headers={"Content-Encoding": "gzip"})
     with pytest.raises(Rejected, match="compresses its answer"):
-        HttpObjects().find(url(server))
+        HttpObjects().find(url(web))
 
 
-def test_a_server_that_sends_byte_by_byte_is_given_up(server: _Server) -> None:
-    server.answers["/a"] = Answer(body=b"x" * 200_000, pause=0.001)
+def test_a_server_that_sends_byte_by_byte_is_given_up(web: _Server) -> None:
+    web.answers["/a"] = Answer(body=b"x" * 200_000, pause=0.001)
     with pytest.raises(TryAgain, match=r"sends too slowly|does not answer"):
-        HttpObjects(seconds=0.3).find(url(server))
+        HttpObjects(seconds=0.3).find(url(web))
 
 
-def test_a_redirect_within_the_server_is_followed_and_none_for_ever(server: _Server) -> None:
-    server.answers["/a"] = Answer(302, headers={"Location": "/b"})
-    server.answers["/b"] = Answer(body=b"content")
-    found = HttpObjects("secret").find(url(server))
+def test_a_redirect_within_the_server_is_followed_and_none_for_ever(web: _Server) -> None:
+    web.answers["/a"] = Answer(302, headers={"Location": "/b"})
+    web.answers["/b"] = Answer(body=b"content")
+    found = HttpObjects("secret").find(url(web))
     assert found
     assert found.data == b"content"
-    server.answers["/b"] = Answer(302, headers={"Location": "/a"})
+    web.answers["/b"] = Answer(302, headers={"Location": "/a"})
     with pytest.raises(Rejected, match="more than 3 redirects"):
-        HttpObjects().find(url(server))
+        HttpObjects().find(url(web))
 
 
 @pytest.mark.parametrize(
     "target", ["http://localhost:{port}/b", "file:///etc/passwd", "http://127.0.0.1:1/b", "ftp://127.0.0.1/"]
 )
-def test_a_redirect_to_another_server_or_scheme_is_refused_and_the_key_not_sent(server: _Server, target: str) -> None:
-    server.answers["/a"] = Answer(302, headers={"Location": target.format(port=server.server_port)})
-    server.answers["/b"] = Answer(body=b"content")
+def test_a_redirect_to_another_server_or_scheme_is_refused_and_the_key_not_sent(web: _Server, target: str) -> None:
+    web.answers["/a"] = Answer(302, headers={"Location": target.format(port=web.server_port)})
+    web.answers["/b"] = Answer(body=b"content")
     with pytest.raises(Rejected, match="another server"):
-        HttpObjects("secret").find(url(server))
-    assert server.keys == ["secret"]
+        HttpObjects("secret").find(url(web))
+    assert web.keys == ["secret"]
 
 
 def test_a_server_that_is_not_there_raises_try_again() -> None:
