@@ -29,6 +29,9 @@ from support.deploy import recorder  # noqa: E402, F401
 from support.fake_gcs import object_store  # noqa: E402, F401
 from support.fake_s3 import s3_server  # noqa: E402, F401
 
+# PostgreSQL in the place of Redshift.
+from support.postgres import postgres, postgres_server  # noqa: E402, F401
+
 # What the tests of quarantine stand on.
 from support.quarantine_scene import reader, scene  # noqa: E402, F401
 

@@ -132,9 +132,10 @@ class _Comparison:
             yield from self._of_open(former, schema, place)
 
     def _of_open(self, former: Json, schema: Json, place: str) -> Iterator[Narrowing]:
-        if former:
-            yield from self.compare(former, schema, place)
-        elif any(True for _ in self.compare({}, schema, place)):
+        found = list(self.compare(former, schema, place))
+        if former or not any(one.decided for one in found):
+            yield from found
+        else:
             advice = "earlier data may hold any value here, unless additionalProperties was false"
             yield Narrowing(place, f"has rules now: {advice}")
 

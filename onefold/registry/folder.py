@@ -10,7 +10,7 @@ from pathlib import Path
 
 from onefold.core.errors import InvalidInput, InvalidName, NotFound, SchemaInvalid
 from onefold.registry.json_schema import FORMAT, Schema, parse_schema
-from onefold.registry.registry import Registry, certain_order, in_order
+from onefold.registry.registry import Registry, certain_order, in_order, no_such_model
 from onefold.registry.schema_key import ModelKey, SchemaKey, SchemaVer
 
 INDEX = "index.json"
@@ -42,21 +42,21 @@ def read_folder(folder: Path, only: ModelKey | None = None, order: Sequence[Sche
         order: the versions of that model in the order of their addition, where no index says so.
 
     Raises:
-        NotFound: the folder has no folder `schemas`.
+        NotFound: the folder has no folder `schemas`, or not the one model.
         InvalidInput: files are not valid, or the order of addition is not certain; the error lists all problems.
     """
     scan = scan_folder(folder, only)
     problems = list(scan.problems)
     models: dict[ModelKey, tuple[Schema, ...]] = {}
     for key, schemas in by_model(scan.schemas).items():
-        if only and key != only:
-            continue
         try:
             models[key] = _ordered(schemas, scan.order, order)
         except InvalidInput as error:
             problems += error.problems
     if problems:
         raise InvalidInput(f"{folder}: {problem}" for problem in problems)
+    if only and not models:
+        raise NotFound(no_such_model(str(folder), only, _named(folder / "schemas")))
     return Registry(models, str(folder))
 
 
@@ -65,7 +65,7 @@ def scan_folder(folder: Path, only: ModelKey | None = None) -> FolderScan:
 
     Args:
         folder: the folder that contains `schemas`.
-        only: the one model whose files are read, with the other models of the same name; None reads all files.
+        only: the one model whose files are read; None reads all files.
 
     Raises:
         NotFound: the folder has no folder `schemas`.
@@ -97,9 +97,15 @@ def by_model(schemas: Sequence[Schema]) -> dict[ModelKey, list[Schema]]:
 def _files(root: Path, only: ModelKey | None) -> Iterator[Path]:
     """Yield the files where schemas belong; hidden files, such as those of editors, are skipped."""
     place = root / only.vendor / only.name / only.format if only else root
-    for path in sorted(place.glob("*" if only else f"*/*/{FORMAT}/*")):
+    for path in sorted(place.glob(f"{only.model}-*" if only else f"*/*/{FORMAT}/*")):
         if not any(part.startswith(".") for part in path.relative_to(root).parts) and path.is_file():
             yield path
+
+
+def _named(root: Path) -> set[str]:
+    """Return the paths of the models that files are named after."""
+    paths = (path.relative_to(root) for path in _files(root, None))
+    return {(path.parent / path.name.partition("-")[0]).as_posix() for path in paths}
 
 
 def _schema(path: Path, root: Path) -> Schema:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
@@ -31,8 +31,7 @@ class Registry:
         """
         if found := self.models.get(key):
             return found
-        close = get_close_matches(key.path, [known.path for known in self.models], n=1)
-        raise NotFound(f"{self.place} has no schema {key}" + (f"; did you mean {close[0]}?" if close else ""))
+        raise NotFound(no_such_model(self.place, key, [known.path for known in self.models]))
 
     def up_to(self, key: ModelKey, version: SchemaVer) -> tuple[Schema, ...]:
         """Return the versions of a model that were added up to one of them.
@@ -46,6 +45,18 @@ class Registry:
                 return versions[: index + 1]
         known = ", ".join(str(schema.key.version) for schema in versions)
         raise NotFound(f"{self.place} has no version {version} of {key}: it has {known}")
+
+
+def no_such_model(place: str, key: ModelKey, known: Iterable[str]) -> str:
+    """Return the error of a registry that does not have a model, with the model that may be meant.
+
+    Examples:
+        >>> key = ModelKey.parse("com.acme/click/jsonschema/2")
+        >>> no_such_model("gs://b", key, ["com.acme/click/jsonschema/1"])
+        'gs://b has no schema com.acme/click/jsonschema/2; did you mean com.acme/click/jsonschema/1?'
+    """
+    close = get_close_matches(key.path, sorted(known), n=1)
+    return f"{place} has no schema {key}" + (f"; did you mean {close[0]}?" if close else "")
 
 
 def in_order(schemas: Sequence[Schema], order: Sequence[SchemaVer]) -> tuple[Schema, ...]:
