@@ -165,6 +165,8 @@ def test_a_copy_elsewhere_is_read_and_never_written(
     address = request.getfixturevalue(place)
     assert run("schema", "list", "--registry", address).out == run("schema", "list", "--registry", registry).out
     key = "com.acme/ad_click/jsonschema/1-1-0"
+    ddl = ("schema", "ddl", "com.acme/ad_click/jsonschema/1", "--to", "redshift", "--json", "--registry")
+    assert run(*ddl, address).json == run(*ddl, registry).json
     shown = run("schema", "show", key, "--registry", address)
     assert shown.out == run("schema", "show", key, "--registry", registry).out
     refused = run("schema", "add", files, "--registry", address)

@@ -18,6 +18,7 @@ from onefold.adapters.folder_objects import FolderObjects
 from onefold.adapters.gcs import GcsObjects
 from onefold.core.errors import InvalidInput, Rejected, TryAgain
 from onefold.ports.objects import ObjectWriter
+from onefold.registry.folder import read_folder
 from onefold.registry.index import INDEX_PATH, Index, parse_index
 from onefold.registry.json_schema import Schema
 from onefold.registry.schema_key import ModelKey
@@ -114,6 +115,15 @@ def test_after_a_crash_of_a_patch_the_old_or_the_new_schema_is_there_and_another
     assert list(contents(place).values()) == [old if number == 1 else new]
     opened(place).add(other)
     assert objects_of(place, [old]) == [old.json if number == 1 else new.json]
+
+
+def test_a_folder_is_read_alike_by_all_commands_after_a_crash(tmp_path: Path) -> None:
+    first, second = history(additions=2)
+    folder_store(tmp_path).add(first)
+    with pytest.raises(Killed):
+        store_of(tmp_path, KilledAt(FolderObjects(tmp_path), 2, before=True)).add(second)
+    assert not (tmp_path / "schemas" / second.key.path).exists()
+    assert read_folder(tmp_path).versions(MODEL) == (first, second)
 
 
 def in_threads(work: list[Callable[[], object]]) -> list[object]:
