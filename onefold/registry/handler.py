@@ -97,6 +97,8 @@ class RegistryHandler:
         ]
         if parts and not entries:
             raise Refusal(404, f"There are no schemas below {'/'.join(parts)}")
+        if shown != "uri":
+            self.store.schemas(entries, index)  # at the same time, where they are not known yet
         return found([self._shown(entry, index, shown) for entry in entries], request.if_none_match)
 
     def _shown(self, entry: Entry, index: Index, shown: str) -> Any:

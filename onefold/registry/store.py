@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -23,6 +24,7 @@ from onefold.registry.schema_key import ModelKey, SchemaKey
 _TRIES = 30
 _CONFLICT_BACKOFF = Backoff(first=0.05, longest=4.0, jitter=True)
 """An object of Cloud Storage takes one write a second (Cloud Storage, "Quotas & limits", 2025-11)."""
+_READERS = 8
 _MAX_KNOWN = 5_000
 """Schemas that are kept parsed; a model of 500 columns has some 100 KB."""
 
@@ -87,6 +89,19 @@ class SchemaReader:
             self._known.clear()
         self._known[entry.digest] = schema
         return schema
+
+    def schemas(self, entries: Sequence[Entry], index: Index) -> list[Schema]:
+        """Return several schemas; a store that takes long for each is asked for some at the same time.
+
+        Args:
+            entries: entries of the index.
+            index: the index.
+
+        Raises:
+            OnefoldError: as `schema`.
+        """
+        with ThreadPoolExecutor(_READERS) as pool:
+            return list(pool.map(lambda entry: self.schema(entry, index), entries))
 
     def find(self, key: SchemaKey) -> Schema | None:
         """Return a schema; None where the registry does not have it.
@@ -211,7 +226,8 @@ class RegistryStore(SchemaReader):
                 f"{schema.key}: the registry has another schema under this key: add the change as a new version, "
                 "or allow patches in a registry for development"
             )
-        existing = [self.schema(one, index) for one in index.entries if _is_of_same_name(one.key, schema.key)]
+        same = [entry for entry in index.entries if _is_of_same_name(entry.key, schema.key)]
+        existing = self.schemas(same, index)
         violations = self._check_addition(existing, schema)
         if violations:
             raise SchemaInvalid(violations)
