@@ -116,6 +116,9 @@ class _FolderSource:
 
         return StaticSource(str(self._folder), FolderObjects(self._folder)).find(key)
 
+    def find_all(self, keys: Sequence[SchemaKey]) -> list[Schema | None]:
+        return [self.find(key) for key in keys]
+
     def _read(self, model: ModelKey | None) -> Registry:
         from onefold.registry.folder import read_folder
 

@@ -30,7 +30,7 @@ def export(source: SchemaSource, keys: Sequence[SchemaKey], target: str, objects
     """
     place = f"{target}/{INDEX_PATH}"
     old = objects.find(place)
-    schemas = [_schema(source, key) for key in keys]
+    schemas = _schemas(source, keys)
     index = Index(tuple(_entries(source, schemas)))
     if old:
         _check_continues(parse_index(old.data, place), index, target)
@@ -41,17 +41,18 @@ def export(source: SchemaSource, keys: Sequence[SchemaKey], target: str, objects
     return index
 
 
-def _schema(source: SchemaSource, key: SchemaKey) -> Schema:
-    """Return a schema.
+def _schemas(source: SchemaSource, keys: Sequence[SchemaKey]) -> list[Schema]:
+    """Return the schemas of a registry.
 
     Raises:
-        NotFound: the registry does not have it.
-        OnefoldError: as `find`.
+        NotFound: the registry lists a schema, and does not have it.
+        OnefoldError: as `find_all`.
     """
-    schema = source.find(key)
-    if schema is None:
-        raise NotFound(f"the registry lists {key}, and does not have it: restore it")
-    return schema
+    found = source.find_all(keys)
+    missing = [key for key, schema in zip(keys, found, strict=True) if schema is None]
+    if missing:
+        raise NotFound(f"the registry lists {missing[0]}, and does not have it: restore it")
+    return [schema for schema in found if schema]
 
 
 def _entries(source: SchemaSource, schemas: Sequence[Schema]) -> list[Entry]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Protocol
 from urllib.parse import urlsplit
 
@@ -16,6 +17,7 @@ from onefold.registry.registry import Registry, certain_order, in_order
 from onefold.registry.schema_key import URI_PREFIX, ModelKey, SchemaKey, SchemaVer, part_problems
 from onefold.registry.store import SchemaReader
 
+_READERS = 8
 _MAX_VERSIONS = 10_000
 """Versions of a model that are asked for one by one; a server that answers every path would never end."""
 
@@ -31,6 +33,9 @@ class SchemaSource(Protocol):
 
     def find(self, key: SchemaKey) -> Schema | None:
         """Return a schema; None where the registry does not have it."""
+
+    def find_all(self, keys: Sequence[SchemaKey]) -> list[Schema | None]:
+        """Return several schemas; None for each that the registry does not have."""
 
 
 class ServerSource:
@@ -49,6 +54,9 @@ class ServerSource:
 
     def find(self, key: SchemaKey) -> Schema | None:
         return _found(self._objects, f"{self._address}/{schema_path(key)}", key)
+
+    def find_all(self, keys: Sequence[SchemaKey]) -> list[Schema | None]:
+        return find_each(self.find, keys)
 
     def _keys(self, path: str) -> tuple[SchemaKey, ...]:
         """Return the schemas that the server lists; none where it does not know the path.
@@ -103,6 +111,9 @@ class StaticSource:
     def find(self, key: SchemaKey) -> Schema | None:
         return _found(self._objects, f"{self._address}/{schema_path(key)}", key)
 
+    def find_all(self, keys: Sequence[SchemaKey]) -> list[Schema | None]:
+        return find_each(self.find, keys)
+
     def _schemas(self, model: ModelKey) -> Iterator[Schema]:
         asked = 0
         revision = addition = 0
@@ -116,6 +127,12 @@ class StaticSource:
                 revision, addition = revision + 1, 0
             else:
                 return
+
+
+def find_each(find: Callable[[SchemaKey], Schema | None], keys: Sequence[SchemaKey]) -> list[Schema | None]:
+    """Return what `find` returns for each key; a server that takes long is asked for some at the same time."""
+    with ThreadPoolExecutor(_READERS) as pool:
+        return list(pool.map(find, keys))
 
 
 def _found(objects: ObjectFinder, place: str, key: SchemaKey) -> Schema | None:
@@ -173,11 +190,13 @@ def read_model(source: SchemaSource, model: ModelKey, place: str) -> Registry:
         OnefoldError: the store does not answer, or refuses.
     """
     keys = source.versions(model)
-    schemas = tuple(schema for key in keys if (schema := source.find(key)))
-    if not schemas or len(schemas) != len(keys):
-        missing = next((key for key in keys if source.find(key) is None), model)
-        raise NotFound(f"{place} has no schema {missing}")
-    return Registry({model: schemas}, place)
+    if not keys:
+        raise NotFound(f"{place} has no schema {model}")
+    found = source.find_all(keys)
+    missing = [key for key, schema in zip(keys, found, strict=True) if schema is None]
+    if missing:
+        raise NotFound(f"{place} lists {missing[0]}, and does not have it: restore it")
+    return Registry({model: tuple(schema for schema in found if schema)}, place)
 
 
 def keys_below(source: SchemaSource, prefix: str) -> tuple[SchemaKey, ...]:

@@ -113,6 +113,18 @@ class SchemaReader:
         entry = index.find(key)
         return self.schema(entry, index) if entry else None
 
+    def find_all(self, keys: Sequence[SchemaKey]) -> list[Schema | None]:
+        """Return several schemas; None for each that the registry does not have.
+
+        Raises:
+            OnefoldError: as `schema`.
+        """
+        index = self.index()
+        by_key = {entry.key: entry for entry in index.entries}
+        found = self.schemas([by_key[key] for key in keys if key in by_key], index)
+        schemas = {schema.key: schema for schema in found}
+        return [schemas.get(key) for key in keys]
+
     def list_keys(self) -> tuple[SchemaKey, ...]:
         """Return all schemas in the order of addition.
 
