@@ -16,7 +16,7 @@ resource "google_project_service" "api" {
     "pubsub.googleapis.com",
     "run.googleapis.com",
     "storage.googleapis.com",
-  ], var.kms_key == null ? [] : ["cloudkms.googleapis.com"], length(var.captures) == 0 ? [] : ["secretmanager.googleapis.com"]) : [])
+  ], var.kms_key == null ? [] : ["cloudkms.googleapis.com"], length(var.captures) == 0 && length(local.registry_keys) == 0 ? [] : ["secretmanager.googleapis.com"]) : [])
 
   service            = each.value
   disable_on_destroy = false

@@ -267,11 +267,14 @@ def wait_for(port: str) -> None:
     pytest.fail(f"the server of the README does not answer at port {port}")
 
 
+_LOGGING = ("messages/consumer.py", "refresh/handler.py", "batches/launch.py", "registry/handler.py")
+
+
 def test_every_event_of_the_functions_is_described() -> None:
     page = (DOCS / "reference" / "log-events.md").read_text()
-    modules = [ROOT / "onefold" / name for name in ("messages/consumer.py", "refresh/handler.py", "batches/launch.py")]
+    modules = [ROOT / "onefold" / name for name in _LOGGING]
     found = set().union(*(events(path) for path in (*modules, *(ROOT / "functions").glob("*.py"))))
-    assert len(found) == 18
+    assert len(found) == 19
     for event in found:
         assert f"| `{event}` |" in page, f"describe the event {event} in docs/reference/log-events.md"
 

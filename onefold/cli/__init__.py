@@ -14,7 +14,20 @@ from typing import NoReturn
 import click
 
 from onefold import __version__
-from onefold.cli import batch, capture, compare, current, demo, doctor, merge, schema, views
+from onefold.cli import (
+    batch,
+    capture,
+    compare,
+    current,
+    demo,
+    doctor,
+    merge,
+    registry,
+    registry_adopt,
+    registry_serve,
+    schema,
+    views,
+)
 from onefold.cli.common import ERROR, OK, say
 from onefold.cli.output import Commands
 from onefold.core.errors import OnefoldError
@@ -56,6 +69,9 @@ for command in (
     schema.schema,
 ):
     cli.add_command(command)
+
+for command in (*registry.COMMANDS, *registry_adopt.COMMANDS, *registry_serve.COMMANDS):
+    schema.schema.add_command(command)
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:

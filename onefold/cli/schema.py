@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.console import Console
 
-from onefold.cli.common import CHANGES, ERROR, OK, as_json, given, say
+from onefold.cli.common import CHANGES, ERROR, OK, as_json, given, read_settings, say
+from onefold.cli.registry_options import address_of, open_registry, parse_order, registry_option
 from onefold.core.errors import InvalidInput
 from onefold.core.names import check_names
 from onefold.core.text import counted
@@ -30,9 +31,6 @@ def schema() -> None:
 
 
 _folder = click.Path(exists=True, file_okay=False, path_type=Path)
-registry_option = click.option(
-    "--registry", metavar="FOLDER", required=True, type=_folder, help="The folder that contains `schemas`."
-)
 order_option = click.option(
     "--order", metavar="V,V,...", default="", help="The versions in the order of their addition, where no index has it."
 )
@@ -71,7 +69,7 @@ def lint(folder: Path, sequential: bool, as_json: bool) -> int:
 @order_option
 @dataset_option
 @as_json
-def ddl(model: str, registry: Path, target: Any, order: str, dataset: str | None, as_json: bool) -> None:
+def ddl(model: str, registry: str | None, target: Any, order: str, dataset: str | None, as_json: bool) -> None:
     """Print the statements that create the table of MODEL with all its versions.
 
     MODEL is vendor/name/format/model: com.acme/ad_click/jsonschema/1. Data that does not fit into the table has recovery
@@ -99,7 +97,7 @@ def ddl(model: str, registry: Path, target: Any, order: str, dataset: str | None
 @dataset_option
 @as_json
 def migrations(
-    model: str, registry: Path, from_: str, to: str, target: Any, order: str, dataset: str | None, as_json: bool
+    model: str, registry: str | None, from_: str, to: str, target: Any, order: str, dataset: str | None, as_json: bool
 ) -> None:
     """Print the statements that bring the table of MODEL from one version to another.
 
@@ -124,7 +122,7 @@ def migrations(
 @click.option("--target", type=_TARGETS, default="redshift", show_default=True, help="The warehouse.")
 @order_option
 @as_json
-def diff(model: str, registry: Path, from_: str, to: str, target: Any, order: str, as_json: bool) -> int:
+def diff(model: str, registry: str | None, from_: str, to: str, target: Any, order: str, as_json: bool) -> int:
     """Explain the change of MODEL from one version to another: its class with the reasons, and the changes of the table."""
     from onefold.registry.classify import classify
 
@@ -146,14 +144,18 @@ def diff(model: str, registry: Path, from_: str, to: str, target: Any, order: st
     return CHANGES if change.reasons or made.changes else OK
 
 
-def _read(model: str, folder: Path, order: str) -> tuple[ModelKey, Registry]:
+def _read(model: str, registry: str | None, order: str) -> tuple[ModelKey, Registry]:
     """Read one model of a registry."""
     from onefold.registry.folder import read_folder
-    from onefold.registry.schema_key import ModelKey, SchemaVer
+    from onefold.registry.schema_key import ModelKey
+    from onefold.registry.sources import read_model
 
-    key = ModelKey.parse(model)
-    versions = [SchemaVer.parse(version.strip()) for version in order.split(",")] if order else []
-    return key, read_folder(folder, key, versions)
+    key, versions = ModelKey.parse(model), parse_order(order)
+    context = click.get_current_context()
+    address = address_of(read_settings(context), registry)
+    if "://" not in address:
+        return key, read_folder(Path(address), key, versions)
+    return key, read_model(open_registry(context, address, versions), key, address)
 
 
 def _up_to(registry: Registry, key: ModelKey, version: str) -> tuple[Schema, ...]:

@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from onefold.core.errors import InvalidInput, InvalidName, NotFound, SchemaInvalid
 from onefold.registry.json_schema import FORMAT, Schema, parse_schema
@@ -83,7 +84,10 @@ def scan_folder(folder: Path, only: ModelKey | None = None) -> FolderScan:
         except InvalidInput as error:
             broken.append(path.relative_to(folder).as_posix())
             problems += [f"{broken[-1]}: {problem}" for problem in error.problems]
-    return FolderScan(tuple(schemas), tuple(problems), tuple(broken), _index(root / INDEX))
+    document = _document(root / INDEX)
+    if (last := _pending(document)) and (only is None or last.key.model_key == only):
+        schemas = [*(schema for schema in schemas if schema.key != last.key), last]
+    return FolderScan(tuple(schemas), tuple(problems), tuple(broken), _order(root / INDEX, document))
 
 
 def by_model(schemas: Sequence[Schema]) -> dict[ModelKey, list[Schema]]:
@@ -126,19 +130,39 @@ def _schema(path: Path, root: Path) -> Schema:
     return schema
 
 
-def _index(path: Path) -> tuple[SchemaKey, ...] | None:
+def _document(path: Path) -> Any:
+    """Return the content of an index; None where there is no index.
+
+    Raises:
+        InvalidInput: the file cannot be read.
+    """
+    try:
+        return json.loads(path.read_bytes())
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, RecursionError) as error:
+        raise InvalidInput(f"{path} is not the index of a registry: {error}; restore an earlier version of it") from error
+
+
+def _order(path: Path, document: Any) -> tuple[SchemaKey, ...] | None:
     """Return the keys of an index in their order; None where there is no index.
 
     Raises:
-        InvalidInput: the file is not an index.
+        InvalidInput: the content is not an index.
     """
-    try:
-        document = json.loads(path.read_bytes())
-        return tuple(SchemaKey.parse(entry["key"]) for entry in document["schemas"])
-    except FileNotFoundError:
+    if document is None:
         return None
-    except (OSError, ValueError, RecursionError, LookupError, TypeError, AttributeError, InvalidName) as error:
+    try:
+        return tuple(SchemaKey.parse(entry["key"]) for entry in document["schemas"])
+    except (LookupError, TypeError, AttributeError, InvalidName) as error:
         raise InvalidInput(f"{path} is not the index of a registry: {error}; restore an earlier version of it") from error
+
+
+def _pending(document: Any) -> Schema | None:
+    """Return the last schema that was added, whose file may not be written yet: the index has its text."""
+    pending = document.get("pending") if isinstance(document, dict) else None
+    text = pending.get("text") if isinstance(pending, dict) else None
+    return parse_schema(text) if isinstance(text, str) else None
 
 
 def _ordered(schemas: list[Schema], index: tuple[SchemaKey, ...] | None, order: Sequence[SchemaVer]) -> tuple[Schema, ...]:

@@ -15,7 +15,9 @@ from onefold.core.names import LEAF_PREFIX, TEMPORARY_PREFIX, TableId, problems_
 from onefold.core.versioned_names import DEFAULT_NAMES, VersionedNames
 from onefold.schema.table_rules import TableRules
 from onefold.settings import batches as batch_settings
+from onefold.settings import registry as registry_settings
 from onefold.settings.batches import DEFAULT_CONFIG, FOLDER, BatchSettings, read_batch_settings
+from onefold.settings.registry import RegistrySettings, read_registry_settings
 from onefold.settings.yaml_file import read_tables_file
 
 CONFIG = "ONEFOLD_CONFIG"
@@ -39,6 +41,7 @@ VARIABLES = {
     "ONEFOLD_LARGE_RECORDS": "the gs:// folder of captured rows that are too large for a message; default: none",
     LOG_FORM: "the form of the log: json or text; default: text on a terminal, else json",
     **batch_settings.VARIABLES,
+    **registry_settings.VARIABLES,
     CONFIG: f"the file of the tables' settings; default: {DEFAULT_CONFIG} in the working folder, where there is one",
 }
 
@@ -84,6 +87,7 @@ class Settings:
     metrics_port: int | None = None
     differences: str | None = None
     batch: BatchSettings = field(default_factory=BatchSettings)
+    registry: RegistrySettings = field(default_factory=RegistrySettings)
     rules: TableRules = field(default_factory=TableRules)
     tables: Mapping[str, TableRules] = field(default_factory=dict)
     names: VersionedNames = DEFAULT_NAMES
@@ -161,6 +165,7 @@ def _from_environment(environ: Mapping[str, str], problems: list[str]) -> Settin
         differences=environ.get("ONEFOLD_DIFFERENCES") or None,
         large_records=environ.get("ONEFOLD_LARGE_RECORDS", "").rstrip("/") or None,
         batch=read_batch_settings(environ, problems),
+        registry=read_registry_settings(environ, problems),
     )
     problems += _dataset_problems(named, datasets or frozenset())
     if settings.differences not in (None, "log"):

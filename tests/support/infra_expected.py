@@ -12,6 +12,7 @@ from pathlib import Path
 
 from support import infra_expected_captures as captures
 from support import infra_expected_monitoring as monitoring
+from support import infra_expected_registry as registry
 from support import infra_expected_services as services
 from support.hcl_text import depends_on, expression, resources
 from support.infra_differences import unequal
@@ -34,6 +35,7 @@ PERMISSIONS: Mapping[str, set[str]] = {
     "staging": {"bigquery.tables.delete"},
     "capture_objects": {"storage.objects.create", "storage.objects.delete", "storage.objects.get"},
     "capture_names": {"storage.objects.list"},
+    "registry[0]": {"storage.objects.delete"},
 }
 
 _TABLE = 'resource.type == "bigquery.googleapis.com/Table"'
@@ -78,6 +80,9 @@ CONDITIONS: Mapping[str, str] = {
         )
         for name in SOURCES
     },
+    "google_storage_bucket_iam_member.registry_index[0]": (
+        'resource.name == "projects/_/buckets/my-project-onefold-registry/objects/schemas/index.json"'
+    ),
     DAILY: " || ".join(
         (
             _starts("_/buckets/exports/objects/shop/daily/"),
@@ -106,6 +111,7 @@ ORDER: Mapping[str, set[str]] = {
     "google_storage_bucket.artifacts": {_API, _KEY},
     "google_storage_bucket.staging": {_API, _KEY},
     "google_storage_bucket.capture": {_API, _KEY},
+    "google_storage_bucket.registry": {_API, _KEY},
     "google_artifact_registry_repository.images": {_API, _KEY},
     "google_artifact_registry_repository.capture": {_API, _KEY},
     "google_service_account.capture": {_API},
@@ -129,6 +135,16 @@ ORDER: Mapping[str, set[str]] = {
         "google_storage_bucket_iam_member.build",
         "terraform_data.build_rights",
     },
+    "google_cloudfunctions2_function.registry": {
+        _API,
+        _KEY,
+        "google_artifact_registry_repository_iam_member.build",
+        "google_project_iam_member.build",
+        "google_secret_manager_secret_iam_member.registry",
+        "google_storage_bucket.registry",
+        "google_storage_bucket_iam_member.build",
+        "terraform_data.build_rights",
+    },
     # Pub/Sub's agent is there with the first subscription.
     "google_service_account_iam_member.push": {"google_pubsub_subscription.push"},
     "google_pubsub_topic_iam_member.dead_letter": {"google_pubsub_subscription.push"},
@@ -147,6 +163,7 @@ def differences(plan: Plan, folder: Path) -> set[str]:
         *captures.differences(plan, blocks),
         *monitoring.differences(plan),
         *services.differences(plan, blocks),
+        *registry.differences(plan, blocks),
     ]
     return set(found)
 

@@ -16,7 +16,8 @@ def _service(name: str) -> str:
 
 
 _ERRORS = (
-    f"(({_service('launch-batch')}) OR ({_service('refresh-view')}) OR ({_service('sink-records')}))"
+    f"(({_service('launch-batch')}) OR ({_service('refresh-view')})"
+    f" OR ({_service('schema-registry')}) OR ({_service('sink-records')}))"
     " AND severity>=ERROR AND NOT httpRequest.status=500"
 )
 _FAILED = (
