@@ -74,7 +74,7 @@ def test_an_object_that_becomes_a_union_keeps_its_fields_and_gains_a_column() ->
     union = {**more, "type": ["object", "integer"]}
     found = types(fields(u=inner), fields(u=union), fields(u=more))
     assert list(found.values()) == ["STRUCT<x INT64, y STRING>", "STRING"]
-    assert list(found)[0] == "u"
+    assert next(iter(found)) == "u"
     assert list(found)[1].startswith("u_")
 
 
@@ -112,7 +112,7 @@ def test_names_are_those_that_bigquery_allows() -> None:
     ]  # fmt: skip
     first, second = list(types(fields(fooBar="string", foo_bar="string")))
     assert (first, second.startswith("foo_bar_")) == ("foo_bar", True)
-    assert list(types(fields(rootId="string")))[0].startswith("root_id_")
+    assert next(iter(types(fields(rootId="string")))).startswith("root_id_")
 
 
 def test_what_is_nested_deeper_than_bigquery_allows_is_text() -> None:
