@@ -27,7 +27,7 @@ test: install  ## the tests: every module on its real server
 	$(PYTEST) -m "not long"
 
 test-fast: install  ## the tests that start no server, no Spark and no Terraform, for the loop while one writes
-	$(PYTEST) -m "not (emulator or mysql or spark or judge or terraform or long)"
+	$(PYTEST) -m "not (emulator or mysql or postgres or spark or judge or terraform or long)"
 
 test-long: install  ## the long tests: kills, fuzzing, whole histories, property tests with more examples
 	$(PYTEST) -m long
@@ -57,6 +57,7 @@ bench: install  ## the benchmarks: all figures of docs/benchmarks.md anew, in ab
 	$(BIN)/python -m benchmarks.bigquery_path $(FIGURES)
 	PYTHONPATH=tests $(BIN)/python -m benchmarks.capture $(FIGURES)
 	PYTHONPATH=tests $(BIN)/python -m benchmarks.capture_start $(FIGURES)
+	PYTHONPATH=tests $(BIN)/python -m benchmarks.visible $(FIGURES)
 
 dist: install  ## a wheel and an sdist in dist/
 	$(BIN)/python -m build --no-isolation --outdir dist .
@@ -67,6 +68,7 @@ package: install  ## build/functions.zip, the source of the functions
 # PROJECT and REGION; DATASETS=a,b, PREFIX=eu- for a second deployment, VARS=file.tfvars for everything else.
 STATE ?= $(PROJECT)-onefold-terraform
 CAPTURE = $(PROJECT)-$(PREFIX)onefold-capture
+REGISTRY = $(PROJECT)-$(PREFIX)onefold-registry
 # Services whose agents have to be there before they are given rights, or build and push for us.
 AGENTS := artifactregistry cloudbuild cloudfunctions cloudscheduler dataproc pubsub run
 TERRAFORM := terraform -chdir=infra
@@ -88,8 +90,8 @@ terraform:  ## Terraform ready for PROJECT and REGION, its state in a bucket of 
 
 deploy: package terraform  ## everything into Google Cloud: PROJECT=... REGION=... [DATASETS=a,b]
 	@mkdir -p build
-	adopt=$$(gcloud storage buckets describe gs://$(CAPTURE) --project=$(PROJECT) >/dev/null 2>&1 && echo true || echo false); \
-	$(TERRAFORM) plan -input=false -out=onefold.tfplan $(VARIABLES) -var=adopt_capture_bucket=$$adopt
+	left() { gcloud storage buckets describe gs://$$1 --project=$(PROJECT) >/dev/null 2>&1 && echo true || echo false; }; \
+	$(TERRAFORM) plan -input=false -out=onefold.tfplan $(VARIABLES) -var=adopt_capture_bucket=$$(left $(CAPTURE)) -var=adopt_registry_bucket=$$(left $(REGISTRY))
 	$(TERRAFORM) show -json onefold.tfplan > build/plan.json
 	@$(BIN)/python -m infra.review build/plan.json --ask
 	@printf "Apply this plan to $(PROJECT)? Only 'yes' goes on: "; read answer; [ "$$answer" = yes ] || { echo "nothing was applied"; exit 1; }
@@ -114,9 +116,10 @@ image:  ## the image of capture, built by Cloud Build: PROJECT=... REGION=...
 	echo "capture_image = \"$(REPOSITORY)/capture@$$digest\"" > $(IMAGE)
 	@cat $(IMAGE)
 
-# The bucket of capture holds its checkpoint and rows that have not landed; a key's rights may be those of another deployment.
-KEPT := ^google_storage_bucket\.capture$$|^google_kms_crypto_key_iam_member\.agent
-undeploy: package terraform  ## everything out of it again, but for the datasets and the bucket of capture
+# The bucket of capture holds its checkpoint and rows that have not landed, that of the registry the schemas of all data; a key's
+# rights may be those of another deployment.
+KEPT := ^google_storage_bucket\.(capture|registry\[0\])$$|^google_kms_crypto_key_iam_member\.agent
+undeploy: package terraform  ## everything out of it again, but for the datasets and the buckets of capture and of the registry
 	@for kept in $$($(TERRAFORM) state list | grep -E '$(KEPT)'); do $(TERRAFORM) state rm "$$kept" || exit 1; done
 	$(TERRAFORM) destroy $(VARIABLES)
 	@echo "left: gs://$(CAPTURE), with capture's checkpoint and rows that have not landed. The next make deploy takes it over; gcloud storage rm --recursive gs://$(CAPTURE) deletes it."

@@ -9,6 +9,7 @@ sys.path.append(str(Path(__file__).resolve().parent.parent))
 
 from launch_batch import launch_batch
 from refresh_view import refresh_view
+from schema_registry import schema_registry
 from sink_records import sink_records
 
-__all__ = ["launch_batch", "refresh_view", "sink_records"]
+__all__ = ["launch_batch", "refresh_view", "schema_registry", "sink_records"]

@@ -1,5 +1,5 @@
 locals {
-  account_names = {
+  account_names = merge({
     refresh_view      = "Onefold: the function refresh_view"
     launch_batch      = "Onefold: the function launch_batch"
     push_refresh_view = "Onefold: pushes messages to refresh_view"
@@ -8,7 +8,7 @@ locals {
     push_sink_records = "Onefold: pushes messages to sink_records"
     batch             = "Onefold: Spark batches"
     build             = "Onefold: builds the functions"
-  }
+  }, var.schema_registry == null ? {} : { schema_registry = "Onefold: the function schema_registry" })
 
   # The e-mail of each account by its purpose: given by the user, or created here.
   accounts = merge({ for name, account in google_service_account.account : name => account.email }, var.service_accounts)

@@ -22,6 +22,11 @@ output "functions" {
   value       = local.endpoints
 }
 
+output "schema_registry" {
+  description = "The base address of the schema registry's API, and its bucket; null without a registry."
+  value       = local.has_registry ? { api = "${google_cloudfunctions2_function.registry[0].service_config[0].uri}/api", bucket = google_storage_bucket.registry[0].name } : null
+}
+
 output "service_accounts" {
   description = "The accounts by purpose; those of sources are in `captures`."
   value       = local.accounts

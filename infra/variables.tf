@@ -268,6 +268,48 @@ variable "adopt_capture_bucket" {
   default     = false
 }
 
+variable "schema_registry" {
+  description = "The schema registry; null: none. `keys` is the id of a secret of the project with the file of keys, `public` are vendors whose schemas everybody may read, `callers` are members that may call the function, such as allUsers. docs/how-to/run-a-schema-registry.md describes every field."
+  type = object({
+    keys    = optional(string) # a person makes the secret; without it nothing can be added
+    public  = optional(list(string), [])
+    order   = optional(string, "by-addition")
+    patches = optional(bool, false)
+    callers = optional(list(string), [])
+  })
+  default = null
+
+  validation {
+    condition     = try(var.schema_registry.keys, null) == null || can(regex("^[A-Za-z0-9_-]{1,255}$", var.schema_registry.keys))
+    error_message = "schema_registry.keys must be the id of a secret of the project."
+  }
+  validation {
+    condition     = alltrue([for vendor in try(var.schema_registry.public, []) : can(regex("^(?:\\*|[A-Za-z0-9_-]+(?:\\.[A-Za-z0-9_-]+)*)$", vendor))])
+    error_message = "schema_registry.public must be prefixes of vendors, such as com.acme, or *."
+  }
+  validation {
+    condition     = contains(["by-addition", "sequential"], try(var.schema_registry.order, "by-addition"))
+    error_message = "schema_registry.order must be by-addition or sequential."
+  }
+}
+
+variable "schema_registry_ingress" {
+  description = "From where the function schema_registry can be reached: ALLOW_INTERNAL_ONLY, ALLOW_INTERNAL_AND_GCLB or ALLOW_ALL."
+  type        = string
+  default     = "ALLOW_INTERNAL_ONLY"
+
+  validation {
+    condition     = contains(["ALLOW_INTERNAL_ONLY", "ALLOW_INTERNAL_AND_GCLB", "ALLOW_ALL"], var.schema_registry_ingress)
+    error_message = "schema_registry_ingress must be ALLOW_INTERNAL_ONLY, ALLOW_INTERNAL_AND_GCLB or ALLOW_ALL."
+  }
+}
+
+variable "adopt_registry_bucket" {
+  description = "Whether to adopt the bucket of the schema registry that an earlier deployment left; `make deploy` sets it."
+  type        = bool
+  default     = false
+}
+
 variable "enable_apis" {
   description = "Whether to enable Google's APIs; false if somebody else enables them."
   type        = bool
@@ -293,9 +335,9 @@ variable "service_accounts" {
   validation {
     condition = length(setsubtract(keys(var.service_accounts), [
       "refresh_view", "launch_batch", "sink_records", "push_refresh_view", "push_launch_batch", "push_sink_records",
-      "batch", "build",
+      "batch", "build", "schema_registry",
     ])) == 0
-    error_message = "service_accounts may have the keys refresh_view, launch_batch, sink_records, each of them with the prefix push_, batch and build. Name the account of a source in captures."
+    error_message = "service_accounts may have the keys refresh_view, launch_batch, sink_records, each of them with the prefix push_, batch, build and schema_registry. Name the account of a source in captures."
   }
   validation {
     condition     = alltrue([for email in var.service_accounts : can(regex("^[a-z0-9-]+@${var.project}\\.iam\\.gserviceaccount\\.com$", email))])

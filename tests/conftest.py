@@ -30,12 +30,19 @@ from support.deploy import recorder  # noqa: E402, F401
 
 # Buckets.
 from support.fake_gcs import object_store  # noqa: E402, F401
+from support.fake_s3 import s3_server  # noqa: E402, F401
+
+# PostgreSQL in the place of Redshift.
+from support.postgres import postgres, postgres_server  # noqa: E402, F401
 
 # What the tests of quarantine stand on.
 from support.quarantine_scene import reader, scene  # noqa: E402, F401
 
 # Refreshes of views; Google's client does not retry in tests.
 from support.refresh_shop import cloud, eager_threads, no_retries_of_the_client, small_texts  # noqa: E402, F401
+
+# The API of a schema registry.
+from support.registry_server import api, started_api  # noqa: E402, F401
 
 # Random values.
 from support.seeding import chance, mark_property_tests, only_long_tests, seed_the_run, show_seed  # noqa: E402, F401

@@ -6,11 +6,12 @@ mock_provider "google" {
 }
 
 variables {
-  project       = "my-project"
-  region        = "europe-west1"
-  datasets      = ["shop", "crm"]
-  batch_folders = ["gs://exports/shop/daily/", "gs://archive"]
-  capture_image = "europe-west1-docker.pkg.dev/my-project/onefold-capture/capture@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+  project         = "my-project"
+  region          = "europe-west1"
+  datasets        = ["shop", "crm"]
+  batch_folders   = ["gs://exports/shop/daily/", "gs://archive"]
+  capture_image   = "europe-west1-docker.pkg.dev/my-project/onefold-capture/capture@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+  schema_registry = { keys = "registry-keys", public = ["org.open", "com.acme.public"], callers = ["allUsers"] }
   writers = {
     shop = ["events@my-project.iam.gserviceaccount.com"]
     crm  = ["mails@other-project.iam.gserviceaccount.com"]

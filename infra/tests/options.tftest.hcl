@@ -39,7 +39,9 @@ variables {
     branch       = "release"
     file         = "permissions/access.yaml"
   }
-  merge_schedule = "30 * * * *"
+  merge_schedule          = "30 * * * *"
+  schema_registry         = { keys = "registry-keys", public = ["org.open"], order = "sequential", patches = true, callers = ["allUsers", "group:data@example.com"] }
+  schema_registry_ingress = "ALLOW_ALL"
   reconcile_schedules = [
     { dataset = "shop", table = "customer", schedule = "30 4 * * *", arguments = { keys = ["id"] } },
     { dataset = "shop", table = "größe", schedule = "40 4 * * *", arguments = { keys = ["a", "b"], mode = ["rebuild"] } },
@@ -105,6 +107,8 @@ run "all_options" {
       google_artifact_registry_repository.images.kms_key_name == var.kms_key,
       google_artifact_registry_repository.capture.kms_key_name == var.kms_key,
       google_cloud_run_v2_worker_pool.capture["shop-db"].template[0].encryption_key == var.kms_key,
+      google_storage_bucket.registry[0].encryption[0].default_kms_key_name == var.kms_key,
+      google_cloudfunctions2_function.registry[0].kms_key_name == var.kms_key,
     ]) && alltrue([for function in google_cloudfunctions2_function.function : function.kms_key_name == var.kms_key])
     error_message = "The key is for buckets, images and functions, too."
   }
@@ -142,6 +146,28 @@ run "all_options" {
   }
 }
 
+run "registry_without_keys" {
+  command = plan
+  variables {
+    captures                = {}
+    schema_registry         = {}
+    schema_registry_ingress = "ALLOW_INTERNAL_AND_GCLB"
+  }
+
+  assert {
+    condition     = length(google_cloudfunctions2_function.registry[0].service_config[0].secret_volumes) == 0 && length(google_secret_manager_secret_iam_member.registry) == 0 && length(google_cloud_run_service_iam_member.registry) == 0
+    error_message = "Without keys there is no secret, and nobody may call who is not named."
+  }
+  assert {
+    condition     = google_cloudfunctions2_function.registry[0].service_config[0].ingress_settings == "ALLOW_INTERNAL_AND_GCLB" && google_cloudfunctions2_function.registry[0].name == "eu-schema-registry"
+    error_message = "The ingress is a variable of its own, and the prefix keeps two deployments apart."
+  }
+  assert {
+    condition     = !contains(keys(google_project_service.api), "secretmanager.googleapis.com")
+    error_message = "Without a secret, Secret Manager is not needed."
+  }
+}
+
 run "views_beside_their_tables" {
   command = plan
   variables {
@@ -172,7 +198,7 @@ run "accounts_that_exist" {
   command = plan
   variables {
     service_accounts = {
-      for purpose in ["refresh_view", "launch_batch", "sink_records", "push_refresh_view", "push_launch_batch", "push_sink_records", "batch", "build"] :
+      for purpose in ["refresh_view", "launch_batch", "sink_records", "push_refresh_view", "push_launch_batch", "push_sink_records", "batch", "build", "schema_registry"] :
       purpose => "given-${replace(purpose, "_", "-")}@my-project.iam.gserviceaccount.com"
     }
   }

@@ -117,6 +117,10 @@ run "the_first_of_each" {
     capture_lag_seconds = 59
     # An image is named by its digest.
     capture_image = "europe-west1-docker.pkg.dev/my-project/onefold-capture/capture:latest"
+    # Keys are in a secret of the project.
+    schema_registry = { keys = "projects/p/secrets/s" }
+    # An ingress is one of three.
+    schema_registry_ingress = "ALL"
   }
   expect_failures = [
     var.view_name,
@@ -141,6 +145,8 @@ run "the_first_of_each" {
     var.build_wait_seconds,
     var.capture_lag_seconds,
     var.capture_image,
+    var.schema_registry,
+    var.schema_registry_ingress,
   ]
 }
 
@@ -163,6 +169,8 @@ run "the_second_of_each" {
     batch_folders = ["gs://bucket/*"]
     # Staging takes whole days.
     staging_days = 1.5
+    # A vendor is a prefix of whole parts.
+    schema_registry = { public = ["com.acme*"] }
     # A batch is for a named dataset.
     reconcile_schedules = [{ dataset = "other", table = "customer", schedule = "0 4 * * *" }]
   }
@@ -176,6 +184,7 @@ run "the_second_of_each" {
     var.batch_folders,
     var.staging_days,
     var.reconcile_schedules,
+    var.schema_registry,
   ]
 }
 
@@ -186,6 +195,8 @@ run "the_third_of_each" {
     view_name = "{table}.{dataset}"
     # An account is one of the project.
     service_accounts = { refresh_view = "a@other.iam.gserviceaccount.com" }
+    # An order is one of two.
+    schema_registry = { order = "random" }
     # A batch is for a known job.
     reconcile_schedules = [{ dataset = "shop", table = "customer", schedule = "0 4 * * *", job = "drop" }]
   }
@@ -193,6 +204,7 @@ run "the_third_of_each" {
     var.view_name,
     var.service_accounts,
     var.reconcile_schedules,
+    var.schema_registry,
   ]
 }
 

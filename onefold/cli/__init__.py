@@ -14,14 +14,29 @@ from typing import NoReturn
 import click
 
 from onefold import __version__
-from onefold.cli import access, batch, capture, compare, current, demo, doctor, merge, views
+from onefold.cli import (
+    access,
+    batch,
+    capture,
+    compare,
+    current,
+    demo,
+    doctor,
+    merge,
+    registry,
+    registry_adopt,
+    registry_serve,
+    schema,
+    views,
+)
 from onefold.cli.common import ERROR, OK, say
+from onefold.cli.output import Commands
 from onefold.core.errors import OnefoldError
 
 EPILOG = "Exit codes: 0 nothing to do, equal, or done; 1 an error, wrong usage included; 2 changes to make, or differences."
 
 
-@click.group(epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Commands, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="onefold")
 @click.option(
     "--config",
@@ -53,8 +68,12 @@ for command in (
     demo.demo,
     doctor.doctor,
     access.access,
+    schema.schema,
 ):
     cli.add_command(command)
+
+for command in (*registry.COMMANDS, *registry_adopt.COMMANDS, *registry_serve.COMMANDS):
+    schema.schema.add_command(command)
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:

@@ -4,6 +4,7 @@ OnefoldError
  +- InvalidInput        an input is wrong; lists all problems, each with what to do
  |   +- InvalidName         a dataset, table or version name that must not reach SQL
  |   +- KeyUnknown          nobody named the columns that identify a row
+ |   +- NoCurrentView       the settings exclude a table from current views
  |   +- InvalidType         a type string that is not a BigQuery type
  |   +- InvalidSettings     environment variables or onefold.yaml
  |   +- InvalidPolicy       access.yaml, or a state to which it cannot be applied
@@ -13,7 +14,9 @@ OnefoldError
  |   +- SchemaConflict      versions that cannot be one view
  |   +- LimitExceeded       BigQuery would refuse the view
  |   +- SettingsChanged     a command would write a view with other settings than it has
+ |   +- SchemaInvalid       a JSON Schema that a registry does not take; lists all violations
  +- NotFound            no version, no dataset: final
+ |   +- NoVersions          a table without a version that a view could read
  +- ViewNameTaken       something else has the name of the view
  +- Rejected            the outside system refused for good
  |   +- PolicyTagsDenied    a write would drop policy tags that the account may not set again
@@ -27,6 +30,7 @@ OnefoldError
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 
 class OnefoldError(Exception):
@@ -47,6 +51,10 @@ class InvalidName(InvalidInput):
 
 class KeyUnknown(InvalidInput):
     """A table whose key nobody named, and that tells no key itself."""
+
+
+class NoCurrentView(InvalidInput):
+    """A table that `current: false` in onefold.yaml keeps from having a current view."""
 
 
 class InvalidType(InvalidInput):
@@ -85,8 +93,41 @@ class SettingsChanged(InvalidInput):
     """A command would write a view with other settings than those with which the view was written."""
 
 
+@dataclass(frozen=True)
+class Violation:
+    """One rule that a schema of a registry violates.
+
+    Attributes:
+        path: the place in the schema as a JSON pointer; empty for the whole schema.
+        problem: what is wrong.
+        allowed: what would be allowed.
+    """
+
+    path: str
+    problem: str
+    allowed: str
+
+    def __str__(self) -> str:
+        return f"{self.path or 'schema'}: {self.problem}: {self.allowed}"
+
+    def as_dict(self) -> dict[str, str]:
+        return {"path": self.path, "problem": self.problem, "allowed": self.allowed}
+
+
+class SchemaInvalid(InvalidInput):
+    """A JSON Schema that a registry does not take, with every violation."""
+
+    def __init__(self, violations: Iterable[Violation]) -> None:
+        self.violations = tuple(violations)
+        super().__init__(str(violation) for violation in self.violations)
+
+
 class NotFound(OnefoldError):
     """A dataset or table that does not exist; a retry does not help."""
+
+
+class NoVersions(NotFound):
+    """A table has no version that a view could read: all were dropped or are retired."""
 
 
 class ViewNameTaken(OnefoldError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from dataclasses import dataclass
 from typing import Protocol
@@ -25,6 +26,14 @@ class StoredObject:
     generation: int
 
 
+def generation_of(data: bytes) -> int:
+    """Return a generation for a store that has none: the digest of the content.
+
+    Equal contents have the same generation, which is right where a content is the whole state.
+    """
+    return int.from_bytes(hashlib.sha256(data).digest()) | 1  # the lowest bit is set, so that it is never NEW
+
+
 def check_folder(address: str) -> str:
     """Return the address of a folder of a bucket, without a slash at its end.
 
@@ -41,8 +50,8 @@ def check_folder(address: str) -> str:
     return folder
 
 
-class ObjectStore(Protocol):
-    """Objects of buckets by address, gs://BUCKET/NAME. A read after a write returns what was written."""
+class ObjectFinder(Protocol):
+    """Objects by address, read one by one."""
 
     def find(self, address: str) -> StoredObject | None:
         """Return the newest generation of an object; None where the object does not exist.
@@ -52,11 +61,15 @@ class ObjectStore(Protocol):
             Rejected: the store refuses, and a retry does not help.
         """
 
+
+class ObjectWriter(ObjectFinder, Protocol):
+    """Objects by address, written whole and on a condition. A read after a write returns what was written."""
+
     def write(self, address: str, data: bytes, generation: int | None = None) -> int:
         """Write a whole object, and return its new generation. Readers see the old content or the new, never a mixture.
 
         Args:
-            address: gs://BUCKET/NAME.
+            address: the address, such as gs://BUCKET/NAME.
             data: the content.
             generation: the generation that the object has to have for the write to happen; `NEW` where the object must not
                 exist; None writes in any case.
@@ -66,6 +79,10 @@ class ObjectStore(Protocol):
             TryAgain: the store does not answer, and the object may have been written; try again later.
             Rejected: the store refuses, and a retry does not help.
         """
+
+
+class ObjectStore(ObjectWriter, Protocol):
+    """Objects of buckets by address, gs://BUCKET/NAME."""
 
     def folder_problems(self, folder: str, who: str) -> list[str]:
         """Return why objects below a folder cannot be read, written or replaced, each reason with its remedy.

@@ -25,9 +25,11 @@ class Severity(IntEnum):
 
 Kind = Literal[
     "view created", "view removed", "added", "removed", "retyped", "reordered", "respelled",
+    "base left out", "base read again", "made nullable", "recovery table",
     "table truncated", "table dropped", "table renamed", "table in quarantine",
 ]  # fmt: skip
-"""The last four are changes of a table at the source, not of a view."""
+"""Two are changes of a table of the schema registry alone: a column that may be NULL now, and a table for data that does not
+fit into the columns. The last four are changes of a table at the source, not of a view."""
 
 # A query still works where a type changes within its family: numbers compare with numbers, times with times. A BOOL is not
 # a number in GoogleSQL.
@@ -86,6 +88,29 @@ def view_removed() -> SchemaChange:
         'CRITICAL'
     """
     return SchemaChange("view removed", "", Severity.CRITICAL)
+
+
+def base_left_out(reason: str) -> SchemaChange:
+    """Return the change that announces that a current view reads the whole history instead of the base.
+
+    Args:
+        reason: the columns whose types the base cannot get in place.
+
+    Examples:
+        >>> str(base_left_out("id INT64 -> STRING"))
+        'base left out id INT64 -> STRING'
+    """
+    return SchemaChange("base left out", "", Severity.WARNING, new=reason)
+
+
+def base_read_again() -> SchemaChange:
+    """Return the change that announces that a current view reads the base again.
+
+    Examples:
+        >>> base_read_again().severity.name
+        'INFO'
+    """
+    return SchemaChange("base read again", "", Severity.INFO)
 
 
 def compare(old: Iterable[Column], new: Iterable[Column]) -> tuple[SchemaChange, ...]:

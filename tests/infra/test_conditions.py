@@ -57,6 +57,7 @@ def test_only_one_role_may_delete_and_every_grant_of_it_has_a_condition(exact_pl
 
 
 ARTIFACTS = "projects/_/buckets/my-project-onefold-artifacts"
+REGISTRY = "projects/_/buckets/my-project-onefold-registry"
 STAGING = f"projects/{expected.STAGING_BUCKET}"
 SOURCES = f"projects/{expected.SOURCES_BUCKET}"
 
@@ -77,6 +78,9 @@ SOURCES = f"projects/{expected.SOURCES_BUCKET}"
         ("google_storage_bucket_iam_member.batch_code", OBJECT, f"{ARTIFACTS}/objects/spark/0123/reconcile.py", True),
         ("google_storage_bucket_iam_member.batch_code", OBJECT, f"{ARTIFACTS}/objects/functions/a.zip", False),
         ("google_storage_bucket_iam_member.batch_code", BUCKET, ARTIFACTS, False),
+        ("google_storage_bucket_iam_member.registry_index[0]", OBJECT, f"{REGISTRY}/objects/schemas/index.json", True),
+        ("google_storage_bucket_iam_member.registry_index[0]", OBJECT, f"{REGISTRY}/objects/schemas/a/b/c/1-0-0", False),
+        ("google_storage_bucket_iam_member.registry_index[0]", OBJECT, f"{REGISTRY}/objects/schemas/index.json/a", False),
         ('google_project_iam_member.build["source"]', OBJECT, f"{SOURCES}/objects/refresh-view/source.zip", True),
         ('google_project_iam_member.build["source"]', BUCKET, SOURCES, True),
         ('google_project_iam_member.build["source"]', OBJECT, f"{SOURCES}2/objects/refresh-view/source.zip", False),

@@ -22,7 +22,8 @@ def test_deploy_packages_plans_reviews_asks_and_applies_that_plan(recorder: Reco
         "terraform -chdir=infra init -reconfigure -input=false -backend-config=bucket=my-project-onefold-terraform "
         "-backend-config=prefix=onefold",
         "terraform -chdir=infra plan -input=false -out=onefold.tfplan -var=project=my-project -var=region=europe-west1 "
-        '-var=prefix= -var=datasets=["shop","crm"] -var=adopt_capture_bucket=true',
+        '-var=prefix= -var=datasets=["shop","crm"] -var=adopt_capture_bucket=true '
+        "-var=adopt_registry_bucket=true",
         "terraform -chdir=infra show -json onefold.tfplan",
         "terraform -chdir=infra apply -input=false onefold.tfplan",
         "terraform -chdir=infra state pull",
@@ -53,7 +54,13 @@ def test_without_the_output_of_grants_the_former_file_stays(recorder: Recorder, 
 def test_without_a_bucket_of_capture_none_is_adopted(recorder: Recorder) -> None:
     make(recorder, "deploy", *WHERE, said="yes\n", fails="my-project-onefold-capture")
     (planned,) = (call for call in recorder.calls if " plan " in call)
-    assert planned.endswith("-var=adopt_capture_bucket=false")
+    assert planned.endswith("-var=adopt_capture_bucket=false -var=adopt_registry_bucket=true")
+
+
+def test_without_a_bucket_of_the_registry_none_is_adopted(recorder: Recorder) -> None:
+    make(recorder, "deploy", *WHERE, said="yes\n", fails="my-project-onefold-registry")
+    (planned,) = (call for call in recorder.calls if " plan " in call)
+    assert planned.endswith("-var=adopt_capture_bucket=true -var=adopt_registry_bucket=false")
 
 
 @pytest.mark.parametrize("said", ["", "no\n", "y\n"])
@@ -82,8 +89,12 @@ def test_resources_that_every_deployment_replaces_are_not_listed() -> None:
     assert taken_away({}) == []
 
 
-def test_undeploy_keeps_the_bucket_of_capture_and_the_rights_on_a_key(recorder: Recorder) -> None:
-    kept = ("google_storage_bucket.capture", 'google_kms_crypto_key_iam_member.agent["run"]')
+def test_undeploy_keeps_the_buckets_of_capture_and_the_registry_and_the_rights_on_a_key(recorder: Recorder) -> None:
+    kept = (
+        "google_storage_bucket.capture",
+        "google_storage_bucket.registry[0]",
+        'google_kms_crypto_key_iam_member.agent["run"]',
+    )
     others = ("google_storage_bucket.staging", "google_storage_bucket_iam_member.capture", "data.google_project.this")
     listed = "\n".join((*others, *kept)) + "\n"
     done = make(recorder, "undeploy", *WHERE, STATE_LIST=listed)

@@ -21,6 +21,7 @@ import requests
 from adapters.test_pubsub import names
 from support.bigquery_emulator import EmulatedDataset
 from support.in_memory import ABC
+from support.registries import document
 from support.sink import ADA, COLUMNS, message
 
 from infra.package import package
@@ -28,6 +29,7 @@ from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT
 from onefold.batches.request import batch_message
 from onefold.local.dataproc import dataproc_emulator
 from onefold.messages.table_created import table_message
+from onefold.registry.api_keys import Access, create_key, stored_key
 
 INSTALL_SECONDS = 600
 START_SECONDS = 60.0
@@ -123,6 +125,19 @@ def test_launch_batch_starts_and_creates_a_batch(unpacked: Path) -> None:
         with served(unpacked, "launch_batch", environ) as url:
             assert push(url, batch_message("reconcile", "shop", "customer", {"keys": ["id"]})) == 204
         assert ran.get(timeout=60)
+
+
+def test_schema_registry_starts_and_adds_a_schema(unpacked: Path, tmp_path: Path) -> None:
+    key = create_key()
+    keys = tmp_path / "keys.json"
+    keys.write_text(json.dumps({"keys": [stored_key("ci", key, ["*"], Access.WRITE)]}))
+    environ = {"ONEFOLD_REGISTRY": str(tmp_path / "registry"), "ONEFOLD_REGISTRY_KEYS": str(keys)}
+    with served(unpacked, "schema_registry", environ) as url, requests.Session() as session:
+        session.trust_env = False
+        headers = {"apikey": key}
+        assert session.post(f"{url}api/schemas", json=document(), headers=headers, timeout=60).status_code == 201
+        listed = session.get(f"{url}api/schemas", headers=headers, timeout=60).json()
+    assert listed == ["iglu:com.acme/ad_click/jsonschema/1-0-0"]
 
 
 def test_sink_records_starts_and_appends_a_row(unpacked: Path, dataset: EmulatedDataset) -> None:

@@ -15,9 +15,11 @@ from support.terraform import ROOT, Plan
 
 from onefold.settings.batches import PASSED_ON, BatchSettings
 from onefold.settings.environment import VARIABLES, Settings, load_settings
+from onefold.settings.registry import RegistrySettings
 from onefold.sink.handler import check_sink_settings
 
 FUNCTIONS = ("refresh_view", "launch_batch", "sink_records")
+SERVED = (*FUNCTIONS, "schema_registry")
 # Terraform does not set these. The file of table settings is packaged, and read from the package.
 NOT_SET = {
     "ONEFOLD_CONFIG",
@@ -26,15 +28,18 @@ NOT_SET = {
     "ONEFOLD_HEARTBEAT",
     "ONEFOLD_METRICS_PORT",
     "ONEFOLD_TOPIC_CHANGE_RECORDS",
+    # The key of a person or a job that reads another server.
+    "ONEFOLD_REGISTRY_APIKEY",
 }
-CLASSES = {Settings: "ONEFOLD_", BatchSettings: "ONEFOLD_BATCH_"}
+CLASSES = {Settings: "ONEFOLD_", BatchSettings: "ONEFOLD_BATCH_", RegistrySettings: "ONEFOLD_REGISTRY_"}
 # The variables that each field of the settings is read from; those of onefold.yaml have none.
 FIELDS = {
     field.name: {f"{start}{field.name.upper()}"}
     for class_, start in CLASSES.items()
     for field in dataclasses.fields(class_)
     if f"{start}{field.name.upper()}" in VARIABLES
-} | {"passed_on": set(PASSED_ON)}
+} | {"passed_on": set(PASSED_ON), "address": {"ONEFOLD_REGISTRY"}}
+FIELDS.pop("registry")  # the settings of the registry as a whole
 
 
 @functools.cache
@@ -84,7 +89,7 @@ def methods() -> dict[str, set[str]]:
 
 def read(function: str) -> set[str]:
     """Return the variables that a function's code reads through the settings."""
-    settings = {ROOT / "onefold" / "settings" / name for name in ("environment.py", "batches.py")}
+    settings = {ROOT / "onefold" / "settings" / name for name in ("environment.py", "batches.py", "registry.py")}
     asked = set().union(*(attributes(tree(path), "settings") for path in modules(function) - settings))
     waiting, found = list(asked), set()
     while waiting:
@@ -94,7 +99,7 @@ def read(function: str) -> set[str]:
     return found
 
 
-@pytest.mark.parametrize("function", FUNCTIONS)
+@pytest.mark.parametrize("function", SERVED)
 def test_every_variable_that_a_function_reads_is_set_and_every_one_that_is_set_is_read(
     options_plan: Plan, function: str
 ) -> None:
@@ -102,7 +107,7 @@ def test_every_variable_that_a_function_reads_is_set_and_every_one_that_is_set_i
 
 
 def test_every_setting_is_set_for_at_least_one_function(options_plan: Plan) -> None:
-    names = set().union(*(environment(options_plan, function) for function in FUNCTIONS))
+    names = set().union(*(environment(options_plan, function) for function in SERVED))
     assert names == set(VARIABLES) - NOT_SET
 
 
@@ -135,6 +140,17 @@ def test_the_settings_are_valid_and_have_the_requested_values(options_plan: Plan
         "gs://archive/base",
     )
     assert settings.batch.subnet == "projects/host/regions/europe-west1/subnetworks/given"
+
+
+def test_the_settings_of_the_registry_are_valid_and_have_the_requested_values(options_plan: Plan) -> None:
+    settings = load_settings(environment(options_plan, "schema_registry")).registry
+    assert settings == RegistrySettings(
+        address="gs://my-project-eu-onefold-registry",
+        order="sequential",
+        patches=True,
+        keys="/registry-keys/keys.json",
+        public=("org.open",),
+    )
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)

@@ -31,11 +31,13 @@ class ObjectStore:
     status: int | None = None
     """What every request is answered with."""
     generations: Iterator[int] = field(default_factory=lambda: itertools.count(1))
+    writing: threading.Lock = field(default_factory=threading.Lock)
 
     def write(self, name: str, data: bytes, condition: int | None) -> tuple[int, dict[str, Any]]:
-        if condition is not None and condition != self.objects.get(name, (b"", 0))[1]:
-            return 412, {}
-        self.objects[name] = (data, next(self.generations))
+        with self.writing:  # requests come in threads, and the condition has to hold at the moment of the write
+            if condition is not None and condition != self.objects.get(name, (b"", 0))[1]:
+                return 412, {}
+            self.objects[name] = (data, next(self.generations))
         if self.lose_answers:
             self.lose_answers -= 1
             return 503, {}
@@ -58,6 +60,7 @@ class _Server(ThreadingHTTPServer):
 class _Handler(BaseHTTPRequestHandler):
     server: _Server
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # headers and body are two packets: the second one would wait 40 ms
 
     def do_GET(self) -> None:
         """An object's metadata, or with `alt=media` what is in it."""

@@ -6,5 +6,6 @@ from support.terraform import Plan
 
 
 def environment(plan: Plan, function: str) -> dict[str, str]:
-    (service,) = plan.of("google_cloudfunctions2_function")[f'function["{function}"]']["service_config"]
+    address = "registry[0]" if function == "schema_registry" else f'function["{function}"]'
+    (service,) = plan.of("google_cloudfunctions2_function")[address]["service_config"]
     return dict(service["environment_variables"])

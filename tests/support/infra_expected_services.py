@@ -14,6 +14,11 @@ from support.terraform import Plan
 FUNCTIONS = ("refresh_view", "launch_batch", "sink_records")
 _BATCH = "serviceAccount:onefold-batch@my-project.iam.gserviceaccount.com"
 
+RUNS_AS: Mapping[str, str] = {
+    address: f"onefold-{name.replace('_', '-')}@my-project.iam.gserviceaccount.com"
+    for address, name in [*((f'function["{name}"]', name) for name in FUNCTIONS), ("registry[0]", "schema_registry")]
+}
+
 # Bucket, role and member of a right on a folder.
 FOLDERS: Mapping[str, tuple[str, str, str]] = {
     'batch_folders["gs://exports/shop/daily"]': ("exports", "roles/storage.objectUser", _BATCH),
@@ -26,10 +31,11 @@ RULES: Mapping[str, list[tuple[str, dict[str, Any]]]] = {
     "artifacts": [("Delete", {"days_since_noncurrent_time": 30})],
     "staging": [("Delete", {"age": 7}), _ABORT],
     "capture": [("Delete", {"age": 30, "matches_prefix": ["records/"]}), _ABORT],
+    "registry[0]": [("Delete", {"days_since_noncurrent_time": 90})],
 }
 
 # Which buckets go with their objects.
-EMPTIED: Mapping[str, bool] = {"artifacts": True, "staging": True, "capture": False}
+EMPTIED: Mapping[str, bool] = {"artifacts": True, "staging": True, "capture": False, "registry[0]": False}
 
 _DEAD = "projects/my-project/topics/dead-letter"
 # Where messages go that cannot be handled, and where a person finds them.
@@ -47,9 +53,36 @@ BUILD_RIGHTS = {
 }
 
 
+def _metric(name: str, subscription: str) -> str:
+    return (
+        f'metric.type="pubsub.googleapis.com/subscription/{name}" AND resource.type="pubsub_subscription"'
+        f' AND resource.labels.subscription_id="{subscription}"'
+    )
+
+
+# Filter, comparison, value, for how long, over which periods and how they are summed up.
+THRESHOLDS: Mapping[str, tuple[object, ...]] = {
+    "waiting_rows": (
+        _metric("oldest_unacked_message_age", "sink-records"),
+        "COMPARISON_GT",
+        3600,
+        "300s",
+        ("300s", "ALIGN_MAX"),
+    ),
+    "dead_letters": (
+        _metric("num_undelivered_messages", "dead-letter"),
+        "COMPARISON_GT",
+        0,
+        "300s",
+        ("300s", "ALIGN_MAX"),
+    ),
+}
+
+
 def differences(plan: Plan, blocks: Mapping[str, str]) -> Iterator[str]:
     """Yield the places where the plan, and the text of its resources, differ from what is expected."""
-    yield from unequal("runs as", {f'function["{name}"]': _account(name) for name in FUNCTIONS}, runs_as(plan))
+    yield from unequal("runs as", RUNS_AS, runs_as(plan))
+    yield from unequal("threshold", THRESHOLDS, thresholds(plan))
     yield from unequal("folder", FOLDERS, folders(plan))
     yield from unequal("deleted", RULES, rules(plan))
     yield from unequal("emptied", EMPTIED, emptied(plan))
@@ -63,8 +96,19 @@ def differences(plan: Plan, blocks: Mapping[str, str]) -> Iterator[str]:
     yield from (f"off {address}" for address in switched_off(plan))
 
 
-def _account(function: str) -> str:
-    return f"onefold-{function.replace('_', '-')}@my-project.iam.gserviceaccount.com"
+def thresholds(plan: Plan) -> dict[str, tuple[object, ...]]:
+    return {
+        name: (
+            one["filter"],
+            one["comparison"],
+            one["threshold_value"],
+            one["duration"],
+            *((part["alignment_period"], part["per_series_aligner"]) for part in one["aggregations"]),
+        )
+        for name, policy in plan.of("google_monitoring_alert_policy").items()
+        for condition in policy["conditions"]
+        for one in condition["condition_threshold"]
+    }
 
 
 def runs_as(plan: Plan) -> dict[str, str]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from support import infra_expected as expected
 from support import infra_expected_access as expected_access
+from support import infra_expected_monitoring as expected_monitoring
 from support import infra_expected_services as expected_services
 from support.infra_expected_captures import POOLS, QUERIES, SOURCES
 
@@ -56,7 +57,7 @@ GROUPS: tuple[tuple[Mutant, ...], ...] = (
         mutant("buckets.tf", "/objects/spark/", "/objects/", "condition google_storage_bucket_iam_member.batch_code"),
         mutant("buckets.tf", "/objects/${condition.value}/", "/objects/${condition.value}", f"condition {expected.DAILY}"),
         mutant("buckets.tf", '"resource.name.startsWith(\\"projects/_/buckets/${google_storage_bucket.capture.name}/objects/${local.large_records_folder}/\\")"', '"true"', "condition google_storage_bucket_iam_member.sink_records"),
-        mutant("triggers.tf", '      "protoPayload.metadata.tableDeletion:*",\n', "", f"filter {expected.SINK}"),
+        mutant("triggers.tf", '      "protoPayload.metadata.tableDeletion:*",\n', "", f"filter {expected_monitoring.SINK}"),
         mutant("triggers.tf", "      audience              = local.endpoints[each.key]\n", "", "audience"),
         mutant("alerts.tf", 'jsonPayload.changes_severity=\\"CRITICAL\\"', 'jsonPayload.changes_severity=\\"WARNING\\"', f'{ALERT}["breaking schema change"]'),
         mutant("alerts.tf", '    "operation.last=true",\n', "", f'{ALERT}["batch failed"]', 'filter google_logging_metric.count["failed_batches"]'),
@@ -78,7 +79,7 @@ GROUPS: tuple[tuple[Mutant, ...], ...] = (
         mutant("buckets.tf", '.startsWith(\\"${condition.value}/\\")', '.startsWith(\\"\\")', f"condition {expected.DAILY}"),
         mutant("alerts.tf", 'comparison      = "COMPARISON_GT"\n      threshold_value = 0', 'comparison      = "COMPARISON_LT"\n      threshold_value = 0', "threshold dead_letters"),
         mutant("alerts.tf", 'threshold_value = 3600\n      duration        = "300s"', 'threshold_value = 3600\n      duration        = "86400s"', "threshold waiting_rows"),
-        mutant("triggers.tf", "_v_(?P<version>[0-9a-f]{1,64})", "_v_(?P<version>[0-9a-z_]{1,64})", f"filter {expected.SINK}"),
+        mutant("triggers.tf", "_v_(?P<version>[0-9a-f]{1,64})", "_v_(?P<version>[0-9a-z_]{1,64})", f"filter {expected_monitoring.SINK}"),
         mutant("triggers.tf", "  depends_on = [google_pubsub_subscription.push]\n", "", "order google_service_account_iam_member.push", "order google_pubsub_topic_iam_member.dead_letter"),
         mutant("alerts.tf", '(protoPayload.resourceName=~\\"/batches/onefold-\\"', '(protoPayload.resourceName=~\\"/batches/\\"', f'{ALERT}["batch failed"]', 'filter google_logging_metric.count["failed_batches"]'),
     ),
@@ -157,5 +158,20 @@ GROUPS: tuple[tuple[Mutant, ...], ...] = (
         mutant("access.tf", '"^${var.access_trigger.branch}$"', "var.access_trigger.branch", "trigger branch"),
         mutant("access.tf", "  service_account = google_service_account.access[0].id\n", "", "trigger service_account"),
         mutant("datasets.tf", "    google_bigquery_dataset_iam_member.writers,\n", "", "order google_bigquery_dataset_access.views"),
+    ),
+    (
+        mutant("registry.tf", "force_destroy               = false", "force_destroy               = true", "stored force_destroy", "emptied registry[0]"),
+        mutant("registry.tf", "prevent_destroy = true", "prevent_destroy = false", "kept registry"),
+        mutant("registry.tf", "ingress_settings              = var.schema_registry_ingress", 'ingress_settings              = "ALLOW_ALL"', "registry ingress_settings"),
+        mutant("registry.tf", '"resource.name == \\"${local.registry_objects}/schemas/index.json\\""', '"resource.name.startsWith(\\"${local.registry_objects}/\\")"', f"condition {BUCKET}.registry_index[0]"),
+        mutant("registry.tf", '["storage.objects.delete"]', '["storage.objects.delete", "storage.objects.setIamPolicy"]', "role registry[0]"),
+        mutant("registry.tf", '"roles/storage.objectCreator"]', '"roles/storage.objectAdmin"]', f'grant {BUCKET}.registry["roles/storage.objectCreator"]', f'grant {BUCKET}.registry["roles/storage.objectAdmin"]'),
+        mutant("registry.tf", "roles/secretmanager.secretAccessor", "roles/secretmanager.admin", 'grant google_secret_manager_secret_iam_member.registry["registry-keys"]'),
+        mutant("registry.tf", 'version = "latest"', 'version = "1"', "registry secret_volumes"),
+        mutant("registry.tf", 'ONEFOLD_REGISTRY_PUBLIC  = join(",", local.registry.public)', 'ONEFOLD_REGISTRY_PUBLIC  = "*"', "registry environment_variables"),
+        mutant("registry.tf", "    google_secret_manager_secret_iam_member.registry,\n", "", "order google_cloudfunctions2_function.registry"),
+        mutant("registry.tf", "days_since_noncurrent_time = 90", "age = 90", "deleted registry[0]"),
+        mutant("registry.tf", "member   = each.value", 'member   = "allAuthenticatedUsers"', 'grant google_cloud_run_service_iam_member.registry["allUsers"]'),
+        mutant("registry.tf", 'service_account_email = local.accounts["schema_registry"]', 'service_account_email = local.accounts["batch"]', "registry service_account_email", "runs as registry[0]"),
     ),
 )  # fmt: skip

@@ -25,6 +25,7 @@ FIXTURES = {
         "mariadb_servers",
         "mysql_servers",
     },
+    "postgres": {"postgres", "postgres_server"},
     "spark": {"spark"},
     "judge": {"judge"},
     "terraform": {"terraform"},

@@ -156,3 +156,13 @@ override_resource {
   target = google_project_iam_custom_role.capture_names
   values = { name = "projects/my-project/roles/onefold_capture_names" }
 }
+
+override_resource {
+  target = google_service_account.account["schema_registry"]
+  values = { email = "onefold-schema-registry@my-project.iam.gserviceaccount.com" }
+}
+
+override_resource {
+  target = google_project_iam_custom_role.registry[0]
+  values = { name = "projects/my-project/roles/onefold_registry" }
+}

@@ -1,0 +1,84 @@
+"""The adapter of Amazon S3: small objects, read whole. Credentials, region and endpoint are those of the environment."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from onefold.core.errors import InvalidInput, Rejected, TryAgain
+from onefold.ports.objects import StoredObject, generation_of
+
+MAX_OBJECT = 64_000_000
+"""Bytes, as in Cloud Storage."""
+_ADDRESS = re.compile(r"s3://(?P<bucket>[a-z0-9][a-z0-9.-]{1,61}[a-z0-9])/(?P<name>.+)", re.DOTALL)
+_SECONDS = 30
+# S3, "Error responses", https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html, 2025-11.
+_MISSING = frozenset({"NoSuchKey", "404"})
+_TRANSIENT = frozenset({"InternalError", "RequestTimeout", "ServiceUnavailable", "SlowDown", "ExpiredToken", "500", "503"})
+
+
+class S3Objects:
+    """The objects of S3, by their addresses, s3://BUCKET/NAME. The client is created at the first use."""
+
+    def __init__(self) -> None:
+        self._client: Any = None
+
+    def find(self, address: str) -> StoredObject | None:
+        """Return an object; None where there is no such object.
+
+        Raises:
+            InvalidInput: the address is not an object of S3, or boto3 is not installed.
+            Rejected: the object is too large, or S3 refuses to return it.
+            TryAgain: S3 failed, and may answer later.
+        """
+        match = _ADDRESS.fullmatch(address)
+        if not match:
+            raise InvalidInput(f"{address!r} is not an object of S3: write s3://BUCKET/NAME")
+        client = self._connected()
+        from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError
+
+        try:
+            answer = client.get_object(Bucket=match["bucket"], Key=match["name"])
+            data = answer["Body"].read(MAX_OBJECT + 1)
+        except ClientError as error:
+            _check_missing(address, error)
+            return None
+        except NoCredentialsError as error:
+            raise Rejected(f"{address}: there are no credentials of AWS; run: aws configure") from error
+        except (BotoCoreError, OSError) as error:
+            raise TryAgain(f"{address}: S3 does not answer: {error}") from error
+        if len(data) > MAX_OBJECT:
+            raise Rejected(f"{address} has more than {MAX_OBJECT:,} bytes")
+        return StoredObject(data, generation_of(data))
+
+    def _connected(self) -> Any:
+        """Return the client.
+
+        Raises:
+            InvalidInput: boto3 is not installed.
+        """
+        if self._client is None:
+            try:
+                import boto3
+                from botocore.config import Config
+            except ModuleNotFoundError as error:
+                raise InvalidInput("s3:// needs boto3; run: pip install 'onefold[aws]'") from error
+            config = Config(connect_timeout=_SECONDS, read_timeout=_SECONDS, retries={"mode": "standard"})
+            self._client = boto3.client("s3", config=config)
+        return self._client
+
+
+def _check_missing(address: str, error: Any) -> None:
+    """Check that an error means that the object does not exist.
+
+    Raises:
+        TryAgain: S3 failed, and may answer later.
+        Rejected: S3 refuses to return the object.
+    """
+    code = str(error.response.get("Error", {}).get("Code", ""))
+    if code in _MISSING:
+        return
+    if code in _TRANSIENT:
+        raise TryAgain(f"{address}: {error}") from error
+    advice = "grant s3:GetObject and s3:ListBucket" if code == "AccessDenied" else "check the bucket and the region"
+    raise Rejected(f"{address}: {error}; {advice}") from error

@@ -1,0 +1,125 @@
+"""Parts that the commands on a registry share: the option `--registry`, and the registry that it names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from onefold.cli.common import read_settings
+from onefold.core.errors import NotFound
+from onefold.settings.environment import Settings
+
+if TYPE_CHECKING:
+    from onefold.registry.json_schema import Schema
+    from onefold.registry.registry import Registry
+    from onefold.registry.schema_key import ModelKey, SchemaKey, SchemaVer
+    from onefold.registry.sources import SchemaSource
+    from onefold.registry.store import RegistryStore
+
+registry_option = click.option(
+    "--registry",
+    metavar="ADDRESS",
+    help="A folder, gs://BUCKET/FOLDER, s3://BUCKET/FOLDER, https://HOST/PATH with static files, or https://HOST/api, a "
+    "server.  [default: ONEFOLD_REGISTRY]",
+)
+order_option = click.option(
+    "--order",
+    metavar="VERSIONS",
+    help="The versions of the schema in the order of their addition, for static files without an index: 1-0-0,1-1-0,1-0-1.",
+)
+
+
+def address_of(settings: Settings, registry: str | None) -> str:
+    """Return the address of the registry, without a slash at its end.
+
+    Raises:
+        UsageError: neither the option nor the settings name one.
+    """
+    address = (registry or settings.registry.address or "").rstrip("/")
+    if not address:
+        raise click.UsageError("Expected --registry ADDRESS, or ONEFOLD_REGISTRY: name a registry.")
+    return address
+
+
+def parse_order(order: str | None) -> tuple[SchemaVer, ...]:
+    """Return the versions of the option `--order`; none where it was not given."""
+    from onefold.registry.schema_key import SchemaVer
+
+    return tuple(SchemaVer.parse(text.strip()) for text in order.split(",")) if order else ()
+
+
+def open_registry(context: click.Context, registry: str | None, order: Sequence[SchemaVer] = ()) -> SchemaSource:
+    """Return the registry that a command reads.
+
+    Args:
+        context: holds the path of `--config`.
+        registry: the option `--registry`.
+        order: the option `--order`.
+
+    Raises:
+        NotFound: there is no such folder.
+        OnefoldError: the registry cannot be read.
+    """
+    from onefold.adapters.objects_at import objects_at
+    from onefold.registry.sources import StaticSource, open_source
+
+    settings = read_settings(context)
+    address = address_of(settings, registry)
+    source = open_source(address, objects_at(address, settings.registry.api_key), order)
+    if isinstance(source, StaticSource) and "://" not in address:
+        return _FolderSource(Path(address), order)
+    return source
+
+
+def open_store(context: click.Context, registry: str | None) -> RegistryStore:
+    """Return the registry that a command adds to.
+
+    Raises:
+        NotFound: the folder holds schemas without an index.
+        OnefoldError: the registry cannot be written.
+    """
+    from onefold.adapters.objects_at import writable_objects_at
+    from onefold.registry.index import INDEX_PATH
+    from onefold.registry.open import store_at
+
+    settings = read_settings(context)
+    address = address_of(settings, registry)
+    store = store_at(address, writable_objects_at(address), settings.registry)
+    folder = Path(address)
+    if "://" not in address and not (folder / INDEX_PATH).exists() and any(folder.glob("schemas/*/*/*/*")):
+        raise NotFound(
+            f"{folder} holds schemas without an index of their order: make a registry of them first, by "
+            f"`onefold schema export --registry {folder} --to FOLDER`"
+        )
+    return store
+
+
+class _FolderSource:
+    """A folder without an index, which can be listed, unlike other static files."""
+
+    def __init__(self, folder: Path, order: Sequence[SchemaVer]) -> None:
+        self._folder = folder
+        self._order = order
+
+    def list_keys(self) -> tuple[SchemaKey, ...]:
+        return tuple(schema.key for schemas in self._read(None).models.values() for schema in schemas)
+
+    def versions(self, model: ModelKey) -> tuple[SchemaKey, ...]:
+        return tuple(schema.key for schema in self._read(model).models.get(model, ()))
+
+    def find(self, key: SchemaKey) -> Schema | None:
+        from onefold.adapters.folder_objects import FolderObjects
+        from onefold.registry.sources import StaticSource
+
+        return StaticSource(str(self._folder), FolderObjects(self._folder)).find(key)
+
+    def find_all(self, keys: Sequence[SchemaKey]) -> list[Schema | None]:
+        return [self.find(key) for key in keys]
+
+    def _read(self, model: ModelKey | None) -> Registry:
+        from onefold.registry.folder import read_folder
+
+        return read_folder(self._folder, model, self._order)

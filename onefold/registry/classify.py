@@ -1,0 +1,116 @@
+"""What a change of a schema really is: ADDITION, REVISION or MODEL, with every reason and its place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+
+from onefold.registry.columns import ModelTable, table_of
+from onefold.registry.containment import narrowings
+from onefold.registry.json_schema import Schema
+from onefold.registry.leaves import leaf_changes, place_of
+
+
+class ChangeClass(IntEnum):
+    """The class of a change; a greater one is the stricter one.
+
+    ADDITION: everything that was valid stays valid, and each column stays as it is.
+    REVISION: each column holds the new values, but earlier data may be invalid, or a column grows.
+    MODEL: a column cannot hold the new values.
+    """
+
+    ADDITION = 1
+    REVISION = 2
+    MODEL = 3
+
+
+@dataclass(frozen=True)
+class Reason:
+    """One reason why a change is of its class.
+
+    Attributes:
+        kind: the least class for which this is allowed.
+        path: the place in the schema, as a JSON pointer.
+        text: what changed.
+        decided: False where the class is the stricter one because a keyword cannot be decided.
+    """
+
+    kind: ChangeClass
+    path: str
+    text: str
+    decided: bool = True
+
+    def __str__(self) -> str:
+        note = "" if self.decided else f"; counted as {self.kind.name}, the stricter class"
+        return f"{self.path or 'schema'}: {self.text}{note}"
+
+    def as_dict(self) -> dict[str, str | bool]:
+        return {"class": self.kind.name, "path": self.path, "reason": self.text, "decided": self.decided}
+
+
+@dataclass(frozen=True)
+class Change:
+    """The difference between two versions: its class, and the reasons, those of the strictest class first."""
+
+    kind: ChangeClass
+    reasons: tuple[Reason, ...]
+
+    def beyond(self, claimed: ChangeClass) -> tuple[Reason, ...]:
+        """Return the reasons why the change is more than a class."""
+        return tuple(reason for reason in self.reasons if reason.kind > claimed)
+
+
+def classify(old: Schema, new: Schema, earlier: Sequence[Schema] = ()) -> Change:
+    """Return the class of the change from one version to another.
+
+    Args:
+        old: the version before.
+        new: the later version.
+        earlier: all versions of the model that were added before `new`, in the order of their addition, where the table has
+            more of them than `old`.
+
+    Examples:
+        >>> from onefold.registry.json_schema import parse_schema
+        >>> own = {"vendor": "com.acme", "name": "click", "format": "jsonschema", "version": "1-0-0"}
+        >>> closed = {"self": own, "type": "object", "additionalProperties": False}
+        >>> old = parse_schema({**closed, "properties": {"id": {"type": "integer"}}})
+        >>> new = parse_schema({**closed, "properties": {"id": {"type": "string"}}})
+        >>> change = classify(old, new)
+        >>> change.kind.name, str(change.reasons[0])
+        ('MODEL', '/properties/id: the column id is BIGINT and cannot hold VARCHAR(4096)')
+    """
+    reasons = [*_of_columns(tuple(earlier) or (old,), new), *_of_removed(old, new), *_of_validity(old, new)]
+    reasons.sort(key=lambda reason: (-reason.kind, reason.path, reason.text))
+    return Change(max((reason.kind for reason in reasons), default=ChangeClass.ADDITION), tuple(reasons))
+
+
+def _of_columns(earlier: tuple[Schema, ...], new: Schema) -> Iterator[Reason]:
+    before, after = table_of(earlier), table_of((*earlier, new))
+    for recovery in after.recovered[len(before.recovered) :]:
+        for misfit in recovery.misfits:
+            yield Reason(ChangeClass.MODEL, place_of(misfit.path), f"the column {misfit}")
+    yield from _of_growth(before, after)
+
+
+def _of_growth(before: ModelTable, after: ModelTable) -> Iterator[Reason]:
+    for old, new in zip(before.columns, after.columns, strict=False):
+        place = place_of(old.path)
+        if old.type != new.type:
+            yield Reason(ChangeClass.REVISION, place, f"the column {old.name} grows from {old.type} to {new.type}")
+        if new.nullable and not old.nullable:
+            yield Reason(ChangeClass.REVISION, place, f"the column {old.name} may be NULL now")
+        if old.json_types != new.json_types:
+            types = ", ".join(sorted(new.json_types - old.json_types)) or "any type"
+            yield Reason(ChangeClass.REVISION, place, f"the column {old.name} holds {types} now, too")
+
+
+def _of_removed(old: Schema, new: Schema) -> Iterator[Reason]:
+    for change in leaf_changes(old.json, new.json):
+        if change.new is None:
+            yield Reason(ChangeClass.REVISION, place_of(change.path), "the property is removed; its column stays")
+
+
+def _of_validity(old: Schema, new: Schema) -> Iterator[Reason]:
+    for one in narrowings(old.json, new.json):
+        yield Reason(ChangeClass.REVISION, one.path, one.problem, one.decided)

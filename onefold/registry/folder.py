@@ -1,0 +1,186 @@
+"""A registry in a folder: `schemas/<vendor>/<name>/<format>/<version>`, and the order of addition in an index."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from onefold.core.errors import InvalidInput, InvalidName, NotFound, SchemaInvalid
+from onefold.registry.json_schema import FORMAT, Schema, parse_schema
+from onefold.registry.registry import Registry, certain_order, in_order, no_such_model
+from onefold.registry.schema_key import ModelKey, SchemaKey, SchemaVer
+
+INDEX = "index.json"
+
+
+@dataclass(frozen=True)
+class FolderScan:
+    """The files of a folder.
+
+    Attributes:
+        schemas: the valid schemas, by the names of their files.
+        problems: what is wrong with the other files, each with the name of its file.
+        broken: the names of the other files, below the folder.
+        order: the keys of the index in the order of addition; None where there is no index.
+    """
+
+    schemas: tuple[Schema, ...]
+    problems: tuple[str, ...]
+    broken: tuple[str, ...]
+    order: tuple[SchemaKey, ...] | None
+
+
+def read_folder(folder: Path, only: ModelKey | None = None, order: Sequence[SchemaVer] = ()) -> Registry:
+    """Return the registry in a folder.
+
+    Args:
+        folder: the folder that contains `schemas`.
+        only: the one model to read; None reads all of them.
+        order: the versions of that model in the order of their addition, where no index says so.
+
+    Raises:
+        NotFound: the folder has no folder `schemas`, or not the one model.
+        InvalidInput: files are not valid, or the order of addition is not certain; the error lists all problems.
+    """
+    scan = scan_folder(folder, only)
+    problems = list(scan.problems)
+    models: dict[ModelKey, tuple[Schema, ...]] = {}
+    for key, schemas in by_model(scan.schemas).items():
+        try:
+            models[key] = _ordered(schemas, scan.order, order)
+        except InvalidInput as error:
+            problems += error.problems
+    if problems:
+        raise InvalidInput(f"{folder}: {problem}" for problem in problems)
+    if only and not models:
+        raise NotFound(no_such_model(str(folder), only, _named(folder / "schemas")))
+    return Registry(models, str(folder))
+
+
+def scan_folder(folder: Path, only: ModelKey | None = None) -> FolderScan:
+    """Read all files of a registry, and keep those that are not valid apart.
+
+    Args:
+        folder: the folder that contains `schemas`.
+        only: the one model whose files are read; None reads all files.
+
+    Raises:
+        NotFound: the folder has no folder `schemas`.
+        InvalidInput: the index is not valid.
+    """
+    root = folder / "schemas"
+    if not root.is_dir():
+        raise NotFound(f"{folder} has no folder schemas: expected schemas/<vendor>/<name>/<format>/<version>")
+    schemas: list[Schema] = []
+    problems: list[str] = []
+    broken: list[str] = []
+    for path in _files(root, only):
+        try:
+            schemas.append(_schema(path, root))
+        except InvalidInput as error:
+            broken.append(path.relative_to(folder).as_posix())
+            problems += [f"{broken[-1]}: {problem}" for problem in error.problems]
+    document = _document(root / INDEX)
+    if (last := _pending(document)) and (only is None or last.key.model_key == only):
+        schemas = [*(schema for schema in schemas if schema.key != last.key), last]
+    return FolderScan(tuple(schemas), tuple(problems), tuple(broken), _order(root / INDEX, document))
+
+
+def by_model(schemas: Sequence[Schema]) -> dict[ModelKey, list[Schema]]:
+    """Return schemas by their models."""
+    models: dict[ModelKey, list[Schema]] = defaultdict(list)
+    for schema in schemas:
+        models[schema.key.model_key].append(schema)
+    return dict(models)
+
+
+def _files(root: Path, only: ModelKey | None) -> Iterator[Path]:
+    """Yield the files where schemas belong; hidden files, such as those of editors, are skipped."""
+    place = root / only.vendor / only.name / only.format if only else root
+    for path in sorted(place.glob(f"{only.model}-*" if only else f"*/*/{FORMAT}/*")):
+        if not any(part.startswith(".") for part in path.relative_to(root).parts) and path.is_file():
+            yield path
+
+
+def _named(root: Path) -> set[str]:
+    """Return the paths of the models that files are named after."""
+    paths = (path.relative_to(root) for path in _files(root, None))
+    return {(path.parent / path.name.partition("-")[0]).as_posix() for path in paths}
+
+
+def _schema(path: Path, root: Path) -> Schema:
+    """Return the schema of a file.
+
+    Raises:
+        InvalidInput: the file cannot be read, is not valid, or stands at the place of another schema.
+    """
+    try:
+        key = SchemaKey.parse(path.relative_to(root).as_posix())
+        schema = parse_schema(path.read_bytes())
+    except OSError as error:
+        raise InvalidInput(f"it cannot be read: {error.strerror}") from error
+    except (InvalidName, SchemaInvalid) as error:
+        raise InvalidInput(error.problems) from error
+    if schema.key != key:
+        raise InvalidInput(f"it describes itself as {schema.key}: move it to schemas/{schema.key.path}, or correct `self`")
+    return schema
+
+
+def _document(path: Path) -> Any:
+    """Return the content of an index; None where there is no index.
+
+    Raises:
+        InvalidInput: the file cannot be read.
+    """
+    try:
+        return json.loads(path.read_bytes())
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, RecursionError) as error:
+        raise InvalidInput(f"{path} is not the index of a registry: {error}; restore an earlier version of it") from error
+
+
+def _order(path: Path, document: Any) -> tuple[SchemaKey, ...] | None:
+    """Return the keys of an index in their order; None where there is no index.
+
+    Raises:
+        InvalidInput: the content is not an index.
+    """
+    if document is None:
+        return None
+    try:
+        return tuple(SchemaKey.parse(entry["key"]) for entry in document["schemas"])
+    except (LookupError, TypeError, AttributeError, InvalidName) as error:
+        raise InvalidInput(f"{path} is not the index of a registry: {error}; restore an earlier version of it") from error
+
+
+def _pending(document: Any) -> Schema | None:
+    """Return the last schema that was added, whose file may not be written yet: the index has its text."""
+    pending = document.get("pending") if isinstance(document, dict) else None
+    text = pending.get("text") if isinstance(pending, dict) else None
+    return parse_schema(text) if isinstance(text, str) else None
+
+
+def _ordered(schemas: list[Schema], index: tuple[SchemaKey, ...] | None, order: Sequence[SchemaVer]) -> tuple[Schema, ...]:
+    """Return the versions of a model in the order of their addition.
+
+    Raises:
+        InvalidInput: the order is not certain, or does not fit to the files.
+    """
+    if order:
+        return in_order(schemas, order)
+    if index is None:
+        return certain_order(schemas)
+    by_key = {schema.key: schema for schema in schemas}
+    known = [key for key in index if key.model_key == schemas[0].key.model_key]
+    problems = [f"{key} is in the index, and has no file: restore it" for key in known if key not in by_key]
+    problems += [
+        f"{key} is not in the index: add it with `onefold schema add`" for key in sorted(by_key.keys() - set(known))
+    ]
+    if problems:
+        raise InvalidInput(problems)
+    return tuple(by_key[key] for key in known)

@@ -1,0 +1,76 @@
+"""The check of a folder of schemas before anything is added to a registry."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from onefold.registry.folder import FolderScan
+from onefold.registry.json_schema import Schema
+from onefold.registry.order import Rules, check_addition
+from onefold.registry.schema_key import ModelKey, SchemaKey
+
+
+@dataclass(frozen=True)
+class LintReport:
+    """What is wrong with a folder.
+
+    Attributes:
+        checked: how many files were checked.
+        problems: one sentence each, with the file and what to do.
+    """
+
+    checked: int
+    problems: tuple[str, ...]
+
+
+def lint(scan: FolderScan, rules: Rules) -> LintReport:
+    """Check a folder of schemas, as if what its index does not have were added next, by version.
+
+    Args:
+        scan: the files of the folder.
+        rules: the configuration of the registry to which the schemas are going to be added.
+    """
+    # A file that is not valid would look like a gap: the rules of additions wait until all files of its name are valid.
+    broken = {problem.rpartition("/")[0] for problem in scan.broken}
+    problems = list(scan.problems)
+    for schemas in _by_name(scan.schemas).values():
+        if f"schemas/{schemas[0].key.path}".rpartition("/")[0] not in broken:
+            problems += _addition_problems(schemas, scan.order, rules)
+    problems += _missing(scan)
+    problems += _shared_tables(scan.schemas)
+    return LintReport(len(scan.schemas) + len(scan.broken), tuple(problems))
+
+
+def _by_name(schemas: Sequence[Schema]) -> dict[tuple[str, str, str], list[Schema]]:
+    names: dict[tuple[str, str, str], list[Schema]] = defaultdict(list)
+    for schema in schemas:
+        names[schema.key.vendor, schema.key.name, schema.key.format].append(schema)
+    return dict(names)
+
+
+def _addition_problems(schemas: Sequence[Schema], index: Sequence[SchemaKey] | None, rules: Rules) -> Iterator[str]:
+    """Yield what is wrong with the schemas of one name that were not added yet."""
+    by_key = {schema.key: schema for schema in schemas}
+    existing = [by_key[key] for key in index or () if key in by_key]
+    for key in sorted(by_key.keys() - {schema.key for schema in existing}):
+        for violation in check_addition(existing, by_key[key], rules):
+            yield f"schemas/{key.path}: {violation}"
+        existing.append(by_key[key])
+
+
+def _missing(scan: FolderScan) -> Iterator[str]:
+    files = {f"schemas/{schema.key.path}" for schema in scan.schemas} | set(scan.broken)
+    for key in scan.order or ():
+        if f"schemas/{key.path}" not in files:
+            yield f"schemas/{key.path}: it is in the index, and has no file: restore it, schemas are never deleted"
+
+
+def _shared_tables(schemas: Sequence[Schema]) -> Iterator[str]:
+    tables: dict[str, set[ModelKey]] = defaultdict(set)
+    for schema in schemas:
+        tables[schema.key.model_key.table].add(schema.key.model_key)
+    for table, keys in sorted(tables.items()):
+        if len(keys) > 1:
+            yield f"{' and '.join(sorted(map(str, keys)))} have the same table, {table}: rename one"

@@ -1,0 +1,84 @@
+"""The settings of a schema registry: where it is, who may read it, and by which rules schemas are added."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from onefold.core.errors import InvalidSettings
+from onefold.core.text import shortened
+from onefold.settings.batches import FOLDER
+
+VARIABLES = {
+    "ONEFOLD_REGISTRY": "the address of the schema registry: a gs:// folder, or a folder of this machine",
+    "ONEFOLD_REGISTRY_ORDER": "`by-addition`: versions in the order in which they were added; or `sequential`: a version "
+    "whose number would come before another one is refused; default: by-addition",
+    "ONEFOLD_REGISTRY_PATCHES": "`allowed`: a schema may be replaced under its key, for development; default: it may not",
+    "ONEFOLD_REGISTRY_KEYS": "the file of the keys of the function schema_registry; default: none, only public schemas are "
+    "read, and none is added",
+    "ONEFOLD_REGISTRY_PUBLIC": "vendors whose schemas everybody may read, as prefixes separated by commas; `*`: all; "
+    "default: none",
+    "ONEFOLD_REGISTRY_APIKEY": "the key that is sent to a registry that is another server",
+}
+Order = Literal["by-addition", "sequential"]
+_ORDERS: dict[str, Order] = {"by-addition": "by-addition", "sequential": "sequential"}
+_VENDOR = re.compile(r"\*|[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*")
+
+
+@dataclass(frozen=True)
+class RegistrySettings:
+    """The settings of a schema registry; None where a variable is not set.
+
+    Attributes:
+        address: where the registry is.
+        order: `by-addition` or `sequential`.
+        patches: True where a schema may be replaced under its key.
+        keys: the path of the file with the keys of the API.
+        public: prefixes of vendors whose schemas everybody may read.
+        api_key: the key for another server.
+    """
+
+    address: str | None = None
+    order: Order = "by-addition"
+    patches: bool = False
+    keys: str | None = None
+    public: tuple[str, ...] = ()
+    api_key: str | None = None
+
+    def require_address(self) -> str:
+        """Return the address of the registry of the function.
+
+        Raises:
+            InvalidSettings: the settings name no registry.
+        """
+        if self.address is None:
+            raise InvalidSettings("ONEFOLD_REGISTRY is not set: name the registry, as gs://bucket/folder")
+        return self.address
+
+
+def read_registry_settings(environ: Mapping[str, str], problems: list[str]) -> RegistrySettings:
+    """Read and check the variables.
+
+    Args:
+        environ: the environment variables.
+        problems: the list to which problems are added, each with its variable.
+    """
+    address = environ.get("ONEFOLD_REGISTRY", "").rstrip("/") or None
+    order = environ.get("ONEFOLD_REGISTRY_ORDER") or "by-addition"
+    patches = environ.get("ONEFOLD_REGISTRY_PATCHES", "")
+    public = tuple(name.strip() for name in environ.get("ONEFOLD_REGISTRY_PUBLIC", "").split(",") if name.strip())
+    if address and address.startswith("gs:") and (not FOLDER.fullmatch(address) or ".." in address.split("/")):
+        problems.append(f"ONEFOLD_REGISTRY {shortened(address)} is not a folder of a bucket: write gs://bucket/folder")
+    if order not in _ORDERS:
+        problems.append(f"ONEFOLD_REGISTRY_ORDER {shortened(order)}: expected {' or '.join(_ORDERS)}, or no value")
+    if patches not in ("", "allowed"):
+        problems.append(f"ONEFOLD_REGISTRY_PATCHES {shortened(patches)}: expected allowed, or no value")
+    problems += [
+        f"ONEFOLD_REGISTRY_PUBLIC: {shortened(name)} is not a vendor: write com.acme, or * for all"
+        for name in public
+        if not _VENDOR.fullmatch(name)
+    ]
+    keys, api_key = environ.get("ONEFOLD_REGISTRY_KEYS") or None, environ.get("ONEFOLD_REGISTRY_APIKEY") or None
+    return RegistrySettings(address, _ORDERS.get(order, "by-addition"), patches == "allowed", keys, public, api_key)

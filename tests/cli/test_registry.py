@@ -1,0 +1,258 @@
+"""The commands on a registry, as a person and a program run them."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import boto3
+import pytest
+import requests
+from support.cli import Run
+from support.fake_gcs import ObjectStore
+from support.registries import document, folder_store, history, schema
+
+from onefold.local.processes import free_port
+from onefold.registry.api_keys import find_key, parse_keys
+
+AD_CLICK = [f"iglu:com.acme/ad_click/jsonschema/1-0-{number}" for number in range(3)]
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    """A folder with three versions, in files of any name."""
+    folder = tmp_path / "new"
+    folder.mkdir()
+    for number, one in enumerate(history()):
+        (folder / f"{9 - number}.json").write_text(json.dumps(one.json))
+    return folder
+
+
+@pytest.fixture
+def registry(tmp_path: Path) -> Path:
+    """A registry whose order of addition is not that of the numbers."""
+    folder = tmp_path / "registry"
+    for number in ("1-0-0", "1-1-0", "1-0-1"):
+        folder_store(folder).add(schema(number))
+    folder_store(folder).add(schema(name="größe".replace("ö", "oe").replace("ß", "ss"), vendor="org.other"))
+    return folder
+
+
+def test_schemas_are_added_listed_and_shown(run: Run, files: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "registry"
+    added = run("schema", "add", files, "--registry", folder)
+    assert (added.code, added.out.splitlines()) == (0, [f"added {uri}" for uri in AD_CLICK])
+    again = run("schema", "add", files / "9.json", "--registry", folder, "--json")
+    assert (again.code, [row["outcome"] for row in again.json]) == (0, ["unchanged"])
+    assert run("schema", "list", "--registry", folder).out.splitlines() == AD_CLICK
+    shown = run("schema", "show", "com.acme/ad_click/jsonschema/1-0-1", "--registry", folder)
+    assert json.loads(shown.out) == json.loads((files / "8.json").read_text())
+
+
+def test_a_schema_that_is_refused_is_told_with_all_reasons_and_does_not_stop_the_others(
+    run: Run, files: Path, tmp_path: Path
+) -> None:
+    wrong = {**document("1-0-7", "other"), "type": 7}
+    (files / "0.json").write_text(json.dumps({**wrong, "maxLength": -1}))
+    (files / "1.json").write_text("{")
+    done = run("schema", "add", files, "--registry", tmp_path / "registry", "--json")
+    assert done.code == 1
+    outcomes = {Path(row["file"]).name: (row["outcome"], len(row["errors"])) for row in done.json}
+    assert outcomes == {
+        **dict.fromkeys(("9.json", "8.json", "7.json"), ("added", 0)),
+        "0.json": ("failed", 2),
+        "1.json": ("failed", 1),
+    }
+    told = run("schema", "add", files / "0.json", "--registry", tmp_path / "registry")
+    assert (told.code, told.err.count("Error: ")) == (1, 2)
+
+
+def test_settings_name_the_registry_and_its_rules(
+    run: Run, files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    missing = run("schema", "list")
+    assert (missing.code, "ONEFOLD_REGISTRY" in missing.err) == (1, True)
+    monkeypatch.setenv("ONEFOLD_REGISTRY", str(tmp_path / "registry"))
+    monkeypatch.setenv("ONEFOLD_REGISTRY_ORDER", "sequential")
+    assert run("schema", "add", files).code == 0
+    late = tmp_path / "late.json"
+    for number, code in (("1-1-0", 0), ("1-0-3", 1)):
+        late.write_text(json.dumps(document(number)))
+        assert run("schema", "add", late).code == code
+    late.write_text(json.dumps({**document("1-1-0"), "description": "another"}))
+    assert run("schema", "add", late).code == 1
+    monkeypatch.setenv("ONEFOLD_REGISTRY_PATCHES", "allowed")
+    assert run("schema", "add", late).out == "patched iglu:com.acme/ad_click/jsonschema/1-1-0\n"
+    assert json.loads(run("schema", "show", "com.acme/ad_click/jsonschema/1-1-0").out)["description"] == "another"
+
+
+def test_a_list_has_the_order_of_addition_and_takes_a_prefix(run: Run, registry: Path) -> None:
+    everything = [row["schema"] for row in run("schema", "list", "--registry", registry, "--json").json]
+    assert [uri.rpartition("/")[2] for uri in everything[:3]] == ["1-0-0", "1-1-0", "1-0-1"]
+    for prefix in ("com.acme", "com.acme/ad_click", "com.acme/ad_click/jsonschema/", "iglu:com.acme/ad_click/jsonschema/1"):
+        assert run("schema", "list", prefix, "--registry", registry).out.splitlines() == everything[:3]
+    assert run("schema", "list", "org.other", "--registry", registry).out.splitlines() == everything[3:]
+    for prefix in ("com", "../x", "com.acme/ad_click/jsonschema/2", "a/b/c/1/2"):
+        assert run("schema", "list", prefix, "--registry", registry).code == 1
+
+
+def test_a_schema_that_is_missing_is_told_with_those_that_are_there(run: Run, registry: Path) -> None:
+    missing = run("schema", "show", "com.acme/ad_click/jsonschema/1-5-0", "--registry", registry)
+    assert (missing.code, "it has 1-0-0, 1-1-0, 1-0-1" in missing.err) == (1, True)
+    assert run("schema", "show", "com.acme/ad_click/other/1-0-0", "--registry", registry).code == 1
+
+
+# Export, and every place from which a registry is read.
+
+
+def test_an_export_has_the_order_of_addition_and_grows(run: Run, registry: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    assert run("schema", "export", "--registry", registry, "--to", copy).code == 0
+    everything = run("schema", "list", "--registry", registry).out
+    assert run("schema", "list", "--registry", copy).out == everything
+    folder_store(registry).add(schema("1-2-0"))
+    assert run("schema", "export", "--registry", registry, "--to", copy, "--json").json[-1]["schema"].endswith("1-2-0")
+    assert run("schema", "list", "--registry", copy).out == run("schema", "list", "--registry", registry).out
+    assert run("schema", "list", "com.acme/ad_click/jsonschema/1", "--registry", copy).out.count("\n") == 4
+    # A copy is a registry, too: what it has alone is never overwritten.
+    folder_store(copy).add(schema("1-3-0"))
+    refused = run("schema", "export", "--registry", registry, "--to", copy)
+    assert (refused.code, "1-3-0" in refused.err, "export to a new folder" in refused.err) == (1, True, True)
+    assert run("schema", "export", "--registry", registry, "--to", f"{registry}/.").code == 1
+
+
+def test_a_part_is_exported(run: Run, registry: Path, tmp_path: Path) -> None:
+    assert run("schema", "export", "org.other", "--registry", registry, "--to", tmp_path / "copy").code == 0
+    assert run("schema", "list", "--registry", tmp_path / "copy").out.count("\n") == 1
+
+
+@pytest.fixture
+def web(registry: Path) -> Iterator[str]:
+    class Quiet(SimpleHTTPRequestHandler):
+        def log_message(self, *_: object) -> None:
+            """Nobody reads it."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(registry))) as server:
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+@pytest.fixture
+def s3(registry: Path, s3_server: str) -> str:  # noqa: ARG001 the server has to run
+    """The registry as objects of S3."""
+    client = boto3.client("s3")
+    client.create_bucket(Bucket="schemas")
+    for path in registry.rglob("*"):
+        if path.is_file():
+            client.put_object(Bucket="schemas", Key=f"iglu/{path.relative_to(registry)}", Body=path.read_bytes())
+    return "s3://schemas/iglu"
+
+
+@pytest.mark.parametrize("place", ["web", "s3"])
+def test_a_copy_elsewhere_is_read_and_never_written(
+    run: Run, registry: Path, files: Path, place: str, request: pytest.FixtureRequest
+) -> None:
+    address = request.getfixturevalue(place)
+    assert run("schema", "list", "--registry", address).out == run("schema", "list", "--registry", registry).out
+    key = "com.acme/ad_click/jsonschema/1-1-0"
+    ddl = ("schema", "ddl", "com.acme/ad_click/jsonschema/1", "--to", "redshift", "--json", "--registry")
+    assert run(*ddl, address).json == run(*ddl, registry).json
+    shown = run("schema", "show", key, "--registry", address)
+    assert shown.out == run("schema", "show", key, "--registry", registry).out
+    refused = run("schema", "add", files, "--registry", address)
+    assert (refused.code, "others are read only" in refused.err) == (1, True)
+
+
+@pytest.mark.usefixtures("object_store")
+def test_a_registry_in_a_bucket_is_written_read_and_copied(run: Run, files: Path, tmp_path: Path) -> None:
+    assert run("schema", "add", files, "--registry", "gs://bucket/iglu/").code == 0
+    assert run("schema", "list", "--registry", "gs://bucket/iglu").out.splitlines() == AD_CLICK
+    assert run("schema", "export", "--registry", "gs://bucket/iglu", "--to", tmp_path / "copy").code == 0
+    assert run("schema", "export", "--registry", tmp_path / "copy", "--to", "gs://other/copy").code == 0
+    assert run("schema", "list", "--registry", "gs://other/copy").out.splitlines() == AD_CLICK
+
+
+def test_a_bucket_that_does_not_exist_is_an_error(run: Run, files: Path, object_store: ObjectStore) -> None:
+    object_store.lacks = {"storage.objects.get"}
+    refused = run("schema", "add", files, "--registry", "gs://bucket/iglu")
+    assert (refused.code, "gs://bucket/iglu" in refused.err) == (1, True)
+
+
+def test_static_files_without_an_index_are_read_only_where_the_order_is_certain(
+    run: Run, registry: Path, web: str, files: Path, tmp_path: Path
+) -> None:
+    (registry / "schemas" / "index.json").unlink()
+    model = "com.acme/ad_click/jsonschema/1"
+    for address in (registry, web):
+        uncertain = run("schema", "list", model, "--registry", address)
+        assert (uncertain.code, "--order 1-0-0,1-0-1,1-1-0" in uncertain.err) == (1, True)
+        ordered = run("schema", "list", model, "--registry", address, "--order", "1-0-0,1-1-0,1-0-1")
+        assert [line.rpartition("/")[2] for line in ordered.out.splitlines()] == ["1-0-0", "1-1-0", "1-0-1"]
+        wrong = run("schema", "list", model, "--registry", address, "--order", "1-0-0,1-1-0")
+        assert (wrong.code, "the order lacks 1-0-1" in wrong.err) == (1, True)
+    (registry / "schemas" / "com.acme/ad_click/jsonschema/1-1-0").unlink()
+    for address in (registry, web):
+        assert run("schema", "list", model, "--registry", address).out.splitlines() == AD_CLICK[:2]
+    assert run("schema", "list", "--registry", web).code == 1
+    refused = run("schema", "add", files, "--registry", registry)
+    assert (refused.code, "onefold schema export" in refused.err) == (1, True)
+    assert run("schema", "export", "--registry", registry, "--to", tmp_path / "indexed").code == 0
+    assert run("schema", "add", files, "--registry", tmp_path / "indexed").code == 1  # 1-0-1 is another schema there
+
+
+# Keys and the server.
+
+
+def test_a_key_is_printed_once_and_only_its_hash_is_stored(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "keys.json"
+    made = run("schema", "key", "create", "--name", "loader", "--vendor", "com.acme", "--vendor", "org.open", "--file", file)
+    (key,) = made.out.split()
+    assert key not in file.read_text()
+    assert key not in made.err
+    found = find_key(parse_keys(file.read_bytes(), "file"), key)
+    assert found
+    assert (found.name, found.vendors, str(found.access)) == ("loader", ("com.acme", "org.open"), "read")
+    assert found.reads("com.acme.shop")
+    assert not found.writes("com.acme")
+    twice = run("schema", "key", "create", "--name", "loader", "--vendor", "*", "--file", file)
+    assert (twice.code, "is taken" in twice.err) == (1, True)
+    assert len(json.loads(file.read_text())["keys"]) == 1
+    other = run("schema", "key", "create", "--name", "ci", "--vendor", "*", "--access", "write", "--json").json[0]
+    (entry,) = parse_keys(json.dumps({"keys": [other["entry"]]}), "printed")
+    assert entry == find_key([entry], other["key"])
+    assert entry.writes("any.vendor")
+    assert run("schema", "key", "create", "--name", "x", "--vendor", "com acme").code == 1
+
+
+def test_a_registry_is_served_on_this_machine(registry: Path, tmp_path: Path) -> None:
+    port = free_port()
+    command = [sys.executable, "-m", "onefold.cli", "schema", "serve", "--registry", str(registry), "--port", str(port)]
+    code = "from onefold.cli import main; main()"
+    environ = {name: value for name, value in os.environ.items() if not name.startswith("ONEFOLD_")}
+    process = subprocess.Popen([sys.executable, "-c", code, *command[3:]], env=environ, cwd=tmp_path)
+    try:
+        url = f"http://127.0.0.1:{port}/api/schemas/com.acme/ad_click/jsonschema"
+        with requests.Session() as session:
+            session.trust_env = False
+            for _ in range(600):
+                try:
+                    listed = session.get(url, timeout=5)
+                    break
+                except requests.ConnectionError:
+                    assert process.poll() is None
+                    time.sleep(0.1)
+            assert [uri.rpartition("/")[2] for uri in listed.json()] == ["1-0-0", "1-1-0", "1-0-1"]
+            assert session.post(f"http://127.0.0.1:{port}/api/schemas", json=document("1-2-0"), timeout=5).status_code == 401
+    finally:
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(30) != 0

@@ -1,0 +1,179 @@
+"""`onefold schema adopt`: tables of other loaders, in Redshift by their SVV_COLUMNS and in BigQuery."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.bigquery_emulator import EmulatedDataset
+from support.cli import Run
+from support.registries import folder_store
+
+from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT
+from onefold.registry.json_schema import parse_schema
+
+MODEL = "com.acme/ad_click/jsonschema/1"
+SCHEMA = {
+    "self": {"vendor": "com.acme", "name": "ad_click", "format": "jsonschema", "version": "1-0-0"},
+    "type": "object",
+    "properties": {
+        "clickId": {"type": "string", "maxLength": 100},
+        "tags": {"type": "array", "items": {"type": "string"}},
+        "cost": {"type": "integer", "maximum": 1_000},
+        "user": {"type": "object", "properties": {"größe": {"type": "number"}}},
+    },
+    "required": ["clickId"],
+}
+TEXT = {"data_type": "character varying", "character_maximum_length": 128}
+ENVELOPE: dict[str, dict[str, Any]] = {
+    **dict.fromkeys(("schema_vendor", "schema_name", "schema_format", "schema_version"), TEXT),
+    "root_id": {"data_type": "character", "character_maximum_length": 36},
+    "root_tstamp": {"data_type": "timestamp without time zone"},
+    **dict.fromkeys(("ref_root", "ref_tree", "ref_parent"), TEXT),
+}
+# What a loader of today makes of the schema, by the rules for types of Redshift.
+TABLE: dict[str, dict[str, Any]] = {
+    **ENVELOPE,
+    "click_id": {"data_type": "character varying", "character_maximum_length": 100},
+    "cost": {"data_type": "smallint"},
+    "tags": {"data_type": "character varying", "character_maximum_length": 65_535},
+    "user.größe": {"data_type": "double precision"},
+}
+
+
+@pytest.fixture
+def registry(tmp_path: Path) -> Path:
+    folder_store(tmp_path / "registry").add(parse_schema(SCHEMA))
+    return tmp_path / "registry"
+
+
+def rows(columns: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return rows of SVV_COLUMNS, the last column first: the order of a file means nothing."""
+    return [
+        {"table_schema": "atomic", "table_name": "com_acme_ad_click_1", "column_name": name, "ordinal_position": place}
+        | {"is_nullable": "YES", "character_maximum_length": None, "numeric_precision": None, "numeric_scale": None}
+        | dict(column)
+        for place, (name, column) in reversed(list(enumerate(columns.items(), 1)))
+    ]
+
+
+def adopt(run: Run, registry: Path, columns: Mapping[str, Mapping[str, Any]], *more: object) -> tuple[int, dict[str, str]]:
+    file = registry / "columns.json"
+    file.write_text(json.dumps(rows(columns)), "utf-8")
+    words = ("schema", "adopt", MODEL, "--table", "atomic.com_acme_ad_click_1", "--columns", file, "--registry", registry)
+    done = run(*words, "--json", *more)
+    return done.code, {one["column"]: one["severity"] for one in done.json}
+
+
+def test_a_table_of_the_same_rules_has_no_difference(run: Run, registry: Path) -> None:
+    assert adopt(run, registry, TABLE) == (0, {})
+
+
+@pytest.mark.parametrize(
+    ("changed", "code", "expected"),
+    [
+        # Arrays of before 2020 are taken.
+        ({"tags": {"data_type": "character varying", "character_maximum_length": 5_000}}, 0, {"tags": "INFO"}),
+        ({"tags": {"data_type": "character varying", "character_maximum_length": 4_999}}, 2, {"tags": "WARNING"}),
+        # A wider type holds every value.
+        ({"cost": {"data_type": "bigint"}}, 0, {}),
+        ({"cost": {"data_type": "character varying", "character_maximum_length": 5}}, 0, {}),
+        ({"click_id": {"data_type": "character varying", "character_maximum_length": 4_096}}, 0, {}),
+        # A narrower one is widened where Redshift can.
+        ({"click_id": {"data_type": "character varying", "character_maximum_length": 99}}, 2, {"click_id": "WARNING"}),
+        ({"cost": {"data_type": "character varying", "character_maximum_length": 4}}, 2, {"cost": "CRITICAL"}),
+        (
+            {"user.größe": {"data_type": "numeric", "numeric_precision": 36, "numeric_scale": 2}},
+            2,
+            {"user.größe": "CRITICAL"},
+        ),
+        ({"click_id": {"data_type": "date"}}, 2, {"click_id": "CRITICAL"}),
+        # NOT NULL stays for ever.
+        ({"cost": {"data_type": "smallint", "is_nullable": "NO"}}, 2, {"cost": "CRITICAL"}),
+        ({"click_id": {**TABLE["click_id"], "is_nullable": "NO"}}, 0, {}),
+        # A column that nobody has any more.
+        ({"old_column": {"data_type": "date"}}, 0, {"old_column": "INFO"}),
+    ],
+)
+def test_every_kind_of_difference(
+    run: Run, registry: Path, changed: dict[str, Any], code: int, expected: dict[str, str]
+) -> None:
+    assert adopt(run, registry, {**TABLE, **changed}) == (code, expected)
+
+
+def test_missing_columns_are_listed_and_the_envelope_has_to_be_there(run: Run, registry: Path) -> None:
+    left = {name: column for name, column in TABLE.items() if name not in ("root_tstamp", "cost")}
+    assert adopt(run, registry, left) == (2, {"root_tstamp": "CRITICAL", "cost": "WARNING"})
+
+
+def test_a_mapping_names_columns_that_differ(run: Run, registry: Path, tmp_path: Path) -> None:
+    table = {{"cost": "price_small", "user.größe": "user_size"}.get(name, name): column for name, column in TABLE.items()}
+    assert adopt(run, registry, table)[0] == 2
+    mapping = tmp_path / "mapping.yaml"
+    mapping.write_text("columns: {cost: price_small, user.größe: user_size}\n", "utf-8")
+    assert adopt(run, registry, table, "--mapping", mapping) == (0, {})
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("columns: {cost: no_such, nothing: tags}", ["the table has no column no_such", "nothing is not a column"]),
+        ("columns: {cost: tags}", ["tags would be two columns"]),
+        ("columns: [cost]", ["expected `columns:`"]),
+        ("other: {}", ["expected `columns:`"]),
+        ("columns: {cost: 1}", ["expected `columns:`"]),
+        ("{", ["cannot be read"]),
+    ],
+)
+def test_a_wrong_mapping_is_refused_with_all_problems(
+    run: Run, registry: Path, tmp_path: Path, text: str, told: list[str]
+) -> None:
+    mapping, file = tmp_path / "mapping.yaml", tmp_path / "columns.json"
+    mapping.write_text(text)
+    file.write_text(json.dumps(rows(TABLE)), "utf-8")
+    options = ("--columns", file, "--mapping", mapping, "--registry", registry)
+    done = run("schema", "adopt", MODEL, "--table", "com_acme_ad_click_1", *options)
+    assert done.code == 1
+    for problem in told:
+        assert problem in done.err
+
+
+def test_rows_may_be_csv_and_wrong_ones_are_all_named(run: Run, registry: Path, tmp_path: Path) -> None:
+    text, file = io.StringIO(), tmp_path / "columns.csv"
+    writer = csv.DictWriter(text, rows(TABLE)[0])
+    writer.writeheader()
+    writer.writerows(rows(TABLE))
+    file.write_text(text.getvalue(), "utf-8")
+    words = ("schema", "adopt", MODEL, "--columns", file, "--registry", registry, "--table")
+    same = run(*words, "atomic.com_acme_ad_click_1")
+    assert (same.code, same.out) == (0, "atomic.com_acme_ad_click_1 is what the registry would make\n")
+    assert run(*words, "other.com_acme_ad_click_1").code == 1
+    broken = rows({"a": {"data_type": "money"}, "b": {"data_type": "character varying"}, "c": {"data_type": ""}})
+    file.write_text(json.dumps(broken))
+    wrong = run(*words, "com_acme_ad_click_1")
+    assert (wrong.code, wrong.err.count("Error: ")) == (1, 3)
+
+
+def test_a_table_of_bigquery_is_read_itself(
+    run: Run, registry: Path, dataset: EmulatedDataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BIGQUERY_EMULATOR_HOST", dataset.host)
+    envelope = {name: "TIMESTAMP" if name == "root_tstamp" else "STRING" for name in ENVELOPE}
+    own = {"click_id": "STRING", "cost": "INT64", "tags": "ARRAY<STRING>", "user": "STRUCT<größe FLOAT64>"}
+    dataset.land("same", {**envelope, **own})
+    dataset.land("other", {**envelope, "click_id": "INT64", "tags": "ARRAY<STRING>", "old": "DATE", "price": "INT64"})
+    words = ("schema", "adopt", MODEL, "--registry", registry, "--project", DEFAULT_PROJECT, "--json", "--table")
+    same = run(*words, f"{dataset.name}.same")
+    assert (same.code, same.json) == (0, [])
+    other = run(*words, f"{dataset.name}.other")
+    assert other.code == 2
+    assert {one["column"]: one["severity"] for one in other.json} == {
+        "click_id": "CRITICAL", "old": "INFO", "price": "INFO", "cost": "WARNING", "user": "WARNING", "": "INFO",
+    }  # fmt: skip
+    assert run(*words, f"{dataset.name}.none").code == 1
+    assert run(*words, "no_dataset").code == 1
