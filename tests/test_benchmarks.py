@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 from support.bigquery_emulator import EmulatedDataset
 
-from benchmarks import bigquery_path, capture, capture_start, cold_start, fixed_cost, memory, reconcile, render
+from benchmarks import bigquery_path, capture, capture_start, cold_start, fixed_cost, memory, reconcile, registry, render
 from benchmarks.report import markdown, ratio, replaced, spread
 from onefold.local.spark_process import java_hint
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = (ROOT / "docs" / "benchmarks.md").read_text()
-PROGRAMS = (bigquery_path, capture, capture_start, cold_start, fixed_cost, memory, reconcile, render)
+PROGRAMS = (bigquery_path, capture, capture_start, cold_start, fixed_cost, memory, reconcile, registry, render)
 ROWS, CHANGES = 20_000, 200
 
 

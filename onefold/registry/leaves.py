@@ -107,14 +107,23 @@ def same_json(one: Any, other: Any) -> bool:
     if one != other:
         return False
     # Beside values of enumerations and defaults, a valid schema has no place where both could be.
-    is_simple = isinstance(one, Mapping) and not _MAY_HOLD_ENUMS & one.keys()
-    return is_simple or _canonical(one) == _canonical(other)
+    if isinstance(one, Mapping) and _NESTING.isdisjoint(one):
+        return "enum" not in one or _same_values(one["enum"], other["enum"])
+    return _canonical(one) == _canonical(other)
 
 
-_MAY_HOLD_ENUMS = frozenset({
-    "enum", "properties", "patternProperties", "items", "additionalItems", "additionalProperties", "allOf", "anyOf", "oneOf",
-    "not", "definitions", "dependencies",
+_NESTING = frozenset({
+    "properties", "patternProperties", "items", "additionalItems", "additionalProperties", "allOf", "anyOf", "oneOf", "not",
+    "definitions", "dependencies",
 })  # fmt: skip
+_SCALARS = (str, bool, int, float, type(None))
+
+
+def _same_values(values: list[Any], others: list[Any]) -> bool:
+    """Tell whether two lists that are equal for Python are equal JSON; lists of scalars are compared by their types."""
+    if all(type(value) is type(other) and isinstance(value, _SCALARS) for value, other in zip(values, others, strict=True)):
+        return True
+    return _canonical(values) == _canonical(others)
 
 
 def _canonical(value: Any) -> str:
