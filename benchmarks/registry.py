@@ -1,8 +1,8 @@
 """The time to make the table of a model from its versions. Run: `python -m benchmarks.registry [--page docs/benchmarks.md]`.
 
 Each version has all columns of the version before it, and makes one text longer; each tenth one adds a column. 500 columns
-are there from the start. Measured is the way from schemas in memory to the statement that creates the table. The versions are
-parsed from texts of their own before, so that no two of them share objects. The time is the best of five: it is one
+are there from the start. Measured is the way from schemas in memory to the statement that creates the table. The versions
+are parsed from texts of their own before, so that no two of them share objects. The time is the best of five: it is one
 computation in one process, which others can only make slower. The growth is the exponent between neighbouring rows: 1.0 is
 linear.
 """
