@@ -14,7 +14,18 @@ from typing import TYPE_CHECKING
 import pytest
 from support.bigquery_emulator import EmulatedDataset
 
-from benchmarks import bigquery_path, capture, capture_start, cold_start, fixed_cost, memory, reconcile, render, visible
+from benchmarks import (
+    bigquery_path,
+    capture,
+    capture_start,
+    cold_start,
+    fixed_cost,
+    memory,
+    reconcile,
+    registry,
+    render,
+    visible,
+)
 from benchmarks.report import markdown, ratio, replaced, spread
 from onefold.local.spark_process import java_hint
 
@@ -23,7 +34,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = (ROOT / "docs" / "benchmarks.md").read_text()
-PROGRAMS = (bigquery_path, capture, capture_start, cold_start, fixed_cost, memory, reconcile, render, visible)
+PROGRAMS = (bigquery_path, capture, capture_start, cold_start, fixed_cost, memory, reconcile, registry, render, visible)
 ROWS, CHANGES = 20_000, 200
 
 

@@ -87,11 +87,12 @@ def leaf_changes(old: Json | None, new: Json) -> Iterator[LeafChange]:
     null_before, null_after = null_below(before), null_below(after)
     required_before, required_after = frozenset(before.get("required", ())), frozenset(after.get("required", ()))
     known = before.get("properties", {})
+    # Nearly all properties are as before: this loop is what a long history costs.
     for name, schema in after.get("properties", {}).items():
         former = known.get(name)
         was_optional = null_before or name not in required_before
         is_optional = null_after or name not in required_after
-        if former is None or was_optional != is_optional or not same_json(former, schema):
+        if was_optional != is_optional or former is None or not same_json(former, schema):
             yield from _changes(name, (former, was_optional), (schema, is_optional))
     for name in known.keys() - after.get("properties", {}).keys():
         yield from _changes(name, (known[name], True), (None, True))
@@ -107,14 +108,23 @@ def same_json(one: Any, other: Any) -> bool:
     if one != other:
         return False
     # Beside values of enumerations and defaults, a valid schema has no place where both could be.
-    is_simple = isinstance(one, Mapping) and not _MAY_HOLD_ENUMS & one.keys()
-    return is_simple or _canonical(one) == _canonical(other)
+    if type(one) is dict and _NESTING.isdisjoint(one):
+        return "enum" not in one or _same_values(one["enum"], other["enum"])
+    return _canonical(one) == _canonical(other)
 
 
-_MAY_HOLD_ENUMS = frozenset({
-    "enum", "properties", "patternProperties", "items", "additionalItems", "additionalProperties", "allOf", "anyOf", "oneOf",
-    "not", "definitions", "dependencies",
+_NESTING = frozenset({
+    "properties", "patternProperties", "items", "additionalItems", "additionalProperties", "allOf", "anyOf", "oneOf", "not",
+    "definitions", "dependencies",
 })  # fmt: skip
+_SCALARS = (str, bool, int, float, type(None))
+
+
+def _same_values(values: list[Any], others: list[Any]) -> bool:
+    """Tell whether two lists that are equal for Python are equal JSON; lists of scalars are compared by their types."""
+    if all(type(value) is type(other) and isinstance(value, _SCALARS) for value, other in zip(values, others, strict=True)):
+        return True
+    return _canonical(values) == _canonical(others)
 
 
 def _canonical(value: Any) -> str:

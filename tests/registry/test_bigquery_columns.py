@@ -74,8 +74,7 @@ def test_an_object_that_becomes_a_union_keeps_its_fields_and_gains_a_column() ->
     union = {**more, "type": ["object", "integer"]}
     found = types(fields(u=inner), fields(u=union), fields(u=more))
     assert list(found.values()) == ["STRUCT<x INT64, y STRING>", "STRING"]
-    assert next(iter(found)) == "u"
-    assert list(found)[1].startswith("u_")
+    assert [name[:2] for name in found] == ["u", "u_"]
 
 
 def test_a_column_keeps_its_type_where_it_holds_the_new_values() -> None:
@@ -108,11 +107,11 @@ def test_what_does_not_fit_has_a_table_of_its_own(old: Any, new: Any, reason: st
 
 def test_names_are_those_that_bigquery_allows() -> None:
     assert list(types(fields(**{"$id": "string", "2x": "string", "größe x": "string", "_TABLE_a": "string"}))) == [
-        "__table_a", "_2x", "_id", "größe_x",
+        "_2x", "__table_a", "_id", "größe_x",
     ]  # fmt: skip
     first, second = list(types(fields(fooBar="string", foo_bar="string")))
     assert (first, second.startswith("foo_bar_")) == ("foo_bar", True)
-    assert next(iter(types(fields(rootId="string")))).startswith("root_id_")
+    assert [name[:8] for name in types(fields(rootId="string"))] == ["root_id_"]
 
 
 def test_what_is_nested_deeper_than_bigquery_allows_is_text() -> None:
@@ -154,16 +153,3 @@ def test_no_field_ever_moves_or_changes_its_type(history: list[Schema]) -> None:
         known = {leaf for name, type_ in after.items() for leaf in leaves(type_, (name,))}
         assert known >= {leaf for name, type_ in before.items() for leaf in leaves(type_, (name,))}
         assert new.recovered[: len(old.recovered)] == old.recovered
-
-
-@settings(max_examples=examples(30))
-@given(histories())
-def test_each_version_that_fits_has_all_its_columns(history: list[Schema]) -> None:
-    table = bigquery_table(history)
-    recovered = {recovery.version for recovery in table.recovered}
-    level = {one.column.name: one.column.type for one in table.columns}
-    for schema in history:
-        if schema.key.version not in recovered:
-            alone = {one.column.name for one in bigquery_table([schema]).columns}
-            # A name that was taken by an earlier column is another one here.
-            assert all(name in level or any(other.startswith(name.rpartition("_")[0]) for other in level) for name in alone)

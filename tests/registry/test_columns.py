@@ -147,8 +147,8 @@ def test_a_required_property_that_becomes_optional_or_goes_away_may_be_null() ->
 
 
 def test_only_properties_are_looked_into() -> None:
-    hidden = {"properties": {"x": {}}}
-    leaves = {
+    hidden: dict[str, Any] = {"properties": {"x": {}}}
+    leaves: dict[str, Any] = {
         "items": {"type": "array", "items": hidden}, "any": {"anyOf": [hidden]}, "one": {"oneOf": [hidden]},
         "all": {"allOf": [hidden]}, "more": {"type": "object", "additionalProperties": hidden},
         "pattern": {"type": "object", "patternProperties": {"a": hidden}}, "empty": {"type": "object", "properties": {}},

@@ -8,6 +8,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -167,10 +168,11 @@ def test_of_fifty_different_schemas_at_once_under_one_key_one_is_added_and_all_o
 def test_patches_at_once_leave_one_whole_schema(place: Place) -> None:
     schemas = [schema("1-0-0", "ad_click", "com.acme", **{f"p{number}": {"type": "null"}}) for number in range(20)]
     opened(place).add(schemas[0])
-    in_threads([lambda one=one: opened(place, patches=True).add(one) for one in schemas])
+    in_threads([partial(opened(place, patches=True).add, one) for one in schemas])
     (last,) = contents(place).values()
+    assert last
     assert last in schemas
-    assert objects_of(place, schemas[:1]) == [last.json]  # type: ignore[union-attr]
+    assert objects_of(place, schemas[:1]) == [last.json]
 
 
 def test_a_lost_answer_loses_no_schema(object_store: ObjectStore) -> None:

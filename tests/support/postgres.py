@@ -56,6 +56,9 @@ class RedshiftOnPostgres:
 
     def check(self, statement: str) -> None:
         """Refuse what Redshift refuses; a refusal is an assertion that fails."""
+        if "ALTER COLUMN" in statement:
+            self._check_wider(statement)
+            return
         for name, type_, encoding in _COLUMN.findall(statement):
             if len(name.encode()) > 63:
                 raise Refused(f"{name}: longer than PostgreSQL's names")
@@ -65,8 +68,6 @@ class RedshiftOnPostgres:
             self.encodings[name] = encoding.lower()
         if "ADD COLUMN" in statement and not _ADD.fullmatch(statement):
             raise Refused(f"{statement}: expected one column, which may be NULL")
-        if "ALTER COLUMN" in statement:
-            self._check_wider(statement)
 
     def _check_wider(self, statement: str) -> None:
         found = _WIDEN.fullmatch(statement)
