@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +11,7 @@ import click
 
 from onefold.cli import access_report as report
 from onefold.cli.common import CHANGES, ERROR, OK, as_json, given, project, raise_problems, read_settings, say
+from onefold.cli.output import echo_json, with_verbosity
 from onefold.core.errors import InvalidInput, OnefoldError
 from onefold.core.names import check_names
 
@@ -96,7 +96,7 @@ def plan(
     notes = [f"{problem}; apply refuses until then" for problem in found.problems]
     warnings = [*notes, *found.warnings, *bypass_warnings(found.clients.policies, sorted(found.policy.datasets), tables)]
     if as_json:
-        click.echo(json.dumps(report.as_json(found.plan, warnings), ensure_ascii=False))
+        echo_json(report.changes_as_dicts(found.plan), warnings=warnings)
     else:
         report.show(found.plan)
         for warning in warnings:
@@ -132,13 +132,18 @@ def apply(
     if not found.plan.is_empty and not yes:
         click.confirm("Apply these changes?", abort=True, err=True)
     failures = apply_plan(found.plan, found.clients.lists, found.clients.groups)
-    for failure in failures:
-        say("red", f"Error: {failure.subject}: {failure.error}")
+    errors = [f"{failure.subject}: {failure.error}" for failure in failures]
+    for error in errors:
+        say("red", f"Error: {error}")
     if as_json:
-        click.echo(json.dumps(report.as_json(found.plan, found.warnings, failures), ensure_ascii=False))
+        echo_json(report.changes_as_dicts(found.plan), warnings=found.warnings, errors=errors)
     elif not found.plan.is_empty and not failures:
         click.echo("Applied.")
     return ERROR if failures else OK
+
+
+for _command in access.commands.values():
+    with_verbosity(_command)
 
 
 @dataclass(frozen=True)

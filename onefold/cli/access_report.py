@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,7 +10,6 @@ import click
 from onefold.core.text import counted
 
 if TYPE_CHECKING:
-    from onefold.access.apply import Failure
     from onefold.access.plan import AccessPlan, DatasetChange, GroupChange
     from onefold.ports.access import Grant
 
@@ -30,13 +29,9 @@ def show(plan: AccessPlan) -> None:
     click.echo(_summary(plan))
 
 
-def as_json(plan: AccessPlan, warnings: Sequence[str], failures: Sequence[Failure] = ()) -> dict[str, Any]:
-    """Return the changes, warnings and failures for a program."""
-    return {
-        "changes": [*_dataset_changes(plan), *_group_changes(plan)],
-        "warnings": list(warnings),
-        "failures": [{"subject": failure.subject, "error": failure.error} for failure in failures],
-    }
+def changes_as_dicts(plan: AccessPlan) -> list[dict[str, Any]]:
+    """Return an entry for a program for each grant and each member that is added or removed."""
+    return [*_dataset_changes(plan), *_group_changes(plan)]
 
 
 def _summary(plan: AccessPlan) -> str:

@@ -153,14 +153,14 @@ def test_plan_warns_of_grants_that_bypass_the_file(run: Run, apis: AccessApis) -
         "project my-project gives roles/bigquery.dataViewer to group:all@example.com, whatever the file declares",
         "table shop.customer gives roles/bigquery.dataEditor to user:x@example.com, whatever the file declares",
     ]
-    assert done.json["changes"][0] == {
+    assert done.results[0] == {
         "dataset": "shop",
         "action": "add",
         "principal": "group:analysts@example.com",
         "role": "READER",
         "condition": None,
     }
-    assert {"group": "analysts@example.com", "action": "remove", "member": "bob@example.com"} in done.json["changes"]
+    assert {"group": "analysts@example.com", "action": "remove", "member": "bob@example.com"} in done.results
     assert len(run("access", "plan", "--json", "--no-tables").json["warnings"]) == 1
     apis.datasets.denied.add("my-project:getIamPolicy")
     assert "grants on the project are not known" in run("access", "plan").err
@@ -171,7 +171,9 @@ def test_a_failure_is_reported_and_the_rest_is_done(run: Run, apis: AccessApis) 
     apis.directory.refused.add("grace@example.com")
     done = run("access", "apply", "--yes", "--json")
     assert done.code == 1
-    assert [failure["subject"] for failure in done.json["failures"]] == ["group analysts@example.com: grace@example.com"]
+    (error,) = done.json["errors"]
+    assert error.startswith("group analysts@example.com: grace@example.com: ")
+    assert f"Error: {error}" in done.err
     assert apis.datasets.writes == 1
     assert set(apis.directory.members("analysts@example.com")) == {"boss@example.com"}
 
@@ -192,6 +194,7 @@ def test_wrong_usage_is_an_error(run: Run, monkeypatch: pytest.MonkeyPatch) -> N
     assert "expected the name of a dataset" in run("access", "import").err
     assert "--json needs --yes" in run("access", "apply", "--json").err
     assert "cannot be read" in run("access", "plan", "--file", "nowhere.yaml").err
+    assert run("access", "plan", "--file", "nowhere.yaml", "--json").json["command"] == "access plan"
     monkeypatch.setenv("BIGQUERY_EMULATOR_HOST", "127.0.0.1:9")
     assert "the emulator of BigQuery keeps no permissions" in run("access", "plan").err
     monkeypatch.delenv("BIGQUERY_EMULATOR_HOST")
