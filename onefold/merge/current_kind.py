@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
-from onefold.changelog.metadata import check_change_table, source_columns
+from onefold.changelog.metadata import LANDED_AT, METADATA, check_change_table, source_columns
 from onefold.core.errors import InvalidInput, KeyUnknown, LimitExceeded, NotFound, ViewNameTaken
 from onefold.core.names import TableId
 from onefold.merge.base_table import base_table
@@ -22,6 +22,7 @@ from onefold.merge.merge_log import MergeState
 from onefold.merge.plan import chosen_keys, is_base, make_plan, read_log
 from onefold.ports.warehouse import BaseWarehouse, StoredTable, StoredView
 from onefold.schema.bigquery import MAX_TEXT
+from onefold.schema.columns import Column, Schema
 from onefold.schema.diff import SchemaChange, base_left_out, base_read_again
 from onefold.schema.table_rules import TableRules
 from onefold.schema.versions import Version, fold
@@ -90,18 +91,18 @@ class CurrentKind:
             SchemaConflict: everything that keeps the table from having a latest state.
             LimitExceeded: the text is too long.
         """
-        text = self._text(found, versions, stored)
+        columns = self._columns(found, versions, stored)
+        text = self._text(found, columns, stored)
         # The form of the versions' text is chosen so that the text around it fits, too.
-        reserved, former = (stored.reserved, stored.columns) if stored else (0, ())
-        around, rules = len(text.around("")) + reserved, self._rules(found)
-        view = build_within_limits(self.id, self.table, versions, rules, around, former)
+        around = len(text.around("")) + (stored.reserved if stored else 0)
+        view = build_within_limits(self.id, self.table, versions, self._rules(found), around, columns)
         # The settings come first in every view, so that they can be read from its text.
         settings = settings_comment(self.settings.rules_for(self.table))
         query = settings + text.around(self.table if _is_single(found) else view.query.removeprefix(settings))
         if len(query) > MAX_TEXT:
             raise LimitExceeded(f"{self.id}: its text takes {len(query)} of {MAX_TEXT} characters")
-        columns = tuple(source_columns(view.columns))
-        return UnifiedView(view.id, columns, view.versions, view.casts, view.form, query, view.leaves, view.names)
+        shown = tuple(source_columns(view.columns))
+        return UnifiedView(view.id, shown, view.versions, view.casts, view.form, query, view.leaves, view.names)
 
     def other_changes(self, stored: StoredView, view: UnifiedView) -> tuple[SchemaChange, ...]:
         before, after = left_out(stored.query), left_out(view.query)
@@ -109,13 +110,23 @@ class CurrentKind:
             return (base_left_out(after),)
         return (base_read_again(),) if before and not after else ()
 
-    def _text(self, found: Sequence[Version], versions: Sequence[Version], stored: StoredView | None) -> CurrentText:
+    def _columns(
+        self, found: Sequence[Version], versions: Sequence[Version], stored: StoredView | None
+    ) -> tuple[Column, ...]:
+        """Return the unified columns: those that the view shows, in its order, and then the metadata.
+
+        The view does not show the metadata. If they had no place of their own, a new column would come after them in this
+        text and before them in the next one.
+        """
+        columns = Schema(fold(versions, self._rules(found), stored.columns if stored else (), self.table))
+        return (*source_columns(columns), *columns.only((METADATA, LANDED_AT)))
+
+    def _text(self, found: Sequence[Version], columns: tuple[Column, ...], stored: StoredView | None) -> CurrentText:
         rules, changes = self.settings.rules_for(self.table), self._changes(found)
         table = self.warehouse.read_table(base_table(self.table))
         base = table if table and is_base(table) else None
         state = read_log(self.warehouse, self.table, base) if base else MergeState()
         keys = self._known_keys(changes, base, state, stored)
-        columns = fold(versions, self._rules(found), stored.columns if stored else (), self.table)
         check_change_table(str(self.table), columns, keys)
         if base is None or state.now is None:
             return CurrentText(keys, columns)

@@ -7,6 +7,7 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -57,6 +58,13 @@ class Terminals:
             for statement in filter(str.strip, text.split(";\n")):
                 query(connection, statement)
 
+    def is_copied(self, status: str) -> bool:
+        """Tell whether the copy is done and the lag is known: then the command for the status exits with 0."""
+        if '"event": "copied"' not in self.output("sh capture"):
+            return False
+        done = subprocess.run(["bash", "-c", status], cwd=self.folder, env=self.environ, capture_output=True, check=False)
+        return done.returncode == 0
+
     def has_landed(self, condition: str, rows: int) -> bool:
         """Tell whether the unified view has so many rows; while there is none, it has no rows."""
         done = subprocess.run(
@@ -88,7 +96,7 @@ def test_the_commands_of_the_page_run(terminals: Terminals) -> None:
         if "onefold plan" in text:
             eventually(lambda: terminals.output("sh capture") and terminals.has_landed("email IS NOT NULL", 1))
         if "status" in text:
-            eventually(lambda: '"event": "copied"' in terminals.output("sh capture"))
+            eventually(partial(terminals.is_copied, text))
         before = len(terminals.printed)
         terminals.do(kind, text)
         if kind == "sh server":

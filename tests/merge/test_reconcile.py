@@ -55,7 +55,7 @@ class RecordingWarehouse(EmulatedWarehouse):
         return super().execute(sql)
 
     def _note(self, kind: str, table: str) -> None:
-        self.reads.append(f"{kind} {table.removeprefix(self._name) or 'itself'}")
+        self.reads.append(f"{kind} {table.replace(self._name, '') or 'itself'}")
 
 
 def reads_of_merge(shop: Shop, **options: Any) -> tuple[list[str], MergeResult]:
@@ -73,7 +73,10 @@ PLAN = [
 ]
 MERGE = ["MERGE", "counts"]
 ASIDE = ["view _current"]  # is there one that reads a base whose types are about to change?
-FOLLOW = ["view _current"]  # is there one that does not read a new column yet?
+FOLLOW = [
+    "view _current",  # is there one that does not read a new column yet?
+    "table onefold_tmp_copy__base",  # did a merge that was killed leave a copy?
+]
 CURRENT_VIEW = [
     "view _current",  # is there one to keep?
     "view _current",  # its etag, before everything from which the view is computed

@@ -73,6 +73,17 @@ def test_the_current_view_follows_a_new_version_and_does_not_name_the_unified_vi
     assert function.announced()[1:] == [("retyped id", "CRITICAL"), ("added mail", "INFO")]
 
 
+def test_a_view_that_has_got_a_column_is_not_written_again(
+    function: RefreshView, shop: Shop, capsys: pytest.CaptureFixture[str]
+) -> None:
+    function.deliver("a1")
+    shop.create("b2", {"id": "INT64", "mail": "STRING", LANDED_AT: "TIMESTAMP"})
+    function.deliver("b2")
+    lines(capsys, "current_refreshed")
+    function.deliver()
+    assert [line["action"] for line in lines(capsys, "current_refreshed")] == ["none"]
+
+
 @pytest.mark.usefixtures("shop")
 def test_a_message_that_comes_twice_changes_and_announces_nothing(
     function: RefreshView, dataset: EmulatedDataset, capsys: pytest.CaptureFixture[str]
