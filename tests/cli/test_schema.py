@@ -67,8 +67,8 @@ def test_an_order_that_is_not_certain_has_to_be_given(run: Run, registry: Path) 
     write(registry, "1-1-0", fields(id={"type": "integer", "maximum": 5}, foo=NESTED, z="string"))
     arguments = ["schema", "ddl", MODEL, "--registry", registry, "--to", "redshift", "--json"]
     refused = run(*arguments)
-    assert (refused.code, refused.out) == (1, "")
-    assert "--order 1-0-0,1-0-1,1-1-0" in refused.err
+    assert (refused.code, refused.json["command"], refused.results) == (1, "schema ddl", [])
+    assert "--order 1-0-0,1-0-1,1-1-0" in refused.json["errors"][0]
     names = [
         [one["name"] for one in run(*arguments, "--order", order).json["columns"]]
         for order in ("1-0-0,1-0-1,1-1-0", "1-0-0,1-1-0,1-0-1")
@@ -108,7 +108,7 @@ def test_migrations_print_statements(run: Run, registry: Path) -> None:
         "BEGIN;", f'{table} "größe" DOUBLE PRECISION ENCODE ZSTD;', f'{table} "foo.baz" BOOLEAN ENCODE ZSTD;',
         "COMMENT ON TABLE \"com_acme_ad_click_1\" IS 'iglu:com.acme/ad_click/jsonschema/1-0-2';", "COMMIT;",
     ]  # fmt: skip
-    done = run(*arguments, "--target", "bigquery", "--json").json
+    done = run(*arguments, "--target", "bigquery", "--json").result
     assert [change["kind"] for change in done["changes"]] == ["added", "added", "made nullable"]
     assert [text.split("\n")[0][:27] for text in done["statements"]] == [
         "-- com_acme_ad_click_1: foo", "ALTER TABLE `com_acme_ad_cl", "ALTER TABLE `com_acme_ad_cl",
@@ -124,9 +124,9 @@ def test_diff_explains_a_change(run: Run, registry: Path) -> None:
     arguments = ["schema", "diff", MODEL, "--registry", registry, "--from"]
     done = run(*arguments, "1-0-1", "--to", "1-0-2", "--json")
     assert done.code == 2
-    assert done.json["class"] == "REVISION"
-    assert {reason["path"] for reason in done.json["reasons"]} == {"/properties/id", "/properties/id/maximum"}
-    assert [(change["kind"], change["severity"]) for change in done.json["changes"]] == [("made nullable", "WARNING")]
+    assert done.result["class"] == "REVISION"
+    assert {reason["path"] for reason in done.result["reasons"]} == {"/properties/id", "/properties/id/maximum"}
+    assert [(change["kind"], change["severity"]) for change in done.result["changes"]] == [("made nullable", "WARNING")]
     shown = run(*arguments, "1-0-0", "--to", "1-0-1")
     assert "1-0-0 -> 1-0-1 is ADDITION" in shown.out
     assert "INFO" in shown.out
@@ -156,7 +156,9 @@ def test_lint_takes_a_good_folder(run: Run, registry: Path) -> None:
     (registry / FOLDER / ".1-0-0.swp").write_text("")
     done = run("schema", "lint", registry)
     assert (done.code, done.out) == (0, "2 schemas checked, 0 problems\n")
-    assert run("schema", "lint", registry, "--json").json == {"checked": 2, "problems": []}
+    assert run("schema", "lint", registry, "--json").result == {
+        "folder": str(registry), "checked": 2, "problems": [],
+    }  # fmt: skip
 
 
 def test_lint_lists_all_problems_with_their_files(run: Run, registry: Path) -> None:
@@ -168,7 +170,7 @@ def test_lint_lists_all_problems_with_their_files(run: Run, registry: Path) -> N
     write(registry, "1-0-0", fields(), name="here").rename(registry / FOLDER.parent.parent / "moved/jsonschema/1-0-0")
     done = run("schema", "lint", registry, "--json")
     assert done.code == 1
-    assert done.json["checked"] == 7
+    assert done.result["checked"] == 7
     expected = {
         "schemas/com.acme/ad_click/jsonschema/1-0-2: /properties/id: the column id is SMALLINT and cannot hold VARCHAR",
         "schemas/com.acme/broken/jsonschema/1-0-0: /properties/b/minLength: ",
@@ -176,7 +178,7 @@ def test_lint_lists_all_problems_with_their_files(run: Run, registry: Path) -> N
         "schemas/com.acme/moved/jsonschema/1-0-0: it describes itself as iglu:com.acme/here/jsonschema/1-0-0",
         "com.acme/adClick/jsonschema/1 and com.acme/ad_click/jsonschema/1 have the same table",
     }
-    assert [text for text in expected if not any(problem.startswith(text) for problem in done.json["problems"])] == []
+    assert [text for text in expected if not any(problem.startswith(text) for problem in done.result["problems"])] == []
 
 
 def test_lint_checks_new_files_against_the_index(run: Run, registry: Path) -> None:
