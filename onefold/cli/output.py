@@ -41,8 +41,14 @@ def echo_json(results: Sequence[Any], *, warnings: Iterable[str] = (), errors: I
 
 def note_json(context: click.Context, parameter: click.Parameter, value: bool) -> bool:  # noqa: ARG001 as click calls it
     """Remember the name of a command that has to print JSON, so that an error is JSON as well."""
-    context.meta[_JSON] = context.command_path.partition(" ")[2] if value else None
+    context.meta[_JSON] = _name_of(context) if value else None
     return value
+
+
+def _name_of(context: click.Context) -> str:
+    """Return the name of a command with the groups that it is in, `schema key create`."""
+    above = f"{_name_of(context.parent)} " if context.parent and context.parent.parent else ""
+    return f"{above}{context.info_name}"
 
 
 def with_verbosity(command: click.Command) -> click.Command:
@@ -51,11 +57,15 @@ def with_verbosity(command: click.Command) -> click.Command:
     return command
 
 
-class Commands(click.Group):
-    """The group of all commands: each takes `--verbose` and `--quiet`, and prints its errors in the form of its results."""
+class CommandGroup(click.Group):
+    """A group of commands, each of which takes `--verbose` and `--quiet`."""
 
     def add_command(self, cmd: click.Command, name: str | None = None) -> None:
         super().add_command(with_verbosity(cmd), name)
+
+
+class Commands(CommandGroup):
+    """The group of all commands: each prints its errors in the form of its results."""
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command.

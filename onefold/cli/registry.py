@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from onefold.cli.common import ERROR, OK, as_json, print_lines, read_settings, say
+from onefold.cli.output import echo_json
 from onefold.cli.registry_options import address_of, open_registry, open_store, order_option, parse_order, registry_option
-from onefold.cli.registry_output import echo_results
 from onefold.core.errors import InvalidInput, NotFound, OnefoldError
 
 if TYPE_CHECKING:
@@ -37,14 +37,18 @@ def add(context: click.Context, files: tuple[Path, ...], registry: str | None, a
     store = open_store(context, registry)
     results = [_added(path, store) for file in files for path in _schema_files(file)]
     if as_json:
-        echo_results(results)
-        return ERROR if any(result["errors"] for result in results) else OK
+        echo_json(results)
+    else:
+        _show_additions(results)
+    return ERROR if any(result["errors"] for result in results) else OK
+
+
+def _show_additions(results: list[dict[str, Any]]) -> None:
     for result in results:
         if not result["errors"]:
             print_lines(f"{result['outcome']} {result['schema']}")
         for error in result["errors"]:
             say("red", f"Error: {result['file']}: {error}")
-    return ERROR if any(result["errors"] for result in results) else OK
 
 
 def _added(path: Path, store: RegistryStore) -> dict[str, Any]:
@@ -106,7 +110,7 @@ def list_(context: click.Context, prefix: str | None, registry: str | None, orde
     source = open_registry(context, registry, parse_order(order))
     keys = keys_below(source, prefix or "")
     if as_json:
-        echo_results([{"schema": key.uri, "version": str(key.version), "model": key.version.model} for key in keys])
+        echo_json([{"schema": key.uri, "version": str(key.version), "model": key.version.model} for key in keys])
     else:
         for key in keys:
             click.echo(key.uri)
@@ -125,7 +129,7 @@ def show(context: click.Context, schema: str, registry: str | None, as_json: boo
     key = parse_key(schema)
     found = _found(open_registry(context, registry), key)
     if as_json:
-        echo_results([{"schema": key.uri, "json": found.json}])
+        echo_json([{"schema": key.uri, "json": found.json}])
     else:
         click.echo(json.dumps(found.json, ensure_ascii=False, indent=2))
     return OK
@@ -168,7 +172,7 @@ def export(
     source = open_registry(context, registry, parse_order(order))
     index = write(source, keys_below(source, prefix or ""), target, writable_objects_at(target))
     if as_json:
-        echo_results([{"schema": entry.key.uri, "added": entry.added, "sha256": entry.digest} for entry in index.entries])
+        echo_json([{"schema": entry.key.uri, "added": entry.added, "sha256": entry.digest} for entry in index.entries])
     else:
         print_lines(f"{target}: {len(index.entries):,} schemas and {target}/schemas/index.json")
     return OK

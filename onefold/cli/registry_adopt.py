@@ -9,8 +9,8 @@ import click
 import yaml
 
 from onefold.cli.common import CHANGES, OK, as_json, open_warehouse, print_lines, project
+from onefold.cli.output import echo_json
 from onefold.cli.registry_options import open_registry, order_option, parse_order, registry_option
-from onefold.cli.registry_output import echo_results
 from onefold.core.errors import InvalidInput, NotFound
 from onefold.core.names import TableId
 from onefold.schema.diff import Severity
@@ -60,7 +60,7 @@ def adopt(
     else:
         differences = _in_bigquery(versions, _read_table(context, project, table), names)
     if as_json:
-        echo_results([one.as_dict() for one in differences])
+        echo_json([one.as_dict() for one in differences])
     else:
         print_lines(*(map(str, differences) if differences else (f"{table} is what the registry would make",)))
     return CHANGES if any(one.severity > Severity.INFO for one in differences) else OK

@@ -12,8 +12,8 @@ from typing import Any
 import click
 
 from onefold.cli.common import OK, as_json, print_lines, raise_problems, read_settings, say
+from onefold.cli.output import CommandGroup, echo_json
 from onefold.cli.registry_options import address_of, registry_option
-from onefold.cli.registry_output import echo_results
 
 _LAST_PORT = 65535
 
@@ -48,7 +48,7 @@ def serve(context: click.Context, registry: str | None, port: int, keys: str | N
         return subprocess.run(command, env=environ, check=False).returncode  # noqa: S603
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def key() -> None:
     """Keys of the API of a registry."""
 
@@ -87,7 +87,7 @@ def create(name: str, vendors: tuple[str, ...], access: str, file: Path | None, 
     if file:
         _store(file, entry)
     if as_json:
-        echo_results([{"key": made, "entry": entry}])
+        echo_json([{"key": made, "entry": entry}])
         return OK
     click.echo(made)
     say("yellow", "This is the key, shown once: hand it over by a safe way.")

@@ -11,6 +11,7 @@ import click
 from rich.console import Console
 
 from onefold.cli.common import CHANGES, ERROR, OK, as_json, given, read_settings, say
+from onefold.cli.output import CommandGroup, echo_json
 from onefold.cli.registry_options import address_of, open_registry, parse_order, registry_option
 from onefold.core.errors import InvalidInput
 from onefold.core.names import check_names
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from onefold.registry.schema_key import ModelKey
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def schema() -> None:
     """Check the JSON Schemas of a registry, and make the tables of their data."""
 
@@ -54,7 +55,7 @@ def lint(folder: Path, sequential: bool, as_json: bool) -> int:
 
     report = lint_folder(scan_folder(folder), Rules(order="sequential" if sequential else "by-addition"))
     if as_json:
-        click.echo(json.dumps({"checked": report.checked, "problems": list(report.problems)}))
+        echo_json([{"folder": str(folder), "checked": report.checked, "problems": list(report.problems)}])
     else:
         for problem in report.problems:
             say("red", f"Error: {problem}")
@@ -82,6 +83,7 @@ def ddl(model: str, registry: str | None, target: Any, order: str, dataset: str 
     table = build_table(found.versions(key), target)
     _warn(table)
     if as_json:
+        # Tools expect exactly this object, and not the common one around it.
         click.echo(json.dumps(table_as_dict(table), ensure_ascii=False))
     else:
         _echo_statements(create_statements(table, dataset))
@@ -109,7 +111,7 @@ def migrations(
     statements = made.statements(dataset)
     if as_json:
         changes = [change.as_dict() for change in made.changes]
-        click.echo(json.dumps({"table": key.table, "changes": changes, "statements": statements}, ensure_ascii=False))
+        echo_json([{"table": key.table, "changes": changes, "statements": statements}])
     else:
         _echo_statements(statements)
 
@@ -131,14 +133,15 @@ def diff(model: str, registry: str | None, from_: str, to: str, target: Any, ord
     before, after = (_up_to(found, key, version) for version in (from_, to))
     change = classify(before[-1], after[-1], before)
     if as_json:
-        document = {
+        result = {
+            "schema": key.path,
             "from": from_,
             "to": to,
             "class": change.kind.name,
             "reasons": [reason.as_dict() for reason in change.reasons],
             "changes": [one.as_dict() for one in made.changes],
         }
-        click.echo(json.dumps(document, ensure_ascii=False))
+        echo_json([result])
     else:
         _show(f"{key}: {from_} -> {to} is {change.kind.name}", [str(reason) for reason in change.reasons], made)
     return CHANGES if change.reasons or made.changes else OK

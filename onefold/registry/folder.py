@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from onefold.core.errors import InvalidInput, InvalidName, NotFound, SchemaInvalid
+from onefold.registry.index import INDEX_PATH, Index, digest_of, parse_index
 from onefold.registry.json_schema import FORMAT, Schema, parse_schema
 from onefold.registry.registry import Registry, certain_order, in_order, no_such_model
 from onefold.registry.schema_key import ModelKey, SchemaKey, SchemaVer
 
-INDEX = "index.json"
+CHANGED = "is not the schema that was added: restore it, and change a schema by a new version"
 
 
 @dataclass(frozen=True)
@@ -25,13 +24,15 @@ class FolderScan:
         schemas: the valid schemas, by the names of their files.
         problems: what is wrong with the other files, each with the name of its file.
         broken: the names of the other files, below the folder.
-        order: the keys of the index in the order of addition; None where there is no index.
+        changed: the keys of the schemas that were added, and whose files have another content now.
+        index: the schemas that were added, in the order of addition; None where there is no index.
     """
 
     schemas: tuple[Schema, ...]
     problems: tuple[str, ...]
     broken: tuple[str, ...]
-    order: tuple[SchemaKey, ...] | None
+    changed: tuple[SchemaKey, ...]
+    index: Index | None
 
 
 def read_folder(folder: Path, only: ModelKey | None = None, order: Sequence[SchemaVer] = ()) -> Registry:
@@ -51,7 +52,7 @@ def read_folder(folder: Path, only: ModelKey | None = None, order: Sequence[Sche
     models: dict[ModelKey, tuple[Schema, ...]] = {}
     for key, schemas in by_model(scan.schemas).items():
         try:
-            models[key] = _ordered(schemas, scan.order, order)
+            models[key] = _ordered(schemas, scan.index, order)
         except InvalidInput as error:
             problems += error.problems
     if problems:
@@ -84,10 +85,9 @@ def scan_folder(folder: Path, only: ModelKey | None = None) -> FolderScan:
         except InvalidInput as error:
             broken.append(path.relative_to(folder).as_posix())
             problems += [f"{broken[-1]}: {problem}" for problem in error.problems]
-    document = _document(root / INDEX)
-    if (last := _pending(document)) and (only is None or last.key.model_key == only):
-        schemas = [*(schema for schema in schemas if schema.key != last.key), last]
-    return FolderScan(tuple(schemas), tuple(problems), tuple(broken), _order(root / INDEX, document))
+    index = _read_index(folder / INDEX_PATH)
+    changed = tuple(_changed(schemas, index)) if index else ()
+    return FolderScan(_with_pending(schemas, index, only), tuple(problems), tuple(broken), changed, index)
 
 
 def by_model(schemas: Sequence[Schema]) -> dict[ModelKey, list[Schema]]:
@@ -130,42 +130,40 @@ def _schema(path: Path, root: Path) -> Schema:
     return schema
 
 
-def _document(path: Path) -> Any:
-    """Return the content of an index; None where there is no index.
+def _read_index(path: Path) -> Index | None:
+    """Return the index of a folder; None where there is none.
 
     Raises:
-        InvalidInput: the file cannot be read.
+        InvalidInput: the file cannot be read, or is not an index.
     """
     try:
-        return json.loads(path.read_bytes())
+        return parse_index(path.read_bytes(), str(path))
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, RecursionError) as error:
-        raise InvalidInput(f"{path} is not the index of a registry: {error}; restore an earlier version of it") from error
+    except OSError as error:
+        raise InvalidInput(f"{path} cannot be read: {error.strerror}") from error
 
 
-def _order(path: Path, document: Any) -> tuple[SchemaKey, ...] | None:
-    """Return the keys of an index in their order; None where there is no index.
+def _with_pending(schemas: list[Schema], index: Index | None, only: ModelKey | None) -> tuple[Schema, ...]:
+    """Return schemas with the last one that was added, whose file may not be written yet: the index has its text.
 
     Raises:
-        InvalidInput: the content is not an index.
+        InvalidInput: the text is not a schema.
     """
-    if document is None:
-        return None
-    try:
-        return tuple(SchemaKey.parse(entry["key"]) for entry in document["schemas"])
-    except (LookupError, TypeError, AttributeError, InvalidName) as error:
-        raise InvalidInput(f"{path} is not the index of a registry: {error}; restore an earlier version of it") from error
+    key, text = (index and index.pending) or (None, "")
+    if key is None or (only and key.model_key != only):
+        return tuple(schemas)
+    return (*(schema for schema in schemas if schema.key != key), parse_schema(text))
 
 
-def _pending(document: Any) -> Schema | None:
-    """Return the last schema that was added, whose file may not be written yet: the index has its text."""
-    pending = document.get("pending") if isinstance(document, dict) else None
-    text = pending.get("text") if isinstance(pending, dict) else None
-    return parse_schema(text) if isinstance(text, str) else None
+def _changed(schemas: Iterable[Schema], index: Index) -> Iterator[SchemaKey]:
+    digests = {entry.key: entry.digest for entry in index.entries}
+    for schema in schemas:
+        if digests.get(schema.key, digest_of(schema)) != digest_of(schema):
+            yield schema.key
 
 
-def _ordered(schemas: list[Schema], index: tuple[SchemaKey, ...] | None, order: Sequence[SchemaVer]) -> tuple[Schema, ...]:
+def _ordered(schemas: list[Schema], index: Index | None, order: Sequence[SchemaVer]) -> tuple[Schema, ...]:
     """Return the versions of a model in the order of their addition.
 
     Raises:
@@ -176,11 +174,12 @@ def _ordered(schemas: list[Schema], index: tuple[SchemaKey, ...] | None, order: 
     if index is None:
         return certain_order(schemas)
     by_key = {schema.key: schema for schema in schemas}
-    known = [key for key in index if key.model_key == schemas[0].key.model_key]
+    known = [key for key in index.keys if key.model_key == schemas[0].key.model_key]
     problems = [f"{key} is in the index, and has no file: restore it" for key in known if key not in by_key]
     problems += [
         f"{key} is not in the index: add it with `onefold schema add`" for key in sorted(by_key.keys() - set(known))
     ]
+    problems += [f"{key} {CHANGED}" for key in _changed(schemas, index)]
     if problems:
         raise InvalidInput(problems)
     return tuple(by_key[key] for key in known)

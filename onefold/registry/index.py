@@ -71,6 +71,11 @@ class Index:
     entries: tuple[Entry, ...] = ()
     pending: tuple[SchemaKey, str] | None = None
 
+    @property
+    def keys(self) -> tuple[SchemaKey, ...]:
+        """All schemas in the order of addition."""
+        return tuple(entry.key for entry in self.entries)
+
     def find(self, key: SchemaKey) -> Entry | None:
         """Return the entry of a schema; None where the registry does not have it."""
         return next((entry for entry in self.entries if entry.key == key), None)

@@ -6,10 +6,11 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from onefold.registry.folder import FolderScan
+from onefold.registry.folder import CHANGED, FolderScan
+from onefold.registry.index import Index
 from onefold.registry.json_schema import Schema
 from onefold.registry.order import Rules, check_addition
-from onefold.registry.schema_key import ModelKey, SchemaKey
+from onefold.registry.schema_key import ModelKey
 
 
 @dataclass(frozen=True)
@@ -37,8 +38,9 @@ def lint(scan: FolderScan, rules: Rules) -> LintReport:
     problems = list(scan.problems)
     for schemas in _by_name(scan.schemas).values():
         if f"schemas/{schemas[0].key.path}".rpartition("/")[0] not in broken:
-            problems += _addition_problems(schemas, scan.order, rules)
+            problems += _addition_problems(schemas, scan.index, rules)
     problems += _missing(scan)
+    problems += [f"schemas/{key.path}: it {CHANGED}" for key in scan.changed]
     problems += _shared_tables(scan.schemas)
     return LintReport(len(scan.schemas) + len(scan.broken), tuple(problems))
 
@@ -50,10 +52,10 @@ def _by_name(schemas: Sequence[Schema]) -> dict[tuple[str, str, str], list[Schem
     return dict(names)
 
 
-def _addition_problems(schemas: Sequence[Schema], index: Sequence[SchemaKey] | None, rules: Rules) -> Iterator[str]:
+def _addition_problems(schemas: Sequence[Schema], index: Index | None, rules: Rules) -> Iterator[str]:
     """Yield what is wrong with the schemas of one name that were not added yet."""
     by_key = {schema.key: schema for schema in schemas}
-    existing = [by_key[key] for key in index or () if key in by_key]
+    existing = [by_key[key] for key in (index.keys if index else ()) if key in by_key]
     for key in sorted(by_key.keys() - {schema.key for schema in existing}):
         for violation in check_addition(existing, by_key[key], rules):
             yield f"schemas/{key.path}: {violation}"
@@ -62,7 +64,7 @@ def _addition_problems(schemas: Sequence[Schema], index: Sequence[SchemaKey] | N
 
 def _missing(scan: FolderScan) -> Iterator[str]:
     files = {f"schemas/{schema.key.path}" for schema in scan.schemas} | set(scan.broken)
-    for key in scan.order or ():
+    for key in scan.index.keys if scan.index else ():
         if f"schemas/{key.path}" not in files:
             yield f"schemas/{key.path}: it is in the index, and has no file: restore it, schemas are never deleted"
 

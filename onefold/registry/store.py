@@ -131,7 +131,7 @@ class SchemaReader:
         Raises:
             OnefoldError: as `index`.
         """
-        return tuple(entry.key for entry in self.index().entries)
+        return self.index().keys
 
     def versions(self, model: ModelKey) -> tuple[SchemaKey, ...]:
         """Return the versions of a model in the order of addition.

@@ -52,10 +52,12 @@ def test_schemas_are_added_listed_and_shown(run: Run, files: Path, tmp_path: Pat
     added = run("schema", "add", files, "--registry", folder)
     assert (added.code, added.out.splitlines()) == (0, [f"added {uri}" for uri in AD_CLICK])
     again = run("schema", "add", files / "9.json", "--registry", folder, "--json")
-    assert (again.code, [row["outcome"] for row in again.json]) == (0, ["unchanged"])
+    assert (again.code, [row["outcome"] for row in again.results]) == (0, ["unchanged"])
     assert run("schema", "list", "--registry", folder).out.splitlines() == AD_CLICK
     shown = run("schema", "show", "com.acme/ad_click/jsonschema/1-0-1", "--registry", folder)
     assert json.loads(shown.out) == json.loads((files / "8.json").read_text())
+    as_json = run("schema", "show", "com.acme/ad_click/jsonschema/1-0-1", "--registry", folder, "--json")
+    assert as_json.result == {"schema": AD_CLICK[1], "json": json.loads(shown.out)}
 
 
 def test_a_schema_that_is_refused_is_told_with_all_reasons_and_does_not_stop_the_others(
@@ -66,7 +68,7 @@ def test_a_schema_that_is_refused_is_told_with_all_reasons_and_does_not_stop_the
     (files / "1.json").write_text("{")
     done = run("schema", "add", files, "--registry", tmp_path / "registry", "--json")
     assert done.code == 1
-    outcomes = {Path(row["file"]).name: (row["outcome"], len(row["errors"])) for row in done.json}
+    outcomes = {Path(row["file"]).name: (row["outcome"], len(row["errors"])) for row in done.results}
     assert outcomes == {
         **dict.fromkeys(("9.json", "8.json", "7.json"), ("added", 0)),
         "0.json": ("failed", 2),
@@ -93,10 +95,17 @@ def test_settings_name_the_registry_and_its_rules(
     monkeypatch.setenv("ONEFOLD_REGISTRY_PATCHES", "allowed")
     assert run("schema", "add", late).out == "patched iglu:com.acme/ad_click/jsonschema/1-1-0\n"
     assert json.loads(run("schema", "show", "com.acme/ad_click/jsonschema/1-1-0").out)["description"] == "another"
+    # A patch of an early version stays at its place, and is still what its number claims.
+    late.write_text(json.dumps({**document("1-0-0"), "description": "another"}))
+    assert run("schema", "add", late).out == "patched iglu:com.acme/ad_click/jsonschema/1-0-0\n"
+    late.write_text(json.dumps(document("1-0-1", id={"type": "string"})))
+    refused = run("schema", "add", late)
+    assert (refused.code, "1-0-1 claims ADDITION" in refused.err) == (1, True)
+    assert [uri.rpartition("/")[2] for uri in run("schema", "list").out.splitlines()] == ["1-0-0", "1-0-1", "1-0-2", "1-1-0"]
 
 
 def test_a_list_has_the_order_of_addition_and_takes_a_prefix(run: Run, registry: Path) -> None:
-    everything = [row["schema"] for row in run("schema", "list", "--registry", registry, "--json").json]
+    everything = [row["schema"] for row in run("schema", "list", "--registry", registry, "--json").results]
     assert [uri.rpartition("/")[2] for uri in everything[:3]] == ["1-0-0", "1-1-0", "1-0-1"]
     for prefix in ("com.acme", "com.acme/ad_click", "com.acme/ad_click/jsonschema/", "iglu:com.acme/ad_click/jsonschema/1"):
         assert run("schema", "list", prefix, "--registry", registry).out.splitlines() == everything[:3]
@@ -120,7 +129,7 @@ def test_an_export_has_the_order_of_addition_and_grows(run: Run, registry: Path,
     everything = run("schema", "list", "--registry", registry).out
     assert run("schema", "list", "--registry", copy).out == everything
     folder_store(registry).add(schema("1-2-0"))
-    assert run("schema", "export", "--registry", registry, "--to", copy, "--json").json[-1]["schema"].endswith("1-2-0")
+    assert run("schema", "export", "--registry", registry, "--to", copy, "--json").results[-1]["schema"].endswith("1-2-0")
     assert run("schema", "list", "--registry", copy).out == run("schema", "list", "--registry", registry).out
     assert run("schema", "list", "com.acme/ad_click/jsonschema/1", "--registry", copy).out.count("\n") == 4
     # A copy is a registry, too: what it has alone is never overwritten.
@@ -227,7 +236,7 @@ def test_a_key_is_printed_once_and_only_its_hash_is_stored(run: Run, tmp_path: P
     twice = run("schema", "key", "create", "--name", "loader", "--vendor", "*", "--file", file)
     assert (twice.code, "is taken" in twice.err) == (1, True)
     assert len(json.loads(file.read_text())["keys"]) == 1
-    other = run("schema", "key", "create", "--name", "ci", "--vendor", "*", "--access", "write", "--json").json[0]
+    other = run("schema", "key", "create", "--name", "ci", "--vendor", "*", "--access", "write", "--json").result
     (entry,) = parse_keys(json.dumps({"keys": [other["entry"]]}), "printed")
     assert entry == find_key([entry], other["key"])
     assert entry.writes("any.vendor")

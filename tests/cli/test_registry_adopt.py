@@ -67,7 +67,7 @@ def adopt(run: Run, registry: Path, columns: Mapping[str, Mapping[str, Any]], *m
     file.write_text(json.dumps(rows(columns)), "utf-8")
     words = ("schema", "adopt", MODEL, "--table", "atomic.com_acme_ad_click_1", "--columns", file, "--registry", registry)
     done = run(*words, "--json", *more)
-    return done.code, {one["column"]: one["severity"] for one in done.json}
+    return done.code, {one["column"]: one["severity"] for one in done.results}
 
 
 def test_a_table_of_the_same_rules_has_no_difference(run: Run, registry: Path) -> None:
@@ -169,10 +169,10 @@ def test_a_table_of_bigquery_is_read_itself(
     dataset.land("other", {**envelope, "click_id": "INT64", "tags": "ARRAY<STRING>", "old": "DATE", "price": "INT64"})
     words = ("schema", "adopt", MODEL, "--registry", registry, "--project", DEFAULT_PROJECT, "--json", "--table")
     same = run(*words, f"{dataset.name}.same")
-    assert (same.code, same.json) == (0, [])
+    assert (same.code, same.results) == (0, [])
     other = run(*words, f"{dataset.name}.other")
     assert other.code == 2
-    assert {one["column"]: one["severity"] for one in other.json} == {
+    assert {one["column"]: one["severity"] for one in other.results} == {
         "click_id": "CRITICAL", "old": "INFO", "price": "INFO", "cost": "WARNING", "user": "WARNING", "": "INFO",
     }  # fmt: skip
     assert run(*words, f"{dataset.name}.none").code == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,18 @@ def write(registry: Path, version: str, schema: dict[str, Any], name: str = "ad_
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps({"self": own, **schema}))
     return path
+
+
+def index(registry: Path, order: list[str]) -> None:
+    """Write the index of a registry: the digest of a schema is that of its JSON in one line, with sorted keys."""
+    entries = []
+    for version in order:
+        schema = json.loads((registry / FOLDER / version).read_text())
+        text = json.dumps(schema, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        digest = hashlib.sha256(text.encode()).hexdigest()
+        key = f"com.acme/ad_click/jsonschema/{version}"
+        entries.append({"key": key, "sha256": digest, "added": "2026-11-22T14:00:00Z"})
+    (registry / "schemas" / "index.json").write_text(json.dumps({"form": 1, "schemas": entries}))
 
 
 def column(name: str, type_: str, nullable: bool, since: str) -> dict[str, Any]:
@@ -67,8 +80,8 @@ def test_an_order_that_is_not_certain_has_to_be_given(run: Run, registry: Path) 
     write(registry, "1-1-0", fields(id={"type": "integer", "maximum": 5}, foo=NESTED, z="string"))
     arguments = ["schema", "ddl", MODEL, "--registry", registry, "--to", "redshift", "--json"]
     refused = run(*arguments)
-    assert (refused.code, refused.out) == (1, "")
-    assert "--order 1-0-0,1-0-1,1-1-0" in refused.err
+    assert (refused.code, refused.json["command"], refused.results) == (1, "schema ddl", [])
+    assert "--order 1-0-0,1-0-1,1-1-0" in refused.json["errors"][0]
     names = [
         [one["name"] for one in run(*arguments, "--order", order).json["columns"]]
         for order in ("1-0-0,1-0-1,1-1-0", "1-0-0,1-1-0,1-0-1")
@@ -82,8 +95,7 @@ def test_an_order_that_is_not_certain_has_to_be_given(run: Run, registry: Path) 
 def test_the_index_has_the_order_of_addition(run: Run, registry: Path) -> None:
     write(registry, "1-1-0", fields(id={"type": "integer", "maximum": 5}, foo=NESTED, z="string"))
     order = ["1-0-0", "1-1-0", "1-0-1"]
-    entries = [{"key": f"com.acme/ad_click/jsonschema/{version}"} for version in order]
-    (registry / "schemas" / "index.json").write_text(json.dumps({"form": 1, "schemas": entries}))
+    index(registry, order)
     done = run("schema", "ddl", MODEL, "--registry", registry, "--to", "redshift", "--json")
     assert [one["name"] for one in done.json["columns"]] == ["id", "foo.bar", "z", "größe"]
     (registry / FOLDER / "1-0-1").unlink()
@@ -108,7 +120,7 @@ def test_migrations_print_statements(run: Run, registry: Path) -> None:
         "BEGIN;", f'{table} "größe" DOUBLE PRECISION ENCODE ZSTD;', f'{table} "foo.baz" BOOLEAN ENCODE ZSTD;',
         "COMMENT ON TABLE \"com_acme_ad_click_1\" IS 'iglu:com.acme/ad_click/jsonschema/1-0-2';", "COMMIT;",
     ]  # fmt: skip
-    done = run(*arguments, "--target", "bigquery", "--json").json
+    done = run(*arguments, "--target", "bigquery", "--json").result
     assert [change["kind"] for change in done["changes"]] == ["added", "added", "made nullable"]
     assert [text.split("\n")[0][:27] for text in done["statements"]] == [
         "-- com_acme_ad_click_1: foo", "ALTER TABLE `com_acme_ad_cl", "ALTER TABLE `com_acme_ad_cl",
@@ -124,9 +136,9 @@ def test_diff_explains_a_change(run: Run, registry: Path) -> None:
     arguments = ["schema", "diff", MODEL, "--registry", registry, "--from"]
     done = run(*arguments, "1-0-1", "--to", "1-0-2", "--json")
     assert done.code == 2
-    assert done.json["class"] == "REVISION"
-    assert {reason["path"] for reason in done.json["reasons"]} == {"/properties/id", "/properties/id/maximum"}
-    assert [(change["kind"], change["severity"]) for change in done.json["changes"]] == [("made nullable", "WARNING")]
+    assert done.result["class"] == "REVISION"
+    assert {reason["path"] for reason in done.result["reasons"]} == {"/properties/id", "/properties/id/maximum"}
+    assert [(change["kind"], change["severity"]) for change in done.result["changes"]] == [("made nullable", "WARNING")]
     shown = run(*arguments, "1-0-0", "--to", "1-0-1")
     assert "1-0-0 -> 1-0-1 is ADDITION" in shown.out
     assert "INFO" in shown.out
@@ -156,7 +168,9 @@ def test_lint_takes_a_good_folder(run: Run, registry: Path) -> None:
     (registry / FOLDER / ".1-0-0.swp").write_text("")
     done = run("schema", "lint", registry)
     assert (done.code, done.out) == (0, "2 schemas checked, 0 problems\n")
-    assert run("schema", "lint", registry, "--json").json == {"checked": 2, "problems": []}
+    assert run("schema", "lint", registry, "--json").result == {
+        "folder": str(registry), "checked": 2, "problems": [],
+    }  # fmt: skip
 
 
 def test_lint_lists_all_problems_with_their_files(run: Run, registry: Path) -> None:
@@ -168,7 +182,7 @@ def test_lint_lists_all_problems_with_their_files(run: Run, registry: Path) -> N
     write(registry, "1-0-0", fields(), name="here").rename(registry / FOLDER.parent.parent / "moved/jsonschema/1-0-0")
     done = run("schema", "lint", registry, "--json")
     assert done.code == 1
-    assert done.json["checked"] == 7
+    assert done.result["checked"] == 7
     expected = {
         "schemas/com.acme/ad_click/jsonschema/1-0-2: /properties/id: the column id is SMALLINT and cannot hold VARCHAR",
         "schemas/com.acme/broken/jsonschema/1-0-0: /properties/b/minLength: ",
@@ -176,17 +190,55 @@ def test_lint_lists_all_problems_with_their_files(run: Run, registry: Path) -> N
         "schemas/com.acme/moved/jsonschema/1-0-0: it describes itself as iglu:com.acme/here/jsonschema/1-0-0",
         "com.acme/adClick/jsonschema/1 and com.acme/ad_click/jsonschema/1 have the same table",
     }
-    assert [text for text in expected if not any(problem.startswith(text) for problem in done.json["problems"])] == []
+    assert [text for text in expected if not any(problem.startswith(text) for problem in done.result["problems"])] == []
 
 
 def test_lint_checks_new_files_against_the_index(run: Run, registry: Path) -> None:
     write(registry, "1-1-0", fields(id={"type": "integer", "maximum": 5}, foo=NESTED))
     (registry / FOLDER / "1-0-1").rename(registry / "later")
-    entries = [{"key": f"com.acme/ad_click/jsonschema/{version}"} for version in ("1-0-0", "1-1-0")]
-    (registry / "schemas" / "index.json").write_text(json.dumps({"form": 1, "schemas": entries}))
+    index(registry, ["1-0-0", "1-1-0"])
     assert run("schema", "lint", registry).code == 0
     (registry / "later").rename(registry / FOLDER / "1-0-1")
     assert run("schema", "lint", registry).code == 0
     assert "1-0-1 comes before 1-1-0" in run("schema", "lint", registry, "--sequential").err
     (registry / FOLDER / "1-1-0").unlink()
     assert "1-1-0: it is in the index, and has no file" in run("schema", "lint", registry).err
+
+
+def test_a_schema_that_was_added_must_not_change(run: Run, registry: Path) -> None:
+    index(registry, ["1-0-0", "1-0-1"])
+    text = (registry / FOLDER / "1-0-1").read_text()
+    (registry / FOLDER / "1-0-1").write_text(json.dumps(json.loads(text), indent=2))
+    assert run("schema", "lint", registry).code == 0, "layout makes no difference"
+    write(registry, "1-0-1", fields(["id"], id={"type": "integer", "maximum": 5}, foo=NESTED, other="number"))
+    for command in (("lint", registry), ("ddl", MODEL, "--registry", registry, "--to", "redshift")):
+        refused = run("schema", *command)
+        assert (refused.code, "1-0-1" in refused.err) == (1, True)
+        assert "is not the schema that was added: restore it" in refused.err
+
+
+def test_the_last_schema_that_was_added_is_checked_as_well(run: Run, tmp_path: Path) -> None:
+    """Its text is in the index, too; the file alone is what a person edits."""
+    file = write(tmp_path / "new", "1-0-0", fields(a="string"))
+    assert run("schema", "add", file, "--registry", tmp_path / "registry").code == 0
+    assert run("schema", "lint", tmp_path / "registry").code == 0
+    (tmp_path / "registry" / FOLDER / "1-0-0").unlink()
+    assert run("schema", "lint", tmp_path / "registry").code == 0, "the index has the text of the last one"
+    write(tmp_path / "registry", "1-0-0", fields(a="integer"))
+    assert "1-0-0: it is not the schema that was added" in run("schema", "lint", tmp_path / "registry").err
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("{", "is not the index of a registry"),
+        ("[]", "is not the index of a registry"),
+        ('{"form": 2, "schemas": []}', "expected an object with form 1"),
+        ('{"form": 1, "schemas": [{"key": "x"}, {"key": "a/b/jsonschema/1-0-0"}]}', "schema 2: expected sha256"),
+    ],
+)
+def test_an_index_that_is_not_valid_is_named(run: Run, registry: Path, text: str, told: str) -> None:
+    (registry / "schemas" / "index.json").write_text(text)
+    for command in (("lint", registry), ("ddl", MODEL, "--registry", registry, "--to", "redshift")):
+        refused = run("schema", *command)
+        assert (refused.code, "index.json" in refused.err, told in refused.err) == (1, True, True)
