@@ -23,7 +23,7 @@ def folder_of(cluster: str, database: str, table: str) -> str:
 
 
 def data_file(
-    folder: str, window: Window, started: datetime, number: int, *, first: bool = False, gzip: bool = False
+    folder: str, window: Window, started: datetime, number: int, *, first: bool = False, compressed: bool = False
 ) -> str:
     """Return the name of a file of rows.
 
@@ -33,17 +33,17 @@ def data_file(
         started: when the pull was asked for; a daily file has the midnight of its day.
         number: 0 for the first name that is tried.
         first: whether this is the first pull of a structure.
-        gzip: whether the file is compressed.
+        compressed: whether the file is compressed with gzip.
 
     Examples:
         >>> data_file("json/f/m/t", "15m", datetime(2026, 5, 3, 10, 15, tzinfo=UTC), 2)
         'json/f/m/t/partition/15m/20260503/20260503101500_2.json'
-        >>> data_file("json/f/m/t", "day", datetime(2026, 5, 3, 4, tzinfo=UTC), 0, gzip=True)
+        >>> data_file("json/f/m/t", "day", datetime(2026, 5, 3, 4, tzinfo=UTC), 0, compressed=True)
         'json/f/m/t/partition/1d/20260503/20260503000000_0.json.gz'
     """
     at = started.astimezone(UTC)
     clock = "000000" if window == "day" else f"{at:%H%M%S}"
-    name = f"{_day(at.date())}{clock}_{number}.json{'.gz' if gzip else ''}"
+    name = f"{_day(at.date())}{clock}_{number}.json{'.gz' if compressed else ''}"
     return f"{folder}/{FIRST if first else FOLDERS[window]}/{_day(at.date())}/{name}"
 
 
@@ -57,18 +57,27 @@ def schema_file(cluster: str, database: str, table: str, version: str) -> str:
     return f"schemas/{_path(cluster, database, table)}/{version}.json"
 
 
-def progress_file(folder: str, version: str, part: int | None = None) -> str:
+def progress_file(folder: str, version: str, attempt: str, part: int | None = None) -> str:
     """Return the name of what is kept of a first pull: its key ranges, or the files of one range that was read.
 
+    Args:
+        folder: that of the table.
+        version: of the structure.
+        attempt: names the pull; a pull that was killed has the same name when it runs again.
+        part: the number of a range; None for the list of ranges.
+
     Examples:
-        >>> progress_file("json/f/m/t", "5b6ffe5fb"), progress_file("json/f/m/t", "5b6ffe5fb", 3)
-        ('json/f/m/t/first/5b6ffe5fb/ranges.json', 'json/f/m/t/first/5b6ffe5fb/range_3.json')
+        >>> progress_file("json/f/m/t", "5b6ffe5fb", "a1", 3)
+        'json/f/m/t/first/5b6ffe5fb/a1/range_3.json'
     """
-    return f"{folder}/{FIRST}/{version}/{'ranges' if part is None else f'range_{part}'}.json"
+    return f"{folder}/{FIRST}/{version}/{attempt}/{'ranges' if part is None else f'range_{part}'}.json"
 
 
 def _path(*names: str) -> str:
-    return "/".join(quote(name, safe="") for name in names)
+    # `.` and `..` would be folders.
+    return "/".join(
+        quote(name, safe="").replace(".", "%2E") if not name.strip(".") else quote(name, safe="") for name in names
+    )
 
 
 def _day(day: date) -> str:

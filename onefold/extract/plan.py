@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, field
 from datetime import date, datetime
+from functools import cached_property
 from typing import Any
 
 from onefold.core.names import TableId
@@ -83,7 +85,6 @@ class TablePlan:
         first: whether the structure is new, so that the whole table is read into a new version.
         previous: the state before this pull.
         read_at: the source's time before the first range, in microseconds since 1970.
-        load_id: names this pull; rows have it as `datastream_metadata.uuid`.
     """
 
     request: PullRequest
@@ -95,7 +96,6 @@ class TablePlan:
     watermark: Watermark | None
     range: PullRange
     read_at: int
-    load_id: str
     parts: tuple[KeyRange, ...] = (KeyRange(),)
     first: bool = False
     previous: LoadState = field(default_factory=LoadState)
@@ -104,6 +104,36 @@ class TablePlan:
     def table(self) -> TableId:
         """The base name, without a project."""
         return TableId(None, self.dataset, self.target.table)
+
+    @property
+    def started(self) -> datetime:
+        """The time in the names of files: that of the request."""
+        return self.request.at
+
+    @cached_property
+    def load_id(self) -> str:
+        """The name of this pull, which rows have as `datastream_metadata.uuid`."""
+        parts = (str(self.table), self.target.version, self.range.window, f"{self.read_at}")
+        return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
+
+    @property
+    def attempt(self) -> str:
+        """The name of a first pull, the same when it is repeated on the same day after a kill.
+
+        The state before it is a part of the name: the table may have had the same structure before another one.
+        """
+        before = f"{self.previous.version} {self.previous.watermark} {self.request.at:%Y%m%d}"
+        return hashlib.sha256(before.encode()).hexdigest()[:12]
+
+    @property
+    def border(self) -> int | None:
+        """The greatest reading that a row below the border may have; None without a border."""
+        return None if self.watermark is None or self.range.high is None else self.watermark.highest(self.range.high)
+
+    @cached_property
+    def json_columns(self) -> tuple[str, ...]:
+        """The columns of the type JSON."""
+        return tuple(column.name for column in self.target.columns if str(column.type) == "JSON")
 
     def as_dict(self) -> dict[str, Any]:
         """Return the plan for a report."""

@@ -89,8 +89,17 @@ class PulledFiles:
 class Loads(Protocol):
     """What a pull needs of the load: the state of a table, and the load itself."""
 
-    def state_of(self, table: TableId, plan_window: Window) -> LoadState:
-        """Return what the log of loads says about a table."""
+    def state_of(self, table: TableId, window: Window) -> LoadState:
+        """Return what the log of loads says about a table.
+
+        Args:
+            table: the base name, without a project.
+            window: what is asked for: `LoadState.started` is of this window.
+
+        Raises:
+            Rejected: the dataset holds a captured table of that base name.
+            TryAgain: the log cannot be read now.
+        """
 
     def load(self, pulled: PulledFiles) -> None:
         """Load the files, and write the log. A repeated call does nothing more."""

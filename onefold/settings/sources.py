@@ -35,14 +35,14 @@ class TableLoad:
     """How tables are pulled.
 
     Attributes:
-        mode: `incremental` by a watermark, or `full` each time; None where the file does not say.
+        mode: `incremental` by a watermark, or `full` each time.
         watermark: the column; None where the file names none, or the mode is `full`.
         pull_overlap: what is read again below the watermark: a time, or a number of keys; None for the default.
         drop: columns that never leave the source, compared without case.
         reload_days: how many days before the present one each daily load replaces.
     """
 
-    mode: Mode | None = None
+    mode: Mode = "full"
     watermark: WatermarkColumn | None = None
     pull_overlap: timedelta | int | None = None
     drop: tuple[str, ...] = ()
@@ -88,17 +88,17 @@ class Source:
     databases: tuple[str, ...] = ()
     tables: Mapping[str, TableLoad] = field(default_factory=dict)
 
-    def load_of(self, database: str, table: str) -> TableLoad:
-        """Return how a table is pulled: by the first pattern of the file that matches.
+    def load_of(self, database: str, table: str) -> TableLoad | None:
+        """Return how a table is pulled: by the first pattern of the file that matches; None where no pattern does.
 
         Examples:
-            >>> Source("fraud", "db", tables={"log_*": TableLoad("full")}).load_of("models", "log_1").mode
-            'full'
+            >>> Source("fraud", "db", tables={"log_*": TableLoad("full")}).load_of("models", "log_1")
+            TableLoad(mode='full', watermark=None, pull_overlap=None, drop=(), reload_days=1)
         """
         for pattern, load in self.tables.items():
             if fnmatchcase(f"{database}.{table}" if "." in pattern else table, pattern):
                 return load
-        return TableLoad()
+        return None
 
 
 def dataset_of(cluster: str, database: str) -> str:
