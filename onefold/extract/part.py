@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from datetime import date
 from typing import Any
@@ -32,6 +34,7 @@ class Block:
         above: rows above the border.
         missing: rows without a watermark.
         losses: values that BigQuery cannot hold.
+        replaced: the day of all lines, where a daily load replaces it: a file of such rows has no others.
     """
 
     lines: bytes
@@ -41,6 +44,7 @@ class Block:
     above: int = 0
     missing: int = 0
     losses: Losses = field(default_factory=dict)
+    replaced: date | None = None
 
 
 @dataclass(frozen=True)
@@ -128,12 +132,16 @@ def write_part(plan: TablePlan, part: int, blocks: Iterable[Block], to: Destinat
         return to.address(name)
 
     result = PartResult()
-    numbers = (part, len(plan.parts))
-    with PartWriter(to.store, address, numbers, compress=request.gzip, limit=to.limit) as writer:
+    writers: dict[date | None, PartWriter] = {}
+    numbers = itertools.count(part, len(plan.parts))
+    with ExitStack() as stack:
         for block in blocks:
-            writer.write(block.lines, block.days)
+            if block.replaced not in writers:
+                writer = PartWriter(to.store, address, numbers, compress=request.gzip, limit=to.limit)
+                writers[block.replaced] = stack.enter_context(writer)
+            writers[block.replaced].write(block.lines, block.days)
             result = result.plus(block)
-        return result.plus(PartResult(), writer.close())
+        return result.plus(PartResult(), tuple(file for writer in writers.values() for file in writer.close()))
 
 
 def finished_part(plan: TablePlan, part: int, to: Destination) -> PartResult | None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from onefold.core.names import TableId
 from onefold.extract.pulled_table import PulledTable
-from onefold.extract.watermark import PullRange, Watermark, Window
+from onefold.extract.watermark import NO_DAY, PullRange, Watermark, Window
 from onefold.mysql.table import Structure
 from onefold.settings.sources import TableLoad
 
@@ -124,6 +124,11 @@ class TablePlan:
         """
         before = f"{self.previous.version} {self.previous.watermark} {self.request.at:%Y%m%d}"
         return hashlib.sha256(before.encode()).hexdigest()[:12]
+
+    @cached_property
+    def replaced_days(self) -> tuple[date, ...]:
+        """The days that a daily load replaces: rows without a watermark come with each of them."""
+        return (NO_DAY, *self.range.days) if self.range.days else ()
 
     @property
     def border(self) -> int | None:

@@ -111,6 +111,7 @@ class Pull:
         for _ in range(TRIES):
             with closing(self.connect()) as connection:
                 plan = self.planner.plan(connection, table)
+            self.loads.begin(plan)
             try:
                 pulled = pulled_files(plan, self._read(plan, threads))
             except StructureChanged:

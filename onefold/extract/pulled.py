@@ -101,5 +101,12 @@ class Loads(Protocol):
             TryAgain: the log cannot be read now.
         """
 
+    def begin(self, plan: TablePlan) -> None:
+        """Say that a pull is about to read, before its first range.
+
+        Raises:
+            TryAgain: the log cannot be written now.
+        """
+
     def load(self, pulled: PulledFiles) -> None:
         """Load the files, and write the log. A repeated call does nothing more."""

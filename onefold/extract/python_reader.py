@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -55,12 +55,12 @@ def read_part(connection: pymysql.Connection, plan: TablePlan, part: int) -> Ite
         cursor.execute(python_query(plan, plan.parts[part]))
         begin = 0
         while rows := cursor.fetchmany(BLOCK_ROWS):
-            yield block_of(plan, rows, part, begin)
+            yield from blocks_of(plan, rows, part, begin)
             begin += len(rows)
 
 
-def block_of(plan: TablePlan, rows: Sequence[tuple[Any, ...]], part: int, begin: int) -> Block:
-    """Return rows of the query as a block.
+def blocks_of(plan: TablePlan, rows: Sequence[tuple[Any, ...]], part: int, begin: int) -> Iterator[Block]:
+    """Yield rows of the query as blocks: one for each day that is replaced, and one for all other days.
 
     Args:
         plan: of the pull.
@@ -71,21 +71,26 @@ def block_of(plan: TablePlan, rows: Sequence[tuple[Any, ...]], part: int, begin:
     read = read_selected(plan.structure, (row[:-2] for row in rows))
     readings = [None if row[-2] is None else int(row[-2]) for row in rows]
     days = [_day(plan, reading, row[-1]) for reading, row in zip(readings, rows, strict=True)]
-    lines = [
-        json_line(plan, row, reading, day, (part, begin + number))
-        for number, (row, reading, day) in enumerate(zip(read.rows, readings, days, strict=True))
-    ]
-    known = [reading for reading in readings if reading is not None]
-    border = plan.border
-    return Block(
-        "".join(f"{line}\n" for line in lines).encode(),
-        Counter(days),
-        min(known, default=None),
-        max(known, default=None),
-        sum(reading > border for reading in known) if border is not None else 0,
-        len(readings) - len(known) if plan.watermark else 0,
-        dict(read.losses),
-    )
+    groups: defaultdict[date | None, list[int]] = defaultdict(list)
+    for number, day in enumerate(days):
+        groups[day if day in plan.replaced_days else None].append(number)
+    losses = dict(read.losses)
+    for replaced, numbers in groups.items():
+        lines = (
+            json_line(plan, read.rows[number], readings[number], days[number], (part, begin + number)) for number in numbers
+        )
+        known = [reading for number in numbers if (reading := readings[number]) is not None]
+        yield Block(
+            "".join(f"{line}\n" for line in lines).encode(),
+            Counter(days[number] for number in numbers),
+            min(known, default=None),
+            max(known, default=None),
+            sum(reading > plan.border for reading in known) if plan.border is not None else 0,
+            len(numbers) - len(known) if plan.watermark else 0,
+            losses,
+            replaced,
+        )
+        losses = {}
 
 
 def _day(plan: TablePlan, reading: int | None, shown: str | None) -> date:

@@ -25,7 +25,7 @@ def jdbc_query(plan: TablePlan, part: KeyRange) -> str:
 
 def _query(plan: TablePlan, part: KeyRange, columns: list[str]) -> str:
     mark = plan.watermark
-    reading, shown = (mark.sql, mark.day_sql) if mark else ("NULL", "NULL")
+    reading, shown = (mark.sql, mark.day_sql) if mark else ("CAST(NULL AS SIGNED)", "CAST(NULL AS CHAR)")
     rows = plan.range.condition(mark) if mark else "TRUE"
     table = table_sql(TableName(plan.request.database, plan.structure.table))
     return (

@@ -60,7 +60,11 @@ class Watermark:
     @property
     def day_sql(self) -> str:
         """SQL for the date that the column shows; NULL for numbers."""
-        return "NULL" if self.kind in ("key", "unix_seconds") else f"LEFT(CAST({quoted(self.column)} AS CHAR), 10)"
+        return (
+            "CAST(NULL AS CHAR)"
+            if self.kind in ("key", "unix_seconds")
+            else f"LEFT(CAST({quoted(self.column)} AS CHAR), 10)"
+        )
 
     @property
     def missing_sql(self) -> str:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import itertools
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from datetime import date
 from pathlib import Path
@@ -49,7 +50,7 @@ class PartWriter:
         self,
         store: FileStore,
         address_of: Callable[[int], str],
-        numbers: tuple[int, int] = (0, 1),
+        numbers: Iterator[int] | None = None,
         *,
         compress: bool = False,
         limit: int = MAX_FILE,
@@ -59,12 +60,12 @@ class PartWriter:
         Args:
             store: takes the files.
             address_of: returns the address of a file by its number.
-            numbers: the first number, and the distance to the next one: other writers have the numbers in between.
+            numbers: the numbers to try, which several writers may share; 0, 1, 2 and so on by default.
             compress: whether files are compressed with gzip.
             limit: the most bytes of a file, as it is stored.
         """
         self._store, self._address_of, self._compress, self._limit = store, address_of, compress, limit
-        self._number, self._step = numbers
+        self._numbers = itertools.count() if numbers is None else numbers
         self._done: list[PulledFile] = []
         self._stack = ExitStack()
         self._folder = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="onefold_pull_")))
@@ -122,9 +123,8 @@ class PartWriter:
         if isinstance(self._out, gzip.GzipFile):
             self._out.close()
         self._raw.close()
-        while not self._store.create(address := self._address_of(self._number), self._path):
-            self._number += self._step
-        self._number += self._step
+        while not self._store.create(address := self._address_of(next(self._numbers)), self._path):
+            pass
         days = tuple(sorted(self._days.items()))
         digest = self._stored.digest.hexdigest()
         self._done.append(PulledFile(address, self._days.total(), self._stored.size, digest, days))

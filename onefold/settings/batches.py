@@ -35,6 +35,7 @@ PASSED_ON = (
     "ONEFOLD_VIEW_NAME",
     "ONEFOLD_TOPIC_SCHEMA_CHANGES",
     "ONEFOLD_DIFFERENCES",
+    "ONEFOLD_PULLED_FILES",
 )
 """Settings that jobs read, too. A merge refreshes views: it has to find them where the functions created them, and announces
 their changes. A comparison has to know how to report differences."""

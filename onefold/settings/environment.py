@@ -14,6 +14,7 @@ from onefold.core.versioned_names import DEFAULT_NAMES, VersionedNames
 from onefold.schema.table_rules import TableRules
 from onefold.settings import batches as batch_settings
 from onefold.settings.batches import DEFAULT_CONFIG, FOLDER, BatchSettings, read_batch_settings
+from onefold.settings.sources import Source
 from onefold.settings.yaml_file import read_tables_file
 
 CONFIG = "ONEFOLD_CONFIG"
@@ -32,6 +33,7 @@ VARIABLES = {
     "ONEFOLD_TOPIC_DEAD_LETTER": "the topic for messages that cannot be handled; default: none, they are logged",
     "ONEFOLD_DIFFERENCES": "`log`: a compare job that finds differences logs them and exits with 0; default: exits with 2",
     "ONEFOLD_LARGE_RECORDS": "the gs:// folder of captured rows that are too large for a message; default: none",
+    "ONEFOLD_PULLED_FILES": "the folder of the files of pulled tables, gs://BUCKET or file:///FOLDER; default: none",
     **batch_settings.VARIABLES,
     CONFIG: f"the file of the tables' settings; default: {DEFAULT_CONFIG} in the working folder, where there is one",
 }
@@ -56,6 +58,8 @@ class Settings:
         tables: rules by `table` or `dataset.table`; the longer name wins.
         names: the naming of versioned tables, in all datasets that have none of their own.
         dataset_names: the naming of versioned tables in single datasets.
+        pulled_files: the folder of the files of pulled tables.
+        sources: the servers whose tables are pulled, by name.
         keep_view_settings: True where a view must not be written with other settings than those with which it was written.
             No variable sets it: a person's command has it, and a deployment does not.
     """
@@ -76,6 +80,8 @@ class Settings:
     tables: Mapping[str, TableRules] = field(default_factory=dict)
     names: VersionedNames = DEFAULT_NAMES
     dataset_names: Mapping[str, VersionedNames] = field(default_factory=dict)
+    pulled_files: str | None = None
+    sources: Mapping[str, Source] = field(default_factory=dict)
     keep_view_settings: bool = False
 
     def rules_for(self, base: TableId) -> TableRules:
@@ -112,8 +118,9 @@ def load_settings(environ: Mapping[str, str], config: Path | None = None) -> Set
         file = read_tables_file(path, problems)
         batch = replace(settings.batch, config=True)
         settings = replace(
-            settings, rules=file.rules, tables=file.tables, names=file.names, dataset_names=file.datasets, batch=batch
-        )
+            settings, rules=file.rules, tables=file.tables, names=file.names, dataset_names=file.datasets, batch=batch,
+            sources=file.sources,
+        )  # fmt: skip
     problems += _view_name_problems(settings)
     if problems:
         raise InvalidSettings(problems)
@@ -140,6 +147,7 @@ def _from_environment(environ: Mapping[str, str], problems: list[str]) -> Settin
         metrics_port=_port(environ, problems),
         differences=environ.get("ONEFOLD_DIFFERENCES") or None,
         large_records=environ.get("ONEFOLD_LARGE_RECORDS", "").rstrip("/") or None,
+        pulled_files=environ.get("ONEFOLD_PULLED_FILES", "").rstrip("/") or None,
         batch=read_batch_settings(environ, problems),
     )
     problems += _dataset_problems(named, datasets or frozenset())
@@ -225,9 +233,10 @@ def _topic_problems(settings: Settings) -> Iterator[str]:
 
 
 def _folder_problems(settings: Settings) -> Iterator[str]:
-    folder = settings.large_records
-    if folder and not folder.startswith("file:///") and (not FOLDER.fullmatch(folder) or ".." in folder.split("/")):
-        yield f"ONEFOLD_LARGE_RECORDS {folder!r} is not a folder: write gs://bucket/folder, or file:///folder on a laptop"
+    folders = {"ONEFOLD_LARGE_RECORDS": settings.large_records, "ONEFOLD_PULLED_FILES": settings.pulled_files}
+    for variable, folder in folders.items():
+        if folder and not folder.startswith("file:///") and (not FOLDER.fullmatch(folder) or ".." in folder.split("/")):
+            yield f"{variable} {folder!r} is not a folder: write gs://bucket/folder, or file:///folder on a laptop"
 
 
 def _config_path(environ: Mapping[str, str], problems: list[str]) -> Path | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import itertools
 from datetime import date
 from pathlib import Path
 
@@ -64,7 +65,7 @@ def test_a_taken_name_takes_the_next_number_of_its_writer(tmp_path: Path) -> Non
     other.write_bytes(b"other\n")
     for address in taken:
         assert FolderFiles().create(address, other)
-    with PartWriter(FolderFiles(), lambda number: name_in(tmp_path, number), (1, 3)) as writer:
+    with PartWriter(FolderFiles(), lambda number: name_in(tmp_path, number), itertools.count(1, 3)) as writer:
         writer.write(b"{}\n", {DAY: 1})
         (file,) = writer.close()
     assert file.name == name_in(tmp_path, 7)
@@ -74,7 +75,7 @@ def test_a_taken_name_takes_the_next_number_of_its_writer(tmp_path: Path) -> Non
 def test_equal_rows_give_equal_compressed_bytes(tmp_path: Path) -> None:
     found = []
     for number in range(2):
-        with PartWriter(FolderFiles(), lambda n: name_in(tmp_path, n), (number, 2), compress=True) as writer:
+        with PartWriter(FolderFiles(), lambda n: name_in(tmp_path, n), itertools.count(number, 2), compress=True) as writer:
             writer.write(b"{}\n" * 100, {DAY: 100})
             found += writer.close()
     assert found[0].checksum == found[1].checksum
