@@ -12,6 +12,7 @@ from typing import Literal
 from onefold.batches.allow_list import AllowList
 from onefold.batches.arguments import uris_of
 from onefold.batches.dataset_arguments import DatasetArguments
+from onefold.batches.extract_arguments import ExtractArguments
 from onefold.batches.jobs import Arguments
 from onefold.batches.request import BatchRequest
 from onefold.core.errors import InvalidInput, InvalidMessage
@@ -81,7 +82,7 @@ def plan_batch(request: BatchRequest, message_id: str, settings: BatchSettings, 
 
 
 def _problems_of_arguments(arguments: Arguments, request: BatchRequest, allowed: AllowList) -> list[str]:
-    if isinstance(arguments, DatasetArguments):
+    if isinstance(arguments, DatasetArguments | ExtractArguments):
         same = arguments.dataset == request.dataset
         return [] if same else [f"--dataset {arguments.dataset} is not {request.dataset}, the dataset of the request"]
     found = uris_of(arguments)

@@ -14,7 +14,7 @@ from typing import NoReturn
 import click
 
 from onefold import __version__
-from onefold.cli import batch, capture, compare, current, demo, doctor, merge, views
+from onefold.cli import batch, capture, compare, current, demo, doctor, merge, sources, views
 from onefold.cli.common import ERROR, OK, say
 from onefold.core.errors import OnefoldError
 
@@ -50,6 +50,7 @@ for command in (
     compare.compare,
     batch.batch,
     capture.capture,
+    sources.sources,
     demo.demo,
     doctor.doctor,
 ):

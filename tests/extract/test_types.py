@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.database_servers import MariaDb, MySql
@@ -31,20 +32,18 @@ def check(source: SourceDatabase, samples: list[Sample], folder: Path) -> None:
     scene = PullScene(source, folder, {"t": TableLoad()})
     scene.rows("full")
     (pulled,) = scene.loads.pulled
-    (change,) = source.changes()
-    assert pulled.version == versioned_table(change.structure).version
+    changes = source.changes()
+    assert pulled.version == versioned_table(changes[0].structure).version
     kinds = {f"c{number}": sample.bigquery for number, sample in enumerate(samples)}
     expected = [{"id": number, **{f"c{n}": landed for n, (_, landed) in enumerate(row)}} for number, row in enumerate(rows)]
-    assert sorted((landed_values(line, kinds) for line in lines(pulled)), key=lambda row: row["id"]) == expected
-    assert pulled.losses == Counter(dict(change.losses))
+    found = [{name: line.get(name) for name in ("id", *kinds)} for line in lines(pulled)]
+    assert sorted(found, key=lambda row: row["id"]) == [as_objects(row, kinds) for row in expected]
+    assert pulled.losses == sum((Counter(dict(change.losses)) for change in changes), Counter())
 
 
-def landed_values(line: dict[str, object], kinds: dict[str, str]) -> dict[str, object]:
-    """The source's values as capture's record has them: a value of the type JSON is text there, and an object in a file."""
-    return {
-        name: json.dumps(line[name], ensure_ascii=False) if kinds.get(name) == "JSON" and name in line else line.get(name)
-        for name in ("id", *kinds)
-    }
+def as_objects(row: dict[str, Any], kinds: dict[str, str]) -> dict[str, Any]:
+    """A value of the type JSON is text in a change record, and an object in a file."""
+    return {name: json.loads(value) if kinds.get(name) == "JSON" and value else value for name, value in row.items()}
 
 
 @on(MariaDb)
@@ -57,4 +56,4 @@ def test_every_type_of_mariadb_is_pulled_as_it_is_captured(source: SourceDatabas
 @pytest.mark.parametrize("first", range(0, len(MYSQL_SAMPLES), _STEP))
 def test_every_type_of_mysql_is_pulled_as_it_is_captured(source: SourceDatabase, tmp_path: Path, first: int) -> None:
     source.run("SET SESSION sql_mode = 'TIME_TRUNCATE_FRACTIONAL'")  # as MariaDB does
-    check(source, [sample for sample in MYSQL_SAMPLES if sample.bigquery != "JSON"][first : first + _STEP], tmp_path)
+    check(source, MYSQL_SAMPLES[first : first + _STEP], tmp_path)
