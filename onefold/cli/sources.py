@@ -112,5 +112,5 @@ def _connection(source: Source) -> Iterator[pymysql.Connection]:
             yield connection
     except (client.err.MySQLError, OSError) as error:
         raise Rejected(
-            f"{source.user}@{source.host}:{source.port} cannot be read: {error.args[-1]}: correct host, user, password or tls"
+            f"{source.user}@{source.host}:{source.port} cannot be read: {error.args[-1]}: correct its settings"
         ) from error

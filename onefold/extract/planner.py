@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
+from typing import Any
 
 import pymysql
 
@@ -155,7 +156,7 @@ class Planner:
         """Return a first pull with the ranges and the border of the same pull that another process began."""
         address = self.to.address(progress_file(table_folder(plan), plan.target.version, plan.attempt))
         parts = [asdict(part) for part in plan.parts]
-        begun = {"read_at": plan.read_at, "high": plan.range.high, "parts": parts}
+        begun: dict[str, Any] = {"read_at": plan.read_at, "high": plan.range.high, "parts": parts}
         if not create_text(self.to.store, address, json.dumps(begun)) and (stored := self.to.store.find(address)):
             begun = json.loads(stored.data)
         return replace(

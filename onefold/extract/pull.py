@@ -93,8 +93,7 @@ class Pull:
             report = TableReport(table, "failed", reasons=tuple(str(error).splitlines()))
         except Exception as error:  # noqa: BLE001 Spark, the driver and BigQuery raise errors of many classes
             report = TableReport(table, "failed", reasons=(self.failure(error),))
-        severity = "ERROR" if report.outcome == "failed" else "INFO"
-        log(severity, report.text, event="table_pulled", **report.as_dict())
+        log("ERROR" if report.outcome == "failed" else "INFO", report.text, event="table_pulled", **report.as_dict())
         return report
 
     def pull(self, table: str, threads: ThreadPoolExecutor) -> PulledFiles:

@@ -100,7 +100,8 @@ class PullReport:
     def to_json(self) -> str:
         """Return the report as one line of JSON."""
         counts = Counter(table.outcome for table in self.tables)
-        body = {"dataset": self.dataset, "window": self.window, **{name: counts[name] for name in PULL_OUTCOMES}}
+        body: dict[str, Any] = {"dataset": self.dataset, "window": self.window}
+        body |= {name: counts[name] for name in PULL_OUTCOMES}
         return json.dumps({**body, "tables": [table.as_dict() for table in self.tables]}, ensure_ascii=False)
 
     def summary(self) -> str:

@@ -67,6 +67,7 @@ class PartWriter:
         self._store, self._address_of, self._compress, self._limit = store, address_of, compress, limit
         self._numbers = itertools.count() if numbers is None else numbers
         self._done: list[PulledFile] = []
+        self._days: Counter[date] = Counter()
         self._stack = ExitStack()
         self._folder = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="onefold_pull_")))
         self._open_file()
@@ -112,12 +113,12 @@ class PartWriter:
         self._raw = self._path.open("wb")
         self._stored = _Stored(self._raw)
         # Without a name and a time in its header, the same rows give the same bytes.
-        self._out: IO[bytes] = (
+        self._out: gzip.GzipFile | _Stored = (
             gzip.GzipFile("", "wb", _LEVEL, self._stored, mtime=0)  # type: ignore[arg-type]
             if self._compress
-            else self._stored  # type: ignore[assignment]
+            else self._stored
         )
-        self._days: Counter[date] = Counter()
+        self._days = Counter()
 
     def _store_file(self) -> None:
         if isinstance(self._out, gzip.GzipFile):

@@ -138,10 +138,12 @@ class _Reader:
             return Tls()
         mode, ca = value.get("mode", "verify"), value.get("ca")
         if mode not in ("verify", "encrypt", "off"):  # YAML reads `off` as false
-            mode = "off" if mode is False else self._problem(".tls.mode", f"must be verify, encrypt or off, not {mode!r}")
+            if mode is not False:
+                self._problem(".tls.mode", f"must be verify, encrypt or off, not {mode!r}")
+            mode = "off"
         if ca is not None and not isinstance(ca, str):
             self._problem(".tls.ca", "must be the path of a file")
-        return Tls(mode or "verify", ca)
+        return Tls(mode, ca)
 
     def _zone(self, body: Mapping[str, Any]) -> str:
         value = body.get("time_zone", "UTC")

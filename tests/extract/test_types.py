@@ -36,8 +36,8 @@ def check(source: SourceDatabase, samples: list[Sample], folder: Path) -> None:
     assert pulled.version == versioned_table(changes[0].structure).version
     kinds = {f"c{number}": sample.bigquery for number, sample in enumerate(samples)}
     expected = [{"id": number, **{f"c{n}": landed for n, (_, landed) in enumerate(row)}} for number, row in enumerate(rows)]
-    found = [{name: line.get(name) for name in ("id", *kinds)} for line in lines(pulled)]
-    assert sorted(found, key=lambda row: row["id"]) == [as_objects(row, kinds) for row in expected]
+    found: list[dict[str, Any]] = [{name: line.get(name) for name in ("id", *kinds)} for line in lines(pulled)]
+    assert sorted(found, key=lambda row: int(row["id"])) == [as_objects(row, kinds) for row in expected]
     assert pulled.losses == sum((Counter(dict(change.losses)) for change in changes), Counter())
 
 

@@ -73,7 +73,7 @@ def test_a_taken_name_takes_the_next_number_of_its_writer(tmp_path: Path) -> Non
 
 
 def test_equal_rows_give_equal_compressed_bytes(tmp_path: Path) -> None:
-    found = []
+    found: list[PulledFile] = []
     for number in range(2):
         with PartWriter(FolderFiles(), lambda n: name_in(tmp_path, n), itertools.count(number, 2), compress=True) as writer:
             writer.write(b"{}\n" * 100, {DAY: 100})

@@ -63,7 +63,7 @@ def test_certificates_are_verified_by_default_and_a_table_without_a_pattern_is_n
         ("sources: [a]", ["sources must be a mapping"]),
         ("sources: {a: 7}", ["sources.a must be a mapping"]),
         ("sources: {a: {}}", [f"sources.a.{key} is missing" for key in ("host", "user", "password", "databases")]),
-        ("sources: {1a: {host: h, user: u, password: env:P, databases: [b]}}", ["the name of a source begins with a letter"]),
+        ("sources: {1a: {host: h, user: u, password: env:P, databases: [b]}}", ["a source begins with a letter"]),
         (
             "sources: {a: {host: h/x, user: u, password: env:P, databases: b, port: 0, time_zone: Mars, tls: {mode: no}}}",
             [

@@ -56,7 +56,8 @@ def line_bytes(lines: pa.Array) -> bytes:
     _, offsets, data = lines.buffers()
     wide = pa.types.is_large_string(lines.type)
     at = pa.Array.from_buffers(pa.int64() if wide else pa.int32(), len(lines) + 1, [None, offsets], offset=lines.offset)
-    return data[at[0].as_py() : at[len(lines)].as_py()].to_pybytes()
+    found: bytes = data[at[0].as_py() : at[len(lines)].as_py()].to_pybytes()
+    return found
 
 
 def _whole(value: Any) -> int | None:

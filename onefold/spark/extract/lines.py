@@ -66,7 +66,7 @@ def _values(plan: TablePlan) -> dict[str, Value]:
 def _value(x: Value, form: str) -> Value:
     if form == "date":
         # Spark knows the year 0, BigQuery does not.
-        is_date = F.try_to_date(F.substring(x, 1, 10)).isNotNull() & ~x.startswith("0000")
+        is_date = F.substring(x, 1, 10).try_cast("date").isNotNull() & ~x.startswith("0000")
         return F.when(is_date, x)
     if form == "bytes":
         return F.base64(x)
@@ -153,7 +153,7 @@ def _key_day(plan: TablePlan) -> Value:
 
 def _date_day(shown: Value) -> Value:
     """Return `onefold.extract.days.date_day` of a date."""
-    valid = F.try_to_date(shown)
+    valid = shown.try_cast("date")
     month, day = F.substring(shown, 6, 2), F.substring(shown, 9, 2)
     # The first day of the month, of January where there is no month.
     first = F.to_date(F.concat(F.substring(shown, 1, 5), F.when(month == "00", "01").otherwise(month), F.lit("-01")))

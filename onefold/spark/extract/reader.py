@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import pyarrow as pa
@@ -61,10 +61,10 @@ class SparkReader:
 def _writer(plan: TablePlan, part: int, to: Destination) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     losses = loss_columns(plan)
 
-    def blocks(batches: Iterator[pa.RecordBatch]) -> Iterator[Block]:
+    def blocks(batches: Iterable[pa.RecordBatch]) -> Iterator[Block]:
         return (block for batch in batches for block in blocks_of(batch, plan, losses))
 
-    def write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def write(batches: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
         result = write_part(plan, part, blocks(batches), to)
         yield pa.RecordBatch.from_pydict({"result": [result.to_json()]})
 
