@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import Any
+from typing import Any, cast
 
 from google.api_core import exceptions as api
 from google.cloud import bigquery
@@ -138,7 +138,7 @@ class BigQueryLoadJobs:
                     uris, load.destination, job_id=id_, location=location, job_config=config, timeout=TIMEOUT
                 )
             except api.Conflict:
-                return self._client.get_job(id_, location=location, timeout=TIMEOUT), False
+                return cast(bigquery.LoadJob, self._client.get_job(id_, location=location, timeout=TIMEOUT)), False
             return job, True
 
     def _failure(self, job: bigquery.LoadJob) -> OnefoldError | None:
