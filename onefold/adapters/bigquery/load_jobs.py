@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -19,13 +20,13 @@ from google.api_core import exceptions as api
 from google.cloud import bigquery
 
 from onefold.adapters.bigquery.client import TIMEOUT
-from onefold.adapters.bigquery.errors import message_of, translated
+from onefold.adapters.bigquery.errors import EMULATOR, message_of, translated
 from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
 from onefold.adapters.google_errors import BIGQUERY
 from onefold.core.errors import OnefoldError, Rejected, TryAgain
 from onefold.core.names import TEMPORARY_PREFIX, TableId, quote
 from onefold.core.retry import Backoff
-from onefold.ports.load_jobs import PULLED_LABEL, LoadedJob, LoadFile, NotPulled
+from onefold.ports.load_jobs import PULLED_LABEL, LoadedJob, LoadFile, LoadJobs, NotPulled
 
 APPEND, REPLACE, REPLACE_DATA = "WRITE_APPEND", "WRITE_TRUNCATE", "WRITE_TRUNCATE_DATA"
 """WRITE_TRUNCATE_DATA keeps the schema and the declared key of a table (REST reference, `writeDisposition`, 2026-11)."""
@@ -34,6 +35,15 @@ MAX_ATTEMPTS = 20
 _OWN_TRIES = 3
 _BACKOFF = Backoff(first=1.0, longest=30.0, jitter=True)
 _SHOWN_ERRORS = 5
+
+
+def load_jobs_in(warehouse: BigQueryWarehouse) -> LoadJobs:
+    """Return the load jobs of BigQuery, or those of its emulator where BIGQUERY_EMULATOR_HOST names one."""
+    if os.environ.get(EMULATOR):
+        from onefold.adapters.bigquery.emulated_load_jobs import EmulatedLoadJobs
+
+        return EmulatedLoadJobs(warehouse)
+    return BigQueryLoadJobs(warehouse)
 
 
 @dataclass(frozen=True)
@@ -89,9 +99,17 @@ class BigQueryLoadJobs:
         return self._replace(table, tuple(files), day)
 
     def load_keys(self, table: TableId, files: Sequence[LoadFile]) -> None:
+        self._check_temporary(table)
+        self._load(table, Load(str(table), REPLACE_DATA, tuple(files)), ignore_unknown_values=True)
+
+    def _check_temporary(self, table: TableId) -> None:
+        """Check that a table is a temporary one, whose rows may go.
+
+        Raises:
+            Rejected: the table has another name.
+        """
         if not table.table.startswith(TEMPORARY_PREFIX):
             raise Rejected(f"{table}: expected the name of a temporary table, {TEMPORARY_PREFIX}...")
-        self._load(table, Load(str(table), REPLACE_DATA, tuple(files)), ignore_unknown_values=True)
 
     def _replace(self, table: TableId, files: tuple[LoadFile, ...], day: date | None) -> LoadedJob | None:
         if not files:
