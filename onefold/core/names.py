@@ -7,6 +7,7 @@ import re
 import string
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from onefold.core.errors import InvalidName
 from onefold.core.text import cut
@@ -85,6 +86,16 @@ def quote_text(text: str) -> str:
     # A literal in single quotes must not contain a line break.
     escaped = text.replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n").replace("\r", "\\r")
     return f"'{escaped}'"
+
+
+def time_literal(time: datetime) -> str:
+    """Return a literal of type TIMESTAMP, by which BigQuery can leave out partitions.
+
+    Examples:
+        >>> time_literal(datetime(2024, 1, 1, 12, tzinfo=UTC))
+        "TIMESTAMP '2024-01-01 12:00:00.000000+00'"
+    """
+    return f"TIMESTAMP '{time.astimezone(UTC):%Y-%m-%d %H:%M:%S.%f}+00'"
 
 
 def fold_case(name: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import pytest
@@ -88,10 +88,11 @@ class RefusingTables(MemoryTables):
         clustering: Sequence[str] = (),
         partition: str | None = None,
         primary_key: Sequence[str] = (),
+        labels: Mapping[str, str] | None = None,
     ) -> None:
         if any(str(column.type) == self.refused for column in columns):
             raise Rejected(f"{id_}: the type {self.refused} is not known")
-        super().create_table(id_, columns, clustering, partition, primary_key)
+        super().create_table(id_, columns, clustering, partition, primary_key, labels)
 
 
 @on(MariaDb, MySql)

@@ -127,8 +127,9 @@ class MortalWarehouse(EmulatedWarehouse):
         clustering: Sequence[str] = (),
         partition: str | None = None,
         primary_key: Sequence[str] = (),
+        labels: Mapping[str, str] | None = None,
     ) -> None:
-        super().create_table(id_, columns, clustering, partition, primary_key)
+        super().create_table(id_, columns, clustering, partition, primary_key, labels)
         self._write()
 
     def add_columns(self, id_: TableId, columns: Sequence[Column]) -> None:
