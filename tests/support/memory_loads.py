@@ -178,13 +178,19 @@ class _Log:
         last = max(marked, key=lambda row: row["begun_at"], default=None)
         asked = [datetime.fromisoformat(row["requested_at"]) for row in loaded if row["pull_window"] == window]
         keys = _keys_of_days(loaded)
-        return LoadState(version, int(last["watermark"]) if last else None, max(asked, default=None), keys)
+        return LoadState(
+            version,
+            int(last["watermark"]) if last else None,
+            max(asked, default=None),
+            keys,
+            last and last["watermark_column"],
+        )
 
     def replacements(self, table: str, now: datetime) -> tuple[Replacement, ...]:  # noqa: ARG002
         self.step()
         found: dict[str, Replacement] = {}
         for row in self.world.log:
-            if row["table_name"] == table and row["pull_window"] in ("day", "full"):
+            if row["table_name"] == table and row["replaces"]:
                 days = frozenset(map(date.fromisoformat, json.loads(row["days"]))) if row["days"] else None
                 begun = datetime.fromisoformat(row["begun_at"])
                 done = datetime.fromisoformat(row["logged_at"]) if row["state"] == "loaded" else None
