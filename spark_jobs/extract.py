@@ -33,7 +33,7 @@ def _print(report: PullReport) -> int:
 
 def run(arguments: ExtractArguments) -> PullReport:
     """Pull the tables and load them."""
-    from onefold.adapters.loads import loads_of
+    from onefold.spark.extract.loads import loads_of
 
     settings = load_settings(os.environ)
     spark = open_session_with_driver("onefold extract")
