@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
-from onefold.changelog.metadata import check_change_table, source_columns
+from onefold.changelog.metadata import DAY, check_change_table, source_columns
 from onefold.core.errors import InvalidInput, KeyUnknown, LimitExceeded, NotFound, ViewNameTaken
 from onefold.core.names import TableId
 from onefold.merge.base_table import base_table
@@ -62,7 +62,9 @@ class CurrentKind:
     @property
     def fingerprint(self) -> str:
         rules = self.settings.rules_for(self.table)
-        parts = (RENDERER, fingerprint_of(self.settings, self.table), rules.keys, rules.overlap_minutes)
+        parts: tuple[object, ...] = (RENDERER, fingerprint_of(self.settings, self.table), rules.keys, rules.overlap_minutes)
+        if load := self.settings.pull_of(self.table):
+            parts = (*parts, load.mode)
         return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
 
     def is_ours(self, stored: StoredView) -> bool:
@@ -90,7 +92,7 @@ class CurrentKind:
             SchemaConflict: everything that keeps the table from having a latest state.
             LimitExceeded: the text is too long.
         """
-        text = self._text(found, versions, stored)
+        text = replace(self._text(found, versions, stored), without=self._without(found))
         # The form of the versions' text is chosen so that the text around it fits, too.
         reserved, former = (stored.reserved, stored.columns) if stored else (0, ())
         around, rules = len(text.around("")) + reserved, self._rules(found)
@@ -100,7 +102,7 @@ class CurrentKind:
         query = settings + text.around(self.table if _is_single(found) else view.query.removeprefix(settings))
         if len(query) > MAX_TEXT:
             raise LimitExceeded(f"{self.id}: its text takes {len(query)} of {MAX_TEXT} characters")
-        columns = tuple(source_columns(view.columns))
+        columns = tuple(source_columns(view.columns).minus(text.without))
         return UnifiedView(view.id, columns, view.versions, view.casts, view.form, query, view.leaves, view.names)
 
     def other_changes(self, stored: StoredView, view: UnifiedView) -> tuple[SchemaChange, ...]:
@@ -122,6 +124,11 @@ class CurrentKind:
         # No merge follows from this plan, so it needs no time at which the change tables were listed.
         plan = make_plan(self.table, rules, keys, base, state, changes, state.now)
         return CurrentText.over_base(self.warehouse, plan, columns)
+
+    def _without(self, found: Sequence[Version]) -> tuple[str, ...]:
+        """Return the partition of a pulled table, which is no column of the source."""
+        is_pulled = self.settings.pull_of(self.table) and any(version.schema.has(DAY) for version in found)
+        return (DAY,) if is_pulled else ()
 
     def _rules(self, found: Sequence[Version]) -> TableRules:
         """Return the rules by which the columns are united. A change table without versions is read as it is."""

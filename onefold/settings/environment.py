@@ -16,7 +16,7 @@ from onefold.core.versioned_names import DEFAULT_NAMES, VersionedNames
 from onefold.schema.table_rules import TableRules
 from onefold.settings import batches as batch_settings
 from onefold.settings.batches import DEFAULT_CONFIG, FOLDER, BatchSettings, read_batch_settings
-from onefold.settings.sources import Source
+from onefold.settings.sources import Source, TableLoad, full_view, pull_of
 from onefold.settings.yaml_file import read_tables_file
 
 CONFIG = "ONEFOLD_CONFIG"
@@ -111,8 +111,14 @@ class Settings:
         dataset = self.view_dataset.format(**names) if base.dataset else None
         return TableId(base.project, dataset, self.view_name.format(**names))
 
+    def pull_of(self, base: TableId) -> TableLoad | None:
+        """Return how a table is pulled; None for a table that is not pulled."""
+        return pull_of(self.sources.values(), base)
+
     def current_view_of(self, base: TableId) -> TableId:
-        """Return the current view of a base name, which lies where the unified view does."""
+        """Return the current view of a base name: where the unified view is; of a pulled table the full view."""
+        if self.pull_of(base):
+            return full_view(base)
         names = {"dataset": base.dataset or "", "table": base.table}
         dataset = self.view_dataset.format(**names) if base.dataset else None
         return TableId(base.project, dataset, self._current_name.format(**names))

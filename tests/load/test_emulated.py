@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 from support.bigquery_emulator import EmulatedDataset
-from support.in_memory import MemoryPublisher
 from support.load_scene import DAILY, NOON
-from support.pulled_source import BASE, DATASET, ID, WIDER, MemorySource, Operation, Puller, landed_rows
+from support.pulled_shop import PulledShop
+from support.pulled_source import BASE, DATASET, ID, WIDER, Operation
 
 from onefold.adapters.bigquery.emulated_load_jobs import EmulatedLoadJobs
 from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT
@@ -20,57 +20,21 @@ from onefold.adapters.connect import connect
 from onefold.core.errors import Rejected
 from onefold.core.names import TableId
 from onefold.extract.clock import micros
-from onefold.extract.watermark import Window
 from onefold.ports.load_jobs import PULLED_LABEL, NotPulled
 from onefold.schema.columns import Column
 from onefold.schema.types import parse_type
-from onefold.settings.environment import Settings
 from onefold.settings.sources import TableLoad
-from onefold.spark.extract.job import destination_of
 from onefold.spark.extract.loads import loads_of
 
 DAY = date(2026, 5, 3)
 
 
-class Shop:
-    """A source whose pulls go to the emulator, by way of files in a folder."""
-
-    def __init__(self, dataset: EmulatedDataset, folder: Path) -> None:
-        self.dataset = dataset
-        self.dataset.client.create_dataset(DATASET, exists_ok=True)
-        for table in self.dataset.client.list_tables(DATASET):
-            self.dataset.client.delete_table(table)
-        self.settings = Settings(project=DEFAULT_PROJECT, topic_table_created="table-created", pulled_files=folder.as_uri())
-        self.publisher = MemoryPublisher()
-        self.source = MemorySource()
-        self.puller = Puller(self.source, destination_of(self.settings))
-
-    def pull(self, window: Window, now: datetime) -> None:
-        loads = loads_of(self.settings, DATASET, self.publisher)
-        plan = self.puller.plan(loads, window, now)
-        loads.begin(plan)
-        loads.load(self.puller.read(plan, now))
-
-    @property
-    def view(self) -> dict[int, str]:
-        return landed_rows(self.tables)
-
-    @property
-    def tables(self) -> dict[str, list[dict[str, Any]]]:
-        names = sorted(table.table_id for table in self.dataset.client.list_tables(DATASET) if "_v_" in table.table_id)
-        return {name: self.rows(name) for name in names}
-
-    def rows(self, name: str) -> list[dict[str, Any]]:
-        sql = f"SELECT * FROM `{DEFAULT_PROJECT}.{DATASET}.{name}`"
-        return [dict(row.items()) for row in self.dataset.client.query(sql).result()]
-
-
 @pytest.fixture
-def shop(dataset: EmulatedDataset, tmp_path: Path) -> Shop:
-    return Shop(dataset, tmp_path)
+def shop(dataset: EmulatedDataset, tmp_path: Path) -> PulledShop:
+    return PulledShop(dataset, tmp_path)
 
 
-def test_a_daily_load_replaces_its_day_with_deletions_in_all_versions(shop: Shop) -> None:
+def test_a_daily_load_replaces_its_day_with_deletions_in_all_versions(shop: PulledShop) -> None:
     shop.source.put(1, "older", NOON - timedelta(days=2))
     shop.source.put(2, "deleted", NOON - timedelta(days=2))
     shop.pull("15m", NOON - timedelta(days=2))
@@ -94,7 +58,7 @@ def test_a_daily_load_replaces_its_day_with_deletions_in_all_versions(shop: Shop
     assert not [table.table_id for table in shop.dataset.client.list_tables(DATASET) if "onefold_tmp" in table.table_id]
 
 
-def test_the_log_tells_the_next_pull_its_watermark(shop: Shop) -> None:
+def test_the_log_tells_the_next_pull_its_watermark(shop: PulledShop) -> None:
     shop.source.put(1, "Ada", NOON)
     assert loads_of(shop.settings, DATASET, shop.publisher).state_of(BASE, "15m").version is None
     shop.pull("15m", NOON + timedelta(minutes=5))
@@ -107,7 +71,7 @@ def test_the_log_tells_the_next_pull_its_watermark(shop: Shop) -> None:
     assert json.loads(shop.publisher.topics["table-created"][0].data)["dataset"] == DATASET
 
 
-def test_a_key_watermark_is_replaced_by_the_keys_that_the_log_knows(shop: Shop) -> None:
+def test_a_key_watermark_is_replaced_by_the_keys_that_the_log_knows(shop: PulledShop) -> None:
     shop.puller.watermark, shop.puller.load = ID, TableLoad("incremental", pull_overlap=2)
     for key in range(1, 6):
         shop.source.put(key, f"n{key}", NOON)
@@ -120,7 +84,7 @@ def test_a_key_watermark_is_replaced_by_the_keys_that_the_log_knows(shop: Shop) 
     assert shop.view.keys() == {1, 3, 4, 5, 6}
 
 
-def test_a_full_load_replaces_every_version(shop: Shop) -> None:
+def test_a_full_load_replaces_every_version(shop: PulledShop) -> None:
     shop.puller.watermark = None
     shop.source.put(1, "Ada", NOON)
     shop.source.put(2, "Grace", NOON)
