@@ -17,6 +17,7 @@ from onefold.extract.key_ranges import key_ranges
 from onefold.extract.layout import progress_file, schema_file
 from onefold.extract.part import Destination, table_folder
 from onefold.extract.plan import KeyRange, LoadState, PullRequest, TablePlan
+from onefold.extract.pulled import Loads
 from onefold.extract.pulled_table import PulledTable, pulled_table
 from onefold.extract.ranges import pull_range, whole_range
 from onefold.extract.small_files import create_text
@@ -27,7 +28,7 @@ from onefold.extract.table_settings import (
     structure_from_json,
     watermark_of,
 )
-from onefold.extract.watermark import PullRange, Watermark, Window
+from onefold.extract.watermark import PullRange, Watermark
 from onefold.mysql.catalog import ColumnRow, TableDescription, TableName, describe_one
 from onefold.mysql.connection import query, quoted
 from onefold.mysql.grants import table_sql
@@ -61,14 +62,14 @@ class Planner:
         request: what was asked for.
         to: where files go.
         keys_of: the keys that onefold.yaml names for a table; empty for none.
-        state_of: what the log of loads knows of a table, for a window.
+        loads: tells what was loaded before.
     """
 
     source: Source
     request: PullRequest
     to: Destination
     keys_of: Callable[[TableId], Sequence[str]]
-    state_of: Callable[[TableId, Window], LoadState]
+    loads: Loads
 
     def plan(self, connection: pymysql.Connection, table: str) -> TablePlan:
         """Return the plan of a table's pull, and write the schema of a new structure beside the files.
@@ -108,7 +109,7 @@ class Planner:
         keys = tuple(self.keys_of(base)) or target.primary_key
         check_settings(structure, load, keys)
         rows = description.rows if description else ()
-        return _Table(name, rows, pulled, load, target, keys, self.state_of(base, self.request.window))
+        return _Table(name, rows, pulled, load, target, keys, self.loads.state_of(base, self.request.window))
 
     def _load_of(self, table: str) -> TableLoad:
         load = self.source.load_of(self.request.database, table)
@@ -128,7 +129,11 @@ class Planner:
             return whole_range("full", None, self.request.at, None)
         if first:
             return whole_range(self.request.window, watermark, self.request.at, high)
-        return pull_range(self.request.window, found.load, watermark, found.state, self.request.at, high)
+        state = found.state
+        if self.request.window == "day" and not watermark.is_time:
+            base = TableId(None, dataset_of(self.source.cluster, found.name.database), found.target.table)
+            state = replace(state, keys_of_days=self.loads.keys_of_days(base))
+        return pull_range(self.request.window, found.load, watermark, state, self.request.at, high)
 
     def _is_first(self, found: _Table) -> bool:
         """Return whether the whole table has to be read: no watermark tells of rows that an ALTER changed."""

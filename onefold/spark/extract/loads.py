@@ -1,0 +1,50 @@
+"""The loads of a dataset, with BigQuery or its emulator behind them."""
+
+from __future__ import annotations
+
+import os
+
+from onefold.adapters.bigquery.errors import EMULATOR
+from onefold.adapters.bigquery.load_jobs import BigQueryLoadJobs
+from onefold.adapters.bigquery.storage_write import landing_in
+from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
+from onefold.adapters.connect import connect
+from onefold.extract.part import Destination
+from onefold.load.day_rows import QueriedDays
+from onefold.load.deletion_files import StoredDeletions
+from onefold.load.log_store import LoadLog
+from onefold.load.run import TableLoads
+from onefold.load.tables import Announcements
+from onefold.settings.environment import Settings
+from onefold.spark.reconcile.announce import RestPublisher
+
+_TOPIC = "table-created"
+
+
+def loads_of(settings: Settings, dataset: str, to: Destination) -> TableLoads:
+    """Return the loads of the tables of a dataset.
+
+    Args:
+        settings: those of the installation.
+        dataset: the dataset.
+        to: the folder of the pull's files, where files of deletions go, too.
+    """
+    warehouse = connect(settings.project)
+    jobs = load_jobs(warehouse)
+    announcements = Announcements(warehouse, RestPublisher(warehouse.project), settings.topic_table_created or _TOPIC)
+    return TableLoads(
+        announcements,
+        jobs,
+        LoadLog(warehouse, landing_in(warehouse), dataset),
+        lambda base: QueriedDays(warehouse, jobs, base),
+        StoredDeletions(to),
+    )
+
+
+def load_jobs(warehouse: BigQueryWarehouse) -> BigQueryLoadJobs:
+    """Return the load jobs of BigQuery, or of its emulator where BIGQUERY_EMULATOR_HOST names one."""
+    if os.environ.get(EMULATOR):
+        from onefold.adapters.bigquery.emulated_load_jobs import EmulatedLoadJobs
+
+        return EmulatedLoadJobs(warehouse)
+    return BigQueryLoadJobs(warehouse)
