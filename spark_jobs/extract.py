@@ -35,10 +35,11 @@ def run(arguments: ExtractArguments) -> PullReport:
     """Pull the tables and load them."""
     # BigQuery's clients are not needed where the arguments are wrong.
     from onefold.spark.extract.loads import loads_of
+    from onefold.spark.reconcile.announce import RestPublisher
 
     settings = load_settings(os.environ)
     source_of(arguments, settings)
-    loads = loads_of(settings, arguments.dataset, destination_of(settings))
+    loads = loads_of(settings, arguments.dataset, destination_of(settings), RestPublisher)
     return extract(open_session_with_driver("onefold extract"), arguments, settings, loads, os.environ)
 
 

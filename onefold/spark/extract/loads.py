@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 
 from onefold.adapters.bigquery.errors import EMULATOR
 from onefold.adapters.bigquery.load_jobs import BigQueryLoadJobs
@@ -15,23 +16,24 @@ from onefold.load.deletion_files import StoredDeletions
 from onefold.load.log_store import LoadLog
 from onefold.load.run import TableLoads
 from onefold.load.tables import Announcements
+from onefold.ports.publisher import Publisher
 from onefold.settings.environment import Settings
-from onefold.spark.reconcile.announce import RestPublisher
 
 _TOPIC = "table-created"
 
 
-def loads_of(settings: Settings, dataset: str, to: Destination) -> TableLoads:
+def loads_of(settings: Settings, dataset: str, to: Destination, publisher_of: Callable[[str], Publisher]) -> TableLoads:
     """Return the loads of the tables of a dataset.
 
     Args:
         settings: those of the installation.
         dataset: the dataset.
         to: the folder of the pull's files, where files of deletions go, too.
+        publisher_of: returns the publisher of announcements, for a project.
     """
     warehouse = connect(settings.project)
     jobs = load_jobs(warehouse)
-    announcements = Announcements(warehouse, RestPublisher(warehouse.project), settings.topic_table_created or _TOPIC)
+    announcements = Announcements(warehouse, publisher_of(warehouse.project), settings.topic_table_created or _TOPIC)
     return TableLoads(
         announcements,
         jobs,
