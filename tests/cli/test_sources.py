@@ -13,13 +13,14 @@ from onefold.settings.environment import load_settings
 from onefold.settings.sources import TableLoad, WatermarkColumn
 
 pytestmark = on(MariaDb, MySql)
+CHANGED = "at TIMESTAMP DEFAULT CURRENT_TIMESTAMP ON UPDATE CURRENT_TIMESTAMP"
 
 
 @pytest.fixture(autouse=True)
 def tables(source: SourceDatabase) -> None:
     source.run(
-        "CREATE TABLE changed (id INT PRIMARY KEY, at TIMESTAMP DEFAULT CURRENT_TIMESTAMP ON UPDATE CURRENT_TIMESTAMP, KEY (at))",
-        "CREATE TABLE slow (id INT PRIMARY KEY, at TIMESTAMP DEFAULT CURRENT_TIMESTAMP ON UPDATE CURRENT_TIMESTAMP)",
+        f"CREATE TABLE changed (id INT PRIMARY KEY, {CHANGED}, KEY (at))",
+        f"CREATE TABLE slow (id INT PRIMARY KEY, {CHANGED})",
         "CREATE TABLE event (id INT AUTO_INCREMENT PRIMARY KEY, text VARCHAR(20))",
         "CREATE TABLE other (id INT PRIMARY KEY)",
         "CREATE TABLE keyless (a INT)",
@@ -65,7 +66,8 @@ sources:
   fraud:
     {{host: {address.host}, port: {address.port}, user: {address.user}, password: "env:DB", tls: {{mode: off}},
      time_zone: Asia/Kathmandu, databases: [{source.name}, nowhere],
-     tables: {{slow: {{watermark: at}}, keyless: {{watermark: a}}, other: {{watermark: no, drop: [id]}}, gone_*: {{mode: full}}}}}}
+     tables: {{slow: {{watermark: at}}, keyless: {{watermark: a}}, other: {{watermark: "no", drop: [id]}},
+       gone_*: {{mode: full}}}}}}
   away: {{host: {address.host}, port: 1, user: u, password: "env:DB", databases: [a]}}
   locked: {{host: h, user: u, password: "env:NOT_SET", databases: [a]}}
 """,
