@@ -13,7 +13,7 @@ import pymysql
 from onefold.core.errors import NotFound, TableRefused
 from onefold.core.names import TableId
 from onefold.extract.clock import micros
-from onefold.extract.key_ranges import key_ranges
+from onefold.extract.key_ranges import PART_ROWS, key_ranges
 from onefold.extract.layout import progress_file, schema_file
 from onefold.extract.part import Destination, table_folder
 from onefold.extract.plan import KeyRange, LoadState, PullRequest, TablePlan
@@ -63,6 +63,7 @@ class Planner:
         to: where files go.
         keys_of: the keys that onefold.yaml names for a table; empty for none.
         loads: tells what was loaded before.
+        part_rows: about the rows of a key range of a large table.
     """
 
     source: Source
@@ -70,6 +71,7 @@ class Planner:
     to: Destination
     keys_of: Callable[[TableId], Sequence[str]]
     loads: Loads
+    part_rows: int = PART_ROWS
 
     def plan(self, connection: pymysql.Connection, table: str) -> TablePlan:
         """Return the plan of a table's pull, and write the schema of a new structure beside the files.
@@ -93,7 +95,7 @@ class Planner:
         plan = TablePlan(
             self.request, dataset_of(self.source.cluster, found.name.database), found.structure, found.target, found.load,
             found.keys, watermark, range_, read_at, first=first, previous=found.state,
-            parts=key_ranges(connection, found.name, found.structure) if range_.low is None else (KeyRange(),),
+            parts=self._parts(connection, found, range_),
         )  # fmt: skip
         self._write_schema(plan)
         return self._resumed(plan) if first else plan
@@ -134,6 +136,12 @@ class Planner:
             base = TableId(None, dataset_of(self.source.cluster, found.name.database), found.target.table)
             state = replace(state, keys_of_days=self.loads.keys_of_days(base))
         return pull_range(self.request.window, found.load, watermark, state, self.request.at, high)
+
+    def _parts(self, connection: pymysql.Connection, found: _Table, range_: PullRange) -> tuple[KeyRange, ...]:
+        """Return key ranges where the whole table is read; a watermark is read by its own index."""
+        return (
+            (KeyRange(),) if range_.low is not None else key_ranges(connection, found.name, found.structure, self.part_rows)
+        )
 
     def _is_first(self, found: _Table) -> bool:
         """Return whether the whole table has to be read: no watermark tells of rows that an ALTER changed."""

@@ -14,6 +14,7 @@ from support.source_database import SourceDatabase
 
 from onefold.adapters.pulled_files import FolderFiles
 from onefold.core.names import TableId
+from onefold.extract.key_ranges import PART_ROWS
 from onefold.extract.part import Destination
 from onefold.extract.plan import LoadState, PullRequest, TablePlan
 from onefold.extract.planner import Planner
@@ -77,13 +78,14 @@ class PullScene:
     loads: RememberedLoads = field(default_factory=RememberedLoads)
     keys: Sequence[str] = ()
     at: datetime = START
+    part_rows: int = PART_ROWS
 
     def pull(self, window: Window = "15m", **changes: Any) -> Pull:
         self.at += timedelta(minutes=15)
         request = replace(PullRequest("fraud", self.database.name, window, self.at), **changes)
         source = Source("fraud", "localhost", databases=(self.database.name,), time_zone=self.time_zone, tables=self.tables)
         to = Destination(FolderFiles(), self.folder.as_uri())
-        planner = Planner(source, request, to, lambda _: self.keys, self.loads)
+        planner = Planner(source, request, to, lambda _: self.keys, self.loads, self.part_rows)
         return Pull(planner, self.connect, PythonReader(self.connect, to), self.loads)
 
     def connect(self) -> Any:

@@ -17,8 +17,8 @@ ArrowFunction = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 def map_in_arrow(frame: DataFrame, function: ArrowFunction, schema: StructType) -> DataFrame:
     """Return what a function makes of the batches of each partition, as `DataFrame.mapInArrow` does.
 
-    That method asks for pandas, which neither it nor the worker uses for batches of Arrow; so the same function of the JVM is
-    called here (Spark 4.0, pyspark/sql/pandas/map_ops.py).
+    That method asks for pandas, which neither it nor the worker uses for batches of Arrow; so the JVM's function is called
+    here (Spark 4.0, pyspark/sql/pandas/map_ops.py).
 
     Args:
         frame: the rows.
