@@ -10,6 +10,7 @@ from typing import Any
 
 import pymysql
 
+from onefold.capture.versioned_table import table_name
 from onefold.core.errors import NotFound, TableRefused
 from onefold.core.names import TableId
 from onefold.extract.clock import micros
@@ -105,11 +106,12 @@ class Planner:
         name = TableName(self.request.database, table)
         description = describe_one(connection, name)
         structure = _structure(description, name)
+        base = TableId(None, dataset_of(self.source.cluster, name.database), table_name(table))
+        named = tuple(self.keys_of(base))
+        check_settings(structure, load, named or structure.primary_key)
         pulled = pulled_structure(structure, load)
         target = pulled_table(pulled)
-        base = TableId(None, dataset_of(self.source.cluster, name.database), target.table)
-        keys = tuple(self.keys_of(base)) or target.primary_key
-        check_settings(structure, load, keys)
+        keys = named or target.primary_key
         rows = description.rows if description else ()
         return _Table(name, rows, pulled, load, target, keys, self.loads.state_of(base, self.request.window))
 
