@@ -10,14 +10,16 @@ from zoneinfo import ZoneInfo
 
 import pymysql
 
+from onefold.capture.versioned_table import table_name
 from onefold.core.errors import InvalidInput
 from onefold.core.names import TableId
 from onefold.extract.pulled_table import pulled_table
 from onefold.extract.table_settings import pulled_structure, settings_problems, watermark_of
-from onefold.mysql.catalog import BASE, TableDescription, describe, tables
+from onefold.mysql.catalog import BASE, TableDescription, TableName, describe, tables
 from onefold.mysql.connection import query
 from onefold.mysql.grants import grant, table_sql
 from onefold.mysql.snapshot.table_size import TableSize
+from onefold.mysql.table import Structure
 from onefold.mysql.table_filter import TableFilter
 from onefold.settings.sources import Source, TableLoad, WatermarkColumn, dataset_of
 
@@ -147,21 +149,24 @@ def _table_problems(
     load, structure = source.load_of(table.name.database, table.name.table), table.structure
     if load is None or structure is None:
         return
-    try:
-        target = pulled_table(pulled_structure(structure, load))
-        query(connection, f"SELECT 1 FROM {table_sql(table.name)} LIMIT 0")
-    except InvalidInput as error:
-        yield from error.problems
-        return
-    except pymysql.err.MySQLError as error:
-        yield f"cannot be read ({error.args[-1]}): {grant('SELECT', table_sql(table.name), connection)}"
-        return
-    keys = keys_of(TableId(None, dataset_of(source.cluster, table.name.database), target.table))
-    problems = list(settings_problems(structure, load, tuple(keys) or target.primary_key))
+    keys = keys_of(TableId(None, dataset_of(source.cluster, table.name.database), table_name(table.name.table)))
+    problems = list(settings_problems(structure, load, tuple(keys) or structure.primary_key))
+    problems += [] if problems else _reading_problems(connection, table.name, pulled_structure(structure, load))
     yield from problems
     mark = None if problems else watermark_of(structure, load, source.time_zone)
     if mark and mark.column not in indexed:
         yield f"the watermark {mark.column} has no index, so that each pull reads the whole table: create one"
+
+
+def _reading_problems(connection: pymysql.Connection, name: TableName, structure: Structure) -> list[str]:
+    try:
+        pulled_table(structure)
+        query(connection, f"SELECT 1 FROM {table_sql(name)} LIMIT 0")
+    except InvalidInput as error:
+        return list(error.problems)
+    except pymysql.err.MySQLError as error:
+        return [f"cannot be read ({error.args[-1]}): {grant('SELECT', table_sql(name), connection)}"]
+    return []
 
 
 def _unmatched(connection: pymysql.Connection, source: Source) -> Iterator[str]:

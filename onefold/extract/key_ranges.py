@@ -18,7 +18,7 @@ MAX_PARTS = 256
 
 
 def key_ranges(
-    connection: pymysql.Connection, name: TableName, structure: Structure, part_rows: int = PART_ROWS
+    connection: pymysql.Connection, name: TableName, structure: Structure, part_rows: int
 ) -> tuple[KeyRange, ...]:
     """Return the ranges of a table: one for a small table, and for a key whose first column is no whole number.
 

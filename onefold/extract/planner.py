@@ -10,13 +10,15 @@ from typing import Any
 
 import pymysql
 
+from onefold.capture.versioned_table import table_name
 from onefold.core.errors import NotFound, TableRefused
 from onefold.core.names import TableId
 from onefold.extract.clock import micros
-from onefold.extract.key_ranges import key_ranges
+from onefold.extract.key_ranges import PART_ROWS, key_ranges
 from onefold.extract.layout import progress_file, schema_file
 from onefold.extract.part import Destination, table_folder
 from onefold.extract.plan import KeyRange, LoadState, PullRequest, TablePlan
+from onefold.extract.pulled import Loads
 from onefold.extract.pulled_table import PulledTable, pulled_table
 from onefold.extract.ranges import pull_range, whole_range
 from onefold.extract.small_files import create_text
@@ -27,7 +29,7 @@ from onefold.extract.table_settings import (
     structure_from_json,
     watermark_of,
 )
-from onefold.extract.watermark import PullRange, Watermark, Window
+from onefold.extract.watermark import PullRange, Watermark
 from onefold.mysql.catalog import ColumnRow, TableDescription, TableName, describe_one
 from onefold.mysql.connection import query, quoted
 from onefold.mysql.grants import table_sql
@@ -61,14 +63,16 @@ class Planner:
         request: what was asked for.
         to: where files go.
         keys_of: the keys that onefold.yaml names for a table; empty for none.
-        state_of: what the log of loads knows of a table, for a window.
+        loads: tells what was loaded before.
+        part_rows: about the rows of a key range of a large table.
     """
 
     source: Source
     request: PullRequest
     to: Destination
     keys_of: Callable[[TableId], Sequence[str]]
-    state_of: Callable[[TableId, Window], LoadState]
+    loads: Loads
+    part_rows: int = PART_ROWS
 
     def plan(self, connection: pymysql.Connection, table: str) -> TablePlan:
         """Return the plan of a table's pull, and write the schema of a new structure beside the files.
@@ -92,7 +96,7 @@ class Planner:
         plan = TablePlan(
             self.request, dataset_of(self.source.cluster, found.name.database), found.structure, found.target, found.load,
             found.keys, watermark, range_, read_at, first=first, previous=found.state,
-            parts=key_ranges(connection, found.name, found.structure) if range_.low is None else (KeyRange(),),
+            parts=self._parts(connection, found, range_),
         )  # fmt: skip
         self._write_schema(plan)
         return self._resumed(plan) if first else plan
@@ -102,13 +106,14 @@ class Planner:
         name = TableName(self.request.database, table)
         description = describe_one(connection, name)
         structure = _structure(description, name)
+        base = TableId(None, dataset_of(self.source.cluster, name.database), table_name(table))
+        named = tuple(self.keys_of(base))
+        check_settings(structure, load, named or structure.primary_key)
         pulled = pulled_structure(structure, load)
         target = pulled_table(pulled)
-        base = TableId(None, dataset_of(self.source.cluster, name.database), target.table)
-        keys = tuple(self.keys_of(base)) or target.primary_key
-        check_settings(structure, load, keys)
+        keys = named or target.primary_key
         rows = description.rows if description else ()
-        return _Table(name, rows, pulled, load, target, keys, self.state_of(base, self.request.window))
+        return _Table(name, rows, pulled, load, target, keys, self.loads.state_of(base, self.request.window))
 
     def _load_of(self, table: str) -> TableLoad:
         load = self.source.load_of(self.request.database, table)
@@ -129,7 +134,17 @@ class Planner:
         # The watermark of another column says nothing about this one.
         if first or found.state.watermark_column not in (None, watermark.column):
             return whole_range(self.request.window, watermark, self.request.at, high)
-        return pull_range(self.request.window, found.load, watermark, found.state, self.request.at, high)
+        state = found.state
+        if self.request.window == "day" and not watermark.is_time:
+            base = TableId(None, dataset_of(self.source.cluster, found.name.database), found.target.table)
+            state = replace(state, keys_of_days=self.loads.keys_of_days(base))
+        return pull_range(self.request.window, found.load, watermark, state, self.request.at, high)
+
+    def _parts(self, connection: pymysql.Connection, found: _Table, range_: PullRange) -> tuple[KeyRange, ...]:
+        """Return key ranges where the whole table is read; a watermark is read by its own index."""
+        return (
+            (KeyRange(),) if range_.low is not None else key_ranges(connection, found.name, found.structure, self.part_rows)
+        )
 
     def _is_first(self, found: _Table) -> bool:
         """Return whether the whole table has to be read: no watermark tells of rows that an ALTER changed."""

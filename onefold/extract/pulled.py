@@ -89,7 +89,7 @@ class PulledFiles:
 class Loads(Protocol):
     """What a pull needs of the load: the state of a table, and the load itself."""
 
-    def state_of(self, table: TableId, window: Window) -> LoadState:
+    def state_of(self, table: TableId, window: Window, /) -> LoadState:
         """Return what the log of loads says about a table.
 
         Args:
@@ -100,6 +100,9 @@ class Loads(Protocol):
             Rejected: the dataset holds a captured table of that base name.
             TryAgain: the log cannot be read now.
         """
+
+    def keys_of_days(self, table: TableId, /) -> tuple[tuple[date, int, int], ...]:
+        """Return the first and the last key that were loaded on each day, for a table with a key watermark."""
 
     def begin(self, plan: TablePlan) -> None:
         """Say that a pull is about to read, before its first range.

@@ -20,7 +20,7 @@ NO_DAY, LAST_DAY = date(1, 1, 1), date(9999, 12, 31)
 """The day of rows without a watermark, and the last one of BigQuery."""
 _EPOCH = datetime(1970, 1, 1)
 _CLOCKS = ("datetime", "date")
-_DIGITS = 6
+_FIRST = (datetime(1, 1, 1) - _EPOCH) // timedelta(microseconds=1)
 
 
 @dataclass(frozen=True)
@@ -82,9 +82,9 @@ class Watermark:
     def _literal(self, reading: int) -> str:
         if self.kind in ("key", "unix_seconds"):
             return str(reading)
-        shown = _EPOCH + timedelta(microseconds=reading)
+        shown = _EPOCH + timedelta(microseconds=max(reading, _FIRST))
         if self.kind == "date":
-            return f"'{shown:%Y-%m-%d}'".rjust(12, "0")
+            return f"'{shown.date().isoformat()}'"
         fraction = f"{shown.microsecond:06}"[: self.digits]
         return f"'{shown.date().isoformat()} {shown:%H:%M:%S}{f'.{fraction}' if fraction else ''}'"
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
 
@@ -11,8 +13,9 @@ from support.pulls import PullScene, by, lines
 from support.source_database import SourceDatabase, on
 
 from onefold.changelog.position import Position
+from onefold.extract.part import PartResult
 from onefold.extract.plan import TablePlan
-from onefold.extract.python_reader import PythonReader
+from onefold.extract.pull import Reader
 from onefold.settings.sources import TableLoad, WatermarkColumn
 
 pytestmark = on(MariaDb, MySql)
@@ -118,23 +121,84 @@ def test_a_table_that_is_altered_while_it_is_read_is_read_again(scene: PullScene
     scene.database.run("INSERT INTO t VALUES (1, 'a', '2026-05-03')")
     pull = scene.pull()
     reader = pull.reader
-    assert isinstance(reader, PythonReader)
     altered: list[TablePlan] = []
 
     class Altering:
-        def read(self, plan: TablePlan, part: int):  # type: ignore[no-untyped-def] # noqa: ANN202
+        def read(self, plan: TablePlan, part: int) -> PartResult:
             result = reader.read(plan, part)
             if not altered:
                 scene.database.run("ALTER TABLE t MODIFY name VARCHAR(50), ADD COLUMN n INT DEFAULT 3")
             altered.append(plan)
             return result
 
-    object.__setattr__(pull, "reader", Altering())
-    (report,) = pull.run().tables
+    (report,) = replace(pull, reader=Altering()).run().tables
     assert report.outcome == "loaded"
     assert len(altered) == 2
     (pulled,) = scene.loads.pulled
     assert [row["n"] for row in lines(pulled)] == [3]
+
+
+class Killed(Exception):
+    """The process ends here."""
+
+
+@dataclass
+class Killing:
+    """A reader whose process is killed in some key range; it remembers the ranges that it has read."""
+
+    reader: Reader
+    killed_in: int | None
+    read_parts: list[int] = field(default_factory=list)
+
+    def read(self, plan: TablePlan, part: int) -> PartResult:
+        if self.killed_in is not None and part >= self.killed_in:
+            raise Killed
+        self.read_parts.append(part)
+        return self.reader.read(plan, part)
+
+
+def test_a_first_pull_that_was_killed_reads_only_the_missing_ranges(scene: PullScene) -> None:
+    values = ", ".join(f"({number}, 'a', '2026-05-03')" for number in range(1, 101))
+    scene.database.run(f"INSERT INTO t VALUES {values}", "ANALYZE TABLE t")
+    scene.part_rows = 20
+    first = scene.pull(parallel=1)
+    killed = Killing(first.reader, killed_in=3)
+    assert [table.outcome for table in replace(first, reader=killed).run().tables] == ["failed"]
+    assert killed.read_parts == [0, 1, 2]
+    scene.database.run("INSERT INTO t VALUES (1000, 'new', '2026-05-03'), (-5, 'in a range that was read', '2026-05-03')")
+    again = scene.pull(parallel=1)
+    rest = Killing(again.reader, None)
+    assert [table.outcome for table in replace(again, reader=rest).run().tables] == ["loaded"]
+    assert rest.read_parts == [3, 4]
+    (pulled,) = scene.loads.pulled
+    assert ids(lines(pulled)) == sorted([*range(1, 101), 1000], key=str)
+    sequences = [row["datastream_metadata"]["change_sequence_number"] for row in lines(pulled)]
+    assert len(set(sequences)) == len(sequences)
+    assert {section.split("/")[1] for section in sequences} == {f"{pulled.read_at:X}"}
+    assert -5 in ids(scene.rows())
+
+
+def test_two_first_pulls_at_once_have_the_same_files(scene: PullScene) -> None:
+    values = ", ".join(f"({number}, 'a', '2026-05-03')" for number in range(1, 51))
+    scene.database.run(f"INSERT INTO t VALUES {values}", "ANALYZE TABLE t")
+    scene.part_rows = 10
+    one, two = scene.pull(), scene.pull()
+    with ThreadPoolExecutor(2) as threads:
+        reports = list(threads.map(lambda pull: pull.run(), (one, two)))
+    found = {pulled.plan.load_id: [file.name for file in pulled.files] for pulled in scene.loads.pulled}
+    assert len(found) == 1, reports
+    assert ids(lines(scene.loads.pulled[0])) == sorted(range(1, 51), key=str)
+
+
+def test_a_daily_load_has_files_of_their_own_for_replaced_days(scene: PullScene) -> None:
+    scene.database.run(
+        "INSERT INTO t VALUES (1, 'a', NULL), (2, 'b', '2026-05-03'), (3, 'c', '2026-05-04'), (4, 'd', '2026-05-05'), "
+        "(5, 'e', '2026-05-03 23:59:59')"
+    )
+    scene.rows()
+    scene.rows("day")
+    days = [{day for day, _ in file.days} for file in scene.loads.pulled[-1].files]
+    assert sorted(days, key=min) == [{date(1, 1, 1)}, {date(2026, 5, 3)}, {date(2026, 5, 4), date(2026, 5, 5)}]
 
 
 def test_a_failing_table_does_not_stop_the_others(scene: PullScene) -> None:

@@ -39,7 +39,7 @@ def main(text: str) -> None:
     to = Destination(FolderFiles(), wanted["folder"])
     request = PullRequest("fraud", wanted["database"], wanted["window"], datetime.fromisoformat(wanted["at"]), parallel=2)
     loads = RememberedLoads()
-    planner = Planner(source, request, to, lambda _: (), loads.state_of)
+    planner = Planner(source, request, to, lambda _: (), loads)
     reader = SparkReader(spark, jdbc_options(source, wanted["database"], password), to)
     report = Pull(planner, lambda: connect(address_of(source, password)), reader, loads, summary).run()
     pulled = {

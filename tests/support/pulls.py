@@ -6,7 +6,7 @@ import gzip
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from support.source_database import SourceDatabase
 
 from onefold.adapters.pulled_files import FolderFiles
 from onefold.core.names import TableId
+from onefold.extract.key_ranges import PART_ROWS
 from onefold.extract.part import Destination
 from onefold.extract.plan import LoadState, PullRequest, TablePlan
 from onefold.extract.planner import Planner
@@ -39,6 +40,14 @@ class RememberedLoads:
             return LoadState()
         same = [one.plan.request.at for one in mine if one.plan.request.window == window]
         return LoadState(mine[-1].version, mine[-1].watermark, max(same, default=None))
+
+    def keys_of_days(self, table: TableId) -> tuple[tuple[date, int, int], ...]:
+        return tuple(
+            (day, one.least, one.greatest)
+            for one in self.pulled
+            if one.table == table and one.least is not None and one.greatest is not None
+            for day in {day for file in one.files for day, _ in file.days}
+        )
 
     def begin(self, plan: TablePlan) -> None:
         assert all(one.plan != plan for one in self.pulled), "a pull begins before it is loaded"
@@ -69,13 +78,14 @@ class PullScene:
     loads: RememberedLoads = field(default_factory=RememberedLoads)
     keys: Sequence[str] = ()
     at: datetime = START
+    part_rows: int = PART_ROWS
 
     def pull(self, window: Window = "15m", **changes: Any) -> Pull:
         self.at += timedelta(minutes=15)
         request = replace(PullRequest("fraud", self.database.name, window, self.at), **changes)
         source = Source("fraud", "localhost", databases=(self.database.name,), time_zone=self.time_zone, tables=self.tables)
         to = Destination(FolderFiles(), self.folder.as_uri())
-        planner = Planner(source, request, to, lambda _: self.keys, self.loads.state_of)
+        planner = Planner(source, request, to, lambda _: self.keys, self.loads, self.part_rows)
         return Pull(planner, self.connect, PythonReader(self.connect, to), self.loads)
 
     def connect(self) -> Any:

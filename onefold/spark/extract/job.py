@@ -53,7 +53,7 @@ def extract(
         arguments.source, arguments.database, arguments.window, arguments.at or datetime.now(UTC), arguments.tables,
         arguments.parallel, arguments.gzip,
     )  # fmt: skip
-    planner = Planner(source, request, to, keys_in(settings), loads.state_of)
+    planner = Planner(source, request, to, keys_in(settings), loads)
     reader = SparkReader(spark, jdbc_options(source, arguments.database, password), to)
     address = address_of(source, password)
     return Pull(planner, lambda: connect(address), reader, loads, summary).run()

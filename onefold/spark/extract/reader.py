@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StringType, StructField, StructType
 
 from onefold.extract.part import Block, Destination, PartResult, write_part
 from onefold.extract.plan import TablePlan
 from onefold.extract.queries import jdbc_query
+from onefold.spark.extract.arrow import ArrowFunction, map_in_arrow
 from onefold.spark.extract.blocks import blocks_of
 from onefold.spark.extract.lines import line_frame, loss_columns
 
-_RESULT = "result string"
+_RESULT = StructType([StructField("result", StringType())])
 # One statement for the session: times in UTC, and no mode that changes what a value shows. A writer that waits for Spark is
 # not cut off.
 _SESSION = "SET time_zone = '+00:00', sql_mode = '', sql_select_limit = 18446744073709551615, net_write_timeout = 3600"
@@ -44,7 +46,7 @@ class SparkReader:
             part: the number of the range.
         """
         frame = line_frame(self.rows(plan, part), plan, part)
-        found = frame.mapInArrow(_writer(plan, part, self.to), _RESULT).collect()
+        found = map_in_arrow(frame, _writer(plan, part, self.to), _RESULT).collect()
         total = PartResult()
         for row in found:
             result = PartResult.from_json(row[0])
@@ -58,13 +60,13 @@ class SparkReader:
         return reader.option("fetchsize", _FETCH_ROWS).option("dbtable", query).load()
 
 
-def _writer(plan: TablePlan, part: int, to: Destination) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+def _writer(plan: TablePlan, part: int, to: Destination) -> ArrowFunction:
     losses = loss_columns(plan)
 
-    def blocks(batches: Iterable[pa.RecordBatch]) -> Iterator[Block]:
+    def blocks(batches: Iterator[pa.RecordBatch]) -> Iterator[Block]:
         return (block for batch in batches for block in blocks_of(batch, plan, losses))
 
-    def write(batches: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
+    def write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         result = write_part(plan, part, blocks(batches), to)
         yield pa.RecordBatch.from_pydict({"result": [result.to_json()]})
 
