@@ -14,9 +14,10 @@ from datetime import date
 from typing import Any
 
 from onefold.capture.key_values import landing_value
+from onefold.changelog.metadata import METADATA
 from onefold.extract.plan import TablePlan
 from onefold.extract.pulled_table import DAY
-from onefold.extract.rows import METADATA, added_values, metadata
+from onefold.extract.rows import added_values, metadata
 from onefold.schema.columns import Column, Schema
 from onefold.schema.common_type import join_all
 from onefold.schema.recast import keeps_values

@@ -15,8 +15,10 @@ from typing import Protocol
 from onefold.core.errors import TryAgain
 from onefold.core.log import log
 from onefold.core.names import TableId
+from onefold.extract.clock import time_of
 from onefold.extract.plan import LoadState, TablePlan
 from onefold.extract.pulled import PulledFiles
+from onefold.extract.ranges import day_of
 from onefold.extract.watermark import Window
 from onefold.load.daily import DayReplacer, DeletionFiles
 from onefold.load.day_rows import DayRows
@@ -26,6 +28,7 @@ from onefold.load.run_log import Done, Replacement, begun_row, loaded_row, repla
 from onefold.load.tables import Announcements
 from onefold.ports.load_jobs import LoadJobs
 from onefold.ports.rows import Row
+from onefold.schema.versions import Version
 
 
 class Log(Protocol):
@@ -86,7 +89,7 @@ class TableLoads:
         """
         plan = pulled.plan
         begun_at = self._begun[plan.load_id]
-        present, *older = self.announcements.versions_for(plan)
+        present, *older = self._versions(plan)
         base = TableId(self.announcements.warehouse.project, plan.dataset, plan.target.table)
         if plan.range.window == "full":
             done = self._full(pulled, base, [version.id for version in older])
@@ -95,6 +98,12 @@ class TableLoads:
             done = self._incremental(pulled, replacer)
         self.log.append(loaded_row(pulled, done, begun_at, self.now()))
         _log(pulled, done)
+
+    def _versions(self, plan: TablePlan) -> tuple[Version, ...]:
+        """Return all versions, that of the pull first. Most pulls append to a version that was loaded before: only it."""
+        if plan.previous.version == plan.target.version and not replaces(plan):
+            return (Version(plan.target.version, plan.target.columns),)
+        return self.announcements.versions_for(plan)
 
     def _full(self, pulled: PulledFiles, base: TableId, older: Sequence[str]) -> Done:
         self._check_newest(pulled.plan, None)
@@ -142,7 +151,9 @@ class TableLoads:
         """
         begun_at = self._begun[pulled.plan.load_id]
         days = {day for file in pulled.files for day, _ in file.days}
-        found = [other for other in self._replacements(pulled.plan) if days and other.touches(days)]
+        if all(day >= _today(pulled.plan) for day in days):
+            return  # a day is replaced when it is over
+        found = [other for other in self._replacements(pulled.plan) if other.touches(days)]
         # Of loads that were killed, the next one of the same rows tells the end.
         last = max(found, key=lambda other: other.begun_at, default=None)
         if last and (last.done_at is None or last.done_at >= begun_at):
@@ -154,6 +165,11 @@ class TableLoads:
     def _replacements(self, plan: TablePlan) -> list[Replacement]:
         found = self.log.replacements(plan.target.table, self.now())
         return [other for other in found if other.load_id != plan.load_id]
+
+
+def _today(plan: TablePlan) -> date:
+    """Return the day of the read, by the clock of the watermark."""
+    return day_of(time_of(plan.read_at), plan.watermark.day_zone if plan.watermark else "UTC")
 
 
 def _log(pulled: PulledFiles, done: Done) -> None:

@@ -11,6 +11,7 @@ from support.pulled_source import BASE, ID, WIDER, Operation
 from onefold.core.errors import SchemaConflict
 from onefold.extract.clock import micros
 from onefold.mysql.table import Structure
+from onefold.schema.columns import Column
 from onefold.settings.sources import TableLoad
 
 
@@ -210,5 +211,5 @@ def test_a_daily_load_of_a_table_without_a_key_is_refused(scene: LoadScene) -> N
         scene.pull("day", DAILY)
 
 
-def _columns(scene: LoadScene) -> tuple[object, ...]:
+def _columns(scene: LoadScene) -> tuple[Column, ...]:
     return scene.puller.plan(scene.process(), "15m", NOON).target.columns

@@ -178,7 +178,7 @@ class _Log:
             int(last["watermark"]) if last else None,
             max(asked, default=None),
             keys,
-            last and last["watermark_column"],
+            last["watermark_column"] if last else None,
         )
 
     def replacements(self, table: str, now: datetime) -> tuple[Replacement, ...]:  # noqa: ARG002

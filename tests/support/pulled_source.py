@@ -120,10 +120,10 @@ class Puller:
             reading = self._reading(one)
             if self._is_read(plan, reading):
                 shown = one.shown
-                day = row_day(plan.watermark.kind, reading, shown and f"{shown:%Y-%m-%d}", plan.range.key_days) if (
+                day = row_day(plan.watermark.kind, reading, f"{shown:%Y-%m-%d}" if shown else None, plan.range.key_days) if (
                     plan.watermark
                 ) else date(1, 1, 1)  # fmt: skip
-                values = (key, one.name, shown and shown.isoformat(" ", "microseconds"), "?")
+                values = (key, one.name, shown.isoformat(" ", "microseconds") if shown else None, "?")
                 text = json_line(plan, values[: len(plan.target.source_names)], reading, day, (0, line))
                 missing = int(plan.watermark is not None and reading is None)
                 above = int(reading is not None and plan.border is not None and reading > plan.border)
