@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -11,7 +10,8 @@ from typing import Any
 import click
 
 from onefold.cli.common import ERROR, OK, Failure, print_lines, say, work_on_each
-from onefold.core.errors import KeyUnknown, NotFound
+from onefold.cli.output import echo_json
+from onefold.core.errors import KeyUnknown, NoCurrentView, NotFound
 from onefold.core.names import TableId
 
 all_option = click.option("--all", "all_", is_flag=True, help="All tables of the dataset that have versions.")
@@ -22,7 +22,7 @@ match_option = click.option(
 
 @dataclass(frozen=True)
 class TableOutcome:
-    """What became of one table among many.
+    """What became of one table.
 
     table: the table.
     outcome: a word for it, such as `merged`.
@@ -73,7 +73,7 @@ def run_for_many(
 ) -> int:
     """Work on tables one after the other, print what became of them, and return the exit code.
 
-    A table that fails, or whose key is unknown, does not stop the others.
+    A table that fails, whose key is unknown, or that the settings exclude, does not stop the others.
 
     Args:
         dataset: the dataset, for the summary.
@@ -86,13 +86,13 @@ def run_for_many(
     def unless_skipped(table: TableId) -> TableOutcome:
         try:
             return work(table)
-        except (KeyUnknown, NotFound) as error:
+        except (KeyUnknown, NoCurrentView, NotFound) as error:
             say("yellow", f"Skipped: {error}")
             return TableOutcome(table, "skipped", (("reason", str(error)),))
 
     results = work_on_each(tables, unless_skipped, None if as_json else title)
     if as_json:
-        click.echo(json.dumps([_entry(result) for result in results]))
+        echo_json([_entry(result) for result in results])
     else:
         counts = Counter("failed" if isinstance(result, Failure) else result.outcome for result in results)
         print_lines(f"{dataset}: {', '.join(f'{count:,} {name}' for name, count in counts.items())}")

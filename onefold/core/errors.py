@@ -4,6 +4,7 @@ OnefoldError
  +- InvalidInput        an input is wrong; lists all problems, each with what to do
  |   +- InvalidName         a dataset, table or version name that must not reach SQL
  |   +- KeyUnknown          nobody named the columns that identify a row
+ |   +- NoCurrentView       the settings exclude a table from current views
  |   +- InvalidType         a type string that is not a BigQuery type
  |   +- InvalidSettings     environment variables or onefold.yaml
  |   +- InvalidMessage      a Pub/Sub message that can never be handled
@@ -13,6 +14,7 @@ OnefoldError
  |   +- LimitExceeded       BigQuery would refuse the view
  |   +- SettingsChanged     a command would write a view with other settings than it has
  +- NotFound            no version, no dataset: final
+ |   +- NoVersions          a table without a version that a view could read
  +- ViewNameTaken       something else has the name of the view
  +- Rejected            the outside system refused for good
  |   +- PolicyTagsDenied    a write would drop policy tags that the account may not set again
@@ -45,6 +47,10 @@ class InvalidName(InvalidInput):
 
 class KeyUnknown(InvalidInput):
     """A table whose key nobody named, and that tells no key itself."""
+
+
+class NoCurrentView(InvalidInput):
+    """A table that `current: false` in onefold.yaml keeps from having a current view."""
 
 
 class InvalidType(InvalidInput):
@@ -81,6 +87,10 @@ class SettingsChanged(InvalidInput):
 
 class NotFound(OnefoldError):
     """A dataset or table that does not exist; a retry does not help."""
+
+
+class NoVersions(NotFound):
+    """A table has no version that a view could read: all were dropped or are retired."""
 
 
 class ViewNameTaken(OnefoldError):

@@ -167,10 +167,10 @@ def _capture(
 ) -> Capture:
     warehouse = connect(DEFAULT_PROJECT)
     announcer = Announcer(Destination(warehouse, topics, DATASET, TABLE_CREATED), stop)
-    way = Publishing(SOURCE, DATASET, announcer, Outbox(sender, CHANGE_RECORDS, stop), LargeRowsFolder(folder), stop)
+    publishing = Publishing(SOURCE, DATASET, announcer, Outbox(sender, CHANGE_RECORDS, stop), LargeRowsFolder(folder), stop)
     # All confirmed rows have landed, so the search for deletes need not wait.
     options = CaptureOptions(SOURCE, DATASET, snapshot=True, once=once, delete_scan_delay=0)
-    return Capture(source, store, way, warehouse, _ignore, options)
+    return Capture(source, store, publishing, warehouse, _ignore, options)
 
 
 def _ignore(_: Message) -> None:

@@ -48,12 +48,14 @@ class LoadState:
         started: the greatest `PullRequest.at` of a complete load of the same window.
         keys_of_days: for a key watermark, the first and the last key that were loaded on each of the days that a daily load
             would replace.
+        watermark_column: the column of that watermark.
     """
 
     version: str | None = None
     watermark: int | None = None
     started: datetime | None = None
     keys_of_days: tuple[tuple[date, int, int], ...] = ()
+    watermark_column: str | None = None
 
 
 @dataclass(frozen=True)

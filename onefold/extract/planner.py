@@ -131,7 +131,8 @@ class Planner:
     def _range(self, found: _Table, watermark: Watermark | None, high: int | None, first: bool) -> PullRange:
         if watermark is None:
             return whole_range("full", None, self.request.at, None)
-        if first:
+        # The watermark of another column says nothing about this one.
+        if first or found.state.watermark_column not in (None, watermark.column):
             return whole_range(self.request.window, watermark, self.request.at, high)
         state = found.state
         if self.request.window == "day" and not watermark.is_time:

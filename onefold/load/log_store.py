@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, Protocol
 
@@ -75,16 +76,10 @@ class LoadLog:
             if self._whole is None:
                 self._whole = read_states(self._fetch(state_query(self.id, None)))
             found = self._whole.get(table, {})
-        return load_state(found, window)
-
-    def keys_of_days(self, table: str, now: datetime) -> tuple[Any, ...]:
-        """Return the first and the last key that were loaded on each day.
-
-        Args:
-            table: the base name of a table with a key watermark.
-            now: the present time.
-        """
-        return read_keys(self._fetch(keys_query(self.id, table, now - KEYS_KEPT)))
+        state = load_state(found, window)
+        if window != "day" or not any(row["has_keys"] for row in found.values()):
+            return state
+        return replace(state, keys_of_days=read_keys(self._fetch(keys_query(self.id, table, now - KEYS_KEPT))))
 
     def replacements(self, table: str, now: datetime) -> tuple[Replacement, ...]:
         """Return the loads that replace rows of a table, read from the log as it is now.

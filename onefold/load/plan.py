@@ -8,7 +8,6 @@ from datetime import date
 
 from onefold.core.errors import InvalidInput
 from onefold.extract.pulled import PulledFile, PulledFiles
-from onefold.extract.watermark import NO_DAY
 
 MAX_DAYS = 1_000
 """Days of one job. BigQuery lets a job write 4,000 partitions ("Quotas and limits", partitioned tables, 2026-11)."""
@@ -38,8 +37,7 @@ class LoadPlan:
 
 def replaced_days(pulled: PulledFiles) -> tuple[date, ...]:
     """Return the days that a daily load replaces, the newest first; rows without a watermark come with each daily load."""
-    days = pulled.plan.range.days
-    return (*sorted({*days} - {NO_DAY}, reverse=True), NO_DAY) if days else ()
+    return tuple(sorted(pulled.plan.replaced_days, reverse=True))
 
 
 def plan_load(pulled: PulledFiles) -> LoadPlan:

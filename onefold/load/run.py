@@ -22,7 +22,7 @@ from onefold.load.daily import DayReplacer, DeletionFiles
 from onefold.load.day_rows import DayRows
 from onefold.load.full import replace_all
 from onefold.load.plan import plan_load, replaced_days
-from onefold.load.run_log import Done, Replacement, begun_row, loaded_row
+from onefold.load.run_log import Done, Replacement, begun_row, loaded_row, replaces
 from onefold.load.tables import Announcements
 from onefold.ports.load_jobs import LoadJobs
 from onefold.ports.rows import Row
@@ -32,8 +32,6 @@ class Log(Protocol):
     """What a load needs of the log of its dataset."""
 
     def state_of(self, table: str, window: Window, now: datetime) -> LoadState: ...
-
-    def keys_of_days(self, table: str, now: datetime) -> tuple[tuple[date, int, int], ...]: ...
 
     def replacements(self, table: str, now: datetime) -> tuple[Replacement, ...]: ...
 
@@ -61,18 +59,14 @@ class TableLoads:
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
     _begun: dict[str, datetime] = field(default_factory=dict, init=False)
 
-    def state_of(self, table: TableId, plan_window: Window) -> LoadState:
+    def state_of(self, table: TableId, window: Window) -> LoadState:
         """Return what the log says about a table.
 
         Args:
             table: the base name.
-            plan_window: of the pull.
+            window: of the pull.
         """
-        return self.log.state_of(table.table, plan_window, self.now())
-
-    def keys_of_days(self, table: TableId) -> tuple[tuple[date, int, int], ...]:
-        """Return the first and the last key that were loaded on each day, for a table with a key watermark."""
-        return self.log.keys_of_days(table.table, self.now())
+        return self.log.state_of(table.table, window, self.now())
 
     def begin(self, plan: TablePlan) -> None:
         """Say that a pull is about to read. This has to come before its first range.
@@ -81,7 +75,7 @@ class TableLoads:
             TryAgain: an error that may pass.
         """
         self._begun[plan.load_id] = at = self.now()
-        if _replaces(plan):
+        if replaces(plan):
             self.log.append(begun_row(plan, at))
 
     def load(self, pulled: PulledFiles) -> None:
@@ -160,10 +154,6 @@ class TableLoads:
     def _replacements(self, plan: TablePlan) -> list[Replacement]:
         found = self.log.replacements(plan.target.table, self.now())
         return [other for other in found if other.load_id != plan.load_id]
-
-
-def _replaces(plan: TablePlan) -> bool:
-    return plan.range.window == "full" or bool(plan.range.days)
 
 
 def _log(pulled: PulledFiles, done: Done) -> None:

@@ -16,7 +16,7 @@ from typing import Any, Literal
 from onefold.core.names import TableId, quote_text, time_literal
 from onefold.extract.plan import LoadState, TablePlan
 from onefold.extract.pulled import PulledFiles
-from onefold.extract.watermark import NO_DAY, Window
+from onefold.extract.watermark import Window
 from onefold.ports.rows import Row
 from onefold.schema.columns import Column
 from onefold.schema.types import Array, Scalar
@@ -35,6 +35,7 @@ LOG_COLUMNS = (
     Column("begun_at", _TIMESTAMP),
     Column("read_at", _TIMESTAMP),
     Column("logged_at", _TIMESTAMP),
+    Column("replaces", Scalar("BOOL")),
     Column("days", _STRING),
     Column("watermark_column", _STRING),
     Column("watermark", _STRING),
@@ -63,6 +64,11 @@ class Done:
 
     jobs: tuple[str, ...] = ()
     deleted: int = 0
+
+
+def replaces(plan: TablePlan) -> bool:
+    """Return whether the load of a pull replaces rows: those of some days, or all."""
+    return plan.range.window == "full" or bool(plan.range.days)
 
 
 def begun_row(plan: TablePlan, at: datetime) -> Row:
@@ -122,6 +128,7 @@ def state_query(log: TableId, since: datetime | None) -> str:
     window = "l.table_name, l.pull_window"
     rows = (
         f"SELECT l.table_name, l.pull_window, l.version, l.watermark_column, l.watermark, l.begun_at, "
+        f"l.keys_of_days IS NOT NULL AS has_keys, "
         f"MAX(l.requested_at) OVER (PARTITION BY {window}) AS requested_at, "
         f"ROW_NUMBER() OVER (PARTITION BY {window} ORDER BY l.begun_at DESC, l.logged_at DESC) AS _rank\n"
         f"FROM {log.quoted} AS l\nWHERE l.state = 'loaded'" + _since("l", since)
@@ -138,7 +145,7 @@ def keys_query(log: TableId, table: str, since: datetime) -> str:
         since: the first time of logging that is read.
     """
     return (
-        f"SELECT l.watermark_column, l.keys_of_days\nFROM {log.quoted} AS l\n"
+        f"SELECT l.keys_of_days\nFROM {log.quoted} AS l\n"
         f"WHERE l.state = 'loaded' AND l.keys_of_days IS NOT NULL AND l.table_name = {quote_text(table)}{_since('l', since)}"
     )
 
@@ -155,7 +162,7 @@ def replacements_query(log: TableId, table: str, since: datetime) -> str:
         "SELECT l.load_id, MIN(l.begun_at) AS begun_at, ANY_VALUE(l.days) AS days, "
         "MAX(IF(l.state = 'loaded', l.logged_at, NULL)) AS done_at\n"
         f"FROM {log.quoted} AS l\n"
-        f"WHERE l.pull_window IN ('day', 'full') AND l.table_name = {quote_text(table)}{_since('l', since)}\n"
+        f"WHERE l.replaces AND l.table_name = {quote_text(table)}{_since('l', since)}\n"
         "GROUP BY l.load_id"
     )
 
@@ -186,6 +193,7 @@ def load_state(by_window: Mapping[str, Mapping[str, Any]], window: Window) -> Lo
         version=last["version"],
         watermark=int(watermark["watermark"]) if watermark else None,
         started=asked["requested_at"] if asked else None,
+        watermark_column=watermark["watermark_column"] if watermark else None,
     )
 
 
@@ -232,18 +240,19 @@ def read_replacements(rows: Iterable[Mapping[str, Any]]) -> tuple[Replacement, .
 
 
 def _common(plan: TablePlan, state: State, begun_at: datetime, at: datetime) -> Row:
-    days = plan.range.days
+    days = plan.replaced_days
     return {
         "table_name": plan.target.table,
         "version": plan.target.version,
-        "pull_window": plan.range.window,
+        "pull_window": plan.request.window,
         "state": state,
         "load_id": plan.load_id,
         "requested_at": _time(plan.request.at),
         "begun_at": _time(begun_at),
         "read_at": _time(_EPOCH + timedelta(microseconds=plan.read_at)),
         LOGGED_AT: _time(at),
-        "days": json.dumps([day.isoformat() for day in (*days, NO_DAY)]) if days else None,
+        "replaces": replaces(plan),
+        "days": json.dumps([day.isoformat() for day in days]) if days else None,
         "watermark_column": plan.watermark.column if plan.watermark else None,
         "low": _text(plan.range.low),
     }

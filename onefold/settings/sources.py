@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from fnmatch import fnmatchcase
 from typing import Literal
+
+from onefold.core.names import TableId
 
 Mode = Literal["incremental", "full"]
 DEFAULT_OVERLAP = timedelta(minutes=15)
@@ -109,3 +111,32 @@ def dataset_of(cluster: str, database: str) -> str:
         'fraud_card_models'
     """
     return _NOT_IN_DATASET.sub("_", f"{cluster}_{database}")
+
+
+def full_view(base: TableId) -> TableId:
+    """Return the full view of a pulled table: the present rows, under the name of the table.
+
+    Examples:
+        >>> str(full_view(TableId("my-project", "fraud_models", "score")))
+        'my-project.fraud_models__views_full.score'
+    """
+    return TableId(base.project, f"{base.dataset}__views_full", base.table)
+
+
+def pull_of(sources: Iterable[Source], base: TableId) -> TableLoad | None:
+    """Return how a table is pulled; None for a table of a dataset that no source is pulled into.
+
+    Args:
+        sources: all sources.
+        base: the base name, in its dataset.
+
+    Examples:
+        >>> source = Source("fraud", "db", databases=("models",), tables={"log": TableLoad("full")})
+        >>> [pull_of([source], TableId("p", *name)) for name in (("fraud_models", "log"), ("shop", "log"))]
+        [TableLoad(mode='full', watermark=None, pull_overlap=None, drop=(), reload_days=1), None]
+    """
+    for source in sources:
+        for database in source.databases:
+            if dataset_of(source.cluster, database) == base.dataset:
+                return source.load_of(database, base.table) or TableLoad()
+    return None

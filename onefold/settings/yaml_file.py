@@ -19,18 +19,14 @@ from onefold.schema.casts import UTC
 from onefold.schema.table_rules import TableRules
 from onefold.settings.sources import Source
 from onefold.settings.yaml_sources import read_sources
-from onefold.settings.yaml_types import read_targets
+from onefold.settings.yaml_types import read_targets, with_inherited
 
 # Names in the tz database whose meaning depends on the machine.
 _MACHINE_ZONES = frozenset({"localtime", "Factory"})
-_TABLE_KEYS = frozenset(
-    {"conversions", "time_zone", "version_column", "types", "retire", "keys", "overlap_minutes", "mixed_numbers"}
-)
+_INHERITED_KEYS = frozenset({"conversions", "time_zone", "version_column", "overlap_minutes", "mixed_numbers", "current"})
+_TABLE_KEYS = _INHERITED_KEYS | {"types", "retire", "keys"}
 _NAME_KEYS = frozenset({"version_pattern", "include", "exclude"})
-_DEFAULT_KEYS = _NAME_KEYS | {
-    "conversions", "time_zone", "version_column", "overlap_minutes", "mixed_numbers", "datasets", "tables",
-    "sources",
-}  # fmt: skip
+_DEFAULT_KEYS = _NAME_KEYS | _INHERITED_KEYS | {"datasets", "sources", "tables"}
 _COLUMN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,299}")
 _RESERVED_PREFIXES = ("_TABLE_", "_FILE_", "_PARTITION", "_ROW_TIMESTAMP", "__ROOT__", "_COLIDENTIFIER", "_CHANGE_")
 _OWN_TABLES = ("customer_base", "customer_merges", "customer_current", "customer_unified")
@@ -73,7 +69,10 @@ def read_tables_file(path: Path, problems: list[str]) -> TablesFile:
         return TablesFile()
     defaults = reader.rules(content, TableRules(), "", _DEFAULT_KEYS)
     names = reader.names(content, DEFAULT_NAMES, "")
-    tables = {name: reader.table(name, body, defaults) for name, body in reader.entries(content, "tables")}
+    tables: dict[str, TableRules] = {}
+    # `customer` comes before `shop.customer`, which inherits what it does not set itself.
+    for name, body in sorted(reader.entries(content, "tables"), key=lambda entry: "." in entry[0]):
+        tables[name] = reader.table(name, body, tables.get(name.rpartition(".")[2], defaults))
     datasets = {name: reader.dataset(name, body, names) for name, body in reader.entries(content, "datasets")}
     return TablesFile(defaults, tables, names, datasets, read_sources(content.get("sources"), reader.problem))
 
@@ -178,7 +177,8 @@ class _Reader:
         for key in body:
             if key not in known:
                 self.problem(f"{where}{key} is not a setting{_advice(key, where)}; known are {', '.join(sorted(known))}")
-        targets = tuple(read_targets(body.get("types"), f"{where}types", self.problem)) if "types" in known else ()
+        own = tuple(read_targets(body.get("types"), f"{where}types", self.problem)) if "types" in known else ()
+        targets = with_inherited(own, defaults)
         # Inherited values are not checked here: they were checked under their own key.
         return TableRules(
             conversions=self._conversions(body["conversions"], where) if "conversions" in body else defaults.conversions,
@@ -191,13 +191,16 @@ class _Reader:
             ),
             types=tuple((target.path, target.type) for target in targets),
             units=tuple((target.path, target.unit) for target in targets if target.unit),
-            retired=frozenset(self._retired(_or_default(body.get("retire"), []), where))
-            if "retire" in known
-            else frozenset(),
-            keys=tuple(self._keys(_or_default(body.get("keys"), []), where)) if "keys" in known else (),
+            retired=frozenset(self._retired(_or_default(body["retire"], []), where))
+            if "retire" in body and "retire" in known
+            else defaults.retired,
+            keys=tuple(self._keys(_or_default(body["keys"], []), where))
+            if "keys" in body and "keys" in known
+            else defaults.keys,
             overlap_minutes=(
                 self._overlap(body["overlap_minutes"], where) if "overlap_minutes" in body else defaults.overlap_minutes
             ),
+            current=self._current(body["current"], where) if "current" in body else defaults.current,
         )
 
     def _conversions(self, value: Any, where: str) -> Any:
@@ -255,6 +258,11 @@ class _Reader:
             self.problem(f"{where}overlap_minutes must be a whole number of minutes, 0 or more, not {value!r}")
             return 0
         return value
+
+    def _current(self, value: Any, where: str) -> bool:
+        if not isinstance(value, bool):
+            self.problem(f"{where}current must be true or false, not {value!r}")
+        return value is not False
 
     def problem(self, problem: str) -> None:
         """Add a problem, with the path of the file."""

@@ -98,7 +98,7 @@ class RowBuilder:
             if name in metadata and not isinstance(metadata[name], str):
                 yield f"metadata: {name} is not a text"
         if "change_type" in metadata and metadata["change_type"] not in CHANGE_TYPES:
-            yield f"metadata: change_type is none of {', '.join(CHANGE_TYPES)}"
+            yield f"metadata: expected a change_type of {', '.join(CHANGE_TYPES)}, got another value"
         for name, named in zip(_NAMES, (self._message.table, self._message.version), strict=True):
             if name in metadata and metadata[name] != named:
                 yield f"metadata: {name} is not that of the message, {named}"

@@ -10,76 +10,37 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Literal
 
-from onefold.core.errors import NotFound, Rejected, TryAgain, ViewChanged
+from onefold.core.errors import NoVersions, Rejected, ViewChanged
 from onefold.core.names import TableId
 from onefold.core.retry import retry_on_conflict
 from onefold.core.versioned_names import VersionedNames
 from onefold.ports.warehouse import StoredView, ViewDraft, Warehouse
-from onefold.schema.diff import SchemaChange, change_id, compare, view_created, view_removed
+from onefold.schema.diff import change_id, compare, view_created, view_removed
 from onefold.schema.versions import Version, active_versions, mixed_number_columns, unused_rules
 from onefold.settings.environment import Settings
-from onefold.views.creations import creations_label, milliseconds, still_holds, was_read
+from onefold.views.creations import check_shown, creations_label, still_holds, was_read
 from onefold.views.description import describe
+from onefold.views.kinds import UnifiedKind, ViewKind
 from onefold.views.labels import (
     CHANGE_LABEL,
     CREATED_LABEL,
     LABEL,
     TABLE_LABEL,
-    check_owner,
-    fingerprint_of,
+    check_taken_over,
     labels_of,
-    owner_digest,
 )
 from onefold.views.leaves import LeafRemoved, has_its_leaves, remove_view, write_view
-from onefold.views.limits import build_within_limits
-from onefold.views.stored_settings import SettingChange, check_settings, setting_changes
-from onefold.views.unified_view import UnifiedView, covered_versions
-
-Action = Literal["none", "create", "update", "remove"]
+from onefold.views.stored_settings import check_settings, setting_changes
+from onefold.views.tables_read import covered_versions
+from onefold.views.unified_view import UnifiedView
+from onefold.views.view_plan import Announce, TakeOver, ViewPlan
 
 
 def _now() -> datetime:
     return datetime.now(UTC)
-
-
-@dataclass(frozen=True)
-class ViewPlan:
-    """What a refresh would do, and why. `view` is None where no version is left.
-
-    base: the base name of the versioned tables.
-    stored: the view as it is; None where it does not exist.
-    draft: the view as it has to be written; None where nothing is written.
-    changes: how the schema of the view changes.
-    """
-
-    base: TableId
-    action: Action
-    view: UnifiedView | None
-    stored: StoredView | None
-    draft: ViewDraft | None
-    changes: tuple[SchemaChange, ...]
-    shortcut: bool = False
-    """Whether the view was not even computed, because it already covers the version that was asked for."""
-    warnings: tuple[str, ...] = ()
-    """Settings that have no effect, and leaves of an earlier release that could not be removed."""
-    unannounced: tuple[str, ...] = ()
-    """Announcements that are still to be published: those that the view keeps; after a refresh, those that it keeps now."""
-    versions: tuple[Version, ...] = ()
-    """All versions that were found, retired ones too; none where the plan is a shortcut or removes the view."""
-    change_id: str = ""
-    """The identifier of `changes`, where there are any: the same after a write that failed, and of no other change."""
-    settings: tuple[SettingChange, ...] = ()
-    """Settings with which the view would be written and was not written before."""
-    advice: tuple[str, ...] = ()
-    """Settings that would change a type that surprises people."""
-
-
-Announce = Callable[[ViewPlan], tuple[str, ...]]
-"""Publishes what a plan still has to announce, and the changes that it makes; returns, as JSON, what the topic refused."""
 
 
 def plan_refresh(
@@ -89,6 +50,8 @@ def plan_refresh(
     version: str | None = None,
     prune: bool = False,
     now: Callable[[], datetime] = _now,
+    take_over: bool = False,
+    kind: ViewKind | None = None,
 ) -> ViewPlan:
     """Read everything and compute the view; write nothing.
 
@@ -100,36 +63,42 @@ def plan_refresh(
             the table was created, nothing else is read: two calls, which cost nothing, are enough.
         prune: plan to remove the view where no version is left.
         now: returns the present time.
+        take_over: plan to replace a view that Onefold did not write.
+        kind: the kind of view; None for the unified view.
 
     Raises:
-        NotFound: there is no version, and nothing to prune.
+        NoVersions: there is no version, and nothing to prune.
         ViewNameTaken: the name of the view belongs to something else.
         SchemaConflict: the versions cannot be one view.
         LimitExceeded: the view would pass a limit of BigQuery.
         TryAgain: an error that may pass.
     """
-    id_, fingerprint = settings.view_of(base), fingerprint_of(settings, base)
+    kind = kind or UnifiedKind(warehouse, base, settings)
+    id_, fingerprint = kind.id, kind.fingerprint
     names = settings.names_in(base.dataset)
     stored = warehouse.get_view(id_)
     if stored:
-        check_owner(stored, base, names)
+        kind.check_owner(stored)
+    if version in settings.rules_for(base).retired and (stored is None or _is_current(stored, fingerprint)):
+        kept = stored.unannounced if stored else ()
+        return ViewPlan(base, "none", None, stored, None, (), shortcut=True, unannounced=kept)
     created = None
     if stored and version and _covers(stored, base, version, fingerprint, names):
         created = warehouse.table_created(base.sibling(names.name(base.table, version)))
         if created and was_read(stored.labels.get(CREATED_LABEL, ""), created):
             return ViewPlan(base, "none", None, stored, None, (), shortcut=True, unannounced=stored.unannounced)
     read_at = now()
-    found = warehouse.read_versions(base, names)
-    if version:
-        _wait_for(warehouse, base.sibling(names.name(base.table, version)), version, found, created)
+    found = kind.read_versions()
+    if version and all(one.id for one in found):  # the version of a change table without versions has no name
+        check_shown(warehouse, base.sibling(names.name(base.table, version)), version, found, created)
     versions = active_versions(found, settings.rules_for(base))
     if not versions:
-        return _plan_removal(base, stored, prune, len(found), names)
-    reserved, former = (stored.reserved, stored.columns) if stored else (0, ())
-    view = build_within_limits(id_, base, versions, settings.rules_for(base), reserved, former)
-    plan = _plan_write(
-        warehouse, base, view, stored, labels_of(view, stored, fingerprint, creations_label(versions, read_at))
-    )
+        return _plan_removal(base, stored, prune, len(found), names, take_over)
+    view = kind.build(found, versions, stored)
+    if stored:
+        check_taken_over(stored, base, view.query, take_over=take_over)
+    labels = labels_of(view, stored, fingerprint, creations_label(versions, read_at))
+    plan = _plan_write(warehouse, base, kind, view, stored, {**labels, TABLE_LABEL: kind.owner})
     plan = replace(
         plan,
         warnings=tuple(unused_rules(found, settings.rules_for(base))),
@@ -148,8 +117,10 @@ def refresh(
     version: str | None = None,
     prune: bool = False,
     announce: Announce | None = None,
+    take_over: TakeOver | None = None,
     sleep: Callable[[float], None] = time.sleep,
     now: Callable[[], datetime] = _now,
+    kind: ViewKind | None = None,
 ) -> ViewPlan:
     """Bring the view up to date and return what was done; running it twice gives the same view as running it once.
 
@@ -162,8 +133,10 @@ def refresh(
         announce: called before the view is written, where the plan changes the schema of the view or the view keeps
             announcements. So a change is announced at least once, even where the process dies in between. An announcement
             that the topic refuses is kept with the view, and handed to the next refresh. None: nothing is announced.
+        take_over: called with a view that Onefold did not write, before the view is replaced. None: such a view is an error.
         sleep: pauses for so many seconds between two tries.
         now: returns the present time.
+        kind: as for `plan_refresh`.
 
     Raises:
         OnefoldError: as `plan_refresh` and `Warehouse.check_tags`.
@@ -171,13 +144,15 @@ def refresh(
         TryAgain: others wrote the view during all tries.
         Rejected: the view would be removed, and the topic refuses the announcement, which nothing could keep any more.
     """
-    asked = version
+    asked, kind = version, kind or UnifiedKind(warehouse, base, settings)
 
     def once() -> ViewPlan:
         nonlocal asked
-        plan = plan_refresh(warehouse, base, settings, asked, prune, now)
+        plan = plan_refresh(warehouse, base, settings, asked, prune, now, take_over is not None, kind)
         if plan.stored and plan.settings and settings.keep_view_settings:
             check_settings(plan.stored.id, plan.stored.query, settings.rules_for(base))
+        if take_over and plan.stored and plan.takes_over:
+            take_over(plan.stored)
         if plan.action == "update" and plan.stored and plan.draft:
             plan = replace(plan, stored=warehouse.check_tags(plan.stored, plan.draft))
         if announce and (plan.changes or plan.unannounced):
@@ -185,37 +160,29 @@ def refresh(
         elif plan.action == "remove":
             plan = replace(plan, unannounced=())
         try:
-            plan = replace(plan, warnings=(*plan.warnings, *_apply(warehouse, plan, settings)))
+            plan = replace(plan, warnings=(*plan.warnings, *_apply(warehouse, plan, settings, kind)))
         except LeafRemoved:
             asked = None
             raise
         return plan
 
-    return retry_on_conflict(settings.view_of(base), once, sleep)
+    return retry_on_conflict(kind.id, once, sleep)
 
 
 def _covers(stored: StoredView, base: TableId, version: str, fingerprint: str, names: VersionedNames) -> bool:
-    same_rules = not stored.unfinished and stored.labels.get(LABEL) == fingerprint
-    return same_rules and version in covered_versions(stored.query, base.table, names)
+    return _is_current(stored, fingerprint) and version in covered_versions(stored.query, base.table, names)
 
 
-def _wait_for(
-    warehouse: Warehouse, table: TableId, version: str, found: tuple[Version, ...], created: datetime | None
-) -> None:
-    """Check that the metadata show a table. A table that does not exist was dropped again, which is no error.
-
-    Raises:
-        TryAgain: the table exists, and the metadata do not show it yet, or still show the former table of its name.
-    """
-    shown = next((known for known in found if known.id == version), None)
-    if shown is None and (created or warehouse.has_table(table)):
-        raise TryAgain(f"{table} exists, but the dataset's metadata do not show it yet")
-    if shown and shown.created and created and milliseconds(shown.created) < milliseconds(created):
-        raise TryAgain(f"{table} was created again, but the dataset's metadata still show the former table")
+def _is_current(stored: StoredView, fingerprint: str) -> bool:
+    """Return whether a view was written completely under the present rules."""
+    return not stored.unfinished and stored.labels.get(LABEL) == fingerprint
 
 
-def _plan_removal(base: TableId, stored: StoredView | None, prune: bool, retired: int, names: VersionedNames) -> ViewPlan:
+def _plan_removal(
+    base: TableId, stored: StoredView | None, prune: bool, retired: int, names: VersionedNames, take_over: bool
+) -> ViewPlan:
     if stored and prune:
+        check_taken_over(stored, base, None, take_over=take_over)
         plan = ViewPlan(base, "remove", None, stored, None, (view_removed(),), unannounced=stored.unannounced)
         return _identified(plan, stored.id)
     if prune:
@@ -223,20 +190,26 @@ def _plan_removal(base: TableId, stored: StoredView | None, prune: bool, retired
     hint = f"all {retired} of them are retired" if retired else "there is none"
     command = f"onefold refresh {base.dataset} {base.table} --prune"
     advice = f"; remove the view that is left with `{command}`" if stored else ""
-    raise NotFound(
+    raise NoVersions(
         f"no versioned table to unify in dataset {base.project}.{base.dataset}: tables matching "
         f"{names.versions_pattern(base.table)} were searched, and {hint}{advice}"
     )
 
 
 def _plan_write(
-    warehouse: Warehouse, base: TableId, view: UnifiedView, stored: StoredView | None, labels: dict[str, str]
+    warehouse: Warehouse,
+    base: TableId,
+    kind: ViewKind,
+    view: UnifiedView,
+    stored: StoredView | None,
+    labels: dict[str, str],
 ) -> ViewPlan:
     description = describe(stored.description if stored else "", view.casts)
-    draft = ViewDraft(view.query, description, {**labels, TABLE_LABEL: owner_digest(str(base))}, view.columns)
+    draft = ViewDraft(view.query, description, labels, view.columns)
     if stored is None:
         return ViewPlan(base, "create", view, None, draft, (view_created(),))
     changes = compare(stored.columns, view.columns) if stored.query != view.query else ()
+    changes = (*changes, *kind.other_changes(stored, view))
     done = _is_as_drafted(stored, draft) and has_its_leaves(warehouse, view)
     return ViewPlan(base, "none" if done else "update", view, stored, draft, changes, unannounced=stored.unannounced)
 
@@ -266,7 +239,7 @@ def _is_as_drafted(stored: StoredView, draft: ViewDraft) -> bool:
     return (stored.query, stored.description, labels) == (draft.query, draft.description, dict(draft.labels))
 
 
-def _apply(warehouse: Warehouse, plan: ViewPlan, settings: Settings) -> tuple[str, ...]:
+def _apply(warehouse: Warehouse, plan: ViewPlan, settings: Settings, kind: ViewKind) -> tuple[str, ...]:
     """Carry out the plan and return warnings.
 
     Raises:
@@ -281,9 +254,7 @@ def _apply(warehouse: Warehouse, plan: ViewPlan, settings: Settings) -> tuple[st
             )
         remove_view(warehouse, plan.stored)
         # BigQuery cannot delete a view on a condition, so a version that was created meanwhile is looked for afterwards.
-        if active_versions(
-            warehouse.read_versions(plan.base, settings.names_in(plan.base.dataset)), settings.rules_for(plan.base)
-        ):
+        if active_versions(kind.read_versions(), settings.rules_for(plan.base)):
             raise ViewChanged(f"{plan.stored.id} was removed while a version of it was created")
     elif plan.action in ("create", "update") and plan.view and plan.draft:
         return write_view(warehouse, plan.view, plan.stored, replace(plan.draft, unannounced=plan.unannounced))

@@ -163,7 +163,7 @@ def test_arguments_are_checked_by_the_jobs_own_parser() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "reported"),
     [
         (["--changes=bigquery:crm.customer"], "dataset crm is not among ONEFOLD_DATASETS"),
         (["--base=bigquery:crm.customer_base"], "dataset crm is not among ONEFOLD_DATASETS"),
@@ -185,10 +185,10 @@ def test_arguments_are_checked_by_the_jobs_own_parser() -> None:
         (["--output=gs://lake/bases/"], "gs://lake/bases/ is not inside a folder"),
     ],
 )
-def test_tables_and_folders_that_are_not_allowed_are_refused(words: list[str], told: str) -> None:
+def test_tables_and_folders_that_are_not_allowed_are_refused(words: list[str], reported: str) -> None:
     problems = problems_of("--keys=id", *words)
     assert len(problems) == 1
-    assert told in problems[0]
+    assert reported in problems[0]
 
 
 def test_a_request_for_another_dataset_is_refused_whatever_its_arguments_name() -> None:
@@ -259,7 +259,7 @@ def test_a_message_names_a_job_and_a_table() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changed", "told"),
+    ("changed", "reported"),
     [
         ({"job": "drop"}, "`job` must be one of reconcile, extract, compare"),
         ({"job": None}, "`job` must be one of"),
@@ -275,11 +275,11 @@ def test_a_message_names_a_job_and_a_table() -> None:
         ({"arguments": {"keys": "id", "changes": ["gs://b/a", "--help"]}}, "no URI begins with '-'"),
     ],
 )
-def test_other_messages_are_refused(changed: dict[str, Any], told: str) -> None:
+def test_other_messages_are_refused(changed: dict[str, Any], reported: str) -> None:
     with pytest.raises(InvalidMessage) as refused:
         parse_batch_request(message(**changed))
     assert len(refused.value.problems) == 1
-    assert told in refused.value.problems[0]
+    assert reported in refused.value.problems[0]
 
 
 def test_all_problems_of_a_message_are_in_one_error() -> None:

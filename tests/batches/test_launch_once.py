@@ -136,12 +136,12 @@ class Passing(MemoryBatches):
 
 @pytest.mark.parametrize("end", [BatchState.SUCCEEDED, BatchState.FAILED, BatchState.CANCELLED])
 def test_a_batch_is_followed_to_its_end(end: BatchState) -> None:
-    told: list[BatchState] = []
+    reported: list[BatchState] = []
     pauses: list[float] = []
     passing = Passing(BatchState.PENDING, TryAgain("503"), BatchState.RUNNING, BatchState.CANCELLING, end)
-    found = follow(passing, "b", lambda batch: told.append(batch.state), pauses.append)
+    found = follow(passing, "b", lambda batch: reported.append(batch.state), pauses.append)
     assert (found.state, found.message) == (end, "its message")
-    assert told == [BatchState.PENDING, BatchState.RUNNING, BatchState.CANCELLING, end]
+    assert reported == [BatchState.PENDING, BatchState.RUNNING, BatchState.CANCELLING, end]
     assert len(pauses) == 4
     assert pauses == sorted(pauses)
 

@@ -168,6 +168,6 @@ def test_another_table_of_that_name_is_refused_with_all_its_problems(target: Des
 
 def test_a_renamed_column_is_logged(target: Destination, capsys: pytest.CaptureFixture[str]) -> None:
     announcer(target).table(Structure("t", (SourceColumn("database_name", INT),)))
-    told = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    renamed = [(line["source_column"], line["column"]) for line in told if line["event"] == "column_renamed"]
+    reported = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    renamed = [(line["source_column"], line["column"]) for line in reported if line["event"] == "column_renamed"]
     assert renamed == [("database_name", "database_name_")]

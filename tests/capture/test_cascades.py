@@ -78,9 +78,9 @@ def test_an_excluded_child_is_not_published_and_its_own_children_are_right(sourc
         "DELETE FROM parent WHERE id = 1",
     )  # fmt: skip
     records = bench.once(start=start)
-    told = copies(records) if source.on_mariadb else records
+    reported = copies(records) if source.on_mariadb else records
     assert {record["metadata"]["table_name"] for record in records} == {"parent", "grandchild"}
-    assert {key: row for key, row in latest(told).items() if key[1] == "grandchild"} == shown(source, "grandchild")
+    assert {key: row for key, row in latest(reported).items() if key[1] == "grandchild"} == shown(source, "grandchild")
     assert shown(source, "grandchild")[source.name, "grandchild", 1]["p"] is None
     assert (copies(records) != []) is source.on_mariadb
 

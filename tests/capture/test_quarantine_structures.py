@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import pytest
 from support.capture import MemoryTables
@@ -75,24 +76,14 @@ def test_a_vector_is_left_out_as_the_remedy_says(scene: QuarantineScene) -> None
 class RefusingTables(MemoryTables):
     """A warehouse that refuses a type."""
 
-    refused: str = "INTERVAL"
-
     def __init__(self) -> None:
         super().__init__()
         self.refused = "INTERVAL"
 
-    def create_table(
-        self,
-        id_: TableId,
-        columns: Sequence[Column],
-        clustering: Sequence[str] = (),
-        partition: str | None = None,
-        primary_key: Sequence[str] = (),
-        labels: Mapping[str, str] | None = None,
-    ) -> None:
+    def create_table(self, id_: TableId, columns: Sequence[Column], *more: Any, **named: Any) -> None:
         if any(str(column.type) == self.refused for column in columns):
             raise Rejected(f"{id_}: the type {self.refused} is not known")
-        super().create_table(id_, columns, clustering, partition, primary_key, labels)
+        super().create_table(id_, columns, *more, **named)
 
 
 @on(MariaDb, MySql)

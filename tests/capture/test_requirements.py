@@ -177,9 +177,9 @@ def requirement(error: OnefoldError | None = None, *problems: str) -> Requiremen
 def test_all_final_problems_are_raised_at_once_and_passing_errors_only_without_them() -> None:
     check((requirement(), requirement()))
     passing, refused = requirement(TryAgain("later")), requirement(Rejected("never"))
-    with pytest.raises(InvalidSettings) as told:
+    with pytest.raises(InvalidSettings) as reported:
         check((requirement(None, "a", "b"), passing, refused, requirement(LimitExceeded(["c", "d"]))))
-    assert told.value.problems == ("a", "b", "never", "c", "d")
+    assert reported.value.problems == ("a", "b", "never", "c", "d")
     with pytest.raises(TryAgain, match="later"):
         check((requirement(), passing, requirement()))
     with pytest.raises(NotFound):
@@ -187,17 +187,17 @@ def test_all_final_problems_are_raised_at_once_and_passing_errors_only_without_t
 
 
 def test_any_problem_ends_capture_before_anything_is_written(source: SourceDatabase, tmp_path: Path) -> None:
-    """A table in quarantine would be told, and the other one created."""
+    """A table in quarantine would be reported, and the other one created."""
     source.run("CREATE TABLE a (id INT PRIMARY KEY)", "CREATE TABLE b (x TEXT CHARACTER SET swe7)")
     bench = bench_of(source, tmp_path)
     bench.requirements = (requirement(None, "no topic"), requirement(Rejected("no bucket")))
     source.run("SET GLOBAL binlog_format = MIXED")
     try:
-        with pytest.raises(InvalidSettings) as told:
+        with pytest.raises(InvalidSettings) as reported:
             bench.once(snapshot=True)
     finally:
         source.run("SET GLOBAL binlog_format = ROW")
-    assert [problem.split(";")[0] for problem in told.value.problems] == [
+    assert [problem.split(";")[0] for problem in reported.value.problems] == [
         "the source's binlog_format is MIXED", "no topic", "no bucket",
     ]  # fmt: skip
     assert (bench.publisher.topics, bench.warehouse.tables, list(tmp_path.iterdir())) == ({}, {}, [])
@@ -231,24 +231,24 @@ def test_the_command_names_all_destinations_that_it_cannot_write_to(
     source: SourceDatabase, receiver: Receiver, object_store: ObjectStore, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source.run("CREATE TABLE a (id INT PRIMARY KEY)", "INSERT INTO a VALUES (1)")
-    monkeypatch.setenv("ONEFOLD_TOPIC_SCHEMA_CHANGES", "told")
-    receiver.closed |= {"change-records", "told", "table-created"}
+    monkeypatch.setenv("ONEFOLD_TOPIC_SCHEMA_CHANGES", "reported")
+    receiver.closed |= {"change-records", "reported", "table-created"}
     object_store.lacks.add("storage.objects.create")
     places = ("--checkpoint", FOLDER, "--bucket", "gs://a-bucket/records")
     done = run(*command(source, "--dataset", "missing", *places))
-    told = [line for line in done.err.splitlines() if line.startswith("Error: ")]
+    reported = [line for line in done.err.splitlines() if line.startswith("Error: ")]
     assert done.code == 1
-    assert len(told) == 6, done.err
+    assert len(reported) == 6, done.err
     for name in (
         "dataset my-project.missing",
         "topics/change-records",
-        "topics/told",
+        "topics/reported",
         "topics/table-created",
         FOLDER,
         "/records",
     ):
-        assert any(name in line for line in told), name
-    assert all(UNKNOWN in line for line in told[1:])
+        assert any(name in line for line in reported), name
+    assert all(UNKNOWN in line for line in reported[1:])
     assert (receiver.arrived, object_store.objects) == ([], {})
 
 

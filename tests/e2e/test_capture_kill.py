@@ -80,7 +80,7 @@ def test_no_row_is_lost_by_a_process_that_is_killed_repeatedly_under_load(
         LandedMessages(dataset, receiver).check(server, DATABASES, SOURCE)
         records = [record["metadata"] for record in receiver.records()]
     # The test has met what it is about: a load, a checkpoint that moves, copies that are broken off, rows that come twice.
-    changes = [told["change_sequence_number"] for told in records if told["ingestion_method"] == "BINLOG"]
+    changes = [reported["change_sequence_number"] for reported in records if reported["ingestion_method"] == "BINLOG"]
     assert load.transactions > 5 * kills
     assert len(places) > kills / 4
     assert copying > kills / 10

@@ -127,7 +127,7 @@ def test_an_error_that_may_pass_is_answered_with_500(client: Client, batches: Me
 
 
 @pytest.mark.parametrize(
-    ("data", "told"),
+    ("data", "reported"),
     [
         (b"no json", "the message is not JSON"),
         (batch_message("drop", "shop", "customer", {}), "`job` must be one of reconcile, compare"),
@@ -139,13 +139,13 @@ def test_an_error_that_may_pass_is_answered_with_500(client: Client, batches: Me
     ],
 )
 def test_an_impossible_request_is_dead_lettered_with_its_reason(
-    client: Client, batches: MemoryBatches, publisher: MemoryPublisher, data: bytes, told: str
+    client: Client, batches: MemoryBatches, publisher: MemoryPublisher, data: bytes, reported: str
 ) -> None:
     assert client.post("/", data=push_body(data)).status_code == 204
     (letter,) = publisher.topics["dead-letter"]
     assert letter.data == data
     assert letter.attributes["message_id"] == "1234"
-    assert told in letter.attributes["reason"]
+    assert reported in letter.attributes["reason"]
     assert batches.calls == 0
 
 
@@ -201,11 +201,11 @@ def test_without_its_settings_it_says_so_and_loses_no_message(lines: Callable[[]
 
 
 @pytest.mark.usefixtures("no_settings")
-@pytest.mark.parametrize(("target", "told"), [("launch_batch", ["not_ready"]), ("refresh_view", [])])
-def test_each_function_demands_its_own_settings_at_the_start(target: str, told: list[str]) -> None:
+@pytest.mark.parametrize(("target", "reported"), [("launch_batch", ["not_ready"]), ("refresh_view", [])])
+def test_each_function_demands_its_own_settings_at_the_start(target: str, reported: list[str]) -> None:
     code = f"import functions_framework; functions_framework.create_app({target!r}, {SOURCE!r}, 'cloudevent')"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert [json.loads(line)["event"] for line in done.stdout.splitlines()] == told
+    assert [json.loads(line)["event"] for line in done.stdout.splitlines()] == reported
 
 
 # The real server, the real client, the stand-in for Dataproc.
@@ -220,8 +220,8 @@ def test_a_message_to_the_real_server_runs_one_batch_however_often_it_comes() ->
                 assert session.post(url, data=push_body(MESSAGE), headers=EVENT_HEADERS, timeout=60).status_code == 204
         batch = ran.get(timeout=60)
         log.seek(0)
-        told = [json.loads(line) for line in log if line.startswith(b'{"severity"')]
+        reported = [json.loads(line) for line in log if line.startswith(b'{"severity"')]
     assert ran.empty()
     assert batch.pyspark_batch.args[0] == "--keys=id"
-    assert [(line["event"], line["created"]) for line in told] == [("launched", True), ("launched", False)]
-    assert {line["batch"] for line in told} == {batch.name.rpartition("/")[2]}
+    assert [(line["event"], line["created"]) for line in reported] == [("launched", True), ("launched", False)]
+    assert {line["batch"] for line in reported} == {batch.name.rpartition("/")[2]}

@@ -20,8 +20,8 @@ from werkzeug.test import Client
 from onefold.core.errors import TryAgain
 from onefold.core.names import TableId
 from onefold.messages.table_created import table_message
+from onefold.refresh.handler import TableCreatedHandler
 from onefold.settings.environment import Settings
-from onefold.views.handler import TableCreatedHandler
 
 SOURCE = str(Path(__file__).parents[2] / "functions" / "main.py")
 VIEW = TableId("my-project", "shop", "customer_unified")
@@ -135,10 +135,10 @@ def bad_settings(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def test_wrong_settings_are_logged_in_one_line_and_no_message_is_lost(capsys: pytest.CaptureFixture[str]) -> None:
     assert serve().post("/", data=push_body(MESSAGE)).status_code == 500
     (line,) = capsys.readouterr().out.splitlines()
-    told = json.loads(line)
-    assert (told["severity"], told["event"], told["kind"]) == ("CRITICAL", "not_ready", "InvalidSettings")
-    assert "ONEFOLD_DATASETS: dataset 'b`d' is not a valid name" in told["reason"]
-    assert "ONEFOLD_VIEW_NAME 'all' must hold {table}" in told["reason"]
+    reported = json.loads(line)
+    assert (reported["severity"], reported["event"], reported["kind"]) == ("CRITICAL", "not_ready", "InvalidSettings")
+    assert "ONEFOLD_DATASETS: dataset 'b`d' is not a valid name" in reported["reason"]
+    assert "ONEFOLD_VIEW_NAME 'all' must hold {table}" in reported["reason"]
 
 
 @pytest.mark.usefixtures("bad_settings")

@@ -58,13 +58,13 @@ def checkout(tmp_path: Path) -> Checkout:
     return checkout
 
 
-@pytest.mark.parametrize(("ends", "told"), [("exit 0", ""), ("exit 1", "Terraform is not ready")])
-def test_everything_runs_and_the_tests_run_even_without_terraform(checkout: Checkout, ends: str, told: str) -> None:
+@pytest.mark.parametrize(("ends", "reported"), [("exit 0", ""), ("exit 1", "Terraform is not ready")])
+def test_everything_runs_and_the_tests_run_even_without_terraform(checkout: Checkout, ends: str, reported: str) -> None:
     checkout.put("bin/make", NOTE)
     checkout.put(".ci/terraform", NOTE + ends)
     done = checkout.run(".ci/run")
     assert done.returncode == 0, done.stderr
-    assert told in done.stderr
+    assert reported in done.stderr
     assert (checkout.folder / "calls").read_text().splitlines() == [
         "make PYTHON=python3 install", "make lint", "make docs", "make package", "make dist", "terraform ", "make test",
         "make test-long",

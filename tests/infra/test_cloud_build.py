@@ -59,9 +59,9 @@ def test_the_tests_of_the_build_find_terraform(recorder: Recorder) -> None:
     assert TESTED["terraform"]["name"] == TESTED["infra"]["name"]
     (checkout / "make").write_text('#!/bin/sh\necho "$*"\ncommand -v terraform\n')
     (checkout / "make").chmod(0o755)
-    told = {"PATH": f"{checkout}{os.pathsep}/usr/bin{os.pathsep}/bin"}
+    reported = {"PATH": f"{checkout}{os.pathsep}/usr/bin{os.pathsep}/bin"}
     command = ["sh", "-c", TESTED["test"]["script"]]
-    done = subprocess.run(command, cwd=checkout, env=told, capture_output=True, text=True, check=True)
+    done = subprocess.run(command, cwd=checkout, env=reported, capture_output=True, text=True, check=True)
     assert done.stdout.splitlines() == ["test", f"{checkout}/build/bin/terraform"]
 
 
@@ -105,9 +105,9 @@ def test_make_images_writes_digests_once(tmp_path: Path) -> None:
         shutil.copy(ROOT / name, tmp_path / name)
     (tmp_path / "docker").write_text(f"#!/bin/sh\necho sha256:{'a1' * 32}\n")
     (tmp_path / "docker").chmod(0o755)
-    told = {**os.environ, "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"}
+    reported = {**os.environ, "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"}
     for _ in range(2):
-        subprocess.run(["make", "-C", str(tmp_path), "images"], env=told, check=True, capture_output=True)
+        subprocess.run(["make", "-C", str(tmp_path), "images"], env=reported, check=True, capture_output=True)
         for name in names:
             images = re.findall(r"^(?: +name: |FROM )(\S+)$", (tmp_path / name).read_text(), re.MULTILINE)
             assert images

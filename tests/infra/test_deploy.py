@@ -114,9 +114,9 @@ def test_a_missing_bucket_of_the_state_is_created(recorder: Recorder) -> None:
     assert "--uniform-bucket-level-access" in created
 
 
-@pytest.mark.parametrize("told", [(), ("PROJECT=my-project",), ("REGION=europe-west1",)])
-def test_without_a_project_and_a_region_nothing_is_called(recorder: Recorder, told: tuple[str, ...]) -> None:
-    done = make(recorder, "terraform", *told)
+@pytest.mark.parametrize("reported", [(), ("PROJECT=my-project",), ("REGION=europe-west1",)])
+def test_without_a_project_and_a_region_nothing_is_called(recorder: Recorder, reported: tuple[str, ...]) -> None:
+    done = make(recorder, "terraform", *reported)
     assert done.returncode != 0
     assert "make deploy PROJECT=my-project REGION=europe-west1" in done.stdout
     assert recorder.calls == []

@@ -65,13 +65,13 @@ def served(unpacked: Path, function: str, environ: Mapping[str, str]) -> Iterato
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    told = {"FUNCTION_TARGET": function, "FUNCTION_SIGNATURE_TYPE": "http", "PORT": str(port), "NO_PROXY": "127.0.0.1"}
+    reported = {"FUNCTION_TARGET": function, "FUNCTION_SIGNATURE_TYPE": "http", "PORT": str(port), "NO_PROXY": "127.0.0.1"}
     kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
     with tempfile.TemporaryFile() as log:
         process = subprocess.Popen(
             [unpacked / "venv" / "bin" / "functions-framework"],
             cwd=unpacked / "source",
-            env={**kept, **told, **environ},
+            env={**kept, **reported, **environ},
             stdout=log,
             stderr=log,
         )
@@ -127,7 +127,7 @@ def test_launch_batch_starts_and_creates_a_batch(unpacked: Path) -> None:
 
 def test_sink_records_starts_and_appends_a_row(unpacked: Path, dataset: EmulatedDataset) -> None:
     dataset.land("customer_v_abc", COLUMNS)
-    told = {"ONEFOLD_PROJECT": DEFAULT_PROJECT, "ONEFOLD_TOPIC_DEAD_LETTER": "dead-letter"}
-    with served(unpacked, "sink_records", {"BIGQUERY_EMULATOR_HOST": dataset.host, **told}) as url:
+    reported = {"ONEFOLD_PROJECT": DEFAULT_PROJECT, "ONEFOLD_TOPIC_DEAD_LETTER": "dead-letter"}
+    with served(unpacked, "sink_records", {"BIGQUERY_EMULATOR_HOST": dataset.host, **reported}) as url:
         assert push(url, message(ADA, dataset=dataset.name)) == 204
     assert dataset.run(f"SELECT id, name FROM {dataset.quoted('customer_v_abc')}") == [(7, "Ada")]

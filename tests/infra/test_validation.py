@@ -80,8 +80,8 @@ def written(table: list[tuple[dict[str, Any], bool]]) -> str:
         failures = f"  expect_failures = [{', '.join(f'var.{name}' for name in values)}]\n" if refused else ""
         runs.append(f'run "round_{number}" {{\n  command = plan\n  variables {{\n{given}\n  }}\n{failures}}}\n')
     head = 'mock_provider "google" {\n  source = "./tests/mocks"\n  override_during = plan\n}\n'
-    told = 'variables {\n  project = "my-project"\n  region = "europe-west1"\n  datasets = ["shop"]\n}\n'
-    return "\n".join((head, told, *runs))
+    reported = 'variables {\n  project = "my-project"\n  region = "europe-west1"\n  datasets = ["shop"]\n}\n'
+    return "\n".join((head, reported, *runs))
 
 
 def literal(value: Any) -> str:

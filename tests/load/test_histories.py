@@ -12,9 +12,10 @@ from datetime import UTC, date, datetime, timedelta
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.memory_loads import Killed, MemoryWorld, Turns, files_of
+from support.memory_loads import MemoryWorld, files_of
 from support.pulled_source import STRUCTURE, WIDER, MemorySource, Puller, landed_rows
 from support.seeding import examples
+from support.turns import Killed, Turns
 
 from onefold.core.errors import TryAgain
 from onefold.extract.plan import TablePlan

@@ -2,61 +2,24 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
-from support.memory_loads import Killed, MemoryWorld, Turns, files_of
-from support.pulled_source import BASE, CHANGED_AT, ID, WIDER, MemorySource, Operation, Puller, landed_rows
+from support.load_scene import DAILY, DAY, NOON, LoadScene
+from support.pulled_source import BASE, ID, WIDER, Operation
 
-from onefold.core.errors import SchemaConflict, TryAgain
+from onefold.core.errors import SchemaConflict
 from onefold.extract.clock import micros
-from onefold.extract.watermark import Window
-from onefold.load.run import TableLoads
 from onefold.mysql.table import Structure
 from onefold.settings.sources import TableLoad
 
-NOON = datetime(2026, 5, 3, 12, tzinfo=UTC)
-DAY, NEXT = date(2026, 5, 3), date(2026, 5, 4)
-DAILY = datetime(2026, 5, 4, 4, tzinfo=UTC)
-
-
-class Scene:
-    """A source, its pulls, and what they have loaded."""
-
-    def __init__(self) -> None:
-        self.world = MemoryWorld()
-        self.source = MemorySource()
-        self.puller = Puller(self.source, files_of(self.world))
-        self.now = NOON
-
-    def pull(self, window: Window, now: datetime, days: tuple[date, ...] | None = None) -> None:
-        self.now = now
-        loads = self.process()
-        plan = self.puller.plan(loads, window, now, days)
-        loads.begin(plan)
-        loads.load(self.puller.read(plan, now))
-
-    def process(self) -> TableLoads:
-        return self.world.process(self._clock)
-
-    def _clock(self) -> datetime:
-        self.now += timedelta(milliseconds=1)
-        return self.now
-
-    @property
-    def view(self) -> dict[int, str]:
-        return landed_rows(self.world.tables)
-
-    def days(self, version: int = -1) -> set[str]:
-        return {row["_day"] for row in list(self.world.tables.values())[version]}
-
 
 @pytest.fixture
-def scene() -> Scene:
-    return Scene()
+def scene() -> LoadScene:
+    return LoadScene()
 
 
-def test_pulls_give_the_latest_row_of_each_key_and_the_next_begins_at_the_watermark(scene: Scene) -> None:
+def test_pulls_give_the_latest_row_of_each_key_and_the_next_begins_at_the_watermark(scene: LoadScene) -> None:
     scene.source.put(1, "Ada", NOON)
     scene.source.put(2, "Grace", NOON)
     scene.pull("15m", NOON + timedelta(minutes=1))
@@ -69,7 +32,7 @@ def test_pulls_give_the_latest_row_of_each_key_and_the_next_begins_at_the_waterm
     assert [row["rows_loaded"] for row in scene.world.log] == [2, 2, 1]
 
 
-def test_a_table_is_made_with_its_label_and_announced_before_its_first_row(scene: Scene) -> None:
+def test_a_table_is_made_with_its_label_and_announced_before_its_first_row(scene: LoadScene) -> None:
     scene.source.put(1, "Ada", NOON)
     steps: list[tuple[int, int]] = []
     topics, jobs = scene.world.publisher.topics, scene.world.jobs
@@ -82,7 +45,7 @@ def test_a_table_is_made_with_its_label_and_announced_before_its_first_row(scene
     assert [labels for _, labels in scene.world.stored.values()] == [{"onefold_pulled": "true"}]
 
 
-def test_a_daily_load_replaces_its_day_and_finds_late_commits_and_deletions(scene: Scene) -> None:
+def test_a_daily_load_replaces_its_day_and_finds_late_commits_and_deletions(scene: LoadScene) -> None:
     late = timedelta(hours=2)
     scene.source.put(1, "kept", NOON)
     scene.source.put(2, "deleted", NOON)
@@ -98,7 +61,7 @@ def test_a_daily_load_replaces_its_day_and_finds_late_commits_and_deletions(scen
     assert scene.world.log[-1]["rows_deleted"] == 1
 
 
-def test_deletions_of_a_day_are_carried_over_when_it_is_replaced_again(scene: Scene) -> None:
+def test_deletions_of_a_day_are_carried_over_when_it_is_replaced_again(scene: LoadScene) -> None:
     scene.source.put(1, "older", NOON - timedelta(days=1))
     scene.pull("15m", NOON - timedelta(days=1))
     scene.source.put(1, "newer", NOON)
@@ -110,7 +73,7 @@ def test_deletions_of_a_day_are_carried_over_when_it_is_replaced_again(scene: Sc
     assert [row["rows_deleted"] for row in scene.world.log if row["state"] == "loaded"] == [0, 0, 1, 0, 0]
 
 
-def test_a_row_that_came_back_after_its_deletion_is_seen_again(scene: Scene) -> None:
+def test_a_row_that_came_back_after_its_deletion_is_seen_again(scene: LoadScene) -> None:
     scene.source.put(1, "first", NOON)
     scene.pull("15m", NOON)
     scene.source.put(1, None, NOON + timedelta(hours=1))
@@ -120,7 +83,7 @@ def test_a_row_that_came_back_after_its_deletion_is_seen_again(scene: Scene) -> 
     assert scene.view == {1: "second"}
 
 
-def test_a_row_that_has_moved_to_a_later_day_is_never_missing(scene: Scene) -> None:
+def test_a_row_that_has_moved_to_a_later_day_is_never_missing(scene: LoadScene) -> None:
     scene.source.put(1, "old", NOON)
     scene.pull("15m", NOON)
     scene.source.put(1, "new", DAILY - timedelta(hours=1))
@@ -134,7 +97,7 @@ def test_a_row_that_has_moved_to_a_later_day_is_never_missing(scene: Scene) -> N
     assert all(view in ({1: "old"}, {1: "new"}) for view in seen)
 
 
-def test_days_are_replaced_newest_first_so_that_a_row_between_them_is_never_missing(scene: Scene) -> None:
+def test_days_are_replaced_newest_first_so_that_a_row_between_them_is_never_missing(scene: LoadScene) -> None:
     before = NOON - timedelta(days=1)
     scene.source.put(1, "old", before)
     scene.pull("15m", before)
@@ -151,7 +114,7 @@ def test_days_are_replaced_newest_first_so_that_a_row_between_them_is_never_miss
     assert all(view in ({1: "old"}, {1: "new"}) for view in seen)
 
 
-def test_rows_without_a_watermark_come_with_each_daily_load_and_their_deletions_too(scene: Scene) -> None:
+def test_rows_without_a_watermark_come_with_each_daily_load_and_their_deletions_too(scene: LoadScene) -> None:
     scene.source.put(1, "dated", NOON)
     scene.source.operations.append(Operation(2, "undated", NOON, NOON, no_watermark=True))
     scene.source.operations.append(Operation(3, "undated", NOON, NOON, no_watermark=True))
@@ -166,7 +129,7 @@ def test_rows_without_a_watermark_come_with_each_daily_load_and_their_deletions_
     assert scene.world.log[-1]["rows_without_watermark"] == 2
 
 
-def test_a_row_in_the_future_is_loaded_and_counted_and_stops_nothing(scene: Scene) -> None:
+def test_a_row_in_the_future_is_loaded_and_counted_and_stops_nothing(scene: LoadScene) -> None:
     scene.source.operations.append(Operation(1, "2099", NOON, NOON, watermark=datetime(2099, 1, 1, tzinfo=UTC)))
     scene.pull("15m", NOON)
     scene.source.put(2, "today", NOON + timedelta(hours=1))
@@ -175,7 +138,7 @@ def test_a_row_in_the_future_is_loaded_and_counted_and_stops_nothing(scene: Scen
     assert [row["rows_above"] for row in scene.world.log] == [1, 1]
 
 
-def test_a_new_structure_is_read_whole_and_older_versions_lose_the_days_that_are_replaced(scene: Scene) -> None:
+def test_a_new_structure_is_read_whole_and_older_versions_lose_the_days_that_are_replaced(scene: LoadScene) -> None:
     scene.source.put(1, "old day", NOON - timedelta(days=9))
     scene.source.put(2, "to be deleted", NOON)
     scene.pull("15m", NOON)
@@ -190,7 +153,7 @@ def test_a_new_structure_is_read_whole_and_older_versions_lose_the_days_that_are
     assert scene.days(1) == {"2026-04-24", "2026-05-03"}
 
 
-def test_a_captured_table_of_the_same_name_is_an_error_that_names_both(scene: Scene) -> None:
+def test_a_captured_table_of_the_same_name_is_an_error_that_names_both(scene: LoadScene) -> None:
     columns = tuple(column for column in _columns(scene) if column.name != "_day")
     scene.world.stored["score_v_fffffffff"] = (columns, {})
     scene.world.tables["score_v_fffffffff"] = [{"id": 9}]
@@ -200,7 +163,7 @@ def test_a_captured_table_of_the_same_name_is_an_error_that_names_both(scene: Sc
     assert scene.world.tables == {"score_v_fffffffff": [{"id": 9}]}
 
 
-def test_a_key_watermark_replaces_the_keys_of_the_day_by_the_log(scene: Scene) -> None:
+def test_a_key_watermark_replaces_the_keys_of_the_day_by_the_log(scene: LoadScene) -> None:
     scene.puller.watermark = ID
     scene.puller.load = TableLoad("incremental", pull_overlap=2)
     for key in range(1, 6):
@@ -218,7 +181,7 @@ def test_a_key_watermark_replaces_the_keys_of_the_day_by_the_log(scene: Scene) -
     assert scene.days() == {"2026-05-03", "2026-05-04"}
 
 
-def test_a_full_load_replaces_all_versions(scene: Scene) -> None:
+def test_a_full_load_replaces_all_versions(scene: LoadScene) -> None:
     scene.puller.watermark = None
     scene.source.put(1, "Ada", NOON)
     scene.source.put(2, "Grace", NOON)
@@ -230,7 +193,7 @@ def test_a_full_load_replaces_all_versions(scene: Scene) -> None:
     assert [len(rows) for rows in scene.world.tables.values()] == [0, 1]
 
 
-def test_a_full_load_of_a_table_that_was_emptied_leaves_no_row(scene: Scene) -> None:
+def test_a_full_load_of_a_table_that_was_emptied_leaves_no_row(scene: LoadScene) -> None:
     scene.puller.watermark = None
     scene.source.put(1, "Ada", NOON)
     scene.pull("full", NOON)
@@ -239,7 +202,7 @@ def test_a_full_load_of_a_table_that_was_emptied_leaves_no_row(scene: Scene) -> 
     assert scene.view == {}
 
 
-def test_a_daily_load_of_a_table_without_a_key_is_refused(scene: Scene) -> None:
+def test_a_daily_load_of_a_table_without_a_key_is_refused(scene: LoadScene) -> None:
     scene.source.put(1, "Ada", NOON)
     scene.source.structure = Structure("score", scene.source.structure.columns)
     scene.pull("15m", NOON)
@@ -247,88 +210,5 @@ def test_a_daily_load_of_a_table_without_a_key_is_refused(scene: Scene) -> None:
         scene.pull("day", DAILY)
 
 
-@pytest.mark.parametrize("window", ["day", "full"])
-def test_of_two_loads_of_the_same_rows_the_one_that_began_earlier_gives_way(scene: Scene, window: Window) -> None:
-    scene.puller.watermark = CHANGED_AT if window == "day" else None
-    scene.source.put(1, "Ada", NOON)
-    scene.pull("15m" if window == "day" else "full", NOON)
-    early, late = scene.process(), scene.process()
-    first = scene.puller.plan(early, window, DAILY)
-    scene.now = DAILY
-    early.begin(first)
-    read_early = scene.puller.read(first, DAILY)
-    scene.source.put(2, "committed between", NOON, timedelta(hours=17))
-    second = scene.puller.plan(late, window, DAILY + timedelta(hours=2))
-    late.begin(second)
-    late.load(scene.puller.read(second, DAILY + timedelta(hours=2)))
-    with pytest.raises(TryAgain, match="replaces the same rows"):
-        early.load(read_early)
-    assert scene.view == {1: "Ada", 2: "committed between"}
-
-
-def test_a_pull_whose_rows_a_daily_load_may_have_replaced_is_repeated(scene: Scene) -> None:
-    scene.source.put(1, "Ada", NOON)
-    scene.pull("15m", NOON)
-    daily, pull = scene.process(), scene.process()
-    scene.now = DAILY
-    plan = scene.puller.plan(daily, "day", DAILY)
-    daily.begin(plan)
-    read = scene.puller.read(plan, DAILY)
-    scene.source.put(2, "very late", NOON, timedelta(hours=17))
-    scene.now = DAILY + timedelta(hours=2)
-    later = scene.puller.plan(pull, "15m", scene.now)
-    pull.begin(later)
-    with pytest.raises(TryAgain, match="the next pull reads them again"):
-        pull.load(scene.puller.read(later, scene.now))
-    daily.load(read)
-    scene.pull("15m", DAILY + timedelta(hours=3))
-    assert scene.view == {1: "Ada", 2: "very late"}
-
-
-@pytest.mark.parametrize("window", ["15m", "day", "full"])
-def test_a_kill_between_any_two_steps_is_harmless(window: Window) -> None:
-    for steps in range(60):
-        scene = Scene()
-        scene.puller.watermark = None if window == "full" else CHANGED_AT
-        scene.source.put(1, "older", NOON - timedelta(days=1))
-        scene.source.put(2, "deleted", NOON)
-        scene.pull("full" if window == "full" else "15m", NOON)
-        scene.source.put(1, "newer", NOON + timedelta(hours=1))
-        scene.source.put(2, None, NOON + timedelta(hours=1))
-        scene.source.put(3, "tomorrow", DAILY - timedelta(hours=1))
-        scene.source.structure = WIDER
-        if window != "full":
-            scene.pull("15m", DAILY - timedelta(hours=2))
-        (end,) = Turns(lambda _: 0).run([lambda step, scene=scene: killed(scene, window, step)], [steps])  # type: ignore[misc]
-        assert end is None or isinstance(end, Killed)
-        scene.pull(window, DAILY + timedelta(hours=1))
-        expected = {1: "newer", 3: "tomorrow"} | ({2: "deleted"} if window == "15m" else {})
-        assert scene.view == expected, steps
-        if end is None:
-            return
-    raise AssertionError("more steps than were tried")
-
-
-def killed(scene: Scene, window: Window, step: object) -> None:
-    assert callable(step)
-    scene.now = DAILY
-    loads = scene.world.process(scene._clock, step)
-    plan = scene.puller.plan(loads, window, DAILY)
-    loads.begin(plan)
-    loads.load(scene.puller.read(plan, DAILY))
-
-
-def test_a_failed_load_leaves_the_watermark_where_it_was(scene: Scene) -> None:
-    scene.source.put(1, "Ada", NOON)
-    loads = scene.process()
-    plan = scene.puller.plan(loads, "15m", NOON)
-    loads.begin(plan)
-    pulled = scene.puller.read(plan, NOON)
-    scene.world.files.files.clear()
-    with pytest.raises(KeyError):
-        loads.load(pulled)
-    assert scene.process().state_of(BASE, "15m").watermark is None
-
-
-def _columns(scene: Scene) -> tuple[object, ...]:
+def _columns(scene: LoadScene) -> tuple[object, ...]:
     return scene.puller.plan(scene.process(), "15m", NOON).target.columns

@@ -216,8 +216,8 @@ def test_a_job_is_run_with_its_arguments_and_the_library(tmp_path: Path, monkeyp
     assert run(tmp_path, TELLS, batch_of("--keys=a b")) is None
     message = run(tmp_path, TELLS, batch_of("--keys=a b", "--fail"))
     assert message is not None
-    told, _, log = message.partition("\nIts whole log: ")
-    assert told == "job.py ended with exit code 1:\n['--keys=a b', '--fail'] here:1 False\nan error of the job"
+    reported, _, log = message.partition("\nIts whole log: ")
+    assert reported == "job.py ended with exit code 1:\n['--keys=a b', '--fail'] here:1 False\nan error of the job"
     assert Path(log).read_text() == "['--keys=a b', '--fail'] here:1 False\nan error of the job\n"
     assert list((tmp_path / "logs").iterdir()) == [Path(log)]
 

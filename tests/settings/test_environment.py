@@ -85,7 +85,12 @@ TEMPLATE = "a template may hold {dataset} and {table} and nothing else in braces
 @pytest.mark.parametrize(
     ("variable", "value", "problem"),
     [
-        ("ONEFOLD_PROJEKT", "x", f"ONEFOLD_PROJEKT is not a setting; known are {', '.join(VARIABLES)}"),
+        (
+            "ONEFOLD_PROJEKT",
+            "x",
+            f"ONEFOLD_PROJEKT is not a setting (did you mean ONEFOLD_PROJECT?); known are {', '.join(VARIABLES)}",
+        ),
+        ("ONEFOLD_LOG", "xml", "ONEFOLD_LOG 'xml': expected json or text, or no value"),
         (
             "ONEFOLD_PROJECT",
             "A`",
@@ -177,8 +182,8 @@ def test_the_file_is_found_by_its_name_by_the_variable_or_by_the_caller() -> Non
 
 
 TOP_KEYS = (
-    "conversions, datasets, exclude, include, mixed_numbers, overlap_minutes, sources, tables, time_zone, version_column, "
-    "version_pattern"
+    "conversions, current, datasets, exclude, include, mixed_numbers, overlap_minutes, sources, tables, time_zone, "
+    "version_column, version_pattern"
 )
 ZONE = "is unknown; write a tz database name, as Europe/Berlin, or '+01:00' in quotes"
 QUOTES = "is not a text; put it in quotes"

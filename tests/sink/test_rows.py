@@ -80,7 +80,7 @@ def test_all_problems_of_a_record_are_in_one_error() -> None:
         "metadata lacks source_timestamp",
         "metadata: 'extra' has no field in the table",
         "metadata: source is not a text",
-        "metadata: change_type is none of INSERT, UPDATE-INSERT, DELETE, UPDATE-DELETE",
+        "metadata: expected a change_type of INSERT, UPDATE-INSERT, DELETE, UPDATE-DELETE, got another value",
         "metadata: table_version is not that of the message, abc",
     ]
     assert problems_of({"data": [], "metadata": 7}) == ["`data` is not an object", "`metadata` is not an object"]

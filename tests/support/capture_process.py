@@ -125,7 +125,7 @@ class Scene:
     def events(self, event: str) -> list[Row]:
         """Return the complete lines that the processes have logged."""
         lines = self.output.read_text().rpartition("\n")[0].splitlines()
-        return [told for line in lines if line.startswith("{") and (told := json.loads(line))["event"] == event]
+        return [reported for line in lines if line.startswith("{") and (reported := json.loads(line))["event"] == event]
 
     def checkpoint(self) -> Row | None:
         path = self.folder / "checkpoint" / "checkpoint.json"

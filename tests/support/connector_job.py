@@ -38,11 +38,11 @@ def found(spark: SparkSession, dataset: str) -> dict[str, Any]:
         nothing = tables.stage(whole.frame.where("FALSE"), flat, columns(**FLAT))
         return {
             "version": connector_version(spark),
-            "as it is": told(as_it_is),
-            "converted": told(converted),
-            "nested": told(tables.read(nested, columns(**NESTED))),
-            "strange": told(tables.read(strange, columns(id="INT64"), where="id = 2")),
-            "whole": told(whole),
+            "as it is": reported(as_it_is),
+            "converted": reported(converted),
+            "nested": reported(tables.read(nested, columns(**NESTED))),
+            "strange": reported(tables.read(strange, columns(id="INT64"), where="id = 2")),
+            "whole": reported(whole),
             "staged": [[str(value) for value in row] for row in client.query(f"{staged.query} ORDER BY id").result()],
             "nothing": [list(row) for row in client.query(nothing.query).result()],
         }
@@ -72,7 +72,7 @@ def columns(**types: str) -> list[Column]:
     return [Column(name, parse_type(type_)) for name, type_ in types.items()]
 
 
-def told(rows: TypedFrame) -> dict[str, Any]:
+def reported(rows: TypedFrame) -> dict[str, Any]:
     """The frame's types, and its rows as the text that Spark makes of them."""
     texts = rows.frame.orderBy("id").select(*(F.col(f"`{name}`").cast("string") for name in rows.frame.columns))
     types = {field.name: field.dataType.simpleString() for field in rows.frame.schema.fields}

@@ -2,14 +2,13 @@
 
 It honours: load jobs that take all files or none, once for the same files; the label of pulled tables, without which nothing
 is replaced; partitions by `_day`, which take no rows of another day; the log, of which each row may be read back at once.
-Each call of a port is one step: `Turns` decides which thread makes the next one, and which process dies before it.
+Each call of a port is one step: `turns.Turns` decides which thread makes the next one, and which process dies before it.
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
-import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
@@ -23,7 +22,7 @@ from onefold.core.errors import Rejected
 from onefold.core.names import TableId, versioned_name
 from onefold.extract.part import Destination
 from onefold.extract.plan import LoadState
-from onefold.extract.pulled import PulledFile, PulledFiles
+from onefold.extract.pulled import PulledFiles
 from onefold.extract.watermark import Window
 from onefold.load.deletion_files import StoredDeletions
 from onefold.load.missing_keys import KeyColumns, Landed
@@ -38,10 +37,6 @@ from onefold.schema.columns import Column
 from onefold.schema.versions import Version
 
 PROJECT, TOPIC = "my-project", "table-created"
-
-
-class Killed(BaseException):
-    """The process dies here."""
 
 
 class MemoryFiles:
@@ -178,13 +173,19 @@ class _Log:
         last = max(marked, key=lambda row: row["begun_at"], default=None)
         asked = [datetime.fromisoformat(row["requested_at"]) for row in loaded if row["pull_window"] == window]
         keys = _keys_of_days(loaded)
-        return LoadState(version, int(last["watermark"]) if last else None, max(asked, default=None), keys)
+        return LoadState(
+            version,
+            int(last["watermark"]) if last else None,
+            max(asked, default=None),
+            keys,
+            last and last["watermark_column"],
+        )
 
     def replacements(self, table: str, now: datetime) -> tuple[Replacement, ...]:  # noqa: ARG002
         self.step()
         found: dict[str, Replacement] = {}
         for row in self.world.log:
-            if row["table_name"] == table and row["pull_window"] in ("day", "full"):
+            if row["table_name"] == table and row["replaces"]:
                 days = frozenset(map(date.fromisoformat, json.loads(row["days"]))) if row["days"] else None
                 begun = datetime.fromisoformat(row["begun_at"])
                 done = datetime.fromisoformat(row["logged_at"]) if row["state"] == "loaded" else None
@@ -246,75 +247,6 @@ def _keys_of_days(loaded: Iterable[Row]) -> tuple[tuple[date, int, int], ...]:
     return tuple((day, min(keys), max(keys)) for day, keys in sorted(ranges.items()))
 
 
-class Turns:
-    """Threads whose steps are made one at a time, in an order that the test chooses."""
-
-    def __init__(self, choose: Callable[[int], int]) -> None:
-        """`choose(n)` returns which of n threads makes the next step."""
-        self._choose = choose
-        self._condition = threading.Condition()
-        self._waiting: list[int] = []
-        self._turn: int | None = None
-        self._killed: set[int] = set()
-
-    def run(
-        self, works: Sequence[Callable[[Callable[[], None]], None]], steps: Sequence[int | None]
-    ) -> list[BaseException | None]:
-        """Run each work in a thread; return how each ended.
-
-        Args:
-            works: called with a function that each of them calls before each step.
-            steps: after how many steps each of them is killed; None for never.
-        """
-        ends: list[BaseException | None] = [None] * len(works)
-        running = set(range(len(works)))
-
-        def thread(number: int) -> None:
-            left = steps[number]
-
-            def step() -> None:
-                nonlocal left
-                self._wait(number)
-                if left == 0:
-                    raise Killed
-                left = None if left is None else left - 1
-
-            try:
-                works[number](step)
-            except BaseException as error:  # noqa: BLE001 the caller looks at it
-                ends[number] = error
-            with self._condition:
-                running.discard(number)
-                self._turn = None
-                self._condition.notify_all()
-
-        threads = [threading.Thread(target=thread, args=(number,)) for number in range(len(works))]
-        for one in threads:
-            one.start()
-        while True:
-            with self._condition:
-                self._condition.wait_for(lambda: self._turn is None and running <= set(self._waiting))
-                if not running:
-                    break
-                self._turn = sorted(running)[self._choose(len(running))]
-                self._waiting.remove(self._turn)
-                self._condition.notify_all()
-        for one in threads:
-            one.join()
-        return ends
-
-    def _wait(self, number: int) -> None:
-        with self._condition:
-            if self._turn == number:
-                self._turn = None
-            self._waiting.append(number)
-            self._condition.notify_all()
-            self._condition.wait_for(lambda: self._turn == number)
-
-
 def files_of(world: MemoryWorld) -> Destination:
     """Where the pulls of a world write."""
     return Destination(world.files, "gs://pulled")
-
-
-__all__ = ["TOPIC", "Killed", "MemoryWorld", "PulledFile", "Turns", "files_of"]

@@ -120,16 +120,8 @@ class MortalWarehouse(EmulatedWarehouse):
         super().__init__(warehouse._client)
         self._left = writes
 
-    def create_table(
-        self,
-        id_: TableId,
-        columns: Sequence[Column],
-        clustering: Sequence[str] = (),
-        partition: str | None = None,
-        primary_key: Sequence[str] = (),
-        labels: Mapping[str, str] | None = None,
-    ) -> None:
-        super().create_table(id_, columns, clustering, partition, primary_key, labels)
+    def create_table(self, *arguments: Any, **named: Any) -> None:
+        super().create_table(*arguments, **named)
         self._write()
 
     def add_columns(self, id_: TableId, columns: Sequence[Column]) -> None:

@@ -127,7 +127,8 @@ class Puller:
                 text = json_line(plan, values[: len(plan.target.source_names)], reading, day, (0, line))
                 missing = int(plan.watermark is not None and reading is None)
                 above = int(reading is not None and plan.border is not None and reading > plan.border)
-                yield Block(f"{text}\n".encode(), {day: 1}, reading, reading, above, missing)
+                replaced = day if day in plan.replaced_days else None
+                yield Block(f"{text}\n".encode(), {day: 1}, reading, reading, above, missing, replaced=replaced)
 
     def _reading(self, one: Operation) -> int | None:
         if self.watermark is None:

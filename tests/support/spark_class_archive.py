@@ -1,7 +1,7 @@
 """Spark's classes as Java keeps them once they are read: each Spark that finds them takes half the work to start.
 
-There are some thirty of them in a run of all tests. The archive is made by the first, beside pytest's own cache, and is good
-for this checkout alone: Java leaves out one that was made for other paths.
+There are some thirty of them in a run of all tests. The archive is made by the first, next to pytest's own cache, and is
+good for this checkout alone: Java leaves out one that was made for other paths.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def make_archive(folder: Path) -> None:
     if ARCHIVE.exists():
         return
     ARCHIVE.parent.mkdir(exist_ok=True)
-    made = ARCHIVE.with_suffix(f".{os.getpid()}")  # beside it: another disk's could not be renamed
+    made = ARCHIVE.with_suffix(f".{os.getpid()}")  # in the same folder: a file of another disk could not be renamed
     _run_job(folder, made)
     made.rename(ARCHIVE)
 

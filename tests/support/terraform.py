@@ -130,8 +130,8 @@ def running_provider(terraform: Terraform) -> Iterator[dict[str, str]]:
     (installed,) = terraform.folder.glob(".terraform/providers/*/hashicorp/google/*/*/terraform-provider-google_v*")
     with subprocess.Popen([installed, "-debug"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
         try:
-            told = map(_REATTACH.search, process.stdout or ())
-            yield next(({found[1]: found[2]} for found in told if found), {})
+            reported = map(_REATTACH.search, process.stdout or ())
+            yield next(({found[1]: found[2]} for found in reported if found), {})
         finally:
             process.terminate()
 

@@ -40,8 +40,8 @@ PARTS = range(9)
 _RANGES = ("v_range_date", "v_range_datetime")
 """In the last part, alone: the emulator does not find a RANGE in a query that reads an ARRAY as well."""
 _STRUCTS = ("s_nested", "s_each")
-"""In no part: the emulator does not find a STRUCT beside an ARRAY either, and a FLOAT64 within its JSON has the shortest
-digits instead of those of BigQuery. Tests with Google's evaluator have them."""
+"""In no part: the emulator does not find a STRUCT in a query that reads an ARRAY either, and a FLOAT64 within its JSON
+has the shortest digits instead of those of BigQuery. Tests with Google's evaluator have them."""
 _OTHERS = (name for name in TYPES if name not in NOT_HELD and name not in (*_RANGES, *_STRUCTS))
 _PART = {name: number % PARTS[-1] for number, name in enumerate(_OTHERS)} | dict.fromkeys(_RANGES, PARTS[-1])
 

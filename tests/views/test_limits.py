@@ -17,7 +17,8 @@ from onefold.schema.table_rules import TableRules
 from onefold.schema.types import parse_type
 from onefold.schema.versions import Version
 from onefold.views.limits import build_within_limits, limit_problems, limit_warnings
-from onefold.views.unified_view import Form, Leaf, build_view, covered_versions, leaf_pattern
+from onefold.views.tables_read import covered_versions
+from onefold.views.unified_view import Form, Leaf, build_view, leaf_pattern
 
 # Limits
 
@@ -96,7 +97,7 @@ def test_a_leaf_is_named_by_its_text_and_keeps_its_name_while_that_stays() -> No
 
 
 def test_a_leaf_is_filled_to_the_limit_and_never_beyond() -> None:
-    """Narrow versions beside a wide one: the list of a leaf's columns is all NULLs, which is as long as it gets."""
+    """One wide version among narrow ones: the list of a leaf's columns is all NULLs, which is as long as it gets."""
     narrow = [Version(f"{number:09x}", (Column("id", parse_type("INT64")),)) for number in range(6_000)]
     widest = version("ffffffffff", *(f"quite_a_long_name_{number:04} NUMERIC" for number in range(1_500)))
     sizes = [len(leaf.query) for leaf in build([*narrow, widest]).leaves]

@@ -1,16 +1,12 @@
-"""The loads of a dataset, with BigQuery or its emulator behind them."""
+"""The loads of a batch: the tables of one dataset, in BigQuery or in its emulator."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable
-
-from onefold.adapters.bigquery.errors import EMULATOR
-from onefold.adapters.bigquery.load_jobs import BigQueryLoadJobs
+from onefold.adapters.bigquery.load_jobs import load_jobs_in
 from onefold.adapters.bigquery.storage_write import landing_in
-from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
 from onefold.adapters.connect import connect
-from onefold.extract.part import Destination
+from onefold.adapters.pubsub_rest import RestPublisher
+from onefold.core.errors import InvalidSettings
 from onefold.load.day_rows import QueriedDays
 from onefold.load.deletion_files import StoredDeletions
 from onefold.load.log_store import LoadLog
@@ -18,35 +14,25 @@ from onefold.load.run import TableLoads
 from onefold.load.tables import Announcements
 from onefold.ports.publisher import Publisher
 from onefold.settings.environment import Settings
+from onefold.spark.extract.job import destination_of
 
-_TOPIC = "table-created"
 
-
-def loads_of(settings: Settings, dataset: str, to: Destination, publisher_of: Callable[[str], Publisher]) -> TableLoads:
-    """Return the loads of the tables of a dataset.
+def loads_of(settings: Settings, dataset: str, publisher: Publisher | None = None) -> TableLoads:
+    """Return the loads of the pulled tables of a dataset.
 
     Args:
         settings: those of the installation.
-        dataset: the dataset.
-        to: the folder of the pull's files, where files of deletions go, too.
-        publisher_of: returns the publisher of announcements, for a project.
+        dataset: of the tables.
+        publisher: publishes messages about new tables; Pub/Sub by default.
+
+    Raises:
+        InvalidSettings: no topic for new tables, or no folder of files is set.
     """
+    if settings.topic_table_created is None:
+        raise InvalidSettings(["ONEFOLD_TOPIC_TABLE_CREATED is not set: nobody would learn of a new version"])
     warehouse = connect(settings.project)
-    jobs = load_jobs(warehouse)
-    announcements = Announcements(warehouse, publisher_of(warehouse.project), settings.topic_table_created or _TOPIC)
-    return TableLoads(
-        announcements,
-        jobs,
-        LoadLog(warehouse, landing_in(warehouse), dataset),
-        lambda base: QueriedDays(warehouse, jobs, base),
-        StoredDeletions(to),
-    )
-
-
-def load_jobs(warehouse: BigQueryWarehouse) -> BigQueryLoadJobs:
-    """Return the load jobs of BigQuery, or of its emulator where BIGQUERY_EMULATOR_HOST names one."""
-    if os.environ.get(EMULATOR):
-        from onefold.adapters.bigquery.emulated_load_jobs import EmulatedLoadJobs
-
-        return EmulatedLoadJobs(warehouse)
-    return BigQueryLoadJobs(warehouse)
+    jobs = load_jobs_in(warehouse)
+    log = LoadLog(warehouse, landing_in(warehouse), dataset)
+    announcements = Announcements(warehouse, publisher or RestPublisher(warehouse.project), settings.topic_table_created)
+    deletions = StoredDeletions(destination_of(settings))
+    return TableLoads(announcements, jobs, log, lambda base: QueriedDays(warehouse, jobs, base), deletions)

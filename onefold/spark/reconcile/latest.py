@@ -20,7 +20,7 @@ from onefold.spark.columns import named
 from onefold.spark.values.position import ordered_by_text
 
 BASE_POSITION, BASE_DELETED = "_onefold_base_position", "_onefold_base_deleted"
-"""The columns with the position and the flag of the base's row, beside those of the winner of its key."""
+"""The position and the flag of the base's row, which the joined frame has in addition to the winner's columns."""
 
 _NEXT = "_onefold_next"
 """The column with the position of the next change of the same key; NULL for the last one."""

@@ -227,5 +227,5 @@ def test_a_file_of_another_kind_than_its_name_is_an_error(spark: SparkSession, t
 def test_an_error_in_a_row_is_the_last_line_and_no_page_of_java(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     changes = write_lines(tmp_path / "1.jsonl", [change("INSERT", "1", timestamp="2024-01-01", id=1)])  # type: ignore[arg-type]
     assert main(["--changes", str(changes), "--output", str(tmp_path / "out"), "--keys", "id"]) == 1
-    told = capsys.readouterr().err.splitlines()
-    assert (len(told), "The value '2024-01-01' of the type" in told[-1]) == (1, True)
+    reported = capsys.readouterr().err.splitlines()
+    assert (len(reported), "The value '2024-01-01' of the type" in reported[-1]) == (1, True)

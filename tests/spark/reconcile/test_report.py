@@ -8,9 +8,9 @@ from onefold.core.text import counted
 from onefold.spark.reconcile.report import JobReport
 
 
-@pytest.mark.parametrize(("number", "told"), [(0, "0 rows"), (1, "1 row"), (2, "2 rows"), (1234, "1,234 rows")])
-def test_counts_have_a_singular_and_a_plural(number: int, told: str) -> None:
-    assert counted(number, "row") == told
+@pytest.mark.parametrize(("number", "reported"), [(0, "0 rows"), (1, "1 row"), (2, "2 rows"), (1234, "1,234 rows")])
+def test_counts_have_a_singular_and_a_plural(number: int, reported: str) -> None:
+    assert counted(number, "row") == reported
 
 
 def test_the_report_of_a_new_folder_in_the_singular_and_in_the_plural() -> None:
