@@ -33,6 +33,11 @@ def _print(report: PullReport) -> int:
 
 def run(arguments: ExtractArguments) -> PullReport:
     """Pull the tables and load them."""
+<<<<<<< HEAD
+=======
+    # BigQuery's clients are not needed where the arguments are wrong.
+    from onefold.adapters.pubsub_rest import RestPublisher
+>>>>>>> i13q
     from onefold.spark.extract.loads import loads_of
 
     settings = load_settings(os.environ)

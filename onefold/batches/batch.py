@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from dataclasses import replace
 from typing import Literal
 
 from onefold.batches.allow_list import AllowList
@@ -78,7 +79,15 @@ def plan_batch(request: BatchRequest, message_id: str, settings: BatchSettings, 
     if problems:
         raise InvalidMessage(dict.fromkeys(problems))
     labels = {**settings.labels, **labels_of(request, message_id)}
-    return Batch(batch_id(request, message_id), request.job, words, labels, settings)
+    return Batch(batch_id(request, message_id), request.job, words, labels, _settings_for(arguments, settings))
+
+
+def _settings_for(arguments: Arguments, settings: BatchSettings) -> BatchSettings:
+    """Return the settings of a batch: one that pulls a source runs as the account that reads that source's secret."""
+    if not isinstance(arguments, ExtractArguments):
+        return settings
+    account = settings.source_accounts.get(arguments.source, settings.service_account)
+    return replace(settings, service_account=account)
 
 
 def _problems_of_arguments(arguments: Arguments, request: BatchRequest, allowed: AllowList) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -51,3 +52,13 @@ def test_a_table_of_a_message_is_the_pattern() -> None:
     arguments = {"source": "fraud", "database": "models", "window": "day"}
     request = parse_batch_request(batch_message("extract", "fraud_models", "score", arguments))
     assert plan_batch(request, "1", SETTINGS, ALLOWED).arguments[-1] == "--tables=score"
+
+
+def test_a_batch_runs_as_the_account_of_its_source() -> None:
+    account = "pull-fraud@my-project.iam.gserviceaccount.com"
+    arguments = {"source": "fraud", "database": "models", "window": "day"}
+    request = parse_batch_request(batch_message("extract", "fraud_models", None, arguments))
+    own = plan_batch(request, "1", replace(SETTINGS, source_accounts={"fraud": account}), ALLOWED)
+    assert own.settings.service_account == account
+    other = plan_batch(request, "1", replace(SETTINGS, source_accounts={"other": account}), ALLOWED)
+    assert other.settings.service_account == SETTINGS.service_account

@@ -24,7 +24,6 @@ from onefold.ports.load_jobs import PULLED_LABEL, NotPulled
 from onefold.schema.columns import Column
 from onefold.schema.types import parse_type
 from onefold.settings.sources import TableLoad
-from onefold.spark.extract.loads import loads_of
 
 DAY = date(2026, 5, 3)
 
@@ -60,12 +59,12 @@ def test_a_daily_load_replaces_its_day_with_deletions_in_all_versions(shop: Pull
 
 def test_the_log_tells_the_next_pull_its_watermark(shop: PulledShop) -> None:
     shop.source.put(1, "Ada", NOON)
-    assert loads_of(shop.settings, DATASET, shop.publisher).state_of(BASE, "15m").version is None
+    assert shop.loads().state_of(BASE, "15m").version is None
     shop.pull("15m", NOON + timedelta(minutes=5))
-    state = loads_of(shop.settings, DATASET, shop.publisher).state_of(BASE, "15m")
+    state = shop.loads().state_of(BASE, "15m")
     assert (state.watermark, state.watermark_column) == (micros(NOON), "changed_at")
     assert state.started == NOON + timedelta(minutes=5)
-    assert loads_of(shop.settings, DATASET, shop.publisher).state_of(BASE, "day").started is None
+    assert shop.loads().state_of(BASE, "day").started is None
     (row,) = shop.rows("_loads")
     assert (row["state"], row["rows_loaded"], row["pull_window"], len(row["files"])) == ("loaded", 1, "15m", 1)
     assert json.loads(shop.publisher.topics["table-created"][0].data)["dataset"] == DATASET
@@ -78,7 +77,7 @@ def test_a_key_watermark_is_replaced_by_the_keys_that_the_log_knows(shop: Pulled
     shop.pull("15m", NOON)
     shop.source.put(2, None, NOON)
     shop.source.put(6, "n6", DAILY - timedelta(hours=1))
-    state = loads_of(shop.settings, DATASET, shop.publisher).state_of(BASE, "day")
+    state = shop.loads().state_of(BASE, "day")
     assert state.keys_of_days == ((DAY, 1, 5),)
     shop.pull("day", DAILY)
     assert shop.view.keys() == {1, 3, 4, 5, 6}

@@ -12,6 +12,7 @@ from support.pulled_source import CLUSTER, DATABASE, DATASET, TABLE, MemorySourc
 
 from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT
 from onefold.extract.watermark import Window
+from onefold.load.run import TableLoads
 from onefold.settings.environment import Settings
 from onefold.settings.sources import Source, TableLoad
 from onefold.spark.extract.job import destination_of
@@ -45,8 +46,12 @@ class PulledShop:
             sources={CLUSTER: source},
         )
 
+    def loads(self) -> TableLoads:
+        """The loads of a process."""
+        return loads_of(self.settings, DATASET, destination_of(self.settings), lambda _: self.publisher)
+
     def pull(self, window: Window, now: datetime) -> None:
-        loads = loads_of(self.settings, DATASET, self.publisher)
+        loads = self.loads()
         plan = self.puller.plan(loads, window, now)
         loads.begin(plan)
         loads.load(self.puller.read(plan, now))

@@ -100,3 +100,14 @@ def test_the_bytes_of_lines_are_those_of_their_slice() -> None:
         assert line_bytes(lines) == "a\né\nc\n".encode()
         assert line_bytes(lines.slice(1, 2)) == "é\n".encode()
         assert line_bytes(lines.slice(4)) == b""
+
+
+def test_a_laptop_gets_the_driver_and_a_cluster_brings_it() -> None:
+    from pyspark.conf import SparkConf
+
+    from onefold.spark.extract.session import driver_settings
+
+    conf = SparkConf(loadDefaults=False)
+    assert driver_settings(conf)["spark.jars.packages"].startswith("org.mariadb.jdbc:mariadb-java-client:")
+    assert driver_settings(SparkConf(loadDefaults=False).setMaster("yarn")) == {}
+    assert driver_settings(SparkConf(loadDefaults=False).set("spark.jars", "gs://code/driver.jar")) == {}
