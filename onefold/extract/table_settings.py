@@ -49,7 +49,7 @@ def settings_problems(structure: Structure, load: TableLoad, keys: Sequence[str]
     dropped = {name.lower() for name in load.drop}
     yield from (
         f"the key has the column {name}, which `drop` names: keep it, or name other `keys` under `tables`"
-        for name in (*structure.primary_key, *keys)
+        for name in dict.fromkeys((*structure.primary_key, *keys))
         if name.lower() in dropped
     )
     if not {column.name.lower() for column in structure.columns} - dropped:

@@ -114,9 +114,7 @@ class PartWriter:
         self._stored = _Stored(self._raw)
         # Without a name and a time in its header, the same rows give the same bytes.
         self._out: gzip.GzipFile | _Stored = (
-            gzip.GzipFile("", "wb", _LEVEL, self._stored, mtime=0)  # type: ignore[arg-type]
-            if self._compress
-            else self._stored
+            gzip.GzipFile("", "wb", _LEVEL, self._stored, mtime=0) if self._compress else self._stored
         )
         self._days = Counter()
 

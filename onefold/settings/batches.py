@@ -34,13 +34,14 @@ PASSED_ON = (
     "ONEFOLD_DATASETS",
     "ONEFOLD_VIEW_DATASET",
     "ONEFOLD_VIEW_NAME",
+    "ONEFOLD_TOPIC_TABLE_CREATED",
     "ONEFOLD_TOPIC_SCHEMA_CHANGES",
     "ONEFOLD_DIFFERENCES",
     "ONEFOLD_PULLED_FILES",
     "ONEFOLD_TOPIC_TABLE_CREATED",
 )
 """Settings that jobs read, too. A merge refreshes views: it has to find them where the functions created them, and announces
-their changes. A comparison has to know how to report differences."""
+their changes. A comparison has to know how to report differences, and a pull where files go and who learns of versions."""
 
 _UNITS = {"m": "minutes", "h": "hours", "d": "days"}
 _TTL = re.compile(r"([0-9]{1,5})([mhd])")

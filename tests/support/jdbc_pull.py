@@ -14,34 +14,26 @@ from typing import Any
 
 from support.pulls import RememberedLoads, lines
 
-from onefold.adapters.pulled_files import FolderFiles
-from onefold.extract.connection import address_of, jdbc_options
-from onefold.extract.part import Destination
-from onefold.extract.plan import PullRequest
-from onefold.extract.planner import Planner
-from onefold.extract.pull import Pull
-from onefold.mysql.connection import connect
+from onefold.batches.extract_arguments import ExtractArguments
+from onefold.settings.environment import Settings
 from onefold.settings.sources import Source, TableLoad, Tls, WatermarkColumn
-from onefold.spark.extract.reader import SparkReader
-from onefold.spark.job import summary
-from onefold.spark.session import open_session
+from onefold.spark.extract.job import extract
+from onefold.spark.extract.session import open_session_with_driver
 
 
 def main(text: str) -> None:
     wanted: dict[str, Any] = json.loads(text)
-    password = os.environ["PULL_PASSWORD"]
     source = Source(
         "fraud", wanted["host"], wanted["port"], wanted["user"], "env:PULL_PASSWORD", Tls("off"),
         databases=(wanted["database"],),
         tables={name: table_load(mark) for name, mark in wanted["tables"].items()},
     )  # fmt: skip
-    spark = open_session("pull")
-    to = Destination(FolderFiles(), wanted["folder"])
-    request = PullRequest("fraud", wanted["database"], wanted["window"], datetime.fromisoformat(wanted["at"]), parallel=2)
+    settings = Settings(sources={"fraud": source}, pulled_files=wanted["folder"])
+    at = datetime.fromisoformat(wanted["at"])
+    arguments = ExtractArguments("fraud", wanted["database"], wanted["window"], at=at, parallel=2)
+    spark = open_session_with_driver("pull")
     loads = RememberedLoads()
-    planner = Planner(source, request, to, lambda _: (), loads)
-    reader = SparkReader(spark, jdbc_options(source, wanted["database"], password), to)
-    report = Pull(planner, lambda: connect(address_of(source, password)), reader, loads, summary).run()
+    report = extract(spark, arguments, settings, loads, os.environ)
     pulled = {
         one.plan.structure.table: {
             "lines": lines(one), "losses": sorted([*loss, count] for loss, count in one.losses.items()),

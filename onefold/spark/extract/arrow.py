@@ -28,4 +28,4 @@ def map_in_arrow(frame: DataFrame, function: ArrowFunction, schema: StructType) 
     udf = UserDefinedFunction(function, returnType=schema, evalType=PythonEvalType.SQL_MAP_ARROW_ITER_UDF)
     column: Any = udf(*(frame[name] for name in frame.columns))
     java: Any = frame
-    return type(frame)(java._jdf.mapInArrow(column._jc, False, None), frame.sparkSession)  # type: ignore[call-arg]
+    return type(frame)(java._jdf.mapInArrow(column._jc, False, None), frame.sparkSession)

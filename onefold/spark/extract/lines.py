@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import date
 
 from pyspark.sql import Column as Value
 from pyspark.sql import DataFrame
@@ -18,6 +19,7 @@ from onefold.extract.rows import added_values, metadata
 from onefold.extract.watermark import LAST_DAY, NO_DAY
 from onefold.mysql.encodings import Unrepresentable, wkt
 from onefold.mysql.snapshot.renderings import rendering_of
+from onefold.spark.values.text import base64_text
 
 LINE, DAY_OF_ROW, NUMBER, LOST = "line", "day", "reading", "lost"
 """The columns of `line_frame`; the last one is followed by the number of a source's column."""
@@ -69,7 +71,7 @@ def _value(x: Value, form: str) -> Value:
         is_date = F.substring(x, 1, 10).try_cast("date").isNotNull() & ~x.startswith("0000")
         return F.when(is_date, x)
     if form == "bytes":
-        return F.base64(x)
+        return base64_text(x)
     return F.udf(_wkt, StringType())(x) if form == "geometry" else x
 
 
@@ -131,23 +133,23 @@ def _watermark_section(reading: Value) -> Value:
 def _day(plan: TablePlan) -> Value:
     """Return `onefold.extract.days.row_day` of a row."""
     if plan.watermark is None:
-        return F.lit(time_of(plan.read_at).date())
-    missing = F.lit(NO_DAY)
+        return _date_of(time_of(plan.read_at).date())
+    missing = _date_of(NO_DAY)
     if plan.watermark.kind == "key":
         return F.when(F.col(NUMBER).isNull(), missing).otherwise(_key_day(plan))
     if plan.watermark.kind == "unix_seconds":
         first, last = ((day - time_of(0).date()).days for day in (NO_DAY, LAST_DAY))
         days = F.floor(F.col(NUMBER) / 86_400)
         clamped = F.least(F.greatest(days, F.lit(first)), F.lit(last)).cast("int")
-        return F.when(F.col(NUMBER).isNull(), missing).otherwise(F.date_add(F.lit(time_of(0).date()), clamped))
+        return F.when(F.col(NUMBER).isNull(), missing).otherwise(F.date_add(_date_of(time_of(0).date()), clamped))
     return F.coalesce(F.when(F.col(SHOWN).isNotNull(), _date_day(F.col(SHOWN))), missing)
 
 
 def _key_day(plan: TablePlan) -> Value:
     days = plan.range.key_days
-    found = F.lit(days[0][1])
+    found = _date_of(days[0][1])
     for first, day in days[1:]:
-        found = F.when(F.col(NUMBER) >= F.lit(str(first)).cast("decimal(20,0)"), F.lit(day)).otherwise(found)
+        found = F.when(F.col(NUMBER) >= F.lit(str(first)).cast("decimal(20,0)"), _date_of(day)).otherwise(found)
     return found
 
 
@@ -158,4 +160,8 @@ def _date_day(shown: Value) -> Value:
     # The first day of the month, of January where there is no month.
     first = F.to_date(F.concat(F.substring(shown, 1, 5), F.when(month == "00", "01").otherwise(month), F.lit("-01")))
     clamped = F.when((month == "00") | (day == "00"), F.date_sub(first, 1)).otherwise(F.last_day(first))
-    return F.greatest(F.coalesce(valid, clamped), F.lit(NO_DAY))
+    return F.greatest(F.coalesce(valid, clamped), _date_of(NO_DAY))
+
+
+def _date_of(day: date) -> Value:
+    return F.lit(day.isoformat()).cast("date")  # PySpark writes the year 1 of a date without zeros, which Java refuses
