@@ -88,7 +88,9 @@ class Scene:
         """
         while time.time() < began + _DEADLINE:
             try:
-                if list(self.client.query(f"SELECT 1 FROM {DATASET}.{VIEW} WHERE {condition}", retry=None).result()):
+                # Without retries of the client, which would pause longer than this loop.
+                found = self.client.query(f"SELECT 1 FROM {DATASET}.{VIEW} WHERE {condition}", retry=None)  # type: ignore[arg-type]
+                if list(found.result()):
                     return
             except GoogleAPICallError:
                 pass  # not there yet
@@ -124,7 +126,7 @@ def scene(folder: Path) -> Iterator[Scene]:
 
 def lines(measured: Sequence[Round]) -> list[Sequence[str]]:
     """Return a line for each stage: the median, and the figure that 95 % of the rounds do not pass."""
-    found = []
+    found: list[Sequence[str]] = []
     for name, text in STAGES.items():
         figures = sorted(getattr(one, name) for one in measured)
         late = figures[max(0, -(-len(figures) * 95 // 100) - 1)]

@@ -103,8 +103,9 @@ def test_both_views_keep_order_and_spelling_when_the_oldest_version_is_dropped(
     announced = len(function.announced())
     dataset.run(f"DROP TABLE {dataset.quoted('customer_v_a1')}")
     function.deliver()
-    view = dataset.client.get_table(f"{DEFAULT_PROJECT}.{dataset.name}.customer_current")
-    assert [field.name for field in view.schema] == ["id", "name", "mail"]
+    view = EmulatedWarehouse(dataset.client).get_view(TableId(DEFAULT_PROJECT, dataset.name, "customer_current"))
+    assert view is not None
+    assert [column.name for column in view.columns] == ["id", "name", "mail"]
     assert dataset.rows("customer_current") == [(2, "n", "m")]
     assert len(function.announced()) == announced
 

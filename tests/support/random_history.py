@@ -14,7 +14,7 @@ A view that covers a table which was dropped since cannot be read until the next
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any, Literal
@@ -109,7 +109,7 @@ class RandomHistory:
     def change(self, number: int, kind: str, key: int) -> None:
         if table := self._choose(number):
             self._landed += 1
-            note = {"note": f"note {self._landed}"} if table.note else {}
+            note: dict[str, Any] = {"note": f"note {self._landed}"} if table.note else {}
             row = change(kind, f"{self._landed:X}", id=key, name=f"n{self._landed}", value=VALUES[table.type], **note)
             self.shop.land(table.version, row)
             table.rows.append(row)
@@ -206,7 +206,7 @@ class RandomHistory:
     def _quoted(self, version: str) -> str:
         return self.shop.dataset.quoted(f"{self.shop.name}_v_{version}")
 
-    def _read(self, kind: Kind, coverage: Coverage) -> list[Sequence[str]]:
+    def _read(self, kind: Kind, coverage: Coverage) -> list[tuple[str, ...]]:
         columns = "id, name, value, note" if coverage.note else "id, name, value"
         view = self.shop.dataset.quoted(f"{self.shop.name}_{kind}")
         return [tuple(map(_text, row)) for row in self.shop.dataset.run(f"SELECT {columns} FROM {view}")]
@@ -216,6 +216,7 @@ def _text(value: object) -> str:
     return f"{value.normalize():f}" if isinstance(value, Decimal) else str(value)
 
 
-def _texts(rows: Iterable[Row], coverage: Coverage) -> list[Sequence[str]]:
-    found = [(str(row["id"]), str(row["name"]), coverage.shown(row["value"]), str(row.get("note"))) for row in rows]
-    return found if coverage.note else [row[:3] for row in found]
+def _texts(rows: Iterable[Row], coverage: Coverage) -> list[tuple[str, ...]]:
+    count = 4 if coverage.note else 3
+    found = ((str(row["id"]), str(row["name"]), coverage.shown(row["value"]), str(row.get("note"))) for row in rows)
+    return [row[:count] for row in found]
