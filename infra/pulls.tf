@@ -14,11 +14,11 @@ locals {
   ]...)
   has_pulls = length(var.pulls) > 0
 
-  pull_environment = local.has_pulls ? {
-    ONEFOLD_PULLED_FILES          = "gs://${google_storage_bucket.pulled[0].name}"
+  pull_environment = {
+    ONEFOLD_PULLED_FILES          = local.has_pulls ? "gs://${google_storage_bucket.pulled[0].name}" : ""
     ONEFOLD_TOPIC_TABLE_CREATED   = google_pubsub_topic.topic["table-created"].name
     ONEFOLD_BATCH_SOURCE_ACCOUNTS = join(",", [for name, pull in local.pulls : "${name}=${pull.account}"])
-  } : {}
+  }
 
   pull_windows = { "15m" = var.pull_schedule, day = var.daily_pull_schedule }
   pull_jobs = merge([

@@ -124,6 +124,7 @@ def test_the_settings_are_valid_and_have_the_requested_values(options_plan: Plan
         "ONEFOLD_VIEW_DATASET": "{dataset}_unified",
         "ONEFOLD_VIEW_NAME": "{table}_all",
         "ONEFOLD_TOPIC_SCHEMA_CHANGES": "eu-schema-changes",
+        "ONEFOLD_TOPIC_TABLE_CREATED": "eu-table-created",
         "ONEFOLD_DIFFERENCES": "log",
     }
     assert settings.batch.kms_key == "projects/keys/locations/europe-west1/keyRings/ring/cryptoKeys/key"
@@ -150,6 +151,8 @@ def test_every_topic_that_a_function_publishes_to_exists_and_is_granted_and_no_o
         assert Path(batch["topic"]).name == "schema-changes"
         assert batch["member"] == f"serviceAccount:{variables['ONEFOLD_BATCH_SERVICE_ACCOUNT']}"
         named.remove(variables["ONEFOLD_TOPIC_SCHEMA_CHANGES"])
+        # The accounts of sources publish there (test_pulls).
+        named.remove(variables["ONEFOLD_TOPIC_TABLE_CREATED"])
     email = next(iter(options_plan.of("google_cloudfunctions2_function")[f'function["{function}"]']["service_config"]))[
         "service_account_email"
     ]
