@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from onefold.batches.extract_arguments import ExtractArguments, parse_extract
 from onefold.settings.environment import load_settings
-from onefold.spark.extract.job import extract, source_of
+from onefold.spark.extract.job import destination_of, extract, source_of
 from onefold.spark.extract.session import open_session_with_driver
 from onefold.spark.job import run_job
 
@@ -33,16 +33,13 @@ def _print(report: PullReport) -> int:
 
 def run(arguments: ExtractArguments) -> PullReport:
     """Pull the tables and load them."""
-<<<<<<< HEAD
-=======
     # BigQuery's clients are not needed where the arguments are wrong.
     from onefold.adapters.pubsub_rest import RestPublisher
->>>>>>> i13q
     from onefold.spark.extract.loads import loads_of
 
     settings = load_settings(os.environ)
-    source_of(arguments, settings)  # a wrong name is found before Spark starts
-    loads = loads_of(settings, arguments.dataset)
+    source_of(arguments, settings)
+    loads = loads_of(settings, arguments.dataset, destination_of(settings), RestPublisher)
     return extract(open_session_with_driver("onefold extract"), arguments, settings, loads, os.environ)
 
 
