@@ -27,6 +27,8 @@ NOT_SET = {
     "ONEFOLD_METRICS_PORT",
     "ONEFOLD_TOPIC_CHANGE_RECORDS",
 }
+# Set where sources are pulled (test_pulls).
+OF_PULLS = {"ONEFOLD_BATCH_SOURCE_ACCOUNTS", "ONEFOLD_PULLED_FILES"}
 CLASSES = {Settings: "ONEFOLD_", BatchSettings: "ONEFOLD_BATCH_"}
 # The variables that each field of the settings is read from; those of onefold.yaml have none.
 FIELDS = {
@@ -98,12 +100,12 @@ def read(function: str) -> set[str]:
 def test_every_variable_that_a_function_reads_is_set_and_every_one_that_is_set_is_read(
     options_plan: Plan, function: str
 ) -> None:
-    assert environment(options_plan, function).keys() == read(function)
+    assert environment(options_plan, function).keys() == read(function) - OF_PULLS
 
 
 def test_every_setting_is_set_for_at_least_one_function(options_plan: Plan) -> None:
     names = set().union(*(environment(options_plan, function) for function in FUNCTIONS))
-    assert names == set(VARIABLES) - NOT_SET
+    assert names == set(VARIABLES) - NOT_SET - OF_PULLS
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
