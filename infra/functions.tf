@@ -48,7 +48,7 @@ locals {
       ONEFOLD_TOPIC_TABLE_CREATED  = google_pubsub_topic.topic["table-created"].name
       ONEFOLD_TOPIC_SCHEMA_CHANGES = google_pubsub_topic.topic["schema-changes"].name
     })
-    launch_batch = merge(local.view_environment, local.batch_environment, {
+    launch_batch = merge(local.view_environment, local.batch_environment, local.pull_environment, {
       # The job announces schema changes of views, and reports differences by a log line, since an exit code other than 0
       # would fail the batch.
       ONEFOLD_TOPIC_SCHEMA_CHANGES = google_pubsub_topic.topic["schema-changes"].name

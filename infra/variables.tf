@@ -240,6 +240,81 @@ variable "access_trigger" {
   }
 }
 
+variable "pulls" {
+  description = "The pulled sources by their name in onefold.yaml: the databases that are pulled, and the id of the secret with the password. The dataset of each database, SOURCE_DATABASE, must be among `datasets`."
+  type = map(object({
+    databases = list(string)
+    secret    = string
+  }))
+  default  = {}
+  nullable = false
+
+  validation {
+    condition     = alltrue([for name in keys(var.pulls) : can(regex("^[a-z][a-z0-9-]{0,18}[a-z0-9]$", name))])
+    error_message = "pulls: a name must have 2 to 20 lower-case letters, digits and hyphens, and begin with a letter."
+  }
+  validation {
+    condition     = alltrue([for pull in values(var.pulls) : can(regex("^[A-Za-z0-9_-]{1,255}$", pull.secret))])
+    error_message = "pulls: secret must be the id of a secret of the project, which holds the password."
+  }
+  validation {
+    condition = alltrue(flatten([
+      for name, pull in var.pulls : [for database in pull.databases : contains(var.datasets, replace("${name}_${database}", "/[^A-Za-z0-9_]/", "_"))]
+    ]))
+    error_message = "pulls: the dataset of each database, SOURCE_DATABASE with _ for other characters, must be among datasets."
+  }
+  validation {
+    condition = length(distinct(flatten([
+      for name, pull in var.pulls : [for database in pull.databases : replace("${name}_${database}", "/[^A-Za-z0-9_]/", "_")]
+    ]))) == length(flatten([for pull in values(var.pulls) : pull.databases]))
+    error_message = "pulls: two databases would be pulled into one dataset, as a-b with c and a with b_c would."
+  }
+}
+
+variable "pull_schedule" {
+  description = "When pulled tables are pulled (cron)."
+  type        = string
+  default     = "*/15 * * * *"
+
+  validation {
+    condition     = can(regex(local.cron, var.pull_schedule))
+    error_message = "pull_schedule must have the five fields of cron with possible values, as in */15 * * * *."
+  }
+}
+
+variable "daily_pull_schedule" {
+  description = "When the prior day of pulled tables is loaded again (cron)."
+  type        = string
+  default     = "0 4 * * *"
+
+  validation {
+    condition     = can(regex(local.cron, var.daily_pull_schedule))
+    error_message = "daily_pull_schedule must have the five fields of cron with possible values, as in 0 4 * * *."
+  }
+}
+
+variable "pulled_files_days" {
+  description = "Days after which files of pulled rows are deleted."
+  type        = number
+  default     = 30
+
+  validation {
+    condition     = var.pulled_files_days >= 2 && floor(var.pulled_files_days) == var.pulled_files_days
+    error_message = "pulled_files_days must be a whole number of days, at least 2: a first pull is resumed on its day."
+  }
+}
+
+variable "late_pull_minutes" {
+  description = "If no pulled table is loaded for so many minutes, an incident is opened."
+  type        = number
+  default     = 60
+
+  validation {
+    condition     = var.late_pull_minutes >= 10 && floor(var.late_pull_minutes) == var.late_pull_minutes
+    error_message = "late_pull_minutes must be a whole number, at least 10."
+  }
+}
+
 variable "capture_image" {
   description = "The image of capture by its digest, as REGION-docker.pkg.dev/P/onefold-capture/capture@sha256:...; `make image` and Cloud Build set it."
   type        = string

@@ -300,3 +300,34 @@ run "a_dataset_elsewhere_is_refused_by_name" {
   }
   expect_failures = [data.google_bigquery_dataset.named["crm"]]
 }
+
+run "pulls_of_databases_without_a_dataset" {
+  command = plan
+  variables {
+    datasets            = ["shop"]
+    pulls               = { Fraud = { databases = ["models"], secret = "no secret" } }
+    pull_schedule       = "every 15 minutes"
+    daily_pull_schedule = "0 25 * * *"
+    pulled_files_days   = 1
+    late_pull_minutes   = 5
+  }
+  expect_failures = [
+    var.pulls,
+    var.pull_schedule,
+    var.daily_pull_schedule,
+    var.pulled_files_days,
+    var.late_pull_minutes,
+  ]
+}
+
+run "pulls_of_two_databases_into_one_dataset" {
+  command = plan
+  variables {
+    datasets = ["fraud_a_b"]
+    pulls = {
+      fraud   = { databases = ["a_b"], secret = "s" }
+      fraud-a = { databases = ["b"], secret = "s" }
+    }
+  }
+  expect_failures = [var.pulls]
+}

@@ -87,6 +87,30 @@ class GcsObjects:
             )
             return int(blob.generation or NEW)
 
+    def create(self, address: str, path: Path) -> bool:
+        """Upload a file of any size under a name that is free, and return whether the name was free.
+
+        Args:
+            address: gs://BUCKET/NAME.
+            path: the file of this machine.
+
+        Raises:
+            TryAgain: Cloud Storage failed, and may answer later. The object may have been written.
+            Rejected: Cloud Storage refused the object.
+        """
+        blob = self._blob(address)
+        with CLOUD_STORAGE.translated(address):
+            try:
+                # Asked for first: the condition alone would be answered after a large file was sent.
+                if blob.exists(timeout=_TIMEOUT, retry=None):
+                    return False
+                blob.upload_from_filename(
+                    str(path), "application/octet-stream", if_generation_match=NEW, timeout=_TIMEOUT, checksum="crc32c"
+                )
+            except api.PreconditionFailed:
+                return False
+        return True
+
     def folder_problems(self, folder: str, who: str) -> list[str]:
         """Return what keeps objects from being read, written or replaced below a folder, each with its remedy.
 

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import hashlib
 import re
+from dataclasses import replace
 from typing import Literal
 
 from onefold.batches.allow_list import AllowList
 from onefold.batches.arguments import uris_of
 from onefold.batches.dataset_arguments import DatasetArguments
+from onefold.batches.extract_arguments import ExtractArguments
 from onefold.batches.jobs import Arguments
 from onefold.batches.request import BatchRequest
 from onefold.core.errors import InvalidInput, InvalidMessage
@@ -77,11 +79,19 @@ def plan_batch(request: BatchRequest, message_id: str, settings: BatchSettings, 
     if problems:
         raise InvalidMessage(dict.fromkeys(problems))
     labels = {**settings.labels, **labels_of(request, message_id)}
-    return Batch(batch_id(request, message_id), request.job, words, labels, settings)
+    return Batch(batch_id(request, message_id), request.job, words, labels, _settings_for(arguments, settings))
+
+
+def _settings_for(arguments: Arguments, settings: BatchSettings) -> BatchSettings:
+    """Return the settings of a batch: one that pulls a source runs as the account that reads that source's secret."""
+    if not isinstance(arguments, ExtractArguments):
+        return settings
+    account = settings.source_accounts.get(arguments.source, settings.service_account)
+    return replace(settings, service_account=account)
 
 
 def _problems_of_arguments(arguments: Arguments, request: BatchRequest, allowed: AllowList) -> list[str]:
-    if isinstance(arguments, DatasetArguments):
+    if isinstance(arguments, DatasetArguments | ExtractArguments):
         same = arguments.dataset == request.dataset
         return [] if same else [f"--dataset {arguments.dataset} is not {request.dataset}, the dataset of the request"]
     found = uris_of(arguments)

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from onefold.batches.arguments import CompareArguments, ReconcileArguments, parse_compare, parse_reconcile
 from onefold.batches.dataset_arguments import DatasetArguments, parse_reconcile_dataset
+from onefold.batches.extract_arguments import ExtractArguments, parse_extract
 
-Arguments = ReconcileArguments | CompareArguments | DatasetArguments
+Arguments = ReconcileArguments | CompareArguments | DatasetArguments | ExtractArguments
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,7 @@ JOBS: Mapping[str, Job] = {
         ),
         Form(parse_reconcile_dataset, (Default("dataset", "{dataset}"),)),
     ),
+    "extract": Job(Form(parse_extract, (Default("tables", "{table}"),)), Form(parse_extract, ())),
     "compare": Job(Form(parse_compare, (Default("left", "bigquery:{dataset}.{table}_current"),))),
 }
 """Every job by its name, which is that of its file in `spark_jobs/`."""

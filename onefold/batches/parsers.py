@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from typing import NoReturn
 
 from onefold.core.errors import InvalidInput
@@ -68,6 +69,30 @@ def reconcile_dataset_parser(parallel: int) -> argparse.ArgumentParser:
     parser.add_argument(
         "--parallel", type=int, default=parallel, metavar="N", help=f"tables at the same time (default: {parallel})"
     )
+    return parser
+
+
+def extract_parser(windows: Sequence[str], parallel: int) -> argparse.ArgumentParser:
+    """Return the options of `spark_jobs/extract.py`.
+
+    Args:
+        windows: the windows that a request may name.
+        parallel: how many tables are pulled at the same time by default.
+    """
+    parser = _Parser(
+        prog="extract.py",
+        description="Pull the tables of a database of a source in onefold.yaml into files, and load these.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--source", required=True, metavar="S", help="a source of onefold.yaml")
+    parser.add_argument("--database", required=True, metavar="D", help="one of its databases")
+    parser.add_argument("--window", required=True, choices=windows, help="from the watermark, prior days, or whole tables")
+    parser.add_argument("--tables", nargs="+", default=[], metavar="PATTERN", help="only these tables (default: all)")
+    parser.add_argument("--at", metavar="TIME", help="the time of the request; an older one does nothing (default: now)")
+    parser.add_argument(
+        "--parallel", type=int, default=parallel, metavar="N", help=f"tables at the same time (default: {parallel})"
+    )
+    parser.add_argument("--compress", choices=("gzip",), help="compress the files")
     return parser
 
 

@@ -7,7 +7,7 @@ table stays as it is, and the message is only a hint.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -43,6 +43,7 @@ class TableWarehouse(Protocol):
         clustering: Sequence[str] = (),
         partition: str | None = None,
         primary_key: Sequence[str] = (),
+        labels: Mapping[str, str] | None = None,
     ) -> None: ...
 
 
@@ -124,17 +125,57 @@ def announce(destination: Destination, table: VersionedTable, stop: Stop) -> tup
         TableRefused: the warehouse refuses this table.
         Stopped: the process ends.
     """
-    id_ = TableId(destination.warehouse.project, destination.dataset, table.name)
     _log_renamed(table)
-    declared = retry_until_stopped(lambda: _create(destination.warehouse, id_, table), stop)
+    declared = retry_until_stopped(lambda: _create(destination, NewTable(table)), stop)
+    retry_until_stopped(lambda: _publish(destination, table), stop)
+    _log_announced(destination, table, declared)
+    return declared
+
+
+@dataclass(frozen=True)
+class NewTable:
+    """A versioned table that is to exist.
+
+    Attributes:
+        table: its name, columns and key.
+        partition: the column by whose day it is partitioned.
+        labels: its labels.
+    """
+
+    table: VersionedTable
+    partition: str = LANDED_AT
+    labels: Mapping[str, str] | None = None
+
+
+def announce_once(destination: Destination, new: NewTable) -> None:
+    """Create a versioned table unless it exists, and publish a message about it, without a retry.
+
+    Args:
+        destination: where the table is created, and the topic.
+        new: the table.
+
+    Raises:
+        SchemaConflict: another table has the name of the version.
+        TableRefused: the warehouse refuses this table.
+        TryAgain: an error that may pass.
+    """
+    _log_renamed(new.table)
+    declared = _create(destination, new)
+    _publish(destination, new.table)
+    _log_announced(destination, new.table, declared)
+
+
+def _publish(destination: Destination, table: VersionedTable) -> None:
     message = Message(table_message(destination.dataset, table.table, table.version))
-    retry_until_stopped(lambda: destination.publisher.publish(destination.topic, [message]), stop)
+    destination.publisher.publish(destination.topic, [message])
+
+
+def _log_announced(destination: Destination, table: VersionedTable, declared: Sequence[str]) -> None:
     log(
         "NOTICE", f"{destination.dataset}.{table.name} exists and is announced", event="table_announced",
         dataset=destination.dataset, table=table.table, version=table.version, columns=len(table.columns),
         primary_key=list(table.primary_key), declared_key=list(declared),
     )  # fmt: skip
-    return declared
 
 
 def _log_renamed(table: VersionedTable) -> None:
@@ -163,15 +204,16 @@ def table_problems(id_: TableId, expected: Sequence[Column], found: Sequence[Col
             yield f"{id_}: expected the column {column.name} to be {column.type}, got {existing.type}"
 
 
-def _make(warehouse: TableWarehouse, id_: TableId, table: VersionedTable) -> None:
+def _make(warehouse: TableWarehouse, id_: TableId, new: NewTable) -> None:
     """Create a versioned table.
 
     Raises:
         TableRefused: the warehouse refuses this table.
         Rejected: the warehouse refuses the account, so that nothing can land.
     """
+    table = new.table
     try:
-        warehouse.create_table(id_, table.columns, table.clustering, LANDED_AT, table.declared_key)
+        warehouse.create_table(id_, table.columns, table.clustering, new.partition, table.declared_key, new.labels)
     except Rejected as error:
         if getattr(error.__cause__, "code", None) in _DENIED:
             raise
@@ -179,20 +221,22 @@ def _make(warehouse: TableWarehouse, id_: TableId, table: VersionedTable) -> Non
         raise TableRefused(f"the warehouse refuses the table {id_}: {error}", remedy) from error
 
 
-def _create(warehouse: TableWarehouse, id_: TableId, table: VersionedTable) -> tuple[str, ...]:
+def _create(destination: Destination, new: NewTable) -> tuple[str, ...]:
     """Create a table unless it exists, and return the key that it declares.
 
     Raises:
         SchemaConflict: the existing table cannot take the rows.
         TryAgain: the new table cannot be read yet.
     """
+    warehouse = destination.warehouse
+    id_ = TableId(warehouse.project, destination.dataset, new.table.name)
     found = warehouse.read_table(id_)
     if found is None:
-        _make(warehouse, id_, table)
+        _make(warehouse, id_, new)
         found = warehouse.read_table(id_)
     if found is None:
         raise TryAgain(f"{id_} was created, but cannot be read yet")
-    problems = list(table_problems(id_, table.columns, found.columns))
+    problems = list(table_problems(id_, new.table.columns, found.columns))
     if problems:
         # ALTER TABLE RENAME fails in BigQuery while the table has a primary key.
         drop = "drop its primary key, " if found.primary_key else ""

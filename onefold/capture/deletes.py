@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from onefold.capture.key_values import key_text, landing_value
 from onefold.capture.records import Origin, Record, tombstone
 from onefold.capture.versioned_table import VersionedTable, versioned_table
 from onefold.changelog.metadata import (
@@ -30,7 +31,7 @@ from onefold.schema.casts import convert, typed_null
 from onefold.schema.columns import Column, Schema
 from onefold.schema.common_type import join_all
 from onefold.schema.recast import keeps_values
-from onefold.schema.types import STRING, Scalar, Type
+from onefold.schema.types import STRING, Type
 from onefold.schema.versions import Version
 
 RETENTION_SECONDS = 7 * 24 * 3600
@@ -86,7 +87,7 @@ def missing_keys(
     start = str(Position(finished.start.sequence(), finished.began * 1000, deleted=True))
     for row in _pages(warehouse, rows, start, len(keys)):
         target = landed[row["version"]].target
-        key = {name: _landing(type_, row[f"v{number}"]) for number, name, type_ in _written(target, keys)}
+        key = {name: landing_value(type_, row[f"v{number}"]) for number, name, type_ in _written(target, keys)}
         yield target, tombstone(Origin(source, finished.database, target), key, finished.start, finished.began)
 
 
@@ -193,7 +194,7 @@ def _branch(base: TableId, landed: _Version, keys: Sequence[Column]) -> str:
         column, target = version.schema.get(key.name), target_schema.get(key.name)
         x = f"v.{quote(column.name)}" if column else ""
         items.append(f"{convert(x, column.type, key.type) if column else typed_null(key.type)} AS k{number}")
-        items.append(f"{_text(x, column.type, target.type) if column and target else typed_null(STRING)} AS v{number}")
+        items.append(f"{key_text(x, column.type, target.type) if column and target else typed_null(STRING)} AS v{number}")
     return f"SELECT {', '.join(items)}\nFROM {base.sibling(versioned_name(base.table, version.id)).quoted} AS v"
 
 
@@ -228,20 +229,3 @@ def _page_query(rows: str, start: str, after: str, keys: int) -> str:
         f"FROM (\n{rows}\n) AS w\nWHERE w._rank = 1 AND NOT w.deleted AND w.position < {quote_text(start)}"
     )
     return f"SELECT d.*\nFROM (\n{deleted}\n) AS d\nWHERE d.mark > {quote_text(after)}\nORDER BY d.mark\nLIMIT {_PAGE}"
-
-
-def _text(x: str, landed: Type, target: Type) -> str:
-    """Return SQL for a value in the target's type, as text that JSON can hold."""
-    value = convert(x, landed, target)
-    return f"TO_BASE64({value})" if target == Scalar("BYTES") else convert(value, target, STRING)
-
-
-def _landing(type_: Type, text: str | None) -> Any:
-    """Return a value of the query as a record has it: numbers without trailing zeros, times with a whole offset."""
-    if text is None:
-        return None
-    if type_ == Scalar("INT64"):
-        return int(text)
-    if str(type_) in ("NUMERIC", "BIGNUMERIC") and "." in text:
-        return text.rstrip("0").rstrip(".")
-    return f"{text.removesuffix('+00')}+00:00" if type_ == Scalar("TIMESTAMP") else text

@@ -15,6 +15,8 @@ from onefold.schema.types import STRING, Array, Field, Range, Scalar, Struct, Ty
 METADATA = "datastream_metadata"
 LANDED_AT = "_landed_at"
 """The time at which a row landed, set by the sink. A merge reads by this time, not by the time of the change."""
+DAY = "_day"
+"""The day of the watermark of a pulled row, by which its table is partitioned. Captured rows have none."""
 SOURCE_NAME, DATABASE_NAME = "source_name", "database_name"
 """The tenant of a captured row: many databases share one versioned table."""
 DELETIONS = ("DELETE", "UPDATE-DELETE")

@@ -27,6 +27,7 @@ from onefold.cli import (
     registry_adopt,
     registry_serve,
     schema,
+    sources,
     views,
 )
 from onefold.cli.common import ERROR, OK, say
@@ -65,6 +66,7 @@ for command in (
     compare.compare,
     batch.batch,
     capture.capture,
+    sources.sources,
     demo.demo,
     doctor.doctor,
     access.access,

@@ -122,13 +122,13 @@ def work_on_current(
         work: is called with each table and its kind of view.
         show: is called with each plan as soon as there is one.
     """
-    from onefold.merge.current_kind import CurrentKind
+    from onefold.merge.newest_load import kind_of
 
     tables = [one.base for one in results if not isinstance(one, Failure) and (one.view or one.action == "remove")]
 
     def unless_unknown(base: TableId) -> Any:
         try:
-            made = work(base, CurrentKind(warehouse, base, settings, by_itself=True))
+            made = work(base, kind_of(warehouse, base, settings, by_itself=True))
         except KeyUnknown:
             return None
         if made.view or made.action != "none":

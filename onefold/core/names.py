@@ -8,6 +8,7 @@ import string
 import unicodedata
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from onefold.core.errors import InvalidName
 from onefold.core.text import cut
@@ -106,6 +107,16 @@ def quote_redshift_text(text: str) -> str:
         'it''s'
     """
     return "'" + text.replace("\\", "\\\\").replace("'", "''") + "'"
+
+
+def time_literal(time: datetime) -> str:
+    """Return a literal of type TIMESTAMP, by which BigQuery can leave out partitions.
+
+    Examples:
+        >>> time_literal(datetime(2024, 1, 1, 12, tzinfo=UTC))
+        "TIMESTAMP '2024-01-01 12:00:00.000000+00'"
+    """
+    return f"TIMESTAMP '{time.astimezone(UTC):%Y-%m-%d %H:%M:%S.%f}+00'"
 
 
 def fold_case(name: str) -> str:

@@ -13,10 +13,10 @@ from onefold.changelog.digest import LENGTH
 from onefold.changelog.metadata import LANDED_AT, is_deletion, position_of, source_columns
 from onefold.changelog.position import is_ordered_by_text_sql
 from onefold.core.errors import LimitExceeded, SchemaConflict
-from onefold.core.names import TableId, fold_case, quote, quote_text
+from onefold.core.names import TableId, fold_case, quote, quote_text, time_literal
 from onefold.merge.base_table import DELETED, POSITION, BaseTable, same_key
 from onefold.merge.change_tables import ChangeTable
-from onefold.merge.merge_log import floor_sql, time_literal
+from onefold.merge.merge_log import floor_sql
 from onefold.schema.casts import convert, typed_null
 from onefold.schema.columns import Column, Schema
 from onefold.schema.common_type import is_at_or_below

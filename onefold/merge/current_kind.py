@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
-from onefold.changelog.metadata import LANDED_AT, METADATA, check_change_table, source_columns
+from onefold.changelog.metadata import DAY, LANDED_AT, METADATA, check_change_table, source_columns
 from onefold.core.errors import InvalidInput, KeyUnknown, LimitExceeded, NotFound, ViewNameTaken
 from onefold.core.names import TableId
 from onefold.merge.base_table import base_table
@@ -63,7 +63,9 @@ class CurrentKind:
     @property
     def fingerprint(self) -> str:
         rules = self.settings.rules_for(self.table)
-        parts = (RENDERER, fingerprint_of(self.settings, self.table), rules.keys, rules.overlap_minutes)
+        parts: tuple[object, ...] = (RENDERER, fingerprint_of(self.settings, self.table), rules.keys, rules.overlap_minutes)
+        if load := self.settings.pull_of(self.table):
+            parts = (*parts, load.mode)
         return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
 
     def is_ours(self, stored: StoredView) -> bool:
@@ -92,7 +94,7 @@ class CurrentKind:
             LimitExceeded: the text is too long.
         """
         columns = self._columns(found, versions, stored)
-        text = self._text(found, columns, stored)
+        text = replace(self._text(found, columns, stored), without=self._without(found))
         # The form of the versions' text is chosen so that the text around it fits, too.
         around = len(text.around("")) + (stored.reserved if stored else 0)
         view = build_within_limits(self.id, self.table, versions, self._rules(found), around, columns)
@@ -101,7 +103,7 @@ class CurrentKind:
         query = settings + text.around(self.table if _is_single(found) else view.query.removeprefix(settings))
         if len(query) > MAX_TEXT:
             raise LimitExceeded(f"{self.id}: its text takes {len(query)} of {MAX_TEXT} characters")
-        shown = tuple(source_columns(view.columns))
+        shown = tuple(source_columns(view.columns).minus(text.without))
         return UnifiedView(view.id, shown, view.versions, view.casts, view.form, query, view.leaves, view.names)
 
     def other_changes(self, stored: StoredView, view: UnifiedView) -> tuple[SchemaChange, ...]:
@@ -113,13 +115,14 @@ class CurrentKind:
     def _columns(
         self, found: Sequence[Version], versions: Sequence[Version], stored: StoredView | None
     ) -> tuple[Column, ...]:
-        """Return the unified columns: those that the view shows, in its order, and then the metadata.
+        """Return the unified columns: those that the view shows, in its order, and then the hidden ones.
 
-        The view does not show the metadata. If they had no place of their own, a new column would come after them in this
-        text and before them in the next one.
+        The view does not show the metadata, nor the day of a pulled row. If they had no place of their own, a new column
+        would come after them in this text and before them in the next one.
         """
         columns = Schema(fold(versions, self._rules(found), stored.columns if stored else (), self.table))
-        return (*source_columns(columns), *columns.only((METADATA, LANDED_AT)))
+        hidden = (METADATA, LANDED_AT, *self._without(found))
+        return (*columns.minus(hidden), *columns.only(hidden))
 
     def _text(self, found: Sequence[Version], columns: tuple[Column, ...], stored: StoredView | None) -> CurrentText:
         rules, changes = self.settings.rules_for(self.table), self._changes(found)
@@ -133,6 +136,11 @@ class CurrentKind:
         # No merge follows from this plan, so it needs no time at which the change tables were listed.
         plan = make_plan(self.table, rules, keys, base, state, changes, state.now)
         return CurrentText.over_base(self.warehouse, plan, columns)
+
+    def _without(self, found: Sequence[Version]) -> tuple[str, ...]:
+        """Return the partition of a pulled table, which is no column of the source."""
+        is_pulled = self.settings.pull_of(self.table) and any(version.schema.has(DAY) for version in found)
+        return (DAY,) if is_pulled else ()
 
     def _rules(self, found: Sequence[Version]) -> TableRules:
         """Return the rules by which the columns are united. A change table without versions is read as it is."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import takewhile
 
-from onefold.core.names import TEMPORARY_PREFIX, TableId
+from onefold.core.names import TEMPORARY_PREFIX, TableId, quote
 from onefold.merge.base_table import base_table
 from onefold.merge.change_tables import tells_landing
 from onefold.merge.current_view import current_query, current_query_over_base
@@ -37,6 +37,7 @@ class CurrentText:
         plan: the state of the base that is read; None where the view reads the whole history.
         left_out: why a base that exists is not read; empty where there is no such reason.
         copied: whether a copy is read, since the base is about to be replaced.
+        without: columns of the versions that people do not read.
     """
 
     keys: tuple[str, ...]
@@ -44,6 +45,7 @@ class CurrentText:
     plan: MergePlan | None = None
     left_out: str = ""
     copied: bool = False
+    without: tuple[str, ...] = ()
 
     @classmethod
     def over_base(cls, warehouse: BaseWarehouse, plan: MergePlan, columns: tuple[Column, ...]) -> CurrentText:
@@ -73,14 +75,18 @@ class CurrentText:
         head = f"{_KEYS}{json.dumps(list(self.keys))}\n"
         if self.plan is None or self.plan.stored is None:
             note = f"{_LEFT_OUT}{self.left_out}\n" if self.left_out else ""
-            return f"{head}{note}{current_query(changes, self.columns, self.keys)}"
+            return f"{head}{note}{self._outer(current_query(changes, self.columns, self.keys))}"
         stored, zone = self.plan.stored.columns, self.plan.rules.time_zone
         # What was merged into the base after the copy was made is not in the copy, so all changes are read with it.
         since = None if self.copied else _since(self.plan, self.columns)
         read_from = copy_of(self.plan.base.table) if self.copied else None
         query = current_query_over_base(self.plan.base, stored, changes, self.columns, since, zone, read_from)
         note = "copy" if self.copied else base_note(self.plan.stored)
-        return f"{head}{_BASE}{note}\n{query}"
+        return f"{head}{_BASE}{note}\n{self._outer(query)}"
+
+    def _outer(self, query: str) -> str:
+        left_out = ", ".join(map(quote, self.without))
+        return f"SELECT o.* EXCEPT ({left_out})\nFROM (\n{query}\n) AS o" if left_out else query
 
 
 def remembered_keys(query: str) -> tuple[str, ...]:

@@ -10,10 +10,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, Literal
 
-from onefold.core.names import TableId, quote, quote_text
+from onefold.core.names import TableId, quote, quote_text, time_literal
 from onefold.schema.columns import Column
 from onefold.schema.types import Scalar
 
@@ -229,13 +229,3 @@ def _first_values(
 
 def _number(value: int | None) -> str:
     return "NULL" if value is None else str(value)
-
-
-def time_literal(time: datetime) -> str:
-    """Return a literal of type TIMESTAMP, by which BigQuery can leave out partitions.
-
-    Examples:
-        >>> time_literal(datetime(2024, 1, 1, 12, tzinfo=UTC))
-        "TIMESTAMP '2024-01-01 12:00:00.000000+00'"
-    """
-    return f"TIMESTAMP '{time.astimezone(UTC):%Y-%m-%d %H:%M:%S.%f}+00'"

@@ -14,6 +14,7 @@ from onefold.core.errors import NoCurrentView, NotFound
 from onefold.core.names import TableId
 from onefold.merge.base_table import base_table
 from onefold.merge.current_kind import CurrentKind
+from onefold.merge.newest_load import kind_of
 from onefold.merge.plan import MergePlan
 from onefold.ports.warehouse import BaseWarehouse
 from onefold.settings.environment import Settings
@@ -64,7 +65,7 @@ def refresh_current(
     """
     if not settings.rules_for(table).current:
         raise NoCurrentView(f"{table} has no current view: onefold.yaml sets `current: false` for it")
-    kind = CurrentKind(warehouse, table, settings, tuple(keys))
+    kind = kind_of(warehouse, table, settings, tuple(keys))
     try:
         plan = refresh(warehouse, table, settings, announce=announce, sleep=sleep, kind=kind)
     except NotFound as error:

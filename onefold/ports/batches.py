@@ -13,6 +13,8 @@ from onefold.core.errors import TryAgain
 from onefold.settings.batches import DEFAULT_CONFIG, BatchSettings
 
 ARCHIVE = "spark.zip"
+EXTRACT, JDBC_DRIVER = "extract", "mariadb-java-client.jar"
+"""The job that reads MySQL, and the driver's jar beside the code of the jobs."""
 DRIVER_ENVIRONMENT = "spark.dataproc.driverEnv."
 """The prefix of properties that set a variable in the driver's environment (Dataproc Serverless, "Spark properties")."""
 
@@ -64,6 +66,11 @@ class Batch:
     def archives(self) -> tuple[str, ...]:
         """The addresses of the archives of Python modules."""
         return (f"{self.settings.code}/{ARCHIVE}",)
+
+    @property
+    def jars(self) -> tuple[str, ...]:
+        """The addresses of jars: the runtime has no driver for MySQL."""
+        return (f"{self.settings.code}/{JDBC_DRIVER}",) if self.job == EXTRACT else ()
 
     @property
     def files(self) -> tuple[str, ...]:

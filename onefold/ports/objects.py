@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
 from onefold.core.errors import InvalidInput, Rejected
@@ -95,6 +96,28 @@ class ObjectStore(ObjectWriter, Protocol):
             TryAgain: the store does not answer; try again later.
             Rejected: the store refuses, and a retry does not help.
         """
+
+
+class FileStore(Protocol):
+    """Files of pulled rows, gs://BUCKET/NAME or file:///FOLDER/NAME. A name that is taken is never written again."""
+
+    def create(self, address: str, path: Path) -> bool:
+        """Store a file under a name that is free.
+
+        Args:
+            address: the name.
+            path: the content, a file of this machine.
+
+        Returns:
+            False where the name is taken: nothing was written.
+
+        Raises:
+            TryAgain: the store does not answer, and the file may have been written; try again later.
+            Rejected: the store refuses, and a retry does not help.
+        """
+
+    def find(self, address: str) -> StoredObject | None:
+        """Return a small file with its generation; None where there is none."""
 
 
 class ObjectReader(Protocol):

@@ -191,6 +191,7 @@ class BaseWarehouse(Warehouse, Protocol):
         clustering: Sequence[str] = (),
         partition: str | None = None,
         primary_key: Sequence[str] = (),
+        labels: Mapping[str, str] | None = None,
     ) -> None:
         """Create an empty table; a table that exists stays as it is.
 
@@ -198,8 +199,9 @@ class BaseWarehouse(Warehouse, Protocol):
             id_: the table.
             columns: its columns, in their order.
             clustering: the names of the columns to cluster by, most significant first.
-            partition: the TIMESTAMP column by whose day the table is partitioned; None for no partitions.
+            partition: the DATE or TIMESTAMP column by whose day the table is partitioned; None for no partitions.
             primary_key: the key to declare, which the warehouse does not check; none by default.
+            labels: the labels of the table; none by default.
         """
 
     def add_columns(self, id_: TableId, columns: Sequence[Column]) -> None:

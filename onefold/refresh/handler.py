@@ -11,6 +11,7 @@ from onefold.core.log import in_lines
 from onefold.core.names import TableId
 from onefold.core.text import counted, cut
 from onefold.merge.current_kind import CurrentKind
+from onefold.merge.newest_load import kind_of
 from onefold.messages.consumer import MessageLog, consume
 from onefold.messages.envelope import Delivery
 from onefold.messages.table_created import DatasetHint, OtherTable, TableHint, parse_event, table_message
@@ -151,7 +152,7 @@ class TableCreatedHandler:
             reason = "onefold.yaml sets `current: false`; a view that exists is not written any more"
             self._log_skipped(base, reason, message_log)
             return
-        kind = CurrentKind(self.warehouse, base, self.settings, by_itself=True)
+        kind = kind_of(self.warehouse, base, self.settings, by_itself=True)
         try:
             plan = self._refresh(base, version, message_log, kind)
         except KeyUnknown as error:

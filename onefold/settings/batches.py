@@ -15,6 +15,7 @@ VARIABLES = {
     "ONEFOLD_BATCH_REGION": "the region in which batches run, as europe-west1",
     "ONEFOLD_BATCH_RUNTIME_VERSION": "the Dataproc Serverless runtime; default: 3.0",
     "ONEFOLD_BATCH_SERVICE_ACCOUNT": "whom batches run as",
+    "ONEFOLD_BATCH_SOURCE_ACCOUNTS": "whom batches that pull a source run as, as source=email,source=email",
     "ONEFOLD_BATCH_SUBNET": "the subnetwork they run in; default: that of the network `default`",
     "ONEFOLD_BATCH_BUCKET": "the staging bucket's name; default: Dataproc's own",
     "ONEFOLD_BATCH_KMS_KEY": "the Cloud KMS key for what batches write to disk; default: Google's own keys",
@@ -33,11 +34,14 @@ PASSED_ON = (
     "ONEFOLD_DATASETS",
     "ONEFOLD_VIEW_DATASET",
     "ONEFOLD_VIEW_NAME",
+    "ONEFOLD_TOPIC_TABLE_CREATED",
     "ONEFOLD_TOPIC_SCHEMA_CHANGES",
     "ONEFOLD_DIFFERENCES",
+    "ONEFOLD_PULLED_FILES",
+    "ONEFOLD_TOPIC_TABLE_CREATED",
 )
 """Settings that jobs read, too. A merge refreshes views: it has to find them where the functions created them, and announces
-their changes. A comparison has to know how to report differences."""
+their changes. A comparison has to know how to report differences, and a pull where files go and who learns of versions."""
 
 _UNITS = {"m": "minutes", "h": "hours", "d": "days"}
 _TTL = re.compile(r"([0-9]{1,5})([mhd])")
@@ -68,6 +72,7 @@ class BatchSettings:
         region: the region in which batches run.
         runtime_version: the version of the Dataproc Serverless runtime.
         service_account: the account as which batches run.
+        source_accounts: the accounts as which batches run that pull a source, by the name of the source.
         subnet: the subnetwork in which batches run.
         bucket: the staging bucket, without gs://.
         kms_key: the Cloud KMS key that encrypts what batches write to disk.
@@ -93,6 +98,7 @@ class BatchSettings:
     code: str | None = None
     passed_on: Mapping[str, str] = field(default_factory=dict)
     config: bool = False
+    source_accounts: Mapping[str, str] = field(default_factory=dict)
 
     def check_complete(self) -> None:
         """Check that every variable is set that a batch needs.
@@ -126,6 +132,7 @@ def read_batch_settings(environ: Mapping[str, str], problems: list[str]) -> Batc
         region=read("REGION", _REGION, "europe-west1"),
         runtime_version=read("RUNTIME_VERSION", _VERSION, "3.0") or BatchSettings.runtime_version,
         service_account=read("SERVICE_ACCOUNT", _SERVICE_ACCOUNT, "name@project.iam.gserviceaccount.com"),
+        source_accounts=_parsed(environ, "SOURCE_ACCOUNTS", _accounts, problems) or {},
         subnet=read("SUBNET", _SUBNET, "its name, or projects/PROJECT/regions/REGION/subnetworks/NAME"),
         bucket=bucket,
         kms_key=read("KMS_KEY", _KMS_KEY, "projects/P/locations/REGION/keyRings/R/cryptoKeys/K"),
@@ -166,6 +173,14 @@ def _properties(text: str) -> dict[str, str]:
     if wrong:
         raise ValueError(f"{', '.join(map(repr, wrong))}: the names of properties begin with spark. or dataproc.")
     return properties
+
+
+def _accounts(text: str) -> dict[str, str]:
+    accounts = dict(_split(text))
+    wrong = [f"{source}={email}" for source, email in accounts.items() if not _SERVICE_ACCOUNT.fullmatch(email)]
+    if wrong:
+        raise ValueError(f"{', '.join(map(repr, wrong))}: write source=name@project.iam.gserviceaccount.com")
+    return accounts
 
 
 def _labels(text: str) -> dict[str, str]:

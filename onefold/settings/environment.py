@@ -18,6 +18,7 @@ from onefold.settings import batches as batch_settings
 from onefold.settings import registry as registry_settings
 from onefold.settings.batches import DEFAULT_CONFIG, FOLDER, BatchSettings, read_batch_settings
 from onefold.settings.registry import RegistrySettings, read_registry_settings
+from onefold.settings.sources import Source, TableLoad, full_view, pull_of
 from onefold.settings.yaml_file import read_tables_file
 
 CONFIG = "ONEFOLD_CONFIG"
@@ -39,6 +40,7 @@ VARIABLES = {
     "ONEFOLD_TOPIC_DEAD_LETTER": "the topic for messages that cannot be handled; default: none, they are logged",
     "ONEFOLD_DIFFERENCES": "`log`: a compare job that finds differences logs them and exits with 0; default: exits with 2",
     "ONEFOLD_LARGE_RECORDS": "the gs:// folder of captured rows that are too large for a message; default: none",
+    "ONEFOLD_PULLED_FILES": "the folder of the files of pulled tables, gs://BUCKET or file:///FOLDER; default: none",
     LOG_FORM: "the form of the log: json or text; default: text on a terminal, else json",
     **batch_settings.VARIABLES,
     **registry_settings.VARIABLES,
@@ -71,6 +73,8 @@ class Settings:
         tables: rules by `table` or `dataset.table`; the longer name wins, with what it inherits from the shorter one.
         names: the naming of versioned tables, in all datasets that have none of their own.
         dataset_names: the naming of versioned tables in single datasets.
+        pulled_files: the folder of the files of pulled tables.
+        sources: the servers whose tables are pulled, by name.
         keep_view_settings: True where a view must not be written with other settings than those with which it was written.
             No variable sets it: a person's command has it, and a deployment does not.
     """
@@ -92,6 +96,8 @@ class Settings:
     tables: Mapping[str, TableRules] = field(default_factory=dict)
     names: VersionedNames = DEFAULT_NAMES
     dataset_names: Mapping[str, VersionedNames] = field(default_factory=dict)
+    pulled_files: str | None = None
+    sources: Mapping[str, Source] = field(default_factory=dict)
     keep_view_settings: bool = False
 
     def rules_for(self, base: TableId) -> TableRules:
@@ -109,8 +115,14 @@ class Settings:
         dataset = self.view_dataset.format(**names) if base.dataset else None
         return TableId(base.project, dataset, self.view_name.format(**names))
 
+    def pull_of(self, base: TableId) -> TableLoad | None:
+        """Return how a table is pulled; None for a table that is not pulled."""
+        return pull_of(self.sources.values(), base)
+
     def current_view_of(self, base: TableId) -> TableId:
-        """Return the current view of a base name, which lies where the unified view does."""
+        """Return the current view of a base name: where the unified view is; of a pulled table the full view."""
+        if self.pull_of(base):
+            return full_view(base)
         names = {"dataset": base.dataset or "", "table": base.table}
         dataset = self.view_dataset.format(**names) if base.dataset else None
         return TableId(base.project, dataset, self._current_name.format(**names))
@@ -140,8 +152,9 @@ def load_settings(environ: Mapping[str, str], config: Path | None = None) -> Set
         file = read_tables_file(path, problems)
         batch = replace(settings.batch, config=True)
         settings = replace(
-            settings, rules=file.rules, tables=file.tables, names=file.names, dataset_names=file.datasets, batch=batch
-        )
+            settings, rules=file.rules, tables=file.tables, names=file.names, dataset_names=file.datasets, batch=batch,
+            sources=file.sources,
+        )  # fmt: skip
     problems += _view_name_problems(settings)
     if problems:
         raise InvalidSettings(problems)
@@ -164,6 +177,7 @@ def _from_environment(environ: Mapping[str, str], problems: list[str]) -> Settin
         metrics_port=_port(environ, problems),
         differences=environ.get("ONEFOLD_DIFFERENCES") or None,
         large_records=environ.get("ONEFOLD_LARGE_RECORDS", "").rstrip("/") or None,
+        pulled_files=environ.get("ONEFOLD_PULLED_FILES", "").rstrip("/") or None,
         batch=read_batch_settings(environ, problems),
         registry=read_registry_settings(environ, problems),
     )
@@ -265,9 +279,10 @@ def _topic_problems(settings: Settings) -> Iterator[str]:
 
 
 def _folder_problems(settings: Settings) -> Iterator[str]:
-    folder = settings.large_records
-    if folder and not folder.startswith("file:///") and (not FOLDER.fullmatch(folder) or ".." in folder.split("/")):
-        yield f"ONEFOLD_LARGE_RECORDS {folder!r} is not a folder: write gs://bucket/folder, or file:///folder on a laptop"
+    folders = {"ONEFOLD_LARGE_RECORDS": settings.large_records, "ONEFOLD_PULLED_FILES": settings.pulled_files}
+    for variable, folder in folders.items():
+        if folder and not folder.startswith("file:///") and (not FOLDER.fullmatch(folder) or ".." in folder.split("/")):
+            yield f"{variable} {folder!r} is not a folder: write gs://bucket/folder, or file:///folder on a laptop"
 
 
 def _config_path(environ: Mapping[str, str], problems: list[str]) -> Path | None:

@@ -15,7 +15,9 @@ from onefold.core.version_pattern import pattern_problems, without_anchors
 from onefold.core.versioned_names import DEFAULT_NAMES, VersionedNames
 from onefold.schema.casts import UTC
 from onefold.schema.table_rules import TableRules
+from onefold.settings.sources import Source
 from onefold.settings.yaml_loader import load_yaml
+from onefold.settings.yaml_sources import read_sources
 from onefold.settings.yaml_types import read_targets, with_inherited
 
 # Names in the tz database whose meaning depends on the machine.
@@ -23,7 +25,7 @@ _MACHINE_ZONES = frozenset({"localtime", "Factory"})
 _INHERITED_KEYS = frozenset({"conversions", "time_zone", "version_column", "overlap_minutes", "mixed_numbers", "current"})
 _TABLE_KEYS = _INHERITED_KEYS | {"types", "retire", "keys"}
 _NAME_KEYS = frozenset({"version_pattern", "include", "exclude"})
-_DEFAULT_KEYS = _NAME_KEYS | _INHERITED_KEYS | {"datasets", "tables"}
+_DEFAULT_KEYS = _NAME_KEYS | _INHERITED_KEYS | {"datasets", "sources", "tables"}
 _COLUMN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,299}")
 _RESERVED_PREFIXES = ("_TABLE_", "_FILE_", "_PARTITION", "_ROW_TIMESTAMP", "__ROOT__", "_COLIDENTIFIER", "_CHANGE_")
 _OWN_TABLES = ("customer_base", "customer_merges", "customer_current", "customer_unified")
@@ -39,12 +41,14 @@ class TablesFile:
         tables: the rules of single tables, by `table` or `dataset.table`.
         names: the naming of versioned tables, in all datasets.
         datasets: the naming of versioned tables, in single datasets.
+        sources: the servers whose tables are pulled, by name.
     """
 
     rules: TableRules = field(default_factory=TableRules)
     tables: Mapping[str, TableRules] = field(default_factory=dict)
     names: VersionedNames = DEFAULT_NAMES
     datasets: Mapping[str, VersionedNames] = field(default_factory=dict)
+    sources: Mapping[str, Source] = field(default_factory=dict)
 
 
 def read_tables_file(path: Path, problems: list[str]) -> TablesFile:
@@ -65,7 +69,7 @@ def read_tables_file(path: Path, problems: list[str]) -> TablesFile:
     for name, body in sorted(reader.entries(content, "tables"), key=lambda entry: "." in entry[0]):
         tables[name] = reader.table(name, body, tables.get(name.rpartition(".")[2], defaults))
     datasets = {name: reader.dataset(name, body, names) for name, body in reader.entries(content, "datasets")}
-    return TablesFile(defaults, tables, names, datasets)
+    return TablesFile(defaults, tables, names, datasets, read_sources(content.get("sources"), reader.problem))
 
 
 def _or_default(value: Any, default: Any) -> Any:
@@ -82,13 +86,13 @@ class _Reader:
 
     def is_mapping(self, value: object, where: str) -> bool:
         if not isinstance(value, dict):
-            self._problem(f"{where} must be a mapping")
+            self.problem(f"{where} must be a mapping")
         return isinstance(value, dict)
 
     def is_text(self, value: object, where: str) -> bool:
         # YAML reads a version of digits only as a number, 0123 as 83, and `no`, `on` and `yes` as true or false.
         if not isinstance(value, str):
-            self._problem(f"{where}{value!r} is not a text; put it in quotes")
+            self.problem(f"{where}{value!r} is not a text; put it in quotes")
         return isinstance(value, str)
 
     def entries(self, content: dict[str, Any], key: str) -> Iterator[tuple[str, Any]]:
@@ -99,12 +103,12 @@ class _Reader:
 
     def dataset(self, name: str, body: Any, defaults: VersionedNames) -> VersionedNames:
         for problem in problems_of_name("dataset", name):
-            self._problem(f"datasets: {problem}")
+            self.problem(f"datasets: {problem}")
         body = _or_default(body, {})
         if not self.is_mapping(body, f"datasets.{name}"):
             return defaults
         for key in sorted(set(body) - _NAME_KEYS):
-            self._problem(f"datasets.{name}.{key} is not a setting; known are {', '.join(sorted(_NAME_KEYS))}")
+            self.problem(f"datasets.{name}.{key} is not a setting; known are {', '.join(sorted(_NAME_KEYS))}")
         return self.names(body, defaults, f"datasets.{name}.")
 
     def names(self, body: dict[str, Any], defaults: VersionedNames, where: str) -> VersionedNames:
@@ -125,26 +129,26 @@ class _Reader:
         pattern = without_anchors(value)
         problems = pattern_problems(pattern) or list(_own_table_problems(pattern))
         for problem in problems:
-            self._problem(f"{where}version_pattern {value!r}: {problem}")
+            self.problem(f"{where}version_pattern {value!r}: {problem}")
         return None if problems else pattern
 
     def _patterns(self, value: Any, where: str) -> Iterator[str]:
         if not isinstance(value, list):
-            self._problem(f"{where} must be a list of regular expressions")
+            self.problem(f"{where} must be a list of regular expressions")
             return
         for text in value:
             if not self.is_text(text, f"{where}: the pattern "):
                 continue
             problems = regex_problems(without_anchors(text))
             for problem in problems:
-                self._problem(f"{where} {text!r}: {problem}")
+                self.problem(f"{where} {text!r}: {problem}")
             if not problems:
                 yield without_anchors(text)
 
     def table(self, name: str, body: Any, defaults: TableRules) -> TableRules:
         dataset, _, table = name.rpartition(".")
         for problem in [*(problems_of_name("dataset", dataset) if dataset else []), *problems_of_name("table", table)]:
-            self._problem(f"tables: {problem}")
+            self.problem(f"tables: {problem}")
         body = _or_default(body, {})
         if not self.is_mapping(body, f"tables.{name}"):
             return defaults
@@ -153,8 +157,8 @@ class _Reader:
     def rules(self, body: dict[str, Any], defaults: TableRules, where: str, known: frozenset[str]) -> TableRules:
         for key in body:
             if key not in known:
-                self._problem(f"{where}{key} is not a setting{_advice(key, where)}; known are {', '.join(sorted(known))}")
-        own = tuple(read_targets(body.get("types"), f"{where}types", self._problem)) if "types" in known else ()
+                self.problem(f"{where}{key} is not a setting{_advice(key, where)}; known are {', '.join(sorted(known))}")
+        own = tuple(read_targets(body.get("types"), f"{where}types", self.problem)) if "types" in known else ()
         targets = with_inherited(own, defaults)
         # Inherited values are not checked here: they were checked under their own key.
         return TableRules(
@@ -182,17 +186,17 @@ class _Reader:
 
     def _conversions(self, value: Any, where: str) -> Any:
         if value not in ("lossless", "classic"):
-            self._problem(f"{where}conversions must be lossless or classic, not {value!r}")
+            self.problem(f"{where}conversions must be lossless or classic, not {value!r}")
         return value
 
     def _mixed_numbers(self, value: Any, where: str) -> Any:
         if value not in ("STRING", "FLOAT64"):
-            self._problem(f"{where}mixed_numbers must be STRING or FLOAT64, not {value!r}")
+            self.problem(f"{where}mixed_numbers must be STRING or FLOAT64, not {value!r}")
         return value
 
     def _time_zone(self, value: Any, where: str) -> str:
         if not isinstance(value, str) or not _ZONE.fullmatch(value) or not _zone_exists(value):
-            self._problem(
+            self.problem(
                 f"{where}time_zone {value!r} is unknown; write a tz database name, as Europe/Berlin, or '+01:00' in quotes"
             )
         return str(value)
@@ -201,47 +205,48 @@ class _Reader:
         if value is None:
             return None
         if not isinstance(value, str) or not _COLUMN_NAME.fullmatch(value):
-            self._problem(f"{where}version_column {value!r} is not a column name; use letters, digits and underscores")
+            self.problem(f"{where}version_column {value!r} is not a column name; use letters, digits and underscores")
         elif value.upper().startswith(_RESERVED_PREFIXES):
-            self._problem(f"{where}version_column {value!r} starts with a prefix that BigQuery reserves")
+            self.problem(f"{where}version_column {value!r} starts with a prefix that BigQuery reserves")
         return str(value)
 
     def _retired(self, value: Any, where: str) -> Iterator[str]:
         if not isinstance(value, list):
-            self._problem(f"{where}retire must be a list of versions")
+            self.problem(f"{where}retire must be a list of versions")
             return
         for version in value:
             if not self.is_text(version, f"{where}retire: the version "):
                 continue
             for problem in problems_of_name("version", version):
-                self._problem(f"{where}retire: {problem}")
+                self.problem(f"{where}retire: {problem}")
             yield version
 
     def _keys(self, value: Any, where: str) -> Iterator[str]:
         if not isinstance(value, list):
-            self._problem(f"{where}keys must be a list of columns")
+            self.problem(f"{where}keys must be a list of columns")
             return
         seen = set()
         for column in value:
             if not self.is_text(column, f"{where}keys: the column "):
                 continue
             if not column or fold_case(column) in seen:
-                self._problem(f"{where}keys: {column!r} is not a column name, or is given twice; case makes no difference")
+                self.problem(f"{where}keys: {column!r} is not a column name, or is given twice; case makes no difference")
             seen.add(fold_case(column))
             yield column
 
     def _overlap(self, value: Any, where: str) -> int:
         if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-            self._problem(f"{where}overlap_minutes must be a whole number of minutes, 0 or more, not {value!r}")
+            self.problem(f"{where}overlap_minutes must be a whole number of minutes, 0 or more, not {value!r}")
             return 0
         return value
 
     def _current(self, value: Any, where: str) -> bool:
         if not isinstance(value, bool):
-            self._problem(f"{where}current must be true or false, not {value!r}")
+            self.problem(f"{where}current must be true or false, not {value!r}")
         return value is not False
 
-    def _problem(self, problem: str) -> None:
+    def problem(self, problem: str) -> None:
+        """Add a problem, with the path of the file."""
         self._problems.append(f"{self._path}: {problem}")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 from pyspark.conf import SparkConf
@@ -31,9 +32,14 @@ SETTINGS = {
 }
 
 
-def open_session(name: str) -> SparkSession:
-    """Return the session of the cluster that runs the job; a local session without a cluster."""
-    conf = SparkConf().setAppName(name)
+def open_session(name: str, settings: Mapping[str, str] | None = None) -> SparkSession:
+    """Return the session of the cluster that runs the job; a local session without a cluster.
+
+    Args:
+        name: the name of the job.
+        settings: further settings of the session; none by default.
+    """
+    conf = SparkConf().setAppName(name).setAll(list((settings or {}).items()))
     conf.setIfMissing("spark.master", "local[*]")
     conf.setIfMissing("spark.ui.showConsoleProgress", "false")
     if conf.get("spark.master", "").startswith("local"):

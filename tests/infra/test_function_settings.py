@@ -23,6 +23,8 @@ SERVED = (*FUNCTIONS, "schema_registry")
 # Terraform does not set these. The file of table settings is packaged, and read from the package.
 NOT_SET = {
     "ONEFOLD_CONFIG",
+    # A function has no terminal, so its log is JSON without it.
+    "ONEFOLD_LOG",
     # The variables of capture, which is not a function.
     "ONEFOLD_SOURCE_PASSWORD",
     "ONEFOLD_HEARTBEAT",
@@ -31,6 +33,8 @@ NOT_SET = {
     # The key of a person or a job that reads another server.
     "ONEFOLD_REGISTRY_APIKEY",
 }
+# Set where sources are pulled (test_pulls).
+OF_PULLS = {"ONEFOLD_BATCH_SOURCE_ACCOUNTS", "ONEFOLD_PULLED_FILES"}
 CLASSES = {Settings: "ONEFOLD_", BatchSettings: "ONEFOLD_BATCH_", RegistrySettings: "ONEFOLD_REGISTRY_"}
 # The variables that each field of the settings is read from; those of onefold.yaml have none.
 FIELDS = {
@@ -103,12 +107,12 @@ def read(function: str) -> set[str]:
 def test_every_variable_that_a_function_reads_is_set_and_every_one_that_is_set_is_read(
     options_plan: Plan, function: str
 ) -> None:
-    assert environment(options_plan, function).keys() == read(function)
+    assert environment(options_plan, function).keys() == read(function) - OF_PULLS
 
 
 def test_every_setting_is_set_for_at_least_one_function(options_plan: Plan) -> None:
     names = set().union(*(environment(options_plan, function) for function in SERVED))
-    assert names == set(VARIABLES) - NOT_SET
+    assert names == set(VARIABLES) - NOT_SET - OF_PULLS
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
@@ -129,6 +133,7 @@ def test_the_settings_are_valid_and_have_the_requested_values(options_plan: Plan
         "ONEFOLD_VIEW_DATASET": "{dataset}_unified",
         "ONEFOLD_VIEW_NAME": "{table}_all",
         "ONEFOLD_TOPIC_SCHEMA_CHANGES": "eu-schema-changes",
+        "ONEFOLD_TOPIC_TABLE_CREATED": "eu-table-created",
         "ONEFOLD_DIFFERENCES": "log",
     }
     assert settings.batch.kms_key == "projects/keys/locations/europe-west1/keyRings/ring/cryptoKeys/key"
@@ -166,6 +171,8 @@ def test_every_topic_that_a_function_publishes_to_exists_and_is_granted_and_no_o
         assert Path(batch["topic"]).name == "schema-changes"
         assert batch["member"] == f"serviceAccount:{variables['ONEFOLD_BATCH_SERVICE_ACCOUNT']}"
         named.remove(variables["ONEFOLD_TOPIC_SCHEMA_CHANGES"])
+        # The accounts of sources publish there (test_pulls).
+        named.remove(variables["ONEFOLD_TOPIC_TABLE_CREATED"])
     email = next(iter(options_plan.of("google_cloudfunctions2_function")[f'function["{function}"]']["service_config"]))[
         "service_account_email"
     ]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from onefold.core.names import TableId
+from onefold.core.names import TableId, time_literal
 from onefold.merge.merge_log import (
     MergeCounts,
     MergeState,
@@ -17,7 +17,6 @@ from onefold.merge.merge_log import (
     no_rebuild_since,
     read_state,
     state_query,
-    time_literal,
 )
 from onefold.schema.columns import Column
 from onefold.schema.types import Scalar

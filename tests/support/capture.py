@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -94,6 +94,7 @@ class MemoryTables:
         clustering: Sequence[str] = (),
         partition: str | None = None,
         primary_key: Sequence[str] = (),
+        labels: Mapping[str, str] | None = None,  # noqa: ARG002 capture sets none
     ) -> None:
         table = StoredTable(tuple(columns), datetime.now(UTC), tuple(clustering), tuple(primary_key))
         self.tables.setdefault(id_.table, table)

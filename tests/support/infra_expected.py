@@ -127,6 +127,21 @@ ORDER: Mapping[str, set[str]] = {
         "terraform_data.capture_rights",
     },
     "google_pubsub_topic.topic": {_API, _KEY},
+    **{
+        name: {_API}
+        for name in (
+            "google_cloud_scheduler_job.pull",
+            "google_bigquery_dataset.full",
+            "google_monitoring_alert_policy.late_pulls",
+            "google_service_account.pull",
+        )
+    },
+    "google_storage_bucket.pulled": {_API, _KEY},
+    "google_bigquery_dataset_access.full": {
+        "google_bigquery_dataset_access.views",
+        "google_bigquery_dataset_iam_member.pull",
+        "google_bigquery_dataset_iam_member.pull_staging",
+    },
     "google_bigquery_dataset_access.views": {f"google_bigquery_dataset_iam_member.{name}" for name in _GRANTS},
     "google_cloudfunctions2_function.function": {
         _API,

@@ -166,3 +166,18 @@ override_resource {
   target = google_project_iam_custom_role.registry[0]
   values = { name = "projects/my-project/roles/onefold_registry" }
 }
+
+override_resource {
+  target = google_service_account.pull["fraud"]
+  values = { email = "pull-fraud@my-project.iam.gserviceaccount.com" }
+}
+
+override_resource {
+  target = google_service_account.pull["ads"]
+  values = { email = "pull-ads@my-project.iam.gserviceaccount.com" }
+}
+
+override_resource {
+  target = google_project_iam_custom_role.pull_objects
+  values = { name = "projects/my-project/roles/onefold_pull_objects" }
+}

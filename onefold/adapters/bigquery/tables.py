@@ -81,6 +81,7 @@ class BigQueryTables(BigQueryStatements):
         clustering: Sequence[str] = (),
         partition: str | None = None,
         primary_key: Sequence[str] = (),
+        labels: Mapping[str, str] | None = None,
     ) -> None:
         """Create an empty table; a table that exists already stays as it is.
 
@@ -88,12 +89,15 @@ class BigQueryTables(BigQueryStatements):
             id_: the table.
             columns: its columns.
             clustering: the columns to cluster by, in this order.
-            partition: the column of times by whose day the table is partitioned.
+            partition: the column of dates or times by whose day the table is partitioned.
             primary_key: the key to declare, which BigQuery does not check; none by default.
+            labels: the labels of the table; none by default.
         """
         table = bigquery.Table(str(id_), [rest_field(column) for column in columns])
         table.clustering_fields = list(clustering) or None
         table.time_partitioning = bigquery.TimePartitioning(field=partition) if partition else None
+        if labels:
+            table.labels = dict(labels)
         if primary_key:
             key = bigquery.table.PrimaryKey(list(primary_key))
             table.table_constraints = bigquery.table.TableConstraints(key, None)

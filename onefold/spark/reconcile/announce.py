@@ -1,68 +1,16 @@
-"""Announcements of a job that refreshes views, over Pub/Sub's REST API: the runtime of batches lacks Pub/Sub's client."""
+"""Announcements of a job that refreshes views."""
 
 from __future__ import annotations
 
-import base64
-import os
 import sys
-from collections.abc import Iterable, Mapping
-from typing import Any, NoReturn
+from collections.abc import Mapping
+from typing import Any
 
-from onefold.core.errors import OnefoldError, Rejected, TopicRefused, TryAgain
-from onefold.ports.publisher import Message
+from onefold.adapters.pubsub_rest import RestPublisher
+from onefold.core.errors import OnefoldError
 from onefold.settings.environment import Settings
 from onefold.views.announce import announce
 from onefold.views.view_plan import Announce
-
-_EMULATOR = "PUBSUB_EMULATOR_HOST"
-_SCOPE = "https://www.googleapis.com/auth/pubsub"
-_TIMEOUT = 30
-"""Seconds."""
-_REFUSED = (401, 403)
-_PASSING = (408, 429)
-"""HTTP: request timeout, too many requests. Like every status from 500 on, they may pass."""
-
-
-class RestPublisher:
-    """`onefold.adapters.pubsub.Publisher` without Pub/Sub's client; google-auth and requests come with BigQuery's client."""
-
-    def __init__(self, project: str) -> None:
-        self._project = project
-
-    def publish(self, topic: str, messages: Iterable[Message]) -> list[str]:
-        """Publish messages, and return their identifiers.
-
-        Raises:
-            Rejected: there are no credentials, or Pub/Sub rejects the request.
-            TryAgain: an error that may pass. `_refuse` raises the errors that Pub/Sub's answer means.
-        """
-        import requests
-        from google.auth import exceptions as auth
-
-        path = topic if topic.startswith("projects/") else f"projects/{self._project}/topics/{topic}"
-        try:
-            answer = self._post(path, {"messages": [_as_json(message) for message in messages]})
-        except auth.DefaultCredentialsError as error:
-            raise Rejected(
-                f"expected Google's credentials, got none: run `gcloud auth application-default login` ({error})"
-            ) from error
-        except (auth.GoogleAuthError, requests.RequestException) as error:
-            raise TryAgain(f"topic {path}: {type(error).__name__}: {error}") from error
-        if not answer.ok:
-            _refuse(path, answer.status_code, answer.text)
-        return [str(id_) for id_ in answer.json()["messageIds"]]
-
-    def _post(self, path: str, body: Mapping[str, Any]) -> Any:
-        import requests
-
-        if host := os.environ.get(_EMULATOR):
-            return requests.post(f"http://{host}/v1/{path}:publish", json=body, timeout=_TIMEOUT)
-        import google.auth
-        from google.auth.transport.requests import AuthorizedSession
-
-        credentials, _ = google.auth.default(scopes=[_SCOPE])
-        url = f"https://pubsub.googleapis.com/v1/{path}:publish"
-        return AuthorizedSession(credentials).post(url, json=body, timeout=_TIMEOUT)  # type: ignore[no-untyped-call]
 
 
 def rest_announcer(project: str, settings: Settings) -> Announce:
@@ -74,23 +22,3 @@ def rest_announcer(project: str, settings: Settings) -> Announce:
         sys.stderr.write(f"the change of {view} is not announced yet, and is stored with the view: {error}\n")
 
     return lambda plan: announce(publisher, settings, plan, refused)
-
-
-def _as_json(message: Message) -> dict[str, Any]:
-    return {"data": base64.b64encode(message.data).decode(), "attributes": dict(message.attributes)}
-
-
-def _refuse(path: str, status: int, text: str) -> NoReturn:
-    """Raise the error that an answer of Pub/Sub means.
-
-    Raises:
-        Rejected: Pub/Sub rejects the request.
-        TopicRefused: the account has no right to publish.
-        TryAgain: an error that may pass.
-    """
-    message = f"topic {path}: {status} {' '.join(text.split())[:400]}"
-    if status in _REFUSED:
-        raise TopicRefused(message)
-    if status in _PASSING or status >= 500:
-        raise TryAgain(message)
-    raise Rejected(message)

@@ -12,11 +12,12 @@ from typing import Any
 import pytest
 from support.in_memory import ABC, DEF, PROJECT, MemoryWarehouse
 
+from onefold.adapters.pubsub_rest import RestPublisher
 from onefold.core.errors import OnefoldError, Rejected, TopicRefused, TryAgain
 from onefold.core.names import TableId
 from onefold.ports.publisher import Message
 from onefold.settings.environment import Settings
-from onefold.spark.reconcile.announce import RestPublisher, rest_announcer
+from onefold.spark.reconcile.announce import rest_announcer
 from onefold.views.refresh import refresh
 
 SETTINGS = Settings(topic_schema_changes="schema-changes")

@@ -1,0 +1,370 @@
+# Pulled tables: for each entry of `pulls` an account that reads the secret of this source and no other, its files, its
+# schedules and alerts, and for each of its datasets one of full views, which may read it on behalf of their readers.
+locals {
+  pulls = { for name, pull in var.pulls : name => merge(pull, { account = google_service_account.pull[name].email }) }
+  pulled = merge([
+    for name, pull in var.pulls : {
+      for database in pull.databases : "${name} ${database}" => {
+        source   = name
+        database = database
+        dataset  = replace("${name}_${database}", "/[^A-Za-z0-9_]/", "_")
+        views    = "${replace("${name}_${database}", "/[^A-Za-z0-9_]/", "_")}__views_full"
+      }
+    }
+  ]...)
+  has_pulls = length(var.pulls) > 0
+
+  pull_environment = {
+    ONEFOLD_PULLED_FILES          = local.has_pulls ? "gs://${google_storage_bucket.pulled[0].name}" : ""
+    ONEFOLD_TOPIC_TABLE_CREATED   = google_pubsub_topic.topic["table-created"].name
+    ONEFOLD_BATCH_SOURCE_ACCOUNTS = join(",", [for name, pull in local.pulls : "${name}=${pull.account}"])
+  }
+
+  pull_windows = { "15m" = var.pull_schedule, day = var.daily_pull_schedule }
+  pull_jobs = merge([
+    for key, pulled in local.pulled : {
+      for window, schedule in local.pull_windows : "${key} ${window}" => merge(pulled, { window = window, schedule = schedule })
+    }
+  ]...)
+}
+
+resource "google_service_account" "pull" {
+  for_each = var.pulls
+
+  account_id   = "${var.prefix}pull-${each.key}"
+  display_name = "Onefold: pulls tables of ${each.key}"
+
+  depends_on = [google_project_service.api]
+}
+
+resource "google_project_iam_member" "pull" {
+  for_each = local.pulls
+
+  project = var.project
+  role    = "roles/bigquery.jobUser"
+  member  = "serviceAccount:${each.value.account}"
+}
+
+# Dataproc requires this role for the account of a batch; as for the account of other batches, it is restricted to the
+# staging bucket.
+resource "google_project_iam_member" "pull_worker" {
+  for_each = local.pulls
+
+  project = var.project
+  role    = "roles/dataproc.worker"
+  member  = "serviceAccount:${each.value.account}"
+
+  condition {
+    title       = "staging bucket only"
+    description = "Everything except Cloud Storage, and the staging bucket."
+    expression  = google_project_iam_member.worker.condition[0].expression
+  }
+}
+
+resource "google_service_account_iam_member" "launch_pull" {
+  for_each = local.pulls
+
+  service_account_id = "projects/${var.project}/serviceAccounts/${each.value.account}"
+  role               = "roles/iam.serviceAccountUser"
+  member             = "serviceAccount:${local.accounts["launch_batch"]}"
+}
+
+# A person creates the secret and its versions, so that no password gets into Terraform and its state.
+data "google_secret_manager_secret" "pull" {
+  for_each = var.pulls
+
+  project   = var.project
+  secret_id = each.value.secret
+}
+
+resource "google_secret_manager_secret_iam_member" "pull" {
+  for_each = local.pulls
+
+  project   = var.project
+  secret_id = data.google_secret_manager_secret.pull[each.key].secret_id
+  role      = "roles/secretmanager.secretAccessor"
+  member    = "serviceAccount:${each.value.account}"
+}
+
+# Files of pulled rows. BigQuery has their rows, so they are kept for some days only, for a load that is repeated.
+resource "google_storage_bucket" "pulled" {
+  #checkov:skip=CKV_GCP_62:reads are in Cloud Audit Logs if the project enables them; a second log would need another bucket
+  #checkov:skip=CKV_GCP_78:a name is written once, so there are no old versions
+  count = local.has_pulls ? 1 : 0
+
+  name                        = "${var.project}-${var.prefix}onefold-pulled"
+  location                    = var.region
+  uniform_bucket_level_access = true
+  public_access_prevention    = "enforced"
+  force_destroy               = true
+
+  soft_delete_policy {
+    retention_duration_seconds = 0
+  }
+
+  # Schemas stay: they say which structure a version has.
+  lifecycle_rule {
+    action {
+      type = "Delete"
+    }
+    condition {
+      age            = var.pulled_files_days
+      matches_prefix = ["json/"]
+    }
+  }
+  lifecycle_rule {
+    action {
+      type = "AbortIncompleteMultipartUpload"
+    }
+    condition {
+      age = 1
+    }
+  }
+
+  dynamic "encryption" {
+    for_each = var.kms_key == null ? [] : [var.kms_key]
+    content {
+      default_kms_key_name = encryption.value
+    }
+  }
+
+  depends_on = [google_project_service.api, google_kms_crypto_key_iam_member.agent]
+}
+
+# Files are created and read, never replaced or deleted. A load job reads them by the account of the batch.
+resource "google_project_iam_custom_role" "pull_objects" {
+  count = local.has_pulls ? 1 : 0
+
+  role_id     = "${local.role_prefix}_pull_objects"
+  title       = "Onefold: writes files of pulled rows"
+  permissions = ["storage.objects.create", "storage.objects.get"]
+}
+
+resource "google_storage_bucket_iam_member" "pull" {
+  for_each = local.pulls
+
+  bucket = google_storage_bucket.pulled[0].name
+  role   = google_project_iam_custom_role.pull_objects[0].name
+  member = "serviceAccount:${each.value.account}"
+
+  condition {
+    title       = "files of ${each.key} only"
+    description = "The rows and the schemas of this source only."
+    expression = join(" || ", [
+      for folder in ["json", "schemas"] :
+      "resource.name.startsWith(\"projects/_/buckets/${google_storage_bucket.pulled[0].name}/objects/${folder}/${each.key}/\")"
+    ])
+  }
+}
+
+# As for capture: without the right to list, Cloud Storage may answer 403 instead of 404 for a file that is not there.
+resource "google_storage_bucket_iam_member" "pull_names" {
+  for_each = local.pulls
+
+  bucket = google_storage_bucket.pulled[0].name
+  role   = google_project_iam_custom_role.capture_names.name
+  member = "serviceAccount:${each.value.account}"
+}
+
+resource "google_storage_bucket_iam_member" "pull_code" {
+  for_each = local.pulls
+
+  bucket = google_storage_bucket.artifacts.name
+  role   = "roles/storage.objectViewer"
+  member = "serviceAccount:${each.value.account}"
+
+  condition {
+    title       = "code of batches only"
+    description = "Objects except the code of the functions."
+    expression  = google_storage_bucket_iam_member.batch_code.condition[0].expression
+  }
+}
+
+resource "google_storage_bucket_iam_member" "pull_staging" {
+  for_each = local.pulls
+
+  bucket = google_storage_bucket.staging.name
+  role   = "roles/storage.objectUser"
+  member = "serviceAccount:${each.value.account}"
+}
+
+resource "google_pubsub_topic_iam_member" "pull" {
+  for_each = local.pulls
+
+  topic  = google_pubsub_topic.topic["table-created"].id
+  role   = "roles/pubsub.publisher"
+  member = "serviceAccount:${each.value.account}"
+}
+
+# Load jobs make versioned tables and the log of loads, append, and replace days; keys are read to find deletions.
+resource "google_bigquery_dataset_iam_member" "pull" {
+  for_each = local.pulled
+
+  dataset_id = data.google_bigquery_dataset.named[each.value.dataset].dataset_id
+  role       = google_project_iam_custom_role.batch.name
+  member     = "serviceAccount:${local.pulls[each.value.source].account}"
+}
+
+resource "google_bigquery_dataset_iam_member" "pull_staging" {
+  for_each = local.pulled
+
+  dataset_id = data.google_bigquery_dataset.named[each.value.dataset].dataset_id
+  role       = google_project_iam_custom_role.staging.name
+  member     = "serviceAccount:${local.pulls[each.value.source].account}"
+
+  condition {
+    title       = "temporary tables only"
+    description = "Temporary tables of loads, onefold_tmp_…"
+    expression  = "${local.is_table} && ${local.is_temporary[each.value.dataset]}"
+  }
+}
+
+# The datasets of full views hold views only, so that nothing is lost with them.
+resource "google_bigquery_dataset" "full" {
+  #checkov:skip=CKV_GCP_81:it holds views only, and no rows that a key could encrypt
+  for_each = local.pulled
+
+  dataset_id                 = each.value.views
+  location                   = local.location
+  description                = "Onefold: the present rows of the tables that are pulled into ${each.value.dataset}."
+  delete_contents_on_destroy = true
+  labels                     = local.labels
+
+  depends_on = [google_project_service.api]
+}
+
+resource "google_bigquery_dataset_iam_member" "full" {
+  for_each = {
+    for pair in setproduct(keys(local.pulled), ["refresh_view", "batch"]) : "${pair[0]} ${pair[1]}" => { pulled = pair[0], purpose = pair[1] }
+  }
+
+  dataset_id = google_bigquery_dataset.full[each.value.pulled].dataset_id
+  role       = google_project_iam_custom_role.views.name
+  member     = "serviceAccount:${local.accounts[each.value.purpose]}"
+}
+
+resource "google_bigquery_dataset_iam_member" "full_leaves" {
+  for_each = {
+    for pair in setproduct(keys(local.pulled), ["refresh_view", "batch"]) : "${pair[0]} ${pair[1]}" => { pulled = pair[0], purpose = pair[1] }
+  }
+
+  dataset_id = google_bigquery_dataset.full[each.value.pulled].dataset_id
+  role       = google_project_iam_custom_role.staging.name
+  member     = "serviceAccount:${local.accounts[each.value.purpose]}"
+
+  condition {
+    title       = "leaves only"
+    description = "Leaf views, onefold_leaf_…"
+    expression  = "${local.is_table} && resource.name.startsWith(\"projects/${var.project}/datasets/${local.pulled[each.value.pulled].views}/tables/onefold_leaf_\")"
+  }
+}
+
+# Readers of full views need no right on the pulled tables. Adds one entry and keeps all others.
+resource "google_bigquery_dataset_access" "full" {
+  for_each = local.pulled
+
+  dataset_id = data.google_bigquery_dataset.named[each.value.dataset].dataset_id
+
+  dataset {
+    dataset {
+      project_id = var.project
+      dataset_id = google_bigquery_dataset.full[each.key].dataset_id
+    }
+    target_types = ["VIEWS"]
+  }
+
+  # These resources change the same list of the dataset, so they must not run at the same time.
+  depends_on = [
+    google_bigquery_dataset_access.views,
+    google_bigquery_dataset_iam_member.pull,
+    google_bigquery_dataset_iam_member.pull_staging,
+  ]
+}
+
+# One batch for each database pulls all of its tables: the message names no table.
+resource "google_cloud_scheduler_job" "pull" {
+  for_each = local.pull_jobs
+
+  name        = "${var.prefix}onefold-pull-${each.value.window}-${substr(sha256(each.key), 0, 12)}"
+  description = "Pulls ${each.value.source}/${each.value.database}: ${each.value.window}."
+  region      = var.region
+  schedule    = each.value.schedule
+  time_zone   = var.time_zone
+
+  pubsub_target {
+    topic_name = google_pubsub_topic.topic["batch-requests"].id
+    data = base64encode(jsonencode({
+      job       = "extract"
+      dataset   = each.value.dataset
+      arguments = { source = each.value.source, database = each.value.database, window = each.value.window }
+    }))
+  }
+
+  depends_on = [google_project_service.api]
+}
+
+# Output of a driver is logged as text by some versions of the runtime, and as fields by others.
+locals {
+  pull_lines = "resource.type=\"cloud_dataproc_batch\" AND resource.labels.batch_id=~\"^onefold-extract-\""
+  pull_alerts = local.has_pulls ? {
+    "pulled table failed" = {
+      filter = "${local.pull_lines} AND ((jsonPayload.event=\"table_pulled\" AND jsonPayload.severity=\"ERROR\") OR jsonPayload.message=~\"\\\"severity\\\": \\\"ERROR\\\".*table_pulled\" OR textPayload=~\"\\\"severity\\\": \\\"ERROR\\\".*table_pulled\")"
+      labels = { batch = "EXTRACT(resource.labels.batch_id)" }
+      tell   = "A table could not be pulled; all others were. The log of the batch says why. The next pull reads on from where the last one that succeeded ended."
+    }
+  } : {}
+}
+
+# Counts the tables that were loaded.
+resource "google_logging_metric" "pulled" {
+  count = local.has_pulls ? 1 : 0
+
+  name        = "${var.prefix}onefold/pulled"
+  description = "Onefold: tables that were pulled and loaded."
+  filter      = "${local.pull_lines} AND (jsonPayload.event=\"pulled_rows_loaded\" OR jsonPayload.message=~\"pulled_rows_loaded\" OR textPayload=~\"pulled_rows_loaded\")"
+
+  metric_descriptor {
+    metric_kind = "DELTA"
+    value_type  = "INT64"
+  }
+}
+
+resource "google_monitoring_alert_policy" "late_pulls" {
+  count = local.has_pulls ? 1 : 0
+
+  display_name          = "${var.prefix}Onefold: pulled tables are late"
+  combiner              = "OR"
+  severity              = "ERROR"
+  notification_channels = local.channels
+
+  conditions {
+    display_name = "no table was loaded for ${var.late_pull_minutes} minutes"
+
+    condition_prometheus_query_language {
+      query                     = "(sum(increase(logging_googleapis_com:user_${replace(google_logging_metric.pulled[0].name, "/[^A-Za-z0-9]/", "_")}{monitored_resource=\"cloud_dataproc_batch\"}[${var.late_pull_minutes}m])) or vector(0)) < 1"
+      duration                  = "300s"
+      evaluation_interval       = "60s"
+      disable_metric_validation = true
+    }
+  }
+
+  alert_strategy {
+    auto_close = "86400s"
+  }
+
+  documentation {
+    content = "No pulled table was loaded: the schedule is paused, batches do not start, or the source does not answer. The batches onefold-extract-… say which. Nothing is lost: the next pull reads on from where the last one ended."
+  }
+
+  depends_on = [google_project_service.api]
+}
+
+output "pulls" {
+  description = "The pulled sources: the account of each, and for each database its dataset and that of its full views."
+  value = {
+    for name, pull in local.pulls : name => {
+      service_account = pull.account
+      datasets        = { for pulled in values(local.pulled) : pulled.dataset => pulled.views if pulled.source == name }
+    }
+  }
+}

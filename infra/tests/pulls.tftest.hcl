@@ -1,0 +1,20 @@
+# Two sources whose tables are pulled; the list of rights is in tests/infra/test_pulls.py.
+
+mock_provider "google" {
+  source          = "./tests/mocks"
+  override_during = plan
+}
+
+variables {
+  project  = "my-project"
+  region   = "europe-west1"
+  datasets = ["shop", "fraud_models", "fraud_card_data", "ads_clicks"]
+  pulls = {
+    fraud = { databases = ["models", "card-data"], secret = "fraud-password" }
+    ads   = { databases = ["clicks"], secret = "ads-password" }
+  }
+}
+
+run "two_sources" {
+  command = plan
+}

@@ -1,0 +1,82 @@
+"""Passwords of sources, from Secret Manager, the environment or a file. A reference is stored, a password never is."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from onefold.core.errors import Rejected, TryAgain
+
+_SCOPE = "https://www.googleapis.com/auth/cloud-platform"
+_ADDRESS = "https://secretmanager.googleapis.com/v1/"
+_TIMEOUT = 30
+"""Seconds."""
+_PASSING = (408, 429)
+"""HTTP: request timeout, too many requests. Like every status from 500 on, they may pass."""
+
+
+def read_password(reference: str, environ: Mapping[str, str]) -> str:
+    """Return the password to which a setting refers.
+
+    Args:
+        reference: `projects/P/secrets/S`, with or without `/versions/V`; `env:NAME` or `file:PATH`.
+        environ: the environment variables.
+
+    Raises:
+        Rejected: the variable, the file or the secret cannot be read.
+        TryAgain: Secret Manager does not answer.
+    """
+    kind, _, name = reference.partition(":")
+    if kind == "env":
+        if name not in environ:
+            raise Rejected(f"the password is in the variable {name}, which is not set: set it, or name another reference")
+        return environ[name]
+    if kind == "file":
+        try:
+            return Path(name).read_text(encoding="utf-8").rstrip("\r\n")
+        except OSError as error:
+            raise Rejected(f"the password is in the file {name}, which cannot be read: {error.strerror}") from error
+    return _secret(reference if "/versions/" in reference else f"{reference}/versions/latest", _session())
+
+
+def _session() -> Any:
+    import google.auth
+    from google.auth import exceptions
+    from google.auth.transport.requests import AuthorizedSession
+
+    try:
+        credentials, _ = google.auth.default(scopes=[_SCOPE])
+    except exceptions.DefaultCredentialsError as error:
+        raise Rejected(f"no credentials: run `gcloud auth application-default login` ({error})") from error
+    return AuthorizedSession(credentials)  # type: ignore[no-untyped-call]
+
+
+def _secret(version: str, session: Any, address: str = _ADDRESS) -> str:
+    """Return the content of a version of a secret.
+
+    Args:
+        version: its name.
+        session: sends the request, with credentials.
+        address: of Secret Manager.
+
+    Raises:
+        Rejected: the secret does not exist, or may not be read.
+        TryAgain: Secret Manager does not answer.
+    """
+    import requests
+    from google.auth import exceptions
+
+    try:
+        answer = session.get(f"{address}{version}:access", timeout=_TIMEOUT)
+    except (requests.RequestException, exceptions.GoogleAuthError) as error:
+        raise TryAgain(f"{version} cannot be read: {type(error).__name__}: {error}") from error
+    if answer.status_code in _PASSING or answer.status_code >= 500:
+        raise TryAgain(f"{version} cannot be read: Secret Manager answers {answer.status_code}")
+    if not answer.ok:
+        raise Rejected(
+            f"{version} cannot be read: Secret Manager answers {answer.status_code}: create the secret, and grant the "
+            "account of this job roles/secretmanager.secretAccessor on it"
+        )
+    return base64.b64decode(answer.json()["payload"]["data"]).decode()

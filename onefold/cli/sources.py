@@ -1,0 +1,117 @@
+"""The commands `sources init` and `sources check`: the sources of pulled tables in onefold.yaml."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import click
+
+from onefold.cli.common import OK, print_lines, raise_problems, read_settings
+from onefold.cli.output import CommandGroup
+from onefold.core.errors import OnefoldError, Rejected
+
+if TYPE_CHECKING:
+    import pymysql
+
+    from onefold.settings.sources import Source
+
+
+@click.group(cls=CommandGroup)
+def sources() -> None:
+    """Describe and check the databases whose tables are pulled."""
+
+
+@sources.command()
+@click.argument("name")
+@click.option("--host", metavar="H", required=True, help="The address of the server.")
+@click.option("--port", metavar="N", type=click.IntRange(1, 65535), default=3306, show_default=True)
+@click.option("--user", metavar="U", required=True, help="The user that reads.")
+@click.option(
+    "--password", metavar="REF", required=True, help="Where the password is: env:NAME, file:PATH, projects/P/secrets/S."
+)
+@click.option("--database", "databases", metavar="D", multiple=True, required=True, help="A database; may be repeated.")
+@click.option("--tls", type=click.Choice(["verify", "encrypt", "off"]), default="verify", show_default=True)
+@click.option("--tls-ca", metavar="FILE", help="The authority of the server's certificate.")
+@click.option("--time-zone", metavar="Z", default="UTC", show_default=True, help="The zone of DATETIME columns.")
+def init(
+    name: str, host: str, port: int, user: str, password: str, databases: tuple[str, ...], tls: str, tls_ca: str | None,
+    time_zone: str,
+) -> int:  # fmt: skip
+    """Read the catalogue of a source, and print a draft of its settings for onefold.yaml.
+
+    NAME begins the datasets of the source: fraud and the database models give fraud_models.
+    """
+    from onefold.extract.inspect import choices, draft
+    from onefold.settings.yaml_sources import read_sources
+
+    problems: list[str] = []
+    body = {
+        "host": host, "port": port, "user": user, "password": password, "databases": list(databases),
+        "tls": {"mode": tls, "ca": tls_ca}, "time_zone": time_zone,
+    }  # fmt: skip
+    source = read_sources({name: body}, problems.append)[name]
+    raise_problems(problems)
+    with _connection(source) as connection:
+        found = [(database, choices(connection, database)) for database in databases]
+    raise_problems(
+        [
+            f"the user sees no table of {database}: correct --database, or grant SELECT"
+            for database, some in found
+            if not some
+        ]
+    )
+    click.echo(draft(source, found), nl=False)
+    return OK
+
+
+@sources.command()
+@click.argument("names", metavar="[NAME]...", nargs=-1)
+@click.pass_context
+def check(context: click.Context, names: tuple[str, ...]) -> int:
+    """Check connections, rights, watermarks, clocks and zones of the sources in onefold.yaml, all of them by default."""
+    from onefold.extract.inspect import source_problems
+
+    settings = read_settings(context)
+    known = ", ".join(settings.sources) or "none"
+    raise_problems(
+        [f"no source of onefold.yaml is named {name}; it has {known}" for name in names if name not in settings.sources]
+    )
+    problems: list[str] = []
+    chosen = [settings.sources[name] for name in names or settings.sources]
+    for source in chosen:
+        try:
+            with _connection(source) as connection:
+                found = source_problems(connection, source, lambda table: settings.rules_for(table).keys, datetime.now(UTC))
+                problems += found
+        except OnefoldError as error:
+            problems.append(f"sources.{source.cluster}: {error}")
+    raise_problems(problems)
+    print_lines(*(f"{source.cluster}: {len(source.databases)} databases can be pulled" for source in chosen))
+    return OK
+
+
+@contextmanager
+def _connection(source: Source) -> Iterator[pymysql.Connection]:
+    """Open a connection to a source.
+
+    Raises:
+        Rejected: the source does not answer, or refuses the user.
+    """
+    import pymysql as client
+
+    from onefold.adapters.secrets import read_password
+    from onefold.extract.connection import address_of
+    from onefold.mysql.connection import connect
+
+    address = address_of(source, read_password(source.password, os.environ))
+    try:
+        with closing(connect(address)) as connection:
+            yield connection
+    except (client.err.MySQLError, OSError) as error:
+        raise Rejected(
+            f"{source.user}@{source.host}:{source.port} cannot be read: {error.args[-1]}: correct its settings"
+        ) from error

@@ -1,0 +1,1 @@
+"""Tables of a source that are pulled by watermark, to files that load jobs take."""

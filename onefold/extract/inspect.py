@@ -1,0 +1,197 @@
+"""What a source says about its tables before they are pulled: a choice for each, and all problems of the settings."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import pymysql
+
+from onefold.capture.versioned_table import table_name
+from onefold.core.errors import InvalidInput
+from onefold.core.names import TableId
+from onefold.extract.pulled_table import pulled_table
+from onefold.extract.table_settings import pulled_structure, settings_problems, watermark_of
+from onefold.mysql.catalog import BASE, TableDescription, TableName, describe, tables
+from onefold.mysql.connection import query
+from onefold.mysql.grants import grant, table_sql
+from onefold.mysql.snapshot.table_size import TableSize
+from onefold.mysql.table import Structure
+from onefold.mysql.table_filter import TableFilter
+from onefold.settings.sources import Source, TableLoad, WatermarkColumn, dataset_of
+
+_INDEXED = "SELECT TABLE_NAME, COLUMN_NAME FROM information_schema.STATISTICS WHERE TABLE_SCHEMA = %s AND SEQ_IN_INDEX = 1"
+_SIZES = "SELECT TABLE_NAME, TABLE_ROWS, DATA_LENGTH FROM information_schema.TABLES WHERE TABLE_SCHEMA = %s"
+_CLOCKS = "SELECT CAST(UTC_TIMESTAMP(6) AS CHAR), TIMESTAMPDIFF(SECOND, UTC_TIMESTAMP(), NOW())"
+_MOST_SKEW = timedelta(minutes=1)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """How a table would be pulled, and why."""
+
+    table: str
+    load: TableLoad
+    reason: str
+
+
+def indexed_columns(connection: pymysql.Connection, database: str) -> dict[str, set[str]]:
+    """Return the columns with which an index begins, by table."""
+    found: defaultdict[str, set[str]] = defaultdict(set)
+    for table, column in query(connection, _INDEXED, (database,)):
+        found[table].add(column)
+    return found
+
+
+def described(connection: pymysql.Connection, database: str) -> list[TableDescription]:
+    """Return the tables of a database that can be pulled, in order."""
+    kinds = tables(connection, TableFilter((f"{database}.*",)), database)
+    return list(describe(connection, {name: kind for name, kind in kinds.items() if kind == BASE}))
+
+
+def choices(connection: pymysql.Connection, database: str) -> list[Choice]:
+    """Return how each table of a database would be pulled."""
+    indexed = indexed_columns(connection, database)
+    sizes = {name: TableSize(int(rows or 0), int(size or 0)) for name, rows, size in query(connection, _SIZES, (database,))}
+    return [
+        choose(table, indexed.get(table.name.table, set()), sizes.get(table.name.table, TableSize(0, 0)))
+        for table in described(connection, database)
+    ]
+
+
+def choose(table: TableDescription, indexed: Collection[str], size: TableSize) -> Choice:
+    """Return how a table would be pulled: by its modification time, by its growing key, or whole.
+
+    Args:
+        table: as the source describes it.
+        indexed: the columns with which an index begins.
+        size: the source's estimate.
+    """
+    structure, name = table.structure, table.name.table
+    if structure is None or not structure.primary_key:
+        return Choice(name, TableLoad(), f"it has no key; {size}")
+    updated = [row.column for row in table.rows if "on update" in row.extra.lower()]
+    if found := next((column for column in updated if column in indexed), None):
+        reason = f"{found} has an index and ON UPDATE CURRENT_TIMESTAMP"
+        return Choice(name, TableLoad("incremental", WatermarkColumn(found)), reason)
+    growing = next((row.column for row in table.rows if row.is_auto_increment), None)
+    if growing and structure.primary_key == (growing,) and not updated:
+        reason = f"{growing} is an auto-increment key: right only where rows are never changed; {size}"
+        return Choice(name, TableLoad("incremental", WatermarkColumn(growing)), reason)
+    advice = f"an index on {updated[0]} would allow `incremental`" if updated else "no column tells of changes"
+    return Choice(name, TableLoad(), f"{advice}; {size}")
+
+
+def draft(source: Source, found: Sequence[tuple[str, Sequence[Choice]]]) -> str:
+    """Return a commented draft of a source for onefold.yaml.
+
+    Args:
+        source: the source without tables.
+        found: the choices for each database.
+    """
+    lines = [
+        "sources:", f"  {source.cluster}:", f"    host: {_scalar(source.host)}", f"    port: {source.port}",
+        f"    user: {_scalar(source.user)}", f"    password: {_scalar(source.password)}",
+        f"    tls: {{mode: {source.tls.mode}{f', ca: {_scalar(source.tls.ca)}' if source.tls.ca else ''}}}",
+        f"    time_zone: {source.time_zone}  # the zone of DATETIME columns",
+        f"    databases: [{', '.join(_scalar(database) for database, _ in found)}]", "    tables:",
+    ]  # fmt: skip
+    for database, tables_ in found:
+        for choice in tables_:
+            lines.append(f"      # {' '.join(choice.reason.split())}")
+            mark = choice.load.watermark
+            body = f"{{mode: incremental, watermark: {_scalar(mark.column)}}}" if mark else "{mode: full}"
+            lines.append(f"      {_scalar(f'{database}.{choice.table}')}: {body}")
+    return "\n".join(lines) + "\n"
+
+
+def _scalar(text: str) -> str:
+    """Return a text in YAML's quotes."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+def source_problems(
+    connection: pymysql.Connection, source: Source, keys_of: Callable[[TableId], Sequence[str]], now: datetime
+) -> Iterator[str]:
+    """Yield all problems of a source: its clock and zone, the rights of the user, and the settings of each table.
+
+    Args:
+        connection: to the source.
+        source: its settings.
+        keys_of: the keys that onefold.yaml names for a table.
+        now: the time of this machine.
+    """
+    yield from (f"sources.{source.cluster}: {problem}" for problem in _clock_problems(connection, source, now))
+    for database in source.databases:
+        found = described(connection, database)
+        if not found:
+            right = grant("SELECT", f"`{database}`.*", connection)
+            yield f"sources.{source.cluster}: the user sees no table of the database {database}: {right}"
+        indexed = indexed_columns(connection, database)
+        for table in found:
+            where = f"sources.{source.cluster}: {table.name}"
+            for problem in _table_problems(connection, source, table, indexed.get(table.name.table, set()), keys_of):
+                yield f"{where}: {problem}"
+    yield from _unmatched(connection, source)
+
+
+def _table_problems(
+    connection: pymysql.Connection,
+    source: Source,
+    table: TableDescription,
+    indexed: Collection[str],
+    keys_of: Callable[[TableId], Sequence[str]],
+) -> Iterator[str]:
+    load, structure = source.load_of(table.name.database, table.name.table), table.structure
+    if load is None or structure is None:
+        return
+    keys = keys_of(TableId(None, dataset_of(source.cluster, table.name.database), table_name(table.name.table)))
+    problems = list(settings_problems(structure, load, tuple(keys) or structure.primary_key))
+    problems += [] if problems else _reading_problems(connection, table.name, pulled_structure(structure, load))
+    yield from problems
+    mark = None if problems else watermark_of(structure, load, source.time_zone)
+    if mark and mark.column not in indexed:
+        yield f"the watermark {mark.column} has no index, so that each pull reads the whole table: create one"
+
+
+def _reading_problems(connection: pymysql.Connection, name: TableName, structure: Structure) -> list[str]:
+    try:
+        pulled_table(structure)
+        query(connection, f"SELECT 1 FROM {table_sql(name)} LIMIT 0")
+    except InvalidInput as error:
+        return list(error.problems)
+    except pymysql.err.MySQLError as error:
+        return [f"cannot be read ({error.args[-1]}): {grant('SELECT', table_sql(name), connection)}"]
+    return []
+
+
+def _unmatched(connection: pymysql.Connection, source: Source) -> Iterator[str]:
+    names = [name for database in source.databases for name in tables(connection, TableFilter((f"{database}.*",)), database)]
+    for pattern, load in source.tables.items():
+        alone = Source("", "", tables={pattern: load})
+        if not any(alone.load_of(name.database, name.table) for name in names):
+            yield f"sources.{source.cluster}.tables.{pattern} matches no table: correct the pattern, or remove it"
+
+
+def _clock_problems(connection: pymysql.Connection, source: Source, now: datetime) -> Iterator[str]:
+    query(connection, "SET time_zone = @@GLOBAL.time_zone")
+    ((text, offset),) = query(connection, _CLOCKS)
+    query(connection, "SET time_zone = '+00:00'")
+    theirs = datetime.fromisoformat(text).replace(tzinfo=UTC)
+    if abs(theirs - now) > _MOST_SKEW:
+        yield f"its clock shows {theirs:%Y-%m-%d %H:%M:%S} UTC, this machine's {now:%Y-%m-%d %H:%M:%S} UTC: set the clocks"
+    expected = theirs.astimezone(ZoneInfo(source.time_zone)).utcoffset() or timedelta()
+    if abs(timedelta(seconds=int(offset)) - expected) > _MOST_SKEW:
+        yield (
+            f"time_zone is {source.time_zone}, now {_hours(expected)} from UTC, and the server's is "
+            f"{_hours(timedelta(seconds=int(offset)))}: name the zone in which DATETIME columns are written"
+        )
+
+
+def _hours(span: timedelta) -> str:
+    minutes = round(span.total_seconds() / 60)
+    return f"{'-' if minutes < 0 else '+'}{abs(minutes) // 60:02}:{abs(minutes) % 60:02}"

@@ -1,0 +1,154 @@
+"""The plan of one table's pull: its structure, its range, and the parts in which it is read."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from functools import cached_property
+from typing import Any
+
+from onefold.core.names import TableId
+from onefold.extract.pulled_table import PulledTable
+from onefold.extract.watermark import NO_DAY, PullRange, Watermark, Window
+from onefold.mysql.table import Structure
+from onefold.settings.sources import TableLoad
+
+
+@dataclass(frozen=True)
+class PullRequest:
+    """What somebody asks for: the tables of a database, for a window.
+
+    Attributes:
+        cluster: the source, by its name in onefold.yaml.
+        database: the database.
+        window: `15m`, `day` or `full`.
+        at: the time of the request. One that is older than the last successful one of a table does nothing.
+        tables: patterns of tables; empty for all.
+        parallel: how many tables are pulled at the same time.
+        gzip: whether files are compressed.
+    """
+
+    cluster: str
+    database: str
+    window: Window
+    at: datetime
+    tables: tuple[str, ...] = ()
+    parallel: int = 4
+    gzip: bool = False
+
+
+@dataclass(frozen=True)
+class LoadState:
+    """What the log of loads says about a table before a pull; all empty for a table that was never loaded.
+
+    Attributes:
+        version: the version into which rows were loaded last.
+        watermark: that of the last load into this version.
+        started: the greatest `PullRequest.at` of a complete load of the same window.
+        keys_of_days: for a key watermark, the first and the last key that were loaded on each of the days that a daily load
+            would replace.
+        watermark_column: the column of that watermark.
+    """
+
+    version: str | None = None
+    watermark: int | None = None
+    started: datetime | None = None
+    keys_of_days: tuple[tuple[date, int, int], ...] = ()
+    watermark_column: str | None = None
+
+
+@dataclass(frozen=True)
+class KeyRange:
+    """A part of a table, by the first column of its key: from `low`, up to but without `high`; None for no bound.
+
+    Rows whose column is NULL belong to the part without a `low`.
+    """
+
+    column: str | None = None
+    low: int | None = None
+    high: int | None = None
+
+
+@dataclass(frozen=True)
+class TablePlan:
+    """All that is decided before the first row of a table is read.
+
+    Attributes:
+        request: what was asked for.
+        dataset: the dataset of the table.
+        structure: the source's, without dropped columns.
+        target: the versioned table for the structure.
+        load: the settings of the table.
+        keys: the columns of the key in BigQuery: those of onefold.yaml, or the primary key. Empty for a table without one.
+        watermark: None for a full load.
+        range: the rows to read.
+        parts: the key ranges, which together are the whole table.
+        first: whether the structure is new, so that the whole table is read into a new version.
+        previous: the state before this pull.
+        read_at: the source's time before the first range, in microseconds since 1970.
+    """
+
+    request: PullRequest
+    dataset: str
+    structure: Structure
+    target: PulledTable
+    load: TableLoad
+    keys: tuple[str, ...]
+    watermark: Watermark | None
+    range: PullRange
+    read_at: int
+    parts: tuple[KeyRange, ...] = (KeyRange(),)
+    first: bool = False
+    previous: LoadState = field(default_factory=LoadState)
+
+    @property
+    def table(self) -> TableId:
+        """The base name, without a project."""
+        return TableId(None, self.dataset, self.target.table)
+
+    @property
+    def started(self) -> datetime:
+        """The time in the names of files: that of the request."""
+        return self.request.at
+
+    @cached_property
+    def load_id(self) -> str:
+        """The name of this pull, which rows have as `datastream_metadata.uuid`."""
+        parts = (str(self.table), self.target.version, self.range.window, f"{self.read_at}")
+        return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
+
+    @property
+    def attempt(self) -> str:
+        """The name of a first pull, the same when it is repeated on the same day after a kill.
+
+        The state before it is a part of the name: the table may have had the same structure before another one.
+        """
+        before = f"{self.previous.version} {self.previous.watermark} {self.request.at:%Y%m%d}"
+        return hashlib.sha256(before.encode()).hexdigest()[:12]
+
+    @cached_property
+    def replaced_days(self) -> tuple[date, ...]:
+        """The days that a daily load replaces: rows without a watermark come with each of them."""
+        return (NO_DAY, *self.range.days) if self.range.days else ()
+
+    @property
+    def border(self) -> int | None:
+        """The greatest reading that a row below the border may have; None without a border."""
+        return None if self.watermark is None or self.range.high is None else self.watermark.highest(self.range.high)
+
+    @cached_property
+    def json_columns(self) -> tuple[str, ...]:
+        """The columns of the type JSON."""
+        return tuple(column.name for column in self.target.columns if str(column.type) == "JSON")
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the plan for a report."""
+        return {
+            "table": str(self.table),
+            "version": self.target.version,
+            "window": self.range.window,
+            "first": self.first,
+            "low": self.range.low,
+            "parts": len(self.parts),
+        }

@@ -1,0 +1,115 @@
+"""The result of a pull: its files, and what was counted while they were written. The load takes it from here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from typing import Protocol
+
+from onefold.core.names import TableId
+from onefold.extract.plan import LoadState, TablePlan
+from onefold.extract.watermark import Window, next_watermark
+
+
+@dataclass(frozen=True)
+class PulledFile:
+    """One file of rows, one JSON object a line.
+
+    Attributes:
+        name: its address: gs://BUCKET/NAME, or file:///FOLDER/NAME on a laptop.
+        rows: its lines.
+        bytes: its size as it is stored.
+        checksum: the MD5 of what is stored, as hexadecimal digits.
+        days: the rows of each `_day`, in the order of the days.
+    """
+
+    name: str
+    rows: int
+    bytes: int
+    checksum: str
+    days: tuple[tuple[date, int], ...] = ()
+
+
+@dataclass(frozen=True)
+class PulledFiles:
+    """All files of one table's pull.
+
+    Attributes:
+        plan: the pull.
+        files: in the order of their names; none where no row was read.
+        greatest: the greatest watermark of the rows; None where no row has one.
+        least: the least one.
+        rows_above: rows above the border that the source told. They are loaded.
+        rows_without_watermark: rows without a watermark.
+        losses: values that BigQuery cannot hold, by column and kind of loss; they land as NULL.
+    """
+
+    plan: TablePlan
+    files: tuple[PulledFile, ...] = ()
+    greatest: int | None = None
+    least: int | None = None
+    rows_above: int = 0
+    rows_without_watermark: int = 0
+    losses: Mapping[tuple[str, str], int] = field(default_factory=dict)
+
+    @property
+    def table(self) -> TableId:
+        """The base name, without a project."""
+        return self.plan.table
+
+    @property
+    def version(self) -> str:
+        """The version of all rows."""
+        return self.plan.target.version
+
+    @property
+    def window(self) -> Window:
+        """The window of the pull."""
+        return self.plan.range.window
+
+    @property
+    def read_at(self) -> int:
+        """The source's time before the first range, in microseconds since 1970."""
+        return self.plan.read_at
+
+    @property
+    def rows(self) -> int:
+        """All rows."""
+        return sum(file.rows for file in self.files)
+
+    @property
+    def watermark(self) -> int | None:
+        """The watermark from which the next pull reads, less its overlap; None without a watermark."""
+        if self.plan.watermark is None:
+            return None
+        return next_watermark(self.plan.range.high, self.greatest, self.plan.previous.watermark)
+
+
+class Loads(Protocol):
+    """What a pull needs of the load: the state of a table, and the load itself."""
+
+    def state_of(self, table: TableId, window: Window, /) -> LoadState:
+        """Return what the log of loads says about a table.
+
+        Args:
+            table: the base name, without a project.
+            window: what is asked for: `LoadState.started` is of this window.
+
+        Raises:
+            Rejected: the dataset holds a captured table of that base name.
+            TryAgain: the log cannot be read now.
+        """
+
+    def keys_of_days(self, table: TableId, /) -> tuple[tuple[date, int, int], ...]:
+        """Return the first and the last key that were loaded on each day, for a table with a key watermark."""
+
+    def begin(self, plan: TablePlan) -> None:
+        """Say that a pull is about to read, before its first range.
+
+        Raises:
+            TryAgain: the log cannot be written now.
+        """
+
+    def load(self, pulled: PulledFiles) -> None:
+        """Load the files, and write the log. A repeated call does nothing more."""

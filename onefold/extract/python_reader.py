@@ -1,0 +1,99 @@
+"""The reader for laptops: PyMySQL, one row after the other. Spark's reader has the same result."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import date
+from typing import Any
+
+import pymysql
+from pymysql.cursors import SSCursor
+
+from onefold.extract.clock import time_of
+from onefold.extract.days import row_day
+from onefold.extract.part import Block, Destination, PartResult, write_part
+from onefold.extract.plan import TablePlan
+from onefold.extract.queries import python_query
+from onefold.extract.rows import json_line
+from onefold.mysql.snapshot.select_list import read_selected
+
+BLOCK_ROWS = 1_000
+
+
+@dataclass(frozen=True)
+class PythonReader:
+    """Reads key ranges by PyMySQL.
+
+    Attributes:
+        connect: opens a connection to the source.
+        to: where files go.
+    """
+
+    connect: Callable[[], pymysql.Connection]
+    to: Destination
+
+    def read(self, plan: TablePlan, part: int) -> PartResult:
+        """Return the files of a range; the arguments are those of `read_part`."""
+        with closing(self.connect()) as connection:
+            return write_part(plan, part, read_part(connection, plan, part), self.to)
+
+
+def read_part(connection: pymysql.Connection, plan: TablePlan, part: int) -> Iterator[Block]:
+    """Yield the rows of a key range in blocks.
+
+    Memory: one block of rows.
+
+    Args:
+        connection: to the source, as `onefold.mysql.connection.connect` opens it; it takes no other query meanwhile.
+        plan: of the pull.
+        part: the number of the range.
+    """
+    with closing(connection.cursor(SSCursor)) as cursor:
+        cursor.execute(python_query(plan, plan.parts[part]))
+        begin = 0
+        while rows := cursor.fetchmany(BLOCK_ROWS):
+            yield from blocks_of(plan, rows, part, begin)
+            begin += len(rows)
+
+
+def blocks_of(plan: TablePlan, rows: Sequence[tuple[Any, ...]], part: int, begin: int) -> Iterator[Block]:
+    """Yield rows of the query as blocks: one for each day that is replaced, and one for all other days.
+
+    Args:
+        plan: of the pull.
+        rows: values as PyMySQL reads them, then the reading of the watermark and the date it shows.
+        part: the number of the key range.
+        begin: the number of the first row within the range.
+    """
+    read = read_selected(plan.structure, (row[:-2] for row in rows))
+    readings = [None if row[-2] is None else int(row[-2]) for row in rows]
+    days = [_day(plan, reading, row[-1]) for reading, row in zip(readings, rows, strict=True)]
+    groups: defaultdict[date | None, list[int]] = defaultdict(list)
+    for number, day in enumerate(days):
+        groups[day if day in plan.replaced_days else None].append(number)
+    losses = dict(read.losses)
+    for replaced, numbers in groups.items():
+        lines = (
+            json_line(plan, read.rows[number], readings[number], days[number], (part, begin + number)) for number in numbers
+        )
+        known = [reading for number in numbers if (reading := readings[number]) is not None]
+        yield Block(
+            "".join(f"{line}\n" for line in lines).encode(),
+            Counter(days[number] for number in numbers),
+            min(known, default=None),
+            max(known, default=None),
+            sum(reading > plan.border for reading in known) if plan.border is not None else 0,
+            len(numbers) - len(known) if plan.watermark else 0,
+            losses,
+            replaced,
+        )
+        losses = {}
+
+
+def _day(plan: TablePlan, reading: int | None, shown: str | None) -> date:
+    if plan.watermark is None:
+        return time_of(plan.read_at).date()
+    return row_day(plan.watermark.kind, reading, shown, plan.range.key_days)

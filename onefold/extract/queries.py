@@ -1,0 +1,34 @@
+"""The SELECT of one key range: the values of a row, and after them its watermark as a number and as a date."""
+
+from __future__ import annotations
+
+from onefold.extract.key_ranges import range_condition
+from onefold.extract.plan import KeyRange, TablePlan
+from onefold.mysql.catalog import TableName
+from onefold.mysql.connection import quoted
+from onefold.mysql.grants import table_sql
+from onefold.mysql.snapshot.renderings import landed, selected
+
+READING, SHOWN = "_onefold_reading", "_onefold_shown"
+
+
+def python_query(plan: TablePlan, part: KeyRange) -> str:
+    """Return the query of the reader for laptops."""
+    return _query(plan, part, [selected(column) for column in plan.structure.columns])
+
+
+def jdbc_query(plan: TablePlan, part: KeyRange) -> str:
+    """Return the query whose values land as they are; its columns are named c0, c1 and so on, READING and SHOWN."""
+    columns = [f"{landed(column)} AS c{number}" for number, column in enumerate(plan.structure.columns)]
+    return _query(plan, part, columns)
+
+
+def _query(plan: TablePlan, part: KeyRange, columns: list[str]) -> str:
+    mark = plan.watermark
+    reading, shown = (mark.sql, mark.day_sql) if mark else ("CAST(NULL AS SIGNED)", "CAST(NULL AS CHAR)")
+    rows = plan.range.condition(mark) if mark else "TRUE"
+    table = table_sql(TableName(plan.request.database, plan.structure.table))
+    return (
+        f"SELECT {', '.join(columns)}, {reading} AS {quoted(READING)}, {shown} AS {quoted(SHOWN)} "
+        f"FROM {table} WHERE {rows} AND {range_condition(part)}"
+    )

@@ -1,0 +1,1 @@
+"""Pulled files, loaded into versioned tables."""

@@ -1,0 +1,115 @@
+"""Reads and appends the log of loads of one dataset."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any, Protocol
+
+from onefold.core.errors import NotFound, Rejected, TryAgain
+from onefold.core.names import TableId
+from onefold.extract.plan import LoadState
+from onefold.extract.watermark import Window
+from onefold.load.run_log import (
+    LOG_COLUMNS,
+    LOG_TABLE,
+    LOGGED_AT,
+    Replacement,
+    keys_query,
+    load_state,
+    read_keys,
+    read_replacements,
+    read_states,
+    replacements_query,
+    state_query,
+)
+from onefold.ports.rows import Row, RowWriter
+from onefold.schema.columns import Column
+
+RECENT = timedelta(days=8)
+"""The part of the log that is read first; a table that is not in it is looked for in the whole log."""
+KEYS_KEPT = timedelta(days=92)
+"""How far back the keys of a day are known."""
+REPLACING = timedelta(days=1)
+"""Loads that began earlier replace nothing any more: a load job ends within six hours."""
+
+
+class LogWarehouse(Protocol):
+    """What the log needs of a warehouse."""
+
+    project: str
+
+    def create_table(
+        self,
+        id_: TableId,
+        columns: Sequence[Column],
+        clustering: Sequence[str] = (),
+        partition: str | None = None,
+    ) -> None: ...
+
+    def fetch(self, sql: str) -> list[dict[str, Any]]: ...
+
+
+class LoadLog:
+    """The log of one dataset, as it was when the first table asked, and loads that replace rows as they are now."""
+
+    def __init__(self, warehouse: LogWarehouse, rows: RowWriter, dataset: str) -> None:
+        self.id = TableId(warehouse.project, dataset, LOG_TABLE)
+        self._warehouse = warehouse
+        self._rows = rows
+        self._recent: dict[str, dict[str, Mapping[str, Any]]] | None = None
+        self._whole: dict[str, dict[str, Mapping[str, Any]]] | None = None
+
+    def state_of(self, table: str, window: Window, now: datetime) -> LoadState:
+        """Return what the log says about a table; nothing where the log does not exist.
+
+        Args:
+            table: the base name.
+            window: of the pull that asks.
+            now: the present time.
+        """
+        if self._recent is None:
+            self._recent = read_states(self._fetch(state_query(self.id, now - RECENT)))
+        found = self._recent.get(table)
+        if found is None:
+            if self._whole is None:
+                self._whole = read_states(self._fetch(state_query(self.id, None)))
+            found = self._whole.get(table, {})
+        state = load_state(found, window)
+        if window != "day" or not any(row["has_keys"] for row in found.values()):
+            return state
+        return replace(state, keys_of_days=read_keys(self._fetch(keys_query(self.id, table, now - KEYS_KEPT))))
+
+    def replacements(self, table: str, now: datetime) -> tuple[Replacement, ...]:
+        """Return the loads that replace rows of a table, read from the log as it is now.
+
+        Args:
+            table: the base name.
+            now: the present time.
+        """
+        return read_replacements(self._fetch(replacements_query(self.id, table, now - REPLACING)))
+
+    def append(self, row: Row) -> None:
+        """Append a row; the log is made where it does not exist.
+
+        Raises:
+            TryAgain: an error that may pass.
+            Rejected: the log of this name has other columns.
+        """
+        writer = self._rows.open(self.id)
+        if writer is None:
+            self._warehouse.create_table(self.id, LOG_COLUMNS, partition=LOGGED_AT)
+            writer = self._rows.open(self.id)
+        if writer is None:
+            raise TryAgain(f"{self.id} was created, but cannot be read yet")
+        if problems := writer.append([row]):
+            raise Rejected(
+                f"{self.id}: expected the log of loads, got a table that refuses its rows ({problems[0]}): rename it"
+            )
+
+    def _fetch(self, sql: str) -> list[dict[str, Any]]:
+        try:
+            return self._warehouse.fetch(sql)
+        except NotFound:
+            return []

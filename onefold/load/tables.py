@@ -1,0 +1,83 @@
+"""The versioned tables of a pulled table: made and announced before their first row, and told apart from captured ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from onefold.capture.announce import Destination, NewTable, TableWarehouse, announce_once
+from onefold.core.errors import NotFound, SchemaConflict
+from onefold.core.names import TableId, versioned_name
+from onefold.extract.plan import TablePlan
+from onefold.extract.pulled_table import DAY
+from onefold.ports.load_jobs import PULLED_LABEL
+from onefold.ports.publisher import Publisher
+from onefold.schema.versions import Version
+
+LABELS = {PULLED_LABEL: "true"}
+
+
+class VersionWarehouse(TableWarehouse, Protocol):
+    """What is needed of a warehouse to make versioned tables."""
+
+    def read_versions(self, base: TableId) -> tuple[Version, ...]: ...
+
+
+@dataclass(frozen=True)
+class Announcements:
+    """Makes versioned tables.
+
+    Attributes:
+        warehouse: where the tables are.
+        publisher: publishes the messages about new tables.
+        topic: for these messages.
+    """
+
+    warehouse: VersionWarehouse
+    publisher: Publisher
+    topic: str
+
+    def versions_for(self, plan: TablePlan) -> tuple[Version, ...]:
+        """Make the versioned table of a pull unless it exists; return all versions, that of the pull first.
+
+        Raises:
+            SchemaConflict: the dataset has a captured table of this base name, or another table has the name of the version.
+            TryAgain: an error that may pass.
+        """
+        base = TableId(self.warehouse.project, plan.dataset, plan.target.table)
+        found = self._versions(base)
+        check_not_captured(base, plan, found)
+        # The message about a version may have been lost with the process that made the table, so each process sends it.
+        destination = Destination(self.warehouse, self.publisher, plan.dataset, self.topic)
+        table = replace(plan.target.captured, columns=plan.target.columns, primary_key=plan.keys)
+        announce_once(destination, NewTable(table, DAY.name, LABELS))
+        present = Version(plan.target.version, plan.target.columns)
+        return (present, *(version for version in found if version.id != present.id))
+
+    def _versions(self, base: TableId) -> tuple[Version, ...]:
+        try:
+            return self.warehouse.read_versions(base)
+        except NotFound as error:
+            raise NotFound(f"{error}: create the dataset, or have Terraform create it (docs/reference/loads.md)") from error
+
+
+def check_not_captured(base: TableId, plan: TablePlan, versions: Sequence[Version]) -> None:
+    """Check that no version of a table was made by capture: its rows must never be replaced.
+
+    Args:
+        base: the id of the table without a version.
+        plan: of the pull.
+        versions: all versions that exist.
+
+    Raises:
+        SchemaConflict: names the captured versions, and the source that is pulled.
+    """
+    captured = [version.id for version in versions if version.schema.get(DAY.name) != DAY]
+    if captured:
+        source = f"{plan.request.cluster}/{plan.request.database}.{plan.structure.table}"
+        names = ", ".join(versioned_name(base.table, id_) for id_ in captured)
+        raise SchemaConflict(
+            f"{source} cannot be pulled into {base}: the dataset has a captured table of this name ({names}): capture into "
+            "another dataset, or do not pull this table"
+        )

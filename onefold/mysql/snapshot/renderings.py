@@ -1,0 +1,119 @@
+"""One description for each type of the source: what a query selects, and what of it lands.
+
+There are two renderings of a value, with the same result. Capture and the reader for laptops select with PyMySQL and convert
+in Python. A pull by JDBC selects SQL whose value lands as it is, because Spark must not handle single rows in Python.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, Literal
+
+from onefold.core.errors import InvalidInput
+from onefold.mysql.binlog.values import base64_text
+from onefold.mysql.connection import quoted
+from onefold.mysql.encodings import Unrepresentable, date_text, interval_text, wkt
+from onefold.mysql.table import BLOBS, GEOMETRIES, INTEGERS, TEXTS, SourceColumn
+
+Convert = Callable[[Any], Any]
+Form = Literal["value", "date", "bytes", "json", "geometry"]
+
+
+def _unchanged(value: Any) -> Any:
+    return value
+
+
+def _decimal(value: Decimal) -> str:
+    return f"{value:f}"
+
+
+def _date(text: str) -> str | Unrepresentable:
+    """Check a date, with or without a time behind it."""
+    date = date_text(*(int(part) for part in text[:10].split("-")))
+    return text if isinstance(date, str) else date
+
+
+def _timestamp(text: str) -> str | Unrepresentable:
+    value = _date(text)
+    return f"{value}+00:00" if isinstance(value, str) else value
+
+
+@dataclass(frozen=True)
+class Rendering:
+    """How values of a type are read; `{}` is the column.
+
+    Attributes:
+        selected: SQL whose value `convert` takes.
+        convert: returns what lands.
+        landed: SQL whose value lands as it is, but for its form.
+        form: what is left to do with the value of `landed`: nothing; NULL for text that does not begin with a date; base64
+            of bytes; JSON text that lands as JSON; WKT of a geometry's bytes.
+    """
+
+    selected: str = "{}"
+    convert: Convert = _unchanged
+    landed: str = "{}"
+    form: Form = "value"
+
+
+def selected(column: SourceColumn) -> str:
+    """Return SQL for a column whose value PyMySQL reads, in a session of `onefold.mysql.connection.connect`."""
+    return rendering_of(column).selected.format(quoted(column.name))
+
+
+def landed(column: SourceColumn) -> str:
+    """Return SQL for a column whose value lands, in a session whose time zone is UTC."""
+    return rendering_of(column).landed.format(quoted(column.name))
+
+
+def rendering_of(column: SourceColumn) -> Rendering:
+    """Return how values of a column are read.
+
+    Examples:
+        >>> from onefold.mysql.table import SourceType
+        >>> rendering_of(SourceColumn("n", SourceType("bigint", unsigned=True))).landed
+        'CAST(CAST({} AS UNSIGNED) AS CHAR)'
+
+    Raises:
+        InvalidInput: the type cannot be read.
+    """
+    kind, size = column.type.name, column.type.size
+    if kind == "bigint" and column.type.unsigned:
+        return _WIDE_NUMBER
+    if kind == "bit":
+        return _WIDE_BITS if size == 64 else _BITS
+    if kind == "decimal":
+        # A column with ZEROFILL shows zeros before the number, which its value does not have.
+        exact = f"CAST({{}} AS DECIMAL({size},{column.type.scale}))"
+        return Rendering(convert=_decimal, landed=f"CAST({exact} AS CHAR)")
+    if kind not in _RENDERINGS:
+        raise InvalidInput(f"{column.name} is of the type {column.type}, which cannot be read; change its type, or drop it")
+    return _RENDERINGS[kind]
+
+
+_SIGNED, _UNSIGNED, _TEXT = "CAST({} AS SIGNED)", "CAST({} AS UNSIGNED)", "CAST({} AS CHAR)"
+_WIDE_NUMBER = Rendering(convert=str, landed=f"CAST({_UNSIGNED} AS CHAR)")
+"""A number beyond INT64, which lands as text."""
+_WIDE_BITS = Rendering(_UNSIGNED, str, f"CAST({_UNSIGNED} AS CHAR)")
+_BITS = Rendering(_UNSIGNED, landed=f"CAST({_UNSIGNED} AS SIGNED)")
+# PyMySQL raises an error for an invalid date in any form but text. MariaDB's UUID and INET6 come as text where the log has
+# bytes. JDBC reads TINYINT(1) as a boolean, and pads values of CHAR, ENUM and SET.
+_RENDERINGS: dict[str, Rendering] = {
+    **dict.fromkeys(INTEGERS, Rendering(landed=_SIGNED)),
+    "year": Rendering(landed=f"CAST({_UNSIGNED} AS SIGNED)"),
+    # A query shows six digits of a FLOAT, which has more.
+    "float": Rendering("CAST({} AS DOUBLE)", landed="CAST({} AS DOUBLE)"),
+    "double": Rendering(),
+    "date": Rendering(_TEXT, _date, _TEXT, "date"),
+    "datetime": Rendering(_TEXT, _date, _TEXT, "date"),
+    "timestamp": Rendering(_TEXT, _timestamp, "CONCAT({}, '+00:00')", "date"),
+    "time": Rendering(_TEXT, interval_text, "CONCAT('0-0 0 ', {})"),
+    "json": Rendering(_TEXT, landed=_TEXT, form="json"),
+    **dict.fromkeys([*TEXTS, "varchar"], Rendering()),
+    **dict.fromkeys(("char", "enum", "set"), Rendering(landed=_TEXT)),
+    "binary": Rendering("CAST({} AS BINARY)", base64_text, "CAST({} AS BINARY)", "bytes"),
+    **dict.fromkeys([*BLOBS, "varbinary"], Rendering(convert=base64_text, form="bytes")),
+    **dict.fromkeys(GEOMETRIES, Rendering(convert=wkt, form="geometry")),
+}

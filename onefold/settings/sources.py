@@ -1,0 +1,142 @@
+"""The sources of pulled tables in onefold.yaml: a server, its databases, and how each table is pulled."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from fnmatch import fnmatchcase
+from typing import Literal
+
+from onefold.core.names import TableId
+
+Mode = Literal["incremental", "full"]
+DEFAULT_OVERLAP = timedelta(minutes=15)
+"""The overlap of a time watermark: a commit may be later than the modification time of its rows by this much."""
+DEFAULT_KEY_OVERLAP = 1_000
+"""The overlap of a key watermark, in keys: a transaction may commit after one that took a greater key."""
+_NOT_IN_DATASET = re.compile(r"[^A-Za-z0-9_]")
+
+
+@dataclass(frozen=True)
+class WatermarkColumn:
+    """The column that a person named as the watermark of a table; its type at the source says how it is read.
+
+    Attributes:
+        column: the name at the source.
+        unix_seconds: whether an integer column holds seconds since 1970; otherwise integers are keys.
+    """
+
+    column: str
+    unix_seconds: bool = False
+
+
+@dataclass(frozen=True)
+class TableLoad:
+    """How tables are pulled.
+
+    Attributes:
+        mode: `incremental` by a watermark, or `full` each time.
+        watermark: the column; None where the file names none, or the mode is `full`.
+        pull_overlap: what is read again below the watermark: a time, or a number of keys; None for the default.
+        drop: columns that never leave the source, compared without case.
+        reload_days: how many days before the present one each daily load replaces.
+    """
+
+    mode: Mode = "full"
+    watermark: WatermarkColumn | None = None
+    pull_overlap: timedelta | int | None = None
+    drop: tuple[str, ...] = ()
+    reload_days: int = 1
+
+
+@dataclass(frozen=True)
+class Tls:
+    """The encryption of a connection: verified unless somebody says otherwise.
+
+    Attributes:
+        mode: `verify` checks the certificate and its name, `encrypt` checks neither, `off` sends plain text.
+        ca: the file of the authority; None for the authorities of the machine.
+    """
+
+    mode: Literal["verify", "encrypt", "off"] = "verify"
+    ca: str | None = None
+
+
+@dataclass(frozen=True)
+class Source:
+    """A server whose tables are pulled.
+
+    Attributes:
+        cluster: its name in onefold.yaml, and in each landed row as `source_name`.
+        host: the address.
+        port: the port.
+        user: the user that reads.
+        password: a reference, never the password: `projects/P/secrets/S[/versions/V]`, `env:NAME` or `file:PATH`.
+        tls: the encryption.
+        time_zone: the zone of DATETIME and DATE columns that are watermarks, a tz database name.
+        databases: the databases that may be pulled.
+        tables: how tables are pulled, by pattern of `table` or `database.table`, in the order of the file.
+    """
+
+    cluster: str
+    host: str
+    port: int = 3306
+    user: str = ""
+    password: str = ""
+    tls: Tls = Tls()
+    time_zone: str = "UTC"
+    databases: tuple[str, ...] = ()
+    tables: Mapping[str, TableLoad] = field(default_factory=dict)
+
+    def load_of(self, database: str, table: str) -> TableLoad | None:
+        """Return how a table is pulled: by the first pattern of the file that matches; None where no pattern does.
+
+        Examples:
+            >>> Source("fraud", "db", tables={"log_*": TableLoad("full")}).load_of("models", "log_1")
+            TableLoad(mode='full', watermark=None, pull_overlap=None, drop=(), reload_days=1)
+        """
+        for pattern, load in self.tables.items():
+            if fnmatchcase(f"{database}.{table}" if "." in pattern else table, pattern):
+                return load
+        return None
+
+
+def dataset_of(cluster: str, database: str) -> str:
+    """Return the dataset of the pulled tables of a database.
+
+    Examples:
+        >>> dataset_of("fraud", "card-models")
+        'fraud_card_models'
+    """
+    return _NOT_IN_DATASET.sub("_", f"{cluster}_{database}")
+
+
+def full_view(base: TableId) -> TableId:
+    """Return the full view of a pulled table: the present rows, under the name of the table.
+
+    Examples:
+        >>> str(full_view(TableId("my-project", "fraud_models", "score")))
+        'my-project.fraud_models__views_full.score'
+    """
+    return TableId(base.project, f"{base.dataset}__views_full", base.table)
+
+
+def pull_of(sources: Iterable[Source], base: TableId) -> TableLoad | None:
+    """Return how a table is pulled; None for a table of a dataset that no source is pulled into.
+
+    Args:
+        sources: all sources.
+        base: the base name, in its dataset.
+
+    Examples:
+        >>> source = Source("fraud", "db", databases=("models",), tables={"log": TableLoad("full")})
+        >>> [pull_of([source], TableId("p", *name)) for name in (("fraud_models", "log"), ("shop", "log"))]
+        [TableLoad(mode='full', watermark=None, pull_overlap=None, drop=(), reload_days=1), None]
+    """
+    for source in sources:
+        for database in source.databases:
+            if dataset_of(source.cluster, database) == base.dataset:
+                return source.load_of(database, base.table) or TableLoad()
+    return None

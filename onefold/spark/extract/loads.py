@@ -1,0 +1,40 @@
+"""The loads of a dataset, with BigQuery or its emulator behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from onefold.adapters.bigquery.load_jobs import load_jobs_in
+from onefold.adapters.bigquery.storage_write import landing_in
+from onefold.adapters.connect import connect
+from onefold.extract.part import Destination
+from onefold.load.day_rows import QueriedDays
+from onefold.load.deletion_files import StoredDeletions
+from onefold.load.log_store import LoadLog
+from onefold.load.run import TableLoads
+from onefold.load.tables import Announcements
+from onefold.ports.publisher import Publisher
+from onefold.settings.environment import Settings
+
+_TOPIC = "table-created"
+
+
+def loads_of(settings: Settings, dataset: str, to: Destination, publisher_of: Callable[[str], Publisher]) -> TableLoads:
+    """Return the loads of the tables of a dataset.
+
+    Args:
+        settings: those of the installation.
+        dataset: the dataset.
+        to: the folder of the pull's files, where files of deletions go, too.
+        publisher_of: returns the publisher of announcements, for a project.
+    """
+    warehouse = connect(settings.project)
+    jobs = load_jobs_in(warehouse)
+    announcements = Announcements(warehouse, publisher_of(warehouse.project), settings.topic_table_created or _TOPIC)
+    return TableLoads(
+        announcements,
+        jobs,
+        LoadLog(warehouse, landing_in(warehouse), dataset),
+        lambda base: QueriedDays(warehouse, jobs, base),
+        StoredDeletions(to),
+    )

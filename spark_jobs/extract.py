@@ -1,0 +1,47 @@
+"""The batch that pulls the tables of a database into files, and loads these. See docs/reference/spark-jobs.md.
+
+Exit codes: 0 done, or done before; 1 an error, wrong usage included; 2 some of the tables failed.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from onefold.batches.extract_arguments import ExtractArguments, parse_extract
+from onefold.settings.environment import load_settings
+from onefold.spark.extract.job import destination_of, extract, source_of
+from onefold.spark.extract.session import open_session_with_driver
+from onefold.spark.job import run_job
+
+if TYPE_CHECKING:
+    from onefold.extract.report import PullReport
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run the job with a command line, log its errors, and return its exit code."""
+    return run_job("extract", argv, lambda: _print(run(parse_extract(argv))))
+
+
+def _print(report: PullReport) -> int:
+    sys.stdout.write(f"{report.to_json()}\n")
+    sys.stderr.write(f"{report.summary()}\n")
+    return 2 if report.count("failed") else 0
+
+
+def run(arguments: ExtractArguments) -> PullReport:
+    """Pull the tables and load them."""
+    # BigQuery's clients are not needed where the arguments are wrong.
+    from onefold.adapters.pubsub_rest import RestPublisher
+    from onefold.spark.extract.loads import loads_of
+
+    settings = load_settings(os.environ)
+    source_of(arguments, settings)
+    loads = loads_of(settings, arguments.dataset, destination_of(settings), RestPublisher)
+    return extract(open_session_with_driver("onefold extract"), arguments, settings, loads, os.environ)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,80 @@
+"""Passwords of sources: from the environment, from files and from Secret Manager, over HTTP as Secret Manager answers."""
+
+from __future__ import annotations
+
+import base64
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+
+import pytest
+import requests
+
+from onefold.adapters.secrets import _secret, read_password
+from onefold.core.errors import Rejected, TryAgain
+
+NAME = "projects/p/secrets/db/versions/latest"
+
+
+@contextmanager
+def secret_manager(status: int, content: bytes = b"") -> Iterator[tuple[str, list[str]]]:
+    """A server that answers each request with a status and, for 200, with a secret. Yields its address and the paths."""
+    paths: list[str] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            paths.append(self.path)
+            body = json.dumps({"name": NAME, "payload": {"data": base64.b64encode(content).decode()}}).encode()
+            self.send_response(status)
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            """Stay quiet."""
+
+    server = HTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/v1/", paths
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def test_a_password_of_the_environment_and_of_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "password"
+    file.write_text("pä ss\r\n", encoding="utf-8")
+    assert read_password("env:DB", {"DB": "x y"}) == "x y"
+    assert read_password(f"file:{file}", {}) == "pä ss"
+
+
+@pytest.mark.parametrize(
+    ("reference", "text"), [("env:DB", "DB, which is not set"), ("file:/no/such", "/no/such, which cannot")]
+)
+def test_a_password_that_is_missing_is_an_error_that_names_its_place(reference: str, text: str) -> None:
+    with pytest.raises(Rejected, match=text):
+        read_password(reference, {})
+
+
+def test_a_secret_is_decoded() -> None:
+    with secret_manager(200, "pä ss".encode()) as (address, paths):
+        assert _secret(NAME, requests.Session(), address) == "pä ss"
+    assert paths == [f"/v1/{NAME}:access"]
+
+
+@pytest.mark.parametrize(("status", "error"), [(403, Rejected), (404, Rejected), (429, TryAgain), (503, TryAgain)])
+def test_an_answer_that_may_pass_is_tried_again(status: int, error: type[Exception]) -> None:
+    with secret_manager(status) as (address, _), pytest.raises(error, match=rf"{NAME} cannot be read: .* {status}"):
+        _secret(NAME, requests.Session(), address)
+
+
+def test_a_service_that_does_not_answer_is_tried_again() -> None:
+    with secret_manager(200) as (address, _):
+        gone = address
+    with pytest.raises(TryAgain, match="cannot be read"):
+        _secret(NAME, requests.Session(), gone)

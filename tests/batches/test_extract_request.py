@@ -1,0 +1,64 @@
+"""Requests for the job that pulls tables."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+
+from onefold.batches.allow_list import AllowList
+from onefold.batches.batch import plan_batch
+from onefold.batches.extract_arguments import ExtractArguments, parse_extract
+from onefold.batches.request import batch_message, parse_batch_request
+from onefold.core.errors import InvalidInput, InvalidMessage
+from onefold.settings.batches import BatchSettings
+
+SETTINGS = BatchSettings(region="r", service_account="a", code="gs://code/v1")
+ALLOWED = AllowList("p", None, SETTINGS)
+WORDS = ["--source", "fraud", "--database", "models", "--window", "15m"]
+
+
+def test_all_arguments() -> None:
+    words = [*WORDS, "--tables", "a,b*", "c", "--at", "2026-05-03T04:00:00+02:00", "--parallel", "8", "--compress", "gzip"]
+    at = datetime(2026, 5, 3, 2, tzinfo=UTC)
+    assert parse_extract(words) == ExtractArguments("fraud", "models", "15m", ("a", "b*", "c"), at, 8, gzip=True)
+    assert parse_extract(WORDS) == ExtractArguments("fraud", "models", "15m")
+
+
+def test_all_problems_at_once() -> None:
+    with pytest.raises(InvalidInput) as error:
+        parse_extract(["--source=", "--database=", "--window=day", "--at=soon", "--parallel=0"])
+    assert [problem.split(":")[0] for problem in error.value.problems] == ["--source", "--database", "--parallel", "--at"]
+
+
+def test_a_message_starts_a_batch_with_the_driver() -> None:
+    arguments = {"source": "fraud", "database": "models", "window": "day", "tables": ["a", "b"]}
+    request = parse_batch_request(batch_message("extract", "fraud_models", None, arguments))
+    batch = plan_batch(request, "1", SETTINGS, ALLOWED)
+    assert batch.arguments == ("--source=fraud", "--database=models", "--window=day", "--tables=a,b")
+    assert batch.jars == ("gs://code/v1/mariadb-java-client.jar",)
+    assert parse_extract(batch.arguments).tables == ("a", "b")
+
+
+def test_the_dataset_of_a_message_is_that_of_the_source() -> None:
+    arguments = {"source": "fraud", "database": "models", "window": "day"}
+    request = parse_batch_request(batch_message("extract", "shop", None, arguments))
+    with pytest.raises(InvalidMessage, match="fraud_models is not shop"):
+        plan_batch(request, "1", SETTINGS, ALLOWED)
+
+
+def test_a_table_of_a_message_is_the_pattern() -> None:
+    arguments = {"source": "fraud", "database": "models", "window": "day"}
+    request = parse_batch_request(batch_message("extract", "fraud_models", "score", arguments))
+    assert plan_batch(request, "1", SETTINGS, ALLOWED).arguments[-1] == "--tables=score"
+
+
+def test_a_batch_runs_as_the_account_of_its_source() -> None:
+    account = "pull-fraud@my-project.iam.gserviceaccount.com"
+    arguments = {"source": "fraud", "database": "models", "window": "day"}
+    request = parse_batch_request(batch_message("extract", "fraud_models", None, arguments))
+    own = plan_batch(request, "1", replace(SETTINGS, source_accounts={"fraud": account}), ALLOWED)
+    assert own.settings.service_account == account
+    other = plan_batch(request, "1", replace(SETTINGS, source_accounts={"other": account}), ALLOWED)
+    assert other.settings.service_account == SETTINGS.service_account

@@ -1,0 +1,95 @@
+"""`onefold sources`: a draft that can be used as it is, and a check that finds every problem at once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from support.cli import Run
+from support.database_servers import MariaDb, MySql
+from support.source_database import SourceDatabase, on
+
+from onefold.settings.environment import load_settings
+from onefold.settings.sources import TableLoad, WatermarkColumn
+
+pytestmark = on(MariaDb, MySql)
+CHANGED = "at TIMESTAMP DEFAULT CURRENT_TIMESTAMP ON UPDATE CURRENT_TIMESTAMP"
+
+
+@pytest.fixture(autouse=True)
+def tables(source: SourceDatabase) -> None:
+    source.run(
+        f"CREATE TABLE changed (id INT PRIMARY KEY, {CHANGED}, KEY (at))",
+        f"CREATE TABLE slow (id INT PRIMARY KEY, {CHANGED})",
+        "CREATE TABLE event (id INT AUTO_INCREMENT PRIMARY KEY, text VARCHAR(20))",
+        "CREATE TABLE other (id INT PRIMARY KEY)",
+        "CREATE TABLE keyless (a INT)",
+    )
+
+
+def words(source: SourceDatabase) -> list[object]:
+    address = source.server.address
+    place = ["--host", address.host, "--port", address.port, "--user", address.user, "--password", "env:DB"]
+    return ["sources", "init", "fraud", *place, "--tls", "off", "--database", source.name]
+
+
+def test_a_draft_is_a_configuration_with_a_reason_for_each_table(
+    run: Run, source: SourceDatabase, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("DB", source.server.address.password)
+    done = run(*words(source))
+    assert done.code == 0, done.err
+    config = tmp_path / "draft.yaml"
+    config.write_text(done.out, encoding="utf-8")
+    found = load_settings({}, config).sources["fraud"]
+    assert {pattern.partition(".")[2]: load for pattern, load in found.tables.items()} == {
+        "changed": TableLoad("incremental", WatermarkColumn("at")),
+        "event": TableLoad("incremental", WatermarkColumn("id")),
+        "keyless": TableLoad("full"),
+        "other": TableLoad("full"),
+        "slow": TableLoad("full"),
+    }
+    reasons = ("has an index and ON UPDATE", "auto-increment key", "has no key; about 0 rows", "an index on at would allow")
+    assert all(reason in done.out for reason in reasons)
+    assert run("--config", config, "sources", "check").code == 0
+
+
+def test_a_check_lists_all_problems(
+    run: Run, source: SourceDatabase, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    address = source.server.address
+    monkeypatch.setenv("DB", address.password)
+    config = tmp_path / "onefold.yaml"
+    config.write_text(
+        f"""
+sources:
+  fraud:
+    {{host: {address.host}, port: {address.port}, user: {address.user}, password: "env:DB", tls: {{mode: off}},
+     time_zone: Asia/Kathmandu, databases: [{source.name}, nowhere],
+     tables: {{slow: {{watermark: at}}, keyless: {{watermark: a}}, other: {{watermark: "no", drop: [id]}},
+       gone_*: {{mode: full}}}}}}
+  away: {{host: {address.host}, port: 1, user: u, password: "env:DB", databases: [a]}}
+  locked: {{host: h, user: u, password: "env:NOT_SET", databases: [a]}}
+""",
+        encoding="utf-8",
+    )
+    done = run("sources", "check")
+    assert done.code == 1
+    for text in (
+        "time_zone is Asia/Kathmandu, now +05:45 from UTC",
+        "sees no table of the database nowhere",
+        "slow: the watermark at has no index",
+        "keyless: expected a key for an incremental table",
+        "other: the key has the column id, which `drop` names",
+        "other: `drop` names every column",
+        "there is no column no for the watermark",
+        "tables.gone_* matches no table",
+        "sources.away: u@",
+        "sources.locked: the password is in the variable NOT_SET",
+    ):
+        assert done.err.count(text) == 1, (text, done.err)
+
+
+def test_an_unknown_source_is_an_error(run: Run) -> None:
+    done = run("sources", "check", "fraud")
+    assert (done.code, "no source of onefold.yaml is named fraud; it has none" in done.err) == (1, True)

@@ -1,0 +1,144 @@
+"""Pulled sources in Terraform: each account has exactly the rights that it needs, and schedules ask for its databases."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable
+
+import pytest
+from support.terraform import Outcome, Plan
+
+from onefold.batches.request import parse_batch_request
+
+DATASETS = {"fraud": ("fraud_models", "fraud_card_data"), "ads": ("ads_clicks",)}
+ROLES = "projects/my-project/roles/onefold"
+
+
+@pytest.fixture
+def pulls_plan(tested: Callable[[str], Outcome]) -> Plan:
+    return tested("pulls.tftest.hcl").plans["two_sources"]
+
+
+def member(source: str) -> str:
+    return f"serviceAccount:pull-{source}@my-project.iam.gserviceaccount.com"
+
+
+def expected(source: str) -> set[tuple[str, str]]:
+    """Every right of a source's account: the place and the role."""
+    return {
+        ("my-project", "roles/bigquery.jobUser"),
+        ("my-project", "roles/dataproc.worker"),
+        (f"{source}-password", "roles/secretmanager.secretAccessor"),
+        ("my-project-onefold-pulled", f"{ROLES}_pull_objects"),
+        ("my-project-onefold-pulled", f"{ROLES}_capture_names"),
+        ("my-project-onefold-artifacts", "roles/storage.objectViewer"),
+        ("my-project-onefold-staging", "roles/storage.objectUser"),
+        ("projects/my-project/topics/table-created", "roles/pubsub.publisher"),
+        *((dataset, f"{ROLES}_{role}") for dataset in DATASETS[source] for role in ("batch", "staging")),
+    }
+
+
+@pytest.mark.parametrize("source", ["fraud", "ads"])
+def test_the_account_of_a_source_has_exactly_the_rights_that_it_needs(pulls_plan: Plan, source: str) -> None:
+    places = ("project", "secret_id", "bucket", "topic", "dataset_id")
+    found = set()
+    for type_ in pulls_plan.types:
+        if type_.endswith("_iam_member"):
+            for grant in pulls_plan.of(type_).values():
+                if grant["member"] == member(source):
+                    # A project is an attribute of several types of grants; the most specific place counts.
+                    found.add((next(grant[name] for name in reversed(places) if grant.get(name)), grant["role"]))
+    assert found == expected(source)
+
+
+def test_an_account_sees_the_files_and_drops_the_temporary_tables_of_its_own_alone(pulls_plan: Plan) -> None:
+    bucket = pulls_plan.of("google_storage_bucket_iam_member")
+    objects = "projects/_/buckets/my-project-onefold-pulled/objects"
+    assert bucket['pull["ads"]']["condition"][0]["expression"] == (
+        f'resource.name.startsWith("{objects}/json/ads/") || resource.name.startsWith("{objects}/schemas/ads/")'
+    )
+    staging = pulls_plan.of("google_bigquery_dataset_iam_member")['pull_staging["ads clicks"]']
+    assert staging["condition"][0]["expression"] == (
+        'resource.type == "bigquery.googleapis.com/Table" && '
+        'resource.name.startsWith("projects/my-project/datasets/ads_clicks/tables/onefold_tmp_")'
+    )
+    worker = pulls_plan.of("google_project_iam_member")['pull_worker["ads"]']
+    assert worker["condition"] == pulls_plan.of("google_project_iam_member")["worker"]["condition"]
+
+
+def test_files_are_created_and_read_and_never_replaced(pulls_plan: Plan) -> None:
+    roles = pulls_plan.of("google_project_iam_custom_role")
+    assert set(roles["pull_objects[0]"]["permissions"]) == {"storage.objects.create", "storage.objects.get"}
+
+
+def test_the_bucket_keeps_rows_for_some_days_and_schemas_for_ever(pulls_plan: Plan) -> None:
+    bucket = pulls_plan.of("google_storage_bucket")["pulled[0]"]
+    assert (bucket["uniform_bucket_level_access"], bucket["public_access_prevention"]) == (True, "enforced")
+    deletes = [rule for rule in bucket["lifecycle_rule"] if rule["action"][0]["type"] == "Delete"]
+    assert [(rule["condition"][0]["age"], rule["condition"][0]["matches_prefix"]) for rule in deletes] == [(30, ["json/"])]
+
+
+def test_each_database_has_a_dataset_of_full_views_that_may_read_it(pulls_plan: Plan) -> None:
+    access = pulls_plan.of("google_bigquery_dataset_access").values()
+    authorized = {(one["dataset_id"], one["dataset"][0]["dataset"][0]["dataset_id"]) for one in access}
+    pulled = {dataset for datasets in DATASETS.values() for dataset in datasets}
+    assert authorized == {(dataset, f"{dataset}__views_full") for dataset in pulled}
+    assert all(one["dataset"][0]["target_types"] == ["VIEWS"] for one in access)
+    made = pulls_plan.of("google_bigquery_dataset").values()
+    assert {one["dataset_id"] for one in made} == {f"{dataset}__views_full" for dataset in pulled}
+    grants = pulls_plan.of("google_bigquery_dataset_iam_member").values()
+    writers = {
+        (g["dataset_id"], g["member"]) for g in grants if g["dataset_id"].endswith("__views_full") and "views" in g["role"]
+    }
+    accounts = [f"serviceAccount:onefold-{name}@my-project.iam.gserviceaccount.com" for name in ("refresh-view", "batch")]
+    assert writers == {(f"{dataset}__views_full", account) for dataset in pulled for account in accounts}
+
+
+def test_schedules_ask_for_every_database_every_quarter_of_an_hour_and_once_a_day(pulls_plan: Plan) -> None:
+    jobs = [
+        job for name, job in pulls_plan.of("google_cloud_scheduler_job").items() if name.startswith("pull[")
+    ]  # fmt: skip
+    found = set()
+    for job in jobs:
+        request = parse_batch_request(base64.b64decode(job["pubsub_target"][0]["data"]))
+        assert request.job == "extract"
+        found.add((request.dataset, *sorted(request.words), job["schedule"]))
+    databases = {
+        "fraud_models": ("fraud", "models"),
+        "fraud_card_data": ("fraud", "card-data"),
+        "ads_clicks": ("ads", "clicks"),
+    }
+    assert found == {
+        (dataset, f"--database={database}", f"--source={source}", f"--window={window}", schedule)
+        for dataset, (source, database) in databases.items()
+        for window, schedule in (("15m", "*/15 * * * *"), ("day", "0 4 * * *"))
+    }
+
+
+def test_launch_batch_runs_each_source_as_its_account(pulls_plan: Plan) -> None:
+    launch = pulls_plan.of("google_cloudfunctions2_function")['function["launch_batch"]']
+    variables = launch["service_config"][0]["environment_variables"]
+    assert variables["ONEFOLD_BATCH_SOURCE_ACCOUNTS"] == ",".join(
+        f"{source}=pull-{source}@my-project.iam.gserviceaccount.com" for source in ("ads", "fraud")
+    )
+    assert variables["ONEFOLD_PULLED_FILES"] == "gs://my-project-onefold-pulled"
+    users = pulls_plan.of("google_service_account_iam_member")
+    assert {name for name in users if name.startswith("launch_pull")} == {'launch_pull["ads"]', 'launch_pull["fraud"]'}
+
+
+def test_failed_and_late_pulls_open_an_incident(pulls_plan: Plan) -> None:
+    alerts = pulls_plan.of("google_monitoring_alert_policy")
+    assert "late_pulls[0]" in alerts
+    query = alerts["late_pulls[0]"]["conditions"][0]["condition_prometheus_query_language"][0]["query"]
+    assert query == (
+        '(sum(increase(logging_googleapis_com:user_onefold_pulled{monitored_resource="cloud_dataproc_batch"}[60m]))'
+        " or vector(0)) < 1"
+    )
+    failed = alerts['log["pulled table failed"]']["conditions"][0]["condition_matched_log"][0]["filter"]
+    assert "onefold-extract-" in failed
+    assert "table_pulled" in failed
+
+
+def test_without_pulls_nothing_is_made(plain_plan: Plan) -> None:
+    for type_ in plain_plan.types:
+        assert not [name for name in plain_plan.of(type_) if name.startswith(("pull", "late_pull", "full"))]

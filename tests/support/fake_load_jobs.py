@@ -1,0 +1,172 @@
+"""A fake of BigQuery's load jobs at the transport: what `google.cloud.bigquery.Client(_http=...)` sends requests through.
+
+It honours:
+
+- jobs.insert of load jobs from addresses: the identifier is unique for ever, and a second one is answered by 409
+  (`duplicate`); a job takes all of its files or none;
+- jobs.get with the state: a job is RUNNING for as many requests as `running` says, and then DONE;
+- WRITE_APPEND, WRITE_TRUNCATE and WRITE_TRUNCATE_DATA; of `table$YYYYMMDD` only that partition, and a row of another day
+  is an error (`invalid`);
+- maxBadRecords: a row that is no JSON object fails the job where it is 0;
+- a file that does not exist fails the job (`notFound`), a table that does not exist is 404;
+- datasets.get with the location, tables.get with the labels; jobs.get with another location is 404;
+- jobs.query and jobs.insert of one statement: DELETE of a partition or of all rows;
+- jobs that fail (`fail_next`), and requests that are done but whose answer is lost (`lose_answers`).
+
+It does not: know schemas and types, quotas or permissions.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, cast
+from urllib.parse import parse_qs, urlsplit
+
+import requests
+from google.auth.credentials import AnonymousCredentials
+from google.cloud import bigquery
+
+PROJECT, LOCATION = "my-project", "europe-west1"
+_JOB = re.compile(rf"/bigquery/v2/projects/{PROJECT}/jobs/(?P<job>[^/]+)")
+_RESULTS = re.compile(rf"/bigquery/v2/projects/{PROJECT}/queries/(?P<job>[^/]+)")
+_TABLE = re.compile(rf"/bigquery/v2/projects/{PROJECT}/datasets/(?P<dataset>[^/]+)/tables/(?P<table>[^/]+)")
+_DATASET = re.compile(rf"/bigquery/v2/projects/{PROJECT}/datasets/(?P<dataset>[^/]+)")
+_DELETE = re.compile(r"DELETE FROM `my-project\.\w+\.(?P<table>\w+)` WHERE (?:`_day` = DATE '(?P<day>[0-9-]+)'|TRUE)")
+
+Resource = dict[str, Any]
+Row = dict[str, Any]
+
+
+@dataclass
+class FakeTable:
+    labels: dict[str, str] = field(default_factory=dict)
+    rows: list[Row] = field(default_factory=list)
+
+
+@dataclass
+class FakeLoadJobs:
+    """One project; also the session that a client sends its requests through."""
+
+    tables: dict[str, FakeTable] = field(default_factory=dict)
+    files: dict[str, str] = field(default_factory=dict)
+    """The content of files by address."""
+    jobs: dict[str, Resource] = field(default_factory=dict)
+    running: int = 0
+    """A new job is RUNNING for this number of requests."""
+    fail_next: list[str] = field(default_factory=list)
+    """Reasons with which the next jobs fail."""
+    lose_answers: int = 0
+    inserted: list[Resource] = field(default_factory=list)
+    """The configurations of all jobs that were accepted, in order."""
+    is_mtls: bool = False
+
+    def client(self) -> bigquery.Client:
+        credentials = AnonymousCredentials()  # type: ignore[no-untyped-call]
+        return bigquery.Client(project=PROJECT, credentials=credentials, _http=cast(requests.Session, self))
+
+    def request(self, method: str, url: str, data: str | None = None, **_: object) -> requests.Response:
+        parts = urlsplit(url)
+        status, body = self._answer(method, parts.path, parse_qs(parts.query), json.loads(data) if data else {})
+        if self.lose_answers and method == "POST":
+            self.lose_answers -= 1
+            raise requests.exceptions.ConnectionError("the connection was reset")
+        return _response(method, url, status, body)
+
+    def close(self) -> None:
+        pass
+
+    def _answer(self, method: str, path: str, query: Mapping[str, list[str]], body: Resource) -> tuple[int, Resource]:
+        if match := _JOB.fullmatch(path):
+            return self._get_job(match["job"], query)
+        if match := _RESULTS.fullmatch(path):
+            reference = {"projectId": PROJECT, "jobId": match["job"], "location": LOCATION}
+            return 200, {"jobReference": reference, "jobComplete": True, "totalRows": "0"}
+        if match := _TABLE.fullmatch(path):
+            table = self.tables.get(match["table"])
+            reference = {"projectId": PROJECT, "datasetId": match["dataset"], "tableId": match["table"]}
+            return (200, {"tableReference": reference, "labels": table.labels}) if table else _error(404, "notFound")
+        if match := _DATASET.fullmatch(path):
+            return 200, {"datasetReference": {"projectId": PROJECT, "datasetId": match["dataset"]}, "location": LOCATION}
+        assert method == "POST", path
+        return self._insert(body)
+
+    def _insert(self, body: Resource) -> tuple[int, Resource]:
+        id_ = body["jobReference"]["jobId"]
+        if id_ in self.jobs:
+            return _error(409, "duplicate", f"Already Exists: Job {PROJECT}:{LOCATION}.{id_}")
+        configuration = body["configuration"]
+        job: Resource = {"jobReference": {"projectId": PROJECT, "jobId": id_, "location": LOCATION}, "left": self.running}
+        job["configuration"] = configuration
+        if "query" in configuration:
+            self._delete(configuration["query"]["query"])
+        else:
+            self.inserted.append(configuration["load"])
+            job["error"] = _reason(self.fail_next.pop(0)) if self.fail_next else self._load(configuration["load"], job)
+        self.jobs[id_] = job
+        return 200, _described(job)
+
+    def _get_job(self, id_: str, query: Mapping[str, list[str]]) -> tuple[int, Resource]:
+        if id_ not in self.jobs or query.get("location", [LOCATION]) != [LOCATION]:
+            return _error(404, "notFound", f"Not found: Job {id_}")
+        job = self.jobs[id_]
+        job["left"] = max(job["left"] - 1, 0)
+        return 200, _described(job)
+
+    def _load(self, load: Resource, job: Resource) -> Resource | None:
+        name, _, partition = load["destinationTable"]["tableId"].partition("$")
+        missing = [uri for uri in load["sourceUris"] if uri not in self.files]
+        if name not in self.tables or missing:
+            return _reason("notFound", f"Not found: {missing or name}")
+        try:
+            rows = [json.loads(line) for uri in load["sourceUris"] for line in self.files[uri].splitlines()]
+        except ValueError as error:
+            assert load["maxBadRecords"] == 0, "the fake refuses what is no JSON, and skips nothing"
+            return _reason("invalid", f"Error while reading data: {error}")
+        days = {row["_day"].replace("-", "") for row in rows}
+        if partition and days - {partition}:
+            return _reason("invalid", f"Some rows belong to different partitions than {partition}")
+        table = self.tables[name]
+        if load["writeDisposition"] in ("WRITE_TRUNCATE", "WRITE_TRUNCATE_DATA"):
+            table.rows = [row for row in table.rows if partition and row["_day"].replace("-", "") != partition]
+        table.rows += rows
+        job["rows"] = len(rows)
+        return None
+
+    def _delete(self, sql: str) -> None:
+        match = _DELETE.fullmatch(sql)
+        assert match, sql
+        table = self.tables[match["table"]]
+        table.rows = [row for row in table.rows if match["day"] and row["_day"] != match["day"]]
+
+
+def _described(job: Resource) -> Resource:
+    is_done = job["left"] == 0
+    error = job.get("error")
+    status: Resource = {"state": "DONE" if is_done else "RUNNING"}
+    if is_done and error:
+        status |= {"errorResult": error, "errors": [error]}
+    statistics = {"load": {"outputRows": str(job.get("rows", 0))}} if is_done else {}
+    described = {name: job[name] for name in ("jobReference", "configuration")}
+    return {**described, "status": status, "statistics": statistics}
+
+
+def _reason(reason: str, message: str = "as the test wanted") -> Resource:
+    return {"reason": reason, "message": message, "location": "gs://"}
+
+
+def _error(status: int, reason: str, message: str = "as the test wanted") -> tuple[int, Resource]:
+    details = {"reason": reason, "message": message, "domain": "global"}
+    return status, {"error": {"code": status, "message": message, "errors": [details]}}
+
+
+def _response(method: str, url: str, status: int, body: Resource) -> requests.Response:
+    response = requests.Response()
+    response.status_code = status
+    response._content = json.dumps(body).encode()
+    response.headers["Content-Type"] = "application/json"
+    response.request = requests.PreparedRequest()
+    response.request.method, response.request.url = method, url
+    return response

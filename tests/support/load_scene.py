@@ -1,0 +1,47 @@
+"""A source, its pulls, and the warehouse in memory into which they are loaded."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta
+
+from support.memory_loads import MemoryWorld, files_of
+from support.pulled_source import MemorySource, Puller, landed_rows
+
+from onefold.extract.watermark import Window
+from onefold.load.run import TableLoads
+
+NOON = datetime(2026, 5, 3, 12, tzinfo=UTC)
+DAY = date(2026, 5, 3)
+DAILY = datetime(2026, 5, 4, 4, tzinfo=UTC)
+"""The hour of the daily load of DAY."""
+
+
+class LoadScene:
+    """A source, its pulls, and what they have loaded."""
+
+    def __init__(self) -> None:
+        self.world = MemoryWorld()
+        self.source = MemorySource()
+        self.puller = Puller(self.source, files_of(self.world))
+        self.now = NOON
+
+    def pull(self, window: Window, now: datetime, days: tuple[date, ...] | None = None) -> None:
+        self.now = now
+        loads = self.process()
+        plan = self.puller.plan(loads, window, now, days)
+        loads.begin(plan)
+        loads.load(self.puller.read(plan, now))
+
+    def process(self) -> TableLoads:
+        return self.world.process(self._clock)
+
+    def _clock(self) -> datetime:
+        self.now += timedelta(milliseconds=1)
+        return self.now
+
+    @property
+    def view(self) -> dict[int, str]:
+        return landed_rows(self.world.tables)
+
+    def days(self, version: int = -1) -> set[str]:
+        return {row["_day"] for row in list(self.world.tables.values())[version]}

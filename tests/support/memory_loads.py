@@ -1,0 +1,252 @@
+"""A warehouse of pulled tables in memory, written from the documentation, whose every step can be the last one.
+
+It honours: load jobs that take all files or none, once for the same files; the label of pulled tables, without which nothing
+is replaced; partitions by `_day`, which take no rows of another day; the log, of which each row may be read back at once.
+Each call of a port is one step: `turns.Turns` decides which thread makes the next one, and which process dies before it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from pathlib import Path
+from typing import Any
+
+from support.in_memory import MemoryPublisher
+
+from onefold.capture.announce import TableWarehouse
+from onefold.core.errors import Rejected
+from onefold.core.names import TableId, versioned_name
+from onefold.extract.part import Destination
+from onefold.extract.plan import LoadState
+from onefold.extract.pulled import PulledFiles
+from onefold.extract.watermark import Window
+from onefold.load.deletion_files import StoredDeletions
+from onefold.load.missing_keys import KeyColumns, Landed
+from onefold.load.run import TableLoads
+from onefold.load.run_log import Replacement
+from onefold.load.tables import Announcements
+from onefold.ports.load_jobs import PULLED_LABEL, LoadedJob, LoadFile, NotPulled
+from onefold.ports.objects import StoredObject
+from onefold.ports.rows import Row
+from onefold.ports.warehouse import StoredTable
+from onefold.schema.columns import Column
+from onefold.schema.versions import Version
+
+PROJECT, TOPIC = "my-project", "table-created"
+
+
+class MemoryFiles:
+    """`onefold.ports.objects.FileStore` in memory."""
+
+    def __init__(self) -> None:
+        self.files: dict[str, bytes] = {}
+
+    def create(self, address: str, path: Path) -> bool:
+        if address in self.files:
+            return False
+        self.files[address] = path.read_bytes()
+        return True
+
+    def find(self, address: str) -> StoredObject | None:
+        data = self.files.get(address)
+        return None if data is None else StoredObject(data, 1)
+
+    def rows(self, files: Iterable[LoadFile]) -> list[dict[str, Any]]:
+        return [json.loads(line) for file in files for line in self.files[file.name].decode().splitlines()]
+
+
+@dataclass
+class MemoryWorld:
+    """All that outlives a process."""
+
+    files: MemoryFiles = field(default_factory=MemoryFiles)
+    tables: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    """The rows of the versioned tables, by name."""
+    stored: dict[str, tuple[tuple[Column, ...], Mapping[str, str]]] = field(default_factory=dict)
+    """Their columns and labels."""
+    log: list[Row] = field(default_factory=list)
+    jobs: dict[tuple[object, ...], LoadedJob] = field(default_factory=dict)
+    publisher: MemoryPublisher = field(default_factory=MemoryPublisher)
+
+    def process(self, now: Callable[[], datetime], step: Callable[[], None] = lambda: None) -> TableLoads:
+        """The loads of a process, which calls `step` before each of its steps."""
+        warehouse = _Warehouse(self, step)
+        announcements = Announcements(warehouse, self.publisher, TOPIC)
+        deletions = StoredDeletions(Destination(self.files, "gs://pulled"))
+        log = _Log(self, step)
+        return TableLoads(announcements, _Jobs(self, step), log, lambda base: _Days(self, step, base), deletions, now)
+
+    def versions(self, base: TableId) -> tuple[Version, ...]:
+        prefix = f"{base.table}_v_"
+        found = ((name.removeprefix(prefix), columns) for name, (columns, _) in self.stored.items())
+        return tuple(Version(id_, columns) for id_, columns in found)
+
+
+@dataclass
+class _Warehouse(TableWarehouse):
+    world: MemoryWorld
+    step: Callable[[], None]
+    project: str = PROJECT
+
+    def read_table(self, id_: TableId) -> StoredTable | None:
+        found = self.world.stored.get(id_.table)
+        return StoredTable(found[0], datetime(2026, 1, 1)) if found else None
+
+    def create_table(
+        self,
+        id_: TableId,
+        columns: Sequence[Column],
+        clustering: Sequence[str] = (),  # noqa: ARG002
+        partition: str | None = None,
+        primary_key: Sequence[str] = (),  # noqa: ARG002
+        labels: Mapping[str, str] | None = None,
+    ) -> None:
+        self.step()
+        assert partition == "_day"
+        self.world.stored.setdefault(id_.table, (tuple(columns), dict(labels or {})))
+        self.world.tables.setdefault(id_.table, [])
+
+    def read_versions(self, base: TableId) -> tuple[Version, ...]:
+        self.step()
+        return self.world.versions(base)
+
+
+@dataclass
+class _Jobs:
+    world: MemoryWorld
+    step: Callable[[], None]
+
+    def append(self, table: TableId, files: Sequence[LoadFile]) -> LoadedJob:
+        self.step()
+        return self._once(table, "append", files, lambda kept: kept)
+
+    def replace(self, table: TableId, files: Sequence[LoadFile], day: date | None = None) -> LoadedJob | None:
+        self.step()
+        if PULLED_LABEL not in self.world.stored[table.table][1]:
+            raise NotPulled(str(table))
+        rows = self.world.files.rows(files)
+        if day and any(row["_day"] != day.isoformat() for row in rows):
+            raise Rejected(f"{table}: rows of other days than {day}")
+
+        def kept(present: list[dict[str, Any]]) -> list[dict[str, Any]]:
+            return [row for row in present if day and row["_day"] != day.isoformat()]
+
+        if not files:
+            self.world.tables[table.table] = kept(self.world.tables[table.table])
+            return None
+        return self._once(table, f"replace {day}", files, kept)
+
+    def load_keys(self, table: TableId, files: Sequence[LoadFile]) -> None:  # noqa: ARG002
+        raise AssertionError("the days of this warehouse read the files")
+
+    def _once(
+        self,
+        table: TableId,
+        kind: str,
+        files: Sequence[LoadFile],
+        kept: Callable[[list[dict[str, Any]]], list[dict[str, Any]]],
+    ) -> LoadedJob:
+        id_ = (str(table), kind, frozenset((file.name, file.checksum) for file in files))
+        if id_ not in self.world.jobs:
+            rows = self.world.files.rows(files)
+            self.world.tables[table.table] = [*kept(self.world.tables[table.table]), *rows]
+            self.world.jobs[id_] = LoadedJob(f"job-{len(self.world.jobs)}", len(rows))
+        return self.world.jobs[id_]
+
+
+@dataclass
+class _Log:
+    world: MemoryWorld
+    step: Callable[[], None]
+
+    def state_of(self, table: str, window: Window, now: datetime) -> LoadState:  # noqa: ARG002
+        self.step()
+        loaded = [row for row in self.world.log if row["table_name"] == table and row["state"] == "loaded"]
+        if not loaded:
+            return LoadState()
+        version = max(loaded, key=lambda row: row["begun_at"])["version"]
+        marked = [row for row in loaded if row["version"] == version and row["watermark"]]
+        last = max(marked, key=lambda row: row["begun_at"], default=None)
+        asked = [datetime.fromisoformat(row["requested_at"]) for row in loaded if row["pull_window"] == window]
+        keys = _keys_of_days(loaded)
+        return LoadState(
+            version,
+            int(last["watermark"]) if last else None,
+            max(asked, default=None),
+            keys,
+            last["watermark_column"] if last else None,
+        )
+
+    def replacements(self, table: str, now: datetime) -> tuple[Replacement, ...]:  # noqa: ARG002
+        self.step()
+        found: dict[str, Replacement] = {}
+        for row in self.world.log:
+            if row["table_name"] == table and row["replaces"]:
+                days = frozenset(map(date.fromisoformat, json.loads(row["days"]))) if row["days"] else None
+                begun = datetime.fromisoformat(row["begun_at"])
+                done = datetime.fromisoformat(row["logged_at"]) if row["state"] == "loaded" else None
+                if done is None and row["load_id"] in found:
+                    done = found[row["load_id"]].done_at
+                found[row["load_id"]] = Replacement(row["load_id"], begun, done, days)
+        return tuple(found.values())
+
+    def append(self, row: Row) -> None:
+        self.step()
+        self.world.log.append(row)
+
+
+@dataclass
+class _Days:
+    world: MemoryWorld
+    step: Callable[[], None]
+    base: TableId
+
+    @contextlib.contextmanager
+    def read_keys(self, pulled: PulledFiles, keys: KeyColumns) -> Iterator[TableId]:  # noqa: ARG002
+        self.step()
+        self._read = {row["id"] for row in self.world.files.rows(pulled.files)}
+        yield self.base.sibling("onefold_tmp_keys")
+
+    def count(self, versions: Sequence[Version], day: date) -> Mapping[str, int]:
+        self.step()
+        return {version.id: len(self._of_day(version, day)) for version in versions}
+
+    def missing(
+        self,
+        read: TableId,  # noqa: ARG002
+        landed: Sequence[Landed],
+        keys: KeyColumns,  # noqa: ARG002
+        day: date,
+    ) -> Iterator[Mapping[str, Any]]:
+        self.step()
+        last: dict[int, tuple[tuple[int, ...], str, bool]] = {}
+        for one in landed:
+            for row in self._of_day(one.version, day):
+                metadata = row["datastream_metadata"]
+                place = tuple(int(section, 16) for section in metadata["change_sequence_number"].split("/"))
+                found = (place, metadata["change_sequence_number"], metadata["change_type"] == "DELETE")
+                last[row["id"]] = max(last.get(row["id"], ((), "", False)), found)
+        for key, (_, sequence, deleted) in last.items():
+            if key not in self._read:
+                yield {"version": landed[0].target.id, "sequence": sequence, "deleted": deleted, "v0": str(key)}
+
+    def _of_day(self, version: Version, day: date) -> list[dict[str, Any]]:
+        rows = self.world.tables[versioned_name(self.base.table, version.id)]
+        return [row for row in rows if row["_day"] == day.isoformat()]
+
+
+def _keys_of_days(loaded: Iterable[Row]) -> tuple[tuple[date, int, int], ...]:
+    ranges: dict[date, list[int]] = {}
+    for row in loaded:
+        for day, first, last in json.loads(row["keys_of_days"] or "[]"):
+            ranges.setdefault(date.fromisoformat(day), []).extend((first, last))
+    return tuple((day, min(keys), max(keys)) for day, keys in sorted(ranges.items()))
+
+
+def files_of(world: MemoryWorld) -> Destination:
+    """Where the pulls of a world write."""
+    return Destination(world.files, "gs://pulled")

@@ -1,0 +1,104 @@
+"""What the tests of pulls stand on: a source in onefold.yaml's terms, a folder for files, and a load that only remembers."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from support.source_database import SourceDatabase
+
+from onefold.adapters.pulled_files import FolderFiles
+from onefold.core.names import TableId
+from onefold.extract.key_ranges import PART_ROWS
+from onefold.extract.part import Destination
+from onefold.extract.plan import LoadState, PullRequest, TablePlan
+from onefold.extract.planner import Planner
+from onefold.extract.pull import Pull
+from onefold.extract.pulled import PulledFiles
+from onefold.extract.python_reader import PythonReader
+from onefold.extract.watermark import Window
+from onefold.mysql.connection import connect
+from onefold.settings.sources import Source, TableLoad, WatermarkColumn
+
+START = datetime(2026, 5, 4, 4, tzinfo=UTC)
+
+
+@dataclass
+class RememberedLoads:
+    """Loads that write nothing: they remember what was pulled, and give the state that follows from it."""
+
+    pulled: list[PulledFiles] = field(default_factory=list)
+
+    def state_of(self, table: TableId, window: Window) -> LoadState:
+        mine = [one for one in self.pulled if one.table == table]
+        if not mine:
+            return LoadState()
+        same = [one.plan.request.at for one in mine if one.plan.request.window == window]
+        return LoadState(mine[-1].version, mine[-1].watermark, max(same, default=None))
+
+    def keys_of_days(self, table: TableId) -> tuple[tuple[date, int, int], ...]:
+        return tuple(
+            (day, one.least, one.greatest)
+            for one in self.pulled
+            if one.table == table and one.least is not None and one.greatest is not None
+            for day in {day for file in one.files for day, _ in file.days}
+        )
+
+    def begin(self, plan: TablePlan) -> None:
+        assert all(one.plan != plan for one in self.pulled), "a pull begins before it is loaded"
+
+    def load(self, pulled: PulledFiles) -> None:
+        self.pulled.append(pulled)
+
+
+def lines(pulled: PulledFiles) -> list[dict[str, Any]]:
+    """The rows of all files of a pull."""
+    found = []
+    for file in pulled.files:
+        stored = FolderFiles().find(file.name)
+        assert stored
+        data = gzip.decompress(stored.data) if file.name.endswith(".gz") else stored.data
+        found += [json.loads(line) for line in data.decode().splitlines()]
+    return found
+
+
+@dataclass
+class PullScene:
+    """A database whose tables are pulled again and again by PyMySQL, each time 15 minutes later."""
+
+    database: SourceDatabase
+    folder: Path
+    tables: dict[str, TableLoad]
+    time_zone: str = "UTC"
+    loads: RememberedLoads = field(default_factory=RememberedLoads)
+    keys: Sequence[str] = ()
+    at: datetime = START
+    part_rows: int = PART_ROWS
+
+    def pull(self, window: Window = "15m", **changes: Any) -> Pull:
+        self.at += timedelta(minutes=15)
+        request = replace(PullRequest("fraud", self.database.name, window, self.at), **changes)
+        source = Source("fraud", "localhost", databases=(self.database.name,), time_zone=self.time_zone, tables=self.tables)
+        to = Destination(FolderFiles(), self.folder.as_uri())
+        planner = Planner(source, request, to, lambda _: self.keys, self.loads, self.part_rows)
+        return Pull(planner, self.connect, PythonReader(self.connect, to), self.loads)
+
+    def connect(self) -> Any:
+        return connect(self.database.server.address)
+
+    def rows(self, window: Window = "15m", **changes: Any) -> list[dict[str, Any]]:
+        """Pull one table, and return its rows."""
+        report = self.pull(window, **changes).run()
+        (table,) = report.tables
+        assert table.outcome == "loaded", table.text
+        return lines(self.loads.pulled[-1])
+
+
+def by(column: str, **more: Any) -> TableLoad:
+    """An incremental table."""
+    return TableLoad("incremental", WatermarkColumn(column), **more)

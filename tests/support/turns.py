@@ -1,0 +1,76 @@
+"""Processes whose steps are made one at a time, in an order that the test chooses; each may die before any step."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+
+
+class Killed(BaseException):
+    """The process dies here."""
+
+
+class Turns:
+    """Threads whose steps are made one at a time, in an order that the test chooses."""
+
+    def __init__(self, choose: Callable[[int], int]) -> None:
+        """`choose(n)` returns which of n threads makes the next step."""
+        self._choose = choose
+        self._condition = threading.Condition()
+        self._waiting: list[int] = []
+        self._turn: int | None = None
+        self._killed: set[int] = set()
+
+    def run(
+        self, works: Sequence[Callable[[Callable[[], None]], None]], steps: Sequence[int | None]
+    ) -> list[BaseException | None]:
+        """Run each work in a thread; return how each ended.
+
+        Args:
+            works: called with a function that each of them calls before each step.
+            steps: after how many steps each of them is killed; None for never.
+        """
+        ends: list[BaseException | None] = [None] * len(works)
+        running = set(range(len(works)))
+
+        def thread(number: int) -> None:
+            left = steps[number]
+
+            def step() -> None:
+                nonlocal left
+                self._wait(number)
+                if left == 0:
+                    raise Killed
+                left = None if left is None else left - 1
+
+            try:
+                works[number](step)
+            except BaseException as error:  # noqa: BLE001 the caller looks at it
+                ends[number] = error
+            with self._condition:
+                running.discard(number)
+                self._turn = None
+                self._condition.notify_all()
+
+        threads = [threading.Thread(target=thread, args=(number,)) for number in range(len(works))]
+        for one in threads:
+            one.start()
+        while True:
+            with self._condition:
+                self._condition.wait_for(lambda: self._turn is None and running <= set(self._waiting))
+                if not running:
+                    break
+                self._turn = sorted(running)[self._choose(len(running))]
+                self._waiting.remove(self._turn)
+                self._condition.notify_all()
+        for one in threads:
+            one.join()
+        return ends
+
+    def _wait(self, number: int) -> None:
+        with self._condition:
+            if self._turn == number:
+                self._turn = None
+            self._waiting.append(number)
+            self._condition.notify_all()
+            self._condition.wait_for(lambda: self._turn == number)
