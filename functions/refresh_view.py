@@ -1,4 +1,4 @@
-"""The function `refresh_view`: takes messages about new versioned tables, and refreshes their unified views."""
+"""The function `refresh_view`: takes messages about new versioned tables, and refreshes their unified and current views."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import flask
 import functions_framework
 from http_entry import answer, check, is_served
 
+from onefold.refresh.handler import TableCreatedHandler
 from onefold.settings.environment import Settings, load_settings
-from onefold.views.handler import TableCreatedHandler
 
 
 @functools.cache

@@ -267,7 +267,7 @@ def wait_for(port: str) -> None:
 
 def test_every_event_of_the_functions_is_described() -> None:
     page = (DOCS / "reference" / "log-events.md").read_text()
-    modules = [ROOT / "onefold" / name for name in ("messages/consumer.py", "views/handler.py", "batches/launch.py")]
+    modules = [ROOT / "onefold" / name for name in ("messages/consumer.py", "refresh/handler.py", "batches/launch.py")]
     found = set().union(*(events(path) for path in (*modules, *(ROOT / "functions").glob("*.py"))))
     assert len(found) == 12
     for event in found:

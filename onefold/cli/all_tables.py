@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from onefold.cli.common import ERROR, OK, Failure, print_lines, say, work_on_each
-from onefold.core.errors import KeyUnknown, NotFound
+from onefold.core.errors import KeyUnknown, NoCurrentView, NotFound
 from onefold.core.names import TableId
 
 all_option = click.option("--all", "all_", is_flag=True, help="All tables of the dataset that have versions.")
@@ -73,7 +73,7 @@ def run_for_many(
 ) -> int:
     """Work on tables one after the other, print what became of them, and return the exit code.
 
-    A table that fails, or whose key is unknown, does not stop the others.
+    A table that fails, whose key is unknown, or that the settings exclude, does not stop the others.
 
     Args:
         dataset: the dataset, for the summary.
@@ -86,7 +86,7 @@ def run_for_many(
     def unless_skipped(table: TableId) -> TableOutcome:
         try:
             return work(table)
-        except (KeyUnknown, NotFound) as error:
+        except (KeyUnknown, NoCurrentView, NotFound) as error:
             say("yellow", f"Skipped: {error}")
             return TableOutcome(table, "skipped", (("reason", str(error)),))
 

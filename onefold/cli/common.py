@@ -85,22 +85,23 @@ def open_warehouse(context: click.Context, project: str | None, dataset: str, ta
 
 
 def check_view_settings(warehouse: Any, base: TableId, settings: Settings) -> None:
-    """Check, before a command writes anything, that the unified view of a table was written with the present settings.
+    """Check, before a command writes anything, that the views of a table were written with the present settings.
 
     Raises:
-        SettingsChanged: it was not, and the command has no `--accept-settings`.
+        SettingsChanged: one was not, and the command has no `--accept-settings`.
     """
     from onefold.views.stored_settings import check_settings
 
-    stored = warehouse.get_view(settings.view_of(base)) if settings.keep_view_settings else None
-    if stored:
-        check_settings(stored.id, stored.query, settings.rules_for(base))
+    views = (settings.view_of(base), settings.current_view_of(base)) if settings.keep_view_settings else ()
+    for stored in map(warehouse.get_view, views):
+        if stored:
+            check_settings(stored.id, stored.query, settings.rules_for(base))
 
 
 def announcing(project: str, settings: Settings) -> Announce:
     """Return a function that publishes the schema changes of a view, and prints what the topic refused."""
     from onefold.adapters import pubsub
-    from onefold.views import handler as deliveries
+    from onefold.views import announce as announcements
 
     publisher = pubsub.PubSub(project)
 
@@ -108,7 +109,7 @@ def announcing(project: str, settings: Settings) -> Announce:
         # The next refresh announces the change again; the text tells the person who runs this one.
         click.echo(f"not announced: {error}\n{json.dumps(content)}" if content else f"not announced: {error}", err=True)
 
-    return lambda plan: deliveries.announce(publisher, settings, plan, refused)
+    return lambda plan: announcements.announce(publisher, settings, plan, refused)
 
 
 def given(*named: tuple[str, str | None]) -> list[tuple[str, str]]:

@@ -52,9 +52,9 @@ def current(
 ) -> int:
     """Create or update TABLE_current, the view of the latest row of each key; or those of --all tables of DATASET.
 
-    TABLE is a change table in the form of Datastream's append-only mode, or the base name of versioned ones, whose
-    unified view is refreshed first. If `onefold merge` has created a base, the view reads the base and all changes that
-    are not merged yet. Of many tables, those without a known key are skipped.
+    TABLE is a change table in the form of Datastream's append-only mode, or the base name of versioned ones. If `onefold
+    merge` has created a base, the view reads the base and all changes that are not merged yet. Of many tables, those
+    without a known key are skipped, and those that the settings exclude.
     """
     from onefold.merge.dataset import find_candidates
     from onefold.merge.refresh import refresh_current

@@ -4,6 +4,7 @@ OnefoldError
  +- InvalidInput        an input is wrong; lists all problems, each with what to do
  |   +- InvalidName         a dataset, table or version name that must not reach SQL
  |   +- KeyUnknown          nobody named the columns that identify a row
+ |   +- NoCurrentView       the settings exclude a table from current views
  |   +- InvalidType         a type string that is not a BigQuery type
  |   +- InvalidSettings     environment variables or onefold.yaml
  |   +- InvalidMessage      a Pub/Sub message that can never be handled
@@ -45,6 +46,10 @@ class InvalidName(InvalidInput):
 
 class KeyUnknown(InvalidInput):
     """A table whose key nobody named, and that tells no key itself."""
+
+
+class NoCurrentView(InvalidInput):
+    """A table that `current: false` in onefold.yaml keeps from having a current view."""
 
 
 class InvalidType(InvalidInput):

@@ -20,19 +20,22 @@ from onefold.merge.schema_evolution import converted
 from onefold.schema.casts import UTC
 from onefold.schema.columns import Column, Schema
 
+_CHANGES = "\0"
+"""The place of the changes in a text that is still indented: no name and no literal has this character."""
 
-def current_query(changes: TableId, columns: Sequence[Column], keys: Sequence[str]) -> str:
+
+def current_query(changes: TableId | str, columns: Sequence[Column], keys: Sequence[str]) -> str:
     """Return a query of the latest row of each key, in the source's columns. Keys that are NULL are one key, as in GROUP BY.
 
     Args:
-        changes: a change table, or the unified view over the versions of one.
+        changes: a change table, or a query of all changes, such as the text of the unified view.
         columns: its columns, metadata included.
         keys: the columns whose values identify a row of the source.
 
     Raises:
         SchemaConflict: everything that keeps the table from having a latest state.
     """
-    check_change_table(str(changes), columns, keys)
+    check_change_table(str(changes) if isinstance(changes, TableId) else "the versions", columns, keys)
     by_key = ", ".join(f"c.{quote(key)}" for key in keys)
     rank = quote(free_name("_rank", columns))
     landed = map(quote, Schema(columns).only([LANDED_AT]).names)
@@ -41,7 +44,7 @@ def current_query(changes: TableId, columns: Sequence[Column], keys: Sequence[st
         f"SELECT w.* EXCEPT ({left_out})\n"
         "FROM (\n"
         f"  SELECT c.*, ROW_NUMBER() OVER (PARTITION BY {by_key} ORDER BY {position_of('c', columns)} DESC) AS {rank}\n"
-        f"  FROM {changes.quoted} AS c\n"
+        f"  FROM {_item(changes)} AS c\n"
         ") AS w\n"
         f"WHERE w.{rank} = 1 AND NOT {is_deletion('w')}"
     )
@@ -50,10 +53,11 @@ def current_query(changes: TableId, columns: Sequence[Column], keys: Sequence[st
 def current_query_over_base(
     base: BaseTable,
     stored: Sequence[Column],
-    changes: TableId,
+    changes: TableId | str,
     columns: Sequence[Column],
     since: datetime | None,
     zone: str = UTC,
+    read_from: TableId | None = None,
 ) -> str:
     """Return a query of the same rows as `current_query`, from a base and the changes that it may lack.
 
@@ -63,16 +67,17 @@ def current_query_over_base(
     Args:
         base: the base table as it has to be.
         stored: the columns of the base table as it is.
-        changes: a change table, or the unified view over the versions of one.
+        changes: a change table, or a query of all changes, such as the text of the unified view.
         columns: the columns of `changes`, metadata included.
         since: the time of landing from which changes are read; None for all changes.
         zone: the time zone in which a DATETIME is read.
+        read_from: a copy of the base that is read in its place; None for the base itself.
     """
     # A union goes by position, so the base gets the order and the spelling of the changes, fields of structs included.
     base = base_of(base.table, columns, base.keys)
-    newest = indent(_newest(base, changes, columns, since), "  ")
+    newest = indent(_newest(base, _CHANGES, columns, since), "  ").replace(_CHANGES, _item(changes))
     names = [quote(column.name) for column in base.columns]
-    rows = f"(\n{indent(_base_rows(base, stored, zone), '  ')}\n)"
+    rows = f"(\n{indent(_base_rows(read_from or base.id, base, stored, zone), '  ')}\n)"
     # Both joins have the few new changes on one side. The base is never sorted, and a filter on the view reaches its table.
     return (
         f"WITH newest AS (\n{newest}\n)\n"
@@ -87,22 +92,27 @@ def current_query_over_base(
     )
 
 
-def _newest(base: BaseTable, changes: TableId, columns: Sequence[Column], since: datetime | None) -> str:
+def _newest(base: BaseTable, changes: str, columns: Sequence[Column], since: datetime | None) -> str:
     rank = free_name("_rank", base.columns)
     names = [f"r.{quote(column.name)}" for column in base.columns]
     window = window_sql("r.", since)
     rows = (
         f"SELECT {', '.join(names)}, {position_of('r', columns)} AS {POSITION}, {is_deletion('r')} AS {DELETED}\n"
-        f"FROM {changes.quoted} AS r" + (f"\nWHERE {window}" if window else "")
+        f"FROM {changes} AS r" + (f"\nWHERE {window}" if window else "")
     )
     return f"SELECT w.* EXCEPT ({rank})\n{ranked(base.keys, rows, rank)}\nWHERE w.{rank} = 1"
 
 
-def _base_rows(base: BaseTable, stored: Sequence[Column], zone: str) -> str:
+def _base_rows(read_from: TableId, base: BaseTable, stored: Sequence[Column], zone: str) -> str:
     """Return a query of the base in the unified types, which the next merge will give it."""
     known = Schema(stored)
     items = _list(converted(column, known, zone) for column in base.stored)
-    return f"SELECT\n  {items}\nFROM {base.id.quoted} AS b"
+    return f"SELECT\n  {items}\nFROM {read_from.quoted} AS b"
+
+
+def _item(changes: TableId | str) -> str:
+    """Return changes as an item of a FROM clause. A query stays as it is, because comments in it begin a line."""
+    return changes.quoted if isinstance(changes, TableId) else f"(\n{changes}\n)"
 
 
 def _list(items: Iterable[str]) -> str:

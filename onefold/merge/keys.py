@@ -80,18 +80,35 @@ def captured_keys(
     return tuple(base_keys)
 
 
+def still_key(warehouse: BaseWarehouse, changes: Iterable[ChangeTable], keys: Sequence[str]) -> bool:
+    """Tell whether no version of a captured table declares another key; versions without a declared key say nothing.
+
+    Args:
+        warehouse: where the tables are.
+        changes: the change tables.
+        keys: the columns that were found to be the key, tenant included.
+    """
+    captured = [source for source in changes if is_captured(source.version.columns)]
+    return all(same_columns(key, source_key(keys)) for key in _declared(warehouse, captured).values())
+
+
+def _declared(warehouse: BaseWarehouse, captured: Sequence[ChangeTable]) -> dict[str, tuple[str, ...]]:
+    """Return the primary keys that versions declare, by version; versions without one are left out."""
+    groups = (captured[start : start + MAX_TABLES] for start in range(0, len(captured), MAX_TABLES))
+    found = {id_: key for group in groups for id_, key in warehouse.declared_keys([one.id for one in group]).items()}
+    return {one.version.id: key for one in captured if (key := source_key(found.get(one.id, ())))}
+
+
 def _declared_key(warehouse: BaseWarehouse, captured: Sequence[ChangeTable]) -> tuple[str, ...]:
     """Return the primary key that all versions declare; none where they do not agree.
 
     Versions that declare no key are older, or have a key that cannot be declared. The key in their rows has to agree, too.
     """
-    groups = (captured[start : start + MAX_TABLES] for start in range(0, len(captured), MAX_TABLES))
-    found = {id_: key for group in groups for id_, key in warehouse.declared_keys([one.id for one in group]).items()}
-    declared = {one.id: key for one in captured if (key := source_key(found.get(one.id, ())))}
+    declared = _declared(warehouse, captured)
     keys = list(declared.values())
     if not keys or not all(same_columns(key, keys[0]) for key in keys):
         return ()
-    silent = [one for one in captured if one.id not in declared]
+    silent = [one for one in captured if one.version.id not in declared]
     in_rows = read_primary_keys(warehouse, silent) if silent else {}
     return keys[0] if all(same_columns(key, keys[0]) for key in in_rows.values()) else ()
 

@@ -7,21 +7,29 @@ from dataclasses import replace
 
 from onefold.core.errors import SchemaConflict, TryAgain
 from onefold.core.names import TableId
-from onefold.core.text import counted
 from onefold.merge.change_query import MAX_QUERY, changes_query, in_statements
+from onefold.merge.lost_rows import check_nothing_is_lost
 from onefold.merge.merge_log import LOG_COLUMNS, append_statement
 from onefold.merge.plan import BroughtUp, MergePlan, log, plan_merge, read_base, with_base
 from onefold.merge.positions_check import check_floor
-from onefold.merge.schema_evolution import convert_statement, lost_rows_query, rebuild_statement
+from onefold.merge.schema_evolution import convert_statement, rebuild_statement
+from onefold.merge.set_aside import follow_base, set_base_aside
 from onefold.ports.warehouse import BaseWarehouse, StoredTable
 from onefold.schema.bigquery import add_statement, create_statement
 from onefold.settings.environment import Settings
+from onefold.views.refresh import Announce
 
 
 def prepare(
-    warehouse: BaseWarehouse, table: TableId, settings: Settings, keys: Sequence[str] = (), *, rebuild: bool = False
+    warehouse: BaseWarehouse,
+    table: TableId,
+    settings: Settings,
+    keys: Sequence[str] = (),
+    *,
+    rebuild: bool = False,
+    announce: Announce | None = None,
 ) -> MergePlan:
-    """Make the base where there is none, and bring it up to the unified schema.
+    """Make the base where there is none, and bring it up to the unified schema. The current view can be read all the time.
 
     Args:
         warehouse: where the tables are.
@@ -29,6 +37,7 @@ def prepare(
         settings: those of the installation.
         keys: as for `plan_merge`.
         rebuild: write the base anew from the whole history, even where its schema does not ask for that.
+        announce: as for `onefold.views.refresh.refresh`, of the current view.
 
     Returns:
         The plan of a merge, with a base that is ready for it.
@@ -48,7 +57,10 @@ def prepare(
         plan = _with_first_log(warehouse, plan, settings)
     if plan.stored is not None:
         check_floor(plan)
-    return migrate(warehouse, plan, rebuild)
+        set_base_aside(warehouse, plan, settings, announce)
+    done = migrate(warehouse, plan, rebuild)
+    follow_base(warehouse, done, settings, announce)
+    return done
 
 
 def _with_first_log(warehouse: BaseWarehouse, plan: MergePlan, settings: Settings) -> MergePlan:
@@ -165,29 +177,13 @@ def _rebuild(warehouse: BaseWarehouse, plan: MergePlan, stored: StoredTable) -> 
 
 
 def _replace(warehouse: BaseWarehouse, plan: MergePlan, stored: StoredTable, history: str, keys: str) -> MergePlan:
-    _check_nothing_is_lost(warehouse, plan, stored, keys)
+    check_nothing_is_lost(warehouse, plan, keys)
     # A purge that started before this row stops when it sees the row: the tombstones that it would delete come back.
     log(warehouse, plan, "rebuilding")
     warehouse.execute(rebuild_statement(plan.base, stored.columns, stored.clustering, history, plan.rules.time_zone))
     done = _with_new_base(warehouse, plan, "rebuilt")
     log(warehouse, done, "rebuild", plan.versions)
     return done
-
-
-def _check_nothing_is_lost(warehouse: BaseWarehouse, plan: MergePlan, stored: StoredTable, history: str) -> None:
-    lost = warehouse.fetch(lost_rows_query(plan.base, stored.columns, history, plan.rules.time_zone))[0]["found"]
-    if not lost:
-        return
-    why = [
-        f"column {change.name} is {change.old} in {plan.base.id} and {change.new} by now"
-        for change in plan.schema_plan.retyped
-    ] or [f"{plan.base.id} is to be rebuilt"]
-    advice = (
-        f"a rebuild would lose {counted(lost, 'row')} that the change tables do not hold any more, or that came from a "
-        f"snapshot: to keep the old type set it under `types` of {plan.base.table.table} in onefold.yaml; to start again "
-        f"drop {plan.base.id} and merge with --from-snapshot"
-    )
-    raise SchemaConflict([f"{reason}, but {advice}" for reason in why])
 
 
 def _with_new_base(warehouse: BaseWarehouse, plan: MergePlan, done: BroughtUp) -> MergePlan:

@@ -53,12 +53,12 @@ def reconcile(
         at: the source's sequence when the copy was made; by default every row of it is older than any change.
         purge_after_days: delete tombstones that are at least this many days old by the source's clock; None for none.
         rebuild: write the base anew from the whole history first.
-        announce: as for `refresh`, of the unified view that `<table>_current` reads.
+        announce: as for `refresh`, of the current view.
 
     Raises:
         OnefoldError: as `prepare`, `merge_snapshot` and `refresh_current`; TryAgain for errors that may pass.
     """
-    plan = prepare(warehouse, table, settings, keys, rebuild=rebuild)
+    plan = prepare(warehouse, table, settings, keys, rebuild=rebuild, announce=announce)
     copied = merge_snapshot(warehouse, plan, snapshot, at) if snapshot else None
     counts = merge_changes(warehouse, plan)
     purged = None if purge_after_days is None else purge(warehouse, plan, purge_after_days)

@@ -25,6 +25,7 @@ class Severity(IntEnum):
 
 Kind = Literal[
     "view created", "view removed", "added", "removed", "retyped", "reordered", "respelled",
+    "base left out", "base read again",
     "table truncated", "table dropped", "table renamed", "table in quarantine",
 ]  # fmt: skip
 """The last four are changes of a table at the source, not of a view."""
@@ -86,6 +87,29 @@ def view_removed() -> SchemaChange:
         'CRITICAL'
     """
     return SchemaChange("view removed", "", Severity.CRITICAL)
+
+
+def base_left_out(reason: str) -> SchemaChange:
+    """Return the change that announces that a current view reads the whole history instead of the base.
+
+    Args:
+        reason: the columns whose types the base cannot get in place.
+
+    Examples:
+        >>> str(base_left_out("id INT64 -> STRING"))
+        'base left out id INT64 -> STRING'
+    """
+    return SchemaChange("base left out", "", Severity.WARNING, new=reason)
+
+
+def base_read_again() -> SchemaChange:
+    """Return the change that announces that a current view reads the base again.
+
+    Examples:
+        >>> base_read_again().severity.name
+        'INFO'
+    """
+    return SchemaChange("base read again", "", Severity.INFO)
 
 
 def compare(old: Iterable[Column], new: Iterable[Column]) -> tuple[SchemaChange, ...]:

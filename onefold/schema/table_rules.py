@@ -26,6 +26,7 @@ class TableRules:
         keys: the columns whose values identify a row of the source.
         overlap_minutes: how many minutes of the last window a merge reads again. It has to be longer than the time from the
             landing of a row until the row can be read.
+        current: whether messages keep the current view of the table.
         names: the naming of the versioned tables in the table's dataset.
     """
 
@@ -36,6 +37,7 @@ class TableRules:
     retired: frozenset[str] = field(default_factory=frozenset)
     keys: tuple[str, ...] = ()
     overlap_minutes: int = 60
+    current: bool = True
     names: VersionedNames = DEFAULT_NAMES
     units: tuple[tuple[str, str], ...] = ()
     mixed_numbers: Literal["STRING", "FLOAT64"] = "STRING"

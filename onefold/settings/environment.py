@@ -93,6 +93,18 @@ class Settings:
         dataset = self.view_dataset.format(**names) if base.dataset else None
         return TableId(base.project, dataset, self.view_name.format(**names))
 
+    def current_view_of(self, base: TableId) -> TableId:
+        """Return the current view of a base name, which lies where the unified view does."""
+        names = {"dataset": base.dataset or "", "table": base.table}
+        dataset = self.view_dataset.format(**names) if base.dataset else None
+        return TableId(base.project, dataset, self._current_name.format(**names))
+
+    @property
+    def _current_name(self) -> str:
+        """The template of the name of a current view: with the dataset where views of several datasets lie in one."""
+        is_shared = "{dataset}" in self.view_name and "{dataset}" not in self.view_dataset
+        return "{dataset}_{table}_current" if is_shared else "{table}_current"
+
 
 def load_settings(environ: Mapping[str, str], config: Path | None = None) -> Settings:
     """Read and check all settings.
@@ -194,6 +206,8 @@ def _view_name_problems(settings: Settings) -> Iterator[str]:
 def _shared_view_problems(settings: Settings) -> Iterator[str]:
     if "{table}" not in settings.view_name:
         yield f"ONEFOLD_VIEW_NAME {settings.view_name!r} must hold {{table}}, or all tables would share one view"
+    if settings.view_name in ("{table}_current", "{dataset}_{table}_current"):
+        yield f"ONEFOLD_VIEW_NAME {settings.view_name!r} is the name of the current view; use another, as {{table}}_unified"
     if settings.view_name == "{table}":
         yield "ONEFOLD_VIEW_NAME must not be the table's own name; add a suffix, as in {table}_unified"
     if settings.view_name.startswith((TEMPORARY_PREFIX, LEAF_PREFIX)):

@@ -21,13 +21,10 @@ from onefold.settings.yaml_types import read_targets
 
 # Names in the tz database whose meaning depends on the machine.
 _MACHINE_ZONES = frozenset({"localtime", "Factory"})
-_TABLE_KEYS = frozenset(
-    {"conversions", "time_zone", "version_column", "types", "retire", "keys", "overlap_minutes", "mixed_numbers"}
-)
+_INHERITED_KEYS = frozenset({"conversions", "time_zone", "version_column", "overlap_minutes", "mixed_numbers", "current"})
+_TABLE_KEYS = _INHERITED_KEYS | {"types", "retire", "keys"}
 _NAME_KEYS = frozenset({"version_pattern", "include", "exclude"})
-_DEFAULT_KEYS = _NAME_KEYS | {
-    "conversions", "time_zone", "version_column", "overlap_minutes", "mixed_numbers", "datasets", "tables",
-}  # fmt: skip
+_DEFAULT_KEYS = _NAME_KEYS | _INHERITED_KEYS | {"datasets", "tables"}
 _COLUMN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,299}")
 _RESERVED_PREFIXES = ("_TABLE_", "_FILE_", "_PARTITION", "_ROW_TIMESTAMP", "__ROOT__", "_COLIDENTIFIER", "_CHANGE_")
 _OWN_TABLES = ("customer_base", "customer_merges", "customer_current", "customer_unified")
@@ -193,6 +190,7 @@ class _Reader:
             overlap_minutes=(
                 self._overlap(body["overlap_minutes"], where) if "overlap_minutes" in body else defaults.overlap_minutes
             ),
+            current=self._current(body["current"], where) if "current" in body else defaults.current,
         )
 
     def _conversions(self, value: Any, where: str) -> Any:
@@ -250,6 +248,11 @@ class _Reader:
             self._problem(f"{where}overlap_minutes must be a whole number of minutes, 0 or more, not {value!r}")
             return 0
         return value
+
+    def _current(self, value: Any, where: str) -> bool:
+        if not isinstance(value, bool):
+            self._problem(f"{where}current must be true or false, not {value!r}")
+        return value is not False
 
     def _problem(self, problem: str) -> None:
         self._problems.append(f"{self._path}: {problem}")

@@ -24,18 +24,9 @@ from onefold.schema.versions import Version, active_versions, mixed_number_colum
 from onefold.settings.environment import Settings
 from onefold.views.creations import creations_label, milliseconds, still_holds, was_read
 from onefold.views.description import describe
-from onefold.views.labels import (
-    CHANGE_LABEL,
-    CREATED_LABEL,
-    LABEL,
-    TABLE_LABEL,
-    check_owner,
-    fingerprint_of,
-    labels_of,
-    owner_digest,
-)
+from onefold.views.kinds import UnifiedKind, ViewKind
+from onefold.views.labels import CHANGE_LABEL, CREATED_LABEL, LABEL, TABLE_LABEL, labels_of
 from onefold.views.leaves import LeafRemoved, has_its_leaves, remove_view, write_view
-from onefold.views.limits import build_within_limits
 from onefold.views.stored_settings import SettingChange, check_settings, setting_changes
 from onefold.views.unified_view import UnifiedView, covered_versions
 
@@ -89,6 +80,7 @@ def plan_refresh(
     version: str | None = None,
     prune: bool = False,
     now: Callable[[], datetime] = _now,
+    kind: ViewKind | None = None,
 ) -> ViewPlan:
     """Read everything and compute the view; write nothing.
 
@@ -100,6 +92,7 @@ def plan_refresh(
             the table was created, nothing else is read: two calls, which cost nothing, are enough.
         prune: plan to remove the view where no version is left.
         now: returns the present time.
+        kind: the kind of view; None for the unified view.
 
     Raises:
         NotFound: there is no version, and nothing to prune.
@@ -108,28 +101,27 @@ def plan_refresh(
         LimitExceeded: the view would pass a limit of BigQuery.
         TryAgain: an error that may pass.
     """
-    id_, fingerprint = settings.view_of(base), fingerprint_of(settings, base)
+    kind = kind or UnifiedKind(warehouse, base, settings)
+    id_, fingerprint = kind.id, kind.fingerprint
     names = settings.names_in(base.dataset)
     stored = warehouse.get_view(id_)
     if stored:
-        check_owner(stored, base, names)
+        kind.check_owner(stored)
     created = None
     if stored and version and _covers(stored, base, version, fingerprint, names):
         created = warehouse.table_created(base.sibling(names.name(base.table, version)))
         if created and was_read(stored.labels.get(CREATED_LABEL, ""), created):
             return ViewPlan(base, "none", None, stored, None, (), shortcut=True, unannounced=stored.unannounced)
     read_at = now()
-    found = warehouse.read_versions(base, names)
-    if version:
+    found = kind.read_versions()
+    if version and all(one.id for one in found):  # the version of a change table without versions has no name
         _wait_for(warehouse, base.sibling(names.name(base.table, version)), version, found, created)
     versions = active_versions(found, settings.rules_for(base))
     if not versions:
         return _plan_removal(base, stored, prune, len(found), names)
-    reserved, former = (stored.reserved, stored.columns) if stored else (0, ())
-    view = build_within_limits(id_, base, versions, settings.rules_for(base), reserved, former)
-    plan = _plan_write(
-        warehouse, base, view, stored, labels_of(view, stored, fingerprint, creations_label(versions, read_at))
-    )
+    view = kind.build(found, versions, stored)
+    labels = labels_of(view, stored, fingerprint, creations_label(versions, read_at))
+    plan = _plan_write(warehouse, base, kind, view, stored, {**labels, TABLE_LABEL: kind.owner})
     plan = replace(
         plan,
         warnings=tuple(unused_rules(found, settings.rules_for(base))),
@@ -150,6 +142,7 @@ def refresh(
     announce: Announce | None = None,
     sleep: Callable[[float], None] = time.sleep,
     now: Callable[[], datetime] = _now,
+    kind: ViewKind | None = None,
 ) -> ViewPlan:
     """Bring the view up to date and return what was done; running it twice gives the same view as running it once.
 
@@ -164,6 +157,7 @@ def refresh(
             that the topic refuses is kept with the view, and handed to the next refresh. None: nothing is announced.
         sleep: pauses for so many seconds between two tries.
         now: returns the present time.
+        kind: as for `plan_refresh`.
 
     Raises:
         OnefoldError: as `plan_refresh` and `Warehouse.check_tags`.
@@ -171,11 +165,11 @@ def refresh(
         TryAgain: others wrote the view during all tries.
         Rejected: the view would be removed, and the topic refuses the announcement, which nothing could keep any more.
     """
-    asked = version
+    asked, kind = version, kind or UnifiedKind(warehouse, base, settings)
 
     def once() -> ViewPlan:
         nonlocal asked
-        plan = plan_refresh(warehouse, base, settings, asked, prune, now)
+        plan = plan_refresh(warehouse, base, settings, asked, prune, now, kind)
         if plan.stored and plan.settings and settings.keep_view_settings:
             check_settings(plan.stored.id, plan.stored.query, settings.rules_for(base))
         if plan.action == "update" and plan.stored and plan.draft:
@@ -185,13 +179,13 @@ def refresh(
         elif plan.action == "remove":
             plan = replace(plan, unannounced=())
         try:
-            plan = replace(plan, warnings=(*plan.warnings, *_apply(warehouse, plan, settings)))
+            plan = replace(plan, warnings=(*plan.warnings, *_apply(warehouse, plan, settings, kind)))
         except LeafRemoved:
             asked = None
             raise
         return plan
 
-    return retry_on_conflict(settings.view_of(base), once, sleep)
+    return retry_on_conflict(kind.id, once, sleep)
 
 
 def _covers(stored: StoredView, base: TableId, version: str, fingerprint: str, names: VersionedNames) -> bool:
@@ -230,13 +224,19 @@ def _plan_removal(base: TableId, stored: StoredView | None, prune: bool, retired
 
 
 def _plan_write(
-    warehouse: Warehouse, base: TableId, view: UnifiedView, stored: StoredView | None, labels: dict[str, str]
+    warehouse: Warehouse,
+    base: TableId,
+    kind: ViewKind,
+    view: UnifiedView,
+    stored: StoredView | None,
+    labels: dict[str, str],
 ) -> ViewPlan:
     description = describe(stored.description if stored else "", view.casts)
-    draft = ViewDraft(view.query, description, {**labels, TABLE_LABEL: owner_digest(str(base))}, view.columns)
+    draft = ViewDraft(view.query, description, labels, view.columns)
     if stored is None:
         return ViewPlan(base, "create", view, None, draft, (view_created(),))
     changes = compare(stored.columns, view.columns) if stored.query != view.query else ()
+    changes = (*changes, *kind.other_changes(stored, view))
     done = _is_as_drafted(stored, draft) and has_its_leaves(warehouse, view)
     return ViewPlan(base, "none" if done else "update", view, stored, draft, changes, unannounced=stored.unannounced)
 
@@ -266,7 +266,7 @@ def _is_as_drafted(stored: StoredView, draft: ViewDraft) -> bool:
     return (stored.query, stored.description, labels) == (draft.query, draft.description, dict(draft.labels))
 
 
-def _apply(warehouse: Warehouse, plan: ViewPlan, settings: Settings) -> tuple[str, ...]:
+def _apply(warehouse: Warehouse, plan: ViewPlan, settings: Settings, kind: ViewKind) -> tuple[str, ...]:
     """Carry out the plan and return warnings.
 
     Raises:
@@ -281,9 +281,7 @@ def _apply(warehouse: Warehouse, plan: ViewPlan, settings: Settings) -> tuple[st
             )
         remove_view(warehouse, plan.stored)
         # BigQuery cannot delete a view on a condition, so a version that was created meanwhile is looked for afterwards.
-        if active_versions(
-            warehouse.read_versions(plan.base, settings.names_in(plan.base.dataset)), settings.rules_for(plan.base)
-        ):
+        if active_versions(kind.read_versions(), settings.rules_for(plan.base)):
             raise ViewChanged(f"{plan.stored.id} was removed while a version of it was created")
     elif plan.action in ("create", "update") and plan.view and plan.draft:
         return write_view(warehouse, plan.view, plan.stored, replace(plan.draft, unannounced=plan.unannounced))

@@ -36,7 +36,7 @@ def test_current_reads_all_versions_of_a_table_in_the_unified_types(run: Run, da
     )
     made = run("current", dataset.name, "customer", "--keys", "id", "--json")
     assert made.code == 0
-    assert made.json["source"] == f"local.{dataset.name}.customer_unified"
+    assert made.json["source"] == f"local.{dataset.name}.customer"
     assert dataset.rows("customer_current") == [("1", None, "e")]
 
 

@@ -86,7 +86,7 @@ def test_the_archive_for_spark_has_all_direct_and_indirect_imports_of_the_jobs(t
         "onefold/adapters/bigquery/schema.py",
     } <= names
     assert not names & {
-        "onefold/views/handler.py",
+        "onefold/refresh/handler.py",
         "onefold/adapters/dataproc.py",
         "onefold/cli/__init__.py",
         "onefold/views/display.py",

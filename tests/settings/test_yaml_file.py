@@ -13,10 +13,10 @@ from onefold.schema.types import parse_type
 from onefold.settings.yaml_file import TablesFile, read_tables_file
 
 TOP = (
-    "conversions, datasets, exclude, include, mixed_numbers, overlap_minutes, tables, time_zone, version_column, "
+    "conversions, current, datasets, exclude, include, mixed_numbers, overlap_minutes, tables, time_zone, version_column, "
     "version_pattern"
 )
-BELOW = "conversions, keys, mixed_numbers, overlap_minutes, retire, time_zone, types, version_column"
+BELOW = "conversions, current, keys, mixed_numbers, overlap_minutes, retire, time_zone, types, version_column"
 ZONE = "is unknown; write a tz database name, as Europe/Berlin, or '+01:00' in quotes"
 QUOTES = "is not a text; put it in quotes"
 

@@ -8,13 +8,15 @@ from typing import Any
 import pytest
 from support.fake_bigquery import FakeBigQuery
 from support.in_memory import MemoryPublisher, push_body
+from support.memory_handler import unified_lines
 from support.refresh_shop import BASE, VIEW
 
 from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
 from onefold.core.errors import Rejected, TopicRefused
 from onefold.messages.table_created import table_message
+from onefold.refresh.handler import TableCreatedHandler
 from onefold.settings.environment import Settings
-from onefold.views.handler import TableCreatedHandler, announce
+from onefold.views.announce import announce
 from onefold.views.refresh import ViewPlan, refresh
 
 SETTINGS = Settings(topic_schema_changes="schema-changes", topic_dead_letter="dead-letter")
@@ -37,7 +39,7 @@ class Announcer:
         """Deliver a message and return the lines of the log."""
         handler = TableCreatedHandler(SETTINGS, BigQueryWarehouse(self.cloud.client()), self.publisher)
         handler.handle(push_body(table_message("shop", "customer", version)))
-        return [json.loads(line) for line in self._capsys.readouterr().out.splitlines()]
+        return unified_lines(self._capsys)
 
     def refuse(self, error: Exception | None) -> None:
         if error:

@@ -49,10 +49,10 @@ from onefold.messages.change_records import MAX_MESSAGE_BYTES
 from onefold.mysql.connection import connect, query
 from onefold.mysql.table_filter import TableFilter
 from onefold.ports.publisher import Message
+from onefold.refresh.handler import TableCreatedHandler
 from onefold.schema.versions import Version
 from onefold.settings.environment import Settings
 from onefold.sink.handler import RecordHandler
-from onefold.views.handler import TableCreatedHandler
 
 SOURCE = "shop-db"
 TABLE_CREATED, CHANGE_RECORDS, DEAD_LETTER, SCHEMA_CHANGES = (

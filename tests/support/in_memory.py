@@ -5,15 +5,15 @@ from __future__ import annotations
 import base64
 import itertools
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, NoReturn
 
 from onefold.core.errors import NotFound, ViewChanged
 from onefold.core.names import TableId
 from onefold.core.versioned_names import DEFAULT_NAMES, VersionedNames
 from onefold.ports.publisher import Message
-from onefold.ports.warehouse import StoredView, ViewDraft
+from onefold.ports.warehouse import StoredTable, StoredView, ViewDraft
 from onefold.schema.columns import Column
 from onefold.schema.table_rules import TableRules
 from onefold.schema.types import parse_type
@@ -27,7 +27,10 @@ DEF = {"id": "STRING", "first_name": "STRING", "last_name": "STRING", "email": "
 
 
 class MemoryWarehouse:
-    """`onefold.ports.warehouse.Warehouse` in memory: etags are checked, calls are counted, and names in SQL are recorded."""
+    """`onefold.ports.warehouse.BaseWarehouse` in memory: etags are checked, calls are counted, names in SQL are recorded.
+
+    No table declares a key, nothing is known of when rows were written, and no SQL runs.
+    """
 
     def __init__(self, project: str = PROJECT, names: VersionedNames = DEFAULT_NAMES) -> None:
         self.project = project
@@ -67,6 +70,33 @@ class MemoryWarehouse:
         self._call()
         version = self.tables.get(id_)
         return version.columns if version else None
+
+    def read_table(self, id_: TableId) -> StoredTable | None:
+        self._call()
+        version = self.tables.get(id_)
+        return StoredTable(version.columns, version.created or FIRST_DAY) if version else None
+
+    def written_at(self, id_: TableId) -> None:  # noqa: ARG002
+        self._call()
+
+    def declared_keys(self, tables: Sequence[TableId]) -> Mapping[TableId, tuple[str, ...]]:  # noqa: ARG002
+        self._call()
+        return {}
+
+    def create_table(self, *_: object, **__: object) -> NoReturn:
+        raise NotImplementedError
+
+    def add_columns(self, *_: object) -> NoReturn:
+        raise NotImplementedError
+
+    def check_query(self, sql: str) -> NoReturn:
+        raise NotImplementedError(sql)
+
+    def fetch(self, sql: str) -> NoReturn:
+        raise NotImplementedError(sql)
+
+    def execute(self, sql: str) -> NoReturn:
+        raise NotImplementedError(sql)
 
     def has_table(self, id_: TableId) -> bool:
         self._call()

@@ -1,5 +1,4 @@
-"""What infra/ has to say for `exact.tftest.hcl`, written from docs/how-to/deploy.md: permissions, conditions, filters,
-thresholds.
+"""Permissions, conditions, filters and thresholds of `exact.tftest.hcl`, written from docs/how-to/deploy.md.
 
 `differences` compares a plan, and what a plan does not show, with it. Each difference is named by its place, so that a test
 of several mutants at once can tell which of them was seen.

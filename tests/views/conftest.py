@@ -5,19 +5,12 @@ from __future__ import annotations
 import pytest
 from support.announcements import REFUSALS, Announcer
 from support.fake_bigquery import FakeBigQuery
-from support.memory_handler import MemoryHandler
 from support.policy_tags import LACKING
 from support.refresh_shop import (
     VIEW,
     run,
     with_tag,
 )
-
-
-@pytest.fixture
-def handler(capsys: pytest.CaptureFixture[str]) -> MemoryHandler:
-    """Return a handler whose warehouse has two versions and no view."""
-    return MemoryHandler(capsys)
 
 
 @pytest.fixture

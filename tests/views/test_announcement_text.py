@@ -10,7 +10,8 @@ from support.announcements import Announcer
 from support.refresh_shop import VIEW
 
 import onefold.adapters.bigquery.annotations
-from onefold.views.handler import MAX_KEPT, MAX_LOGGED_CHANGES
+from onefold.refresh.handler import MAX_LOGGED_CHANGES
+from onefold.views.announce import MAX_KEPT
 
 
 def test_a_long_announcement_is_logged_whole_and_stored_without_its_changes(refusing: Announcer) -> None:

@@ -28,8 +28,8 @@ from onefold.adapters.bigquery.policy_tags import GET_TAXONOMY, SET_TAGS
 from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
 from onefold.core.errors import PolicyTagsDenied, Rejected, TryAgain
 from onefold.messages.table_created import table_message
+from onefold.refresh.handler import TableCreatedHandler
 from onefold.settings.environment import Settings
-from onefold.views.handler import TableCreatedHandler
 from onefold.views.refresh import ViewPlan
 
 

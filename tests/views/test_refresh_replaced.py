@@ -13,9 +13,9 @@ from support.refresh_shop import BASE, GET, PATCH, QUERY, VIEW, before_next, cov
 
 from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
 from onefold.core.errors import TryAgain
+from onefold.refresh.handler import TableCreatedHandler
 from onefold.settings.environment import Settings
 from onefold.views.creations import LAG
-from onefold.views.handler import TableCreatedHandler
 from onefold.views.labels import CREATED_LABEL
 
 ABC = Request("get", "customer_v_abc")

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.fake_bigquery import FakeBigQuery
 from support.in_memory import MemoryPublisher, push_body
+from support.memory_handler import unified_lines
 from support.refresh_shop import BASE, GET, PATCH, PLAIN, QUERY, VIEW, annotate, is_annotated, run, with_rules
 from support.views import ARTICLE, build
 
@@ -16,10 +15,10 @@ from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
 from onefold.core.errors import LimitExceeded, SettingsChanged
 from onefold.core.versioned_names import VersionedNames
 from onefold.messages.table_created import table_message
+from onefold.refresh.handler import TableCreatedHandler
 from onefold.schema.table_rules import TableRules
 from onefold.schema.types import STRING, Scalar
 from onefold.settings.environment import Settings
-from onefold.views.handler import TableCreatedHandler
 from onefold.views.refresh import ViewPlan, plan_refresh
 from onefold.views.stored_settings import (
     SettingChange,
@@ -196,7 +195,7 @@ def test_the_function_warns_and_writes_the_settings_of_the_deployment(
     capsys.readouterr()
     with cloud.counted() as made:
         handler.handle(push_body(table_message("shop", "customer", "abc")))
-    warning, done = (json.loads(line) for line in capsys.readouterr().out.splitlines())
+    warning, done = unified_lines(capsys)
     assert (warning["severity"], warning["event"]) == ("WARNING", "settings_changed")
     assert warning["message"] == (
         "my-project.shop.customer_unified had other settings: types.id: STRING -> default; retire: abc -> default"
@@ -207,4 +206,4 @@ def test_the_function_warns_and_writes_the_settings_of_the_deployment(
     assert read_settings_comment(query(cloud)) == {}
     assert is_annotated(cloud)
     handler.handle(push_body(table_message("shop", "customer", "abc")))
-    assert [json.loads(line)["event"] for line in capsys.readouterr().out.splitlines()] == ["refreshed"]
+    assert [line["event"] for line in unified_lines(capsys)] == ["refreshed"]

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 from onefold.core.errors import OnefoldError, Rejected, TopicRefused, TryAgain
 from onefold.ports.publisher import Message
 from onefold.settings.environment import Settings
-from onefold.views.handler import announce
+from onefold.views.announce import announce
 from onefold.views.refresh import Announce
 
 _EMULATOR = "PUBSUB_EMULATOR_HOST"

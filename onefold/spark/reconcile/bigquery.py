@@ -90,7 +90,7 @@ class BigQueryTables:
         warehouse: BigQuery.
         tables: reads and stages tables of BigQuery.
         settings: the settings of the installation.
-        announce: publishes changes of the unified view that a merge refreshes, as for `onefold.views.refresh.refresh`.
+        announce: publishes changes of the current view that a merge refreshes, as for `onefold.views.refresh.refresh`.
     """
 
     def __init__(
@@ -172,7 +172,7 @@ class BigQueryTables:
         Raises:
             TryAgain: the table or its base changed while the changes were read.
         """
-        ready = prepare(self._warehouse, plan.base.table, self._settings, arguments.keys)
+        ready = prepare(self._warehouse, plan.base.table, self._settings, arguments.keys, announce=self._announce)
         if ready.base != plan.base or ready.versions != plan.versions:
             raise TryAgain(f"{plan.base.table} got another version while its changes were read: run the job again")
         if any(_starts_earlier(now.since, then.since) for now, then in zip(ready.changes, plan.changes, strict=True)):

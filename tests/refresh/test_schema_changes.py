@@ -10,7 +10,7 @@ from support.memory_handler import MESSAGE, MemoryHandler
 
 from onefold.core.names import TableId
 from onefold.messages.table_created import table_message
-from onefold.views.handler import MAX_LOGGED_CHANGES
+from onefold.refresh.handler import MAX_LOGGED_CHANGES
 
 
 def changes(handler: MemoryHandler) -> list[dict[str, Any]]:

@@ -1,0 +1,158 @@
+"""The current view as a kind of view that a refresh keeps.
+
+The view reads the versions and the base in its own text, never the unified view by name, whose types may not fit between two
+writes. A comment in the text holds the key, so that the key of a captured table is read from its rows only once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+from onefold.changelog.metadata import check_change_table, source_columns
+from onefold.core.errors import InvalidInput, KeyUnknown, LimitExceeded, NotFound, ViewNameTaken
+from onefold.core.names import TableId
+from onefold.merge.base_table import base_table
+from onefold.merge.change_tables import ChangeTable, change_tables, changes_in_use, find_single
+from onefold.merge.current_text import RENDERER, CurrentText, left_out, remembered_keys
+from onefold.merge.keys import captured_keys, is_captured, still_key
+from onefold.merge.merge_log import MergeState
+from onefold.merge.plan import chosen_keys, is_base, make_plan, read_log
+from onefold.ports.warehouse import BaseWarehouse, StoredTable, StoredView
+from onefold.schema.bigquery import MAX_TEXT
+from onefold.schema.diff import SchemaChange, base_left_out, base_read_again
+from onefold.schema.versions import Version, fold
+from onefold.settings.environment import Settings
+from onefold.views.labels import TABLE_LABEL, fingerprint_of, owner_digest
+from onefold.views.limits import build_within_limits
+from onefold.views.stored_settings import settings_comment
+from onefold.views.unified_view import UnifiedView
+
+
+@dataclass(frozen=True)
+class CurrentKind:
+    """The current view of a table.
+
+    Attributes:
+        warehouse: where the tables are.
+        table: a change table, or the base name of versioned ones.
+        settings: those of the installation.
+        keys: the columns of the key, where somebody named them.
+        by_itself: whether a message asks for the view. Then the key that the view remembers is not looked for again, and a
+            table without a known key gets no view.
+    """
+
+    warehouse: BaseWarehouse
+    table: TableId
+    settings: Settings
+    keys: tuple[str, ...] = ()
+    by_itself: bool = False
+
+    @property
+    def id(self) -> TableId:
+        return self.settings.current_view_of(self.table)
+
+    @property
+    def owner(self) -> str:
+        return owner_digest(f"{self.table} current")
+
+    @property
+    def fingerprint(self) -> str:
+        rules = self.settings.rules_for(self.table)
+        parts = (RENDERER, fingerprint_of(self.settings, self.table), rules.keys, rules.overlap_minutes)
+        return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
+
+    def is_ours(self, stored: StoredView) -> bool:
+        """Return whether Onefold wrote a view for this table."""
+        return stored.is_view and stored.labels.get(TABLE_LABEL) == self.owner
+
+    def check_owner(self, stored: StoredView) -> None:
+        if not self.is_ours(stored):
+            raise ViewNameTaken(f"{stored.id} was not written by `onefold current` or a message for {self.table}: rename it")
+
+    def read_versions(self) -> tuple[Version, ...]:
+        single = find_single(self.warehouse, self.table)
+        if single:
+            return (single.version,)
+        return self.warehouse.read_versions(self.table, self.settings.names_in(self.table.dataset))
+
+    def build(self, found: Sequence[Version], versions: Sequence[Version], stored: StoredView | None) -> UnifiedView:
+        """Return the view as it has to be.
+
+        The base and the log are read after the view and the versions: a base that was replaced while that went on may lack
+        rows that the former one had, and then the view has to read them from the changes.
+
+        Raises:
+            KeyUnknown: a message asks for a view that does not exist, and the key is not known.
+            SchemaConflict: everything that keeps the table from having a latest state.
+            LimitExceeded: the text is too long.
+        """
+        text = self._text(found, versions, stored)
+        # The form of the versions' text is chosen so that the text around it fits, too.
+        reserved, former = (stored.reserved, stored.columns) if stored else (0, ())
+        rules = self.settings.rules_for(self.table)
+        view = build_within_limits(self.id, self.table, versions, rules, len(text.around("")) + reserved, former)
+        # The settings come first in every view, so that they can be read from its text.
+        settings = settings_comment(rules)
+        query = settings + text.around(self.table if _is_single(found) else view.query.removeprefix(settings))
+        if len(query) > MAX_TEXT:
+            raise LimitExceeded(f"{self.id}: its text takes {len(query)} of {MAX_TEXT} characters")
+        columns = tuple(source_columns(view.columns))
+        return UnifiedView(view.id, columns, view.versions, view.casts, view.form, query, view.leaves, view.names)
+
+    def other_changes(self, stored: StoredView, view: UnifiedView) -> tuple[SchemaChange, ...]:
+        before, after = left_out(stored.query), left_out(view.query)
+        if after and not before:
+            return (base_left_out(after),)
+        return (base_read_again(),) if before and not after else ()
+
+    def _text(self, found: Sequence[Version], versions: Sequence[Version], stored: StoredView | None) -> CurrentText:
+        rules, changes = self.settings.rules_for(self.table), self._changes(found)
+        table = self.warehouse.read_table(base_table(self.table))
+        base = table if table and is_base(table) else None
+        state = read_log(self.warehouse, self.table, base) if base else MergeState()
+        keys = self._known_keys(changes, base, state, stored)
+        columns = fold(versions, rules, stored.columns if stored else (), self.table)
+        check_change_table(str(self.table), columns, keys)
+        if base is None or state.now is None:
+            return CurrentText(keys, columns)
+        # No merge follows from this plan, so it needs no time at which the change tables were listed.
+        plan = make_plan(self.table, rules, keys, base, state, changes, state.now)
+        return CurrentText.over_base(self.warehouse, plan, columns, stored.query if stored else "")
+
+    def _known_keys(
+        self, changes: Sequence[ChangeTable], base: StoredTable | None, state: MergeState, stored: StoredView | None
+    ) -> tuple[str, ...]:
+        remembered = remembered_keys(stored.query) if stored else ()
+        try:
+            named = self._named_keys(changes, base, state, remembered)
+            return chosen_keys(self.table, named or (() if state.keys else remembered), state, base is not None)
+        except (InvalidInput, NotFound) as error:
+            if self.by_itself and stored is None:
+                raise KeyUnknown(str(error)) from error
+            raise
+
+    def _named_keys(
+        self, changes: Sequence[ChangeTable], base: StoredTable | None, state: MergeState, remembered: tuple[str, ...]
+    ) -> tuple[str, ...]:
+        rules = self.settings.rules_for(self.table)
+        if self.keys or rules.keys:
+            return self.keys or rules.keys
+        overlap = timedelta(minutes=rules.overlap_minutes)
+        windows = [source.windowed(state, overlap) for source in changes_in_use(self.table, changes, rules)]
+        captured = any(is_captured(source.version.columns) for source in windows)
+        if self.by_itself and remembered and captured and still_key(self.warehouse, windows, remembered):
+            return remembered
+        return captured_keys(self.warehouse, self.table, windows, state.keys if base else ())
+
+    def _changes(self, found: Sequence[Version]) -> tuple[ChangeTable, ...]:
+        if _is_single(found):
+            return (ChangeTable(self.table, found[0]),)
+        return tuple(change_tables(self.table, found, self.settings.rules_for(self.table)))
+
+
+def _is_single(found: Sequence[Version]) -> bool:
+    """Return whether a change table without versions was found, whose version has no name."""
+    return len(found) == 1 and not found[0].id

@@ -1,0 +1,163 @@
+"""The text of a current view around the text of its versions: with the base, or with the whole history in its place."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import takewhile
+
+from onefold.core.names import TEMPORARY_PREFIX, TableId
+from onefold.merge.base_table import base_table
+from onefold.merge.change_tables import tells_landing
+from onefold.merge.current_view import current_query, current_query_over_base
+from onefold.merge.lost_rows import check_nothing_is_lost
+from onefold.merge.plan import MergePlan
+from onefold.merge.positions_check import check_floor, check_positions
+from onefold.ports.warehouse import BaseWarehouse, StoredTable
+from onefold.schema.columns import Column
+
+RENDERER = 1
+"""The number of the form of the text around the versions. Raise it with every change of that text."""
+
+_KEYS = "-- keys: "
+_LEFT_OUT = "-- base left out: "
+_BASE = "-- base: "
+
+
+@dataclass(frozen=True)
+class CurrentText:
+    """The text of a current view around the text of its versions.
+
+    Attributes:
+        keys: the columns of the key.
+        columns: the unified columns, metadata included.
+        plan: the state of the base that is read; None where the view reads the whole history.
+        left_out: why a base that exists is not read; empty where there is no such reason.
+        copied: whether a copy is read, since the base is about to be replaced.
+    """
+
+    keys: tuple[str, ...]
+    columns: tuple[Column, ...]
+    plan: MergePlan | None = None
+    left_out: str = ""
+    copied: bool = False
+
+    @classmethod
+    def over_base(
+        cls, warehouse: BaseWarehouse, plan: MergePlan, columns: tuple[Column, ...], stored_query: str
+    ) -> CurrentText:
+        """Return the text over a base, or over the whole history where only a rebuild gives the base its types.
+
+        Args:
+            warehouse: where the base is.
+            plan: the state of the base.
+            columns: the unified columns, metadata included.
+            stored_query: the text of the view as it is; empty where there is none.
+
+        Raises:
+            SchemaConflict: the base can be read no more, and the history lacks rows of it.
+        """
+        if plan.schema_plan.migration == "rebuild":
+            if not left_out(stored_query):  # a view over the history was checked when it was written
+                check_nothing_is_lost(warehouse, plan)
+            return cls(plan.base.keys, columns, left_out=_retyped(plan))
+        check_floor(plan)
+        check_positions(warehouse, plan)
+        return cls(plan.base.keys, columns, plan, copied=_is_copied(warehouse, plan))
+
+    def around(self, changes: TableId | str) -> str:
+        """Return the text of the view.
+
+        Args:
+            changes: a change table, or the text of all versions.
+        """
+        head = f"{_KEYS}{json.dumps(list(self.keys))}\n"
+        if self.plan is None or self.plan.stored is None:
+            note = f"{_LEFT_OUT}{self.left_out}\n" if self.left_out else ""
+            return f"{head}{note}{current_query(changes, self.columns, self.keys)}"
+        stored, zone = self.plan.stored.columns, self.plan.rules.time_zone
+        # What was merged into the base after the copy was made is not in the copy, so all changes are read with it.
+        since = None if self.copied else _since(self.plan, self.columns)
+        read_from = copy_of(self.plan.base.table) if self.copied else None
+        query = current_query_over_base(self.plan.base, stored, changes, self.columns, since, zone, read_from)
+        note = "copy" if self.copied else base_note(self.plan.stored)
+        return f"{head}{_BASE}{note}\n{query}"
+
+
+def remembered_keys(query: str) -> tuple[str, ...]:
+    """Return the key that the text of a current view remembers; empty where there is none.
+
+    Examples:
+        >>> remembered_keys('-- keys: ["id"] ...')
+        ()
+        >>> remembered_keys('-- keys: ["id"]')
+        ('id',)
+    """
+    try:
+        keys = json.loads(_noted(query, _KEYS) or "[]")
+    except ValueError:  # somebody edited the text
+        return ()
+    return tuple(keys) if isinstance(keys, list) and all(isinstance(key, str) for key in keys) else ()
+
+
+def left_out(query: str) -> str:
+    r"""Return why the text of a current view does not read the base that exists; empty where it does, or there is none.
+
+    Examples:
+        >>> left_out('-- keys: ["id"]\n-- base left out: id BOOL -> STRING')
+        'id BOOL -> STRING'
+    """
+    return _noted(query, _LEFT_OUT)
+
+
+def base_noted(query: str) -> str:
+    """Return the note of a current view about the base that it reads; empty where it reads none."""
+    return _noted(query, _BASE)
+
+
+def base_note(stored: StoredTable) -> str:
+    """Return a digest of the columns of a base, by which a merge sees that a view does not read a new column yet."""
+    columns = [(column.name, str(column.type)) for column in stored.columns]
+    return hashlib.sha256(json.dumps(columns).encode()).hexdigest()[:12]
+
+
+def copy_of(table: TableId) -> TableId:
+    """Return the name of the copy of a base that the current view reads while the base is replaced.
+
+    Examples:
+        >>> copy_of(TableId("p", "shop", "customer")).table
+        'onefold_tmp_copy_customer_base'
+    """
+    return table.sibling(f"{TEMPORARY_PREFIX}copy_{base_table(table).table}")
+
+
+def _is_copied(warehouse: BaseWarehouse, plan: MergePlan) -> bool:
+    """Return whether a merge has copied the base that is there, to replace it.
+
+    A copy that is older than the base was made of a former base.
+    """
+    if plan.schema_plan.migration != "convert" or plan.stored is None:
+        return False
+    copy = warehouse.read_table(copy_of(plan.base.table))
+    return copy is not None and copy.created >= plan.stored.created
+
+
+def _noted(query: str, mark: str) -> str:
+    head = takewhile(lambda line: line.startswith("--"), query.split("\n"))
+    return next((line[len(mark) :] for line in head if line.startswith(mark)), "")
+
+
+def _retyped(plan: MergePlan) -> str:
+    return ", ".join(f"{change.name} {change.old} -> {change.new}" for change in plan.schema_plan.retyped)
+
+
+def _since(plan: MergePlan, columns: Sequence[Column]) -> datetime | None:
+    """Return the earliest start of a version's last merge, less the overlap; None where a version was never merged."""
+    starts = [plan.state.start_of(version) for version in plan.versions]
+    known = [start for start in starts if start]
+    if not tells_landing(columns) or len(known) < len(starts):
+        return None
+    return min(known) - timedelta(minutes=plan.rules.overlap_minutes)

@@ -1,0 +1,68 @@
+"""A base is replaced only while the current view does not read it, so that the view can be read at every moment.
+
+Where the view cannot read the base in its unified types, it reads the whole history already. Otherwise a merge makes a copy
+of the base and writes the view over the copy and all changes. Then it replaces the base, writes the view over the new base,
+and drops the copy. A message that comes meanwhile finds the copy and writes the same view. A merge that is killed anywhere
+leaves a view that is right, and the next merge goes on from there.
+"""
+
+from __future__ import annotations
+
+from onefold.merge.current_kind import CurrentKind
+from onefold.merge.current_text import base_note, base_noted, copy_of
+from onefold.merge.plan import MergePlan
+from onefold.merge.refresh import keep_current
+from onefold.ports.warehouse import BaseWarehouse, StoredView
+from onefold.settings.environment import Settings
+from onefold.views.refresh import Announce
+
+
+def set_base_aside(warehouse: BaseWarehouse, plan: MergePlan, settings: Settings, announce: Announce | None) -> None:
+    """Have the current view read something else than a base that is about to be replaced with other types.
+
+    Args:
+        warehouse: where the tables are.
+        plan: the plan of the merge.
+        settings: those of the installation.
+        announce: as for `onefold.views.refresh.refresh`.
+
+    Raises:
+        OnefoldError: as `keep_current`; the base must not be replaced then.
+    """
+    stored = _own_view(warehouse, plan, settings)
+    if plan.stored is None or stored is None or not plan.schema_plan.retyped:
+        return
+    if plan.schema_plan.migration == "convert":
+        copy = copy_of(plan.base.table)
+        former = warehouse.read_table(copy)
+        if former and former.created < plan.stored.created:  # of a base that was replaced since
+            warehouse.execute(f"DROP TABLE IF EXISTS {copy.quoted}")
+        warehouse.execute(f"CREATE TABLE IF NOT EXISTS {copy.quoted} AS\nSELECT * FROM {plan.base.id.quoted}")
+    keep_current(warehouse, plan, settings, announce)
+
+
+def follow_base(warehouse: BaseWarehouse, plan: MergePlan, settings: Settings, announce: Announce | None) -> None:
+    """Have the current view read a base with the columns that it has by now, before rows are merged into them.
+
+    Args:
+        warehouse: where the tables are.
+        plan: the plan of the merge, with the base as it is.
+        settings: those of the installation.
+        announce: as for `onefold.views.refresh.refresh`.
+
+    Raises:
+        OnefoldError: as `keep_current`.
+    """
+    stored = _own_view(warehouse, plan, settings)
+    if plan.stored is None or stored is None or base_noted(stored.query) in ("", base_note(plan.stored)):
+        return
+    keep_current(warehouse, plan, settings, announce)
+    copy = copy_of(plan.base.table)
+    if copy.quoted in stored.query:
+        warehouse.execute(f"DROP TABLE IF EXISTS {copy.quoted}")
+
+
+def _own_view(warehouse: BaseWarehouse, plan: MergePlan, settings: Settings) -> StoredView | None:
+    kind = CurrentKind(warehouse, plan.base.table, settings, plan.base.keys)
+    stored = warehouse.get_view(kind.id) if settings.rules_for(plan.base.table).current else None
+    return stored if stored and kind.is_ours(stored) else None

@@ -1,0 +1,1 @@
+"""Both views of a table, kept by one message."""

@@ -1,0 +1,199 @@
+"""Handles messages about versioned tables: refreshes the unified and the current view, and announces their changes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from onefold.core.errors import InvalidMessage, KeyUnknown, OnefoldError
+from onefold.core.names import TableId
+from onefold.core.text import cut
+from onefold.merge.current_kind import CurrentKind
+from onefold.messages.consumer import MessageLog, consume
+from onefold.messages.envelope import Delivery
+from onefold.messages.table_created import DatasetHint, OtherTable, TableHint, parse_event, table_message
+from onefold.ports.publisher import Message, Publisher
+from onefold.ports.warehouse import BaseWarehouse
+from onefold.schema.diff import highest_severity
+from onefold.settings.environment import Settings
+from onefold.views.announce import announce, view_of
+from onefold.views.limits import limit_warnings
+from onefold.views.refresh import ViewPlan, refresh
+
+# Google Cloud, Cloud Logging, "Quotas and limits": 256 KB an entry. The topic has all changes, and the field
+# `changes_severity` is the highest of all.
+MAX_LOGGED_CHANGES = 200
+MAX_LOGGED_SETTINGS = 1_000
+
+
+@dataclass(frozen=True)
+class TableCreatedHandler:
+    """Handles the messages of the topic `table-created`."""
+
+    settings: Settings
+    warehouse: BaseWarehouse
+    publisher: Publisher
+    _skipped: dict[TableId, str] = field(default_factory=dict, init=False, compare=False)
+    """Tables without a current view, with the reason that was logged, so that not every message logs it again."""
+
+    def handle(self, body: bytes) -> str | None:
+        """Handle the body of one request.
+
+        Raises:
+            TryAgain: an error that may pass; the message has to be delivered again.
+        """
+        return consume(body, self._handle, self.warehouse, self.publisher, self.settings.topic_dead_letter)
+
+    def _handle(self, delivery: Delivery, message_log: MessageLog) -> None:
+        event = parse_event(delivery.data, self.settings.names_in)
+        if isinstance(event, OtherTable):
+            message_log.log("DEBUG", f"{event.resource} is not a versioned table", "ignored", table=event.resource)
+            return
+        message_log.fields |= {name: getattr(event, name, None) for name in ("dataset", "table", "version")}
+        self._check_allowed(event)
+        if isinstance(event, DatasetHint):
+            self._fan_out(event.dataset, message_log)
+        else:
+            base = TableId(self.warehouse.project, event.dataset, event.table)
+            plan = self._refresh_unified(base, event.version, message_log)
+            self._refresh_current(base, event.version, plan, message_log)
+
+    def _check_allowed(self, event: TableHint | DatasetHint) -> None:
+        problems = []
+        if self.settings.datasets is not None and event.dataset not in self.settings.datasets:
+            problems.append(f"dataset {event.dataset} is not among ONEFOLD_DATASETS")
+        project = event.project if isinstance(event, TableHint) else None
+        if project and project != self.warehouse.project:
+            problems.append(f"project {project} is not {self.warehouse.project}, which this function serves")
+        if problems:
+            raise InvalidMessage(problems)
+
+    def _fan_out(self, dataset: str, message_log: MessageLog) -> None:
+        """Publish a message per table, without a version, so that each view is computed without a shortcut.
+
+        Raises:
+            InvalidMessage: no topic is set for these messages.
+        """
+        topic = self.settings.topic_table_created
+        if not topic:
+            raise InvalidMessage("a message for a whole dataset needs ONEFOLD_TOPIC_TABLE_CREATED to be set")
+        bases = self.warehouse.list_bases(dataset, self.settings.names_in(dataset))
+        self.publisher.publish(topic, [Message(table_message(dataset, base)) for base in bases])
+        message_log.log("INFO", f"{len(bases)} tables of {dataset} are to be checked", "fan_out", tables=len(bases))
+
+    def _refresh_unified(self, base: TableId, version: str | None, message_log: MessageLog) -> ViewPlan:
+        plan = self._refresh(base, version, message_log, None)
+        message_log.log(
+            "NOTICE" if plan.action != "none" else "INFO",
+            f"{base.dataset}.{base.table}: {_done(plan)}",
+            "refreshed",
+            **_fields(plan),
+        )
+        return plan
+
+    def _refresh_current(self, base: TableId, version: str | None, unified: ViewPlan, message_log: MessageLog) -> None:
+        """Bring the current view up to date, too. Where this fails, the unified view stays as it was just written.
+
+        A table without a known key has no current view: the log says so once.
+        """
+        if unified.shortcut and base in self._skipped:
+            return
+        if not self.settings.rules_for(base).current:
+            reason = "onefold.yaml sets `current: false`; a view that exists is not written any more"
+            self._log_skipped(base, reason, message_log)
+            return
+        kind = CurrentKind(self.warehouse, base, self.settings, by_itself=True)
+        try:
+            plan = self._refresh(base, version, message_log, kind)
+        except KeyUnknown as error:
+            self._log_skipped(base, str(error), message_log)
+            return
+        self._skipped.pop(base, None)
+        message_log.log(
+            "NOTICE" if plan.action != "none" else "INFO",
+            f"{base.dataset}.{base.table}: current {_done(plan)}",
+            "current_refreshed",
+            **_fields(plan),
+        )
+
+    def _refresh(self, base: TableId, version: str | None, message_log: MessageLog, kind: CurrentKind | None) -> ViewPlan:
+        def refused(content: Mapping[str, Any], error: OnefoldError) -> None:
+            _log_refused(message_log, content, error)
+
+        plan = refresh(
+            self.warehouse,
+            base,
+            self.settings,
+            version=version,
+            announce=lambda made: announce(self.publisher, self.settings, made, refused),
+            kind=kind,
+        )
+        if plan.settings:
+            _log_settings(message_log, plan)
+        return plan
+
+    def _log_skipped(self, base: TableId, reason: str, message_log: MessageLog) -> None:
+        if self._skipped.get(base) != reason:
+            self._skipped[base] = reason
+            text = f"{base.dataset}.{base.table} gets no current view: {reason}"
+            message_log.log("WARNING", text, "no_current", reason=reason)
+
+
+def _fields(plan: ViewPlan) -> dict[str, Any]:
+    """Return the fields of the line of the log about a refresh."""
+    return {
+        "action": plan.action,
+        "shortcut": plan.shortcut,
+        "versions": len(plan.view.versions) if plan.view else None,
+        "form": plan.view.form if plan.view else None,
+        "changes": [change.as_dict() for change in plan.changes[:MAX_LOGGED_CHANGES]],
+        "changes_count": len(plan.changes),
+        "changes_severity": highest_severity(plan.changes).name if plan.changes else None,
+        "warnings": [*limit_warnings(plan.view), *plan.warnings] if plan.view else None,
+        "unannounced": len(plan.unannounced) or None,
+    }
+
+
+def _log_settings(message_log: MessageLog, plan: ViewPlan) -> None:
+    """Log the settings with which a view was not written before.
+
+    The settings of the deployment are those that count, so a difference does not keep the view from being written.
+    """
+    text = "; ".join(map(str, plan.settings))
+    message_log.log(
+        "WARNING",
+        f"{view_of(plan)} had other settings: {cut(text, MAX_LOGGED_SETTINGS)}",
+        "settings_changed",
+        settings=[change.as_dict() for change in plan.settings[:MAX_LOGGED_CHANGES]],
+    )
+
+
+def _log_refused(message_log: MessageLog, content: Mapping[str, Any], error: OnefoldError) -> None:
+    """Log all changes of an announcement, in several lines where Cloud Logging needs that.
+
+    Announcements that the view kept before were logged then; now the log says only that they still wait.
+    """
+    if not content:
+        message_log.log("WARNING", f"still not announced: {error}", "unannounced", reason=str(error))
+        return
+    changes = content["changes"]
+    starts = range(0, max(len(changes), 1), MAX_LOGGED_CHANGES)
+    for number, start in enumerate(starts, 1):
+        part = {**content, "changes": changes[start : start + MAX_LOGGED_CHANGES]}
+        message_log.log(
+            "ERROR",
+            f"the view {content['view']} changes unannounced: {error}",
+            "unannounced",
+            reason=str(error),
+            part=f"{number}/{len(starts)}",
+            announcement=part,
+        )
+
+
+def _done(plan: ViewPlan) -> str:
+    if plan.shortcut:
+        return "the view covers this version already"
+    return {"none": "the view is up to date", "create": "view created", "update": "view updated", "remove": "view removed"}[
+        plan.action
+    ]
