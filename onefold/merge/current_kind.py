@@ -23,6 +23,7 @@ from onefold.merge.plan import chosen_keys, is_base, make_plan, read_log
 from onefold.ports.warehouse import BaseWarehouse, StoredTable, StoredView
 from onefold.schema.bigquery import MAX_TEXT
 from onefold.schema.diff import SchemaChange, base_left_out, base_read_again
+from onefold.schema.table_rules import TableRules
 from onefold.schema.versions import Version, fold
 from onefold.settings.environment import Settings
 from onefold.views.labels import TABLE_LABEL, fingerprint_of, owner_digest
@@ -92,10 +93,10 @@ class CurrentKind:
         text = self._text(found, versions, stored)
         # The form of the versions' text is chosen so that the text around it fits, too.
         reserved, former = (stored.reserved, stored.columns) if stored else (0, ())
-        rules = self.settings.rules_for(self.table)
-        view = build_within_limits(self.id, self.table, versions, rules, len(text.around("")) + reserved, former)
+        around, rules = len(text.around("")) + reserved, self._rules(found)
+        view = build_within_limits(self.id, self.table, versions, rules, around, former)
         # The settings come first in every view, so that they can be read from its text.
-        settings = settings_comment(rules)
+        settings = settings_comment(self.settings.rules_for(self.table))
         query = settings + text.around(self.table if _is_single(found) else view.query.removeprefix(settings))
         if len(query) > MAX_TEXT:
             raise LimitExceeded(f"{self.id}: its text takes {len(query)} of {MAX_TEXT} characters")
@@ -114,13 +115,17 @@ class CurrentKind:
         base = table if table and is_base(table) else None
         state = read_log(self.warehouse, self.table, base) if base else MergeState()
         keys = self._known_keys(changes, base, state, stored)
-        columns = fold(versions, rules, stored.columns if stored else (), self.table)
+        columns = fold(versions, self._rules(found), stored.columns if stored else (), self.table)
         check_change_table(str(self.table), columns, keys)
         if base is None or state.now is None:
             return CurrentText(keys, columns)
         # No merge follows from this plan, so it needs no time at which the change tables were listed.
         plan = make_plan(self.table, rules, keys, base, state, changes, state.now)
         return CurrentText.over_base(self.warehouse, plan, columns, stored.query if stored else "")
+
+    def _rules(self, found: Sequence[Version]) -> TableRules:
+        """Return the rules by which the columns are united. A change table without versions is read as it is."""
+        return TableRules() if _is_single(found) else self.settings.rules_for(self.table)
 
     def _known_keys(
         self, changes: Sequence[ChangeTable], base: StoredTable | None, state: MergeState, stored: StoredView | None

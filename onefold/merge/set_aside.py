@@ -3,7 +3,7 @@
 Where the view cannot read the base in its unified types, it reads the whole history already. Otherwise a merge makes a copy
 of the base and writes the view over the copy and all changes. Then it replaces the base, writes the view over the new base,
 and drops the copy. A message that comes meanwhile finds the copy and writes the same view. A merge that is killed anywhere
-leaves a view that is right, and the next merge goes on from there.
+leaves a view that is right, and the next merge goes on from there: it uses the copy that was left, or drops it.
 """
 
 from __future__ import annotations
@@ -54,12 +54,26 @@ def follow_base(warehouse: BaseWarehouse, plan: MergePlan, settings: Settings, a
         OnefoldError: as `keep_current`.
     """
     stored = _own_view(warehouse, plan, settings)
-    if plan.stored is None or stored is None or base_noted(stored.query) in ("", base_note(plan.stored)):
+    if plan.stored is None:
         return
-    keep_current(warehouse, plan, settings, announce)
+    if stored and base_noted(stored.query) not in ("", base_note(plan.stored)):
+        keep_current(warehouse, plan, settings, announce)
     copy = copy_of(plan.base.table)
-    if copy.quoted in stored.query:
+    if (stored and copy.quoted in stored.query) or _is_left(warehouse, plan, settings):
         warehouse.execute(f"DROP TABLE IF EXISTS {copy.quoted}")
+
+
+def _is_left(warehouse: BaseWarehouse, plan: MergePlan, settings: Settings) -> bool:
+    """Return whether there is a copy of a merge that was killed, which the view does not read.
+
+    A copy that is younger than the plan belongs to another merge, which runs now and has not written the view yet.
+    """
+    copy = copy_of(plan.base.table)
+    found = warehouse.read_table(copy)
+    if found is None or found.created >= plan.started_at:
+        return False
+    stored = _own_view(warehouse, plan, settings)
+    return stored is None or copy.quoted not in stored.query
 
 
 def _own_view(warehouse: BaseWarehouse, plan: MergePlan, settings: Settings) -> StoredView | None:

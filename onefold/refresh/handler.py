@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from onefold.core.errors import InvalidMessage, KeyUnknown, OnefoldError
+from onefold.core.errors import InvalidMessage, KeyUnknown, NotFound, OnefoldError, TryAgain
 from onefold.core.names import TableId
 from onefold.core.text import cut
 from onefold.merge.current_kind import CurrentKind
@@ -56,8 +56,7 @@ class TableCreatedHandler:
             self._fan_out(event.dataset, message_log)
         else:
             base = TableId(self.warehouse.project, event.dataset, event.table)
-            plan = self._refresh_unified(base, event.version, message_log)
-            self._refresh_current(base, event.version, plan, message_log)
+            self._refresh_views(base, event.version, message_log)
 
     def _check_allowed(self, event: TableHint | DatasetHint) -> None:
         problems = []
@@ -82,6 +81,32 @@ class TableCreatedHandler:
         self.publisher.publish(topic, [Message(table_message(dataset, base)) for base in bases])
         message_log.log("INFO", f"{len(bases)} tables of {dataset} are to be checked", "fan_out", tables=len(bases))
 
+    def _refresh_views(self, base: TableId, version: str | None, message_log: MessageLog) -> None:
+        """Bring both views up to date. A view that fails does not keep the other from being written.
+
+        Raises:
+            NotFound: there is no version, so that there is nothing to write.
+            OnefoldError: the error of the view that failed; of two errors the one that has the message delivered again.
+        """
+        errors: list[OnefoldError] = []
+        covered = False
+        try:
+            covered = self._refresh_unified(base, version, message_log).shortcut
+        except NotFound:
+            raise
+        except OnefoldError as error:
+            errors.append(error)
+        try:
+            self._refresh_current(base, version, covered, message_log)
+        except OnefoldError as error:
+            errors.append(error)
+        if errors:
+            first, *others = sorted(errors, key=lambda error: not isinstance(error, TryAgain))
+            if others and str(others[0]) != str(first):  # the caller logs the first
+                text = f"{base.dataset}.{base.table}: neither view was written: {others[0]}"
+                message_log.log("ERROR", text, "both_failed", reason=str(others[0]))
+            raise first
+
     def _refresh_unified(self, base: TableId, version: str | None, message_log: MessageLog) -> ViewPlan:
         plan = self._refresh(base, version, message_log, None)
         message_log.log(
@@ -92,12 +117,16 @@ class TableCreatedHandler:
         )
         return plan
 
-    def _refresh_current(self, base: TableId, version: str | None, unified: ViewPlan, message_log: MessageLog) -> None:
-        """Bring the current view up to date, too. Where this fails, the unified view stays as it was just written.
+    def _refresh_current(self, base: TableId, version: str | None, covered: bool, message_log: MessageLog) -> None:
+        """Bring the current view up to date, too. A table without a known key has no current view: the log says so once.
 
-        A table without a known key has no current view: the log says so once.
+        Args:
+            base: the base name of the versioned tables.
+            version: the version that the message names, if any.
+            covered: whether the unified view covered the version already.
+            message_log: the log of the message.
         """
-        if unified.shortcut and base in self._skipped:
+        if covered and base in self._skipped:
             return
         if not self.settings.rules_for(base).current:
             reason = "onefold.yaml sets `current: false`; a view that exists is not written any more"

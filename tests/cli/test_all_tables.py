@@ -72,6 +72,17 @@ def test_current_all_writes_the_view_of_every_table_with_a_known_key(run: Run, d
     ]
 
 
+def test_current_all_leaves_out_the_tables_that_the_settings_exclude(run: Run, dataset: EmulatedDataset) -> None:
+    shops(dataset, "x", "a", "b")
+    Path("onefold.yaml").write_text("tables: {x_a: {keys: [id]}, x_b: {keys: [id], current: false}}")
+    outcome = run("current", dataset.name, "--match", "x_*")
+    assert (outcome.code, outcome.out) == (0, f"{dataset.name}: 1 created, 1 skipped\n")
+    assert "x_b has no current view: onefold.yaml sets `current: false`" in outcome.err
+    assert [item.table_id for item in dataset.client.list_tables(dataset.name) if item.table_id.endswith("_current")] == [
+        "x_a_current"
+    ]
+
+
 @pytest.mark.parametrize("command", ["merge", "current"])
 def test_all_means_every_table_of_the_dataset(run: Run, dataset: EmulatedDataset, command: str) -> None:
     shops(dataset, f"all{command}", "a", "b")

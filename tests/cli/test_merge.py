@@ -130,5 +130,5 @@ def test_a_refused_announcement_is_printed_and_kept(
     land_changes(dataset, "customer_v_a", CUSTOMER, [change("INSERT", "1", id=1, name="a")])
     outcome = run("current", dataset.name, "customer", "--keys", "id")
     assert (outcome.code, "not announced: there is no such topic" in outcome.err) == (0, True)
-    unified = dataset.client.get_table(f"{dataset.name}.customer_unified")
-    assert unified.labels["onefold_unannounced"] == "1"
+    view = dataset.client.get_table(f"{dataset.name}.customer_current")
+    assert view.labels["onefold_unannounced"] == "1"

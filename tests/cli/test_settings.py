@@ -23,8 +23,8 @@ def deployed(run: Run, dataset: EmulatedDataset) -> EmulatedDataset:
     return dataset
 
 
-def types(dataset: EmulatedDataset) -> list[object]:
-    return [type(row[0]) for row in dataset.rows("customer_unified")]
+def types(dataset: EmulatedDataset, view: str = "unified") -> list[object]:
+    return [type(row[0]) for row in dataset.rows(f"customer_{view}")]
 
 
 @pytest.mark.parametrize("command", [("refresh",), ("current", "--keys", "id"), ("merge", "--keys", "id")])
@@ -40,10 +40,25 @@ def test_a_command_without_the_deployments_file_reverts_nothing(
     assert {item.table_id for item in deployed.client.list_tables(deployed.name)} == tables
 
 
-@pytest.mark.parametrize("command", [("refresh",), ("current", "--keys", "id")])
-def test_accepted_settings_are_written(run: Run, deployed: EmulatedDataset, command: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(("view", "command"), [("unified", ("refresh",)), ("current", ("current", "--keys", "id"))])
+def test_accepted_settings_are_written(run: Run, deployed: EmulatedDataset, view: str, command: tuple[str, ...]) -> None:
     assert run(command[0], deployed.name, "customer", *command[1:], "--accept-settings").code == 0
-    assert types(deployed) == [int]
+    assert types(deployed, view) == [int]
+
+
+@pytest.mark.parametrize("command", ["current", "merge"])
+def test_the_settings_of_a_current_view_count_as_well(run: Run, dataset: EmulatedDataset, command: str) -> None:
+    land_changes(dataset, "customer_v_a", CUSTOMER, [change("INSERT", "1", id=1, name="a")])
+    Path("onefold.yaml").write_text(WITH_TYPES)
+    assert run("current", dataset.name, "customer", "--keys", "id").code == 0
+    Path("onefold.yaml").unlink()
+    outcome = run(command, dataset.name, "customer", "--keys", "id")
+    assert outcome.code == 1
+    assert "customer_current was written with another setting of types.id: STRING -> default" in outcome.err
+    assert types(dataset, "current") == [str]
+    assert {item.table_id for item in dataset.client.list_tables(dataset.name)} == {"customer_v_a", "customer_current"}
+    assert run(command, dataset.name, "customer", "--keys", "id", "--accept-settings").code == 0
+    assert types(dataset, "current") == [int]
 
 
 def test_plan_shows_the_settings_that_would_change(run: Run, deployed: EmulatedDataset) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -15,9 +16,12 @@ from support.tenants import ONE, TWO, create, land, row
 from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT, EmulatedWarehouse
 from onefold.capture.versioned_table import VersionedTable
 from onefold.changelog.metadata import LANDED_AT
+from onefold.core.errors import TryAgain
 from onefold.core.names import TableId
+from onefold.merge.current_text import remembered_keys
 from onefold.ports.warehouse import ViewDraft
 from onefold.schema.table_rules import TableRules
+from onefold.schema.types import parse_type
 
 BY_ID = TableRules(keys=("id",), overlap_minutes=0)
 
@@ -90,6 +94,38 @@ def test_the_current_view_lies_where_views_live(dataset: EmulatedDataset, monkey
     assert dataset.run(f"SELECT name FROM `{DEFAULT_PROJECT}.{dataset.name}_views.customer_current`") == [("new",)]
 
 
+def test_both_views_keep_order_and_spelling_when_the_oldest_version_is_dropped(
+    function: RefreshView, dataset: EmulatedDataset, shop: Shop
+) -> None:
+    shop.create("b2", {"mail": "STRING", "NAME": "STRING", "Id": "INT64", LANDED_AT: "TIMESTAMP"})
+    shop.land("b2", change("INSERT", "3", Id=2, NAME="n", mail="m"))
+    function.deliver("b2")
+    announced = len(function.announced())
+    dataset.run(f"DROP TABLE {dataset.quoted('customer_v_a1')}")
+    function.deliver()
+    view = dataset.client.get_table(f"{DEFAULT_PROJECT}.{dataset.name}.customer_current")
+    assert [field.name for field in view.schema] == ["id", "name", "mail"]
+    assert dataset.rows("customer_current") == [(2, "n", "m")]
+    assert len(function.announced()) == announced
+
+
+# The settings.
+
+
+@pytest.mark.usefixtures("shop")
+def test_settings_of_the_current_view_that_differ_are_logged_and_written(
+    dataset: EmulatedDataset, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = replace(BY_ID, types=(("id", parse_type("STRING")),))
+    RefreshView(dataset, monkeypatch, rules=text).deliver("a1")
+    assert dataset.rows("customer_current") == [("1", "new")]
+    RefreshView(dataset, monkeypatch, rules=BY_ID).deliver("a1")
+    assert dataset.rows("customer_current") == [(1, "new")]
+    messages = [line["message"] for line in lines(capsys, "settings_changed")]
+    assert [message.partition(" had other settings: ")[2] for message in messages] == ["types.id: STRING -> default"] * 2
+    assert "customer_current" in messages[1]
+
+
 # The key.
 
 
@@ -138,7 +174,7 @@ def test_a_version_that_declares_another_key_has_the_key_looked_for_again(
     create_with_key(dataset, TWO, "source_name", "database_name", "code")
     land(dataset, TWO, row("s/a", "2", key=("code",), id=2, code=1, name="y", mail="m"))
     keyless.deliver(TWO.version)
-    assert '"code"' in keyless.query_of().splitlines()[0]
+    assert remembered_keys(keyless.query_of()) == ("source_name", "database_name", "code")
     assert len(dataset.rows("customer_current")) == 1
 
 
@@ -190,14 +226,62 @@ def test_current_false_excludes_a_table_and_leaves_its_view_alone(
 # What fails.
 
 
+def take_name(dataset: EmulatedDataset, view: str) -> None:
+    """Create a view that somebody else owns."""
+    EmulatedWarehouse(dataset.client).create_view(TableId(DEFAULT_PROJECT, dataset.name, view), ViewDraft("SELECT 1 AS one"))
+
+
 @pytest.mark.usefixtures("shop")
 def test_a_view_of_that_name_that_somebody_else_made_stays_and_the_message_is_a_dead_letter(
     function: RefreshView, dataset: EmulatedDataset
 ) -> None:
-    table = TableId(DEFAULT_PROJECT, dataset.name, "customer_current")
-    EmulatedWarehouse(dataset.client).create_view(table, ViewDraft("SELECT 1 AS one"))
+    take_name(dataset, "customer_current")
     function.deliver("a1")
     assert dataset.rows("customer_current") == [(1,)]
     assert dataset.run(f"SELECT COUNT(*) FROM {dataset.quoted('customer_unified')}") == [(2,)]
     (reason,) = function.dead_letters()
     assert "customer_current was not written by `onefold current`" in reason
+
+
+@pytest.mark.usefixtures("shop")
+def test_a_unified_view_that_fails_does_not_keep_the_current_view_from_being_written(
+    function: RefreshView, dataset: EmulatedDataset, capsys: pytest.CaptureFixture[str]
+) -> None:
+    take_name(dataset, "customer_unified")
+    function.deliver("a1")
+    assert dataset.rows("customer_current") == [(1, "new")]
+    (reason,) = function.dead_letters()
+    assert "customer_unified" in reason
+    assert [line["action"] for line in lines(capsys, "current_refreshed")] == ["create"]
+
+
+@pytest.mark.usefixtures("shop")
+def test_where_both_views_fail_the_log_names_both(
+    function: RefreshView, dataset: EmulatedDataset, capsys: pytest.CaptureFixture[str]
+) -> None:
+    take_name(dataset, "customer_unified")
+    take_name(dataset, "customer_current")
+    function.deliver("a1")
+    (reason,) = function.dead_letters()
+    (line,) = lines(capsys, "both_failed")
+    assert "customer_unified" in reason
+    assert "customer_current" in line["reason"]
+
+
+@pytest.mark.usefixtures("shop")
+def test_an_error_that_may_pass_has_the_message_delivered_again_whichever_view_it_is_of(
+    function: RefreshView, dataset: EmulatedDataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    take_name(dataset, "customer_unified")
+    create_view = EmulatedWarehouse.create_view
+
+    def fails_once(*_: object) -> None:
+        monkeypatch.setattr(EmulatedWarehouse, "create_view", create_view)
+        raise TryAgain("the quota of writes is used up")
+
+    monkeypatch.setattr(EmulatedWarehouse, "create_view", fails_once)
+    assert function.answer("a1").status_code == 500
+    assert not function.dead_letters()
+    function.deliver("a1")
+    assert dataset.rows("customer_current") == [(1, "new")]
+    assert len(function.dead_letters()) == 1

@@ -115,7 +115,7 @@ def test_the_view_can_be_read_between_any_two_writes(dataset: EmulatedDataset, s
     scene.deliver(None, watching)
     assert watching.writes > 4
     assert "customer_base`" in scene.query()
-    assert not [one for one in scene.shop.warehouse.list_tables(dataset.name) if one.startswith("onefold_tmp_")]
+    assert copies(scene) == []
 
 
 def test_a_merge_that_is_killed_after_any_write_leaves_a_view_that_is_right(dataset: EmulatedDataset) -> None:
@@ -132,6 +132,48 @@ def test_a_merge_that_is_killed_after_any_write_leaves_a_view_that_is_right(data
             scene.look()
     assert writes > 4
     assert "customer_base`" in scene.query()
+
+
+class DiesBefore(EmulatedWarehouse):
+    """A warehouse that dies before it runs a statement."""
+
+    def __init__(self, shop: Shop, statement: str) -> None:
+        super().__init__(shop.warehouse._client)
+        self._statement = statement
+
+    def execute(self, sql: str) -> WriteResult:
+        if sql.startswith(self._statement):
+            raise KilledError
+        return super().execute(sql)
+
+
+def copies(scene: Scene) -> list[str]:
+    return [name for name in scene.shop.warehouse.list_tables(scene.shop.dataset.name) if name.startswith("onefold_tmp_")]
+
+
+@pytest.mark.parametrize("statement", ["CREATE OR REPLACE TABLE", "DROP TABLE"])
+@pytest.mark.parametrize("with_message", [False, True])
+def test_the_next_merge_drops_the_copy_of_a_merge_that_was_killed(
+    dataset: EmulatedDataset, statement: str, with_message: bool
+) -> None:
+    scene = Scene(dataset, SECOND["a type that the base takes over"])
+    with pytest.raises(KilledError):
+        reconcile(DiesBefore(scene.shop, statement), scene.shop.table, scene.shop.settings)
+    assert copies(scene) == ["onefold_tmp_copy_customer_base"]
+    if with_message:
+        scene.deliver()
+    scene.look()
+    reconcile(ReadBetween(scene.shop, scene.look), scene.shop.table, scene.shop.settings)
+    assert copies(scene) == []
+    assert "customer_base`" in scene.query()
+
+
+def test_a_merge_that_converts_nothing_drops_a_copy_that_was_left(dataset: EmulatedDataset) -> None:
+    scene = Scene(dataset, {})
+    copy, base = (dataset.quoted(name) for name in ("onefold_tmp_copy_customer_base", "customer_base"))
+    dataset.run(f"CREATE TABLE {copy} AS SELECT * FROM {base}")
+    reconcile(ReadBetween(scene.shop, scene.look), scene.shop.table, scene.shop.settings)
+    assert copies(scene) == []
 
 
 def test_a_view_reads_the_history_until_a_merge_has_rebuilt_the_base(dataset: EmulatedDataset) -> None:

@@ -11,7 +11,7 @@ import pytest
 import refresh_view
 from support.bigquery_emulator import EmulatedDataset
 from support.in_memory import MemoryPublisher, push_body
-from werkzeug.test import Client
+from werkzeug.test import Client, TestResponse
 
 from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT, EmulatedWarehouse
 from onefold.core.names import TableId
@@ -35,8 +35,12 @@ class RefreshView:
         self._client: Client = app.test_client()
 
     def deliver(self, version: str | None = None, table: str = "customer") -> None:
-        answer = self._client.post("/", data=push_body(table_message(self.dataset.name, table, version)))
+        answer = self.answer(version, table)
         assert answer.status_code == 204, answer.data
+
+    def answer(self, version: str | None = None, table: str = "customer") -> TestResponse:
+        """What the function answers to a message."""
+        return self._client.post("/", data=push_body(table_message(self.dataset.name, table, version)))
 
     def announced(self, view: str = "customer_current") -> list[tuple[str, str]]:
         """The changes of a view that were announced, each with its severity."""
