@@ -14,7 +14,7 @@ from typing import NoReturn
 import click
 
 from onefold import __version__
-from onefold.cli import batch, capture, compare, current, demo, doctor, merge, views
+from onefold.cli import batch, capture, compare, current, demo, doctor, merge, policies, views
 from onefold.cli.common import ERROR, OK, say
 from onefold.core.errors import OnefoldError
 
@@ -52,6 +52,7 @@ for command in (
     capture.capture,
     demo.demo,
     doctor.doctor,
+    policies.policies,
 ):
     cli.add_command(command)
 

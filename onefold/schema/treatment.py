@@ -66,7 +66,7 @@ def treat(column: Column, landed: Sequence[Type], policies: TablePolicies) -> Tr
     Examples:
         >>> from onefold.schema.column_policy import PolicyRule
         >>> from onefold.schema.types import parse_type
-        >>> policies = TablePolicies((PolicyRule("*", "address.zip", Action.CLEAR), PolicyRule("*", "address", Action.CLEAR)))
+        >>> policies = TablePolicies(tuple(PolicyRule("*", path, Action.CLEAR) for path in ("address", "address.zip")))
         >>> struct = parse_type("STRUCT<zip STRING, street STRING>")
         >>> [str(one.action) for one in treat(Column("address", struct), [struct], policies).fields]
         ['clear', 'mask']
@@ -81,7 +81,8 @@ def _treat(path: str, type_: Type, landed: Sequence[Type], policies: TablePolici
     if not isinstance(element, Struct):
         return _whole(path, type_, landed, policies)
     fields = tuple(
-        _treat(f"{path}.{field.name}", field.type, list(_field_types(landed, field.name)), policies) for field in element.fields
+        _treat(f"{path}.{field.name}", field.type, list(_field_types(landed, field.name)), policies)
+        for field in element.fields
     )
     return Treatment(path, type_, _struct_action({one.action for one in fields}), fields)
 

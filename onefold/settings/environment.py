@@ -9,8 +9,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from onefold.core.errors import InvalidSettings
-from onefold.core.names import LEAF_PREFIX, TEMPORARY_PREFIX, TableId, problems_of_name
+from onefold.core.names import KEY_TABLE, LEAF_PREFIX, TEMPORARY_PREFIX, TableId, problems_of_name
 from onefold.core.versioned_names import DEFAULT_NAMES, VersionedNames
+from onefold.schema.column_policy import ColumnPolicies
 from onefold.schema.table_rules import TableRules
 from onefold.settings import batches as batch_settings
 from onefold.settings.batches import DEFAULT_CONFIG, FOLDER, BatchSettings, read_batch_settings
@@ -58,6 +59,7 @@ class Settings:
         dataset_names: the naming of versioned tables in single datasets.
         keep_view_settings: True where a view must not be written with other settings than those with which it was written.
             No variable sets it: a person's command has it, and a deployment does not.
+        policies: the policies of columns, by which clean views are kept; None for no clean views.
     """
 
     project: str | None = None
@@ -77,6 +79,7 @@ class Settings:
     names: VersionedNames = DEFAULT_NAMES
     dataset_names: Mapping[str, VersionedNames] = field(default_factory=dict)
     keep_view_settings: bool = False
+    policies: ColumnPolicies | None = None
 
     def rules_for(self, base: TableId) -> TableRules:
         """Return the rules of a table, given the dataset and the base name."""
@@ -98,6 +101,14 @@ class Settings:
         names = {"dataset": base.dataset or "", "table": base.table}
         dataset = self.view_dataset.format(**names) if base.dataset else None
         return TableId(base.project, dataset, self._current_name.format(**names))
+
+    def clean_view_of(self, base: TableId) -> TableId:
+        """Return the clean view of a base name."""
+        return TableId(base.project, f"{base.dataset}__views_clean", base.table)
+
+    def key_table_of(self, base: TableId) -> TableId:
+        """Return the table of the key with which the clean views of the table's dataset hash."""
+        return TableId(base.project, f"{base.dataset}__keys", KEY_TABLE)
 
     @property
     def _current_name(self) -> str:
@@ -124,7 +135,13 @@ def load_settings(environ: Mapping[str, str], config: Path | None = None) -> Set
         file = read_tables_file(path, problems)
         batch = replace(settings.batch, config=True)
         settings = replace(
-            settings, rules=file.rules, tables=file.tables, names=file.names, dataset_names=file.datasets, batch=batch
+            settings,
+            rules=file.rules,
+            tables=file.tables,
+            names=file.names,
+            dataset_names=file.datasets,
+            batch=batch,
+            policies=file.policies,
         )
     problems += _view_name_problems(settings)
     if problems:

@@ -16,7 +16,9 @@ from onefold.core.regular_expressions import regex_problems
 from onefold.core.version_pattern import pattern_problems, without_anchors
 from onefold.core.versioned_names import DEFAULT_NAMES, VersionedNames
 from onefold.schema.casts import UTC
+from onefold.schema.column_policy import ColumnPolicies
 from onefold.schema.table_rules import TableRules
+from onefold.settings.yaml_policies import read_policies
 from onefold.settings.yaml_types import read_targets
 
 # Names in the tz database whose meaning depends on the machine.
@@ -24,7 +26,7 @@ _MACHINE_ZONES = frozenset({"localtime", "Factory"})
 _INHERITED_KEYS = frozenset({"conversions", "time_zone", "version_column", "overlap_minutes", "mixed_numbers", "current"})
 _TABLE_KEYS = _INHERITED_KEYS | {"types", "retire", "keys"}
 _NAME_KEYS = frozenset({"version_pattern", "include", "exclude"})
-_DEFAULT_KEYS = _NAME_KEYS | _INHERITED_KEYS | {"datasets", "tables"}
+_DEFAULT_KEYS = _NAME_KEYS | _INHERITED_KEYS | {"datasets", "tables", "policies"}
 _COLUMN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,299}")
 _RESERVED_PREFIXES = ("_TABLE_", "_FILE_", "_PARTITION", "_ROW_TIMESTAMP", "__ROOT__", "_COLIDENTIFIER", "_CHANGE_")
 _OWN_TABLES = ("customer_base", "customer_merges", "customer_current", "customer_unified")
@@ -40,12 +42,14 @@ class TablesFile:
         tables: the rules of single tables, by `table` or `dataset.table`.
         names: the naming of versioned tables, in all datasets.
         datasets: the naming of versioned tables, in single datasets.
+        policies: the policies of columns; None where the file has none.
     """
 
     rules: TableRules = field(default_factory=TableRules)
     tables: Mapping[str, TableRules] = field(default_factory=dict)
     names: VersionedNames = DEFAULT_NAMES
     datasets: Mapping[str, VersionedNames] = field(default_factory=dict)
+    policies: ColumnPolicies | None = None
 
 
 def read_tables_file(path: Path, problems: list[str]) -> TablesFile:
@@ -67,7 +71,8 @@ def read_tables_file(path: Path, problems: list[str]) -> TablesFile:
     names = reader.names(content, DEFAULT_NAMES, "")
     tables = {name: reader.table(name, body, defaults) for name, body in reader.entries(content, "tables")}
     datasets = {name: reader.dataset(name, body, names) for name, body in reader.entries(content, "datasets")}
-    return TablesFile(defaults, tables, names, datasets)
+    policies = reader.policies(content["policies"]) if "policies" in content else None
+    return TablesFile(defaults, tables, names, datasets, policies)
 
 
 def _or_default(value: Any, default: Any) -> Any:
@@ -165,6 +170,9 @@ class _Reader:
         if not self.is_mapping(body, f"tables.{name}"):
             return defaults
         return self.rules(body, defaults, f"tables.{name}.", _TABLE_KEYS)
+
+    def policies(self, value: Any) -> ColumnPolicies:
+        return read_policies(value, self._problem)
 
     def rules(self, body: dict[str, Any], defaults: TableRules, where: str, known: frozenset[str]) -> TableRules:
         for key in body:

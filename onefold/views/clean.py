@@ -13,6 +13,7 @@ from itertools import takewhile
 
 from onefold.core.errors import SchemaConflict
 from onefold.core.names import TableId, fold_case, quote, quote_text
+from onefold.ports.hash_keys import PAD_CHARACTERS
 from onefold.schema.casts import convert, free_name, typed_null
 from onefold.schema.column_policy import Action
 from onefold.schema.columns import Column
@@ -21,13 +22,6 @@ from onefold.schema.types import STRING, Array, Scalar, Struct, Type
 
 RENDERER = 1
 """The number of the form of the text. Raise it with every change of the text, so that deployed views are written again."""
-
-KEY_TABLE = "hash_key"
-"""The name of the table of the key in its dataset."""
-KEY_COLUMNS = (Column("ipad", STRING), Column("opad", STRING), Column("created", Scalar("TIMESTAMP")))
-"""The key as it is stored: the two pads of HMAC in hexadecimal, which keep the expression of a hash short."""
-PAD_CHARACTERS = 128
-"""A pad has as many bytes as a block of SHA-256, 64 (RFC 2104), and each byte has two hexadecimal digits."""
 
 _WAITING = "-- waiting for a decision: "
 _BYTES = Scalar("BYTES")
@@ -101,7 +95,7 @@ def _expression(x: str, treatment: Treatment, key: str, depth: int) -> str:
 
 
 def _value(x: str, type_: Type, treatment: Treatment, key: str, depth: int) -> str:
-    if treatment.action is Action.HASH or not isinstance(type_, Struct):
+    if not isinstance(type_, Struct):  # a struct has no action of its own here: its fields have
         return hash_expression(x, type_, key)
     parts = [
         f"{_expression(f'{x}.{quote(field.name)}', one, key, depth)} AS {quote(field.name)}"

@@ -234,7 +234,7 @@ def _plan_write(
     description = describe(stored.description if stored else "", view.casts)
     draft = ViewDraft(view.query, description, labels, view.columns)
     if stored is None:
-        return ViewPlan(base, "create", view, None, draft, (view_created(),))
+        return ViewPlan(base, "create", view, None, draft, (view_created(), *kind.other_changes(None, view)))
     changes = compare(stored.columns, view.columns) if stored.query != view.query else ()
     changes = (*changes, *kind.other_changes(stored, view))
     done = _is_as_drafted(stored, draft) and has_its_leaves(warehouse, view)
@@ -284,6 +284,7 @@ def _apply(warehouse: Warehouse, plan: ViewPlan, settings: Settings, kind: ViewK
         if active_versions(kind.read_versions(), settings.rules_for(plan.base)):
             raise ViewChanged(f"{plan.stored.id} was removed while a version of it was created")
     elif plan.action in ("create", "update") and plan.view and plan.draft:
+        kind.before_write()
         return write_view(warehouse, plan.view, plan.stored, replace(plan.draft, unannounced=plan.unannounced))
     elif plan.stored and plan.unannounced != plan.stored.unannounced:
         stored = plan.stored

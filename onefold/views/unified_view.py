@@ -40,7 +40,8 @@ Form = Literal["spelled", "compact", "two-level"]
 
 _OLD_LEAF = "_leaf_"
 _DIGEST = "[0-9a-f]{12}"
-_COVERS = "-- versions: "
+COVERS = "-- versions: "
+"""The beginning of the line that names the versions of which a view reads no table itself."""
 _UNION_BY_NAME = "\n  FULL OUTER UNION ALL BY NAME\n"
 
 
@@ -141,7 +142,7 @@ def covered_versions(query: str, base: str, names: VersionedNames = DEFAULT_NAME
     # Only names after FROM are tables: a column may be named like a table.
     read = re.findall(r"\bFROM `(?:[^`]*\.)?([^`.]+)`", query)
     tables = [version for table in read if (version := names.version_of(base, table))]
-    noted = [version for line in query.splitlines() if line.startswith(_COVERS) for version in line[len(_COVERS) :].split()]
+    noted = [version for line in query.splitlines() if line.startswith(COVERS) for version in line[len(COVERS) :].split()]
     return frozenset([*tables, *noted])
 
 
@@ -243,7 +244,7 @@ class _Writer:
         """Return the text of the view over the leaves, with the versions that the leaves read in a comment."""
         union = "\nUNION ALL\n".join(f"SELECT * FROM {leaf.id.quoted}" for leaf in leaves)
         # The comment comes first: text that somebody writes after a query, such as a semicolon, must not become part of it.
-        return f"{_COVERS}{' '.join(version.id for version in versions)}\n{union}"
+        return f"{COVERS}{' '.join(version.id for version in versions)}\n{union}"
 
     def _too_long(self, view: TableId, version: Version, count: int) -> str:
         return (

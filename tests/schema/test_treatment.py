@@ -15,7 +15,8 @@ STRUCT = "STRUCT<zip STRING, Geo STRUCT<lat FLOAT64, lon FLOAT64>>"
 def treated(type_: str, landed: list[str], **rules: str) -> Treatment:
     """Treat the column `a`; a rule's name has `__` for the dot and `ALL` for the star."""
     made = tuple(
-        PolicyRule("*", name.replace("__", ".").replace("ALL", "*"), Action[action.upper()]) for name, action in rules.items()
+        PolicyRule("*", name.replace("__", ".").replace("ALL", "*"), Action[action.upper()])
+        for name, action in rules.items()
     )
     return treat(Column("a", parse_type(type_)), [parse_type(one) for one in landed], TablePolicies(made))
 

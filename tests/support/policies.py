@@ -51,7 +51,8 @@ def rules(draw: st.DrawFn, paths: Sequence[str], tables: Sequence[str] = TABLE_P
     """Rules about some paths, spelled in other ways and with stars in the place of parts."""
     return draw(
         st.lists(
-            st.builds(PolicyRule, st.sampled_from(tables), _column_patterns(paths), st.sampled_from(list(Action))), max_size=6
+            st.builds(PolicyRule, st.sampled_from(tables), _column_patterns(paths), st.sampled_from(list(Action))),
+            max_size=6,
         )
     )
 

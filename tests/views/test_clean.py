@@ -67,7 +67,9 @@ _SHOWN: dict[str, list[tuple[str, str]]] = {}
 def key_rows(*keys: bytes) -> str:
     """The stored rows of keys, by RFC 2104: K XOR ipad, K XOR opad."""
     pads = [[bytes(byte ^ pad for byte in key.ljust(64, b"\0")).hex() for pad in (0x36, 0x5C)] for key in keys]
-    return "\nUNION ALL ".join(f"SELECT '{i}' AS ipad, '{o}' AS opad, TIMESTAMP '2026-01-01 00:00:00+00' AS created" for i, o in pads)
+    return "\nUNION ALL ".join(
+        f"SELECT '{i}' AS ipad, '{o}' AS opad, TIMESTAMP '2026-01-01 00:00:00+00' AS created" for i, o in pads
+    )
 
 
 def rows(judge: Judge, query: str, columns: list[tuple[str, str]], source: str, keys: str) -> list[tuple[object, ...]]:

@@ -11,7 +11,7 @@ from support import policies as oracle
 from support.lineage import Lineage, lineage
 from support.policies import element, leaves
 from support.seeding import examples
-from support.strategies import FIELD_NAMES, types
+from support.strategies import FIELD_NAMES, above, types
 from support.zetasql_judge import Judge
 
 from onefold.core.names import TableId
@@ -19,7 +19,7 @@ from onefold.schema.column_policy import Action, ColumnPolicies, PolicyRule
 from onefold.schema.columns import Column
 from onefold.schema.table_rules import TableRules
 from onefold.schema.treatment import landed_types, treat
-from onefold.schema.types import JSON, Struct, render_type
+from onefold.schema.types import JSON, Struct, Type, render_type
 from onefold.schema.versions import Version, fold
 from onefold.views.clean import clean_columns, clean_query
 
@@ -32,9 +32,17 @@ Path = tuple[str, ...]
 
 @st.composite
 def tables(draw: st.DrawFn) -> list[Version]:
+    known: dict[str, Type] = {}
+
     def version(number: int) -> Version:
         names = draw(st.lists(st.sampled_from(FIELD_NAMES), min_size=1, max_size=3, unique_by=str.lower))
-        return Version(f"{number}", tuple(Column(name, draw(types())) for name in names))
+        return Version(f"{number}", tuple(Column(name, column_type(name)) for name in names))
+
+    def column_type(name: str) -> Type:
+        """A wider type than in an earlier version, such as a struct that became JSON somewhere inside, or any type."""
+        former = known.get(oracle.lower(name))
+        known[oracle.lower(name)] = draw(above(former)) if former and draw(st.booleans()) else draw(types(max_leaves=7))
+        return known[oracle.lower(name)]
 
     return [version(number) for number in range(draw(st.integers(1, 3)))]
 
@@ -49,7 +57,9 @@ def held(versions: Sequence[Version], path: Path) -> tuple[set[str], bool]:
             types_ = [f.type for one in structs for f in one.fields if oracle.lower(f.name) == oracle.lower(name)]
         for type_ in map(element, types_):
             open_ = open_ or type_ == JSON or isinstance(type_, Struct)
-            found |= {".".join((*path[:-1], *below)) for below in leaves(path[-1], type_)} if isinstance(type_, Struct) else set()
+            found |= (
+                {".".join((*path[:-1], *below)) for below in leaves(path[-1], type_)} if isinstance(type_, Struct) else set()
+            )
     return found, open_
 
 
@@ -144,5 +154,3 @@ def test_check_finds_a_leak(name: str, judge: Judge) -> None:
     }  # fmt: skip
     found = lineage(judge, query, {"t": types_, "k": KEY_COLUMNS}, "t", "k")
     assert problem in check(found, [], allowed)
-
-
