@@ -151,6 +151,6 @@ def _check_lines(checked: Sequence[TablePolicyCheck]) -> Iterator[str]:
         yield from (f"{one.table}: {path} is masked until a policy names it" for path in one.waiting)
     waiting = sum(len(one.waiting) for one in checked)
     if waiting:
-        yield f"{counted(waiting, 'column')} of {counted(len(checked), 'table')} to decide: draft with `onefold policies init`"
+        yield f"{counted(waiting, 'column')} of {counted(len(checked), 'table')} to decide: see `onefold policies init`"
     else:
         yield f"{counted(len(checked), 'table')}: every column has a policy"

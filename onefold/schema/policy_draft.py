@@ -28,39 +28,12 @@ _EMAILS = {"email", "mail", "emailaddress"}
 _PHONES = {"phone", "mobile", "tel", "telephone", "fax", "msisdn", "cell"}
 _PEOPLE = {"firstname", "lastname", "surname", "fullname", "forename", "nickname", "username", "login", "birthname"}
 _NAME_OF = {"first", "last", "full", "middle", "given", "family", "sur", "user", "display", "customer", "contact", "maiden"}
-_PLACES = {
-    "street",
-    "address",
-    "zip",
-    "postcode",
-    "postal",
-    "city",
-    "town",
-    "latitude",
-    "longitude",
-    "lat",
-    "lon",
-    "lng",
-    "geo",
-}
+_PLACES = {"street", "address", "zip", "postcode", "postal", "city", "town", "latitude", "longitude", "lat", "lon", "lng"}
 _BIRTHS = {"birth", "birthday", "birthdate", "dob", "born"}
 _ONLINE = {"ip", "ipaddress", "useragent", "cookie", "session", "device", "imei", "mac"}
-_FREE_TEXT = {
-    "comment",
-    "comments",
-    "note",
-    "notes",
-    "message",
-    "body",
-    "text",
-    "description",
-    "remark",
-    "remarks",
-    "subject",
-}
-_CLEAR_TYPES = frozenset(
-    map(Scalar, ("BOOL", "INT64", "NUMERIC", "BIGNUMERIC", "FLOAT64", "DATE", "DATETIME", "TIMESTAMP", "TIME", "INTERVAL"))
-)
+_FREE_TEXT = {"comment", "comments", "note", "notes", "message", "body", "text", "description", "remark", "subject"}
+_CLEAR_NAMES = ("BOOL", "INT64", "NUMERIC", "BIGNUMERIC", "FLOAT64", "DATE", "DATETIME", "TIMESTAMP", "TIME", "INTERVAL")
+_CLEAR_TYPES = frozenset(map(Scalar, _CLEAR_NAMES))
 
 
 @dataclass(frozen=True)

@@ -131,7 +131,7 @@ class _Walk:
             return self._pad_of(arguments[1 if name == "if" else 0])
         return None
 
-    def _resolved_literal_node(self, node: Any) -> Reached:
+    def _resolved_literal_node(self, _: Any) -> Reached:
         return NOTHING
 
     def _resolved_column_ref_node(self, node: Any) -> Reached:
