@@ -57,6 +57,7 @@ bench: install  ## the benchmarks: all figures of docs/benchmarks.md anew, in ab
 	$(BIN)/python -m benchmarks.bigquery_path $(FIGURES)
 	PYTHONPATH=tests $(BIN)/python -m benchmarks.capture $(FIGURES)
 	PYTHONPATH=tests $(BIN)/python -m benchmarks.capture_start $(FIGURES)
+	PYTHONPATH=tests $(BIN)/python -m benchmarks.visible $(FIGURES)
 
 dist: install  ## a wheel and an sdist in dist/
 	$(BIN)/python -m build --no-isolation --outdir dist .

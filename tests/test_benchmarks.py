@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 from support.bigquery_emulator import EmulatedDataset
 
-from benchmarks import bigquery_path, capture, capture_start, cold_start, fixed_cost, memory, reconcile, render
+from benchmarks import bigquery_path, capture, capture_start, cold_start, fixed_cost, memory, reconcile, render, visible
 from benchmarks.report import markdown, ratio, replaced, spread
 from onefold.local.spark_process import java_hint
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = (ROOT / "docs" / "benchmarks.md").read_text()
-PROGRAMS = (bigquery_path, capture, capture_start, cold_start, fixed_cost, memory, reconcile, render)
+PROGRAMS = (bigquery_path, capture, capture_start, cold_start, fixed_cost, memory, reconcile, render, visible)
 ROWS, CHANGES = 20_000, 200
 
 
@@ -132,6 +132,15 @@ def test_the_function_has_memory_for_as_many_of_the_largest_views_as_it_serves_a
     found = memory.measure(memory.Case(memory.MOST_AT_ONCE, 900, 300, converted=True))
     assert found["form"] == "two-level"
     assert found["after"] < 0.6 * int(size) * 1.048576
+
+
+@pytest.mark.usefixtures("mariadb")
+def test_a_column_and_a_row_become_visible_in_the_current_view(tmp_path: Path) -> None:
+    """The stages are in their order, whatever they take."""
+    with visible.scene(tmp_path) as made:
+        found = made.measure(1)
+    assert 0 < found.table < found.view < found.visible
+    assert 0 < found.sent < found.row < found.visible
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__.split(".")[-1])

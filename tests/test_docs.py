@@ -188,7 +188,9 @@ def test_the_architecture_page_has_the_layers_that_are_checked() -> None:
     rows = re.findall(r"^\| [^|]+ \| (`.+`) \|$", section.split("\n## ", 1)[0], re.MULTILINE)
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
     layers = next(contract["layers"] for contract in contracts if contract["name"] == "Layers")
-    assert [re.findall(r"`(\w+)`", row) for row in rows] == [re.findall(r"\w+", layer) for layer in layers]
+    # A package in parentheses may be missing: it is in the picture as soon as it exists.
+    present = [re.findall(r"(?<!\()\b\w+\b", layer) for layer in layers]
+    assert [re.findall(r"`(\w+)`", row) for row in rows] == [layer for layer in present if layer]
 
 
 def test_every_class_of_the_glossary_exists() -> None:
@@ -269,7 +271,7 @@ def test_every_event_of_the_functions_is_described() -> None:
     page = (DOCS / "reference" / "log-events.md").read_text()
     modules = [ROOT / "onefold" / name for name in ("messages/consumer.py", "refresh/handler.py", "batches/launch.py")]
     found = set().union(*(events(path) for path in (*modules, *(ROOT / "functions").glob("*.py"))))
-    assert len(found) == 16
+    assert len(found) == 18
     for event in found:
         assert f"| `{event}` |" in page, f"describe the event {event} in docs/reference/log-events.md"
 

@@ -13,7 +13,7 @@ from itertools import chain, count
 from onefold.changelog.declared_keys import key_to_declare
 from onefold.changelog.metadata import CAPTURE_FIELDS, DATABASE_NAME, LANDED_AT, METADATA, SOURCE_NAME, metadata_type
 from onefold.core.errors import SchemaConflict
-from onefold.core.names import fold_case, versioned_name
+from onefold.core.names import fold_case, is_table_character, versioned_name
 from onefold.mysql.table import BLOBS, GEOMETRIES, INTEGERS, TEXTS, SourceType, Structure
 from onefold.schema.columns import Column
 from onefold.schema.types import STRING, Scalar
@@ -112,7 +112,7 @@ def table_name(source: str) -> str:
         >>> table_name("order line")
         'order_line'
     """
-    return re.sub(r"[^\w-]", "_", source)
+    return "".join(character if is_table_character(character) else "_" for character in source)
 
 
 def column_name(source: str) -> str:

@@ -16,12 +16,13 @@ import click
 from onefold import __version__
 from onefold.cli import batch, capture, compare, current, demo, doctor, merge, policies, views
 from onefold.cli.common import ERROR, OK, say
+from onefold.cli.output import Commands
 from onefold.core.errors import OnefoldError
 
 EPILOG = "Exit codes: 0 nothing to do, equal, or done; 1 an error, wrong usage included; 2 changes to make, or differences."
 
 
-@click.group(epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Commands, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="onefold")
 @click.option(
     "--config",

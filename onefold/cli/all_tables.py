@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from typing import Any
 import click
 
 from onefold.cli.common import ERROR, OK, Failure, print_lines, say, work_on_each
+from onefold.cli.output import echo_json
 from onefold.core.errors import KeyUnknown, NoCurrentView, NotFound
 from onefold.core.names import TableId
 
@@ -22,7 +22,7 @@ match_option = click.option(
 
 @dataclass(frozen=True)
 class TableOutcome:
-    """What became of one table among many.
+    """What became of one table.
 
     table: the table.
     outcome: a word for it, such as `merged`.
@@ -92,7 +92,7 @@ def run_for_many(
 
     results = work_on_each(tables, unless_skipped, None if as_json else title)
     if as_json:
-        click.echo(json.dumps([_entry(result) for result in results]))
+        echo_json([_entry(result) for result in results])
     else:
         counts = Counter("failed" if isinstance(result, Failure) else result.outcome for result in results)
         print_lines(f"{dataset}: {', '.join(f'{count:,} {name}' for name, count in counts.items())}")

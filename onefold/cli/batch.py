@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import uuid
 from typing import Any
 
@@ -12,6 +11,7 @@ from onefold.batches.batch import batch_link, exit_code, with_defaults
 from onefold.batches.jobs import JOBS
 from onefold.batches.request import BatchRequest
 from onefold.cli.common import CHANGES, ERROR, OK, as_json, given, print_lines, progress_line, project, read_settings, say
+from onefold.cli.output import echo_json
 from onefold.core.errors import InvalidInput
 from onefold.core.names import check_names
 from onefold.messages.envelope import MESSAGE_ID
@@ -66,7 +66,7 @@ def batch(
     found = _wait_for(batches, launched.batch) if wait else launched.batch
     if as_json:
         started = {"id": identifier, "batch": found.id, "created": launched.created, "state": found.state.value}
-        click.echo(json.dumps({**started, "message": found.message, "link": link}))
+        echo_json([{**started, "message": found.message, "link": link}])
     else:
         _show_state(job, found)
     if _found_differences(job, found):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 from collections.abc import Callable, Iterator, Mapping
@@ -18,6 +17,7 @@ from onefold.capture.versioned_table import LENGTH
 from onefold.cli.capture_options import address, address_of, checks, destinations, options_from, server_id, starts, tables
 from onefold.cli.capture_status import status
 from onefold.cli.common import ERROR, OK, given, project, raise_problems, read_settings
+from onefold.cli.output import echo_json, with_verbosity
 from onefold.core.errors import InvalidInput, InvalidSettings
 from onefold.core.names import check_names, versioned_name
 from onefold.core.versioned_names import VersionedNames
@@ -73,7 +73,7 @@ def capture(context: click.Context, /, **options: Any) -> int:
     return OK
 
 
-capture.add_command(status)
+capture.add_command(with_verbosity(status))
 
 
 def _show_check(process: Capture, options: Mapping[str, Any]) -> int:
@@ -86,7 +86,7 @@ def _show_check(process: Capture, options: Mapping[str, Any]) -> int:
     store = store_at(options["checkpoint"], GcsObjects())
     report = preflight(process.source, process.requirements, store, process.warehouse, process.options)
     if options["as_json"]:
-        click.echo(json.dumps(report.to_json(), indent=2, ensure_ascii=False))
+        echo_json([report.to_json()])
     else:
         show_report(Console(highlight=False, emoji=False), report)
     return OK if report.in_order else ERROR

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -13,6 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from onefold.cli.common import CHANGES, OK, as_json
+from onefold.cli.output import echo_json
 from onefold.core.errors import NotFound
 from onefold.core.text import counted
 
@@ -37,7 +37,7 @@ def status(checkpoint: str, max_lag: int, as_json: bool) -> int:
     """
     report = _report(checkpoint, max_lag)
     if as_json:
-        click.echo(json.dumps(report.to_json(), indent=2, ensure_ascii=False))
+        echo_json([report.to_json()])
     else:
         _show(Console(highlight=False, emoji=False), report)
     return CHANGES if report.problems else OK

@@ -13,19 +13,20 @@ import click
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
+from onefold.cli.output import is_quiet, note_json
 from onefold.core.errors import InvalidInput, NotFound, OnefoldError
 from onefold.core.names import TableId, check_names
 from onefold.core.versioned_names import VersionedNames
 from onefold.settings.environment import Settings, load_settings
 
 if TYPE_CHECKING:
-    from onefold.views.refresh import Announce
+    from onefold.views.view_plan import Announce
 
 OK, ERROR, CHANGES = 0, 1, 2
 
 _stderr = Console(stderr=True, highlight=False, soft_wrap=True, emoji=False)
 
-as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
+as_json = click.option("--json", "as_json", is_flag=True, callback=note_json, help="Print JSON, for programs.")
 project = click.option("--project", metavar="P", help="The project.  [default: ONEFOLD_PROJECT, GOOGLE_CLOUD_PROJECT]")
 _ACCEPTED = "onefold.accept_settings"
 
@@ -162,13 +163,13 @@ def work_on_each(tables: Sequence[TableId], work: Callable[[TableId], Any], titl
     Args:
         tables: the tables.
         work: is called with each table.
-        title: what is done, for a progress bar on standard error; None for no bar.
+        title: what is done, for a progress bar on standard error; None for no bar. With `--quiet` there is none either.
 
     Returns:
         For each table, the result of `work` or a Failure.
     """
-    with Progress(console=_stderr, disable=title is None) as bar:
-        return [_done(table, work) for table in bar.track(tables, description=title or "")]
+    with Progress(console=_stderr, disable=title is None or is_quiet()) as bar:
+        return [done(table, work) for table in bar.track(tables, description=title or "")]
 
 
 def _all_bases(warehouse: Any, dataset: str, names: VersionedNames) -> list[str]:
@@ -188,7 +189,8 @@ def _all_bases(warehouse: Any, dataset: str, names: VersionedNames) -> list[str]
     return found
 
 
-def _done(base: TableId, work: Callable[[TableId], Any]) -> Any:
+def done(base: TableId, work: Callable[[TableId], Any]) -> Any:
+    """Work on one table. Returns the result, or a Failure after its errors were printed."""
     try:
         return work(base)
     except OnefoldError as error:
@@ -202,7 +204,7 @@ def _done(base: TableId, work: Callable[[TableId], Any]) -> Any:
 def progress_line(text: str) -> Iterator[Callable[[str], None]]:
     """Show a line with a spinner on a terminal, and nothing elsewhere. Yields a function that changes its text."""
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Progress(*columns, console=_stderr, transient=True, disable=not _stderr.is_terminal) as bar:
+    with Progress(*columns, console=_stderr, transient=True, disable=not _stderr.is_terminal or is_quiet()) as bar:
         task = bar.add_task(text, total=None)
         yield lambda description: bar.update(task, description=description)
 
@@ -214,5 +216,6 @@ def print_lines(*lines: str) -> None:
 
 
 def say(colour: str, text: str) -> None:
-    """Print an error, a warning or a note on standard error."""
-    _stderr.print(text, style=colour, markup=False)
+    """Print an error (red), a warning or a note on standard error; with `--quiet` only errors."""
+    if colour == "red" or not is_quiet():
+        _stderr.print(text, style=colour, markup=False)

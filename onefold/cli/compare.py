@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -14,17 +13,17 @@ from rich.console import Console
 from rich.markup import escape
 
 from onefold.cli.common import CHANGES, OK, as_json, print_lines, project, read_settings
+from onefold.cli.output import echo_json
 from onefold.compare.files import FORMATS, RowSource, check_new_file, format_of, open_rows, write_findings
 from onefold.compare.findings import FINDING_COLUMNS, Comparison, Finding, findings
 from onefold.compare.rows import compare_sources
 from onefold.compare.values import text_of
 from onefold.core.errors import InvalidInput
-from onefold.core.names import TableId, check_names
+from onefold.core.names import TableId, check_names, problems_of_name
 from onefold.core.text import counted
 
 _TABLE = "bigquery:"
 _REMOTE = re.compile(r"[a-z0-9+.-]+:/")
-_LIKE_A_TABLE = re.compile(r"([\w.:-]+\.)?\w+\.\w+")
 
 
 class _Output(Protocol):
@@ -103,7 +102,7 @@ def compare(
         target.write(findings(found, names))
     if as_json:
         every = [finding.as_dict() for finding in findings(found, names)]
-        click.echo(json.dumps({**found.summary.as_dict(), "output": output, "differences": every}, ensure_ascii=False))
+        echo_json([{**found.summary.as_dict(), "output": output, "differences": every}])
     else:
         _show(found, names, sample)
         if target:
@@ -123,11 +122,16 @@ def _open(context: click.Context, side: str, project: str | None) -> RowSource:
     """
     if not side.startswith(_TABLE):
         path = _path(side)
-        if not path.exists() and format_of(side) not in FORMATS and _LIKE_A_TABLE.fullmatch(side):
+        if not path.exists() and format_of(side) not in FORMATS and _looks_like_a_table(side):
             raise InvalidInput(f"{side}: there is no such file or folder; for a table of BigQuery write {_TABLE}{side}")
         return open_rows(path)
     warehouse, id_ = _table(context, side, project)
     return RowSource(warehouse.read_rows(id_), _TABLE)
+
+
+def _looks_like_a_table(side: str) -> bool:
+    *before, table = side.split(".")
+    return bool(before) and not [*problems_of_name("dataset", before[-1]), *problems_of_name("table", table)]
 
 
 def _output(context: click.Context, output: str | None, project: str | None) -> _Output | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,6 +20,7 @@ from onefold.cli.common import (
     project,
 )
 from onefold.cli.merge import key_names, key_option
+from onefold.cli.output import echo_json
 from onefold.core.errors import InvalidInput
 from onefold.core.names import TableId
 from onefold.core.text import counted
@@ -28,6 +28,8 @@ from onefold.core.text import counted
 if TYPE_CHECKING:
     from onefold.changelog.generator_files import Format
     from onefold.merge.refresh import CurrentView
+
+_OUTCOMES = {"none": "up to date", "create": "created", "update": "updated"}
 
 
 @click.command()
@@ -72,24 +74,20 @@ def current(
     if table is None:
         tables = [found.table for found in find_candidates(warehouse, dataset, settings, match)]
         return run_for_many(dataset, tables, lambda target: _outcome(target, work(target)), f"views of {dataset}", as_json)
-    made = work(TableId(warehouse.project, dataset, table))
+    target = TableId(warehouse.project, dataset, table)
+    made = work(target)
     if as_json:
-        click.echo(json.dumps(_as_dict(made)))
+        echo_json([_outcome(target, made).as_dict()])
     else:
-        action = {"none": "is up to date", "create": "created", "update": "updated"}[made.action]
+        action = "is up to date" if made.action == "none" else _OUTCOMES[made.action]
         sources = f"{made.base} and {made.source}" if made.base else str(made.source)
         print_lines(f"{made.id} {action}, over {sources}")
     return OK
 
 
-def _as_dict(made: CurrentView) -> dict[str, str | None]:
-    view = {"view": str(made.id), "source": str(made.source), "base": str(made.base) if made.base else None}
-    return {**view, "action": made.action, "query": made.query}
-
-
 def _outcome(table: TableId, made: CurrentView) -> TableOutcome:
-    outcome = {"none": "up to date", "create": "created", "update": "updated"}[made.action]
-    return TableOutcome(table, outcome, tuple(_as_dict(made).items()))
+    view = {"view": str(made.id), "source": str(made.source), "base": str(made.base) if made.base else None}
+    return TableOutcome(table, _OUTCOMES[made.action], (*view.items(), ("action", made.action), ("query", made.query)))
 
 
 @click.command()
@@ -142,7 +140,7 @@ def workload(mix: str, form: Format, out: Path, as_json: bool, **options: int | 
         "truth": len(made.truth),
     }
     if as_json:
-        click.echo(json.dumps({"options": asdict(workload_options), **sizes}))
+        echo_json([{"options": asdict(workload_options), **sizes}])
     else:
         counts = ", ".join(counted(count, kind) for kind, count in made.counts.items() if count)
         changes = counted(sum(map(len, made.changes.values())), "change")

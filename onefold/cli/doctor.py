@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 from rich.console import Console
 from rich.markup import escape
 
 from onefold.cli.common import ERROR, OK, as_json, given, project
+from onefold.cli.output import echo_json, is_quiet
 from onefold.core.errors import Rejected
 from onefold.core.names import check_names
 from onefold.core.text import counted
@@ -42,18 +41,14 @@ def doctor(context: click.Context, datasets: tuple[str, ...], prefix: str, proje
     found = []
     for check in examine(Request(os.environ, context.obj, project, datasets, prefix), GoogleClients()):
         found.append(check)
-        if not as_json:
+        if not as_json and (check.problems or not is_quiet()):
             _show(console, check)
     problems = sum(len(check.problems) for check in found)
     if as_json:
-        click.echo(json.dumps(_report(found), ensure_ascii=False))
+        echo_json([check.as_dict() for check in found])
     else:
         console.print(f"[red]{counted(problems, 'problem')}[/]" if problems else "[green]no problem was found[/]")
     return ERROR if problems else OK
-
-
-def _report(found: Sequence[Check]) -> dict[str, Any]:
-    return {"ok": not any(check.problems for check in found), "checks": [check.as_dict() for check in found]}
 
 
 def _show(console: Console, check: Check) -> None:

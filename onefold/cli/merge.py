@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +19,7 @@ from onefold.cli.common import (
     project,
     raise_problems,
 )
+from onefold.cli.output import echo_json
 from onefold.core.errors import InvalidInput
 from onefold.core.names import TableId, check_names
 from onefold.core.text import counted
@@ -96,7 +96,10 @@ def merge(
     copy = _table(snapshot, target) if snapshot is not None else None
     if show:
         found = statements(warehouse, target, settings, key_names(keys), snapshot=copy, at=at, rebuild=rebuild)
-        click.echo(json.dumps(found) if as_json else ";\n\n".join(found) + ";")
+        if as_json:
+            echo_json([{"table": str(target), "statements": found}])
+        else:
+            click.echo(";\n\n".join(found) + ";")
         return OK
     check_view_settings(warehouse, target, settings)
     done = reconcile(
@@ -111,7 +114,7 @@ def merge(
         announce=announcing(warehouse.project, settings),
     )
     if as_json:
-        click.echo(json.dumps(_as_dict(done)))
+        echo_json([_outcome(done).as_dict()])
     else:
         print_lines(*_lines(done))
     return OK
@@ -140,7 +143,7 @@ def _merge_many(
         done = reconcile(warehouse, table, settings, purge_after_days=purge_after_days, rebuild=rebuild, announce=announce)
         if not as_json:
             print_lines(*_lines(done))
-        return TableOutcome(table, "merged", tuple(_as_dict(done).items()))
+        return _outcome(done)
 
     return run_for_many(dataset, [*candidates], work, f"merging {dataset}", as_json)
 
@@ -182,8 +185,8 @@ def _table(text: str, merged: TableId) -> TableId:
     return TableId(parts[2] if len(parts) == len(_PARTS) else merged.project, dataset, parts[0])
 
 
-def _as_dict(done: MergeResult) -> dict[str, Any]:
-    return {
+def _outcome(done: MergeResult) -> TableOutcome:
+    fields = {
         "base": str(done.plan.base.id),
         "key": list(done.plan.base.keys),
         "brought_up": done.brought_up,
@@ -192,6 +195,7 @@ def _as_dict(done: MergeResult) -> dict[str, Any]:
         "purged": done.purged,
         "view": str(done.view.id) if done.view else None,
     }
+    return TableOutcome(done.plan.base.table, "merged", tuple(fields.items()))
 
 
 def _lines(done: MergeResult) -> list[str]:

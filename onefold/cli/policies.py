@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from onefold.cli.common import CHANGES, ERROR, OK, Failure, as_json, each, open_warehouse, print_lines, project
+from onefold.cli.output import echo_json
 from onefold.core.hash_key import HashKey
 from onefold.core.names import TableId
 from onefold.core.text import counted
@@ -51,7 +52,7 @@ def init(
 
     results = each(warehouse, dataset, table, settings.names_in(dataset), work, progress=False)
     if as_json:
-        click.echo(json.dumps([one.as_dict() if isinstance(one, Failure) else _draft_as_dict(*one) for one in results]))
+        echo_json([one.as_dict() if isinstance(one, Failure) else _draft_as_dict(*one) for one in results])
     else:
         click.echo("\n".join(_yaml(dataset, [one for one in results if not isinstance(one, Failure)])))
     return ERROR if any(isinstance(one, Failure) for one in results) else OK
@@ -81,7 +82,7 @@ def check(context: click.Context, dataset: str, table: str | None, project: str 
     )
     checked = [one for one in results if not isinstance(one, Failure)]
     if as_json:
-        click.echo(json.dumps([one.as_dict() if isinstance(one, Failure) else _check_as_dict(one) for one in results]))
+        echo_json([one.as_dict() if isinstance(one, Failure) else _check_as_dict(one) for one in results])
     else:
         print_lines(*_check_lines(checked))
     waiting = any(one.waiting for one in checked)
@@ -113,7 +114,7 @@ def key(context: click.Context, dataset: str, rotate: bool, file: Any, project: 
     new = HashKey.parse(file.read(), Path(str(file.name)).name) if file else HashKey.new()
     BigQueryHashKeys(warehouse.client).write(table, new, replace=rotate)
     if as_json:
-        click.echo(json.dumps({"table": str(table), "rotated": rotate}))
+        echo_json([{"table": str(table), "rotated": rotate}])
     else:
         print_lines(f"{table} has a new key" if rotate else f"{table} has a key")
     return OK

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -17,7 +16,6 @@ from onefold.cli.common import (
     accept_settings,
     announcing,
     as_json,
-    each,
     given,
     open_warehouse,
     project,
@@ -25,15 +23,20 @@ from onefold.cli.common import (
     read_settings,
     say,
 )
+from onefold.cli.output import echo_json, is_quiet, is_verbose
+from onefold.cli.view_reports import check, echo_plans, show_done, show_text_taken_over, summary, work_on, work_on_current
 from onefold.core.errors import NotFound
 from onefold.core.names import TableId, check_names, problems_of_name
 from onefold.core.text import counted
-from onefold.core.versioned_names import SkippedTable, VersionedNames
 from onefold.schema.information_schema import read_columns
 from onefold.schema.versions import active_versions
 from onefold.settings.environment import Settings
 from onefold.views.limits import limit_problems
 from onefold.views.unified_view import UnifiedView, build_view
+
+take_over_option = click.option(
+    "--take-over", is_flag=True, help="Replace views that Onefold did not write, after their text is printed."
+)
 
 
 @click.command()
@@ -67,43 +70,63 @@ def render(
     check_names([("table", table), *given(("dataset", dataset), ("project", project))])
     view = _built(columns, TableId(project, dataset, table), read_settings(context))
     _warn(view, leaves=not ddl and not as_json)
-    click.echo(json.dumps(view_as_dict(view)) if as_json else view.ddl if ddl else view.query)
+    if as_json:
+        echo_json([view_as_dict(view)])
+    else:
+        click.echo(view.ddl if ddl else view.query)
     return OK
 
 
 @click.command()
 @click.argument("dataset")
 @click.argument("table", required=False)
-@click.option("--prune", is_flag=True, help="Plan to remove the view if no version is left.")
+@click.option("--prune", is_flag=True, help="Plan to remove views that have no version left.")
+@click.option("--sql", is_flag=True, help="Show the difference of each view's text.")
+@take_over_option
 @project
 @as_json
 @click.pass_context
-def plan(context: click.Context, dataset: str, table: str | None, prune: bool, project: str | None, as_json: bool) -> int:
+def plan(
+    context: click.Context,
+    dataset: str,
+    table: str | None,
+    prune: bool,
+    sql: bool,
+    take_over: bool,
+    project: str | None,
+    as_json: bool,
+) -> int:
     """Show what a refresh of TABLE, or of all tables of DATASET, would change, and why, and which tables are left out.
 
-    Writes nothing. Exits with 2 if there are changes to make.
+    Writes nothing. Exits with 2 if there are changes to make. Views that are up to date take one line each; --verbose shows
+    all about them.
     """
-    from onefold.views.display import show_left_out, show_plan
+    from onefold.views.display import show_left_out, show_plan, show_warnings
     from onefold.views.refresh import plan_refresh
 
-    _refuse(prune and not table, "--prune removes the view of one table: name TABLE.")
     settings, warehouse = open_warehouse(context, project, dataset, table)
-    names = settings.names_in(dataset)
-    left_out = [left for left in _left_out(warehouse, dataset, names) if table in (None, left.base)]
-    if not as_json:
-        show_left_out(Console(), dataset, left_out)
+    checked = check(warehouse, dataset, table, settings)
+    console = Console()
+    if not as_json and not is_quiet():
+        show_left_out(console, dataset, checked.left_out)
+        show_warnings(console, checked.warnings)
 
     def work(base: TableId) -> Any:
-        made = plan_refresh(warehouse, base, settings, prune=prune)
-        if not as_json:  # print each plan at once: a dataset may have thousands of tables
-            show_plan(Console(), made)
-            if not table:
-                click.echo()
-        return made
+        return plan_refresh(warehouse, base, settings, prune=prune, take_over=take_over)
 
-    results = each(warehouse, dataset, table, names, work, progress=False)
+    def show(made: Any) -> None:
+        if not as_json:  # each plan at once: a dataset may have thousands of tables
+            show_plan(console, made, sql=sql, quiet=is_quiet(), verbose=is_verbose())
+
+    def work_on_kind(base: TableId, kind: Any) -> Any:
+        return plan_refresh(warehouse, base, settings, prune=prune, kind=kind)
+
+    results = work_on(warehouse, checked, settings, work, show)
+    results += work_on_current(warehouse, results, settings, work_on_kind, show)
     if as_json:
-        click.echo(json.dumps(_plans_as_dicts(warehouse.project, dataset, results, left_out)))
+        echo_plans(checked, results, diffs=sql)
+    else:
+        click.echo(summary(results))
     changed = any(not isinstance(result, Failure) and result.action != "none" for result in results)
     return ERROR if any(isinstance(result, Failure) for result in results) else CHANGES if changed else OK
 
@@ -112,32 +135,47 @@ def plan(context: click.Context, dataset: str, table: str | None, prune: bool, p
 @click.argument("dataset")
 @click.argument("table", required=False)
 @click.option("--all", "all_", is_flag=True, help="All tables of the dataset.")
-@click.option("--prune", is_flag=True, help="Remove the view if no version is left.")
+@click.option("--prune", is_flag=True, help="Remove views that have no version left.")
+@take_over_option
 @accept_settings
 @project
 @as_json
 @click.pass_context
 def refresh(
-    context: click.Context, dataset: str, table: str | None, all_: bool, prune: bool, project: str | None, as_json: bool
+    context: click.Context,
+    dataset: str,
+    table: str | None,
+    all_: bool,
+    prune: bool,
+    take_over: bool,
+    project: str | None,
+    as_json: bool,
 ) -> int:
-    """Bring the view of TABLE, or of --all tables of DATASET, up to date."""
+    """Bring the unified and the current view of TABLE, or of --all tables of DATASET, up to date."""
     from onefold.views.refresh import refresh as refresh_view
 
     _refuse(all_ == bool(table), "Expected one of TABLE and --all: name a table, or add --all.")
-    _refuse(prune and all_, "--prune removes the view of one table: name TABLE.")
     settings, warehouse = open_warehouse(context, project, dataset, table)
     announce = announcing(warehouse.project, settings)
+    former = show_text_taken_over if take_over else None
+    checked = check(warehouse, dataset, table, settings)
 
     def work(base: TableId) -> Any:
-        return refresh_view(warehouse, base, settings, prune=prune, announce=announce)
+        return refresh_view(warehouse, base, settings, prune=prune, announce=announce, take_over=former)
 
-    results = each(warehouse, dataset, table, settings.names_in(dataset), work, progress=all_ and not as_json)
+    def work_on_kind(base: TableId, kind: Any) -> Any:
+        return refresh_view(warehouse, base, settings, prune=prune, announce=announce, kind=kind)
+
+    results = work_on(warehouse, checked, settings, work, progress=all_ and not as_json)
+    results += work_on_current(warehouse, results, settings, work_on_kind)
     if as_json:
-        _echo_json(results)
+        echo_plans(checked, results)
     else:
+        for warning in checked.warnings:
+            say("yellow", f"Warning: {warning}")
         for result in results:
             if not isinstance(result, Failure):
-                _show_done(result)
+                show_done(result)
     return ERROR if any(isinstance(result, Failure) for result in results) else OK
 
 
@@ -180,7 +218,7 @@ def publish(
         topic = topic or settings.topic_table_created or "table-created"
         identifier = PubSub(name).publish(topic, [Message(data)])[0]
     if as_json:
-        click.echo(json.dumps({"id": identifier, "message": json.loads(data)}))
+        echo_json([{"id": identifier, "message": json.loads(data)}])
     else:
         click.echo(f"sent to {to or topic} as {identifier}: {data.decode()}")
     return OK
@@ -231,42 +269,6 @@ def _warn(view: UnifiedView, leaves: bool) -> None:
         say("yellow", f"This view reads {counted(len(view.leaves), 'leaf view')}; print them with --ddl or --json.")
 
 
-def _left_out(warehouse: Any, dataset: str, names: VersionedNames) -> tuple[SkippedTable, ...]:
-    try:
-        return names.skipped(warehouse.list_tables(dataset))
-    except NotFound:  # the plan reports that the dataset does not exist
-        return ()
-
-
-def _plans_as_dicts(
-    project: str, dataset: str, results: list[Any], left_out: Sequence[SkippedTable]
-) -> list[dict[str, Any]]:
-    """Return plans and failures for programs, each with the tables of its base name that were left out.
-
-    A base name all of whose tables are left out has an entry of its own, with the action `none`.
-    """
-    from onefold.views.display import plan_as_dict
-
-    by_base: dict[str, list[dict[str, str]]] = {}
-    for left in left_out:
-        by_base.setdefault(left.base, []).append(left.as_dict())
-    entries = []
-    for result in results:
-        failed = isinstance(result, Failure)
-        base, entry = (result.table, result.as_dict()) if failed else (result.base, plan_as_dict(result))
-        entries.append({**entry, "left_out": by_base.pop(base.table, [])})
-    for base_name, tables in by_base.items():
-        unused = {"table": str(TableId(project, dataset, base_name)), "action": "none", "reasons": [], "changes": []}
-        entries.append({**unused, "left_out": tables})
-    return entries
-
-
-def _echo_json(results: list[Any]) -> None:
-    from onefold.views.display import plan_as_dict
-
-    click.echo(json.dumps([one.as_dict() if isinstance(one, Failure) else plan_as_dict(one) for one in results]))
-
-
 def _text(file: Any) -> str:
     """Read a file as UTF-8.
 
@@ -281,18 +283,3 @@ def _text(file: Any) -> str:
 
 def _name(file: Any) -> str:
     return str(getattr(file, "name", "-"))
-
-
-def _show_done(plan: Any) -> None:
-    from onefold.views.display import show_changes
-
-    for warning in plan.warnings:
-        say("yellow", f"Warning: {plan.base.table}: {warning}")
-    if not plan.view and not plan.stored:
-        click.echo(f"{plan.base}: nothing to remove")
-        return
-    done = {"none": "is up to date", "create": "created", "update": "updated", "remove": "removed"}[plan.action]
-    view = plan.view.id if plan.view else plan.stored.id
-    console = Console()
-    console.print(f"{view} {done}", highlight=False, soft_wrap=True)
-    show_changes(console, plan.changes)

@@ -14,6 +14,7 @@ OnefoldError
  |   +- LimitExceeded       BigQuery would refuse the view
  |   +- SettingsChanged     a command would write a view with other settings than it has
  +- NotFound            no version, no dataset: final
+ |   +- NoVersions          a table without a version that a view could read
  +- ViewNameTaken       something else has the name of the view
  +- Rejected            the outside system refused for good
  |   +- PolicyTagsDenied    a write would drop policy tags that the account may not set again
@@ -86,6 +87,10 @@ class SettingsChanged(InvalidInput):
 
 class NotFound(OnefoldError):
     """A dataset or table that does not exist; a retry does not help."""
+
+
+class NoVersions(NotFound):
+    """A table has no version that a view could read: all were dropped or are retired."""
 
 
 class ViewNameTaken(OnefoldError):

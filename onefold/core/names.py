@@ -5,17 +5,16 @@ from __future__ import annotations
 import hashlib
 import re
 import string
-from collections.abc import Iterable
+import unicodedata
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from onefold.core.errors import InvalidName
 from onefold.core.text import cut
 
-# BigQuery allows letters of any alphabet, digits, `_`, `-` and spaces in the name of a table; no capture writes a space.
 # Each pattern is used with fullmatch only: `customer` must never match `customer_vip`.
 _PROJECT = re.compile(r"(?:[a-z0-9.-]{1,100}:)?[a-z][a-z0-9-]{0,62}")
 _DATASET = re.compile(r"[A-Za-z0-9_]{1,1024}")
-_TABLE = re.compile(r"[\w-]{1,1024}")
 _VERSION = re.compile(r"[A-Za-z0-9_-]{1,300}")
 
 TEMPORARY_PREFIX = "onefold_tmp_"
@@ -108,8 +107,8 @@ def problems_of_name(kind: str, name: object) -> list[str]:
         kind: `project`, `dataset`, `table` or `version`.
         name: the name; a value of another type than text is not valid.
     """
-    pattern, rule = _RULES[kind]
-    if isinstance(name, str) and pattern.fullmatch(name):
+    is_valid, rule = _RULES[kind]
+    if isinstance(name, str) and is_valid(name):
         return []
     return [f"{kind} {cut(repr(name))} is not a valid name: use {rule}"]
 
@@ -125,11 +124,27 @@ def check_names(named: Iterable[tuple[str, object]]) -> None:
         raise InvalidName(problems)
 
 
-_RULES = {
-    "project": (_PROJECT, "lower-case letters, digits and hyphens"),
-    "dataset": (_DATASET, "letters, digits and underscores"),
-    "table": (_TABLE, "letters, digits, underscores and hyphens"),
-    "version": (_VERSION, "letters, digits, underscores and hyphens"),
+def is_table_character(character: str) -> bool:
+    """Return whether a table's name may hold a character.
+
+    BigQuery allows letters and digits of any script with their marks (categories L, M and N), `_`, `-` and spaces
+    (Google Cloud, BigQuery, "Table naming", https://cloud.google.com/bigquery/docs/tables#table_naming, 2026-11). No
+    capture writes a space. Many scripts need marks: without its vowel signs a name in Devanagari is another word.
+    """
+    return character in "_-" or unicodedata.category(character)[0] in "LMN"
+
+
+def _is_table(name: str) -> bool:
+    # The characters first: half of a surrogate pair has no bytes in UTF-8.
+    return all(map(is_table_character, name)) and 0 < len(name.encode()) <= _MAX_TABLE_BYTES
+
+
+_MAX_TABLE_BYTES = 1_024
+_RULES: dict[str, tuple[Callable[[str], object], str]] = {
+    "project": (_PROJECT.fullmatch, "lower-case letters, digits and hyphens"),
+    "dataset": (_DATASET.fullmatch, "letters, digits and underscores"),
+    "table": (_is_table, "letters, digits, underscores and hyphens"),
+    "version": (_VERSION.fullmatch, "letters, digits, underscores and hyphens"),
 }
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 SHOWN_CHARACTERS = 60
 """A wrong name is shown up to this length, so that a hostile one cannot flood a log."""
 
@@ -24,6 +26,29 @@ def cut(text: str, most: int = SHOWN_CHARACTERS) -> str:
         'cust…'
     """
     return text if len(text) <= most else text[:most] + "…"
+
+
+def shown_list(names: Sequence[str], most: int = 8) -> str:
+    """Return names separated by commas, and the number of those that are left out.
+
+    Examples:
+        >>> shown_list(["a", "b", "c"], most=2)
+        'a, b and 1 more'
+    """
+    return ", ".join(names) if len(names) <= most else f"{', '.join(names[:most])} and {len(names) - most:,} more"
+
+
+_CONTROLS = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160)) if chr(code) not in "\t\n"}
+
+
+def printable(text: str) -> str:
+    r"""Return a text without control characters, which a terminal would carry out; line breaks and tabs stay.
+
+    Examples:
+        >>> printable("a\x1b[2Jb")
+        'a\\x1b[2Jb'
+    """
+    return text.translate(_CONTROLS)
 
 
 def shortened(name: str) -> str:

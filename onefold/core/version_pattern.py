@@ -10,13 +10,13 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
+from onefold.core.names import is_table_character
 from onefold.core.regular_expressions import TOKEN, regex_problems
 
 DEFAULT_PATTERN = "(?P<base>.+)_v_(?P<version>[0-9a-f]{1,64})"
 """Hexadecimal hashes in lower case: nine digits from capture and from the predecessor, 64 at most."""
 
 _GROUPS = ("base", "version")
-_PLAIN = re.compile(r"[\w-]*")
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ def pattern_problems(pattern: str) -> list[str]:
     problems += [
         f"{part!r} is outside the groups base and version: expected letters, digits, _ and - there"
         for part in parts
-        if isinstance(part, str) and not _PLAIN.fullmatch(part)
+        if isinstance(part, str) and not all(map(is_table_character, part))
     ]
     inner = [part.text for part in parts if isinstance(part, Group)]
     problems += [problem for text in inner for problem in regex_problems(text)]

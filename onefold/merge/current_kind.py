@@ -128,7 +128,7 @@ class CurrentKind:
             return CurrentText(keys, columns)
         # No merge follows from this plan, so it needs no time at which the change tables were listed.
         plan = make_plan(self.table, rules, keys, base, state, changes, state.now)
-        return CurrentText.over_base(self.warehouse, plan, columns, stored.query if stored else "")
+        return CurrentText.over_base(self.warehouse, plan, columns)
 
     def _rules(self, found: Sequence[Version]) -> TableRules:
         """Return the rules by which the columns are united. A change table without versions is read as it is."""

@@ -46,23 +46,19 @@ class CurrentText:
     copied: bool = False
 
     @classmethod
-    def over_base(
-        cls, warehouse: BaseWarehouse, plan: MergePlan, columns: tuple[Column, ...], stored_query: str
-    ) -> CurrentText:
+    def over_base(cls, warehouse: BaseWarehouse, plan: MergePlan, columns: tuple[Column, ...]) -> CurrentText:
         """Return the text over a base, or over the whole history where only a rebuild gives the base its types.
 
         Args:
             warehouse: where the base is.
             plan: the state of the base.
             columns: the unified columns, metadata included.
-            stored_query: the text of the view as it is; empty where there is none.
 
         Raises:
             SchemaConflict: the base can be read no more, and the history lacks rows of it.
         """
         if plan.schema_plan.migration == "rebuild":
-            if not left_out(stored_query):  # a view over the history was checked when it was written
-                check_nothing_is_lost(warehouse, plan)
+            check_nothing_is_lost(warehouse, plan)
             return cls(plan.base.keys, columns, left_out=_retyped(plan))
         check_floor(plan)
         check_positions(warehouse, plan)

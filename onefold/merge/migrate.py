@@ -17,7 +17,7 @@ from onefold.merge.set_aside import follow_base, set_base_aside
 from onefold.ports.warehouse import BaseWarehouse, StoredTable
 from onefold.schema.bigquery import add_statement, create_statement
 from onefold.settings.environment import Settings
-from onefold.views.refresh import Announce
+from onefold.views.view_plan import Announce
 
 
 def prepare(

@@ -15,7 +15,7 @@ from onefold.merge.plan import BroughtUp, MergePlan, plan_merge
 from onefold.merge.refresh import CurrentView, keep_current
 from onefold.ports.warehouse import BaseWarehouse
 from onefold.settings.environment import Settings
-from onefold.views.refresh import Announce
+from onefold.views.view_plan import Announce
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,8 @@ from onefold.merge.current_kind import CurrentKind
 from onefold.merge.plan import MergePlan
 from onefold.ports.warehouse import BaseWarehouse
 from onefold.settings.environment import Settings
-from onefold.views.refresh import Announce, ViewPlan, refresh
+from onefold.views.refresh import refresh
+from onefold.views.view_plan import Announce, ViewPlan
 
 Action = Literal["none", "create", "update", "remove"]
 

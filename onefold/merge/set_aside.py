@@ -14,7 +14,7 @@ from onefold.merge.plan import MergePlan
 from onefold.merge.refresh import keep_current
 from onefold.ports.warehouse import BaseWarehouse, StoredView
 from onefold.settings.environment import Settings
-from onefold.views.refresh import Announce
+from onefold.views.view_plan import Announce
 
 
 def set_base_aside(warehouse: BaseWarehouse, plan: MergePlan, settings: Settings, announce: Announce | None) -> None:

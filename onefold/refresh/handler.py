@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from onefold.core.errors import InvalidMessage, KeyUnknown, NoCurrentView, NotFound, OnefoldError, TryAgain
+from onefold.core.log import in_lines
 from onefold.core.names import TableId
-from onefold.core.text import cut
+from onefold.core.text import counted, cut
 from onefold.merge.current_kind import CurrentKind
 from onefold.messages.consumer import MessageLog, consume
 from onefold.messages.envelope import Delivery
@@ -21,8 +22,10 @@ from onefold.views.announce import announce, view_of
 from onefold.views.clean import waiting_columns
 from onefold.views.clean_kind import CleanKind
 from onefold.views.kinds import ViewKind
+from onefold.views.left_over import bases_of, left_over_tables, unknown_tables
 from onefold.views.limits import limit_warnings
-from onefold.views.refresh import ViewPlan, refresh
+from onefold.views.refresh import refresh
+from onefold.views.view_plan import ViewPlan
 
 # Google Cloud, Cloud Logging, "Quotas and limits": 256 KB an entry. The topic has all changes, and the field
 # `changes_severity` is the highest of all.
@@ -82,9 +85,25 @@ class TableCreatedHandler:
         topic = self.settings.topic_table_created
         if not topic:
             raise InvalidMessage("a message for a whole dataset needs ONEFOLD_TOPIC_TABLE_CREATED to be set")
-        bases = self.warehouse.list_bases(dataset, self.settings.names_in(dataset))
+        tables = self.warehouse.list_tables(dataset)
+        bases = bases_of(tables, self.settings.names_in(dataset))
         self.publisher.publish(topic, [Message(table_message(dataset, base)) for base in bases])
         message_log.log("INFO", f"{len(bases)} tables of {dataset} are to be checked", "fan_out", tables=len(bases))
+        self._check_dataset(dataset, tables, message_log)
+
+    def _check_dataset(self, dataset: str, tables: Sequence[str], message_log: MessageLog) -> None:
+        """Log the views whose last version was dropped, and the settings of tables that do not exist."""
+        if left_over := left_over_tables(self.warehouse, dataset, self.settings, tables):
+            views = [str(self.settings.view_of(base)) for base in left_over]
+            message_log.log(
+                "WARNING",
+                f"{counted(len(views), 'view')} of {dataset} read no version that exists: remove them with "
+                f"`onefold refresh {dataset} --all --prune`",
+                "views_left_over",
+                views=views,
+            )
+        if unknown := list(unknown_tables(self.settings, dataset, tables)):
+            message_log.log("WARNING", "\n".join(unknown), "unknown_tables", warnings=unknown)
 
     def _refresh_views(self, base: TableId, version: str | None, message_log: MessageLog) -> None:
         """Bring all views up to date. A view that fails does not keep the others from being written.
@@ -239,23 +258,22 @@ def _log_refused(message_log: MessageLog, content: Mapping[str, Any], error: One
     if not content:
         message_log.log("WARNING", f"still not announced: {error}", "unannounced", reason=str(error))
         return
-    changes = content["changes"]
-    starts = range(0, max(len(changes), 1), MAX_LOGGED_CHANGES)
-    for number, start in enumerate(starts, 1):
-        part = {**content, "changes": changes[start : start + MAX_LOGGED_CHANGES]}
+    parts = list(in_lines(content["changes"], MAX_LOGGED_CHANGES)) or [[]]
+    for number, changes in enumerate(parts, 1):
+        part = {**content, "changes": changes}
         message_log.log(
             "ERROR",
             f"the view {content['view']} changes unannounced: {error}",
             "unannounced",
             reason=str(error),
-            part=f"{number}/{len(starts)}",
+            part=f"{number}/{len(parts)}",
             announcement=part,
         )
 
 
 def _done(plan: ViewPlan) -> str:
     if plan.shortcut:
-        return "the view covers this version already"
+        return "the view needs no change for this version"
     return {"none": "the view is up to date", "create": "view created", "update": "view updated", "remove": "view removed"}[
         plan.action
     ]

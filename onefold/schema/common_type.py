@@ -9,8 +9,9 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable
 
+from onefold.core.errors import SchemaConflict
 from onefold.core.names import fold_case
-from onefold.schema.types import JSON, STRING, Array, Field, Scalar, Struct, Type
+from onefold.schema.types import JSON, SCALARS, STRING, Array, Field, Scalar, Struct, Type
 
 PARENTS = {
     "BOOL": "INT64", "INT64": "NUMERIC", "NUMERIC": "BIGNUMERIC", "BIGNUMERIC": "STRING",
@@ -29,6 +30,9 @@ def join(first: Type, second: Type, floats: bool = False) -> Type:
         second: another type.
         floats: put FLOAT64 above the other numbers, as GoogleSQL does: numbers of different types are FLOAT64 as soon as one
             of them is, and may be rounded.
+
+    Raises:
+        SchemaConflict: one type is not known to this release, and the other type differs.
 
     Examples:
         >>> from onefold.schema.types import parse_type
@@ -66,7 +70,11 @@ def _join(first: Type, second: Type, floats: bool) -> Type:
     if first == second:
         return first
     above_first = _ancestors(first, floats)
-    return next(type_ for type_ in _ancestors(second, floats) if type_ in above_first)
+    common = next((type_ for type_ in _ancestors(second, floats) if type_ in above_first), None)
+    if common is None:
+        unknown = ", ".join(sorted(unknown_types(first) | unknown_types(second)))
+        raise SchemaConflict(f"{first} and {second} have no common type: this release does not know the type {unknown}")
+    return common
 
 
 def _element(type_: Type) -> Type:
@@ -83,6 +91,8 @@ def _ancestors(type_: Type, floats: bool) -> list[Type]:
         return [type_, JSON, STRING]
     if not isinstance(type_, Scalar):
         return [type_, STRING]
+    if type_.name not in SCALARS:
+        return [type_]
     chain = [type_.name]
     while chain[-1] != "STRING":
         chain.append("FLOAT64" if floats and chain[-1] == "BIGNUMERIC" else PARENTS[chain[-1]])
@@ -108,7 +118,10 @@ def is_at_or_below(type_: Type, other: Type) -> bool:
         >>> is_at_or_below(parse_type("DATE"), parse_type("TIME"))
         False
     """
-    return canonical(join(type_, other)) == canonical(other)
+    try:
+        return canonical(join(type_, other)) == canonical(other)
+    except SchemaConflict:
+        return False
 
 
 def canonical(type_: Type) -> Type:
@@ -129,6 +142,25 @@ def canonical(type_: Type) -> Type:
             return type_
 
 
+def unknown_types(type_: Type) -> frozenset[str]:
+    """Return the names of the types that are not known, in a type and its parts.
+
+    Examples:
+        >>> from onefold.schema.types import parse_landed_type
+        >>> sorted(unknown_types(parse_landed_type("ARRAY<STRUCT<a UUID>>")))
+        ['UUID']
+    """
+    match type_:
+        case Array(element):
+            return unknown_types(element)
+        case Struct(fields):
+            return frozenset[str]().union(*(unknown_types(field.type) for field in fields))
+        case Scalar(name) if name not in SCALARS:
+            return frozenset({name})
+        case _:
+            return frozenset()
+
+
 def classic_type(types: Iterable[Type]) -> Type:
     """Return the common type by the two rules of the published predecessor.
 
@@ -142,6 +174,8 @@ def classic_type(types: Iterable[Type]) -> Type:
     distinct = list(dict.fromkeys(types))
     if len(distinct) == 1:
         return distinct[0]
+    if any(unknown_types(type_) for type_ in distinct):
+        return join_all(distinct)
     if set(distinct) == {Scalar("DATETIME"), Scalar("TIMESTAMP")}:
         return Scalar("TIMESTAMP")
     return STRING

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from onefold.schema.types import SCALARS, Range, Scalar, Type, UnixTime
+from onefold.schema.types import SCALARS, Range, Scalar, Type
+from onefold.schema.unix_time import UnixTime
 
 # Text, and what is read as text, may be the text of any type. Every value has a text, and can be written as JSON.
 _FROM_ANY = frozenset({"STRING", "BYTES", "JSON"})

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from onefold.core.names import fold_case
 from onefold.schema.columns import Column
 from onefold.schema.table_rules import TableRules
-from onefold.schema.types import Array, Field, Scalar, Struct, Type, UnixTime
+from onefold.schema.types import Array, Field, Scalar, Struct, Type
+from onefold.schema.unix_time import UnixTime
 
 NUMBERS = frozenset(map(Scalar, ("INT64", "NUMERIC", "BIGNUMERIC", "FLOAT64")))
 """The types that a unit, such as unix_millis, can be given for."""

@@ -85,16 +85,6 @@ class Array:
         return f"ARRAY<{self.element}>"
 
 
-@dataclass(frozen=True)
-class UnixTime(Scalar):
-    """Landed numbers that count units of time since 1970-01-01 UTC, because the settings say so. No column has this type."""
-
-    unit: str
-
-    def __str__(self) -> str:
-        return f"{self.name} as {self.unit}"
-
-
 Type = Union[Scalar, Range, Struct, Array]
 
 STRING = Scalar("STRING")
@@ -140,10 +130,26 @@ def parse_type(text: str) -> Type:
     Raises:
         InvalidType: the text is not a type; the error names the text and what is wrong with it.
     """
-    parser = _Parser(text)
-    type_ = parser.type()
-    parser.end()
-    return type_
+    return _Parser(text).whole()
+
+
+@functools.lru_cache(maxsize=4096)
+def parse_landed_type(text: str) -> Type:
+    """Return the type that the warehouse names for a column; a type that is not known keeps its text.
+
+    BigQuery may have types that are newer than this release. A type of its own is a Scalar with its text, also within a
+    struct or an array; parameters are dropped as those of known types.
+
+    Examples:
+        >>> parse_landed_type("STRUCT<a UUID, b INT64>")
+        Struct(fields=(Field(name='a', type=Scalar(name='UUID')), Field(name='b', type=Scalar(name='INT64'))))
+        >>> parse_landed_type("VECTOR<FLOAT64>(3)")
+        Scalar(name='VECTOR<FLOAT64>')
+
+    Raises:
+        InvalidType: the text has not even the form of a type.
+    """
+    return _Parser(text, keep_unknown=True).whole()
 
 
 _TOKEN = re.compile(r"\s*(?:(?P<name>\w[\w-]*)|(?P<quoted>`(?:[^`\\]|\\.)*`)|(?P<text>'[^']*')|(?P<mark>[<>(),]))")
@@ -167,11 +173,18 @@ def _tokens(text: str) -> Iterator[str]:
 class _Parser:
     """A parser by recursive descent over the tokens of one type string."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, *, keep_unknown: bool = False) -> None:
         self._text = text
+        self._keep_unknown = keep_unknown
         self._tokens = list(_tokens(text))
         self._index = 0
         self._depth = 0
+
+    def whole(self) -> Type:
+        type_ = self.type()
+        if self._index < len(self._tokens):
+            raise self._problem(f"unexpected {self._tokens[self._index]!r} after the type")
+        return type_
 
     def type(self) -> Type:
         self._depth += 1
@@ -191,13 +204,11 @@ class _Parser:
         if name == "RANGE":
             return self._range()
         if name not in SCALARS:
-            raise self._problem(f"{word!r} is not a BigQuery type")
+            if not (self._keep_unknown and _PLAIN_FIELD_NAME.fullmatch(word)):
+                raise self._problem(f"{word!r} is not a BigQuery type")
+            name += self._arguments()
         self._parameters()
         return Scalar(name)
-
-    def end(self) -> None:
-        if self._index < len(self._tokens):
-            raise self._problem(f"unexpected {self._tokens[self._index]!r} after the type")
 
     def _array(self) -> Array:
         self._expect("<")
@@ -254,6 +265,17 @@ class _Parser:
         if self._peek() == "(":
             while self._next() != ")":
                 pass
+
+    def _arguments(self) -> str:
+        """Return what is in angle brackets after the name of an unknown type."""
+        if self._peek() != "<":
+            return ""
+        first, depth = self._index, 0
+        while not depth or self._peek() is not None:
+            depth += {"<": 1, ">": -1}.get(self._next(), 0)
+            if not depth:
+                return "".join(self._tokens[first : self._index]).replace(",", ", ")
+        raise self._problem("it ends too early")
 
     def _peek(self) -> str | None:
         return self._tokens[self._index] if self._index < len(self._tokens) else None

@@ -9,9 +9,10 @@ from functools import cached_property
 
 from onefold.core.errors import SchemaConflict
 from onefold.core.names import TableId, fold_case
+from onefold.core.text import shown_list
 from onefold.schema.casts import conversion_problems, losses
 from onefold.schema.columns import Column, Schema
-from onefold.schema.common_type import classic_type, join_all
+from onefold.schema.common_type import classic_type, join_all, unknown_types
 from onefold.schema.order import keep_order
 from onefold.schema.table_rules import TableRules
 from onefold.schema.target_types import landed_type, type_at, with_nested_targets
@@ -125,6 +126,40 @@ def fold(
     return keep_order((*first, *columns), former, targets)
 
 
+def check_known_types(view: TableId, versions: Iterable[Version], rules: TableRules) -> None:
+    """Check that versions agree on the type of each column that has a type which this release does not know.
+
+    Args:
+        view: the view that the versions are to become, for the errors.
+        versions: the versions that the view reads.
+        rules: the rules of the table.
+
+    Raises:
+        SchemaConflict: they do not agree; the error names the view, each such column, and its types by version.
+    """
+    landed: dict[str, dict[Type, list[str]]] = {}
+    for version in versions:
+        for column in version.columns:
+            landed.setdefault(fold_case(column.name), {}).setdefault(column.type, []).append(version.id)
+    problems = [
+        f"{view}, column {name}: {', '.join(f'{type_} in {shown_list(ids)}' for type_, ids in types.items())}: this release "
+        f"does not know the type {', '.join(sorted(unknown))}, and converts it to no other type. Upgrade Onefold, or "
+        "`retire` versions in onefold.yaml until all have one type"
+        for name, types in landed.items()
+        if (unknown := frozenset[str]().union(*map(unknown_types, types))) and not _has_common_type(types, rules)
+    ]
+    if problems:
+        raise SchemaConflict(problems)
+
+
+def _has_common_type(types: Iterable[Type], rules: TableRules) -> bool:
+    try:
+        _join(types, rules)
+    except SchemaConflict:
+        return False
+    return True
+
+
 def casts(versions: Sequence[Version], columns: Sequence[Column], rules: TableRules) -> tuple[Cast, ...]:
     """Return every conversion that the view makes, in the order of the versions and of their columns.
 
@@ -219,6 +254,4 @@ def _named(versions: Sequence[Version], name: str, type_: Type | None = None) ->
     """Return the versions that have a column of this name, and of this type if one is given."""
     found = [(version.id, version.schema.get(name)) for version in versions]
     ids = [id_ for id_, column in found if column and type_ in (None, column.type)]
-    shown = ", ".join(ids[:_SHOWN_VERSIONS])
-    more = f" and {len(ids) - _SHOWN_VERSIONS:,} more" if len(ids) > _SHOWN_VERSIONS else ""
-    return f"version{'s' if len(ids) > 1 else ''} {shown}{more}"
+    return f"version{'s' if len(ids) > 1 else ''} {shown_list(ids, _SHOWN_VERSIONS)}"

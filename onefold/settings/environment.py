@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 import string
 from collections.abc import Iterator, Mapping
@@ -9,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from onefold.core.errors import InvalidSettings
+from onefold.core.log import LOG_FORM
 from onefold.core.names import KEY_TABLE, LEAF_PREFIX, TEMPORARY_PREFIX, TableId, problems_of_name
 from onefold.core.versioned_names import DEFAULT_NAMES, VersionedNames
 from onefold.schema.column_policy import ColumnPolicies
@@ -18,6 +20,9 @@ from onefold.settings.batches import DEFAULT_CONFIG, FOLDER, BatchSettings, read
 from onefold.settings.yaml_file import read_tables_file
 
 CONFIG = "ONEFOLD_CONFIG"
+_PREFIX = "ONEFOLD_"
+_SIMILARITY = 0.7
+"""From 0 to 1: how similar a known name has to be to an unknown one to be suggested."""
 
 VARIABLES = {
     "ONEFOLD_PROJECT": "the project of datasets and topics; default: GOOGLE_CLOUD_PROJECT",
@@ -33,6 +38,7 @@ VARIABLES = {
     "ONEFOLD_TOPIC_DEAD_LETTER": "the topic for messages that cannot be handled; default: none, they are logged",
     "ONEFOLD_DIFFERENCES": "`log`: a compare job that finds differences logs them and exits with 0; default: exits with 2",
     "ONEFOLD_LARGE_RECORDS": "the gs:// folder of captured rows that are too large for a message; default: none",
+    LOG_FORM: "the form of the log: json or text; default: text on a terminal, else json",
     **batch_settings.VARIABLES,
     CONFIG: f"the file of the tables' settings; default: {DEFAULT_CONFIG} in the working folder, where there is one",
 }
@@ -40,6 +46,12 @@ VARIABLES = {
 _TOPIC = re.compile(r"(projects/[a-z0-9.:-]+/topics/)?(?!goog)[A-Za-z][A-Za-z0-9_.~+%-]{2,254}")
 _FIELDS = ("dataset", "table")
 _LAST_PORT = 65535
+# Kubernetes, "Service", environment variables, https://kubernetes.io/docs/concepts/services-networking/service/#environment-variables,
+# 2026-11: for a Service named onefold, or onefold-NAME, every container of the namespace gets these.
+_KUBERNETES = re.compile(
+    r"ONEFOLD_([A-Z0-9_]+_)?(SERVICE_HOST|SERVICE_PORT(_[A-Z0-9_]+)?|PORT(_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?)"
+)
+_KUBERNETES_VALUE = re.compile(r"((tcp|udp|sctp)://)?[0-9a-f.:\[\]]+|tcp|udp|sctp")
 
 
 @dataclass(frozen=True)
@@ -54,7 +66,7 @@ class Settings:
         metrics_port: the port of capture's metrics.
         differences: `log` where a compare job only logs differences.
         rules: the rules of all tables that have none of their own.
-        tables: rules by `table` or `dataset.table`; the longer name wins.
+        tables: rules by `table` or `dataset.table`; the longer name wins, with what it inherits from the shorter one.
         names: the naming of versioned tables, in all datasets that have none of their own.
         dataset_names: the naming of versioned tables in single datasets.
         keep_view_settings: True where a view must not be written with other settings than those with which it was written.
@@ -150,11 +162,7 @@ def load_settings(environ: Mapping[str, str], config: Path | None = None) -> Set
 
 
 def _from_environment(environ: Mapping[str, str], problems: list[str]) -> Settings:
-    problems += [
-        f"{name} is not a setting; known are {', '.join(VARIABLES)}"
-        for name in sorted(environ)
-        if name.startswith("ONEFOLD_") and name not in VARIABLES
-    ]
+    problems += _unknown_variables(environ)
     named = environ.get("ONEFOLD_DATASETS")
     datasets = None if named is None else frozenset(name.strip() for name in named.split(",") if name.strip())
     settings = Settings(
@@ -174,6 +182,8 @@ def _from_environment(environ: Mapping[str, str], problems: list[str]) -> Settin
     problems += _dataset_problems(named, datasets or frozenset())
     if settings.differences not in (None, "log"):
         problems.append(f"ONEFOLD_DIFFERENCES {settings.differences!r}: expected log, or no value")
+    if environ.get(LOG_FORM, "json") not in ("json", "text", ""):
+        problems.append(f"{LOG_FORM} {environ[LOG_FORM]!r}: expected json or text, or no value")
     if settings.project:
         variable = "ONEFOLD_PROJECT" if environ.get("ONEFOLD_PROJECT") else "GOOGLE_CLOUD_PROJECT"
         problems += [f"{variable}: {problem}" for problem in problems_of_name("project", settings.project)]
@@ -187,6 +197,17 @@ def _port(environ: Mapping[str, str], problems: list[str]) -> int | None:
         return int(text) if text else None
     problems.append(f"ONEFOLD_METRICS_PORT {text!r}: expected a port from 1 to {_LAST_PORT}, or no value")
     return None
+
+
+def _unknown_variables(environ: Mapping[str, str]) -> Iterator[str]:
+    for name in sorted(environ):
+        is_ours = name.startswith(_PREFIX) and name not in VARIABLES
+        if is_ours and not (_KUBERNETES.fullmatch(name) and _KUBERNETES_VALUE.fullmatch(environ[name])):
+            # Without the prefix, which would make all names similar.
+            known = [one.removeprefix(_PREFIX) for one in VARIABLES]
+            near = difflib.get_close_matches(name.removeprefix(_PREFIX), known, n=1, cutoff=_SIMILARITY)
+            hint = f" (did you mean {_PREFIX}{near[0]}?)" if near else ""
+            yield f"{name} is not a setting{hint}; known are {', '.join(VARIABLES)}"
 
 
 def _dataset_problems(variable: str | None, datasets: frozenset[str]) -> Iterator[str]:

@@ -19,7 +19,7 @@ from onefold.schema.casts import UTC
 from onefold.schema.column_policy import ColumnPolicies
 from onefold.schema.table_rules import TableRules
 from onefold.settings.yaml_policies import read_policies
-from onefold.settings.yaml_types import read_targets
+from onefold.settings.yaml_types import read_targets, with_inherited
 
 # Names in the tz database whose meaning depends on the machine.
 _MACHINE_ZONES = frozenset({"localtime", "Factory"})
@@ -69,7 +69,10 @@ def read_tables_file(path: Path, problems: list[str]) -> TablesFile:
         return TablesFile()
     defaults = reader.rules(content, TableRules(), "", _DEFAULT_KEYS)
     names = reader.names(content, DEFAULT_NAMES, "")
-    tables = {name: reader.table(name, body, defaults) for name, body in reader.entries(content, "tables")}
+    tables: dict[str, TableRules] = {}
+    # `customer` comes before `shop.customer`, which inherits what it does not set itself.
+    for name, body in sorted(reader.entries(content, "tables"), key=lambda entry: "." in entry[0]):
+        tables[name] = reader.table(name, body, tables.get(name.rpartition(".")[2], defaults))
     datasets = {name: reader.dataset(name, body, names) for name, body in reader.entries(content, "datasets")}
     policies = reader.policies(content["policies"]) if "policies" in content else None
     return TablesFile(defaults, tables, names, datasets, policies)
@@ -178,7 +181,8 @@ class _Reader:
         for key in body:
             if key not in known:
                 self._problem(f"{where}{key} is not a setting{_advice(key, where)}; known are {', '.join(sorted(known))}")
-        targets = tuple(read_targets(body.get("types"), f"{where}types", self._problem)) if "types" in known else ()
+        own = tuple(read_targets(body.get("types"), f"{where}types", self._problem)) if "types" in known else ()
+        targets = with_inherited(own, defaults)
         # Inherited values are not checked here: they were checked under their own key.
         return TableRules(
             conversions=self._conversions(body["conversions"], where) if "conversions" in body else defaults.conversions,
@@ -191,10 +195,12 @@ class _Reader:
             ),
             types=tuple((target.path, target.type) for target in targets),
             units=tuple((target.path, target.unit) for target in targets if target.unit),
-            retired=frozenset(self._retired(_or_default(body.get("retire"), []), where))
-            if "retire" in known
-            else frozenset(),
-            keys=tuple(self._keys(_or_default(body.get("keys"), []), where)) if "keys" in known else (),
+            retired=frozenset(self._retired(_or_default(body["retire"], []), where))
+            if "retire" in body and "retire" in known
+            else defaults.retired,
+            keys=tuple(self._keys(_or_default(body["keys"], []), where))
+            if "keys" in body and "keys" in known
+            else defaults.keys,
             overlap_minutes=(
                 self._overlap(body["overlap_minutes"], where) if "overlap_minutes" in body else defaults.overlap_minutes
             ),

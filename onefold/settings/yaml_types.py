@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from onefold.core.errors import InvalidType
 from onefold.core.names import fold_case
 from onefold.schema.casts import UNITS
+from onefold.schema.table_rules import TableRules
 from onefold.schema.types import Type, parse_type
 
 _TIMES = ("TIMESTAMP", "DATETIME", "DATE", "TIME")
@@ -48,6 +49,32 @@ def read_targets(value: Any, where: str, problem: Problem) -> Iterator[TargetTyp
             elif target := _target(path, given, f"{where}.{path}", problem):
                 yield target
         _check_paths([path for path in value if isinstance(path, str)], where, problem)
+
+
+def with_inherited(own: Sequence[TargetType], defaults: TableRules) -> tuple[TargetType, ...]:
+    """Return the target types of a table: those that it inherits, and its own, which replace inherited ones.
+
+    Args:
+        own: the target types that the table's entry has.
+        defaults: the rules that the table inherits.
+
+    Examples:
+        >>> from onefold.schema.types import STRING
+        >>> inherited = TableRules(types=(("born", STRING), ("address.zip", STRING)), units=(("born", "unix_millis"),))
+        >>> [target.path for target in with_inherited([TargetType("address", STRING), TargetType("id", STRING)], inherited)]
+        ['born', 'address', 'id']
+    """
+    units = dict(defaults.units)
+    kept = {
+        path: TargetType(path, type_, units.get(path))
+        for path, type_ in defaults.types
+        if not any(_is_within(path, target.path) or _is_within(target.path, path) for target in own)
+    }
+    return tuple({**kept, **{target.path: target for target in own}}.values())
+
+
+def _is_within(path: str, other: str) -> bool:
+    return path.startswith(f"{other}.")
 
 
 def _target(path: str, given: Any, where: str, problem: Problem) -> TargetType | None:

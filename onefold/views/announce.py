@@ -12,7 +12,7 @@ from onefold.ports.publisher import Message, Publisher
 from onefold.schema.diff import Severity, highest_severity
 from onefold.settings.environment import Settings
 from onefold.views.labels import CHANGE_LABEL
-from onefold.views.refresh import ViewPlan
+from onefold.views.view_plan import ViewPlan
 
 MAX_KEPT = 20_000
 """The longest announcement, in characters, that a view keeps in its text; a longer one is kept without its changes."""

@@ -18,7 +18,8 @@ from onefold.settings.environment import Settings
 from onefold.views.clean import RENDERER, clean_columns, clean_query, waiting_columns
 from onefold.views.labels import LABEL, TABLE_LABEL, owner_digest
 from onefold.views.stored_settings import settings_comment
-from onefold.views.unified_view import COVERS, UnifiedView, covered_versions
+from onefold.views.tables_read import COVERS, covered_versions
+from onefold.views.unified_view import UnifiedView
 
 
 @dataclass(frozen=True)

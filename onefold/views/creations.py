@@ -10,6 +10,9 @@ import re
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
+from onefold.core.errors import TryAgain
+from onefold.core.names import TableId
+from onefold.ports.warehouse import Warehouse
 from onefold.schema.versions import Version
 
 LAG = timedelta(hours=1)
@@ -58,6 +61,21 @@ def still_holds(label: str, new: str) -> bool:
     if old_times is None or new_times is None:
         return False
     return old_times[0] <= new_times[0] and old_times[1] == new_times[1]
+
+
+def check_shown(
+    warehouse: Warehouse, table: TableId, version: str, found: tuple[Version, ...], created: datetime | None
+) -> None:
+    """Check that the metadata show a table. A table that does not exist was dropped again, which is no error.
+
+    Raises:
+        TryAgain: the table exists, and the metadata do not show it yet, or still show the former table of its name.
+    """
+    shown = next((known for known in found if known.id == version), None)
+    if shown is None and (created or warehouse.has_table(table)):
+        raise TryAgain(f"{table} exists, but the dataset's metadata do not show it yet")
+    if shown and shown.created and created and milliseconds(shown.created) < milliseconds(created):
+        raise TryAgain(f"{table} was created again, but the dataset's metadata still show the former table")
 
 
 def _times(label: str) -> tuple[int, int] | None:

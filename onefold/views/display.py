@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from decimal import Decimal
@@ -12,15 +13,16 @@ from rich.markup import escape
 from rich.syntax import Syntax
 from rich.table import Table
 
-from onefold.core.text import counted
+from onefold.core.text import counted, printable, shown_list
 from onefold.core.versioned_names import SkippedTable
 from onefold.schema.bigquery import MAX_COLUMNS, MAX_TABLES, MAX_TEXT
 from onefold.schema.diff import SchemaChange, Severity
 from onefold.schema.versions import Cast
 from onefold.views.limits import limit_problems, limit_warnings
-from onefold.views.refresh import ViewPlan
 from onefold.views.stored_settings import SettingChange
-from onefold.views.unified_view import UnifiedView, covered_versions
+from onefold.views.tables_read import covered_versions
+from onefold.views.unified_view import UnifiedView
+from onefold.views.view_plan import ViewPlan
 
 _COLOURS = {Severity.INFO: "green", Severity.WARNING: "yellow", Severity.CRITICAL: "red"}
 _ACTIONS = {
@@ -32,20 +34,63 @@ _ACTIONS = {
 _MOST_ROWS = 200
 
 
-def show_plan(console: Console, plan: ViewPlan) -> None:
-    """Print what a refresh would do, and why."""
-    for warning in plan.warnings:
-        console.print(f"[yellow]Warning: {escape(warning)}[/]", soft_wrap=True)
-    if plan.view:
+def show_plan(console: Console, plan: ViewPlan, *, sql: bool = False, quiet: bool = False, verbose: bool = False) -> None:
+    """Print what a refresh would do, and why; one line where it would do nothing.
+
+    Args:
+        console: where the plan is printed.
+        plan: the plan.
+        sql: print the difference of the view's text, too.
+        quiet: print nothing where a refresh would do nothing.
+        verbose: print everything about a view that is up to date, too.
+    """
+    if quiet and plan.action == "none":
+        return
+    if not plan.view and plan.action == "none":
+        state = (
+            f"[bold]{plan.stored.id}[/] [yellow]is left over[/]" if plan.stored else f"[bold]{plan.base}[/]: nothing to do"
+        )
+        console.print(f"{state}{''.join(f': {escape(warning)}' for warning in plan.warnings)}", soft_wrap=True)
+        return
+    show_warnings(console, plan.warnings)
+    view = plan.view.id if plan.view else plan.stored.id if plan.stored else plan.base
+    console.print(f"[bold]{view}[/] {_ACTIONS[plan.action]}", soft_wrap=True)
+    if plan.view and (verbose or plan.action != "none"):
         _show_view(console, plan, plan.view)
-    elif plan.stored:
-        console.print(f"[bold]{plan.stored.id}[/] {_ACTIONS[plan.action]}", soft_wrap=True)
-    else:
-        console.print(f"[bold]{plan.base}[/]: nothing to remove", soft_wrap=True)
+    if sql and (difference := text_difference(plan)):
+        console.print(Syntax(difference, "diff", background_color="default", word_wrap=True))
+    if verbose or plan.action != "none":
+        console.print()
+
+
+def show_warnings(console: Console, warnings: Iterable[str]) -> None:
+    """Print warnings, one a line."""
+    for warning in warnings:
+        console.print(f"[yellow]Warning: {escape(warning)}[/]", soft_wrap=True)
+
+
+def text_difference(plan: ViewPlan) -> str:
+    """Return how the texts of the view and of its leaves would change, as a unified diff; empty where nothing changes.
+
+    The name of a leaf holds a digest of its text. So a leaf that the view does not read yet is new, and a leaf that it would
+    no longer read goes with its text.
+    """
+    before = plan.stored.query if plan.stored else ""
+    after = plan.view.query if plan.view else ""
+    id_ = plan.view.id if plan.view else plan.stored.id if plan.stored else plan.base
+    new_leaves = (leaf for leaf in (plan.view.leaves if plan.view else ()) if leaf.id.quoted not in before)
+    if plan.action == "none":
+        return ""
+    texts = [(str(id_), before, after), *((str(leaf.id), "", leaf.query) for leaf in new_leaves)]
+    return "".join(_difference(*text) for text in texts)
+
+
+def _difference(name: str, before: str, after: str) -> str:
+    lines = difflib.unified_diff(before.splitlines(), after.splitlines(), f"{name} now", f"{name} then", lineterm="")
+    return "".join(f"{line}\n" for line in lines)
 
 
 def _show_view(console: Console, plan: ViewPlan, view: UnifiedView) -> None:
-    console.print(f"[bold]{view.id}[/] {_ACTIONS[plan.action]}", soft_wrap=True)
     _show_size(console, plan, view)
     for advice in plan.advice:
         console.print(f"  {escape(advice)}", soft_wrap=True)
@@ -58,7 +103,7 @@ def _show_view(console: Console, plan: ViewPlan, view: UnifiedView) -> None:
 
 
 def _show_size(console: Console, plan: ViewPlan, view: UnifiedView) -> None:
-    console.print(f"  versions: {len(view.versions)} ({_shortened(view.versions)})")
+    console.print(f"  versions: {len(view.versions)} ({shown_list(view.versions)})")
     for reason in reasons(plan):
         console.print(f"  [yellow]{reason}[/]")
     console.print(
@@ -127,10 +172,6 @@ def show_rows(console: Console, title: str, names: Sequence[str], rows: Iterable
     console.print(table)
 
 
-_CONTROLS = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160)) if chr(code) not in "\t\n"}
-"""Control characters, which a terminal would carry out, with the text that is printed for each."""
-
-
 def _text(value: object) -> str:
     """Return a value as BigQuery writes it."""
     if isinstance(value, bool):
@@ -142,7 +183,7 @@ def _text(value: object) -> str:
         # BigQuery writes no zeros at the end of a NUMERIC, whatever the scale in which a client reads it.
         text = f"{value:f}"
         return text.rstrip("0").rstrip(".") if "." in text else text
-    return str(value).translate(_CONTROLS)
+    return printable(str(value))
 
 
 def show_sql(console: Console, sql: str) -> None:
@@ -160,7 +201,7 @@ def reasons(plan: ViewPlan) -> list[str]:
     if not new and not gone:
         return ["no version came or went: the settings, the types or what writes the view's text changed"]
     came_or_went = (("new versions", new), ("versions that are gone or retired", gone))
-    return [f"{what}: {len(found)} ({_shortened(found)})" for what, found in came_or_went if found]
+    return [f"{what}: {len(found)} ({shown_list(found)})" for what, found in came_or_went if found]
 
 
 def size_warnings(view: UnifiedView) -> list[str]:
@@ -185,6 +226,7 @@ def plan_as_dict(plan: ViewPlan) -> dict[str, Any]:
     return {
         "table": str(plan.base),
         "action": plan.action,
+        "left_over": plan.view is None and plan.stored is not None and plan.action == "none" and not plan.shortcut,
         "reasons": reasons(plan),
         "advice": list(plan.advice),
         "settings": [change.as_dict() for change in plan.settings],
@@ -229,7 +271,3 @@ def _table(title: str, *names: str) -> Table:
     for name in names:
         table.add_column(name, overflow="fold")
     return table
-
-
-def _shortened(names: Sequence[str], most: int = 8) -> str:
-    return ", ".join(names) if len(names) <= most else f"{', '.join(names[:most])} and {len(names) - most} more"

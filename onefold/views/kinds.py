@@ -82,7 +82,7 @@ class UnifiedKind:
         return fingerprint_of(self.settings, self.base)
 
     def check_owner(self, stored: StoredView) -> None:
-        check_owner(stored, self.base, self.settings.names_in(self.base.dataset))
+        check_owner(stored, self.base)
 
     def read_versions(self) -> tuple[Version, ...]:
         return self.warehouse.read_versions(self.base, self.settings.names_in(self.base.dataset))

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-import re
 
 from onefold.core.errors import ViewNameTaken
 from onefold.core.names import TableId
-from onefold.core.versioned_names import VersionedNames
 from onefold.ports.warehouse import StoredView
 from onefold.settings.environment import Settings
 from onefold.views.leaves import LEAVES_LABEL, leaves_read
@@ -23,18 +21,15 @@ CHANGE_LABEL = "onefold_change"
 """The identifier of the last change of the view's schema, from which that of the next one follows."""
 
 
-def check_owner(stored: StoredView, base: TableId, names: VersionedNames) -> None:
-    """Check that a refresh of a table may write a view.
-
-    A view without labels of Onefold is taken over where it reads versions of the table, as the predecessor's views do.
+def check_owner(stored: StoredView, base: TableId) -> None:
+    """Check that what has the name of a table's view is a view, and not the view of another table.
 
     Args:
         stored: what has the name of the view.
         base: the base name of the versioned tables.
-        names: the form of their names.
 
     Raises:
-        ViewNameTaken: the name belongs to a table, to the view of another table, or to a view that somebody else made.
+        ViewNameTaken: the name belongs to a table, or to the view of another table.
     """
     if not stored.is_view:
         raise ViewNameTaken(f"{stored.id} is a table, not a view: rename it, or set ONEFOLD_VIEW_NAME")
@@ -44,10 +39,36 @@ def check_owner(stored: StoredView, base: TableId, names: VersionedNames) -> Non
             f"{stored.id} is the view of another table than {base}: set ONEFOLD_VIEW_DATASET or ONEFOLD_VIEW_NAME so that "
             "each table has a view of its own"
         )
-    reads_versions = re.search(rf"\b{names.search_pattern(base.table)}\b", stored.query)
-    if not owner and LABEL not in stored.labels and stored.query and not reads_versions:
+
+
+def is_foreign(stored: StoredView, query: str | None) -> bool:
+    """Return whether a write would destroy a text that Onefold did not write: the predecessor's, or one by hand.
+
+    Args:
+        stored: the view as it is.
+        query: the text that is to be written; None where the view is to be removed.
+    """
+    has_label = TABLE_LABEL in stored.labels or LABEL in stored.labels
+    return not has_label and stored.query != query
+
+
+def check_taken_over(stored: StoredView, base: TableId, query: str | None, *, take_over: bool) -> None:
+    """Check that a view may be written or removed.
+
+    Args:
+        stored: the view as it is.
+        base: the base name of the versioned tables.
+        query: as for `is_foreign`.
+        take_over: whether a person asked that a view of others is taken over.
+
+    Raises:
+        ViewNameTaken: Onefold did not write the view, and nobody asked that the view is taken over.
+    """
+    if is_foreign(stored, query) and not take_over:
+        command = f"onefold refresh {base.dataset} {base.table}{' --prune' if query is None else ''} --take-over"
         raise ViewNameTaken(
-            f"{stored.id} was not written by Onefold and reads no version of {base}: rename it, or set ONEFOLD_VIEW_NAME"
+            f"{stored.id} was not written by Onefold, and is not overwritten: rename it, set ONEFOLD_VIEW_NAME, or run "
+            f"`{command}`, which prints its text and then {'removes' if query is None else 'replaces'} it"
         )
 
 

@@ -6,7 +6,6 @@ they are looked for whenever the whole view is computed: a leaf that is missing 
 
 from __future__ import annotations
 
-import contextlib
 import re
 
 from onefold.core.errors import OnefoldError, Rejected, ViewChanged
@@ -23,8 +22,16 @@ class LeafRemoved(ViewChanged):
 
 
 def has_its_leaves(warehouse: Warehouse, view: UnifiedView) -> bool:
-    """Return whether the leaves of a view exist, and no other leaves of it."""
-    return not view.leaves or _present_leaves(warehouse, view.id) == leaves_of(view)
+    """Return whether the leaves of a view exist with their texts, and no other leaves of it."""
+    if not view.leaves:
+        return True
+    present = _present_leaves(warehouse, view.id)
+    return present == leaves_of(view) and all(_as_written(warehouse, leaf) for leaf in view.leaves)
+
+
+def _as_written(warehouse: Warehouse, leaf: Leaf) -> bool:
+    stored = warehouse.get_view(leaf.id)
+    return stored is not None and stored.query == leaf.query
 
 
 def leaves_of(view: UnifiedView) -> frozenset[str]:
@@ -58,8 +65,9 @@ def may_have_leaves(stored: StoredView | None) -> bool:
 def write_leaf(warehouse: Warehouse, leaf: Leaf, stored: StoredView | None) -> None:
     """Create a leaf unless it exists, and give it the policy tags of the view, since people may read the leaf by its name.
 
-    A leaf that exists has the same text, because its name is a digest of its text. But it may lack the tags, where people
-    put them on the view later or a process died between the two calls.
+    A leaf that exists has the same text, because its name is a digest of its text, unless somebody edited the leaf: then the
+    text is written again. It may also lack the tags, where people put them on the view later or a process died between the
+    two calls.
 
     Args:
         warehouse: where the views are.
@@ -70,9 +78,11 @@ def write_leaf(warehouse: Warehouse, leaf: Leaf, stored: StoredView | None) -> N
         OnefoldError: the leaf could not be given its tags; it was removed again if this call created it.
     """
     created = False
-    with contextlib.suppress(ViewExists):
+    try:
         warehouse.create_view(leaf.id, ViewDraft(leaf.query))
         created = True
+    except ViewExists:
+        _repair_text(warehouse, leaf)
     if stored is None:
         return
     try:
@@ -81,6 +91,12 @@ def write_leaf(warehouse: Warehouse, leaf: Leaf, stored: StoredView | None) -> N
         if created:  # nothing reads the leaf yet, and without tags it shows values to more people than the view does
             warehouse.delete_view(leaf.id)
         raise
+
+
+def _repair_text(warehouse: Warehouse, leaf: Leaf) -> None:
+    present = warehouse.get_view(leaf.id)
+    if present and present.query != leaf.query:
+        warehouse.update_view(present, ViewDraft(leaf.query, present.description, present.labels))
 
 
 def remove_all_leaves(warehouse: Warehouse, view: TableId) -> None:

@@ -10,67 +10,37 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Literal
 
-from onefold.core.errors import NotFound, Rejected, TryAgain, ViewChanged
+from onefold.core.errors import NoVersions, Rejected, ViewChanged
 from onefold.core.names import TableId
 from onefold.core.retry import retry_on_conflict
 from onefold.core.versioned_names import VersionedNames
 from onefold.ports.warehouse import StoredView, ViewDraft, Warehouse
-from onefold.schema.diff import SchemaChange, change_id, compare, view_created, view_removed
+from onefold.schema.diff import change_id, compare, view_created, view_removed
 from onefold.schema.versions import Version, active_versions, mixed_number_columns, unused_rules
 from onefold.settings.environment import Settings
-from onefold.views.creations import creations_label, milliseconds, still_holds, was_read
+from onefold.views.creations import check_shown, creations_label, still_holds, was_read
 from onefold.views.description import describe
 from onefold.views.kinds import UnifiedKind, ViewKind
-from onefold.views.labels import CHANGE_LABEL, CREATED_LABEL, LABEL, TABLE_LABEL, labels_of
+from onefold.views.labels import (
+    CHANGE_LABEL,
+    CREATED_LABEL,
+    LABEL,
+    TABLE_LABEL,
+    check_taken_over,
+    labels_of,
+)
 from onefold.views.leaves import LeafRemoved, has_its_leaves, remove_view, write_view
-from onefold.views.stored_settings import SettingChange, check_settings, setting_changes
-from onefold.views.unified_view import UnifiedView, covered_versions
-
-Action = Literal["none", "create", "update", "remove"]
+from onefold.views.stored_settings import check_settings, setting_changes
+from onefold.views.tables_read import covered_versions
+from onefold.views.unified_view import UnifiedView
+from onefold.views.view_plan import Announce, TakeOver, ViewPlan
 
 
 def _now() -> datetime:
     return datetime.now(UTC)
-
-
-@dataclass(frozen=True)
-class ViewPlan:
-    """What a refresh would do, and why. `view` is None where no version is left.
-
-    base: the base name of the versioned tables.
-    stored: the view as it is; None where it does not exist.
-    draft: the view as it has to be written; None where nothing is written.
-    changes: how the schema of the view changes.
-    """
-
-    base: TableId
-    action: Action
-    view: UnifiedView | None
-    stored: StoredView | None
-    draft: ViewDraft | None
-    changes: tuple[SchemaChange, ...]
-    shortcut: bool = False
-    """Whether the view was not even computed, because it already covers the version that was asked for."""
-    warnings: tuple[str, ...] = ()
-    """Settings that have no effect, and leaves of an earlier release that could not be removed."""
-    unannounced: tuple[str, ...] = ()
-    """Announcements that are still to be published: those that the view keeps; after a refresh, those that it keeps now."""
-    versions: tuple[Version, ...] = ()
-    """All versions that were found, retired ones too; none where the plan is a shortcut or removes the view."""
-    change_id: str = ""
-    """The identifier of `changes`, where there are any: the same after a write that failed, and of no other change."""
-    settings: tuple[SettingChange, ...] = ()
-    """Settings with which the view would be written and was not written before."""
-    advice: tuple[str, ...] = ()
-    """Settings that would change a type that surprises people."""
-
-
-Announce = Callable[[ViewPlan], tuple[str, ...]]
-"""Publishes what a plan still has to announce, and the changes that it makes; returns, as JSON, what the topic refused."""
 
 
 def plan_refresh(
@@ -80,6 +50,7 @@ def plan_refresh(
     version: str | None = None,
     prune: bool = False,
     now: Callable[[], datetime] = _now,
+    take_over: bool = False,
     kind: ViewKind | None = None,
 ) -> ViewPlan:
     """Read everything and compute the view; write nothing.
@@ -92,10 +63,11 @@ def plan_refresh(
             the table was created, nothing else is read: two calls, which cost nothing, are enough.
         prune: plan to remove the view where no version is left.
         now: returns the present time.
+        take_over: plan to replace a view that Onefold did not write.
         kind: the kind of view; None for the unified view.
 
     Raises:
-        NotFound: there is no version, and nothing to prune.
+        NoVersions: there is no version, and nothing to prune.
         ViewNameTaken: the name of the view belongs to something else.
         SchemaConflict: the versions cannot be one view.
         LimitExceeded: the view would pass a limit of BigQuery.
@@ -107,6 +79,9 @@ def plan_refresh(
     stored = warehouse.get_view(id_)
     if stored:
         kind.check_owner(stored)
+    if version in settings.rules_for(base).retired and (stored is None or _is_current(stored, fingerprint)):
+        kept = stored.unannounced if stored else ()
+        return ViewPlan(base, "none", None, stored, None, (), shortcut=True, unannounced=kept)
     created = None
     if stored and version and _covers(stored, base, version, fingerprint, names):
         created = warehouse.table_created(base.sibling(names.name(base.table, version)))
@@ -115,11 +90,13 @@ def plan_refresh(
     read_at = now()
     found = kind.read_versions()
     if version and all(one.id for one in found):  # the version of a change table without versions has no name
-        _wait_for(warehouse, base.sibling(names.name(base.table, version)), version, found, created)
+        check_shown(warehouse, base.sibling(names.name(base.table, version)), version, found, created)
     versions = active_versions(found, settings.rules_for(base))
     if not versions:
-        return _plan_removal(base, stored, prune, len(found), names)
+        return _plan_removal(base, stored, prune, len(found), names, take_over)
     view = kind.build(found, versions, stored)
+    if stored:
+        check_taken_over(stored, base, view.query, take_over=take_over)
     labels = labels_of(view, stored, fingerprint, creations_label(versions, read_at))
     plan = _plan_write(warehouse, base, kind, view, stored, {**labels, TABLE_LABEL: kind.owner})
     plan = replace(
@@ -140,6 +117,7 @@ def refresh(
     version: str | None = None,
     prune: bool = False,
     announce: Announce | None = None,
+    take_over: TakeOver | None = None,
     sleep: Callable[[float], None] = time.sleep,
     now: Callable[[], datetime] = _now,
     kind: ViewKind | None = None,
@@ -155,6 +133,7 @@ def refresh(
         announce: called before the view is written, where the plan changes the schema of the view or the view keeps
             announcements. So a change is announced at least once, even where the process dies in between. An announcement
             that the topic refuses is kept with the view, and handed to the next refresh. None: nothing is announced.
+        take_over: called with a view that Onefold did not write, before the view is replaced. None: such a view is an error.
         sleep: pauses for so many seconds between two tries.
         now: returns the present time.
         kind: as for `plan_refresh`.
@@ -169,9 +148,11 @@ def refresh(
 
     def once() -> ViewPlan:
         nonlocal asked
-        plan = plan_refresh(warehouse, base, settings, asked, prune, now, kind)
+        plan = plan_refresh(warehouse, base, settings, asked, prune, now, take_over is not None, kind)
         if plan.stored and plan.settings and settings.keep_view_settings:
             check_settings(plan.stored.id, plan.stored.query, settings.rules_for(base))
+        if take_over and plan.stored and plan.takes_over:
+            take_over(plan.stored)
         if plan.action == "update" and plan.stored and plan.draft:
             plan = replace(plan, stored=warehouse.check_tags(plan.stored, plan.draft))
         if announce and (plan.changes or plan.unannounced):
@@ -189,27 +170,19 @@ def refresh(
 
 
 def _covers(stored: StoredView, base: TableId, version: str, fingerprint: str, names: VersionedNames) -> bool:
-    same_rules = not stored.unfinished and stored.labels.get(LABEL) == fingerprint
-    return same_rules and version in covered_versions(stored.query, base.table, names)
+    return _is_current(stored, fingerprint) and version in covered_versions(stored.query, base.table, names)
 
 
-def _wait_for(
-    warehouse: Warehouse, table: TableId, version: str, found: tuple[Version, ...], created: datetime | None
-) -> None:
-    """Check that the metadata show a table. A table that does not exist was dropped again, which is no error.
-
-    Raises:
-        TryAgain: the table exists, and the metadata do not show it yet, or still show the former table of its name.
-    """
-    shown = next((known for known in found if known.id == version), None)
-    if shown is None and (created or warehouse.has_table(table)):
-        raise TryAgain(f"{table} exists, but the dataset's metadata do not show it yet")
-    if shown and shown.created and created and milliseconds(shown.created) < milliseconds(created):
-        raise TryAgain(f"{table} was created again, but the dataset's metadata still show the former table")
+def _is_current(stored: StoredView, fingerprint: str) -> bool:
+    """Return whether a view was written completely under the present rules."""
+    return not stored.unfinished and stored.labels.get(LABEL) == fingerprint
 
 
-def _plan_removal(base: TableId, stored: StoredView | None, prune: bool, retired: int, names: VersionedNames) -> ViewPlan:
+def _plan_removal(
+    base: TableId, stored: StoredView | None, prune: bool, retired: int, names: VersionedNames, take_over: bool
+) -> ViewPlan:
     if stored and prune:
+        check_taken_over(stored, base, None, take_over=take_over)
         plan = ViewPlan(base, "remove", None, stored, None, (view_removed(),), unannounced=stored.unannounced)
         return _identified(plan, stored.id)
     if prune:
@@ -217,7 +190,7 @@ def _plan_removal(base: TableId, stored: StoredView | None, prune: bool, retired
     hint = f"all {retired} of them are retired" if retired else "there is none"
     command = f"onefold refresh {base.dataset} {base.table} --prune"
     advice = f"; remove the view that is left with `{command}`" if stored else ""
-    raise NotFound(
+    raise NoVersions(
         f"no versioned table to unify in dataset {base.project}.{base.dataset}: tables matching "
         f"{names.versions_pattern(base.table)} were searched, and {hint}{advice}"
     )

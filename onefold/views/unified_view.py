@@ -29,9 +29,10 @@ from onefold.schema.columns import Column, Schema
 from onefold.schema.table_rules import TableRules
 from onefold.schema.target_types import landed_type
 from onefold.schema.types import Type
-from onefold.schema.versions import Cast, Version, casts, fold
+from onefold.schema.versions import Cast, Version, casts, check_known_types, fold
 from onefold.views.description import describe
 from onefold.views.stored_settings import settings_comment
+from onefold.views.tables_read import COVERS
 
 RENDERER = 3
 """The number of the form of the text. Raise it with every change of the text, so that deployed views are written again."""
@@ -40,8 +41,6 @@ Form = Literal["spelled", "compact", "two-level"]
 
 _OLD_LEAF = "_leaf_"
 _DIGEST = "[0-9a-f]{12}"
-COVERS = "-- versions: "
-"""The beginning of the line that names the versions of which a view reads no table itself."""
 _UNION_BY_NAME = "\n  FULL OUTER UNION ALL BY NAME\n"
 
 
@@ -116,6 +115,7 @@ def build_view(
         SchemaConflict: the versions cannot be one view.
         LimitExceeded: no form fits.
     """
+    check_known_types(id_, versions, rules)
     columns = fold(versions, rules, former, base)
     comment = settings_comment(rules)
     text, form, leaves = _fitting_form(id_, _Writer(base, columns, rules), versions, reserved + len(comment))
@@ -125,25 +125,6 @@ def build_view(
         raise LimitExceeded(f"{id_}: the view takes {len(query)} of {MAX_TEXT} characters, {len(comment)} for its settings")
     ids = tuple(version.id for version in versions)
     return UnifiedView(id_, columns, ids, casts(versions, columns, rules), form, query, leaves, rules.names)
-
-
-def covered_versions(query: str, base: str, names: VersionedNames = DEFAULT_NAMES) -> frozenset[str]:
-    """Return the versions of `base` that a view's text reads, itself or through its leaves.
-
-    Args:
-        query: the text of the view.
-        base: the base name of the versions.
-        names: the form of the names of versions.
-
-    Examples:
-        >>> sorted(covered_versions("SELECT `customer_v_no` FROM `p.shop.customer_v_a1` AS v", "customer"))
-        ['a1']
-    """
-    # Only names after FROM are tables: a column may be named like a table.
-    read = re.findall(r"\bFROM `(?:[^`]*\.)?([^`.]+)`", query)
-    tables = [version for table in read if (version := names.version_of(base, table))]
-    noted = [version for line in query.splitlines() if line.startswith(COVERS) for version in line[len(COVERS) :].split()]
-    return frozenset([*tables, *noted])
 
 
 def leaf_pattern(view: str) -> re.Pattern[str]:

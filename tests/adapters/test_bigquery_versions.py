@@ -87,8 +87,15 @@ def test_a_view_named_like_a_version_is_not_a_version(warehouse: Warehouse) -> N
     assert [version.id for version in warehouse.read_versions(BASE)] == ["abc"]
 
 
-def test_columns_of_unknown_types_are_all_named() -> None:
-    columns = columns_text([("id", "INT64"), ("c", "TENSOR<"), ("d", "VECTOR")])
+def test_a_column_of_an_unknown_type_keeps_its_type() -> None:
+    columns = columns_text([("id", "UUID"), ("v", "VECTOR<FLOAT64>(3)"), ("s", "STRUCT<a ARRAY<UUID>>")])
+    rows = [{"table_name": "t_v_a", "columns": columns, "creation_time": None}]
+    (version,) = versions_from_rows(rows, BASE.sibling("t"))
+    assert [str(column.type) for column in version.columns] == ["UUID", "VECTOR<FLOAT64>", "STRUCT<a ARRAY<UUID>>"]
+
+
+def test_columns_whose_types_have_not_the_form_of_a_type_are_all_named() -> None:
+    columns = columns_text([("id", "INT64"), ("c", "TENSOR<"), ("d", "a; DROP TABLE t")])
     rows = [{"table_name": f"t_v_{n}", "columns": columns, "creation_time": None} for n in "ab"]
     with pytest.raises(InvalidColumns) as caught:
         versions_from_rows(rows, BASE.sibling("t"))

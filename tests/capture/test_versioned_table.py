@@ -72,6 +72,11 @@ def test_a_table_s_name_is_one_of_bigquery_s(source: str) -> None:
     assert problems_of_name("table", table_name(source)) == []
 
 
+def test_tables_whose_names_differ_in_their_marks_have_base_names_of_their_own() -> None:
+    """Devanagari: `din` (day) and `dān` (gift) have the same letters, and other vowel signs."""
+    assert [table_name(name) for name in ("दिन", "दान", "ग्राहक सूची")] == ["दिन", "दान", "ग्राहक_सूची"]
+
+
 def test_a_table_is_clustered_by_database_and_by_the_key_as_far_as_bigquery_allows() -> None:
     types = [INT, SourceType("double"), SourceType("varchar", 9), SourceType("date"), SourceType("datetime", 0)]
     columns = tuple(SourceColumn(name, type_) for name, type_ in zip("abcde", types, strict=True))

@@ -39,7 +39,7 @@ def test_merge_all_merges_what_is_new_and_tells_what_became_of_each_table(run: R
     made["b"].land("1a", change("DELETE", "2", id=1), at=SOON)
     again = run("merge", dataset.name, "--match", "m_*", "--json")
     assert again.code == 1
-    outcomes = {entry["table"].rpartition("_")[2]: entry for entry in again.json}
+    outcomes = {entry["table"].rpartition("_")[2]: entry for entry in again.results}
     assert {name: entry["outcome"] for name, entry in outcomes.items()} == {
         "a": "up to date", "b": "merged", "broken": "failed", "unkeyed": "skipped",
     }  # fmt: skip
@@ -53,9 +53,8 @@ def test_merge_all_rebuilds_also_what_has_nothing_new(run: Run, dataset: Emulate
     shops(dataset, "r", "a")
     assert run("merge", dataset.name, "--match", "r_*").code == 0
     assert run("merge", dataset.name, "--match", "r_*").out == f"{dataset.name}: 1 up to date\n"
-    assert [entry["brought_up"] for entry in run("merge", dataset.name, "--match", "r_*", "--rebuild", "--json").json] == [
-        "rebuilt"
-    ]
+    again = run("merge", dataset.name, "--match", "r_*", "--rebuild", "--json")
+    assert [entry["brought_up"] for entry in again.results] == ["rebuilt"]
 
 
 def test_current_all_writes_the_view_of_every_table_with_a_known_key(run: Run, dataset: EmulatedDataset) -> None:
@@ -67,7 +66,7 @@ def test_current_all_writes_the_view_of_every_table_with_a_known_key(run: Run, d
     assert [row[1] for row in dataset.rows("c_b_current")] == ["c_b"]
     again = run("current", dataset.name, "--match", "c_[ab]", "--json")
     assert again.code == 0
-    assert [(entry["outcome"], entry["action"], entry["view"]) for entry in again.json] == [
+    assert [(entry["outcome"], entry["action"], entry["view"]) for entry in again.results] == [
         ("up to date", "none", f"local.{dataset.name}.c_{name}_current") for name in "ab"
     ]
 
@@ -86,7 +85,7 @@ def test_current_all_leaves_out_the_tables_that_the_settings_exclude(run: Run, d
 @pytest.mark.parametrize("command", ["merge", "current"])
 def test_all_means_every_table_of_the_dataset(run: Run, dataset: EmulatedDataset, command: str) -> None:
     shops(dataset, f"all{command}", "a", "b")
-    tables = {entry["table"] for entry in run(command, dataset.name, "--all", "--json").json}
+    tables = {entry["table"] for entry in run(command, dataset.name, "--all", "--json").results}
     assert {f"local.{dataset.name}.all{command}_{name}" for name in "ab"} <= tables
 
 

@@ -127,18 +127,18 @@ def test_batch_prints_one_json_value(run: Run, jobs: Jobs, message: str | None, 
     jobs.may_end.set()
     outcome = run(*CUSTOMER, "--id", "nightly-1", "--wait", "--json", *KEYS)
     assert outcome.code == code
-    text = outcome.json
+    text = outcome.result
     assert text.pop("link").endswith(f"{text['batch']}/monitoring?project=my-project")
     assert re.fullmatch(r"onefold-reconcile-[0-9a-f]{20}", text.pop("batch"))
     assert text == {"id": "nightly-1", "created": True, "state": state, "message": message or ""}
 
 
 def test_the_same_id_starts_no_second_batch(run: Run, jobs: Jobs) -> None:
-    first = run(*CUSTOMER, "--id", "nightly-1", "--json", *KEYS).json
+    first = run(*CUSTOMER, "--id", "nightly-1", "--json", *KEYS).result
     jobs.may_end.set()
-    again = run(*CUSTOMER, "--id", "nightly-1", "--wait", "--json", *KEYS).json
+    again = run(*CUSTOMER, "--id", "nightly-1", "--wait", "--json", *KEYS).result
     assert (again["batch"], again["created"], again["state"]) == (first["batch"], False, "SUCCEEDED")
-    assert run(*CUSTOMER, "--wait", "--json", *KEYS).json["batch"] != first["batch"]
+    assert run(*CUSTOMER, "--wait", "--json", *KEYS).result["batch"] != first["batch"]
 
 
 def test_a_second_batch_of_a_table_is_refused_while_one_runs(run: Run, jobs: Jobs) -> None:

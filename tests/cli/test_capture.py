@@ -194,3 +194,8 @@ def test_capture_refuses_a_dataset_whose_pattern_does_not_match_its_tables() -> 
         check_names_of_capture(settings, "events")
     check_names_of_capture(settings, "shop")
     check_names_of_capture(settings, "crm")
+
+
+def test_json_needs_check(run: Run) -> None:
+    done = run("capture", "--host", "db", "--user", "reader", *PLACES, "--json")
+    assert (done.code, "add --check" in done.err) == (1, True)

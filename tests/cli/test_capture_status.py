@@ -52,14 +52,24 @@ def test_quarantine_is_shown_with_its_remedy_and_2(run: Run, tmp_path: Path) -> 
     assert (done.code, "run: GRANT ..." in done.out) == (2, True)
 
 
+def test_an_error_is_json_of_the_command_below_capture(run: Run, tmp_path: Path) -> None:
+    outcome = run("capture", "status", "--checkpoint", tmp_path / "nowhere", "--json")
+    assert (outcome.code, outcome.json["command"], outcome.results, len(outcome.json["errors"])) == (
+        1,
+        "capture status",
+        [],
+        1,
+    )
+
+
 def test_the_json_has_the_report_and_the_limit_is_an_option(run: Run, tmp_path: Path) -> None:
     store = store_at(str(tmp_path), GcsObjects())
     store.load()
     store.save(replace(fresh(), reached=replace(FULL.reached, as_of=int(time.time()) - 1_000)))
     late = run("capture", "status", "--checkpoint", tmp_path, "--json")
-    assert (late.code, late.json["ok"], len(late.json["problems"])) == (2, False, 1)
+    assert (late.code, late.result["ok"], len(late.result["problems"])) == (2, False, 1)
     enough = run("capture", "status", "--checkpoint", tmp_path, "--json", "--max-lag", 100_000)
-    assert (enough.code, enough.json["ok"], enough.json["epoch"]) == (0, True, 3)
+    assert (enough.code, enough.result["ok"], enough.result["epoch"]) == (0, True, 3)
 
 
 def test_a_missing_checkpoint_is_an_error_that_names_the_folder(run: Run, tmp_path: Path) -> None:

@@ -163,7 +163,7 @@ def test_columns_can_be_left_out(run: Run, tmp_path: Path) -> None:
 
 
 def test_json_has_all_findings(run: Run, sides: tuple[Path, Path]) -> None:
-    assert run("compare", sides[0], sides[0], "--keys", "id", "--json").json == {
+    assert run("compare", sides[0], sides[0], "--keys", "id", "--json").result == {
         "same": True,
         "rows": {"left": 2, "right": 2},
         "columns_only": {"left": [], "right": []},
@@ -171,7 +171,7 @@ def test_json_has_all_findings(run: Run, sides: tuple[Path, Path]) -> None:
         "output": None,
         "differences": [],
     }
-    made = run("compare", *sides, "--keys", "id", "--json").json
+    made = run("compare", *sides, "--keys", "id", "--json").result
     assert made["counts"] == {"only left": 1, "only right": 1, "repeated left": 0, "repeated right": 1, "different": 1}
     assert made["differences"] == [
         {"kind": "only left", "key": {"id": "2"}},
@@ -182,7 +182,7 @@ def test_json_has_all_findings(run: Run, sides: tuple[Path, Path]) -> None:
 
 
 def test_json_lines_have_the_same_findings(run: Run, tmp_path: Path, sides: tuple[Path, Path]) -> None:
-    made = run("compare", *sides, "--keys", "id", "--output", tmp_path / "all.jsonl", "--json").json
+    made = run("compare", *sides, "--keys", "id", "--output", tmp_path / "all.jsonl", "--json").result
     assert made["output"] == str(tmp_path / "all.jsonl")
     assert [json.loads(line) for line in (tmp_path / "all.jsonl").read_text().splitlines()] == made["differences"]
 
@@ -267,7 +267,16 @@ def test_a_folder_in_a_bucket_is_refused_with_the_command_that_takes_it(
     assert "compare folders in buckets with `onefold batch compare`" in outcome.err
 
 
-@pytest.mark.parametrize("name", ["shop.customer", "my-project.shop.customer", "example.com:my-project.shop.customer"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "shop.customer",
+        "my-project.shop.customer",
+        "example.com:my-project.shop.customer",
+        "shop.order-line",
+        "shop.\u0917\u093f",
+    ],
+)
 def test_a_table_without_its_scheme_is_answered_with_it(run: Run, name: str) -> None:
     outcome = run("compare", name, "right.csv", "--keys", "id")
     expected = f"{name}: there is no such file or folder; for a table of BigQuery write bigquery:{name}"

@@ -36,7 +36,7 @@ def test_current_reads_all_versions_of_a_table_in_the_unified_types(run: Run, da
     )
     made = run("current", dataset.name, "customer", "--keys", "id", "--json")
     assert made.code == 0
-    assert made.json["source"] == f"local.{dataset.name}.customer"
+    assert made.result["source"] == f"local.{dataset.name}.customer"
     assert dataset.rows("customer_current") == [("1", None, "e")]
 
 
@@ -74,8 +74,8 @@ def test_workload_writes_the_changes_the_base_and_the_truth(run: Run, tmp_path: 
     assert outcome.code == 0
     lines = {path.relative_to(out).as_posix(): path.read_text().splitlines() for path in out.rglob("*.jsonl")}
     assert sorted(lines) == ["base.jsonl", "changes/a000.jsonl", "changes/a001.jsonl", "truth.jsonl"]
-    assert outcome.json["truth"] == len(lines["truth.jsonl"])
-    assert sum(outcome.json["changes"].values()) == 50
+    assert outcome.result["truth"] == len(lines["truth.jsonl"])
+    assert sum(outcome.result["changes"].values()) == 50
     assert set(json.loads(lines["changes/a001.jsonl"][0])) == {"id", "name", "amount", "added_1", "datastream_metadata"}
 
 

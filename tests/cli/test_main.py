@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
+import click
+import jsonschema
 import pytest
-from support.cli import Run
+from support.cli import SCHEMAS, Run
 
 import onefold.cli
 from onefold.cli import cli
@@ -51,8 +55,7 @@ def test_the_version_is_printed(run: Run) -> None:
         (["plan", "shop", "--project", "MY"], "project 'MY' is not a valid name"),
         (["refresh", "shop"], "Expected one of TABLE and --all"),
         (["refresh", "shop", "customer", "--all"], "Expected one of TABLE and --all"),
-        (["refresh", "shop", "--all", "--prune"], "--prune removes the view of one table"),
-        (["plan", "shop", "--prune"], "--prune removes the view of one table"),
+        (["plan", "shop", "--quiet", "-v"], "--verbose and --quiet exclude each other"),
         (["publish", "shop", "customer"], "Missing argument 'VERSION'"),
         (["publish", "shop", "customer", "a.b"], "version 'a.b' is not a valid name"),
         (["publish", "shop", "customer", "a_b"], "customer_v_a_b is no version a_b of customer: expected a table named as "),
@@ -72,6 +75,48 @@ def test_wrong_usage_exits_with_1_and_an_error_on_standard_error(
     outcome = run(*arguments)
     assert (outcome.code, outcome.out) == (1, "")
     assert text in outcome.err
+
+
+def test_an_error_of_a_whole_command_is_json_too_where_json_was_asked_for(run: Run) -> None:
+    outcome = run("render", "customer", "--columns", "-", "--json", stdin="[{}]\n")
+    assert outcome.code == 1
+    assert outcome.json == {"command": "render", "results": [], "warnings": [], "errors": outcome.json["errors"]}
+    assert outcome.err.splitlines() == [f"Error: {error}" for error in outcome.json["errors"]] != []
+
+
+def all_commands(group: click.Group, prefix: str = "") -> Iterator[tuple[str, click.Command]]:
+    """Yield the name and the command of each command of a group, and of the groups below it."""
+    for name, command in group.commands.items():
+        yield f"{prefix}{name}", command
+        if isinstance(command, click.Group):
+            yield from all_commands(command, f"{prefix}{name} ")
+
+
+def test_every_command_takes_verbose_and_quiet() -> None:
+    for name, command in all_commands(cli):
+        given = [option for one in command.params for option in one.opts]
+        assert [given.count(option) for option in ("--verbose", "--quiet")] == [1, 1], name
+
+
+def test_every_command_with_json_has_a_schema_that_the_docs_list() -> None:
+    """`support.cli` checks the output of each command that a test runs against its schema."""
+    commands = {name for name, command in all_commands(cli) if any("--json" in one.opts for one in command.params)}
+    files = {name.replace(" ", "-") for name in commands}
+    assert {"doctor", "capture-status"} < files
+    assert {path.stem for path in SCHEMAS.glob("*.json")} == files
+    page = (SCHEMAS.parent / "json.md").read_text()
+    assert set(re.findall(r"\(json/([\w-]+)\.json\)", page)) == files
+    for path in SCHEMAS.glob("*.json"):
+        schema = json.loads(path.read_text())
+        jsonschema.Draft202012Validator.check_schema(schema)
+        assert schema["properties"]["command"]["const"].replace(" ", "-") == path.stem
+        assert schema["required"] == ["command", "results", "warnings", "errors"], "one shape for all commands"
+
+
+def test_verbose_shows_where_an_error_comes_from(run: Run) -> None:
+    command = ("render", "customer", "--columns", "-")
+    assert "Traceback" not in run(*command, stdin="[{}]").err
+    assert "Traceback" in run(*command, "--verbose", stdin="[{}]").err
 
 
 def test_invalid_settings_are_reported_one_problem_a_line(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -42,7 +42,7 @@ def test_merge_takes_a_copy_of_the_source_first_and_purges_last(run: Run, datase
     land_changes(dataset, "customer_v_a", CUSTOMER, [change("DELETE", "3", timestamp=OLD, id=1, name="a")])
     dataset.land("copy", CUSTOMER, "1, 'a'", "2, 'b'")
     options = ("--keys", "id", "--from-snapshot", "copy", "--at", "2", "--purge-tombstones-after", 30, "--json")
-    result = run("merge", dataset.name, "customer", *options).json
+    result = run("merge", dataset.name, "customer", *options).result
     assert (result["base"], result["key"], result["view"]) == (f"local.{dataset.name}.customer_base", ["id"], None)
     assert result["brought_up"] == "created"
     assert (result["snapshot"]["written"], result["written"], result["purged"]) == (2, 1, 1)

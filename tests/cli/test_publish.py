@@ -61,8 +61,8 @@ def test_publish_sends_a_cloud_event_straight_to_a_function(run: Run, function: 
 
 def test_publish_prints_only_json_for_programs(run: Run, function: LocalFunction) -> None:
     outcome = run("publish", "shop", "customer", "abc", "--to", function.url, "--json")
-    assert outcome.json["id"] == function.requests[0][0]["ce-id"]
-    assert outcome.json["message"] == {"dataset": "shop", "table": {"name": "customer", "version": "abc"}}
+    assert outcome.result["id"] == function.requests[0][0]["ce-id"]
+    assert outcome.result["message"] == {"dataset": "shop", "table": {"name": "customer", "version": "abc"}}
 
 
 @pytest.mark.parametrize(("status", "expected"), [(500, "asks for another delivery (500)"), (404, "answered 404")])
@@ -80,7 +80,7 @@ def test_publish_reports_that_the_function_did_nothing(run: Run, function: Local
         "Onefold-Not-Handled": "refused%3A%20dataset%20shop%20is%20not%20among%20ONEFOLD_DATASETS%0Aand%20more"
     }
     outcome = run("publish", "shop", "customer", "abc", "--to", function.url, "--json")
-    assert (outcome.code, outcome.out) == (1, "")
+    assert (outcome.code, outcome.results, len(outcome.json["errors"])) == (1, [], 2)
     expected = "did not handle the message: refused: dataset shop is not among ONEFOLD_DATASETS\nError: and more\n"
     assert outcome.err == f"Error: {function.url} {expected}"
 

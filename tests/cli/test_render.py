@@ -54,7 +54,7 @@ def test_render_prints_exactly_the_query_of_the_article(run: Run, columns_file: 
 
 def test_render_keeps_a_type_on_which_all_versions_agree(run: Run) -> None:
     outcome = run("render", "customer", "--columns", "-", "--json", stdin=json.dumps(rows_of(TYPES_OF_ARTICLE)))
-    assert outcome.json["columns"][0] == {"name": "id", "type": "INT64"}
+    assert outcome.result["columns"][0] == {"name": "id", "type": "INT64"}
 
 
 def test_render_reads_standard_input_array_or_lines_with_numbers_as_text(run: Run) -> None:
@@ -68,7 +68,7 @@ def test_render_reads_standard_input_array_or_lines_with_numbers_as_text(run: Ru
 def test_render_orders_versions_by_creation_time_if_it_is_known(run: Run) -> None:
     newer = rows_of({"customer_v_abc": ABC}, creation_time="2024-02-01 00:00:00")
     older = rows_of({"customer_v_def": DEF}, creation_time="2024-01-01 00:00:00")
-    assert run("render", "customer", "--columns", "-", "--json", stdin=json.dumps(newer + older)).json["versions"] == [
+    assert run("render", "customer", "--columns", "-", "--json", stdin=json.dumps(newer + older)).result["versions"] == [
         "def",
         "abc",
     ]
@@ -84,16 +84,22 @@ def test_render_prints_the_whole_statement(run: Run, columns_file: Path) -> None
 def test_render_prints_json_for_programs(run: Run, columns_file: Path) -> None:
     outcome = run("render", "customer", "--columns", columns_file, "--dataset", "shop", "--json")
     assert (outcome.code, outcome.err) == (0, "")
-    assert outcome.json["view"] == "shop.customer_unified"
-    assert (outcome.json["versions"], outcome.json["form"], outcome.json["leaves"]) == (["abc", "def"], "spelled", [])
-    assert [column["name"] for column in outcome.json["columns"]] == ["id", "first_name", "last_name", "full_name", "email"]
-    assert outcome.json["casts"] == [{"version": "abc", "column": "id", "from": "INT64", "to": "STRING", "losses": []}]
+    assert outcome.result["view"] == "shop.customer_unified"
+    assert (outcome.result["versions"], outcome.result["form"], outcome.result["leaves"]) == (["abc", "def"], "spelled", [])
+    assert [column["name"] for column in outcome.result["columns"]] == [
+        "id",
+        "first_name",
+        "last_name",
+        "full_name",
+        "email",
+    ]
+    assert outcome.result["casts"] == [{"version": "abc", "column": "id", "from": "INT64", "to": "STRING", "losses": []}]
 
 
 def test_render_follows_the_settings(run: Run, columns_file: Path) -> None:
     Path("own.yaml").write_text("tables: {customer: {retire: [def], version_column: landed_in}}")
     outcome = run("--config", "own.yaml", "render", "customer", "--columns", columns_file, "--json")
-    assert (outcome.json["versions"], outcome.json["columns"][0]["name"]) == (["abc"], "landed_in")
+    assert (outcome.result["versions"], outcome.result["columns"][0]["name"]) == (["abc"], "landed_in")
 
 
 @pytest.mark.parametrize(
@@ -134,9 +140,9 @@ def test_render_reports_a_file_that_is_not_text(run: Run) -> None:
 def test_render_prints_the_query_and_one_warning_if_limits_are_near_or_exceeded(run: Run, count: int, text: str) -> None:
     rows = rows_of({f"customer_v_{number}": {"id": "INT64"} for number in range(count)})
     outcome = run("render", "customer", "--columns", "-", "--json", stdin=json.dumps(rows))
-    assert (outcome.code, len(outcome.json["versions"])) == (0, count)
+    assert (outcome.code, len(outcome.result["versions"])) == (0, count)
     assert outcome.err.count("Warning") == 1
-    assert {name: len(outcome.json[name]) for name in ("warnings", "faults")} == {"warnings": 0, "faults": 0, text: 1}
+    assert {name: len(outcome.result[name]) for name in ("warnings", "faults")} == {"warnings": 0, "faults": 0, text: 1}
 
 
 def test_render_reports_that_all_versions_are_retired(run: Run, columns_file: Path) -> None:

@@ -66,7 +66,7 @@ def test_plan_shows_the_settings_that_would_change(run: Run, deployed: EmulatedD
     assert outcome.code == 2
     for words in ("settings that would change", "--accept-settings", "types.id"):
         assert words in outcome.out
-    (plan,) = run("plan", deployed.name, "customer", "--json").json
+    plan = run("plan", deployed.name, "customer", "--json").result
     assert plan["settings"] == [{"setting": "types.id", "before": "STRING", "after": None}]
 
 

@@ -38,7 +38,7 @@ def test_plan_shows_what_a_refresh_would_do_and_writes_nothing(run: Run, shop: E
 def test_plan_shows_which_conversions_can_lose_values(run: Run, shop: EmulatedDataset) -> None:
     Path("onefold.yaml").write_text("tables: {customer: {types: {id: INT64}}}")
     outcome = run("plan", shop.name, "customer", "--json")
-    (cast,) = outcome.json[0]["casts"]
+    (cast,) = outcome.result["casts"]
     assert (cast["version"], cast["column"], cast["from"], cast["to"]) == ("def", "id", "STRING", "INT64")
     assert cast["losses"]
     assert cast["losses"][0] in run("plan", shop.name, "customer").out
@@ -46,7 +46,7 @@ def test_plan_shows_which_conversions_can_lose_values(run: Run, shop: EmulatedDa
 
 def test_plan_prints_only_json_for_programs(run: Run, shop: EmulatedDataset) -> None:
     outcome = run("plan", shop.name, "--json")
-    (plan,) = outcome.json
+    plan = outcome.result
     assert (outcome.code, outcome.err) == (2, "")
     assert (plan["table"], plan["action"]) == (f"local.{shop.name}.customer", "create")
     assert plan["limits"]["tables_left"] == 997
@@ -98,8 +98,8 @@ def test_refresh_of_all_continues_after_a_failure_and_exits_with_1(run: Run, sho
     shop.land("a_unified", {"id": "INT64"})
     outcome = run("refresh", shop.name, "--all", "--json")
     assert outcome.code == 1
-    failed, done = sorted(outcome.json, key=lambda entry: str(entry["table"]))
-    assert failed == {"table": f"local.{shop.name}.a", "errors": failed["errors"]}
+    failed, done = sorted(outcome.results, key=lambda entry: str(entry["table"]))
+    assert failed == {"table": f"local.{shop.name}.a", "errors": failed["errors"], "left_out": []}
     assert "is a table, not a view" in failed["errors"][0]
     assert (done["table"], done["action"]) == (f"local.{shop.name}.customer", "create")
     assert "Error: a: " in outcome.err
@@ -160,7 +160,7 @@ def test_plan_of_a_dataset_separates_tables_by_a_line_and_continues_after_a_fail
     shop.land("a_unified", {"id": "INT64"})
     outcome = run("plan", shop.name, "--json")
     assert outcome.code == 1
-    assert {entry["table"].split(".")[-1]: "errors" in entry for entry in outcome.json} == {
+    assert {entry["table"].split(".")[-1]: "errors" in entry for entry in outcome.results} == {
         "a": True,
         "customer": False,
         "supplier": False,
@@ -170,7 +170,7 @@ def test_plan_of_a_dataset_separates_tables_by_a_line_and_continues_after_a_fail
 def test_plan_shows_the_columns_that_go_with_a_dropped_version(run: Run, shop: EmulatedDataset) -> None:
     run("refresh", shop.name, "customer")
     shop.run(f"DROP TABLE {shop.quoted('customer_v_def')}")
-    (plan,) = run("plan", shop.name, "customer", "--json").json
+    plan = run("plan", shop.name, "customer", "--json").result
     assert [(change["kind"], change["path"]) for change in plan["changes"]] == [("retyped", "id"), ("removed", "email")]
 
 
@@ -178,19 +178,20 @@ def test_plan_shows_a_removal_with_prune(run: Run, shop: EmulatedDataset) -> Non
     run("refresh", shop.name, "customer")
     Path("onefold.yaml").write_text("tables: {customer: {retire: [abc, def]}}")
     outcome = run("plan", shop.name, "customer", "--prune")
-    assert (outcome.code, outcome.out) == (2, f"local.{shop.name}.customer_unified would be removed\n")
+    summary = "0 up to date, 1 to change"
+    assert (outcome.code, outcome.out) == (2, f"local.{shop.name}.customer_unified would be removed\n\n{summary}\n")
     assert len(shop.rows("customer_unified")) == 4
 
 
 @pytest.mark.parametrize("command", ["plan", "refresh"])
 def test_prune_without_view_and_versions_has_nothing_to_remove(run: Run, dataset: EmulatedDataset, command: str) -> None:
     outcome = run(command, dataset.name, "customer", "--prune")
-    assert (outcome.code, outcome.out) == (0, f"local.{dataset.name}.customer: nothing to remove\n")
+    assert (outcome.code, outcome.out.splitlines()[0].partition(": nothing to ")[0]) == (0, f"local.{dataset.name}.customer")
 
 
 def test_settings_without_an_effect_give_a_warning(run: Run, shop: EmulatedDataset) -> None:
     Path("onefold.yaml").write_text("tables: {customer: {retire: [nowhere]}}")
-    (plan,) = run("plan", shop.name, "customer", "--json").json
+    plan = run("plan", shop.name, "customer", "--json").result
     assert "nowhere" in plan["warnings"][0]
     assert "Warning: " in run("plan", shop.name, "customer").out
     assert "nowhere" in run("refresh", shop.name, "customer").err

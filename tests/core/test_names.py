@@ -35,6 +35,9 @@ def test_a_hostile_name_is_refused(kind: str, name: object) -> None:
         ("table", "customer"),
         ("table", "Żółw-1"),
         ("table", "t" * 1_024),
+        # With marks: Devanagari vowel signs, Thai vowels, Hebrew points, an accent as a character of its own, Tamil.
+        *(("table", name) for name in ("हिन्दी_ग्राहक", "ลูกค้า", "שָׁלוֹם", "cafe\u0301", "வாடிக்கையாளர்")),
+        ("table", "é" * 512),
         ("version", "5b6ffe5fb"),
         ("version", "ABC"),
         ("version", "1_0-2"),
@@ -46,7 +49,16 @@ def test_a_good_name_has_no_problem(kind: str, name: str) -> None:
 
 @pytest.mark.parametrize(
     ("kind", "name"),
-    [("project", "My-Project"), ("dataset", "a-b"), ("version", "a.b"), ("version", "v1 2"), ("version", "é")],
+    [
+        # BigQuery's limit is in bytes; a symbol, half of a surrogate pair and a character without a shape are no letters.
+        *(("table", name) for name in ("é" * 513, "a😀", "\ud800", "a\u200b", "a$")),
+        ("project", "My-Project"),
+        ("dataset", "a-b"),
+        ("version", "a.b"),
+        ("version", "v1 2"),
+        ("version", "é"),
+        ("version", "cafe\u0301"),
+    ],
 )
 def test_a_name_of_another_kind_is_refused(kind: str, name: str) -> None:
     assert problems_of_name(kind, name)

@@ -59,7 +59,7 @@ def test_plan_lists_what_is_left_out_and_refresh_reads_the_rest(run: Run, shop: 
     outcome = run("plan", shop.name)
     assert outcome.code == 2
     assert all(words in outcome.out for words in (f"{BASE}_copy", "is no version by", "tmp_1", "`exclude` has tmp.*"))
-    plan, unused = run("plan", shop.name, "--json").json
+    plan, unused = run("plan", shop.name, "--json").results
     assert plan["versions"] == ["1", "1r0f", "2"]
     assert plan["left_out"] == [{"table": f"{BASE}_copy", "reason": f"copy is no version by version_pattern {PATTERN}"}]
     assert (unused["table"], unused["action"]) == (f"local.{shop.name}.tmp", "none")

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from infra.test_captures_refused import arguments, parsed
 from support import infra_expected as expected
+from support import infra_expected_monitoring as expected_monitoring
 from support.capture import bench_of, eventually
 from support.iam_conditions import BUCKET, OBJECT, admits
 from support.infra_expected_captures import pools
@@ -148,7 +149,7 @@ POOL = {"type": "cloud_run_worker_pool", "labels": {"worker_pool_name": "capture
     ],
 )
 def test_only_the_line_of_each_minute_is_counted(plan: Plan, entry: dict[str, Any], counted: bool) -> None:
-    assert matches(expected.filters(plan)["google_logging_metric.captured"], entry) is counted
+    assert matches(expected_monitoring.filters(plan)["google_logging_metric.captured"], entry) is counted
 
 
 @pytest.mark.parametrize(("lag", "is_late"), [(901, True), (900, False), (0, False), (None, False)])
@@ -158,7 +159,8 @@ def test_an_incident_is_opened_by_the_lag_and_not_by_a_quiet_source(
     log_status("INFO", CaptureStatus("shop-db", None, lag, 100_000, 0, 0, 0, 0, {}, ()))
     fields = json.loads(capsys.readouterr().out)
     entry = {"severity": fields.pop("severity"), "resource": POOL, "jsonPayload": fields}
-    assert matches(expected.filters(plan)['google_monitoring_alert_policy.log["capture is late"]'], entry) is is_late
+    filter_ = expected_monitoring.filters(plan)['google_monitoring_alert_policy.log["capture is late"]']
+    assert matches(filter_, entry) is is_late
 
 
 def test_cloud_run_asks_for_the_health_at_the_port_of_the_process(plan: Plan) -> None:
@@ -183,7 +185,7 @@ def test_the_real_lines_of_a_process_are_counted_and_alert(
         entries.extend({"severity": line.pop("severity"), "resource": POOL, "jsonPayload": line} for line in lines)
         return [entry for entry in entries if matches(filter_, entry)]
 
-    filters = expected.filters(plan)
+    filters = expected_monitoring.filters(plan)
     with bench_of(source, tmp_path).running() as process:
         process.clock = itertools.count(time.monotonic(), 61).__next__  # each look is a minute later
         counted = eventually(lambda: logged(filters["google_logging_metric.captured"]))
@@ -203,6 +205,6 @@ def test_the_real_lines_of_a_process_are_counted_and_alert(
 
 @pytest.mark.parametrize(("severity", "reported"), [("CRITICAL", True), ("WARNING", False)])
 def test_a_table_that_goes_into_quarantine_alerts_once(plan: Plan, severity: str, reported: bool) -> None:
-    filter_ = expected.filters(plan)['google_monitoring_alert_policy.log["table in quarantine"]']
+    filter_ = expected_monitoring.filters(plan)['google_monitoring_alert_policy.log["table in quarantine"]']
     assert matches(filter_, {"severity": severity, "jsonPayload": {"event": "quarantined"}}) is reported
     assert not matches(filter_, {"severity": severity, "jsonPayload": {"event": "quarantine_left"}})

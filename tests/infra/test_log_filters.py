@@ -6,7 +6,7 @@ import json
 from typing import Any, get_args
 
 import pytest
-from support import infra_expected as expected
+from support import infra_expected_monitoring as expected
 from support.in_memory import audit_entry
 from support.log_filters import matches
 from support.terraform import Plan

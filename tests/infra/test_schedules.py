@@ -27,12 +27,18 @@ def sent(plan: Plan) -> dict[str, list[bytes]]:
 def test_the_schedules_publish_messages_that_the_functions_parse(options_plan: Plan) -> None:
     messages = sent(options_plan)
     assert [parse_event(data) for data in messages["table-created"]] == [DatasetHint("crm"), DatasetHint("shop")]
-    requests = {request.table: request for request in map(parse_batch_request, messages["batch-requests"])}
+    found = [parse_batch_request(data) for data in messages["batch-requests"]]
+    requests = {request.table: request for request in found if request.table}
     assert requests.keys() == {"customer", "größe"}
     settings = load_settings(environment(options_plan, "launch_batch"))
     allow_list = AllowList("my-project", settings.datasets, settings.batch)
     batch = plan_batch(requests["größe"], "1", settings.batch, allow_list)
     assert batch.arguments[:3] == ("--keys=a,b", "--mode=rebuild", "--changes=bigquery:shop.größe")
+    merges = [request for request in found if request.table is None]
+    assert {plan_batch(request, "1", settings.batch, allow_list).arguments for request in merges} == {
+        ("--dataset=shop",),
+        ("--dataset=crm",),
+    }
 
 
 def test_the_schedules_are_those_of_the_variables(options_plan: Plan) -> None:

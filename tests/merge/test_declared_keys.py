@@ -93,5 +93,5 @@ def test_a_declared_key_makes_the_view_and_the_base(run: Run, dataset: EmulatedD
     assert run("current", dataset.name, "customer").code == 0
     assert current_rows(dataset) == [("eu", "a", 2, "b")]
     merged = run("merge", dataset.name, "customer", "--json")
-    assert (merged.json["key"], merged.json["written"]) == ([*TENANT, "code"], 1)
+    assert (merged.result["key"], merged.result["written"]) == ([*TENANT, "code"], 1)
     assert current_rows(dataset) == [("eu", "a", 2, "b")]

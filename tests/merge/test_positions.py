@@ -162,5 +162,5 @@ def test_people_are_warned_of_a_sequence_that_is_ordered_as_text(run: Run, datas
     warning = " ".join(outcome.out.partition("\nWARNING: ")[2].split())
     assert "1 change ordered by text, since a sequence such as '0-1-100'" in warning
     assert warning.endswith("merge with --rebuild")
-    counted = run("merge", dataset.name, "customer", "--json").json
+    counted = run("merge", dataset.name, "customer", "--json").result
     assert (counted["ordered_by_text"], counted["text_example"]) == (1, "0-1-100")

@@ -44,7 +44,7 @@ def test_each_tenant_has_its_rows(run: Run, dataset: EmulatedDataset) -> None:
     expected = [("eu", "a", 1, "anna"), ("eu", "b", 1, "bert"), ("eu", "b", 2, "dora"), ("us", "a", 1, "cleo")]
     assert current_rows(dataset) == expected
     merged = run("merge", dataset.name, "customer", "--json")
-    assert (merged.json["key"], merged.json["written"]) == ([*TENANT, "id"], 5)
+    assert (merged.result["key"], merged.result["written"]) == ([*TENANT, "id"], 5)
     assert current_rows(dataset) == expected
 
     land(dataset, TWO, row("eu/b", "6", kind="UPDATE-INSERT", id=1, name="berta", landed_at=now()))

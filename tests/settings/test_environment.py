@@ -85,7 +85,12 @@ TEMPLATE = "a template may hold {dataset} and {table} and nothing else in braces
 @pytest.mark.parametrize(
     ("variable", "value", "problem"),
     [
-        ("ONEFOLD_PROJEKT", "x", f"ONEFOLD_PROJEKT is not a setting; known are {', '.join(VARIABLES)}"),
+        (
+            "ONEFOLD_PROJEKT",
+            "x",
+            f"ONEFOLD_PROJEKT is not a setting (did you mean ONEFOLD_PROJECT?); known are {', '.join(VARIABLES)}",
+        ),
+        ("ONEFOLD_LOG", "xml", "ONEFOLD_LOG 'xml': expected json or text, or no value"),
         (
             "ONEFOLD_PROJECT",
             "A`",

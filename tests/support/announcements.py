@@ -17,7 +17,8 @@ from onefold.messages.table_created import table_message
 from onefold.refresh.handler import TableCreatedHandler
 from onefold.settings.environment import Settings
 from onefold.views.announce import announce
-from onefold.views.refresh import ViewPlan, refresh
+from onefold.views.refresh import refresh
+from onefold.views.view_plan import ViewPlan
 
 SETTINGS = Settings(topic_schema_changes="schema-changes", topic_dead_letter="dead-letter")
 UNANNOUNCED = "onefold_unannounced"

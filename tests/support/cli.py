@@ -9,9 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 
 from onefold.cli import main
+
+SCHEMAS = Path(__file__).parents[2] / "docs" / "reference" / "json"
 
 
 @dataclass(frozen=True)
@@ -24,8 +27,36 @@ class Outcome:
     def json(self) -> Any:
         return json.loads(self.out)
 
+    @property
+    def results(self) -> Any:
+        """The entries of the JSON."""
+        return self.json["results"]
+
+    @property
+    def result(self) -> Any:
+        """The only entry of the JSON."""
+        (result,) = self.results
+        return result
+
 
 Run = Callable[..., Outcome]
+
+
+def check_json(printed: str) -> None:
+    """Check what a command printed against the documented schema of the command: it has no field that is not described."""
+    document = json.loads(printed)
+    schema = json.loads((SCHEMAS / f"{document['command'].replace(' ', '-')}.json").read_text())
+    jsonschema.validate(document, closed(schema), jsonschema.Draft202012Validator)
+
+
+def closed(schema: Any) -> Any:
+    """Return a schema that refuses every property which it does not name; the documented one leaves room for new ones."""
+    if isinstance(schema, list):
+        return [closed(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    inner = {name: closed(part) for name, part in schema.items()}
+    return {**inner, "additionalProperties": False} if "properties" in schema and "required" in schema else inner
 
 
 @pytest.fixture
@@ -40,6 +71,8 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp
             main([str(argument) for argument in arguments])
         printed = capsys.readouterr()
         assert isinstance(ended.value.code, int)
+        if "--json" in arguments and "Usage:" not in printed.err:
+            check_json(printed.out)
         return Outcome(ended.value.code, printed.out, printed.err)
 
     return run_command

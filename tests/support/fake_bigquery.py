@@ -42,7 +42,7 @@ import requests
 from google.auth.credentials import AnonymousCredentials
 from google.cloud import bigquery
 
-from onefold.schema.types import Array, Range, Scalar, Struct, Type, parse_type
+from onefold.schema.types import Array, Range, Scalar, Struct, Type, parse_landed_type
 
 PROJECT = "my-project"
 
@@ -138,7 +138,7 @@ class FakeBigQuery:
         """A table of columns such as `id INT64`."""
         with self._lock:
             types = [tuple(column.split(" ", 1)) for column in columns]
-            schema = {"fields": [rest_field(column, parse_type(type_)) for column, type_ in types]}
+            schema = {"fields": [rest_field(column, parse_landed_type(type_)) for column, type_ in types]}
             resource = self._new(dataset, name, kind, {"schema": schema})
             self.datasets[dataset][name] = {**resource, "_types": types}
 
@@ -342,7 +342,7 @@ class FakeBigQuery:
     def _schema(self, query: str) -> list[Resource]:
         read = [self._find(dataset, table) for dataset, table in _read_by(query)]
         if not read and (named := _NULLS.findall(query)):
-            return [rest_field(name, parse_type(type_)) for type_, name in named]
+            return [rest_field(name, parse_landed_type(type_)) for type_, name in named]
         if self.schema_of:
             return self.schema_of(query)
         fields: dict[str, Resource] = {}

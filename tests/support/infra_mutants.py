@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from support import infra_expected as expected
+from support import infra_expected_monitoring as expected_monitoring
 from support import infra_expected_services as expected_services
 from support.infra_expected_captures import POOLS, QUERIES, SOURCES
 
@@ -55,7 +56,7 @@ GROUPS: tuple[tuple[Mutant, ...], ...] = (
         mutant("buckets.tf", "/objects/spark/", "/objects/", "condition google_storage_bucket_iam_member.batch_code"),
         mutant("buckets.tf", "/objects/${condition.value}/", "/objects/${condition.value}", f"condition {expected.DAILY}"),
         mutant("buckets.tf", '"resource.name.startsWith(\\"projects/_/buckets/${google_storage_bucket.capture.name}/objects/${local.large_records_folder}/\\")"', '"true"', "condition google_storage_bucket_iam_member.sink_records"),
-        mutant("triggers.tf", '      "protoPayload.metadata.tableDeletion:*",\n', "", f"filter {expected.SINK}"),
+        mutant("triggers.tf", '      "protoPayload.metadata.tableDeletion:*",\n', "", f"filter {expected_monitoring.SINK}"),
         mutant("triggers.tf", "      audience              = local.endpoints[each.key]\n", "", "audience"),
         mutant("alerts.tf", 'jsonPayload.changes_severity=\\"CRITICAL\\"', 'jsonPayload.changes_severity=\\"WARNING\\"', f'{ALERT}["breaking schema change"]'),
         mutant("alerts.tf", '    "operation.last=true",\n', "", f'{ALERT}["batch failed"]', 'filter google_logging_metric.count["failed_batches"]'),
@@ -77,7 +78,7 @@ GROUPS: tuple[tuple[Mutant, ...], ...] = (
         mutant("buckets.tf", '.startsWith(\\"${condition.value}/\\")', '.startsWith(\\"\\")', f"condition {expected.DAILY}"),
         mutant("alerts.tf", 'comparison      = "COMPARISON_GT"\n      threshold_value = 0', 'comparison      = "COMPARISON_LT"\n      threshold_value = 0', "threshold dead_letters"),
         mutant("alerts.tf", 'threshold_value = 3600\n      duration        = "300s"', 'threshold_value = 3600\n      duration        = "86400s"', "threshold waiting_rows"),
-        mutant("triggers.tf", "_v_(?P<version>[0-9a-f]{1,64})", "_v_(?P<version>[0-9a-z_]{1,64})", f"filter {expected.SINK}"),
+        mutant("triggers.tf", "_v_(?P<version>[0-9a-f]{1,64})", "_v_(?P<version>[0-9a-z_]{1,64})", f"filter {expected_monitoring.SINK}"),
         mutant("triggers.tf", "  depends_on = [google_pubsub_subscription.push]\n", "", "order google_service_account_iam_member.push", "order google_pubsub_topic_iam_member.dead_letter"),
         mutant("alerts.tf", '(protoPayload.resourceName=~\\"/batches/onefold-\\"', '(protoPayload.resourceName=~\\"/batches/\\"', f'{ALERT}["batch failed"]', 'filter google_logging_metric.count["failed_batches"]'),
     ),

@@ -16,6 +16,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from typing import Any, Literal
 
 from support.bigquery_emulator import EmulatedDataset
@@ -163,7 +164,8 @@ class RandomHistory:
                 continue
             landed = [row for table in coverage.tables for row in table.rows]
             rows = landed if kind == "unified" else oracle([*self.merged, *landed], ["id"])
-            assert sorted(self._read(kind, coverage)) == sorted(_texts(rows, coverage))
+            found, expected = sorted(self._read(kind, coverage)), sorted(_texts(rows, coverage))
+            assert found == expected, (kind, found, expected)
             self._check_order(kind)
             self.counts["read"] += 1
 
@@ -207,7 +209,11 @@ class RandomHistory:
     def _read(self, kind: Kind, coverage: Coverage) -> list[Sequence[str]]:
         columns = "id, name, value, note" if coverage.note else "id, name, value"
         view = self.shop.dataset.quoted(f"{self.shop.name}_{kind}")
-        return [tuple(map(str, row)) for row in self.shop.dataset.run(f"SELECT {columns} FROM {view}")]
+        return [tuple(map(_text, row)) for row in self.shop.dataset.run(f"SELECT {columns} FROM {view}")]
+
+
+def _text(value: object) -> str:
+    return f"{value.normalize():f}" if isinstance(value, Decimal) else str(value)
 
 
 def _texts(rows: Iterable[Row], coverage: Coverage) -> list[Sequence[str]]:

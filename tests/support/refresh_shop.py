@@ -18,8 +18,9 @@ from onefold.core.errors import TryAgain
 from onefold.core.names import TableId
 from onefold.schema.table_rules import TableRules
 from onefold.settings.environment import Settings
-from onefold.views.refresh import ViewPlan, refresh
-from onefold.views.unified_view import covered_versions
+from onefold.views.refresh import refresh
+from onefold.views.tables_read import covered_versions
+from onefold.views.view_plan import ViewPlan
 
 BASE = TableId(PROJECT, "shop", "customer")
 VIEW = "customer_unified"

@@ -13,7 +13,8 @@ from views.test_refresh_crashes import crash_at
 from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
 from onefold.core.errors import Rejected, TryAgain
 from onefold.views.announce import announce
-from onefold.views.refresh import ViewPlan, refresh
+from onefold.views.refresh import refresh
+from onefold.views.view_plan import ViewPlan
 
 
 def test_the_view_is_written_and_labelled_and_the_log_has_the_announcement(refusing: Announcer) -> None:

@@ -17,7 +17,8 @@ from onefold.schema.table_rules import TableRules
 from onefold.schema.types import parse_type
 from onefold.schema.versions import Version
 from onefold.views.limits import build_within_limits, limit_problems, limit_warnings
-from onefold.views.unified_view import Form, Leaf, build_view, covered_versions, leaf_pattern
+from onefold.views.tables_read import covered_versions
+from onefold.views.unified_view import Form, Leaf, build_view, leaf_pattern
 
 # Limits
 

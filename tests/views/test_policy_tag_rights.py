@@ -5,11 +5,10 @@ An account without the right writes nothing, so that no column is readable witho
 
 from __future__ import annotations
 
-import json
-
 import pytest
 from support.fake_bigquery import Crash, FakeBigQuery
 from support.in_memory import MemoryPublisher, push_body
+from support.memory_handler import unified_lines
 from support.refresh_shop import (
     PATCH,
     PERMISSIONS,
@@ -30,7 +29,7 @@ from onefold.core.errors import PolicyTagsDenied, Rejected, TryAgain
 from onefold.messages.table_created import table_message
 from onefold.refresh.handler import TableCreatedHandler
 from onefold.settings.environment import Settings
-from onefold.views.refresh import ViewPlan
+from onefold.views.view_plan import ViewPlan
 
 
 def test_without_the_right_nothing_is_written(denied: FakeBigQuery) -> None:
@@ -87,7 +86,8 @@ def test_the_message_is_dead_lettered_and_names_the_rights_to_grant(
     handler.handle(message)
     (letter,) = publisher.topics["dead-letter"]
     assert letter.attributes["kind"] == "PolicyTagsDenied"
-    reason = json.loads(capsys.readouterr().out)["reason"]
+    (line,) = unified_lines(capsys)
+    reason = line["reason"]
     for part in (
         "the policy tags of the columns id",
         "Grant it bigquery.tables.setCategory on the dataset my-project.shop (Terraform: restore_policy_tags = true)",

@@ -7,7 +7,6 @@ from dataclasses import replace
 import pytest
 from support.fake_bigquery import PROJECT, FakeBigQuery
 from support.refresh_shop import (
-    BASE,
     PLAIN,
     VIEW,
     covered,
@@ -19,7 +18,6 @@ import onefold.views.limits
 from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
 from onefold.core.errors import LimitExceeded, NotFound, Rejected, SchemaConflict, TryAgain, ViewNameTaken
 from onefold.core.names import TableId
-from onefold.ports.warehouse import ViewDraft
 from onefold.views.refresh import refresh
 
 
@@ -38,21 +36,6 @@ def test_the_view_of_another_table_is_not_replaced(cloud: FakeBigQuery) -> None:
     other = TableId(PROJECT, "shop", "eu_customer")
     with pytest.raises(ViewNameTaken, match="the view of another table"):
         refresh(BigQueryWarehouse(cloud.client()), other, template)
-
-
-def test_a_view_that_people_wrote_is_neither_replaced_nor_pruned(cloud: FakeBigQuery) -> None:
-    cloud.create_table("other", "id INT64")
-    warehouse = BigQueryWarehouse(cloud.client())
-    warehouse.create_view(BASE.sibling(VIEW), ViewDraft(f"SELECT * FROM `{PROJECT}.shop.other`"))
-    for prune in (False, True):
-        with pytest.raises(ViewNameTaken, match="not written by Onefold"):
-            run(cloud, prune=prune)
-
-
-def test_a_view_of_an_earlier_program_over_one_version_is_replaced(cloud: FakeBigQuery) -> None:
-    warehouse = BigQueryWarehouse(cloud.client())
-    warehouse.create_view(BASE.sibling(VIEW), ViewDraft(f"SELECT * FROM `{PROJECT}.shop.customer_v_abc`"))
-    assert run(cloud).action == "update"
 
 
 def test_a_materialized_view_is_not_replaced(cloud: FakeBigQuery) -> None:

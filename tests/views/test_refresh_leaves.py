@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 
 import pytest
-from support.fake_bigquery import PROJECT, Crash, FakeBigQuery, Request
+from support.fake_bigquery import PROJECT, Crash, FakeBigQuery, Request, Resource
 from support.refresh_shop import (
     GET,
     LEAF,
@@ -32,7 +32,7 @@ from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
 from onefold.core.errors import Rejected
 from onefold.core.names import TableId
 from onefold.ports.warehouse import ViewDraft
-from onefold.views.unified_view import covered_versions
+from onefold.views.tables_read import covered_versions
 
 # Two levels
 
@@ -49,6 +49,24 @@ def test_leaves_are_written_before_the_view_over_them() -> None:
     assert inserted[-1] == VIEW
     assert leaves(cloud) == set(inserted[:-1])
     assert covered(cloud) == numbered(20)
+
+
+@pytest.mark.usefixtures("small_texts")
+def test_a_leaf_that_people_edited_is_repaired_and_keeps_their_description() -> None:
+    cloud = shop(20)
+    run(cloud)
+    leaf = min(leaves(cloud))
+    text = cloud.resource(leaf)["view"]["query"]
+
+    def edit(resource: Resource) -> None:
+        resource["view"] = {**resource["view"], "query": f"SELECT 1 AS id FROM `{PROJECT}.shop.customer_v_000`"}
+        resource["description"] = "Half of our customers."
+
+    cloud.change(leaf, edit)
+    assert run(cloud).action == "update"
+    assert cloud.resource(leaf)["view"]["query"] == text
+    assert cloud.resource(leaf)["description"] == "Half of our customers."
+    assert run(cloud).action == "none"
 
 
 @pytest.mark.usefixtures("small_texts")
@@ -85,7 +103,7 @@ def test_in_two_levels_nothing_is_written_twice() -> None:
     with cloud.counted() as made:
         plan = run(cloud)
     assert plan.action == "none"
-    assert [request.kind for request in made] == ["get", "query", "list"]
+    assert [request.kind for request in made] == ["get", "query", "list", *("get" for _ in leaves(cloud))]
 
 
 @pytest.mark.usefixtures("small_texts")
@@ -227,7 +245,7 @@ def test_leaves_of_an_earlier_release_are_removed_once_after_the_new_view_is_wri
     assert covered(cloud) == numbered(20)
     with cloud.counted() as made:
         assert run(cloud).action == "none"
-    assert [request.kind for request in made] == ["get", "query", "list"]
+    assert [request.kind for request in made] == ["get", "query", "list", *("get" for _ in leaves(cloud))]
 
 
 @pytest.mark.usefixtures("small_texts")

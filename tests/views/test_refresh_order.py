@@ -12,7 +12,7 @@ from support.zetasql_judge import Judge
 
 from onefold.adapters.bigquery.schema import columns_of
 from onefold.schema.types import parse_type, render_type
-from onefold.views.refresh import ViewPlan
+from onefold.views.view_plan import ViewPlan
 
 OLD = ("Id INT64", "Address STRUCT<Street STRING, zip INT64>", "name STRING")
 NEW = ("email STRING", "NAME STRING", "address STRUCT<city STRING, ZIP INT64, street STRING>", "ID INT64")

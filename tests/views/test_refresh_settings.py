@@ -19,7 +19,7 @@ from onefold.refresh.handler import TableCreatedHandler
 from onefold.schema.table_rules import TableRules
 from onefold.schema.types import STRING, Scalar
 from onefold.settings.environment import Settings
-from onefold.views.refresh import ViewPlan, plan_refresh
+from onefold.views.refresh import plan_refresh
 from onefold.views.stored_settings import (
     SettingChange,
     read_settings_comment,
@@ -27,7 +27,8 @@ from onefold.views.stored_settings import (
     settings_comment,
     view_settings,
 )
-from onefold.views.unified_view import covered_versions
+from onefold.views.tables_read import covered_versions
+from onefold.views.view_plan import ViewPlan
 
 ID_AS_TEXT = with_rules(types=(("id", STRING),), retired=frozenset({"abc"}))
 

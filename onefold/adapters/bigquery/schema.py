@@ -8,7 +8,7 @@ from google.cloud.bigquery import SchemaField
 
 from onefold.core.names import quote
 from onefold.schema.columns import Column, Schema
-from onefold.schema.types import Array, Range, Struct, parse_type
+from onefold.schema.types import Array, Range, Struct, parse_landed_type, parse_type
 
 
 def type_string(field: SchemaField) -> str:
@@ -31,6 +31,11 @@ def type_string(field: SchemaField) -> str:
 def columns_of(schema: Iterable[SchemaField]) -> Schema:
     """Return the columns that the fields of the REST API describe."""
     return Schema(Column(field.name, parse_type(type_string(field))) for field in schema)
+
+
+def view_columns(schema: Iterable[SchemaField]) -> Schema:
+    """Return the columns of a view, which keep a type that this release does not know."""
+    return Schema(Column(field.name, parse_landed_type(type_string(field))) for field in schema)
 
 
 def rest_field(column: Column) -> SchemaField:

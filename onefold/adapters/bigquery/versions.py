@@ -10,7 +10,7 @@ from onefold.core.errors import InvalidColumns, InvalidType
 from onefold.core.names import TableId, quote, quote_text
 from onefold.core.versioned_names import DEFAULT_NAMES, VersionedNames
 from onefold.schema.columns import Column
-from onefold.schema.types import parse_type
+from onefold.schema.types import parse_landed_type
 from onefold.schema.versions import Version
 
 
@@ -50,7 +50,7 @@ def versions_from_rows(
         names: the naming of versioned tables in the dataset.
 
     Raises:
-        InvalidColumns: columns of a type that is not known, all of them.
+        InvalidColumns: columns whose type has not the form of a type, all of them.
     """
     known: dict[tuple[str, str], Column] = {}
     versions, problems = [], []
@@ -83,5 +83,5 @@ def columns_text(columns: Iterable[tuple[str, str]]) -> str:
 def _shared_column(name: str, type_: str, known: dict[tuple[str, str], Column]) -> Column:
     column = known.get((name, type_))
     if column is None:
-        column = known[name, type_] = Column(name, parse_type(type_))
+        column = known[name, type_] = Column(name, parse_landed_type(type_))
     return column

@@ -17,7 +17,7 @@ from onefold.adapters.bigquery.annotations import (
 )
 from onefold.adapters.bigquery.errors import missing_on_write, translated
 from onefold.adapters.bigquery.policy_tags import BigQueryPolicyTags, table_with_etag, text_with_notes
-from onefold.adapters.bigquery.schema import columns_of
+from onefold.adapters.bigquery.schema import view_columns
 from onefold.core.names import TableId
 from onefold.ports.warehouse import StoredView, ViewDraft, ViewExists
 
@@ -94,7 +94,7 @@ class BigQueryViews(BigQueryPolicyTags):
             id=id_,
             is_view=is_view,
             query=query,
-            columns=columns_of(schema) if is_view else (),
+            columns=view_columns(schema) if is_view else (),
             description=table.description or "",
             labels=labels,
             etag=table.etag,

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from onefold.core.errors import Rejected
+from onefold.core.names import problems_of_name
 
 VERSION = "1.4.0"
 
@@ -127,13 +128,21 @@ def _correct_views() -> None:
 
 
 def _correct_tables() -> None:
-    """Return the primary key with which a table was created."""
+    """Return the primary key with which a table was created, and allow the names of tables that BigQuery allows."""
     from bqemulator.api.routes import tables
+    from bqemulator.storage import sql_identifiers
 
     from onefold.local.emulation.constraints import table_meta, table_resource
 
     _replace(tables._rest_to_table_meta, functools.partial(table_meta, tables._rest_to_table_meta))
     _replace(tables._table_to_rest, functools.partial(table_resource, tables._table_to_rest))
+    only_ascii = sql_identifiers._validate_sql_id
+
+    def valid(value: str, kind: str) -> str:
+        """Check a name before it becomes part of SQL: a valid name of a table has no quote, space or control character."""
+        return value if kind == "table" and not problems_of_name("table", value) else only_ascii(value, kind)
+
+    _replace(only_ascii, valid)
 
 
 def _correct_answers() -> None:

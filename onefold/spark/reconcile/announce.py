@@ -12,7 +12,7 @@ from onefold.core.errors import OnefoldError, Rejected, TopicRefused, TryAgain
 from onefold.ports.publisher import Message
 from onefold.settings.environment import Settings
 from onefold.views.announce import announce
-from onefold.views.refresh import Announce
+from onefold.views.view_plan import Announce
 
 _EMULATOR = "PUBSUB_EMULATOR_HOST"
 _SCOPE = "https://www.googleapis.com/auth/pubsub"

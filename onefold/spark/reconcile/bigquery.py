@@ -30,7 +30,7 @@ from onefold.spark.reconcile.latest import Winners
 from onefold.spark.reconcile.plan import JobPlan
 from onefold.spark.reconcile.report import JobReport
 from onefold.spark.values.casts import can_convert
-from onefold.views.refresh import Announce
+from onefold.views.view_plan import Announce
 
 
 @dataclass(frozen=True)

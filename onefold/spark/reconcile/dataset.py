@@ -27,7 +27,7 @@ from onefold.spark.job import summary
 from onefold.spark.reconcile.bigquery import BigQueryTables
 from onefold.spark.reconcile.job import reconcile
 from onefold.spark.reconcile.report import JobReport
-from onefold.views.refresh import Announce
+from onefold.views.view_plan import Announce
 
 TRIES = 3
 """How often a table is merged after errors that may pass: no message is delivered again for a single table of a batch."""

@@ -28,7 +28,7 @@ from onefold.spark.io.bigquery_tables import StagingTables
 from onefold.spark.reconcile.bigquery import BigQueryTables
 from onefold.spark.reconcile.job import reconcile
 from onefold.spark.reconcile.report import JobReport
-from onefold.views.refresh import ViewPlan
+from onefold.views.view_plan import ViewPlan
 
 WITH_MAIL = {"id": "STRING", "mail": "STRING", "name": "STRING", LANDED_AT: "TIMESTAMP"}
 FIRST = [

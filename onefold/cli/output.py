@@ -1,0 +1,93 @@
+"""What all commands print alike: the JSON of `--json`, and more or less text with `--verbose` and `--quiet`."""
+
+from __future__ import annotations
+
+import json
+import traceback
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import click
+
+from onefold.core.errors import OnefoldError
+
+_JSON, _PRINTED, _VERBOSITY = "onefold.json", "onefold.printed", "onefold.verbosity"
+_QUIET, _VERBOSE = -1, 1
+
+
+def is_quiet() -> bool:
+    """Return whether the command was given `--quiet`."""
+    return _verbosity() == _QUIET
+
+
+def is_verbose() -> bool:
+    """Return whether the command was given `--verbose`."""
+    return _verbosity() == _VERBOSE
+
+
+def echo_json(results: Sequence[Any], *, warnings: Iterable[str] = (), errors: Iterable[str] = ()) -> None:
+    """Print the one JSON object of a command, whose form is the same for all commands (docs/reference/json.md).
+
+    Args:
+        results: one entry for each thing that the command worked on.
+        warnings: warnings that belong to no entry.
+        errors: errors that belong to no entry.
+    """
+    context = click.get_current_context()
+    context.meta[_PRINTED] = True
+    document = {"command": context.meta[_JSON], "results": results, "warnings": list(warnings), "errors": list(errors)}
+    click.echo(json.dumps(document))
+
+
+def note_json(context: click.Context, parameter: click.Parameter, value: bool) -> bool:  # noqa: ARG001 as click calls it
+    """Remember the name of a command that has to print JSON, so that an error is JSON as well."""
+    context.meta[_JSON] = context.info_name if value else None
+    return value
+
+
+def with_verbosity(command: click.Command) -> click.Command:
+    """Add `--verbose` and `--quiet` to a command, and return the command."""
+    command.params += [_flag("-v", "--verbose", _VERBOSE, "Print more."), _flag("-q", "--quiet", _QUIET, "Print less.")]
+    return command
+
+
+class Commands(click.Group):
+    """The group of all commands: each takes `--verbose` and `--quiet`, and prints its errors in the form of its results."""
+
+    def add_command(self, cmd: click.Command, name: str | None = None) -> None:
+        super().add_command(with_verbosity(cmd), name)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command.
+
+        Raises:
+            OnefoldError: as the command; the caller prints the error on standard error.
+        """
+        try:
+            return super().invoke(ctx)
+        except OnefoldError as error:
+            if ctx.meta.get(_JSON) and not ctx.meta.get(_PRINTED):
+                echo_json([], errors=str(error).splitlines())
+            if is_verbose():
+                click.echo("".join(traceback.format_exception(error)), err=True)
+            raise
+
+
+def _flag(short: str, long: str, verbosity: int, help_: str) -> click.Option:
+    def note(context: click.Context, parameter: click.Parameter, value: bool) -> None:  # noqa: ARG001 as click calls it
+        """Remember the choice.
+
+        Raises:
+            UsageError: both options are given.
+        """
+        if not value:
+            return
+        if context.meta.setdefault(_VERBOSITY, verbosity) != verbosity:
+            raise click.UsageError("--verbose and --quiet exclude each other: leave one out.", context)
+
+    return click.Option([short, long], is_flag=True, expose_value=False, callback=note, help=help_)
+
+
+def _verbosity() -> int:
+    context = click.get_current_context(silent=True)
+    return int(context.meta.get(_VERBOSITY, 0)) if context else 0

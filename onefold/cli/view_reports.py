@@ -1,0 +1,236 @@
+"""What `plan` and `refresh` report about the tables of a dataset, for people and for programs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+from rich.console import Console
+
+from onefold.cli.common import Failure, done, each, say
+from onefold.cli.output import echo_json, is_quiet
+from onefold.core.errors import KeyUnknown, NotFound, NoVersions
+from onefold.core.names import TableId
+from onefold.core.versioned_names import SkippedTable
+from onefold.ports.warehouse import StoredView
+from onefold.settings.environment import Settings
+
+if TYPE_CHECKING:
+    from onefold.merge.current_kind import CurrentKind
+
+_DONE = {"none": "is up to date", "create": "created", "update": "updated", "remove": "removed"}
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What was found in a dataset, or for one table of it.
+
+    Attributes:
+        dataset: any table's name in the dataset.
+        table: the base name that the command names; None for all tables.
+        left_out: the tables that look like versions and are not used.
+        left_over: the base names without a versioned table whose views are still there.
+        warnings: settings of tables that the dataset does not have.
+    """
+
+    dataset: TableId
+    table: str | None
+    left_out: tuple[SkippedTable, ...]
+    left_over: tuple[TableId, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+def check(warehouse: Any, dataset: str, table: str | None, settings: Settings) -> Checked:
+    """List a dataset, and find what no single table shows. A dataset that does not exist is reported by the command."""
+    from onefold.views.left_over import left_over_tables, unknown_tables
+
+    place = TableId(warehouse.project, dataset, table or "")
+    try:
+        tables = warehouse.list_tables(dataset)
+    except NotFound:
+        return Checked(place, table, ())
+    names = settings.names_in(dataset)
+    left_out = tuple(left for left in names.skipped(tables) if table in (None, left.base))
+    if table:
+        return Checked(place, table, left_out)
+    left_over = left_over_tables(warehouse, dataset, settings, tables)
+    return Checked(place, table, left_out, left_over, tuple(unknown_tables(settings, dataset, tables)))
+
+
+def work_on(
+    warehouse: Any,
+    checked: Checked,
+    settings: Settings,
+    work: Callable[[TableId], Any],
+    show: Callable[[Any], None] = lambda _: None,
+    *,
+    progress: bool = False,
+) -> list[Any]:
+    """Work on one table, or on all tables of a dataset and on those whose versions are gone.
+
+    A table without versions is an error where the command names it. Among all tables of a dataset it is a plan that does
+    nothing, with the reason as its warning.
+
+    Args:
+        warehouse: where the tables are.
+        checked: what was found in the dataset.
+        settings: those of the installation.
+        work: is called with each table.
+        show: is called with each plan as soon as there is one.
+        progress: show a progress bar on standard error.
+
+    Raises:
+        NotFound: the dataset has neither versioned tables nor views of former ones.
+    """
+    dataset, names = checked.dataset.dataset or "", settings.names_in(checked.dataset.dataset)
+    if checked.table:
+        return each(warehouse, dataset, checked.table, names, _shown(work, show), progress=False)
+
+    def lenient(base: TableId) -> Any:
+        try:
+            return work(base)
+        except NoVersions as error:
+            return _without_versions(warehouse, base, settings, error)
+
+    work_leniently = _shown(lenient, show)
+
+    try:
+        results = each(warehouse, dataset, None, names, work_leniently, progress=progress)
+    except NotFound:
+        if not checked.left_over:
+            raise
+        results = []
+    return results + [done(base, work_leniently) for base in checked.left_over]
+
+
+def work_on_current(
+    warehouse: Any,
+    results: Sequence[Any],
+    settings: Settings,
+    work: Callable[[TableId, CurrentKind], Any],
+    show: Callable[[Any], None] = lambda _: None,
+) -> list[Any]:
+    """Work on the current views of tables, as a message does: tables without a known key, and excluded ones, have none.
+
+    Args:
+        warehouse: where the tables are.
+        results: what became of the unified views. A table that failed, or that has no version, is left out.
+        settings: those of the installation.
+        work: is called with each table and its kind of view.
+        show: is called with each plan as soon as there is one.
+    """
+    from onefold.merge.current_kind import CurrentKind
+
+    tables = [one.base for one in results if not isinstance(one, Failure) and (one.view or one.action == "remove")]
+
+    def unless_unknown(base: TableId) -> Any:
+        try:
+            made = work(base, CurrentKind(warehouse, base, settings, by_itself=True))
+        except KeyUnknown:
+            return None
+        if made.view or made.action != "none":
+            show(made)
+            return made
+        return None
+
+    made = [done(base, unless_unknown) for base in tables if settings.rules_for(base).current]
+    return [one for one in made if one is not None]
+
+
+def _shown(work: Callable[[TableId], Any], show: Callable[[Any], None]) -> Callable[[TableId], Any]:
+    def work_and_show(base: TableId) -> Any:
+        made = work(base)
+        show(made)
+        return made
+
+    return work_and_show
+
+
+def _without_versions(warehouse: Any, base: TableId, settings: Settings, error: NoVersions) -> Any:
+    from onefold.views.left_over import belongs_to
+    from onefold.views.view_plan import ViewPlan
+
+    stored = warehouse.get_view(settings.view_of(base))
+    return ViewPlan(base, "none", None, stored if belongs_to(stored, base) else None, None, (), warnings=(str(error),))
+
+
+def summary(results: Iterable[Any]) -> str:
+    """Return how many views are up to date, would change, are left over, and could not be planned."""
+    counts = Counter(_state(result) for result in results)
+    always = ("up to date", "to change")
+    return ", ".join(f"{counts[state]:,} {state}" for state in _STATES if counts[state] or state in always)
+
+
+_STATES = ("up to date", "to change", "left over", "without versions", "failed")
+
+
+def _state(result: Any) -> str:
+    if isinstance(result, Failure):
+        return "failed"
+    if result.action != "none":
+        return "to change"
+    if result.view or result.shortcut:
+        return "up to date"
+    return "left over" if result.stored else "without versions"
+
+
+def show_done(plan: Any) -> None:
+    """Print what a refresh has done with one table; with `--quiet` only what changed."""
+    from onefold.views.display import show_changes
+
+    if not plan.view and plan.action == "none":
+        _show_without_versions(plan)
+        return
+    for warning in plan.warnings:
+        say("yellow", f"Warning: {plan.base.table}: {warning}")
+    if plan.action == "none" and is_quiet():
+        return
+    console = Console()
+    view = plan.view.id if plan.view else plan.stored.id
+    console.print(f"{view} {_DONE[plan.action]}", highlight=False, soft_wrap=True)
+    show_changes(console, plan.changes)
+
+
+def _show_without_versions(plan: Any) -> None:
+    if plan.warnings:
+        say("yellow", f"{plan.base.table}: {plan.warnings[0]}")
+    else:
+        click.echo(f"{plan.base}: nothing to remove")
+
+
+def show_text_taken_over(stored: StoredView) -> None:
+    """Print the text of a view that Onefold did not write, before it is replaced: it is kept nowhere else."""
+    say("red", f"{stored.id} was not written by Onefold and is replaced or removed. Its text was:")
+    click.echo(stored.query, err=True)
+
+
+def echo_plans(checked: Checked, results: Sequence[Any], diffs: bool = False) -> None:
+    """Print plans and failures for programs, each with the tables of its base name that were left out.
+
+    A base name all of whose tables are left out has an entry of its own, with the action `none`.
+
+    Args:
+        checked: what was found in the dataset.
+        results: plans and failures.
+        diffs: give each plan the difference of its view's text.
+    """
+    from onefold.views.display import plan_as_dict, text_difference
+
+    by_base: dict[str, list[dict[str, str]]] = {}
+    for left in checked.left_out:
+        by_base.setdefault(left.base, []).append(left.as_dict())
+    entries: list[dict[str, Any]] = []
+    for result in results:
+        if isinstance(result, Failure):
+            entries.append({**result.as_dict(), "left_out": by_base.pop(result.table.table, [])})
+        else:
+            difference = {"difference": text_difference(result)} if diffs else {}
+            entries.append({**plan_as_dict(result), **difference, "left_out": by_base.pop(result.base.table, [])})
+    for base, tables in by_base.items():
+        unused = {"table": str(checked.dataset.sibling(base)), "action": "none", "left_over": False}
+        lists: dict[str, list[str]] = {name: [] for name in ("reasons", "advice", "settings", "changes", "warnings")}
+        entries.append({**unused, **lists, "left_out": tables})
+    echo_json(entries, warnings=checked.warnings)
