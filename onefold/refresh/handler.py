@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from onefold.core.errors import InvalidMessage, KeyUnknown, NoCurrentView, NotFound, OnefoldError, TryAgain
+from onefold.core.errors import InvalidMessage, KeyUnknown, NoCleanViews, NoCurrentView, NotFound, OnefoldError, TryAgain
 from onefold.core.log import in_lines
 from onefold.core.names import TableId
 from onefold.core.text import counted, cut
@@ -184,7 +184,7 @@ class TableCreatedHandler:
             return
         try:
             plan = self._refresh(base, version, message_log, CleanKind(self.warehouse, base, self.settings))
-        except (NoCurrentView, NotFound) as error:
+        except (NoCurrentView, NoCleanViews) as error:
             if self._without_clean.get(base) != str(error):
                 self._without_clean[base] = str(error)
                 message_log.log("WARNING", str(error), "no_clean", reason=str(error))

@@ -13,6 +13,7 @@ from itertools import takewhile
 
 from onefold.core.errors import SchemaConflict
 from onefold.core.names import TableId, fold_case, quote, quote_text
+from onefold.core.text import counted, cut
 from onefold.ports.hash_keys import PAD_CHARACTERS
 from onefold.schema.casts import convert, free_name, typed_null
 from onefold.schema.column_policy import Action
@@ -23,6 +24,8 @@ from onefold.schema.types import STRING, Array, Scalar, Struct, Type
 RENDERER = 1
 """The number of the form of the text. Raise it with every change of the text, so that deployed views are written again."""
 
+_MOST_SHOWN = 1_000
+"""Characters of the names in a warning: a table may have 10,000 columns."""
 _WAITING = "-- waiting for a decision: "
 _BYTES = Scalar("BYTES")
 
@@ -66,6 +69,21 @@ def waiting_columns(query: str) -> tuple[str, ...]:
     except ValueError:  # somebody edited the text
         return ()
     return tuple(str(path) for path in found) if isinstance(found, list) else ()
+
+
+def waiting_warnings(query: str) -> tuple[str, ...]:
+    """Return the warning about the columns that wait for a decision; none for the text of another kind of view.
+
+    Examples:
+        >>> waiting_warnings('-- waiting for a decision: ["address.zip"]')
+        ('1 column is masked until a policy names it: address.zip',)
+    """
+    waiting = waiting_columns(query)
+    if not waiting:
+        return ()
+    verb, names = ("is", "it") if len(waiting) == 1 else ("are", "them")
+    shown = cut(", ".join(waiting), _MOST_SHOWN)
+    return (f"{counted(len(waiting), 'column')} {verb} masked until a policy names {names}: {shown}",)
 
 
 def _waiting_note(treatments: Sequence[Treatment]) -> str:

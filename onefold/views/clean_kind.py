@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from onefold.core.errors import LimitExceeded, NoCurrentView, NotFound, SettingsChanged, ViewNameTaken
+from onefold.core.errors import LimitExceeded, NoCleanViews, NoCurrentView, NotFound, SettingsChanged, ViewNameTaken
 from onefold.core.names import TableId
 from onefold.ports.warehouse import StoredView, Warehouse
 from onefold.schema.bigquery import MAX_TEXT
@@ -73,7 +73,7 @@ class CleanKind:
 
         Raises:
             NoCurrentView: there is no view to read.
-            NotFound: the dataset of clean views does not exist.
+            NoCleanViews: the dataset of clean views does not exist.
             SettingsChanged: a person's command would write the view with other policies.
             SchemaConflict: the policies drop every column.
             LimitExceeded: the text is too long.
@@ -105,13 +105,15 @@ class CleanKind:
         """Check that there is a dataset for the view.
 
         Raises:
-            NotFound: there is none, so that nobody wants clean views of this dataset yet.
+            NoCleanViews: there is none, so that nobody wants clean views of this dataset yet.
         """
         try:
             self.warehouse.list_views(self.id.dataset or "")
         except NotFound as error:
             advice = "create it with the variable clean_views of infra/, or by hand in the location of the tables"
-            raise NotFound(f"{self.base} gets no clean view: dataset {self.id.dataset} does not exist: {advice}") from error
+            raise NoCleanViews(
+                f"{self.base} gets no clean view: dataset {self.id.dataset} does not exist: {advice}"
+            ) from error
 
     def _treatments(self, source: StoredView, found: Sequence[Version]) -> list[Treatment]:
         policies = (self.settings.policies or ColumnPolicies()).of_table(self.base)

@@ -41,7 +41,7 @@ def refresh_clean(
 
     Raises:
         NoCurrentView: there is no current view to read.
-        NotFound: the dataset of clean views does not exist.
+        NoCleanViews: the dataset of clean views does not exist.
         OnefoldError: as `onefold.views.refresh.refresh`.
     """
     kind = CleanKind(warehouse, base, settings)

@@ -21,6 +21,7 @@ from onefold.ports.warehouse import StoredView, ViewDraft, Warehouse
 from onefold.schema.diff import change_id, compare, view_created, view_removed
 from onefold.schema.versions import Version, active_versions, mixed_number_columns, unused_rules
 from onefold.settings.environment import Settings
+from onefold.views.clean import waiting_warnings
 from onefold.views.creations import check_shown, creations_label, still_holds, was_read
 from onefold.views.description import describe
 from onefold.views.kinds import UnifiedKind, ViewKind
@@ -101,7 +102,7 @@ def plan_refresh(
     plan = _plan_write(warehouse, base, kind, view, stored, {**labels, TABLE_LABEL: kind.owner})
     plan = replace(
         plan,
-        warnings=tuple(unused_rules(found, settings.rules_for(base))),
+        warnings=(*unused_rules(found, settings.rules_for(base)), *waiting_warnings(view.query)),
         versions=tuple(found),
         advice=tuple(mixed_number_columns(versions, settings.rules_for(base))),
         settings=setting_changes(stored.query, settings.rules_for(base)) if stored else (),
