@@ -41,7 +41,7 @@ def echo_json(results: Sequence[Any], *, warnings: Iterable[str] = (), errors: I
 
 def note_json(context: click.Context, parameter: click.Parameter, value: bool) -> bool:  # noqa: ARG001 as click calls it
     """Remember the name of a command that has to print JSON, so that an error is JSON as well."""
-    context.meta[_JSON] = context.info_name if value else None
+    context.meta[_JSON] = context.command_path.partition(" ")[2] if value else None
     return value
 
 

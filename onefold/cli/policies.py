@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from onefold.cli.common import CHANGES, ERROR, OK, Failure, as_json, each, open_warehouse, print_lines, project
-from onefold.cli.output import echo_json
+from onefold.cli.output import echo_json, with_verbosity
 from onefold.core.hash_key import HashKey
 from onefold.core.names import TableId
 from onefold.core.text import counted
@@ -28,7 +27,7 @@ def policies() -> None:
     """Decide which columns the clean views show, hash, mask or drop."""
 
 
-@policies.command("init")
+@click.command()
 @click.argument("dataset")
 @click.argument("table", required=False)
 @click.option("--no-samples", is_flag=True, help="Read no rows: draft from names and types alone.")
@@ -58,7 +57,7 @@ def init(
     return ERROR if any(isinstance(one, Failure) for one in results) else OK
 
 
-@policies.command("check")
+@click.command()
 @click.argument("dataset")
 @click.argument("table", required=False)
 @project
@@ -83,13 +82,13 @@ def check(context: click.Context, dataset: str, table: str | None, project: str 
     checked = [one for one in results if not isinstance(one, Failure)]
     if as_json:
         echo_json([one.as_dict() if isinstance(one, Failure) else _check_as_dict(one) for one in results])
-    else:
+    elif checked:
         print_lines(*_check_lines(checked))
     waiting = any(one.waiting for one in checked)
     return ERROR if len(checked) < len(results) else CHANGES if waiting else OK
 
 
-@policies.command("key")
+@click.command()
 @click.argument("dataset")
 @click.option("--rotate", is_flag=True, help="Replace the key: every value gets another hash.")
 @click.option(
@@ -111,13 +110,17 @@ def key(context: click.Context, dataset: str, rotate: bool, file: Any, project: 
 
     settings, warehouse = open_warehouse(context, project, dataset, None)
     table = settings.key_table_of(TableId(warehouse.project, dataset, ""))
-    new = HashKey.parse(file.read(), Path(str(file.name)).name) if file else HashKey.new()
+    new = HashKey.parse(file.read(), "the key of --from") if file else HashKey.new()
     BigQueryHashKeys(warehouse.client).write(table, new, replace=rotate)
     if as_json:
         echo_json([{"table": str(table), "rotated": rotate}])
     else:
         print_lines(f"{table} has a new key" if rotate else f"{table} has a key")
     return OK
+
+
+for _command in (init, check, key):
+    policies.add_command(with_verbosity(_command))
 
 
 def _yaml(dataset: str, drafts: Sequence[tuple[TableId, Sequence[DraftedColumn]]]) -> Iterator[str]:

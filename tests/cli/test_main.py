@@ -26,7 +26,7 @@ def test_every_command_has_help(run: Run) -> None:
         assert outcome.out.startswith(f"Usage: onefold {command[0] if command else '[OPTIONS] COMMAND'}")
     assert (
         " ".join(sorted(cli.commands))
-        == "batch capture compare current demo doctor merge plan publish refresh render workload"
+        == "batch capture compare current demo doctor merge plan policies publish refresh render workload"
     )
 
 

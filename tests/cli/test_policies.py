@@ -139,5 +139,5 @@ def test_key_is_written_and_rotated_and_never_printed(
 def test_key_needs_its_dataset_and_hexadecimal_digits(run: Run, dataset: EmulatedDataset) -> None:
     missing = run("policies", "key", dataset.name)
     assert (missing.code, f"{dataset.name}__keys" in missing.err) == (1, True)
-    wrong = run("policies", "key", dataset.name, "--from", "-", stdin="secret")
-    assert (wrong.code, "expected 64 to 128 hexadecimal digits" in wrong.err, "secret" in wrong.err) == (1, True, False)
+    wrong = run("policies", "key", dataset.name, "--from", "-", stdin="my secret")
+    assert (wrong.code, "expected 64 to 128 hexadecimal digits" in wrong.err, "my secret" in wrong.err) == (1, True, False)

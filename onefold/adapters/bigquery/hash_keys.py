@@ -6,6 +6,8 @@ stay in the history of jobs, which more people can read than the table.
 
 from __future__ import annotations
 
+import io
+import json
 from datetime import UTC, datetime
 
 from google.api_core import exceptions as api
@@ -46,11 +48,13 @@ class BigQueryHashKeys:
         # WRITE_EMPTY: of two commands that create the key at one time, one fails.
         config = bigquery.LoadJobConfig(
             schema=[rest_field(column) for column in KEY_COLUMNS],
+            source_format="NEWLINE_DELIMITED_JSON",
             write_disposition="WRITE_TRUNCATE" if replace else "WRITE_EMPTY",
         )
         with translated(str(table)):
             try:
-                self._client.load_table_from_json([row], str(table), job_config=config, timeout=TIMEOUT).result()
+                file = io.BytesIO(json.dumps(row).encode() + b"\n")
+                self._client.load_table_from_file(file, str(table), job_config=config, timeout=TIMEOUT).result()
             except api.Conflict as error:
                 raise Rejected(_exists(table)) from error
 
