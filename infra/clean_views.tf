@@ -5,6 +5,7 @@ locals {
 }
 
 resource "google_bigquery_dataset" "clean" {
+  #checkov:skip=CKV_GCP_81:a dataset of views holds no rows
   for_each = local.clean_views
 
   dataset_id                 = "${each.value}__views_clean"
@@ -20,6 +21,7 @@ resource "google_bigquery_dataset" "clean" {
 }
 
 resource "google_bigquery_dataset" "keys" {
+  #checkov:skip=CKV_GCP_81:Google encrypts the only row, and a key that encrypts it would not change who can read it
   for_each = local.clean_views
 
   dataset_id                 = "${each.value}__keys"

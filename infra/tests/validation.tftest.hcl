@@ -249,3 +249,14 @@ run "a_dataset_elsewhere_is_refused_by_name" {
   }
   expect_failures = [data.google_bigquery_dataset.named["crm"]]
 }
+
+run "clean_views_of_an_unknown_dataset" {
+  command = plan
+
+  variables {
+    datasets    = ["shop"]
+    clean_views = ["other"]
+  }
+
+  expect_failures = [var.clean_views]
+}
