@@ -60,5 +60,8 @@ def tighten_clean(warehouse: Warehouse, base: TableId, settings: Settings) -> No
         OnefoldError: as `refresh_clean`. The current view must not be written then: it could show through the clean view
             what the policies hide.
     """
-    if settings.policies is not None and warehouse.get_view(settings.clean_view_of(base)):
+    # A person's command without onefold.yaml knows no policies: CleanKind refuses it, as it refuses other policies.
+    if settings.policies is None and not settings.keep_view_settings:
+        return
+    if warehouse.get_view(settings.clean_view_of(base)):
         refresh_clean(warehouse, base, settings, announce=keep if settings.topic_schema_changes else None)

@@ -165,6 +165,14 @@ def test_command_with_other_policies_writes_nothing(clean: CleanShop) -> None:
     assert clean.rows() == [(1, None, None)]
 
 
+def test_command_without_policies_does_not_write_the_current_view_either(clean: CleanShop, shop: Shop) -> None:
+    clean.function(id="clear").deliver("a1")
+    shop.create("b2", {**CUSTOMER, "phone": "STRING"})
+    with pytest.raises(SettingsChanged, match="was written with other policies"):
+        refresh_current(clean.warehouse, clean.base, (), Settings(rules=BY_ID, keep_view_settings=True))
+    assert len(shop.dataset.rows("customer_current")[0]) == 3
+
+
 @pytest.mark.usefixtures("shop")
 def test_key_is_nowhere_but_in_its_table(clean: CleanShop, capsys: pytest.CaptureFixture[str]) -> None:
     function = clean.function(id="clear", email="hash")
