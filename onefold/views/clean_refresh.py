@@ -16,8 +16,8 @@ from onefold.ports.warehouse import Warehouse
 from onefold.settings.environment import Settings
 from onefold.views.announce import keep
 from onefold.views.clean_kind import CleanKind
-from onefold.views.refresh import Announce, refresh
-from onefold.views.view_plan import ViewPlan
+from onefold.views.refresh import refresh
+from onefold.views.view_plan import Announce, ViewPlan
 
 
 def refresh_clean(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.bigquery_emulator import EmulatedDataset
@@ -28,7 +29,7 @@ def shop(dataset: EmulatedDataset) -> Shop:
     """A table with one row."""
     shop = Shop(dataset)
     shop.create("a1", CUSTOMER)
-    row = {"id": 1, "email": "ada@example.com", "address": {"zip": "1", "city": "c"}, "on": True}
+    row: dict[str, Any] = {"id": 1, "email": "ada@example.com", "address": {"zip": "1", "city": "c"}, "on": True}
     shop.land("a1", change("INSERT", "1", **row))
     return shop
 
