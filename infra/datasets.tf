@@ -1,4 +1,4 @@
-# Rights on existing datasets: no resource here creates, changes or deletes a dataset.
+# Rights on existing datasets: no resource of this file creates, changes or deletes a dataset.
 locals {
   location      = coalesce(var.location, var.region)
   view_datasets = { for name in var.datasets : name => replace(var.view_dataset, "{dataset}", name) }

@@ -105,6 +105,17 @@ variable "view_name" {
   }
 }
 
+variable "clean_views" {
+  description = "The datasets of `datasets` that have clean views. Terraform creates DATASET__views_clean and DATASET__keys for each, and authorizes them."
+  type        = list(string)
+  default     = []
+
+  validation {
+    condition     = length(setsubtract(var.clean_views, var.datasets)) == 0
+    error_message = "clean_views names a dataset that is not in `datasets`: add it there."
+  }
+}
+
 variable "restore_policy_tags" {
   description = "Whether refresh_view may set policy tags in datasets of views. If not, a view whose columns have policy tags is not written."
   type        = bool

@@ -25,7 +25,8 @@ from onefold.cli import cli
 from onefold.core.names import TableId
 from onefold.demo.tour import CUSTOMER, DATASET, land_version
 from onefold.local.processes import bigquery_emulator
-from onefold.settings import environment as settings
+from onefold.settings.environment import load_settings
+from onefold.settings.variables import VARIABLES
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
@@ -234,7 +235,7 @@ def test_every_option_is_described() -> None:
 
 
 def test_every_setting_is_described() -> None:
-    for name in settings.VARIABLES:
+    for name in VARIABLES:
         assert f"`{name}`" in SETTINGS_DOCS, f"describe {name} in docs/reference/settings.md"
 
 
@@ -246,7 +247,7 @@ def test_every_configuration_in_the_docs_is_valid(tmp_path: Path) -> None:
             assert yaml.safe_load(text)
             config = tmp_path / "onefold.yaml"
             config.write_text(text)
-            settings.load_settings({}, config)
+            load_settings({}, config)
 
 
 def test_the_help_of_make_lists_every_target_that_the_docs_name() -> None:

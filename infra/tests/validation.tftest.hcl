@@ -331,3 +331,14 @@ run "pulls_of_two_databases_into_one_dataset" {
   }
   expect_failures = [var.pulls]
 }
+
+run "clean_views_of_an_unknown_dataset" {
+  command = plan
+
+  variables {
+    datasets    = ["shop"]
+    clean_views = ["other"]
+  }
+
+  expect_failures = [var.clean_views]
+}

@@ -23,6 +23,7 @@ from onefold.cli import (
     demo,
     doctor,
     merge,
+    policies,
     registry,
     registry_adopt,
     registry_serve,
@@ -71,6 +72,7 @@ for command in (
     doctor.doctor,
     access.access,
     schema.schema,
+    policies.policies,
 ):
     cli.add_command(command)
 

@@ -12,7 +12,7 @@ from rich.console import Console
 
 from onefold.cli.common import Failure, done, each, say
 from onefold.cli.output import echo_json, is_quiet
-from onefold.core.errors import KeyUnknown, NotFound, NoVersions
+from onefold.core.errors import KeyUnknown, NoCleanViews, NoCurrentView, NotFound, NoVersions
 from onefold.core.names import TableId
 from onefold.core.versioned_names import SkippedTable
 from onefold.ports.warehouse import StoredView
@@ -20,6 +20,7 @@ from onefold.settings.environment import Settings
 
 if TYPE_CHECKING:
     from onefold.merge.current_kind import CurrentKind
+    from onefold.views.clean_kind import CleanKind
 
 _DONE = {"none": "is up to date", "create": "created", "update": "updated", "remove": "removed"}
 
@@ -137,6 +138,40 @@ def work_on_current(
         return None
 
     made = [done(base, unless_unknown) for base in tables if settings.rules_for(base).current]
+    return [one for one in made if one is not None]
+
+
+def work_on_clean(
+    warehouse: Any,
+    results: Sequence[Any],
+    settings: Settings,
+    work: Callable[[TableId, CleanKind], Any],
+    show: Callable[[Any], None] = lambda _: None,
+) -> list[Any]:
+    """Work on the clean views of tables, where onefold.yaml has policies, and tables have a current view.
+
+    Args:
+        warehouse: where the tables are.
+        results: what became of the unified and the current views, of which failures are left out.
+        settings: those of the installation.
+        work: is called with each table and its kind of view.
+        show: is called with each plan as soon as there is one.
+    """
+    from onefold.views.clean_kind import CleanKind
+
+    found = [one.base for one in results if not isinstance(one, Failure) and (one.view or one.action == "remove")]
+
+    def unless_unread(base: TableId) -> Any:
+        try:
+            made = work(base, CleanKind(warehouse, base, settings))
+        except (NoCurrentView, NoCleanViews):
+            return None
+        if made.view or made.action != "none":
+            show(made)
+            return made
+        return None
+
+    made = [done(base, unless_unread) for base in dict.fromkeys(found) if settings.policies is not None]
     return [one for one in made if one is not None]
 
 

@@ -24,7 +24,16 @@ from onefold.cli.common import (
     say,
 )
 from onefold.cli.output import echo_json, is_quiet, is_verbose
-from onefold.cli.view_reports import check, echo_plans, show_done, show_text_taken_over, summary, work_on, work_on_current
+from onefold.cli.view_reports import (
+    check,
+    echo_plans,
+    show_done,
+    show_text_taken_over,
+    summary,
+    work_on,
+    work_on_clean,
+    work_on_current,
+)
 from onefold.core.errors import NotFound
 from onefold.core.names import TableId, check_names, problems_of_name
 from onefold.core.text import counted
@@ -123,6 +132,7 @@ def plan(
 
     results = work_on(warehouse, checked, settings, work, show)
     results += work_on_current(warehouse, results, settings, work_on_kind, show)
+    results += work_on_clean(warehouse, results, settings, work_on_kind, show)
     if as_json:
         echo_plans(checked, results, diffs=sql)
     else:
@@ -151,7 +161,7 @@ def refresh(
     project: str | None,
     as_json: bool,
 ) -> int:
-    """Bring the unified and the current view of TABLE, or of --all tables of DATASET, up to date."""
+    """Bring the unified, current and clean views of TABLE, or of --all tables of DATASET, up to date."""
     from onefold.views.refresh import refresh as refresh_view
 
     _refuse(all_ == bool(table), "Expected one of TABLE and --all: name a table, or add --all.")
@@ -168,6 +178,7 @@ def refresh(
 
     results = work_on(warehouse, checked, settings, work, progress=all_ and not as_json)
     results += work_on_current(warehouse, results, settings, work_on_kind)
+    results += work_on_clean(warehouse, results, settings, work_on_kind)
     if as_json:
         echo_plans(checked, results)
     else:

@@ -17,6 +17,7 @@ OnefoldError
  |   +- SchemaInvalid       a JSON Schema that a registry does not take; lists all violations
  +- NotFound            no version, no dataset: final
  |   +- NoVersions          a table without a version that a view could read
+ |   +- NoCleanViews        there is no dataset for the clean views of a dataset
  +- ViewNameTaken       something else has the name of the view
  +- Rejected            the outside system refused for good
  |   +- PolicyTagsDenied    a write would drop policy tags that the account may not set again
@@ -124,6 +125,10 @@ class SchemaInvalid(InvalidInput):
 
 class NotFound(OnefoldError):
     """A dataset or table that does not exist; a retry does not help."""
+
+
+class NoCleanViews(NotFound):
+    """A dataset whose clean views nobody wants yet: the dataset for the clean views does not exist."""
 
 
 class NoVersions(NotFound):

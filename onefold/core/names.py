@@ -22,6 +22,8 @@ TEMPORARY_PREFIX = "onefold_tmp_"
 """The beginning of the name of every table that a job creates for itself, and drops."""
 LEAF_PREFIX = "onefold_leaf_"
 """The beginning of the name of every leaf view. Rights to delete are granted by these prefixes (infra/datasets.tf)."""
+KEY_TABLE = "hash_key"
+"""The name of the table of the key of clean views, in a dataset of its own."""
 
 _LOWER = {ord(letter): letter.lower() for letter in string.ascii_uppercase}
 

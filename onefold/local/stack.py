@@ -14,7 +14,8 @@ from onefold.local.dataproc import dataproc_emulator
 from onefold.local.processes import bigquery_emulator, function_server
 from onefold.local.topics import PushTopic, topics_server
 from onefold.settings.batches import DEFAULT_CONFIG
-from onefold.settings.environment import CONFIG, load_settings
+from onefold.settings.environment import load_settings
+from onefold.settings.variables import CONFIG
 
 DATAPROC, PUBSUB = "DATAPROC_EMULATOR_HOST", "PUBSUB_EMULATOR_HOST"
 PORTS = 3

@@ -27,6 +27,7 @@ from onefold.schema.diff import SchemaChange, base_left_out, base_read_again
 from onefold.schema.table_rules import TableRules
 from onefold.schema.versions import Version, fold
 from onefold.settings.environment import Settings
+from onefold.views.clean_refresh import tighten_clean
 from onefold.views.labels import TABLE_LABEL, fingerprint_of, owner_digest
 from onefold.views.limits import build_within_limits
 from onefold.views.stored_settings import settings_comment
@@ -106,7 +107,13 @@ class CurrentKind:
         shown = tuple(source_columns(view.columns).minus(text.without))
         return UnifiedView(view.id, shown, view.versions, view.casts, view.form, query, view.leaves, view.names)
 
-    def other_changes(self, stored: StoredView, view: UnifiedView) -> tuple[SchemaChange, ...]:
+    def before_write(self) -> None:
+        """Hide in the clean view what the policies hide of new versions, before the current view shows it."""
+        tighten_clean(self.warehouse, self.table, self.settings)
+
+    def other_changes(self, stored: StoredView | None, view: UnifiedView) -> tuple[SchemaChange, ...]:
+        if stored is None:
+            return ()
         before, after = left_out(stored.query), left_out(view.query)
         if after and not before:
             return (base_left_out(after),)

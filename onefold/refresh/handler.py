@@ -1,4 +1,4 @@
-"""Handles messages about versioned tables: refreshes the unified and the current view, and announces their changes."""
+"""Handles messages about versioned tables: refreshes the unified, current and clean views, and announces their changes."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from onefold.core.errors import InvalidMessage, KeyUnknown, NotFound, OnefoldError, TryAgain
+from onefold.core.errors import InvalidMessage, KeyUnknown, NoCleanViews, NoCurrentView, NotFound, OnefoldError, TryAgain
 from onefold.core.log import in_lines
 from onefold.core.names import TableId
 from onefold.core.text import counted, cut
-from onefold.merge.current_kind import CurrentKind
 from onefold.merge.newest_load import kind_of
 from onefold.messages.consumer import MessageLog, consume
 from onefold.messages.envelope import Delivery
@@ -20,6 +19,9 @@ from onefold.ports.warehouse import BaseWarehouse
 from onefold.schema.diff import highest_severity
 from onefold.settings.environment import Settings
 from onefold.views.announce import announce, view_of
+from onefold.views.clean import waiting_columns
+from onefold.views.clean_kind import CleanKind
+from onefold.views.kinds import ViewKind
 from onefold.views.left_over import bases_of, left_over_tables, unknown_tables
 from onefold.views.limits import limit_warnings
 from onefold.views.refresh import refresh
@@ -40,6 +42,8 @@ class TableCreatedHandler:
     publisher: Publisher
     _skipped: dict[TableId, str] = field(default_factory=dict, init=False, compare=False)
     """Tables without a current view, with the reason that was logged, so that not every message logs it again."""
+    _without_clean: dict[TableId, str] = field(default_factory=dict, init=False, compare=False)
+    """The same of clean views."""
 
     def handle(self, body: bytes) -> str | None:
         """Handle the body of one request.
@@ -102,14 +106,14 @@ class TableCreatedHandler:
             message_log.log("WARNING", "\n".join(unknown), "unknown_tables", warnings=unknown)
 
     def _refresh_views(self, base: TableId, version: str | None, message_log: MessageLog) -> None:
-        """Bring both views up to date. A view that fails does not keep the other from being written.
+        """Bring all views up to date. A view that fails does not keep the others from being written.
 
         Raises:
             NotFound: there is no version, so that there is nothing to write.
             OnefoldError: the error of the view that failed; of two errors the one that has the message delivered again.
         """
         errors: list[OnefoldError] = []
-        covered = False
+        covered = current_covered = False
         try:
             covered = self._refresh_unified(base, version, message_log).shortcut
         except NotFound:
@@ -117,14 +121,19 @@ class TableCreatedHandler:
         except OnefoldError as error:
             errors.append(error)
         try:
-            self._refresh_current(base, version, covered, message_log)
+            current_covered = self._refresh_current(base, version, covered, message_log)
+        except OnefoldError as error:
+            errors.append(error)
+        try:
+            self._refresh_clean(base, version if current_covered else None, message_log)
         except OnefoldError as error:
             errors.append(error)
         if errors:
             first, *others = sorted(errors, key=lambda error: not isinstance(error, TryAgain))
-            if others and str(others[0]) != str(first):  # the caller logs the first
-                text = f"{base.dataset}.{base.table}: neither view was written: {others[0]}"
-                message_log.log("ERROR", text, "both_failed", reason=str(others[0]))
+            for other in dict.fromkeys(map(str, others)):  # the caller logs the first
+                if other != str(first):
+                    text = f"{base.dataset}.{base.table}: several views were not written: {other}"
+                    message_log.log("ERROR", text, "both_failed", reason=other)
             raise first
 
     def _refresh_unified(self, base: TableId, version: str | None, message_log: MessageLog) -> ViewPlan:
@@ -137,8 +146,10 @@ class TableCreatedHandler:
         )
         return plan
 
-    def _refresh_current(self, base: TableId, version: str | None, covered: bool, message_log: MessageLog) -> None:
+    def _refresh_current(self, base: TableId, version: str | None, covered: bool, message_log: MessageLog) -> bool:
         """Bring the current view up to date, too. A table without a known key has no current view: the log says so once.
+
+        Returns whether the view covered the version already.
 
         Args:
             base: the base name of the versioned tables.
@@ -147,17 +158,17 @@ class TableCreatedHandler:
             message_log: the log of the message.
         """
         if covered and base in self._skipped:
-            return
+            return True
         if not self.settings.rules_for(base).current:
             reason = "onefold.yaml sets `current: false`; a view that exists is not written any more"
             self._log_skipped(base, reason, message_log)
-            return
+            return covered
         kind = kind_of(self.warehouse, base, self.settings, by_itself=True)
         try:
             plan = self._refresh(base, version, message_log, kind)
         except KeyUnknown as error:
             self._log_skipped(base, str(error), message_log)
-            return
+            return covered
         self._skipped.pop(base, None)
         message_log.log(
             "NOTICE" if plan.action != "none" else "INFO",
@@ -165,8 +176,29 @@ class TableCreatedHandler:
             "current_refreshed",
             **_fields(plan),
         )
+        return plan.shortcut
 
-    def _refresh(self, base: TableId, version: str | None, message_log: MessageLog, kind: CurrentKind | None) -> ViewPlan:
+    def _refresh_clean(self, base: TableId, version: str | None, message_log: MessageLog) -> None:
+        """Bring the clean view up to date, where onefold.yaml has policies. Without a view to read the log says so once."""
+        if self.settings.policies is None or (version and base in self._without_clean):
+            return
+        try:
+            plan = self._refresh(base, version, message_log, CleanKind(self.warehouse, base, self.settings))
+        except (NoCurrentView, NoCleanViews) as error:
+            if self._without_clean.get(base) != str(error):
+                self._without_clean[base] = str(error)
+                message_log.log("WARNING", str(error), "no_clean", reason=str(error))
+            return
+        self._without_clean.pop(base, None)
+        message_log.log(
+            "NOTICE" if plan.action != "none" else "INFO",
+            f"{base.dataset}.{base.table}: clean {_done(plan)}",
+            "clean_refreshed",
+            **_fields(plan),
+            waiting=list(waiting_columns(plan.view.query))[:MAX_LOGGED_CHANGES] if plan.view else None,
+        )
+
+    def _refresh(self, base: TableId, version: str | None, message_log: MessageLog, kind: ViewKind | None) -> ViewPlan:
         def refused(content: Mapping[str, Any], error: OnefoldError) -> None:
             _log_refused(message_log, content, error)
 

@@ -25,7 +25,7 @@ class Severity(IntEnum):
 
 Kind = Literal[
     "view created", "view removed", "added", "removed", "retyped", "reordered", "respelled",
-    "base left out", "base read again", "made nullable", "recovery table",
+    "base left out", "base read again", "undecided", "made nullable", "recovery table",
     "table truncated", "table dropped", "table renamed", "table in quarantine",
 ]  # fmt: skip
 """Two are changes of a table of the schema registry alone: a column that may be NULL now, and a table for data that does not
@@ -111,6 +111,16 @@ def base_read_again() -> SchemaChange:
         'INFO'
     """
     return SchemaChange("base read again", "", Severity.INFO)
+
+
+def column_undecided(path: str) -> SchemaChange:
+    """Return the change that announces a column that a clean view masks because no policy names it.
+
+    Examples:
+        >>> str(column_undecided("address.zip"))
+        'undecided address.zip'
+    """
+    return SchemaChange("undecided", path, Severity.WARNING)
 
 
 def compare(old: Iterable[Column], new: Iterable[Column]) -> tuple[SchemaChange, ...]:

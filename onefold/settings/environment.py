@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 import string
 from collections.abc import Iterator, Mapping
@@ -11,51 +10,19 @@ from pathlib import Path
 
 from onefold.core.errors import InvalidSettings
 from onefold.core.log import LOG_FORM
-from onefold.core.names import LEAF_PREFIX, TEMPORARY_PREFIX, TableId, problems_of_name
+from onefold.core.names import KEY_TABLE, LEAF_PREFIX, TEMPORARY_PREFIX, TableId, problems_of_name
 from onefold.core.versioned_names import DEFAULT_NAMES, VersionedNames
+from onefold.schema.column_policy import ColumnPolicies
 from onefold.schema.table_rules import TableRules
-from onefold.settings import batches as batch_settings
-from onefold.settings import registry as registry_settings
 from onefold.settings.batches import DEFAULT_CONFIG, FOLDER, BatchSettings, read_batch_settings
 from onefold.settings.registry import RegistrySettings, read_registry_settings
 from onefold.settings.sources import Source, TableLoad, full_view, pull_of
+from onefold.settings.variables import CONFIG, unknown_variables
 from onefold.settings.yaml_file import read_tables_file
-
-CONFIG = "ONEFOLD_CONFIG"
-_PREFIX = "ONEFOLD_"
-_SIMILARITY = 0.7
-"""From 0 to 1: how similar a known name has to be to an unknown one to be suggested."""
-
-VARIABLES = {
-    "ONEFOLD_PROJECT": "the project of datasets and topics; default: GOOGLE_CLOUD_PROJECT",
-    "ONEFOLD_DATASETS": "the datasets that messages may name, separated by commas; empty: none; default: all of the project",
-    "ONEFOLD_VIEW_DATASET": "where views live; default: {dataset}",
-    "ONEFOLD_VIEW_NAME": "what a view is called; default: {table}_unified",
-    "ONEFOLD_TOPIC_TABLE_CREATED": "the topic that says a versioned table is new; a check of a whole dataset fans out on it",
-    "ONEFOLD_TOPIC_SCHEMA_CHANGES": "the topic for changes of a view's schema, and for what befalls tables at a source",
-    "ONEFOLD_TOPIC_CHANGE_RECORDS": "the topic for rows that capture reads; default: change-records",
-    "ONEFOLD_SOURCE_PASSWORD": "the password of capture's user at the source; default: --password-file",
-    "ONEFOLD_HEARTBEAT": "the file that capture touches as long as it comes round; default: none",
-    "ONEFOLD_METRICS_PORT": "the port at which capture answers /healthz and /metrics; default: none",
-    "ONEFOLD_TOPIC_DEAD_LETTER": "the topic for messages that cannot be handled; default: none, they are logged",
-    "ONEFOLD_DIFFERENCES": "`log`: a compare job that finds differences logs them and exits with 0; default: exits with 2",
-    "ONEFOLD_LARGE_RECORDS": "the gs:// folder of captured rows that are too large for a message; default: none",
-    "ONEFOLD_PULLED_FILES": "the folder of the files of pulled tables, gs://BUCKET or file:///FOLDER; default: none",
-    LOG_FORM: "the form of the log: json or text; default: text on a terminal, else json",
-    **batch_settings.VARIABLES,
-    **registry_settings.VARIABLES,
-    CONFIG: f"the file of the tables' settings; default: {DEFAULT_CONFIG} in the working folder, where there is one",
-}
 
 _TOPIC = re.compile(r"(projects/[a-z0-9.:-]+/topics/)?(?!goog)[A-Za-z][A-Za-z0-9_.~+%-]{2,254}")
 _FIELDS = ("dataset", "table")
 _LAST_PORT = 65535
-# Kubernetes, "Service", environment variables, https://kubernetes.io/docs/concepts/services-networking/service/#environment-variables,
-# 2026-11: for a Service named onefold, or onefold-NAME, every container of the namespace gets these.
-_KUBERNETES = re.compile(
-    r"ONEFOLD_([A-Z0-9_]+_)?(SERVICE_HOST|SERVICE_PORT(_[A-Z0-9_]+)?|PORT(_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?)"
-)
-_KUBERNETES_VALUE = re.compile(r"((tcp|udp|sctp)://)?[0-9a-f.:\[\]]+|tcp|udp|sctp")
 
 
 @dataclass(frozen=True)
@@ -77,6 +44,7 @@ class Settings:
         sources: the servers whose tables are pulled, by name.
         keep_view_settings: True where a view must not be written with other settings than those with which it was written.
             No variable sets it: a person's command has it, and a deployment does not.
+        policies: the policies of columns, by which clean views are kept; None for no clean views.
     """
 
     project: str | None = None
@@ -99,6 +67,7 @@ class Settings:
     pulled_files: str | None = None
     sources: Mapping[str, Source] = field(default_factory=dict)
     keep_view_settings: bool = False
+    policies: ColumnPolicies | None = None
 
     def rules_for(self, base: TableId) -> TableRules:
         """Return the rules of a table, given the dataset and the base name."""
@@ -127,6 +96,14 @@ class Settings:
         dataset = self.view_dataset.format(**names) if base.dataset else None
         return TableId(base.project, dataset, self._current_name.format(**names))
 
+    def clean_view_of(self, base: TableId) -> TableId:
+        """Return the clean view of a base name."""
+        return TableId(base.project, f"{base.dataset}__views_clean", base.table)
+
+    def key_table_of(self, base: TableId) -> TableId:
+        """Return the table of the key with which the clean views of the table's dataset hash."""
+        return TableId(base.project, f"{base.dataset}__keys", KEY_TABLE)
+
     @property
     def _current_name(self) -> str:
         """The template of the name of a current view: with the dataset where views of several datasets lie in one."""
@@ -152,9 +129,15 @@ def load_settings(environ: Mapping[str, str], config: Path | None = None) -> Set
         file = read_tables_file(path, problems)
         batch = replace(settings.batch, config=True)
         settings = replace(
-            settings, rules=file.rules, tables=file.tables, names=file.names, dataset_names=file.datasets, batch=batch,
+            settings,
+            rules=file.rules,
+            tables=file.tables,
+            names=file.names,
+            dataset_names=file.datasets,
+            batch=batch,
             sources=file.sources,
-        )  # fmt: skip
+            policies=file.policies,
+        )
     problems += _view_name_problems(settings)
     if problems:
         raise InvalidSettings(problems)
@@ -162,7 +145,7 @@ def load_settings(environ: Mapping[str, str], config: Path | None = None) -> Set
 
 
 def _from_environment(environ: Mapping[str, str], problems: list[str]) -> Settings:
-    problems += _unknown_variables(environ)
+    problems += unknown_variables(environ)
     named = environ.get("ONEFOLD_DATASETS")
     datasets = None if named is None else frozenset(name.strip() for name in named.split(",") if name.strip())
     settings = Settings(
@@ -199,17 +182,6 @@ def _port(environ: Mapping[str, str], problems: list[str]) -> int | None:
         return int(text) if text else None
     problems.append(f"ONEFOLD_METRICS_PORT {text!r}: expected a port from 1 to {_LAST_PORT}, or no value")
     return None
-
-
-def _unknown_variables(environ: Mapping[str, str]) -> Iterator[str]:
-    for name in sorted(environ):
-        is_ours = name.startswith(_PREFIX) and name not in VARIABLES
-        if is_ours and not (_KUBERNETES.fullmatch(name) and _KUBERNETES_VALUE.fullmatch(environ[name])):
-            # Without the prefix, which would make all names similar.
-            known = [one.removeprefix(_PREFIX) for one in VARIABLES]
-            near = difflib.get_close_matches(name.removeprefix(_PREFIX), known, n=1, cutoff=_SIMILARITY)
-            hint = f" (did you mean {_PREFIX}{near[0]}?)" if near else ""
-            yield f"{name} is not a setting{hint}; known are {', '.join(VARIABLES)}"
 
 
 def _dataset_problems(variable: str | None, datasets: frozenset[str]) -> Iterator[str]:

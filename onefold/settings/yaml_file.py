@@ -14,9 +14,11 @@ from onefold.core.regular_expressions import regex_problems
 from onefold.core.version_pattern import pattern_problems, without_anchors
 from onefold.core.versioned_names import DEFAULT_NAMES, VersionedNames
 from onefold.schema.casts import UTC
+from onefold.schema.column_policy import ColumnPolicies
 from onefold.schema.table_rules import TableRules
 from onefold.settings.sources import Source
 from onefold.settings.yaml_loader import load_yaml
+from onefold.settings.yaml_policies import read_policies
 from onefold.settings.yaml_sources import read_sources
 from onefold.settings.yaml_types import read_targets, with_inherited
 
@@ -25,7 +27,7 @@ _MACHINE_ZONES = frozenset({"localtime", "Factory"})
 _INHERITED_KEYS = frozenset({"conversions", "time_zone", "version_column", "overlap_minutes", "mixed_numbers", "current"})
 _TABLE_KEYS = _INHERITED_KEYS | {"types", "retire", "keys"}
 _NAME_KEYS = frozenset({"version_pattern", "include", "exclude"})
-_DEFAULT_KEYS = _NAME_KEYS | _INHERITED_KEYS | {"datasets", "sources", "tables"}
+_DEFAULT_KEYS = _NAME_KEYS | _INHERITED_KEYS | {"datasets", "policies", "sources", "tables"}
 _COLUMN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,299}")
 _RESERVED_PREFIXES = ("_TABLE_", "_FILE_", "_PARTITION", "_ROW_TIMESTAMP", "__ROOT__", "_COLIDENTIFIER", "_CHANGE_")
 _OWN_TABLES = ("customer_base", "customer_merges", "customer_current", "customer_unified")
@@ -42,6 +44,7 @@ class TablesFile:
         names: the naming of versioned tables, in all datasets.
         datasets: the naming of versioned tables, in single datasets.
         sources: the servers whose tables are pulled, by name.
+        policies: the policies of columns; None where the file has none.
     """
 
     rules: TableRules = field(default_factory=TableRules)
@@ -49,6 +52,7 @@ class TablesFile:
     names: VersionedNames = DEFAULT_NAMES
     datasets: Mapping[str, VersionedNames] = field(default_factory=dict)
     sources: Mapping[str, Source] = field(default_factory=dict)
+    policies: ColumnPolicies | None = None
 
 
 def read_tables_file(path: Path, problems: list[str]) -> TablesFile:
@@ -69,7 +73,9 @@ def read_tables_file(path: Path, problems: list[str]) -> TablesFile:
     for name, body in sorted(reader.entries(content, "tables"), key=lambda entry: "." in entry[0]):
         tables[name] = reader.table(name, body, tables.get(name.rpartition(".")[2], defaults))
     datasets = {name: reader.dataset(name, body, names) for name, body in reader.entries(content, "datasets")}
-    return TablesFile(defaults, tables, names, datasets, read_sources(content.get("sources"), reader.problem))
+    sources = read_sources(content.get("sources"), reader.problem)
+    policies = read_policies(content["policies"], reader.problem) if "policies" in content else None
+    return TablesFile(defaults, tables, names, datasets, sources, policies)
 
 
 def _or_default(value: Any, default: Any) -> Any:

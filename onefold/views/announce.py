@@ -50,6 +50,11 @@ def announce(publisher: Publisher, settings: Settings, plan: ViewPlan, refused: 
     return ()
 
 
+def keep(plan: ViewPlan) -> tuple[str, ...]:
+    """Return the announcements that a view has to keep where nothing is published now: the next refresh publishes them."""
+    return (*plan.unannounced, *([_fitting(schema_change(plan))] if plan.changes else []))
+
+
 def schema_change(plan: ViewPlan) -> dict[str, Any]:
     """Return the announcement of a plan's changes."""
     return {

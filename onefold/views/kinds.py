@@ -54,8 +54,11 @@ class ViewKind(Protocol):
             stored: the view as it is; None where it does not exist.
         """
 
-    def other_changes(self, stored: StoredView, view: UnifiedView) -> tuple[SchemaChange, ...]:
-        """Return what has to be announced besides the changes of the schema."""
+    def other_changes(self, stored: StoredView | None, view: UnifiedView) -> tuple[SchemaChange, ...]:
+        """Return what has to be announced besides the changes of the schema; `stored` is None for a new view."""
+
+    def before_write(self) -> None:
+        """Prepare other views that read this one, before it is created or written."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +98,10 @@ class UnifiedKind:
 
     def other_changes(
         self,
-        stored: StoredView,  # noqa: ARG002
+        stored: StoredView | None,  # noqa: ARG002
         view: UnifiedView,  # noqa: ARG002
     ) -> tuple[SchemaChange, ...]:
         return ()
+
+    def before_write(self) -> None:
+        """No view of Onefold reads the unified view."""

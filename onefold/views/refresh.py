@@ -21,6 +21,7 @@ from onefold.ports.warehouse import StoredView, ViewDraft, Warehouse
 from onefold.schema.diff import change_id, compare, view_created, view_removed
 from onefold.schema.versions import Version, active_versions, mixed_number_columns, unused_rules
 from onefold.settings.environment import Settings
+from onefold.views.clean import waiting_warnings
 from onefold.views.creations import check_shown, creations_label, still_holds, was_read
 from onefold.views.description import describe
 from onefold.views.kinds import UnifiedKind, ViewKind
@@ -101,7 +102,7 @@ def plan_refresh(
     plan = _plan_write(warehouse, base, kind, view, stored, {**labels, TABLE_LABEL: kind.owner})
     plan = replace(
         plan,
-        warnings=tuple(unused_rules(found, settings.rules_for(base))),
+        warnings=(*unused_rules(found, settings.rules_for(base)), *waiting_warnings(view.query)),
         versions=tuple(found),
         advice=tuple(mixed_number_columns(versions, settings.rules_for(base))),
         settings=setting_changes(stored.query, settings.rules_for(base)) if stored else (),
@@ -207,7 +208,7 @@ def _plan_write(
     description = describe(stored.description if stored else "", view.casts)
     draft = ViewDraft(view.query, description, labels, view.columns)
     if stored is None:
-        return ViewPlan(base, "create", view, None, draft, (view_created(),))
+        return ViewPlan(base, "create", view, None, draft, (view_created(), *kind.other_changes(None, view)))
     changes = compare(stored.columns, view.columns) if stored.query != view.query else ()
     changes = (*changes, *kind.other_changes(stored, view))
     done = _is_as_drafted(stored, draft) and has_its_leaves(warehouse, view)
@@ -257,6 +258,7 @@ def _apply(warehouse: Warehouse, plan: ViewPlan, settings: Settings, kind: ViewK
         if active_versions(kind.read_versions(), settings.rules_for(plan.base)):
             raise ViewChanged(f"{plan.stored.id} was removed while a version of it was created")
     elif plan.action in ("create", "update") and plan.view and plan.draft:
+        kind.before_write()
         return write_view(warehouse, plan.view, plan.stored, replace(plan.draft, unannounced=plan.unannounced))
     elif plan.stored and plan.unannounced != plan.stored.unannounced:
         stored = plan.stored

@@ -14,8 +14,9 @@ from support.function_environment import environment
 from support.terraform import ROOT, Plan
 
 from onefold.settings.batches import PASSED_ON, BatchSettings
-from onefold.settings.environment import VARIABLES, Settings, load_settings
+from onefold.settings.environment import Settings, load_settings
 from onefold.settings.registry import RegistrySettings
+from onefold.settings.variables import VARIABLES
 from onefold.sink.handler import check_sink_settings
 
 FUNCTIONS = ("refresh_view", "launch_batch", "sink_records")

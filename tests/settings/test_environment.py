@@ -14,7 +14,8 @@ from onefold.core.names import TableId
 from onefold.core.versioned_names import VersionedNames
 from onefold.schema.table_rules import TableRules
 from onefold.settings.batches import BatchSettings
-from onefold.settings.environment import VARIABLES, Settings, load_settings
+from onefold.settings.environment import Settings, load_settings
+from onefold.settings.variables import VARIABLES
 from onefold.views.labels import fingerprint_of
 from onefold.views.unified_view import RENDERER
 
@@ -182,8 +183,8 @@ def test_the_file_is_found_by_its_name_by_the_variable_or_by_the_caller() -> Non
 
 
 TOP_KEYS = (
-    "conversions, current, datasets, exclude, include, mixed_numbers, overlap_minutes, sources, tables, time_zone, "
-    "version_column, version_pattern"
+    "conversions, current, datasets, exclude, include, mixed_numbers, overlap_minutes, policies, sources, tables, "
+    "time_zone, version_column, version_pattern"
 )
 ZONE = "is unknown; write a tz database name, as Europe/Berlin, or '+01:00' in quotes"
 QUOTES = "is not a text; put it in quotes"

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from onefold.core.errors import InvalidSettings
-from onefold.settings.environment import VARIABLES, Settings, load_settings
+from onefold.settings.environment import Settings, load_settings
+from onefold.settings.variables import VARIABLES
 
 
 @pytest.fixture(autouse=True)

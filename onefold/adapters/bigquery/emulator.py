@@ -22,7 +22,7 @@ from onefold.adapters.bigquery.schema import columns_of, rest_field, type_string
 from onefold.adapters.bigquery.versions import columns_text, versions_from_rows
 from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
 from onefold.changelog.metadata import LANDED_AT
-from onefold.core.errors import InvalidRecord, Rejected
+from onefold.core.errors import InvalidRecord, NotFound, Rejected
 from onefold.core.names import TableId
 from onefold.core.versioned_names import DEFAULT_NAMES, VersionedNames
 from onefold.ports.warehouse import StoredView, ViewDraft
@@ -69,6 +69,16 @@ class EmulatedWarehouse(BigQueryWarehouse):
         listed = list(self._client.list_tables(f"{base.project}.{base.dataset}"))
         tables = (self._client.get_table(item) for item in listed if _is_version(base, item, names))
         return versions_from_rows(map(_version_row, tables), base, names)
+
+    def list_views(self, dataset: str) -> tuple[str, ...]:
+        """Return the views as BigQuery does: the emulator lists nothing where the dataset does not exist.
+
+        Raises:
+            NotFound: the dataset does not exist.
+        """
+        if problems := self.dataset_problems(dataset):
+            raise NotFound("; ".join(problems))
+        return super().list_views(dataset)
 
     def written_at(self, id_: TableId) -> datetime | None:
         """Return when the newest row landed, because the emulator never changes a table's time of modification."""

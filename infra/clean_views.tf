@@ -1,0 +1,90 @@
+# Datasets of clean views and of the keys of their hashes. People get rights on the clean views alone, and nobody on the keys.
+locals {
+  clean_views   = toset(var.clean_views)
+  clean_readers = ["refresh_view", "batch"] # a writer of a view has to be able to read what the view reads
+}
+
+resource "google_bigquery_dataset" "clean" {
+  #checkov:skip=CKV_GCP_81:a dataset of views holds no rows
+  for_each = local.clean_views
+
+  dataset_id                 = "${each.value}__views_clean"
+  location                   = local.location
+  description                = "Views of ${each.value} without personal data, written by Onefold. Every view here may read ${each.value}: let nobody else write."
+  labels                     = var.labels
+  delete_contents_on_destroy = false
+
+  # The rights of people are granted outside Terraform.
+  lifecycle {
+    ignore_changes = [access]
+  }
+}
+
+resource "google_bigquery_dataset" "keys" {
+  #checkov:skip=CKV_GCP_81:Google encrypts the only row, and a key that encrypts it would not change who can read it
+  for_each = local.clean_views
+
+  dataset_id                 = "${each.value}__keys"
+  location                   = local.location
+  description                = "The key of the hashes of ${google_bigquery_dataset.clean[each.value].dataset_id}. Grant nobody a right here."
+  labels                     = var.labels
+  delete_contents_on_destroy = false
+
+  # Without access of its own, a new dataset could be read by everybody who may view the project. The list is complete: a
+  # right that somebody adds is removed by the next apply.
+  access {
+    role          = "OWNER"
+    special_group = "projectOwners"
+  }
+  dynamic "access" {
+    for_each = toset(local.clean_readers)
+    content {
+      role          = "READER"
+      user_by_email = local.accounts[access.value]
+    }
+  }
+  access {
+    dataset {
+      dataset {
+        project_id = var.project
+        dataset_id = google_bigquery_dataset.clean[each.value].dataset_id
+      }
+      target_types = ["VIEWS"]
+    }
+  }
+}
+
+resource "google_bigquery_dataset_iam_member" "clean" {
+  for_each = { for pair in setproduct(var.clean_views, local.clean_readers) : join(" ", pair) => { dataset = pair[0], account = pair[1] } }
+
+  dataset_id = google_bigquery_dataset.clean[each.value.dataset].dataset_id
+  role       = google_project_iam_custom_role.views.name
+  member     = "serviceAccount:${local.accounts[each.value.account]}"
+}
+
+# The current views lie where the unified views do.
+resource "google_bigquery_dataset_access" "clean" {
+  for_each = local.clean_views
+
+  dataset_id = data.google_bigquery_dataset.named[local.view_datasets[each.value]].dataset_id
+
+  dataset {
+    dataset {
+      project_id = var.project
+      dataset_id = google_bigquery_dataset.clean[each.value].dataset_id
+    }
+    target_types = ["VIEWS"]
+  }
+
+  # Both resources change the same list of the dataset, so they must not run at the same time.
+  depends_on = [
+    google_bigquery_dataset_access.views,
+    google_bigquery_dataset_iam_member.refresh_view,
+    google_bigquery_dataset_iam_member.batch,
+    google_bigquery_dataset_iam_member.batch_views,
+    google_bigquery_dataset_iam_member.staging,
+    google_bigquery_dataset_iam_member.leaves,
+    google_bigquery_dataset_iam_member.sink_records,
+    google_bigquery_dataset_iam_member.capture,
+  ]
+}

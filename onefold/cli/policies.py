@@ -1,0 +1,160 @@
+"""The commands of `onefold policies`: drafts, the check for CI, and the key of clean views."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from onefold.cli.common import CHANGES, ERROR, OK, Failure, as_json, each, open_warehouse, print_lines, project
+from onefold.cli.output import echo_json, with_verbosity
+from onefold.core.hash_key import HashKey
+from onefold.core.names import TableId
+from onefold.core.text import counted
+
+if TYPE_CHECKING:
+    from onefold.views.policy_check import DraftedColumn, TablePolicyCheck
+
+_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*")
+_YAML_WORDS = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})
+
+
+@click.group()
+def policies() -> None:
+    """Decide which columns the clean views show, hash, mask or drop."""
+
+
+@click.command()
+@click.argument("dataset")
+@click.argument("table", required=False)
+@click.option("--no-samples", is_flag=True, help="Read no rows: draft from names and types alone.")
+@project
+@as_json
+@click.pass_context
+def init(
+    context: click.Context, dataset: str, table: str | None, no_samples: bool, project: str | None, as_json: bool
+) -> int:
+    """Print a draft of policies for the columns of TABLE, or of all tables of DATASET, that no policy names yet.
+
+    The draft follows from names, types, and 1,000 rows of each current view, of which nothing is printed. Read it before you
+    put it into onefold.yaml.
+    """
+    from onefold.views.policy_check import SAMPLES, draft_policies
+
+    settings, warehouse = open_warehouse(context, project, dataset, table)
+
+    def work(base: TableId) -> tuple[TableId, Sequence[DraftedColumn]]:
+        return base, draft_policies(warehouse, base, settings, samples=0 if no_samples else SAMPLES)
+
+    results = each(warehouse, dataset, table, settings.names_in(dataset), work, progress=False)
+    if as_json:
+        echo_json([one.as_dict() if isinstance(one, Failure) else _draft_as_dict(*one) for one in results])
+    else:
+        click.echo("\n".join(_yaml(dataset, [one for one in results if not isinstance(one, Failure)])))
+    return ERROR if any(isinstance(one, Failure) for one in results) else OK
+
+
+@click.command()
+@click.argument("dataset")
+@click.argument("table", required=False)
+@project
+@as_json
+@click.pass_context
+def check(context: click.Context, dataset: str, table: str | None, project: str | None, as_json: bool) -> int:
+    """List the columns of TABLE, or of all tables of DATASET, that no policy names: they are masked until somebody decides.
+
+    Exits with 2 if there are such columns.
+    """
+    from onefold.views.policy_check import check_policies
+
+    settings, warehouse = open_warehouse(context, project, dataset, table)
+    results = each(
+        warehouse,
+        dataset,
+        table,
+        settings.names_in(dataset),
+        lambda base: check_policies(warehouse, base, settings),
+        progress=False,
+    )
+    checked = [one for one in results if not isinstance(one, Failure)]
+    if as_json:
+        echo_json([one.as_dict() if isinstance(one, Failure) else _check_as_dict(one) for one in results])
+    elif checked:
+        print_lines(*_check_lines(checked))
+    waiting = any(one.waiting for one in checked)
+    return ERROR if len(checked) < len(results) else CHANGES if waiting else OK
+
+
+@click.command()
+@click.argument("dataset")
+@click.option("--rotate", is_flag=True, help="Replace the key: every value gets another hash.")
+@click.option(
+    "--from",
+    "file",
+    metavar="FILE",
+    type=click.File("r"),
+    help="Take the key from a file of hexadecimal digits; - is standard input.  [default: a new random key]",
+)
+@project
+@as_json
+@click.pass_context
+def key(context: click.Context, dataset: str, rotate: bool, file: Any, project: str | None, as_json: bool) -> int:
+    """Write the key with which the clean views of DATASET hash into DATASET__keys.hash_key.
+
+    The key is never printed. Without --rotate, a key that exists stays.
+    """
+    from onefold.adapters.bigquery.hash_keys import BigQueryHashKeys
+
+    settings, warehouse = open_warehouse(context, project, dataset, None)
+    table = settings.key_table_of(TableId(warehouse.project, dataset, ""))
+    new = HashKey.parse(file.read(), "the key of --from") if file else HashKey.new()
+    BigQueryHashKeys(warehouse.client).write(table, new, replace=rotate)
+    if as_json:
+        echo_json([{"table": str(table), "rotated": rotate}])
+    else:
+        print_lines(f"{table} has a new key" if rotate else f"{table} has a key")
+    return OK
+
+
+for _command in (init, check, key):
+    policies.add_command(with_verbosity(_command))
+
+
+def _yaml(dataset: str, drafts: Sequence[tuple[TableId, Sequence[DraftedColumn]]]) -> Iterator[str]:
+    yield "# A draft: read it before you put it into onefold.yaml."
+    yield "policies:"
+    for base, columns in drafts:
+        if columns:
+            yield f"  {_name(f'{dataset}.{base.table}')}:"
+        for column in columns:
+            yield f"    {_name(column.path)}: {column.draft.action}  # {column.draft.reason}"
+
+
+def _name(text: str) -> str:
+    """Return a key of YAML, in quotes where YAML would read something else."""
+    return text if _PLAIN.fullmatch(text) and text.lower() not in _YAML_WORDS else json.dumps(text, ensure_ascii=False)
+
+
+def _draft_as_dict(base: TableId, columns: Sequence[DraftedColumn]) -> dict[str, Any]:
+    drafted = [
+        {"column": one.path, "type": str(one.type), "action": str(one.draft.action), "reason": one.draft.reason}
+        for one in columns
+    ]
+    return {"table": str(base), "columns": drafted}
+
+
+def _check_as_dict(one: TablePolicyCheck) -> dict[str, Any]:
+    return {"table": str(one.table), "undecided": list(one.waiting)}
+
+
+def _check_lines(checked: Sequence[TablePolicyCheck]) -> Iterator[str]:
+    for one in checked:
+        yield from (f"{one.table}: {path} is masked until a policy names it" for path in one.waiting)
+    waiting = sum(len(one.waiting) for one in checked)
+    if waiting:
+        yield f"{counted(waiting, 'column')} of {counted(len(checked), 'table')} to decide: see `onefold policies init`"
+    else:
+        yield f"{counted(len(checked), 'table')}: every column has a policy"

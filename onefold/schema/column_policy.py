@@ -1,0 +1,188 @@
+"""Policies of columns: which action a clean view takes on a column, by patterns of tables and columns.
+
+A pattern is a name in which `*` stands for any characters, dots included. Names are compared without case.
+
+- `clear` decides the columns that its pattern names, and no fields below them: a field that a struct gains later waits for a
+  decision. The other actions decide the fields below as well.
+- The most specific pattern decides. A pattern is more specific than another if everything that it names, with the fields
+  below, is named by the other one, too, and not the other way round. Of patterns of equal rank, the stricter action decides.
+- A column that no pattern names is masked until somebody decides.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import IntEnum
+from functools import cached_property, lru_cache
+
+from onefold.core.names import TableId, fold_case
+
+# Stands for any text that no pattern spells out. No name and no pattern holds it.
+_ANYTHING = "\x00"
+
+
+class Action(IntEnum):
+    """What a clean view shows of a column; a greater value is stricter."""
+
+    CLEAR = 0
+    HASH = 1
+    MASK = 2
+    DROP = 3
+
+    def __str__(self) -> str:
+        return self.name.lower()
+
+
+@dataclass(frozen=True)
+class PolicyRule:
+    """An action for the columns that two patterns name.
+
+    Attributes:
+        table: the pattern of the tables: `customer`, `shop.customer`, `shop.*`. Without a dot, tables of every dataset.
+        column: the pattern of the columns by their paths: `email`, `address.zip`, `address.*`.
+        action: the action.
+    """
+
+    table: str
+    column: str
+    action: Action
+
+    def names_table(self, table: str) -> bool:
+        """Return whether the rule is about a table.
+
+        Args:
+            table: the table as `dataset.table`, in lower case.
+        """
+        return _matches(self._table, table)
+
+    def names_column(self, path: str) -> bool:
+        """Return whether the rule decides a column, or the struct that holds it."""
+        deciding = self._columns[:1] if self.action is Action.CLEAR else self._columns
+        return any(_matches(pattern, path) for pattern in deciding)
+
+    def is_within(self, other: PolicyRule) -> bool:
+        """Return whether the other rule names everything that this rule names, with the fields below."""
+        # A text that no pattern spells out, in place of each star, is matched by the other pattern only if a star of it
+        # takes the text; then the star takes every text.
+        return _matches(other._table, _example(self._table)) and all(
+            any(_matches(wider, _example(pattern)) for wider in other._columns) for pattern in self._columns
+        )
+
+    def fields_named_below(self, path: str, open_: bool) -> Iterator[str]:
+        """Yield a path for each way in which the pattern names a field below a column.
+
+        Args:
+            path: the column, in lower case.
+            open_: whether the column holds structs or JSON, so that `*.email` names a field of it. Otherwise only a pattern
+                that spells the column out names a field of it.
+        """
+        pattern = fold_case(self.column)
+        for dot in (found.start() for found in re.finditer(r"\.", pattern)):
+            if pattern[:dot] == path or (open_ and _matches(pattern[:dot], path)):
+                yield path + _example(pattern[dot:])
+
+    @cached_property
+    def _table(self) -> str:
+        return fold_case(self.table if "." in self.table else f"*.{self.table}")
+
+    @cached_property
+    def _columns(self) -> tuple[str, ...]:
+        """The pattern, and the pattern of the fields below."""
+        column = fold_case(self.column)
+        return (column, f"{column}.*")
+
+
+@dataclass(frozen=True)
+class Decision:
+    """The action for a column.
+
+    Attributes:
+        action: the action.
+        decided: False where no policy names the column, which is masked therefore.
+    """
+
+    action: Action
+    decided: bool = True
+
+
+UNDECIDED = Decision(Action.MASK, decided=False)
+
+
+@dataclass(frozen=True)
+class ColumnPolicies:
+    """The policies of an installation."""
+
+    rules: tuple[PolicyRule, ...] = ()
+
+    def of_table(self, table: TableId) -> TablePolicies:
+        """Return the policies about one table, given the dataset and the base name."""
+        name = fold_case(f"{table.dataset or ''}.{table.table}")
+        return TablePolicies(tuple(rule for rule in self.rules if rule.names_table(name)))
+
+
+@dataclass(frozen=True)
+class TablePolicies:
+    """The policies about one table."""
+
+    rules: tuple[PolicyRule, ...] = ()
+
+    def decide(self, path: str) -> Decision:
+        """Return the action for a column.
+
+        Args:
+            path: a column, or a field as `address.zip`; the elements of an array have the path of the array.
+
+        Examples:
+            >>> policies = TablePolicies((PolicyRule("*", "*", Action.CLEAR), PolicyRule("*", "*mail*", Action.HASH)))
+            >>> str(policies.decide("Work_Mail").action), str(policies.decide("id").action)
+            ('hash', 'clear')
+            >>> TablePolicies().decide("id")
+            Decision(action=<Action.MASK: 2>, decided=False)
+        """
+        found = [rule for rule in self.rules if rule.names_column(fold_case(path))]
+        if not found:
+            return UNDECIDED
+        return Decision(max(rule.action for rule in found if not any(_is_more_specific(other, rule) for other in found)))
+
+    def decide_below(self, path: str, open_: bool) -> Decision | None:
+        """Return the strictest action for the fields below a column that patterns name; None where they name none.
+
+        Args:
+            path: the column.
+            open_: whether the column holds structs or JSON.
+        """
+        below = {name for rule in self.rules for name in rule.fields_named_below(fold_case(path), open_)}
+        return strictest(self.decide(name) for name in below)
+
+
+def strictest(decisions: Iterable[Decision]) -> Decision | None:
+    """Return the strictest action, decided only if all are; None of none.
+
+    Examples:
+        >>> strictest([Decision(Action.CLEAR), Decision(Action.HASH)])
+        Decision(action=<Action.HASH: 1>, decided=True)
+    """
+    found = list(decisions)
+    if not found:
+        return None
+    return Decision(max(one.action for one in found), all(one.decided for one in found))
+
+
+@lru_cache(maxsize=65536)
+def _is_more_specific(rule: PolicyRule, other: PolicyRule) -> bool:
+    return rule.is_within(other) and not other.is_within(rule)
+
+
+def _example(pattern: str) -> str:
+    return pattern.replace("*", _ANYTHING)
+
+
+@lru_cache(maxsize=4096)
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(".*".join(re.escape(part) for part in pattern.split("*")), re.DOTALL)
+
+
+def _matches(pattern: str, name: str) -> bool:
+    return bool(_compiled(pattern).fullmatch(name))

@@ -1,0 +1,57 @@
+"""The names of all environment variables, with what each is for, and a check for names that are none of them."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterator, Mapping
+
+from onefold.core.log import LOG_FORM
+from onefold.settings import batches as batch_settings
+from onefold.settings import registry as registry_settings
+from onefold.settings.batches import DEFAULT_CONFIG
+
+CONFIG = "ONEFOLD_CONFIG"
+_PREFIX = "ONEFOLD_"
+_SIMILARITY = 0.7
+"""From 0 to 1: how similar a known name has to be to an unknown one to be suggested."""
+
+VARIABLES = {
+    "ONEFOLD_PROJECT": "the project of datasets and topics; default: GOOGLE_CLOUD_PROJECT",
+    "ONEFOLD_DATASETS": "the datasets that messages may name, separated by commas; empty: none; default: all of the project",
+    "ONEFOLD_VIEW_DATASET": "where views live; default: {dataset}",
+    "ONEFOLD_VIEW_NAME": "what a view is called; default: {table}_unified",
+    "ONEFOLD_TOPIC_TABLE_CREATED": "the topic that says a versioned table is new; a check of a whole dataset fans out on it",
+    "ONEFOLD_TOPIC_SCHEMA_CHANGES": "the topic for changes of a view's schema, and for what befalls tables at a source",
+    "ONEFOLD_TOPIC_CHANGE_RECORDS": "the topic for rows that capture reads; default: change-records",
+    "ONEFOLD_SOURCE_PASSWORD": "the password of capture's user at the source; default: --password-file",
+    "ONEFOLD_HEARTBEAT": "the file that capture touches as long as it comes round; default: none",
+    "ONEFOLD_METRICS_PORT": "the port at which capture answers /healthz and /metrics; default: none",
+    "ONEFOLD_TOPIC_DEAD_LETTER": "the topic for messages that cannot be handled; default: none, they are logged",
+    "ONEFOLD_DIFFERENCES": "`log`: a compare job that finds differences logs them and exits with 0; default: exits with 2",
+    "ONEFOLD_LARGE_RECORDS": "the gs:// folder of captured rows that are too large for a message; default: none",
+    "ONEFOLD_PULLED_FILES": "the folder of the files of pulled tables, gs://BUCKET or file:///FOLDER; default: none",
+    LOG_FORM: "the form of the log: json or text; default: text on a terminal, else json",
+    **batch_settings.VARIABLES,
+    **registry_settings.VARIABLES,
+    CONFIG: f"the file of the tables' settings; default: {DEFAULT_CONFIG} in the working folder, where there is one",
+}
+
+# Kubernetes, "Service", environment variables, https://kubernetes.io/docs/concepts/services-networking/service/#environment-variables,
+# 2026-11: for a Service named onefold, or onefold-NAME, every container of the namespace gets these.
+_KUBERNETES = re.compile(
+    r"ONEFOLD_([A-Z0-9_]+_)?(SERVICE_HOST|SERVICE_PORT(_[A-Z0-9_]+)?|PORT(_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?)"
+)
+_KUBERNETES_VALUE = re.compile(r"((tcp|udp|sctp)://)?[0-9a-f.:\[\]]+|tcp|udp|sctp")
+
+
+def unknown_variables(environ: Mapping[str, str]) -> Iterator[str]:
+    """Yield a problem for each variable that begins as a setting does and is none."""
+    for name in sorted(environ):
+        is_ours = name.startswith(_PREFIX) and name not in VARIABLES
+        if is_ours and not (_KUBERNETES.fullmatch(name) and _KUBERNETES_VALUE.fullmatch(environ[name])):
+            # Without the prefix, which would make all names similar.
+            known = [one.removeprefix(_PREFIX) for one in VARIABLES]
+            near = difflib.get_close_matches(name.removeprefix(_PREFIX), known, n=1, cutoff=_SIMILARITY)
+            hint = f" (did you mean {_PREFIX}{near[0]}?)" if near else ""
+            yield f"{name} is not a setting{hint}; known are {', '.join(VARIABLES)}"

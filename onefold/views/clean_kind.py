@@ -1,0 +1,133 @@
+"""The clean view as a kind of view that a refresh keeps: over the current view, by the policies of the settings."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from onefold.core.errors import LimitExceeded, NoCleanViews, NoCurrentView, NotFound, SettingsChanged, ViewNameTaken
+from onefold.core.names import TableId
+from onefold.ports.warehouse import StoredView, Warehouse
+from onefold.schema.bigquery import MAX_TEXT
+from onefold.schema.column_policy import ColumnPolicies
+from onefold.schema.diff import SchemaChange, column_undecided
+from onefold.schema.treatment import Treatment, landed_types, treat
+from onefold.schema.versions import Version
+from onefold.settings.environment import Settings
+from onefold.views.clean import RENDERER, clean_columns, clean_query, waiting_columns
+from onefold.views.labels import LABEL, TABLE_LABEL, owner_digest
+from onefold.views.stored_settings import settings_comment
+from onefold.views.tables_read import COVERS, covered_versions
+from onefold.views.unified_view import UnifiedView
+
+
+@dataclass(frozen=True)
+class CleanKind:
+    """The clean view of a table.
+
+    Attributes:
+        warehouse: where the tables are.
+        base: the base name of the versioned tables.
+        settings: those of the installation.
+    """
+
+    warehouse: Warehouse
+    base: TableId
+    settings: Settings
+
+    @property
+    def id(self) -> TableId:
+        return self.settings.clean_view_of(self.base)
+
+    @property
+    def source(self) -> TableId:
+        """The view that is read."""
+        return self.settings.current_view_of(self.base)
+
+    @property
+    def owner(self) -> str:
+        return owner_digest(f"{self.base} clean")
+
+    @property
+    def fingerprint(self) -> str:
+        policies = (self.settings.policies or ColumnPolicies()).of_table(self.base)
+        rules = sorted((rule.table, rule.column, rule.action) for rule in policies.rules)
+        retired = sorted(self.settings.rules_for(self.base).retired)
+        return hashlib.sha256(repr((RENDERER, self.base, self.source, rules, retired)).encode()).hexdigest()[:16]
+
+    def check_owner(self, stored: StoredView) -> None:
+        if not stored.is_view or stored.labels.get(TABLE_LABEL) != self.owner:
+            raise ViewNameTaken(f"{stored.id} was not written as the clean view of {self.base}: rename it")
+
+    def read_versions(self) -> tuple[Version, ...]:
+        return self.warehouse.read_versions(self.base, self.settings.names_in(self.base.dataset))
+
+    def build(
+        self,
+        found: Sequence[Version],
+        versions: Sequence[Version],  # noqa: ARG002 the base may hold rows of versions that are retired
+        stored: StoredView | None,
+    ) -> UnifiedView:
+        """Return the view as it has to be.
+
+        Raises:
+            NoCurrentView: there is no view to read.
+            NoCleanViews: the dataset of clean views does not exist.
+            SettingsChanged: a person's command would write the view with other policies.
+            SchemaConflict: the policies drop every column.
+            LimitExceeded: the text is too long.
+        """
+        if stored is None:
+            self._check_dataset()
+        source = self.warehouse.get_view(self.source)
+        if source is None or not source.is_view:
+            raise NoCurrentView(f"{self.base} gets no clean view: the view {self.source} does not exist")
+        self._check_policies(stored)
+        treatments = self._treatments(source, found)
+        covered = sorted(covered_versions(source.query, self.base.table, self.settings.names_in(self.base.dataset)))
+        head = settings_comment(self.settings.rules_for(self.base))
+        # A version is noted only if the view that is read has it, so that no message about it takes a shortcut before that.
+        noted = f"{COVERS}{' '.join(covered)}\n" if covered else ""
+        query = head + noted + clean_query(self.source, treatments, self.settings.key_table_of(self.base))
+        if len(query) + (stored.reserved if stored else 0) > MAX_TEXT:
+            raise LimitExceeded(f"{self.id}: its text takes {len(query)} of {MAX_TEXT} characters: drop some of its columns")
+        return UnifiedView(self.id, clean_columns(treatments), tuple(covered), (), "spelled", query)
+
+    def other_changes(self, stored: StoredView | None, view: UnifiedView) -> tuple[SchemaChange, ...]:
+        before = waiting_columns(stored.query) if stored else ()
+        return tuple(column_undecided(path) for path in waiting_columns(view.query) if path not in before)
+
+    def before_write(self) -> None:
+        """Nothing reads a clean view."""
+
+    def _check_dataset(self) -> None:
+        """Check that there is a dataset for the view.
+
+        Raises:
+            NoCleanViews: there is none, so that nobody wants clean views of this dataset yet.
+        """
+        try:
+            self.warehouse.list_views(self.id.dataset or "")
+        except NotFound as error:
+            advice = "create it with the variable clean_views of infra/, or by hand in the location of the tables"
+            raise NoCleanViews(
+                f"{self.base} gets no clean view: dataset {self.id.dataset} does not exist: {advice}"
+            ) from error
+
+    def _treatments(self, source: StoredView, found: Sequence[Version]) -> list[Treatment]:
+        policies = (self.settings.policies or ColumnPolicies()).of_table(self.base)
+        landed = [version.columns for version in found]
+        return [treat(column, landed_types(column.name, landed), policies) for column in source.columns]
+
+    def _check_policies(self, stored: StoredView | None) -> None:
+        """Check that a person's command has the policies of the deployment: with others it could show what is hidden.
+
+        Raises:
+            SettingsChanged: it has not.
+        """
+        if stored and self.settings.keep_view_settings and stored.labels.get(LABEL) != self.fingerprint:
+            raise SettingsChanged(
+                f"{stored.id} was written with other policies: name the deployment's onefold.yaml with --config, or accept "
+                "these policies with --accept-settings"
+            )

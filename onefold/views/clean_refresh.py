@@ -1,0 +1,67 @@
+"""Use case: keep the clean view of a table.
+
+The clean view names each column that it shows, so a current view with new columns shows nothing new through it. But a column
+may keep its name and get other values, as a column of text does that takes up a struct of a new version. So the clean view
+is written twice: before the current view takes up a version, with the actions that the version asks for, and afterwards,
+with its columns.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from onefold.core.names import TableId
+from onefold.ports.warehouse import Warehouse
+from onefold.settings.environment import Settings
+from onefold.views.announce import keep
+from onefold.views.clean_kind import CleanKind
+from onefold.views.refresh import refresh
+from onefold.views.view_plan import Announce, ViewPlan
+
+
+def refresh_clean(
+    warehouse: Warehouse,
+    base: TableId,
+    settings: Settings,
+    *,
+    version: str | None = None,
+    announce: Announce | None = None,
+    sleep: Callable[[float], None] = time.sleep,
+) -> ViewPlan:
+    """Bring the clean view of a table up to date with its current view.
+
+    Args:
+        warehouse: where the views are.
+        base: the base name of the versioned tables.
+        settings: those of the installation, with policies.
+        version: the version that a message named, if any: a clean view that has it is not computed again.
+        announce: as for `onefold.views.refresh.refresh`.
+        sleep: pauses for so many seconds between two tries.
+
+    Raises:
+        NoCurrentView: there is no current view to read.
+        NoCleanViews: the dataset of clean views does not exist.
+        OnefoldError: as `onefold.views.refresh.refresh`.
+    """
+    kind = CleanKind(warehouse, base, settings)
+    return refresh(warehouse, base, settings, version=version, announce=announce, sleep=sleep, kind=kind)
+
+
+def tighten_clean(warehouse: Warehouse, base: TableId, settings: Settings) -> None:
+    """Write the clean view over the current view as it is, for all versions, where there is a clean view.
+
+    Args:
+        warehouse: where the views are.
+        base: the base name of the versioned tables.
+        settings: those of the installation.
+
+    Raises:
+        OnefoldError: as `refresh_clean`. The current view must not be written then: it could show through the clean view
+            what the policies hide.
+    """
+    # A person's command without onefold.yaml knows no policies: CleanKind refuses it, as it refuses other policies.
+    if settings.policies is None and not settings.keep_view_settings:
+        return
+    if warehouse.get_view(settings.clean_view_of(base)):
+        refresh_clean(warehouse, base, settings, announce=keep if settings.topic_schema_changes else None)

@@ -1,0 +1,144 @@
+"""The commands of `onefold policies`, and clean views in `plan` and `refresh`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.bigquery_emulator import EmulatedDataset
+from support.changelogs import change
+from support.clean_shop import KEY, CleanShop
+from support.cli import Run
+from support.merge_shop import Shop
+
+from onefold.changelog.metadata import LANDED_AT
+
+CUSTOMER = {
+    "id": "INT64",
+    "email": "STRING",
+    "address": "STRUCT<zip STRING, city STRING>",
+    "on": "BOOL",
+    LANDED_AT: "TIMESTAMP",
+}
+UNDECIDED = ["id", "email", "address.zip", "address.city", "on"]
+
+
+@pytest.fixture
+def shop(dataset: EmulatedDataset) -> Shop:
+    """A table with one row."""
+    shop = Shop(dataset)
+    shop.create("a1", CUSTOMER)
+    row: dict[str, Any] = {"id": 1, "email": "ada@example.com", "address": {"zip": "1", "city": "c"}, "on": True}
+    shop.land("a1", change("INSERT", "1", **row))
+    return shop
+
+
+@pytest.fixture
+def clean(dataset: EmulatedDataset, monkeypatch: pytest.MonkeyPatch) -> CleanShop:
+    """The datasets of clean views and keys."""
+    return CleanShop(dataset, monkeypatch)
+
+
+def write(folder: Path, *lines: str) -> None:
+    (folder / "onefold.yaml").write_text("\n".join(["tables:", "  customer: {keys: [id]}", *lines]))
+
+
+def policies(dataset: EmulatedDataset, **rules: str) -> list[str]:
+    columns = [f'    "{name.replace("__", ".")}": {action}' for name, action in rules.items()]
+    return ["policies:", f"  {dataset.name}.customer:", *columns]
+
+
+@pytest.mark.usefixtures("shop")
+def test_draft_is_printed_as_yaml_that_decides_every_column(run: Run, dataset: EmulatedDataset, tmp_path: Path) -> None:
+    write(tmp_path)
+    made = run("policies", "init", dataset.name, "customer")
+    assert (made.code, made.err) == (0, "")
+    assert made.out.splitlines()[1:] == [
+        "policies:",
+        f"  {dataset.name}.customer:",
+        "    id: clear  # INT64",
+        "    email: hash  # e-mail by its name",
+        "    address.zip: mask  # place by its name",
+        "    address.city: mask  # place by its name",
+        '    "on": clear  # BOOL',
+    ]
+    write(tmp_path, *made.out.splitlines())
+    assert run("policies", "check", dataset.name, "customer").code == 0
+    assert run("policies", "init", dataset.name, "--json").json["results"][0]["columns"] == []
+
+
+def test_draft_reads_samples_and_prints_none(run: Run, dataset: EmulatedDataset, shop: Shop, tmp_path: Path) -> None:
+    shop.create("b2", {"id": "INT64", "contact": "STRING", LANDED_AT: "TIMESTAMP"})
+    shop.land("b2", change("INSERT", "2", id=2, contact="ada@example.com"))
+    write(tmp_path)
+    assert run("current", dataset.name, "customer").code == 0
+    for options, action in (((), "hash"), (("--no-samples",), "mask")):
+        made = run("policies", "init", dataset.name, "customer", *options, "--json")
+        drafts = {one["column"]: one["action"] for one in made.json["results"][0]["columns"]}
+        assert drafts["contact"] == action
+        assert "ada@example.com" not in made.out + made.err
+
+
+@pytest.mark.usefixtures("shop")
+def test_check_lists_undecided_columns_and_exits_with_2(run: Run, dataset: EmulatedDataset, tmp_path: Path) -> None:
+    write(tmp_path)
+    assert run("policies", "check", dataset.name, "--json").json["results"] == [
+        {"table": f"local.{dataset.name}.customer", "undecided": UNDECIDED}
+    ]
+    write(tmp_path, *policies(dataset, id="clear", address="mask", on="clear"))
+    checked = run("policies", "check", dataset.name)
+    assert checked.code == 2
+    assert f"local.{dataset.name}.customer: email is masked until a policy names it" in checked.out
+    assert "1 column of 1 table to decide" in checked.out
+
+
+def test_check_needs_a_table(run: Run, dataset: EmulatedDataset) -> None:
+    missing = run("policies", "check", dataset.name, "customer")
+    assert (missing.code, missing.out) == (1, "")
+    assert "there is no version" in missing.err
+
+
+@pytest.mark.usefixtures("shop")
+def test_plan_and_refresh_keep_the_clean_view(run: Run, dataset: EmulatedDataset, clean: CleanShop, tmp_path: Path) -> None:
+    write(tmp_path, *policies(dataset, id="clear", email="hash", on="drop"))
+    assert run("policies", "key", dataset.name).code == 0
+    made = run("refresh", dataset.name, "customer")
+    assert (made.code, f"local.{dataset.name}__views_clean.customer created" in made.out) == (0, True)
+    ((id_, email, address),) = clean.rows()
+    assert (id_, len(email), address) == (1, 64, None)
+    planned = run("plan", dataset.name, "customer", "--verbose")
+    assert planned.code == 0
+    assert "2 columns are masked until a policy names them: address.zip, address.city" in planned.out + planned.err
+    write(tmp_path, *policies(dataset, id="clear", email="clear"))
+    assert run("plan", dataset.name, "customer").code == 1
+    refused = run("refresh", dataset.name, "customer")
+    assert (refused.code, "was written with other policies" in refused.err) == (1, True)
+    assert run("refresh", dataset.name, "customer", "--accept-settings").code == 0
+    assert clean.rows()[0][1] == "ada@example.com"
+
+
+def test_key_is_written_and_rotated_and_never_printed(
+    run: Run, dataset: EmulatedDataset, clean: CleanShop, tmp_path: Path
+) -> None:
+    (tmp_path / "key.txt").write_text(KEY.secret.hex())
+    made = run("policies", "key", dataset.name, "--from", "key.txt")
+    assert (made.code, made.out, made.err) == (0, f"local.{dataset.name}__keys.hash_key has a key\n", "")
+    query = f"SELECT ipad, opad FROM {clean.key_table.quoted}"
+    assert dataset.run(query) == [KEY.pads]
+    again = run("policies", "key", dataset.name)
+    assert (again.code, dataset.run(query)) == (1, [KEY.pads])
+    assert "has a key: replace it with --rotate" in again.err
+    rotated = run("policies", "key", dataset.name, "--rotate", "--json")
+    assert rotated.json["results"] == [{"table": str(clean.key_table), "rotated": True}]
+    ((inner, outer),) = dataset.run(query)
+    assert (len(str(inner)), len(str(outer)), inner != KEY.pads[0]) == (128, 128, True)
+    for outcome in (made, again, rotated):
+        assert not [part for part in (KEY.secret.hex(), *KEY.pads, str(inner)) if part in outcome.out + outcome.err]
+
+
+def test_key_needs_its_dataset_and_hexadecimal_digits(run: Run, dataset: EmulatedDataset) -> None:
+    missing = run("policies", "key", dataset.name)
+    assert (missing.code, f"{dataset.name}__keys" in missing.err) == (1, True)
+    wrong = run("policies", "key", dataset.name, "--from", "-", stdin="my secret")
+    assert (wrong.code, "expected 64 to 128 hexadecimal digits" in wrong.err, "my secret" in wrong.err) == (1, True, False)

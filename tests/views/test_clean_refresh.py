@@ -1,0 +1,66 @@
+"""The clean view is tightened before the current view is written, and keeps what is to be announced."""
+
+from __future__ import annotations
+
+import json
+
+from support.clean_shop import policies
+from support.in_memory import PROJECT, MemoryWarehouse
+
+from onefold.core.names import TableId
+from onefold.ports.warehouse import StoredView
+from onefold.schema.columns import Column
+from onefold.schema.types import parse_type
+from onefold.settings.environment import Settings
+from onefold.views.clean_refresh import refresh_clean, tighten_clean
+from onefold.views.view_plan import ViewPlan
+
+BASE = TableId(PROJECT, "shop", "customer")
+SETTINGS = Settings(policies=policies(id="clear", note="clear"), topic_schema_changes="schema-changes")
+
+
+def shop(*columns: tuple[str, str]) -> MemoryWarehouse:
+    """A table of one version, with a current view of these columns."""
+    warehouse = MemoryWarehouse()
+    warehouse.land("shop", "customer_v_a1", dict(columns))
+    current = SETTINGS.current_view_of(BASE)
+    text = f"SELECT * FROM `{PROJECT}.shop.customer_v_a1` AS v"
+    warehouse.views[current] = StoredView(current, True, text, tuple(Column(n, parse_type(t)) for n, t in columns))
+    return warehouse
+
+
+def test_what_tightening_hides_is_announced_by_the_next_refresh() -> None:
+    warehouse = shop(("id", "INT64"), ("note", "STRING"))
+    refresh_clean(warehouse, BASE, SETTINGS)
+    assert "v.`note`" in warehouse.views[SETTINGS.clean_view_of(BASE)].query
+    warehouse.land("shop", "customer_v_b2", {"id": "INT64", "note": "STRUCT<phone STRING>"})
+    tighten_clean(warehouse, BASE, SETTINGS)
+    tightened = warehouse.views[SETTINGS.clean_view_of(BASE)]
+    assert "v.`note`" not in tightened.query
+    (kept,) = tightened.unannounced
+    # The columns of a view in memory are unknown where it reads no table, so they read as added.
+    assert [one["path"] for one in json.loads(kept)["changes"] if one["kind"] == "undecided"] == ["note.phone"]
+    announced: list[str] = []
+
+    def announce(plan: ViewPlan) -> tuple[str, ...]:
+        announced.extend(plan.unannounced)
+        return ()
+
+    refresh_clean(warehouse, BASE, SETTINGS, announce=announce)
+    assert announced == [kept]
+    assert warehouse.views[SETTINGS.clean_view_of(BASE)].unannounced == ()
+
+
+def test_tightening_does_not_note_a_version_that_the_current_view_lacks() -> None:
+    warehouse = shop(("id", "INT64"))
+    refresh_clean(warehouse, BASE, SETTINGS)
+    warehouse.land("shop", "customer_v_b2", {"id": "INT64", "phone": "STRING"})
+    tighten_clean(warehouse, BASE, SETTINGS)
+    assert not refresh_clean(warehouse, BASE, SETTINGS, version="b2").shortcut
+    assert refresh_clean(warehouse, BASE, SETTINGS, version="a1").shortcut
+
+
+def test_without_a_clean_view_nothing_is_tightened() -> None:
+    warehouse = shop(("id", "INT64"))
+    tighten_clean(warehouse, BASE, SETTINGS)
+    assert SETTINGS.clean_view_of(BASE) not in warehouse.views
