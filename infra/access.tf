@@ -4,6 +4,12 @@ locals {
     for dataset, emails in var.writers : { for email in emails : "${dataset} ${email}" => { dataset = dataset, email = email } }
   ]...)
   access_account = "${var.prefix}onefold-access"
+
+  # The datasets of views that this deployment makes: people get their rights there by access.yaml, too.
+  made_datasets = merge(
+    { for key, pulled in local.pulled : pulled.views => google_bigquery_dataset.full[key].dataset_id },
+    { for name in local.clean_views : "${name}__views_clean" => google_bigquery_dataset.clean[name].dataset_id },
+  )
 }
 
 # A direct writer has WRITER on one dataset, and no right anywhere else.
@@ -40,9 +46,12 @@ resource "google_project_iam_custom_role" "access" {
 }
 
 resource "google_bigquery_dataset_iam_member" "access" {
-  for_each = var.access_trigger == null ? [] : local.all_datasets
+  for_each = var.access_trigger == null ? {} : merge(
+    { for name in local.all_datasets : name => data.google_bigquery_dataset.named[name].dataset_id },
+    local.made_datasets,
+  )
 
-  dataset_id = data.google_bigquery_dataset.named[each.value].dataset_id
+  dataset_id = each.value
   role       = google_project_iam_custom_role.access[0].name
   member     = "serviceAccount:${google_service_account.access[0].email}"
 }

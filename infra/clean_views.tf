@@ -2,6 +2,19 @@
 locals {
   clean_views   = toset(var.clean_views)
   clean_readers = ["refresh_view", "batch"] # a writer of a view has to be able to read what the view reads
+
+  # As grants, for the output of all grants.
+  key_grants = [
+    for pair in setproduct(values(google_bigquery_dataset.keys)[*].dataset_id, local.clean_readers) :
+    { dataset = pair[0], role = "roles/bigquery.dataViewer", member = "serviceAccount:${local.accounts[pair[1]]}", condition = null }
+  ]
+
+  # Where the current views lie: those of pulled tables are their full views.
+  full_of = { for key, pulled in local.pulled : pulled.dataset => google_bigquery_dataset.full[key].dataset_id }
+  current_views_in = {
+    for name in local.clean_views :
+    name => contains(keys(local.full_of), name) ? local.full_of[name] : data.google_bigquery_dataset.named[local.view_datasets[name]].dataset_id
+  }
 }
 
 resource "google_bigquery_dataset" "clean" {
@@ -62,11 +75,11 @@ resource "google_bigquery_dataset_iam_member" "clean" {
   member     = "serviceAccount:${local.accounts[each.value.account]}"
 }
 
-# The current views lie where the unified views do.
+# The clean views may read the current views on behalf of their readers.
 resource "google_bigquery_dataset_access" "clean" {
   for_each = local.clean_views
 
-  dataset_id = data.google_bigquery_dataset.named[local.view_datasets[each.value]].dataset_id
+  dataset_id = local.current_views_in[each.value]
 
   dataset {
     dataset {
@@ -79,6 +92,7 @@ resource "google_bigquery_dataset_access" "clean" {
   # Both resources change the same list of the dataset, so they must not run at the same time.
   depends_on = [
     google_bigquery_dataset_access.views,
+    google_bigquery_dataset_access.full,
     google_bigquery_dataset_iam_member.refresh_view,
     google_bigquery_dataset_iam_member.batch,
     google_bigquery_dataset_iam_member.batch_views,
@@ -86,5 +100,11 @@ resource "google_bigquery_dataset_access" "clean" {
     google_bigquery_dataset_iam_member.leaves,
     google_bigquery_dataset_iam_member.sink_records,
     google_bigquery_dataset_iam_member.capture,
+    google_bigquery_dataset_iam_member.writers,
+    google_bigquery_dataset_iam_member.access,
+    google_bigquery_dataset_iam_member.pull,
+    google_bigquery_dataset_iam_member.pull_staging,
+    google_bigquery_dataset_iam_member.full,
+    google_bigquery_dataset_iam_member.full_leaves,
   ]
 }

@@ -49,19 +49,24 @@ output "dashboard" {
 output "dataset_grants" {
   description = "All rights on datasets that this deployment has granted, and the datasets of its views; `make deploy` writes them to a file for `onefold access`."
   value = {
-    views = distinct([for source, views in local.view_datasets : views if source != views])
-    grants = [
+    views = distinct(concat([for source, views in local.view_datasets : views if source != views], keys(local.made_datasets)))
+    grants = concat(local.key_grants, [
       for grant in concat(
         values(google_bigquery_dataset_iam_member.access),
         values(google_bigquery_dataset_iam_member.batch),
         values(google_bigquery_dataset_iam_member.batch_views),
         values(google_bigquery_dataset_iam_member.capture),
+        values(google_bigquery_dataset_iam_member.clean),
+        values(google_bigquery_dataset_iam_member.full),
+        values(google_bigquery_dataset_iam_member.full_leaves),
         values(google_bigquery_dataset_iam_member.leaves),
+        values(google_bigquery_dataset_iam_member.pull),
+        values(google_bigquery_dataset_iam_member.pull_staging),
         values(google_bigquery_dataset_iam_member.refresh_view),
         values(google_bigquery_dataset_iam_member.sink_records),
         values(google_bigquery_dataset_iam_member.staging),
         values(google_bigquery_dataset_iam_member.writers),
       ) : { dataset = grant.dataset_id, role = grant.role, member = grant.member, condition = one(grant.condition[*].expression) }
-    ]
+    ])
   }
 }

@@ -65,6 +65,44 @@ run "views_elsewhere" {
   }
 }
 
+run "pulled" {
+  command = plan
+
+  variables {
+    datasets    = ["shop", "ads_clicks"]
+    clean_views = ["shop", "ads_clicks"]
+    pulls       = { ads = { databases = ["clicks"], secret = "ads-password" } }
+    access_trigger = {
+      repository   = "projects/my-project/locations/europe-west1/connections/github/repositories/warehouse"
+      state_bucket = "my-project-onefold-terraform"
+    }
+  }
+
+  assert {
+    condition     = { for one in google_bigquery_dataset_access.clean : one.dataset[0].dataset[0].dataset_id => one.dataset_id } == { shop__views_clean = "shop", ads_clicks__views_clean = "ads_clicks__views_full" }
+    error_message = "The dataset of the full views of a pulled table authorizes the clean views, since they read the full views."
+  }
+  assert {
+    condition     = toset([for one in google_bigquery_dataset_iam_member.access : one.dataset_id]) == toset(["shop", "ads_clicks", "ads_clicks__views_full", "shop__views_clean", "ads_clicks__views_clean"])
+    error_message = "The account that applies access.yaml serves the datasets of views, and not those of keys."
+  }
+  assert {
+    condition     = toset(output.dataset_grants.views) == toset(["ads_clicks__views_full", "shop__views_clean", "ads_clicks__views_clean"])
+    error_message = "The output of grants names all datasets of views."
+  }
+  assert {
+    condition = toset([for one in output.dataset_grants.grants : one.member if one.dataset == "ads_clicks__keys" && one.role == "roles/bigquery.dataViewer"]) == toset([
+      "serviceAccount:onefold-refresh-view@my-project.iam.gserviceaccount.com",
+      "serviceAccount:onefold-batch@my-project.iam.gserviceaccount.com",
+    ])
+    error_message = "The output of grants has the rights on keys, which belong to the dataset."
+  }
+  assert {
+    condition     = length([for one in output.dataset_grants.grants : one if one.member == "serviceAccount:pull-ads@my-project.iam.gserviceaccount.com"]) == 2
+    error_message = "The output of grants has those of the account that pulls."
+  }
+}
+
 run "none" {
   command = plan
 

@@ -46,8 +46,8 @@ def batch(
 ) -> int:
     """Run a Spark job as a batch on Dataproc Serverless, as a message to `launch_batch` does.
 
-    JOB is reconcile or compare; its own arguments follow after --: onefold batch reconcile --dataset shop --table
-    customer -- --keys id. What they leave out follows from --dataset and --table; `-- --help` lists them. Without
+    JOB is reconcile, compare or extract; its own arguments follow after --: onefold batch reconcile --dataset shop
+    --table customer -- --keys id. What they leave out follows from --dataset and --table; `-- --help` lists them. Without
     --table, reconcile merges all tables of the dataset that have rows newer than their last merge.
     """
     from onefold.adapters.dataproc import connect

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from onefold.cli.common import OK, print_lines, raise_problems, read_settings
-from onefold.cli.output import CommandGroup
+from onefold.cli.common import OK, as_json, print_lines, raise_problems, read_settings
+from onefold.cli.output import CommandGroup, echo_json
 from onefold.core.errors import OnefoldError, Rejected
 
 if TYPE_CHECKING:
     import pymysql
 
+    from onefold.settings.environment import Settings
     from onefold.settings.sources import Source
 
 
@@ -37,9 +38,10 @@ def sources() -> None:
 @click.option("--tls", type=click.Choice(["verify", "encrypt", "off"]), default="verify", show_default=True)
 @click.option("--tls-ca", metavar="FILE", help="The authority of the server's certificate.")
 @click.option("--time-zone", metavar="Z", default="UTC", show_default=True, help="The zone of DATETIME columns.")
+@as_json
 def init(
     name: str, host: str, port: int, user: str, password: str, databases: tuple[str, ...], tls: str, tls_ca: str | None,
-    time_zone: str,
+    time_zone: str, as_json: bool,
 ) -> int:  # fmt: skip
     """Read the catalogue of a source, and print a draft of its settings for onefold.yaml.
 
@@ -64,34 +66,49 @@ def init(
             if not some
         ]
     )
-    click.echo(draft(source, found), nl=False)
+    if as_json:
+        echo_json([choice.as_dict(database) for database, some in found for choice in some])
+    else:
+        click.echo(draft(source, found), nl=False)
     return OK
 
 
 @sources.command()
 @click.argument("names", metavar="[NAME]...", nargs=-1)
+@as_json
 @click.pass_context
-def check(context: click.Context, names: tuple[str, ...]) -> int:
+def check(context: click.Context, names: tuple[str, ...], as_json: bool) -> int:
     """Check connections, rights, watermarks, clocks and zones of the sources in onefold.yaml, all of them by default."""
-    from onefold.extract.inspect import source_problems
-
     settings = read_settings(context)
     known = ", ".join(settings.sources) or "none"
     raise_problems(
         [f"no source of onefold.yaml is named {name}; it has {known}" for name in names if name not in settings.sources]
     )
-    problems: list[str] = []
     chosen = [settings.sources[name] for name in names or settings.sources]
-    for source in chosen:
-        try:
-            with _connection(source) as connection:
-                found = source_problems(connection, source, lambda table: settings.rules_for(table).keys, datetime.now(UTC))
-                problems += found
-        except OnefoldError as error:
-            problems.append(f"sources.{source.cluster}: {error}")
-    raise_problems(problems)
-    print_lines(*(f"{source.cluster}: {len(source.databases)} databases can be pulled" for source in chosen))
+    problems = {source.cluster: _problems(source, settings) for source in chosen}
+    if as_json:
+        entries = [
+            {"source": one.cluster, "databases": list(one.databases), "errors": problems[one.cluster]} for one in chosen
+        ]
+        echo_json(entries)
+    raise_problems([problem for each in problems.values() for problem in each])
+    if not as_json:
+        print_lines(*(f"{source.cluster}: {len(source.databases)} databases can be pulled" for source in chosen))
     return OK
+
+
+def _problems(source: Source, settings: Settings) -> list[str]:
+    """Return all problems of a source, the one that it cannot be read at all included."""
+    from onefold.extract.inspect import source_problems
+
+    problems: list[str] = []
+    try:
+        with _connection(source) as connection:
+            found = source_problems(connection, source, lambda table: settings.rules_for(table).keys, datetime.now(UTC))
+            problems += found
+    except OnefoldError as error:
+        problems.append(f"sources.{source.cluster}: {error}")
+    return problems
 
 
 @contextmanager

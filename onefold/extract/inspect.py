@@ -37,6 +37,11 @@ class Choice:
     load: TableLoad
     reason: str
 
+    def as_dict(self, database: str) -> dict[str, str | None]:
+        """Return the choice in the form of JSON."""
+        mark = self.load.watermark.column if self.load.watermark else None
+        return {"table": f"{database}.{self.table}", "mode": self.load.mode, "watermark": mark, "reason": self.reason}
+
 
 def indexed_columns(connection: pymysql.Connection, database: str) -> dict[str, set[str]]:
     """Return the columns with which an index begins, by table."""

@@ -54,6 +54,41 @@ def test_a_draft_is_a_configuration_with_a_reason_for_each_table(
     assert run("--config", config, "sources", "check").code == 0
 
 
+def test_the_choices_are_json_for_programs(run: Run, source: SourceDatabase, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DB", source.server.address.password)
+    found = run(*words(source), "--json").results
+    assert {one["table"].partition(".")[2]: (one["mode"], one["watermark"]) for one in found} == {
+        "changed": ("incremental", "at"),
+        "event": ("incremental", "id"),
+        "keyless": ("full", None),
+        "other": ("full", None),
+        "slow": ("full", None),
+    }
+    assert all(one["table"].startswith(f"{source.name}.") and one["reason"] for one in found)
+
+
+def test_a_check_is_json_with_the_problems_of_each_source(
+    run: Run, source: SourceDatabase, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    address = source.server.address
+    monkeypatch.setenv("DB", address.password)
+    place = f"host: {address.host}, port: {address.port}, user: {address.user}, tls: {{mode: off}}"
+    (tmp_path / "onefold.yaml").write_text(
+        f"""
+sources:
+  good: {{{place}, password: "env:DB", databases: [{source.name}]}}
+  locked: {{{place}, password: "env:NOT_SET", databases: [a, b]}}
+""",
+        encoding="utf-8",
+    )
+    done = run("sources", "check", "--json")
+    good, locked = done.results
+    assert good == {"source": "good", "databases": [source.name], "errors": []}
+    assert (locked["source"], locked["databases"], len(locked["errors"])) == ("locked", ["a", "b"], 1)
+    assert (done.code, done.err) == (1, f"Error: {locked['errors'][0]}\n")
+    assert run("sources", "check", "good", "--json").code == 0
+
+
 def test_a_check_lists_all_problems(
     run: Run, source: SourceDatabase, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -19,7 +19,7 @@ class Turns:
         self._condition = threading.Condition()
         self._waiting: list[int] = []
         self._turn: int | None = None
-        self._killed: set[int] = set()
+        self._is_over = False
 
     def run(
         self, works: Sequence[Callable[[Callable[[], None]], None]], steps: Sequence[int | None]
@@ -55,17 +55,28 @@ class Turns:
         threads = [threading.Thread(target=thread, args=(number,)) for number in range(len(works))]
         for one in threads:
             one.start()
-        while True:
+        try:
+            while self._next_turn(running):
+                pass
+        finally:
+            # Without this a choice that raises, as one of Hypothesis may, would leave threads that wait for ever.
             with self._condition:
-                self._condition.wait_for(lambda: self._turn is None and running <= set(self._waiting))
-                if not running:
-                    break
-                self._turn = sorted(running)[self._choose(len(running))]
-                self._waiting.remove(self._turn)
+                self._is_over = True
                 self._condition.notify_all()
-        for one in threads:
-            one.join()
+            for one in threads:
+                one.join()
         return ends
+
+    def _next_turn(self, running: set[int]) -> bool:
+        """Give the next step to one of the running threads; return False where none runs any more."""
+        with self._condition:
+            self._condition.wait_for(lambda: self._turn is None and running <= set(self._waiting))
+            if not running:
+                return False
+            self._turn = sorted(running)[self._choose(len(running))]
+            self._waiting.remove(self._turn)
+            self._condition.notify_all()
+            return True
 
     def _wait(self, number: int) -> None:
         with self._condition:
@@ -73,4 +84,6 @@ class Turns:
                 self._turn = None
             self._waiting.append(number)
             self._condition.notify_all()
-            self._condition.wait_for(lambda: self._turn == number)
+            self._condition.wait_for(lambda: self._is_over or self._turn == number)
+            if self._is_over:
+                raise Killed
