@@ -37,14 +37,20 @@ class Ask:
     days: tuple[date, ...] | None = None
 
 
-@dataclass(frozen=True)
+@dataclass
 class Landed:
-    """A load that was done: what it had read, and the days that it replaced."""
+    """A load: what it had read, and the days that it replaced. One that was killed or gave way may have done all of it."""
 
     read_at: datetime
     days: frozenset[date]
     keys: dict[int, datetime]
     """The watermarks of the rows that it read, by key."""
+    ended: datetime | None = None
+    is_done: bool = False
+
+    def replaced(self, at: datetime, deleted: datetime) -> bool:
+        """Tell whether it replaced the day of a row after the deletion of its key was committed."""
+        return at.date() in self.days and self.read_at >= deleted
 
 
 @dataclass
@@ -54,7 +60,7 @@ class History:
     world: MemoryWorld = field(default_factory=MemoryWorld)
     source: MemorySource = field(default_factory=MemorySource)
     now: datetime = FIRST
-    done: list[Landed] = field(default_factory=list)
+    loads: list[Landed] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.puller = Puller(self.source, files_of(self.world), load=TableLoad("incremental"))
@@ -83,8 +89,13 @@ class History:
         read_at = self.clock()
         pulled = self.puller.read(plan, read_at)
         rows = {row["id"]: datetime.fromisoformat(row["changed_at"]) for row in self.world.files.rows(pulled.files)}
-        loads.load(pulled)
-        self.done.append(Landed(read_at, frozenset(plan.range.days), rows))
+        landed = Landed(read_at, frozenset(plan.range.days), rows)
+        self.loads.append(landed)
+        try:
+            loads.load(pulled)
+            landed.is_done = True
+        finally:
+            landed.ended = self.clock()
 
     def run(self, asks: list[Ask], kills: list[int | None], choose: Callable[[int], int]) -> bool:
         """Make pulls at once; return whether all of them were done."""
@@ -94,19 +105,44 @@ class History:
                 raise end
         return ends == [None] * len(asks)
 
-    def unseen_deletions(self) -> dict[int, datetime]:
-        """From the definition: the deleted keys that people still read, with the modification time of what they read.
+    def unseen_deletions(self) -> tuple[set[int], set[int]]:
+        """From the definition: the deleted keys that people surely read, and those that they may read.
 
-        The newest row of the key that landed is left, unless its day was replaced after the deletion was committed.
+        The newest row of the key that landed is left, unless its day was replaced after the deletion was committed. A load
+        that was killed or gave way may have landed its rows, and may have replaced the day, or not.
         """
-        present = self.source.rows(self.now)
-        left = {}
-        for key in {one.key for one in self.source.operations} - present.keys():
-            landed = [load.keys[key] for load in self.done if key in load.keys]
-            deleted = max(one.commit for one in self.source.operations if one.key == key)
-            if landed and not any(max(landed).date() in load.days and load.read_at >= deleted for load in self.done):
-                left[key] = max(landed)
-        return left
+        deleted = {one.key for one in self.source.operations} - self.source.rows(self.now).keys()
+        return {key for key in deleted if self._is_left(key)}, {key for key in deleted if self._may_be_left(key)}
+
+    def _is_left(self, key: int) -> bool:
+        deleted = self._deleted(key)
+        rows = [load.keys[key] for load in self._newest(key)]
+        return any(load.is_done and key in load.keys for load in self.loads) and not any(
+            load.replaced(row, deleted) for load in self.loads for row in rows
+        )
+
+    def _may_be_left(self, key: int) -> bool:
+        deleted = self._deleted(key)
+        return any(
+            not any(
+                load.is_done and load.replaced(one.keys[key], deleted) and (one.is_done or _is_after(load, one))
+                for load in self.loads
+            )
+            for one in self._newest(key)
+        )
+
+    def _newest(self, key: int) -> list[Landed]:
+        """Return the loads that may have landed the newest row of a key."""
+        found = [load for load in self.loads if key in load.keys]
+        least = max((load.keys[key] for load in found if load.is_done), default=None)
+        return [load for load in found if least is None or load.keys[key] >= least]
+
+    def _deleted(self, key: int) -> datetime:
+        return max(one.commit for one in self.source.operations if one.key == key)
+
+
+def _is_after(load: Landed, other: Landed) -> bool:
+    return other.ended is not None and load.read_at >= other.ended
 
 
 def late(at: datetime, minutes: int) -> timedelta:
@@ -141,7 +177,10 @@ def daily(history: History, draw: st.DataObject, day: int) -> None:
     ask = Ask("day", (FIRST.date() + timedelta(days=day),))
     for _ in range(draw.draw(st.integers(0, 2))):
         together(history, draw, [ask, ask_for(draw, history.now)])
-    assert history.run([ask], [None], lambda _: 0)
+    if not history.run([ask], [None], lambda _: 0):
+        # A pull that reads the whole table gives way to a load that was killed, for a day.
+        history.now += timedelta(days=1)
+        assert history.run([ask], [None], lambda _: 0)
 
 
 def together(history: History, draw: st.DataObject, asks: list[Ask]) -> None:
@@ -181,6 +220,6 @@ def test_after_the_last_daily_load_people_read_what_the_source_has(draw: st.Data
     for day in range(done, DAYS):
         daily(history, draw, day)
     source = {key: one.name for key, one in history.source.rows(history.now).items()}
-    left = history.unseen_deletions()
-    assert {key: name for key, name in history.view.items() if key not in left} == source
-    assert history.view.keys() - source.keys() == left.keys()
+    sure, possible = history.unseen_deletions()
+    assert {key: name for key, name in history.view.items() if key in source} == source
+    assert sure <= history.view.keys() - source.keys() <= possible

@@ -11,7 +11,7 @@ import contextlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -181,11 +181,12 @@ class _Log:
             last["watermark_column"] if last else None,
         )
 
-    def replacements(self, table: str, now: datetime) -> tuple[Replacement, ...]:  # noqa: ARG002
+    def replacements(self, table: str, now: datetime) -> tuple[Replacement, ...]:
         self.step()
         found: dict[str, Replacement] = {}
         for row in self.world.log:
-            if row["table_name"] == table and row["replaces"]:
+            is_recent = datetime.fromisoformat(row["logged_at"]) >= now - timedelta(days=1)
+            if row["table_name"] == table and row["replaces"] and is_recent:
                 days = frozenset(map(date.fromisoformat, json.loads(row["days"]))) if row["days"] else None
                 begun = datetime.fromisoformat(row["begun_at"])
                 done = datetime.fromisoformat(row["logged_at"]) if row["state"] == "loaded" else None
