@@ -89,21 +89,12 @@ resource "google_bigquery_dataset_access" "clean" {
     target_types = ["VIEWS"]
   }
 
-  # Both resources change the same list of the dataset, so they must not run at the same time.
+  # These resources change the same list of a dataset, so they must not run at the same time. The first two wait for all
+  # others of the datasets of tables.
   depends_on = [
     google_bigquery_dataset_access.views,
     google_bigquery_dataset_access.full,
-    google_bigquery_dataset_iam_member.refresh_view,
-    google_bigquery_dataset_iam_member.batch,
     google_bigquery_dataset_iam_member.batch_views,
-    google_bigquery_dataset_iam_member.staging,
-    google_bigquery_dataset_iam_member.leaves,
-    google_bigquery_dataset_iam_member.sink_records,
-    google_bigquery_dataset_iam_member.capture,
-    google_bigquery_dataset_iam_member.writers,
-    google_bigquery_dataset_iam_member.access,
-    google_bigquery_dataset_iam_member.pull,
-    google_bigquery_dataset_iam_member.pull_staging,
     google_bigquery_dataset_iam_member.full,
     google_bigquery_dataset_iam_member.full_leaves,
   ]
