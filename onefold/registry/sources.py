@@ -25,8 +25,8 @@ _MAX_VERSIONS = 10_000
 class SchemaSource(Protocol):
     """A registry to read. Every method may raise errors of the store that holds it."""
 
-    def list_keys(self) -> tuple[SchemaKey, ...]:
-        """Return all schemas in the order of addition."""
+    def list_keys(self, below: Sequence[str] = ()) -> tuple[SchemaKey, ...]:
+        """Return the schemas of a vendor, a name and a format in the order of addition; all of them by default."""
 
     def versions(self, model: ModelKey) -> tuple[SchemaKey, ...]:
         """Return the versions of a model in the order of addition."""
@@ -45,8 +45,9 @@ class ServerSource:
         self._address = address.rstrip("/")
         self._objects = objects
 
-    def list_keys(self) -> tuple[SchemaKey, ...]:
-        return self._keys("schemas")
+    def list_keys(self, below: Sequence[str] = ()) -> tuple[SchemaKey, ...]:
+        # A server answers alike where a key is missing and where there is nothing, unless it is asked for one vendor.
+        return tuple(key for key in self._keys("/".join(("schemas", *below))) if key.is_below(below))
 
     def versions(self, model: ModelKey) -> tuple[SchemaKey, ...]:
         found = self._keys(f"schemas/{model.vendor}/{model.name}/{model.format}")
@@ -84,7 +85,7 @@ class StaticSource:
         self._objects = objects
         self._order = order
 
-    def list_keys(self) -> tuple[SchemaKey, ...]:
+    def list_keys(self, below: Sequence[str] = ()) -> tuple[SchemaKey, ...]:  # noqa: ARG002 as the other sources
         """Refuse to list.
 
         Raises:
@@ -216,10 +217,8 @@ def keys_below(source: SchemaSource, prefix: str) -> tuple[SchemaKey, ...]:
     problems = [problem for kind, part in zip(kinds, parts, strict=False) for problem in part_problems(kind, part)]
     if problems or len(parts) > len(kinds):
         raise InvalidName(problems or f"{shortened(prefix)}: expected at most {'/'.join(kinds)}")
-    if len(parts) == len(kinds):
-        keys = source.versions(ModelKey.parse("/".join(parts)))
-    else:
-        keys = tuple(key for key in source.list_keys() if (key.vendor, key.name, key.format)[: len(parts)] == parts)
+    is_model = len(parts) == len(kinds)
+    keys = source.versions(ModelKey.parse("/".join(parts))) if is_model else source.list_keys(parts)
     if parts and not keys:
         raise NotFound(f"the registry has no schemas of {prefix}")
     return keys

@@ -219,6 +219,18 @@ def test_static_files_without_an_index_are_read_only_where_the_order_is_certain(
     assert run("schema", "add", files, "--registry", tmp_path / "indexed").code == 1  # 1-0-1 is another schema there
 
 
+def test_a_part_of_static_files_is_read_whatever_the_rest_is(run: Run, registry: Path, tmp_path: Path) -> None:
+    (registry / "schemas" / "index.json").unlink()
+    (registry / "schemas" / "org.broken" / "x" / "jsonschema").mkdir(parents=True)
+    (registry / "schemas" / "org.broken" / "x" / "jsonschema" / "1-0-0").write_text("{")
+    assert run("schema", "list", "--registry", registry).err.count("Error: ") == 2
+    for prefix in ("org.other", "org.other/groesse", "org.other/groesse/jsonschema"):
+        assert run("schema", "list", prefix, "--registry", registry).out == "iglu:org.other/groesse/jsonschema/1-0-0\n"
+    assert run("schema", "list", "com.acme", "--registry", registry).err.count("Error: ") == 1
+    assert run("schema", "list", "org.nobody", "--registry", registry).err.count("no schemas of org.nobody") == 1
+    assert run("schema", "export", "org.other", "--registry", registry, "--to", tmp_path / "copy").code == 0
+
+
 # Keys and the server.
 
 

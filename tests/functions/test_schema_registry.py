@@ -13,6 +13,7 @@ from support.registries import document, history
 from support.registry_server import OTHER, READER, WRITER, Api
 
 from onefold.adapters.http_objects import HttpObjects
+from onefold.core.errors import Rejected
 from onefold.registry.api_keys import create_key
 from onefold.registry.schema_key import ModelKey
 from onefold.registry.sources import ServerSource, open_source
@@ -105,6 +106,12 @@ def test_another_registry_is_read_through_the_api(api: Api) -> None:
     assert [source.find(key) for key in keys] == list(history(additions=2))
     assert source.versions(ModelKey.parse("com.acme/no/jsonschema/1")) == ()
     assert set(keys) <= set(source.list_keys())
+    for below in (("com.acme", "ad_click"), ("com.acme", "ad_click", "jsonschema")):
+        assert source.list_keys(below) == keys
+    assert {key.vendor for key in source.list_keys(("com.acme",))} == {"com.acme"}
+    without_a_key = open_source(f"{api.url}api", HttpObjects())
+    with pytest.raises(Rejected, match="ONEFOLD_REGISTRY_APIKEY"):
+        without_a_key.list_keys(("com.acme",))
 
 
 # Keys.
