@@ -47,8 +47,9 @@ def registry(tmp_path: Path) -> Path:
     return folder
 
 
-def test_schemas_are_added_listed_and_shown(run: Run, files: Path, tmp_path: Path) -> None:
+def test_schemas_are_added_listed_and_shown(run: Run, files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "registry"
+    monkeypatch.setenv("COLUMNS", "20")  # lines are for other programs, too: they are not wrapped
     added = run("schema", "add", files, "--registry", folder)
     assert (added.code, added.out.splitlines()) == (0, [f"added {uri}" for uri in AD_CLICK])
     again = run("schema", "add", files / "9.json", "--registry", folder, "--json")
@@ -253,6 +254,16 @@ def test_a_key_is_printed_once_and_only_its_hash_is_stored(run: Run, tmp_path: P
     assert entry == find_key([entry], other["key"])
     assert entry.writes("any.vendor")
     assert run("schema", "key", "create", "--name", "x", "--vendor", "com acme").code == 1
+
+
+def test_what_cannot_be_served_is_an_error_at_once(run: Run, registry: Path, tmp_path: Path) -> None:
+    no_keys = run("schema", "serve", "--registry", registry, "--keys", tmp_path / "nowhere.json")
+    assert (no_keys.code, "nowhere.json' does not exist" in no_keys.err) == (1, True)
+    (registry / "schemas" / "index.json").unlink()
+    no_index = run("schema", "serve", "--registry", registry)
+    assert (no_index.code, "onefold schema export" in no_index.err) == (1, True)
+    elsewhere = run("schema", "serve", "--registry", "s3://bucket/registry")
+    assert (elsewhere.code, "s3://bucket/registry" in elsewhere.err) == (1, True)
 
 
 def test_a_registry_is_served_on_this_machine(registry: Path, tmp_path: Path) -> None:
