@@ -10,7 +10,7 @@ from pathlib import Path
 from onefold.core.errors import InvalidInput, InvalidName, NotFound, SchemaInvalid
 from onefold.registry.index import INDEX_PATH, Index, digest_of, parse_index
 from onefold.registry.json_schema import FORMAT, Schema, parse_schema
-from onefold.registry.registry import Registry, certain_order, in_order, no_such_model
+from onefold.registry.registry import Registry, certain_order, check_no_order, in_order, no_such_model
 from onefold.registry.schema_key import ModelKey, SchemaKey, SchemaVer
 
 _PARTS = ("*", "*", FORMAT, "*")
@@ -49,6 +49,8 @@ def read_folder(folder: Path, below: Sequence[str] = (), order: Sequence[SchemaV
         InvalidInput: files are not valid, or the order of addition is not certain; the error lists all problems.
     """
     scan = scan_folder(folder, below)
+    if scan.index:
+        check_no_order(order, str(folder))
     problems = list(scan.problems)
     models: dict[ModelKey, tuple[Schema, ...]] = {}
     for key, schemas in by_model(scan.schemas).items():

@@ -13,7 +13,7 @@ from onefold.core.text import shortened
 from onefold.ports.objects import ObjectFinder
 from onefold.registry.index import INDEX_PATH, schema_path
 from onefold.registry.json_schema import Schema, parse_schema
-from onefold.registry.registry import Registry, certain_order, in_order
+from onefold.registry.registry import Registry, certain_order, check_no_order, in_order
 from onefold.registry.schema_key import URI_PREFIX, ModelKey, SchemaKey, SchemaVer, part_problems
 from onefold.registry.store import SchemaReader
 
@@ -168,14 +168,18 @@ def open_source(address: str, objects: ObjectFinder, order: Sequence[SchemaVer] 
         order: the versions of the one model that will be read, in the order of addition, where no index says so.
 
     Raises:
+        InvalidInput: the order is given, and the registry has it.
         OnefoldError: the store does not answer, or refuses.
     """
     if "://" in address and urlsplit(address).path.rstrip("/").endswith("/api"):
-        return ServerSource(address, objects)
-    reader = SchemaReader(address, objects)
-    if not order and objects.find(reader.place(INDEX_PATH)) is not None:
-        return reader
-    return StaticSource(address, objects, order)
+        source: SchemaSource = ServerSource(address, objects)
+    else:
+        reader = SchemaReader(address, objects)
+        if objects.find(reader.place(INDEX_PATH)) is None:
+            return StaticSource(address, objects, order)
+        source = reader
+    check_no_order(order, address)
+    return source
 
 
 def read_model(source: SchemaSource, model: ModelKey, place: str) -> Registry:

@@ -220,6 +220,14 @@ def test_static_files_without_an_index_are_read_only_where_the_order_is_certain(
     assert run("schema", "add", files, "--registry", tmp_path / "indexed").code == 1  # 1-0-1 is another schema there
 
 
+@pytest.mark.parametrize("place", ["registry", "web", "s3"])
+def test_an_order_is_refused_where_an_index_has_it(run: Run, place: str, request: pytest.FixtureRequest) -> None:
+    words = ("com.acme/ad_click/jsonschema/1", "--registry", request.getfixturevalue(place), "--order", "1-0-0,1-0-1,1-1-0")
+    for command in (("list",), ("ddl", "--to", "redshift")):
+        refused = run("schema", *command, *words)
+        assert (refused.code, "knows the order of addition: leave --order out" in refused.err) == (1, True)
+
+
 def test_a_part_of_static_files_is_read_whatever_the_rest_is(run: Run, registry: Path, tmp_path: Path) -> None:
     (registry / "schemas" / "index.json").unlink()
     (registry / "schemas" / "org.broken" / "x" / "jsonschema").mkdir(parents=True)

@@ -13,7 +13,7 @@ from support.registries import document, history
 from support.registry_server import OTHER, READER, WRITER, Api
 
 from onefold.adapters.http_objects import HttpObjects
-from onefold.core.errors import Rejected
+from onefold.core.errors import InvalidInput, Rejected
 from onefold.registry.api_keys import create_key
 from onefold.registry.schema_key import ModelKey
 from onefold.registry.sources import ServerSource, open_source
@@ -109,6 +109,8 @@ def test_another_registry_is_read_through_the_api(api: Api) -> None:
     for below in (("com.acme", "ad_click"), ("com.acme", "ad_click", "jsonschema")):
         assert source.list_keys(below) == keys
     assert {key.vendor for key in source.list_keys(("com.acme",))} == {"com.acme"}
+    with pytest.raises(InvalidInput, match="leave --order out"):
+        open_source(f"{api.url}api", HttpObjects(READER), [key.version for key in keys])
     without_a_key = open_source(f"{api.url}api", HttpObjects())
     with pytest.raises(Rejected, match="ONEFOLD_REGISTRY_APIKEY"):
         without_a_key.list_keys(("com.acme",))
