@@ -88,7 +88,9 @@ class Scene:
         """
         while time.time() < began + _DEADLINE:
             try:
-                if list(self.client.query(f"SELECT 1 FROM {DATASET}.{VIEW} WHERE {condition}").result()):
+                # Without retries of the client, which would pause longer than this loop.
+                found = self.client.query(f"SELECT 1 FROM {DATASET}.{VIEW} WHERE {condition}", retry=None)  # type: ignore[arg-type]
+                if list(found.result()):
                     return
             except GoogleAPICallError:
                 pass  # not there yet

@@ -217,6 +217,6 @@ def _text(value: object) -> str:
 
 
 def _texts(rows: Iterable[Row], coverage: Coverage) -> list[tuple[str, ...]]:
-    length = 4 if coverage.note else 3
-    shown = ((str(row["id"]), str(row["name"]), coverage.shown(row["value"]), str(row.get("note"))) for row in rows)
-    return [row[:length] for row in shown]
+    count = 4 if coverage.note else 3
+    found = ((str(row["id"]), str(row["name"]), coverage.shown(row["value"]), str(row.get("note"))) for row in rows)
+    return [row[:count] for row in found]

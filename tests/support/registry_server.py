@@ -15,9 +15,14 @@ import pytest
 from support.registries import folder_store, history
 
 from onefold.local.processes import function_server
-from onefold.registry.api_keys import Access, create_key, stored_key
+from onefold.registry.api_keys import Access, stored_key
 
-READER, WRITER, OTHER = create_key(), create_key(), create_key()
+# Not made at random: the workers of pytest have to see the same parameters.
+READER = "6f1c1b1e-3f0e-4a53-9d5e-0c9a3f1d7b21"
+WRITER = "b0a4c3de-7a1f-4c7b-8b55-52f3f0a9e6c4"
+OTHER = "e2d7f9a8-14c6-4d0b-a3e1-9b8c7d6e5f40"
+UNKNOWN = "0d9e8c7b-6a5f-4e3d-8c2b-1a0f9e8d7c6b"
+"""A key that the file of keys does not have."""
 
 
 @dataclass(frozen=True)
