@@ -23,6 +23,8 @@ SERVED = (*FUNCTIONS, "schema_registry")
 # Terraform does not set these. The file of table settings is packaged, and read from the package.
 NOT_SET = {
     "ONEFOLD_CONFIG",
+    # Standard output of a function is no terminal, so its log is JSON.
+    "ONEFOLD_LOG",
     # The variables of capture, which is not a function.
     "ONEFOLD_SOURCE_PASSWORD",
     "ONEFOLD_HEARTBEAT",
