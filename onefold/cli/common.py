@@ -91,12 +91,13 @@ def check_view_settings(warehouse: Any, base: TableId, settings: Settings) -> No
     Raises:
         SettingsChanged: one was not, and the command has no `--accept-settings`.
     """
-    from onefold.views.stored_settings import check_settings
+    from onefold.views.stored_settings import check_settings, setting_changes
 
-    views = (settings.view_of(base), settings.current_view_of(base)) if settings.keep_view_settings else ()
-    for stored in map(warehouse.get_view, views):
-        if stored:
-            check_settings(stored.id, stored.query, settings.rules_for(base))
+    if not settings.keep_view_settings:
+        return
+    for view, current in ((settings.view_of(base), False), (settings.current_view_of(base), True)):
+        if stored := warehouse.get_view(view):
+            check_settings(stored.id, setting_changes(stored.query, settings.rules_for(base), current))
 
 
 def announcing(project: str, settings: Settings) -> Announce:

@@ -29,7 +29,7 @@ from onefold.schema.versions import Version, fold
 from onefold.settings.environment import Settings
 from onefold.views.labels import TABLE_LABEL, fingerprint_of, owner_digest
 from onefold.views.limits import build_within_limits
-from onefold.views.stored_settings import settings_comment
+from onefold.views.stored_settings import SettingChange, setting_changes, settings_comment
 from onefold.views.unified_view import UnifiedView
 
 
@@ -94,15 +94,19 @@ class CurrentKind:
         columns = self._columns(found, versions, stored)
         text = self._text(found, columns, stored)
         # The form of the versions' text is chosen so that the text around it fits, too.
-        around = len(text.around("")) + (stored.reserved if stored else 0)
+        rules = self.settings.rules_for(self.table)
+        settings, of_unified = settings_comment(rules, current=True), settings_comment(rules)
+        around = len(text.around("")) + len(settings) - len(of_unified) + (stored.reserved if stored else 0)
         view = build_within_limits(self.id, self.table, versions, self._rules(found), around, columns)
         # The settings come first in every view, so that they can be read from its text.
-        settings = settings_comment(self.settings.rules_for(self.table))
-        query = settings + text.around(self.table if _is_single(found) else view.query.removeprefix(settings))
+        query = settings + text.around(self.table if _is_single(found) else view.query.removeprefix(of_unified))
         if len(query) > MAX_TEXT:
             raise LimitExceeded(f"{self.id}: its text takes {len(query)} of {MAX_TEXT} characters")
         shown = tuple(source_columns(view.columns))
         return UnifiedView(view.id, shown, view.versions, view.casts, view.form, query, view.leaves, view.names)
+
+    def setting_changes(self, stored: StoredView) -> tuple[SettingChange, ...]:
+        return setting_changes(stored.query, self.settings.rules_for(self.table), current=True)
 
     def other_changes(self, stored: StoredView, view: UnifiedView) -> tuple[SchemaChange, ...]:
         before, after = left_out(stored.query), left_out(view.query)
