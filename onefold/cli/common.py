@@ -47,10 +47,15 @@ accept_settings = click.option(
 
 @dataclass(frozen=True)
 class Failure:
-    """A table whose work failed, and the errors. It has an entry in the JSON like any other table."""
+    """A table whose work failed, and the error. It has an entry in the JSON like any other table."""
 
     table: TableId
-    errors: tuple[str, ...]
+    error: OnefoldError
+
+    @property
+    def errors(self) -> tuple[str, ...]:
+        """The lines of the error."""
+        return tuple(str(self.error).splitlines())
 
     def as_dict(self) -> dict[str, Any]:
         return {"table": str(self.table), "errors": list(self.errors)}
@@ -195,10 +200,10 @@ def done(base: TableId, work: Callable[[TableId], Any]) -> Any:
     try:
         return work(base)
     except OnefoldError as error:
-        lines = tuple(str(error).splitlines())
-        for line in lines:
+        failure = Failure(base, error)
+        for line in failure.errors:
             say("red", f"Error: {base.table}: {line}")
-        return Failure(base, lines)
+        return failure
 
 
 @contextmanager
