@@ -7,14 +7,14 @@ writes. A comment in the text holds the key, so that the key of a captured table
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
 from onefold.changelog.metadata import LANDED_AT, METADATA, check_change_table, source_columns
 from onefold.core.errors import InvalidInput, KeyUnknown, LimitExceeded, NotFound, ViewNameTaken
 from onefold.core.names import TableId
-from onefold.merge.base_table import base_table
+from onefold.merge.base_table import base_table, log_of
 from onefold.merge.change_tables import ChangeTable, change_tables, changes_in_use, find_single
 from onefold.merge.current_text import RENDERER, CurrentText, left_out, remembered_keys
 from onefold.merge.keys import captured_keys, is_captured, still_key
@@ -28,8 +28,9 @@ from onefold.schema.table_rules import TableRules
 from onefold.schema.versions import Version, fold
 from onefold.settings.environment import Settings
 from onefold.views.labels import TABLE_LABEL, fingerprint_of, owner_digest
+from onefold.views.left_over import ViewNames, left_over_of_kind
 from onefold.views.limits import build_within_limits
-from onefold.views.stored_settings import settings_comment
+from onefold.views.stored_settings import SettingChange, setting_changes, settings_comment
 from onefold.views.unified_view import UnifiedView
 
 
@@ -58,7 +59,7 @@ class CurrentKind:
 
     @property
     def owner(self) -> str:
-        return owner_digest(f"{self.table} current")
+        return _owner(self.table)
 
     @property
     def fingerprint(self) -> str:
@@ -94,15 +95,19 @@ class CurrentKind:
         columns = self._columns(found, versions, stored)
         text = self._text(found, columns, stored)
         # The form of the versions' text is chosen so that the text around it fits, too.
-        around = len(text.around("")) + (stored.reserved if stored else 0)
+        rules = self.settings.rules_for(self.table)
+        settings, of_unified = settings_comment(rules, current=True), settings_comment(rules)
+        around = len(text.around("")) + len(settings) - len(of_unified) + (stored.reserved if stored else 0)
         view = build_within_limits(self.id, self.table, versions, self._rules(found), around, columns)
         # The settings come first in every view, so that they can be read from its text.
-        settings = settings_comment(self.settings.rules_for(self.table))
-        query = settings + text.around(self.table if _is_single(found) else view.query.removeprefix(settings))
+        query = settings + text.around(self.table if _is_single(found) else view.query.removeprefix(of_unified))
         if len(query) > MAX_TEXT:
             raise LimitExceeded(f"{self.id}: its text takes {len(query)} of {MAX_TEXT} characters")
         shown = tuple(source_columns(view.columns))
         return UnifiedView(view.id, shown, view.versions, view.casts, view.form, query, view.leaves, view.names)
+
+    def setting_changes(self, stored: StoredView) -> tuple[SettingChange, ...]:
+        return setting_changes(stored.query, self.settings.rules_for(self.table), current=True)
 
     def other_changes(self, stored: StoredView, view: UnifiedView) -> tuple[SchemaChange, ...]:
         before, after = left_out(stored.query), left_out(view.query)
@@ -167,6 +172,34 @@ class CurrentKind:
         if _is_single(found):
             return (ChangeTable(self.table, found[0]),)
         return tuple(change_tables(self.table, found, self.settings.rules_for(self.table)))
+
+
+def left_over_current(
+    warehouse: BaseWarehouse, dataset: str, settings: Settings, tables: Collection[str]
+) -> tuple[TableId, ...]:
+    """Return the base names whose last versioned table was dropped, and whose current view is still there.
+
+    A base that is still there does not keep the view: without the versions it cannot be read.
+
+    Args:
+        warehouse: as for `left_over_tables`.
+        dataset: as for `left_over_tables`.
+        settings: as for `left_over_tables`.
+        tables: as for `left_over_tables`.
+    """
+    names = ViewNames(
+        settings.current_name,
+        settings.current_view_of,
+        _owner,
+        own_tables=lambda table: (base_table(table).table, log_of(table).table),
+        of_plain_tables=True,
+    )
+    found = left_over_of_kind(warehouse, dataset, settings, tables, names)
+    return tuple(table for table in found if settings.rules_for(table).current)
+
+
+def _owner(table: TableId) -> str:
+    return owner_digest(f"{table} current")
 
 
 def _is_single(found: Sequence[Version]) -> bool:

@@ -19,7 +19,7 @@ from onefold.merge.positions_check import check_floor, check_positions
 from onefold.ports.warehouse import BaseWarehouse, StoredTable
 from onefold.schema.columns import Column
 
-RENDERER = 1
+RENDERER = 2
 """The number of the form of the text around the versions. Raise it with every change of that text."""
 
 _KEYS = "-- keys: "

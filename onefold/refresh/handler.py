@@ -10,7 +10,7 @@ from onefold.core.errors import InvalidMessage, KeyUnknown, NotFound, OnefoldErr
 from onefold.core.log import in_lines
 from onefold.core.names import TableId
 from onefold.core.text import counted, cut
-from onefold.merge.current_kind import CurrentKind
+from onefold.merge.current_kind import CurrentKind, left_over_current
 from onefold.messages.consumer import MessageLog, consume
 from onefold.messages.envelope import Delivery
 from onefold.messages.table_created import DatasetHint, OtherTable, TableHint, parse_event, table_message
@@ -88,8 +88,10 @@ class TableCreatedHandler:
 
     def _check_dataset(self, dataset: str, tables: Sequence[str], message_log: MessageLog) -> None:
         """Log the views whose last version was dropped, and the settings of tables that do not exist."""
-        if left_over := left_over_tables(self.warehouse, dataset, self.settings, tables):
-            views = [str(self.settings.view_of(base)) for base in left_over]
+        unified = left_over_tables(self.warehouse, dataset, self.settings, tables)
+        current = left_over_current(self.warehouse, dataset, self.settings, tables)
+        views = [*map(str, map(self.settings.view_of, unified)), *map(str, map(self.settings.current_view_of, current))]
+        if views:
             message_log.log(
                 "WARNING",
                 f"{counted(len(views), 'view')} of {dataset} read no version that exists: remove them with "

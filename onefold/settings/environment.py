@@ -113,10 +113,10 @@ class Settings:
         """Return the current view of a base name, which lies where the unified view does."""
         names = {"dataset": base.dataset or "", "table": base.table}
         dataset = self.view_dataset.format(**names) if base.dataset else None
-        return TableId(base.project, dataset, self._current_name.format(**names))
+        return TableId(base.project, dataset, self.current_name.format(**names))
 
     @property
-    def _current_name(self) -> str:
+    def current_name(self) -> str:
         """The template of the name of a current view: with the dataset where views of several datasets lie in one."""
         is_shared = "{dataset}" in self.view_name and "{dataset}" not in self.view_dataset
         return "{dataset}_{table}_current" if is_shared else "{table}_current"

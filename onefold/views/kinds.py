@@ -17,6 +17,7 @@ from onefold.schema.versions import Version
 from onefold.settings.environment import Settings
 from onefold.views.labels import check_owner, fingerprint_of, owner_digest
 from onefold.views.limits import build_within_limits
+from onefold.views.stored_settings import SettingChange, setting_changes
 from onefold.views.unified_view import UnifiedView
 
 
@@ -53,6 +54,9 @@ class ViewKind(Protocol):
             versions: those that are not retired, in their order; at least one.
             stored: the view as it is; None where it does not exist.
         """
+
+    def setting_changes(self, stored: StoredView) -> tuple[SettingChange, ...]:
+        """Return the settings with which the view was not written before."""
 
     def other_changes(self, stored: StoredView, view: UnifiedView) -> tuple[SchemaChange, ...]:
         """Return what has to be announced besides the changes of the schema."""
@@ -92,6 +96,9 @@ class UnifiedKind:
     ) -> UnifiedView:
         reserved, former = (stored.reserved, stored.columns) if stored else (0, ())
         return build_within_limits(self.id, self.base, versions, self.settings.rules_for(self.base), reserved, former)
+
+    def setting_changes(self, stored: StoredView) -> tuple[SettingChange, ...]:
+        return setting_changes(stored.query, self.settings.rules_for(self.base))
 
     def other_changes(
         self,

@@ -33,7 +33,7 @@ from onefold.views.labels import (
     labels_of,
 )
 from onefold.views.leaves import LeafRemoved, has_its_leaves, remove_view, write_view
-from onefold.views.stored_settings import check_settings, setting_changes
+from onefold.views.stored_settings import check_settings
 from onefold.views.tables_read import covered_versions
 from onefold.views.unified_view import UnifiedView
 from onefold.views.view_plan import Announce, TakeOver, ViewPlan
@@ -104,7 +104,7 @@ def plan_refresh(
         warnings=tuple(unused_rules(found, settings.rules_for(base))),
         versions=tuple(found),
         advice=tuple(mixed_number_columns(versions, settings.rules_for(base))),
-        settings=setting_changes(stored.query, settings.rules_for(base)) if stored else (),
+        settings=kind.setting_changes(stored) if stored else (),
     )
     return _identified(plan, id_, _first_created(versions))
 
@@ -149,8 +149,8 @@ def refresh(
     def once() -> ViewPlan:
         nonlocal asked
         plan = plan_refresh(warehouse, base, settings, asked, prune, now, take_over is not None, kind)
-        if plan.stored and plan.settings and settings.keep_view_settings:
-            check_settings(plan.stored.id, plan.stored.query, settings.rules_for(base))
+        if plan.stored and settings.keep_view_settings:
+            check_settings(plan.stored.id, plan.settings)
         if take_over and plan.stored and plan.takes_over:
             take_over(plan.stored)
         if plan.action == "update" and plan.stored and plan.draft:
