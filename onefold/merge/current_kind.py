@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
-from onefold.changelog.metadata import LANDED_AT, METADATA, check_change_table, source_columns
-from onefold.core.errors import InvalidInput, KeyUnknown, LimitExceeded, NotFound, ViewNameTaken
+from onefold.changelog.metadata import LANDED_AT, METADATA, check_change_table, key_type_problems, source_columns
+from onefold.core.errors import InvalidInput, KeyUnknown, LimitExceeded, NotFound, SchemaConflict, ViewNameTaken
 from onefold.core.names import TableId
 from onefold.merge.base_table import base_table, log_of
-from onefold.merge.change_tables import ChangeTable, change_tables, changes_in_use, find_single
-from onefold.merge.current_text import RENDERER, CurrentText, left_out, remembered_keys
+from onefold.merge.change_tables import ChangeTable, change_tables, changes_in_use, check_changes, read_change_versions
+from onefold.merge.current_text import RENDERER, CurrentText, is_disputed, left_out, remembered_keys
 from onefold.merge.keys import captured_keys, is_captured, still_key
 from onefold.merge.merge_log import MergeState
 from onefold.merge.plan import chosen_keys, is_base, make_plan, read_log
@@ -75,11 +75,12 @@ class CurrentKind:
         if not self.is_ours(stored):
             raise ViewNameTaken(f"{stored.id} was not written by `onefold current` or a message for {self.table}: rename it")
 
+    def is_settled(self, stored: StoredView) -> bool:
+        """Return whether no version declares another key than the view has, so that rows that land later change nothing."""
+        return not is_disputed(stored.query)
+
     def read_versions(self) -> tuple[Version, ...]:
-        single = find_single(self.warehouse, self.table)
-        if single:
-            return (single.version,)
-        return self.warehouse.read_versions(self.table, self.settings.names_in(self.table.dataset))
+        return read_change_versions(self.warehouse, self.table, self.settings.names_in(self.table.dataset))
 
     def build(self, found: Sequence[Version], versions: Sequence[Version], stored: StoredView | None) -> UnifiedView:
         """Return the view as it has to be.
@@ -127,17 +128,37 @@ class CurrentKind:
         return (*source_columns(columns), *columns.only((METADATA, LANDED_AT)))
 
     def _text(self, found: Sequence[Version], columns: tuple[Column, ...], stored: StoredView | None) -> CurrentText:
-        rules, changes = self.settings.rules_for(self.table), self._changes(found)
+        rules = self.settings.rules_for(self.table)
+        changes = tuple(change_tables(self.table, found, rules))
         table = self.warehouse.read_table(base_table(self.table))
         base = table if table and is_base(table) else None
         state = read_log(self.warehouse, self.table, base) if base else MergeState()
         keys = self._known_keys(changes, base, state, stored)
-        check_change_table(str(self.table), columns, keys)
+        used = changes_in_use(self.table, changes, rules)
+        self._check(columns, used, keys, stored)
+        disputed = not rules.keys and not still_key(self.warehouse, used, keys)
         if base is None or state.now is None:
-            return CurrentText(keys, columns)
+            return CurrentText(keys, columns, disputed=disputed)
         # No merge follows from this plan, so it needs no time at which the change tables were listed.
         plan = make_plan(self.table, rules, keys, base, state, changes, state.now)
-        return CurrentText.over_base(self.warehouse, plan, columns)
+        return replace(CurrentText.over_base(self.warehouse, plan, columns), disputed=disputed)
+
+    def _check(
+        self, columns: Sequence[Column], changes: Sequence[ChangeTable], keys: tuple[str, ...], stored: StoredView | None
+    ) -> None:
+        """Check that the versions together and each of them have a latest row for each key.
+
+        Raises:
+            KeyUnknown: a message asks for a view that does not exist, and the type of a key has no equality.
+            SchemaConflict: everything else that keeps the table from having a latest state.
+        """
+        try:
+            check_change_table(str(self.table), columns, keys)
+        except SchemaConflict as error:
+            if self.by_itself and stored is None and any(key_type_problems(str(self.table), columns, keys)):
+                raise KeyUnknown(str(error)) from error
+            raise
+        check_changes(changes, keys)
 
     def _rules(self, found: Sequence[Version]) -> TableRules:
         """Return the rules by which the columns are united. A change table without versions is read as it is."""
@@ -167,11 +188,6 @@ class CurrentKind:
         if self.by_itself and remembered and captured and still_key(self.warehouse, windows, remembered):
             return remembered
         return captured_keys(self.warehouse, self.table, windows, state.keys if base else ())
-
-    def _changes(self, found: Sequence[Version]) -> tuple[ChangeTable, ...]:
-        if _is_single(found):
-            return (ChangeTable(self.table, found[0]),)
-        return tuple(change_tables(self.table, found, self.settings.rules_for(self.table)))
 
 
 def left_over_current(

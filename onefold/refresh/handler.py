@@ -110,15 +110,14 @@ class TableCreatedHandler:
             OnefoldError: the error of the view that failed; of two errors the one that has the message delivered again.
         """
         errors: list[OnefoldError] = []
-        covered = False
         try:
-            covered = self._refresh_unified(base, version, message_log).shortcut
+            self._refresh_unified(base, version, message_log)
         except NotFound:
             raise
         except OnefoldError as error:
             errors.append(error)
         try:
-            self._refresh_current(base, version, covered, message_log)
+            self._refresh_current(base, version, message_log)
         except OnefoldError as error:
             errors.append(error)
         if errors:
@@ -128,7 +127,7 @@ class TableCreatedHandler:
                 message_log.log("ERROR", text, "both_failed", reason=str(others[0]))
             raise first
 
-    def _refresh_unified(self, base: TableId, version: str | None, message_log: MessageLog) -> ViewPlan:
+    def _refresh_unified(self, base: TableId, version: str | None, message_log: MessageLog) -> None:
         plan = self._refresh(base, version, message_log, None)
         message_log.log(
             "NOTICE" if plan.action != "none" else "INFO",
@@ -136,19 +135,15 @@ class TableCreatedHandler:
             "refreshed",
             **_fields(plan),
         )
-        return plan
 
-    def _refresh_current(self, base: TableId, version: str | None, covered: bool, message_log: MessageLog) -> None:
+    def _refresh_current(self, base: TableId, version: str | None, message_log: MessageLog) -> None:
         """Bring the current view up to date, too. A table without a known key has no current view: the log says so once.
 
         Args:
             base: the base name of the versioned tables.
             version: the version that the message names, if any.
-            covered: whether the unified view covered the version already.
             message_log: the log of the message.
         """
-        if covered and base in self._skipped:
-            return
         if not self.settings.rules_for(base).current:
             reason = "onefold.yaml sets `current: false`; a view that exists is not written any more"
             self._log_skipped(base, reason, message_log)

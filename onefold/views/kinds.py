@@ -43,6 +43,9 @@ class ViewKind(Protocol):
             ViewNameTaken: the name belongs to something else.
         """
 
+    def is_settled(self, stored: StoredView) -> bool:
+        """Return whether a view that covers all versions stays as it is until there is another version or setting."""
+
     def read_versions(self) -> tuple[Version, ...]:
         """Return the versions of the table as they are now."""
 
@@ -84,6 +87,9 @@ class UnifiedKind:
 
     def check_owner(self, stored: StoredView) -> None:
         check_owner(stored, self.base)
+
+    def is_settled(self, stored: StoredView) -> bool:  # noqa: ARG002 nothing but versions and settings decides this kind
+        return True
 
     def read_versions(self) -> tuple[Version, ...]:
         return self.warehouse.read_versions(self.base, self.settings.names_in(self.base.dataset))

@@ -59,8 +59,8 @@ def plan_refresh(
         warehouse: where the tables and the view are.
         base: the base name of the versioned tables.
         settings: those of the installation.
-        version: the version that a message named. If the view covers the version under the same rules, and was written after
-            the table was created, nothing else is read: two calls, which cost nothing, are enough.
+        version: the version that a message named. If the view covers the version under the same rules, was written after
+            the table was created, and is settled, nothing else is read: two calls, which cost nothing, are enough.
         prune: plan to remove the view where no version is left.
         now: returns the present time.
         take_over: plan to replace a view that Onefold did not write.
@@ -83,7 +83,7 @@ def plan_refresh(
         kept = stored.unannounced if stored else ()
         return ViewPlan(base, "none", None, stored, None, (), shortcut=True, unannounced=kept)
     created = None
-    if stored and version and _covers(stored, base, version, fingerprint, names):
+    if stored and version and kind.is_settled(stored) and _covers(stored, base, version, fingerprint, names):
         created = warehouse.table_created(base.sibling(names.name(base.table, version)))
         if created and was_read(stored.labels.get(CREATED_LABEL, ""), created):
             return ViewPlan(base, "none", None, stored, None, (), shortcut=True, unannounced=stored.unannounced)
