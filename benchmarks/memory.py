@@ -126,7 +126,8 @@ def measure(case: Case) -> dict[str, Any]:
         command = [sys.executable, str(_FUNCTION), version, *(f"large{number}" for number in range(case.at_once))]
         done = subprocess.run(command, env=environ, stdout=subprocess.PIPE, check=True, text=True)
     *logged, last = map(json.loads, done.stdout.splitlines())
-    return {**last, "form": logged[-1]["form"]}
+    *_, refreshed = (line for line in logged if line["event"] == "refreshed")
+    return {**last, "form": refreshed["form"]}
 
 
 def line(case: Case) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from onefold.capture.retypes import STRICT, bytes_per_character, keeps_values
 from onefold.capture.versioned_table import column_name
 from onefold.core.names import fold_case
+from onefold.mysql.connection import quoted
 from onefold.mysql.ddl.alterations import (
     Alteration,
     CharsetConverted,
@@ -91,6 +92,30 @@ def _needs_copy(one: Alteration, before: KnownTable | None, sql_mode: int) -> bo
         is_numbered = one.definition.auto_increment and not sql_mode & _ZERO_IS_A_VALUE
         return is_numbered and column.name not in before.auto_increment
     return False  # another key shows in the next row of the log
+
+
+def may_compute(alterations: Iterable[Alteration]) -> bool:
+    """Return whether an ALTER may have the server compute generated columns of existing rows again."""
+    return any(isinstance(one, ColumnModified | CharsetConverted) for one in alterations)
+
+
+def computes_again(alterations: Iterable[Alteration], structure: Structure, expressions: Iterable[str]) -> bool:
+    """Return whether generated columns of existing rows may have other values after an ALTER.
+
+    A column of equal values in another type still gives other ones: `CONCAT(price)`, `OCTET_LENGTH(name)`.
+
+    Args:
+        alterations: what the ALTER does.
+        structure: the table's columns.
+        expressions: those of its generated columns, with names in backticks, as the server prints them.
+    """
+    names: set[str] = set()
+    for one in alterations:
+        if isinstance(one, CharsetConverted):
+            names.update(column.name for column in structure.columns if column.charset)
+        elif isinstance(one, ColumnModified):
+            names.add(one.name)
+    return any(quoted(name).casefold() in text.casefold() for text in expressions for name in names)
 
 
 def after(alterations: Iterable[Alteration], before: KnownTable) -> KnownTable:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from onefold.capture.alterations import added_names, dropped_names, needs_copy
+from onefold.capture.alterations import added_names, computes_again, dropped_names, may_compute, needs_copy
 from onefold.capture.copy_requests import TransactionCopies
 from onefold.capture.known_tables import KnownTables
 from onefold.capture.records import SourceEventKind, source_event
@@ -19,6 +19,7 @@ from onefold.core.retry import retry_until_stopped
 from onefold.core.shutdown import Stop
 from onefold.mysql.binlog.events import LogPosition, Statement
 from onefold.mysql.catalog import TableName
+from onefold.mysql.ddl.alterations import Alteration
 from onefold.mysql.ddl.effects import Effect, all_effects
 from onefold.ports.publisher import Message
 
@@ -71,7 +72,8 @@ class StatementEffects:
             before = self.known.before(table, event.position)
             # A column of a former name: what landed under the name is not in the table any more.
             is_again = bool(added & (dropped | self.state.quarantine.dropped_columns(table)))
-            if is_again or needs_copy(effect.alterations, before, event.grammar.sql_mode):
+            is_changed = is_again or needs_copy(effect.alterations, before, event.grammar.sql_mode)
+            if is_changed or self._computes_again(effect.alterations, table):
                 self.known.forget(effect)
                 self._request([table], event)
                 continue
@@ -84,6 +86,13 @@ class StatementEffects:
                     event="copy_not_needed", database=table.database, table=table.table,
                     position=event.position.sequence(),
                 )  # fmt: skip
+
+    def _computes_again(self, alterations: Sequence[Alteration], table: TableName) -> bool:
+        """Return whether generated columns have other values now. The log does not tell which columns are generated."""
+        if not may_compute(alterations):
+            return False
+        found = self.source.inspect(table)
+        return found.structure is None or computes_again(alterations, found.structure, found.expressions)
 
     def _altered_tables(self, effect: Effect) -> list[TableName]:
         tables = self._present_tables(effect)

@@ -31,6 +31,8 @@ class InspectedTable:
 
     structure: Structure | None = None
     problem: Problem | None = None
+    expressions: tuple[str, ...] = ()
+    """The expressions of the generated columns, with names in backticks."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,7 @@ def inspect_table(connection: pymysql.Connection, name: TableName) -> InspectedT
     denied = _grant_problem(connection, name, visible=table is not None)
     if denied or table is None:
         return InspectedTable(problem=denied)
-    return InspectedTable(table.structure, described_problem(table))
+    return InspectedTable(table.structure, described_problem(table), table.expressions)
 
 
 def described_problem(table: TableDescription) -> Problem | None:

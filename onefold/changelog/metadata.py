@@ -230,10 +230,27 @@ def key_problems(table: str, columns: Sequence[Column], keys: Sequence[str]) -> 
     if not keys:
         yield f"{table}: name the columns of the key"
     for key in keys:
-        column = source.get(key)
-        if not column:
+        if not source.has(key):
             yield f"{table} has no column {key} for the key; it has {', '.join(source.names)}"
-        elif not _can_be_key(column.type):
+    yield from key_type_problems(table, columns, keys)
+
+
+def key_type_problems(table: str, columns: Sequence[Column], keys: Sequence[str]) -> Iterator[str]:
+    """Yield the columns of the key whose types have no equality.
+
+    Args:
+        table: the name of the table, for the texts.
+        columns: its columns.
+        keys: the columns of the key; those that the table does not have are left out.
+
+    Examples:
+        >>> list(key_type_problems("shop.t", [Column("id", Scalar("FLOAT64"))], ["id", "no"]))
+        ['shop.t: the key id is FLOAT64, which has no equality to group rows by']
+    """
+    source = source_columns(columns)
+    for key in keys:
+        column = source.get(key)
+        if column and not _can_be_key(column.type):
             yield f"{table}: the key {key} is {column.type}, which has no equality to group rows by"
 
 

@@ -47,10 +47,15 @@ accept_settings = click.option(
 
 @dataclass(frozen=True)
 class Failure:
-    """A table whose work failed, and the errors. It has an entry in the JSON like any other table."""
+    """A table whose work failed, and the error. It has an entry in the JSON like any other table."""
 
     table: TableId
-    errors: tuple[str, ...]
+    error: OnefoldError
+
+    @property
+    def errors(self) -> tuple[str, ...]:
+        """The lines of the error."""
+        return tuple(str(self.error).splitlines())
 
     def as_dict(self) -> dict[str, Any]:
         return {"table": str(self.table), "errors": list(self.errors)}
@@ -91,12 +96,13 @@ def check_view_settings(warehouse: Any, base: TableId, settings: Settings) -> No
     Raises:
         SettingsChanged: one was not, and the command has no `--accept-settings`.
     """
-    from onefold.views.stored_settings import check_settings
+    from onefold.views.stored_settings import check_settings, setting_changes
 
-    views = (settings.view_of(base), settings.current_view_of(base)) if settings.keep_view_settings else ()
-    for stored in map(warehouse.get_view, views):
-        if stored:
-            check_settings(stored.id, stored.query, settings.rules_for(base))
+    if not settings.keep_view_settings:
+        return
+    for view, current in ((settings.view_of(base), False), (settings.current_view_of(base), True)):
+        if stored := warehouse.get_view(view):
+            check_settings(stored.id, setting_changes(stored.query, settings.rules_for(base), current))
 
 
 def announcing(project: str, settings: Settings) -> Announce:
@@ -194,10 +200,10 @@ def done(base: TableId, work: Callable[[TableId], Any]) -> Any:
     try:
         return work(base)
     except OnefoldError as error:
-        lines = tuple(str(error).splitlines())
-        for line in lines:
+        failure = Failure(base, error)
+        for line in failure.errors:
             say("red", f"Error: {base.table}: {line}")
-        return Failure(base, lines)
+        return failure
 
 
 @contextmanager

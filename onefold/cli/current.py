@@ -80,9 +80,15 @@ def current(
         echo_json([_outcome(target, made).as_dict()])
     else:
         action = "is up to date" if made.action == "none" else _OUTCOMES[made.action]
-        sources = f"{made.base} and {made.source}" if made.base else str(made.source)
-        print_lines(f"{made.id} {action}, over {sources}")
+        changes = _changes(made)
+        print_lines(f"{made.id} {action}, over {f'{made.base} and {changes}' if made.base else changes}")
     return OK
+
+
+def _changes(made: CurrentView) -> str:
+    """Return the change tables that a view reads: the base name of versioned tables is no table."""
+    versions = [version for version in (made.plan.view.versions if made.plan.view else ()) if version]
+    return f"{counted(len(versions), 'version')} of {made.source}" if versions else str(made.source)
 
 
 def _outcome(table: TableId, made: CurrentView) -> TableOutcome:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from onefold.cli.common import ERROR, OK, as_json, print_lines, read_settings, say
+from onefold.cli.common import ERROR, OK, as_json, read_settings, say
 from onefold.cli.output import echo_json
 from onefold.cli.registry_options import address_of, open_registry, open_store, order_option, parse_order, registry_option
 from onefold.core.errors import InvalidInput, NotFound, OnefoldError
@@ -46,7 +46,7 @@ def add(context: click.Context, files: tuple[Path, ...], registry: str | None, a
 def _show_additions(results: list[dict[str, Any]]) -> None:
     for result in results:
         if not result["errors"]:
-            print_lines(f"{result['outcome']} {result['schema']}")
+            click.echo(f"{result['outcome']} {result['schema']}")
         for error in result["errors"]:
             say("red", f"Error: {result['file']}: {error}")
 
@@ -174,7 +174,7 @@ def export(
     if as_json:
         echo_json([{"schema": entry.key.uri, "added": entry.added, "sha256": entry.digest} for entry in index.entries])
     else:
-        print_lines(f"{target}: {len(index.entries):,} schemas and {target}/schemas/index.json")
+        click.echo(f"{target}: {len(index.entries):,} schemas and {target}/schemas/index.json")
     return OK
 
 

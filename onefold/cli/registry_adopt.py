@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import yaml
 
-from onefold.cli.common import CHANGES, OK, as_json, open_warehouse, print_lines, project
+from onefold.cli.common import CHANGES, OK, as_json, open_warehouse, project
 from onefold.cli.output import echo_json
 from onefold.cli.registry_options import open_registry, order_option, parse_order, registry_option
 from onefold.core.errors import InvalidInput, NotFound
@@ -62,7 +62,8 @@ def adopt(
     if as_json:
         echo_json([one.as_dict() for one in differences])
     else:
-        print_lines(*(map(str, differences) if differences else (f"{table} is what the registry would make",)))
+        for line in differences or (f"{table} is what the registry would make",):
+            click.echo(str(line))
     return CHANGES if any(one.severity > Severity.INFO for one in differences) else OK
 
 

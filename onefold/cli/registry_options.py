@@ -104,11 +104,11 @@ class _FolderSource:
         self._folder = folder
         self._order = order
 
-    def list_keys(self) -> tuple[SchemaKey, ...]:
-        return tuple(schema.key for schemas in self._read(None).models.values() for schema in schemas)
+    def list_keys(self, below: Sequence[str] = ()) -> tuple[SchemaKey, ...]:
+        return tuple(schema.key for schemas in self._read(below).models.values() for schema in schemas)
 
     def versions(self, model: ModelKey) -> tuple[SchemaKey, ...]:
-        return tuple(schema.key for schema in self._read(model).models.get(model, ()))
+        return tuple(schema.key for schema in self._read(model.parts).models.get(model, ()))
 
     def find(self, key: SchemaKey) -> Schema | None:
         from onefold.adapters.folder_objects import FolderObjects
@@ -119,7 +119,7 @@ class _FolderSource:
     def find_all(self, keys: Sequence[SchemaKey]) -> list[Schema | None]:
         return [self.find(key) for key in keys]
 
-    def _read(self, model: ModelKey | None) -> Registry:
+    def _read(self, below: Sequence[str]) -> Registry:
         from onefold.registry.folder import read_folder
 
-        return read_folder(self._folder, model, self._order)
+        return read_folder(self._folder, below, self._order)

@@ -11,9 +11,9 @@ from typing import Any
 
 import click
 
-from onefold.cli.common import OK, as_json, print_lines, raise_problems, read_settings, say
+from onefold.cli.common import OK, as_json, print_lines, raise_problems, say
 from onefold.cli.output import CommandGroup, echo_json
-from onefold.cli.registry_options import address_of, registry_option
+from onefold.cli.registry_options import open_store, registry_option
 
 _LAST_PORT = 65535
 
@@ -24,7 +24,10 @@ _LAST_PORT = 65535
     "--port", metavar="PORT", type=click.IntRange(1, _LAST_PORT), default=8080, show_default=True, help="The port."
 )
 @click.option(
-    "--keys", metavar="FILE", help="The file of keys; without it nothing can be added.  [default: ONEFOLD_REGISTRY_KEYS]"
+    "--keys",
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False),
+    help="The file of keys; without it nothing can be added.  [default: ONEFOLD_REGISTRY_KEYS]",
 )
 @click.pass_context
 def serve(context: click.Context, registry: str | None, port: int, keys: str | None) -> int:
@@ -34,7 +37,7 @@ def serve(context: click.Context, registry: str | None, port: int, keys: str | N
     """
     from onefold.local.processes import ended_in_order, functions_source
 
-    address = address_of(read_settings(context), registry)
+    address = open_store(context, registry).address  # what cannot be served is an error now, and not of each request
     environ = {
         **os.environ,
         "ONEFOLD_REGISTRY": address,

@@ -157,7 +157,7 @@ def _read(model: str, registry: str | None, order: str) -> tuple[ModelKey, Regis
     context = click.get_current_context()
     address = address_of(read_settings(context), registry)
     if "://" not in address:
-        return key, read_folder(Path(address), key, versions)
+        return key, read_folder(Path(address), key.parts, versions)
     return key, read_model(open_registry(context, address, versions), key, address)
 
 

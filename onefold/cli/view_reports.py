@@ -12,7 +12,7 @@ from rich.console import Console
 
 from onefold.cli.common import Failure, done, each, say
 from onefold.cli.output import echo_json, is_quiet
-from onefold.core.errors import KeyUnknown, NoCleanViews, NoCurrentView, NotFound, NoVersions
+from onefold.core.errors import KeyUnknown, NoCleanViews, NoCurrentView, NotFound, NoVersions, SettingsChanged
 from onefold.core.names import TableId
 from onefold.core.versioned_names import SkippedTable
 from onefold.ports.warehouse import StoredView
@@ -33,7 +33,8 @@ class Checked:
         dataset: any table's name in the dataset.
         table: the base name that the command names; None for all tables.
         left_out: the tables that look like versions and are not used.
-        left_over: the base names without a versioned table whose views are still there.
+        left_over: the base names without a versioned table whose unified views are still there.
+        left_over_current: those whose current views are still there.
         warnings: settings of tables that the dataset does not have.
     """
 
@@ -41,11 +42,13 @@ class Checked:
     table: str | None
     left_out: tuple[SkippedTable, ...]
     left_over: tuple[TableId, ...] = ()
+    left_over_current: tuple[TableId, ...] = ()
     warnings: tuple[str, ...] = ()
 
 
 def check(warehouse: Any, dataset: str, table: str | None, settings: Settings) -> Checked:
     """List a dataset, and find what no single table shows. A dataset that does not exist is reported by the command."""
+    from onefold.merge.current_kind import left_over_current
     from onefold.views.left_over import left_over_tables, unknown_tables
 
     place = TableId(warehouse.project, dataset, table or "")
@@ -55,10 +58,11 @@ def check(warehouse: Any, dataset: str, table: str | None, settings: Settings) -
         return Checked(place, table, ())
     names = settings.names_in(dataset)
     left_out = tuple(left for left in names.skipped(tables) if table in (None, left.base))
+    current = tuple(base for base in left_over_current(warehouse, dataset, settings, tables) if table in (None, base.table))
     if table:
-        return Checked(place, table, left_out)
+        return Checked(place, table, left_out, left_over_current=current)
     left_over = left_over_tables(warehouse, dataset, settings, tables)
-    return Checked(place, table, left_out, left_over, tuple(unknown_tables(settings, dataset, tables)))
+    return Checked(place, table, left_out, left_over, current, tuple(unknown_tables(settings, dataset, tables)))
 
 
 def work_on(
@@ -101,7 +105,7 @@ def work_on(
     try:
         results = each(warehouse, dataset, None, names, work_leniently, progress=progress)
     except NotFound:
-        if not checked.left_over:
+        if not (checked.left_over or checked.left_over_current):
             raise
         results = []
     return results + [done(base, work_leniently) for base in checked.left_over]
@@ -109,6 +113,7 @@ def work_on(
 
 def work_on_current(
     warehouse: Any,
+    checked: Checked,
     results: Sequence[Any],
     settings: Settings,
     work: Callable[[TableId, CurrentKind], Any],
@@ -118,27 +123,38 @@ def work_on_current(
 
     Args:
         warehouse: where the tables are.
-        results: what became of the unified views. A table that failed, or that has no version, is left out.
+        checked: what was found in the dataset: current views without a versioned table are among it.
+        results: what became of the unified views. A table is left out that has no version, or whose unified view was
+            written with other settings; any other failure of the unified view does not keep the current view from its turn.
         settings: those of the installation.
         work: is called with each table and its kind of view.
         show: is called with each plan as soon as there is one.
     """
     from onefold.merge.newest_load import kind_of
 
-    tables = [one.base for one in results if not isinstance(one, Failure) and (one.view or one.action == "remove")]
+    tables = dict.fromkeys((*(base for one in results if (base := _with_current(one))), *checked.left_over_current))
 
     def unless_unknown(base: TableId) -> Any:
         try:
             made = work(base, kind_of(warehouse, base, settings, by_itself=True))
         except KeyUnknown:
             return None
-        if made.view or made.action != "none":
+        except NoVersions as error:
+            made = _left_over(base, warehouse.get_view(settings.current_view_of(base)), error)
+        if made.view or made.stored or made.action != "none":
             show(made)
             return made
         return None
 
     made = [done(base, unless_unknown) for base in tables if settings.rules_for(base).current]
     return [one for one in made if one is not None]
+
+
+def _with_current(result: Any) -> TableId | None:
+    """Return the table whose current view has its turn after this result of the unified view; None where it has not."""
+    if isinstance(result, Failure):
+        return None if isinstance(result.error, NotFound | SettingsChanged) else result.table
+    return result.base if result.view or result.action == "remove" else None
 
 
 def work_on_clean(
@@ -186,10 +202,15 @@ def _shown(work: Callable[[TableId], Any], show: Callable[[Any], None]) -> Calla
 
 def _without_versions(warehouse: Any, base: TableId, settings: Settings, error: NoVersions) -> Any:
     from onefold.views.left_over import belongs_to
-    from onefold.views.view_plan import ViewPlan
 
     stored = warehouse.get_view(settings.view_of(base))
-    return ViewPlan(base, "none", None, stored if belongs_to(stored, base) else None, None, (), warnings=(str(error),))
+    return _left_over(base, stored if belongs_to(stored, base) else None, error)
+
+
+def _left_over(base: TableId, stored: StoredView | None, error: NoVersions) -> Any:
+    from onefold.views.view_plan import ViewPlan
+
+    return ViewPlan(base, "none", None, stored, None, (), warnings=(str(error),))
 
 
 def summary(results: Iterable[Any]) -> str:

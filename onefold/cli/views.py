@@ -131,7 +131,7 @@ def plan(
         return plan_refresh(warehouse, base, settings, prune=prune, kind=kind)
 
     results = work_on(warehouse, checked, settings, work, show)
-    results += work_on_current(warehouse, results, settings, work_on_kind, show)
+    results += work_on_current(warehouse, checked, results, settings, work_on_kind, show)
     results += work_on_clean(warehouse, results, settings, work_on_kind, show)
     if as_json:
         echo_plans(checked, results, diffs=sql)
@@ -177,7 +177,7 @@ def refresh(
         return refresh_view(warehouse, base, settings, prune=prune, announce=announce, kind=kind)
 
     results = work_on(warehouse, checked, settings, work, progress=all_ and not as_json)
-    results += work_on_current(warehouse, results, settings, work_on_kind)
+    results += work_on_current(warehouse, checked, results, settings, work_on_kind)
     results += work_on_clean(warehouse, results, settings, work_on_kind)
     if as_json:
         echo_plans(checked, results)

@@ -21,7 +21,7 @@ from google.pubsub_v1 import types
 from onefold.core.errors import OnefoldError, Rejected
 from onefold.core.retry import Backoff
 from onefold.core.text import cut
-from onefold.local.send_event import send_event
+from onefold.local.send_event import deliver
 
 _CONCURRENT_DELIVERIES = 4
 _CONCURRENT_REQUESTS = 8
@@ -96,14 +96,18 @@ class PushTopics:
             self._pool.submit(self._deliver, delivery)
 
     def _deliver(self, delivery: _Delivery) -> None:
-        """Deliver a message; if its function does not accept it, again after a pause, in which others are delivered."""
+        """Deliver a message; if its function does not accept it, again after a pause, in which others are delivered.
+
+        A message that its function acknowledges and does not handle is delivered, too: Pub/Sub knows only the status.
+        """
         if self._ended.is_set() or delivery.topic.url is None:
             return
+        name = f"{delivery.topic.name}, message {delivery.identifier}"
         try:
-            send_event(delivery.topic.url, delivery.data)
+            if reason := deliver(delivery.topic.url, delivery.data).reason:
+                self._show(f"{name}: its function acknowledges it and does not handle it: {reason}")
         except OnefoldError as error:
             pause = next(delivery.pauses)
-            name = f"{delivery.topic.name}, message {delivery.identifier}"
             self._show(f"{name}: delivered again in {pause:g} s, because the function does not accept it: {error}")
             timer = threading.Timer(pause, self._submit, (delivery,))
             timer.daemon = True

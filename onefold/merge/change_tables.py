@@ -6,9 +6,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from onefold.changelog.metadata import LANDED_AT, metadata_problems
+from onefold.changelog.metadata import LANDED_AT, metadata_of, metadata_problems
 from onefold.core.errors import NotFound, SchemaConflict
 from onefold.core.names import TableId
+from onefold.core.versioned_names import VersionedNames
 from onefold.merge.merge_log import MergeState
 from onefold.ports.warehouse import BaseWarehouse
 from onefold.schema.columns import Column, Schema
@@ -57,6 +58,8 @@ def tells_landing(columns: Iterable[Column]) -> bool:
 def find_changes(warehouse: BaseWarehouse, table: TableId, rules: TableRules) -> list[ChangeTable]:
     """Return the change table of that name; where there is none, all versions of it, retired ones too.
 
+    A table of that name that holds no changes, such as the base of another table, is passed over where there are versions.
+
     Args:
         warehouse: where the tables are.
         table: a change table, or the base name of versioned ones.
@@ -65,20 +68,27 @@ def find_changes(warehouse: BaseWarehouse, table: TableId, rules: TableRules) ->
     Raises:
         NotFound: there is neither.
     """
-    single = find_single(warehouse, table)
-    if single is not None:
-        return [single]
-    versions = warehouse.read_versions(table, rules.names)
+    versions = read_change_versions(warehouse, table, rules.names)
     if not versions:
         pattern = rules.names.versions_pattern(table.table)
         raise NotFound(f"there is neither a change table {table} nor a version of it, {pattern}")
     return change_tables(table, versions, rules)
 
 
-def find_single(warehouse: BaseWarehouse, table: TableId) -> ChangeTable | None:
-    """Return the change table of that very name, without versions; None where there is none."""
-    single = warehouse.read_table(table)
-    return None if single is None else ChangeTable(table, Version("", single.columns, single.created))
+def read_change_versions(warehouse: BaseWarehouse, table: TableId, names: VersionedNames) -> tuple[Version, ...]:
+    """Return the versions of a table, as `find_changes` looks for them; the version of a table of that name has no name.
+
+    Args:
+        warehouse: where the tables are.
+        table: a change table, or the base name of versioned ones.
+        names: the form of the names of versions.
+    """
+    stored = warehouse.read_table(table)
+    single = (Version("", stored.columns, stored.created),) if stored else ()
+    if single and metadata_of(Schema(single[0].columns)).fields:
+        return single
+    # Without versions, a table that holds no changes is returned, too, for the error that says what it lacks.
+    return tuple(warehouse.read_versions(table, names)) or single
 
 
 def change_tables(table: TableId, versions: Iterable[Version], rules: TableRules) -> list[ChangeTable]:
@@ -86,10 +96,13 @@ def change_tables(table: TableId, versions: Iterable[Version], rules: TableRules
 
     Args:
         table: the base name of the versions.
-        versions: in any order.
+        versions: in any order; the one without a name is the table itself.
         rules: the settings of the table, with the form of the names of versions.
     """
-    return [ChangeTable(table.sibling(rules.names.name(table.table, version.id)), version) for version in versions]
+    return [
+        ChangeTable(table.sibling(rules.names.name(table.table, version.id)) if version.id else table, version)
+        for version in versions
+    ]
 
 
 def changes_in_use(table: TableId, found: Sequence[ChangeTable], rules: TableRules) -> list[ChangeTable]:

@@ -7,16 +7,16 @@ writes. A comment in the text holds the key, so that the key of a captured table
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
-from onefold.changelog.metadata import DAY, LANDED_AT, METADATA, check_change_table, source_columns
-from onefold.core.errors import InvalidInput, KeyUnknown, LimitExceeded, NotFound, ViewNameTaken
+from onefold.changelog.metadata import DAY, LANDED_AT, METADATA, check_change_table, key_type_problems, source_columns
+from onefold.core.errors import InvalidInput, KeyUnknown, LimitExceeded, NotFound, SchemaConflict, ViewNameTaken
 from onefold.core.names import TableId
-from onefold.merge.base_table import base_table
-from onefold.merge.change_tables import ChangeTable, change_tables, changes_in_use, find_single
-from onefold.merge.current_text import RENDERER, CurrentText, left_out, remembered_keys
+from onefold.merge.base_table import base_table, log_of
+from onefold.merge.change_tables import ChangeTable, change_tables, changes_in_use, check_changes, read_change_versions
+from onefold.merge.current_text import RENDERER, CurrentText, is_disputed, left_out, remembered_keys
 from onefold.merge.keys import captured_keys, is_captured, still_key
 from onefold.merge.merge_log import MergeState
 from onefold.merge.plan import chosen_keys, is_base, make_plan, read_log
@@ -29,8 +29,9 @@ from onefold.schema.versions import Version, fold
 from onefold.settings.environment import Settings
 from onefold.views.clean_refresh import tighten_clean
 from onefold.views.labels import TABLE_LABEL, fingerprint_of, owner_digest
+from onefold.views.left_over import ViewNames, left_over_of_kind
 from onefold.views.limits import build_within_limits
-from onefold.views.stored_settings import settings_comment
+from onefold.views.stored_settings import SettingChange, setting_changes, settings_comment
 from onefold.views.unified_view import UnifiedView
 
 
@@ -59,7 +60,7 @@ class CurrentKind:
 
     @property
     def owner(self) -> str:
-        return owner_digest(f"{self.table} current")
+        return _owner(self.table)
 
     @property
     def fingerprint(self) -> str:
@@ -77,11 +78,12 @@ class CurrentKind:
         if not self.is_ours(stored):
             raise ViewNameTaken(f"{stored.id} was not written by `onefold current` or a message for {self.table}: rename it")
 
+    def is_settled(self, stored: StoredView) -> bool:
+        """Return whether no version declares another key than the view has, so that rows that land later change nothing."""
+        return not is_disputed(stored.query)
+
     def read_versions(self) -> tuple[Version, ...]:
-        single = find_single(self.warehouse, self.table)
-        if single:
-            return (single.version,)
-        return self.warehouse.read_versions(self.table, self.settings.names_in(self.table.dataset))
+        return read_change_versions(self.warehouse, self.table, self.settings.names_in(self.table.dataset))
 
     def build(self, found: Sequence[Version], versions: Sequence[Version], stored: StoredView | None) -> UnifiedView:
         """Return the view as it has to be.
@@ -97,11 +99,12 @@ class CurrentKind:
         columns = self._columns(found, versions, stored)
         text = replace(self._text(found, columns, stored), without=self._without(found))
         # The form of the versions' text is chosen so that the text around it fits, too.
-        around = len(text.around("")) + (stored.reserved if stored else 0)
+        rules = self.settings.rules_for(self.table)
+        settings, of_unified = settings_comment(rules, current=True), settings_comment(rules)
+        around = len(text.around("")) + len(settings) - len(of_unified) + (stored.reserved if stored else 0)
         view = build_within_limits(self.id, self.table, versions, self._rules(found), around, columns)
         # The settings come first in every view, so that they can be read from its text.
-        settings = settings_comment(self.settings.rules_for(self.table))
-        query = settings + text.around(self.table if _is_single(found) else view.query.removeprefix(settings))
+        query = settings + text.around(self.table if _is_single(found) else view.query.removeprefix(of_unified))
         if len(query) > MAX_TEXT:
             raise LimitExceeded(f"{self.id}: its text takes {len(query)} of {MAX_TEXT} characters")
         shown = tuple(source_columns(view.columns).minus(text.without))
@@ -110,6 +113,9 @@ class CurrentKind:
     def before_write(self) -> None:
         """Hide in the clean view what the policies hide of new versions, before the current view shows it."""
         tighten_clean(self.warehouse, self.table, self.settings)
+
+    def setting_changes(self, stored: StoredView) -> tuple[SettingChange, ...]:
+        return setting_changes(stored.query, self.settings.rules_for(self.table), current=True)
 
     def other_changes(self, stored: StoredView | None, view: UnifiedView) -> tuple[SchemaChange, ...]:
         if stored is None:
@@ -132,17 +138,37 @@ class CurrentKind:
         return (*columns.minus(hidden), *columns.only(hidden))
 
     def _text(self, found: Sequence[Version], columns: tuple[Column, ...], stored: StoredView | None) -> CurrentText:
-        rules, changes = self.settings.rules_for(self.table), self._changes(found)
+        rules = self.settings.rules_for(self.table)
+        changes = tuple(change_tables(self.table, found, rules))
         table = self.warehouse.read_table(base_table(self.table))
         base = table if table and is_base(table) else None
         state = read_log(self.warehouse, self.table, base) if base else MergeState()
         keys = self._known_keys(changes, base, state, stored)
-        check_change_table(str(self.table), columns, keys)
+        used = changes_in_use(self.table, changes, rules)
+        self._check(columns, used, keys, stored)
+        disputed = not rules.keys and not still_key(self.warehouse, used, keys)
         if base is None or state.now is None:
-            return CurrentText(keys, columns)
+            return CurrentText(keys, columns, disputed=disputed)
         # No merge follows from this plan, so it needs no time at which the change tables were listed.
         plan = make_plan(self.table, rules, keys, base, state, changes, state.now)
-        return CurrentText.over_base(self.warehouse, plan, columns)
+        return replace(CurrentText.over_base(self.warehouse, plan, columns), disputed=disputed)
+
+    def _check(
+        self, columns: Sequence[Column], changes: Sequence[ChangeTable], keys: tuple[str, ...], stored: StoredView | None
+    ) -> None:
+        """Check that the versions together and each of them have a latest row for each key.
+
+        Raises:
+            KeyUnknown: a message asks for a view that does not exist, and the type of a key has no equality.
+            SchemaConflict: everything else that keeps the table from having a latest state.
+        """
+        try:
+            check_change_table(str(self.table), columns, keys)
+        except SchemaConflict as error:
+            if self.by_itself and stored is None and any(key_type_problems(str(self.table), columns, keys)):
+                raise KeyUnknown(str(error)) from error
+            raise
+        check_changes(changes, keys)
 
     def _without(self, found: Sequence[Version]) -> tuple[str, ...]:
         """Return the partition of a pulled table, which is no column of the source."""
@@ -178,10 +204,33 @@ class CurrentKind:
             return remembered
         return captured_keys(self.warehouse, self.table, windows, state.keys if base else ())
 
-    def _changes(self, found: Sequence[Version]) -> tuple[ChangeTable, ...]:
-        if _is_single(found):
-            return (ChangeTable(self.table, found[0]),)
-        return tuple(change_tables(self.table, found, self.settings.rules_for(self.table)))
+
+def left_over_current(
+    warehouse: BaseWarehouse, dataset: str, settings: Settings, tables: Collection[str]
+) -> tuple[TableId, ...]:
+    """Return the base names whose last versioned table was dropped, and whose current view is still there.
+
+    A base that is still there does not keep the view: without the versions it cannot be read.
+
+    Args:
+        warehouse: as for `left_over_tables`.
+        dataset: as for `left_over_tables`.
+        settings: as for `left_over_tables`.
+        tables: as for `left_over_tables`.
+    """
+    names = ViewNames(
+        settings.current_name,
+        settings.current_view_of,
+        _owner,
+        own_tables=lambda table: (base_table(table).table, log_of(table).table),
+        of_plain_tables=True,
+    )
+    found = left_over_of_kind(warehouse, dataset, settings, tables, names)
+    return tuple(table for table in found if settings.rules_for(table).current)
+
+
+def _owner(table: TableId) -> str:
+    return owner_digest(f"{table} current")
 
 
 def _is_single(found: Sequence[Version]) -> bool:

@@ -19,10 +19,11 @@ from onefold.merge.positions_check import check_floor, check_positions
 from onefold.ports.warehouse import BaseWarehouse, StoredTable
 from onefold.schema.columns import Column
 
-RENDERER = 1
+RENDERER = 2
 """The number of the form of the text around the versions. Raise it with every change of that text."""
 
 _KEYS = "-- keys: "
+_DISPUTED = "-- versions declare other keys: "
 _LEFT_OUT = "-- base left out: "
 _BASE = "-- base: "
 
@@ -37,6 +38,7 @@ class CurrentText:
         plan: the state of the base that is read; None where the view reads the whole history.
         left_out: why a base that exists is not read; empty where there is no such reason.
         copied: whether a copy is read, since the base is about to be replaced.
+        disputed: whether a version declares another key, so that a message has to look at the key again.
         without: columns of the versions that people do not read.
     """
 
@@ -45,6 +47,7 @@ class CurrentText:
     plan: MergePlan | None = None
     left_out: str = ""
     copied: bool = False
+    disputed: bool = False
     without: tuple[str, ...] = ()
 
     @classmethod
@@ -72,7 +75,7 @@ class CurrentText:
         Args:
             changes: a change table, or the text of all versions.
         """
-        head = f"{_KEYS}{json.dumps(list(self.keys))}\n"
+        head = f"{_KEYS}{json.dumps(list(self.keys))}\n" + (f"{_DISPUTED}yes\n" if self.disputed else "")
         if self.plan is None or self.plan.stored is None:
             note = f"{_LEFT_OUT}{self.left_out}\n" if self.left_out else ""
             return f"{head}{note}{self._outer(current_query(changes, self.columns, self.keys))}"
@@ -103,6 +106,16 @@ def remembered_keys(query: str) -> tuple[str, ...]:
     except ValueError:  # somebody edited the text
         return ()
     return tuple(keys) if isinstance(keys, list) and all(isinstance(key, str) for key in keys) else ()
+
+
+def is_disputed(query: str) -> bool:
+    r"""Return whether the text of a current view notes that a version declares another key than the view has.
+
+    Examples:
+        >>> is_disputed('-- keys: ["id"]\n-- versions declare other keys: yes')
+        True
+    """
+    return bool(_noted(query, _DISPUTED))
 
 
 def left_out(query: str) -> str:

@@ -56,10 +56,11 @@ class NewestLoadKind(CurrentKind):
             LimitExceeded: the text is too long.
         """
         columns = self._columns(found, versions, stored)
-        around = len(newest_load_query("", columns)) + (stored.reserved if stored else 0)
+        rules = self.settings.rules_for(self.table)
+        settings, of_unified = settings_comment(rules, current=True), settings_comment(rules)
+        around = len(newest_load_query("", columns)) + len(settings) - len(of_unified) + (stored.reserved if stored else 0)
         view = build_within_limits(self.id, self.table, versions, self._rules(found), around, columns)
-        settings = settings_comment(self.settings.rules_for(self.table))
-        query = settings + newest_load_query(view.query.removeprefix(settings), view.columns)
+        query = settings + newest_load_query(view.query.removeprefix(of_unified), view.columns)
         if len(query) > MAX_TEXT:
             raise LimitExceeded(f"{self.id}: its text takes {len(query)} of {MAX_TEXT} characters")
         shown = tuple(Schema(view.columns).minus(_LEFT_OUT))

@@ -30,7 +30,8 @@ SELECT 1 FROM information_schema.TABLES WHERE TABLE_SCHEMA = %s AND TABLE_NAME =
 _COLUMNS = """
 SELECT TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME, DATA_TYPE, COLUMN_TYPE, CHARACTER_OCTET_LENGTH,
   NUMERIC_PRECISION, NUMERIC_SCALE, DATETIME_PRECISION, CHARACTER_SET_NAME, COLUMN_KEY,
-  COLLATION_NAME, IS_NULLABLE, COLUMN_DEFAULT, EXTRA
+  COLLATION_NAME, IS_NULLABLE, COLUMN_DEFAULT, EXTRA,
+  GENERATION_EXPRESSION
 FROM information_schema.COLUMNS WHERE {condition}
 ORDER BY CAST(TABLE_SCHEMA AS BINARY), CAST(TABLE_NAME AS BINARY), ORDINAL_POSITION
 """
@@ -83,6 +84,8 @@ class ColumnRow:
     default: str | None = None
     """An SQL expression in MariaDB, a value in MySQL."""
     extra: str = ""
+    expression: str | None = None
+    """The expression of a generated column, with names in backticks; empty or None for another column."""
 
     @property
     def is_auto_increment(self) -> bool:
@@ -99,6 +102,11 @@ class TableDescription:
     rows: tuple[ColumnRow, ...]
     indexes: tuple[tuple[str, ...], ...]
     """The columns of each unique index, the primary key first."""
+
+    @property
+    def expressions(self) -> tuple[str, ...]:
+        """Return the expressions of the generated columns."""
+        return tuple(row.expression for row in self.rows if row.expression)
 
     @property
     def structure(self) -> Structure | None:

@@ -10,6 +10,7 @@ from onefold.core.errors import InvalidMessage, KeyUnknown, NoCleanViews, NoCurr
 from onefold.core.log import in_lines
 from onefold.core.names import TableId
 from onefold.core.text import counted, cut
+from onefold.merge.current_kind import left_over_current
 from onefold.merge.newest_load import kind_of
 from onefold.messages.consumer import MessageLog, consume
 from onefold.messages.envelope import Delivery
@@ -93,8 +94,10 @@ class TableCreatedHandler:
 
     def _check_dataset(self, dataset: str, tables: Sequence[str], message_log: MessageLog) -> None:
         """Log the views whose last version was dropped, and the settings of tables that do not exist."""
-        if left_over := left_over_tables(self.warehouse, dataset, self.settings, tables):
-            views = [str(self.settings.view_of(base)) for base in left_over]
+        unified = left_over_tables(self.warehouse, dataset, self.settings, tables)
+        current = left_over_current(self.warehouse, dataset, self.settings, tables)
+        views = [*map(str, map(self.settings.view_of, unified)), *map(str, map(self.settings.current_view_of, current))]
+        if views:
             message_log.log(
                 "WARNING",
                 f"{counted(len(views), 'view')} of {dataset} read no version that exists: remove them with "
@@ -113,19 +116,19 @@ class TableCreatedHandler:
             OnefoldError: the error of the view that failed; of two errors the one that has the message delivered again.
         """
         errors: list[OnefoldError] = []
-        covered = current_covered = False
+        shortcut = False
         try:
-            covered = self._refresh_unified(base, version, message_log).shortcut
+            self._refresh_unified(base, version, message_log)
         except NotFound:
             raise
         except OnefoldError as error:
             errors.append(error)
         try:
-            current_covered = self._refresh_current(base, version, covered, message_log)
+            shortcut = self._refresh_current(base, version, message_log)
         except OnefoldError as error:
             errors.append(error)
         try:
-            self._refresh_clean(base, version if current_covered else None, message_log)
+            self._refresh_clean(base, version if shortcut else None, message_log)
         except OnefoldError as error:
             errors.append(error)
         if errors:
@@ -136,7 +139,7 @@ class TableCreatedHandler:
                     message_log.log("ERROR", text, "both_failed", reason=other)
             raise first
 
-    def _refresh_unified(self, base: TableId, version: str | None, message_log: MessageLog) -> ViewPlan:
+    def _refresh_unified(self, base: TableId, version: str | None, message_log: MessageLog) -> None:
         plan = self._refresh(base, version, message_log, None)
         message_log.log(
             "NOTICE" if plan.action != "none" else "INFO",
@@ -144,31 +147,27 @@ class TableCreatedHandler:
             "refreshed",
             **_fields(plan),
         )
-        return plan
 
-    def _refresh_current(self, base: TableId, version: str | None, covered: bool, message_log: MessageLog) -> bool:
+    def _refresh_current(self, base: TableId, version: str | None, message_log: MessageLog) -> bool:
         """Bring the current view up to date, too. A table without a known key has no current view: the log says so once.
 
-        Returns whether the view covered the version already.
+        Returns whether nothing had to be read, since the view covers the version.
 
         Args:
             base: the base name of the versioned tables.
             version: the version that the message names, if any.
-            covered: whether the unified view covered the version already.
             message_log: the log of the message.
         """
-        if covered and base in self._skipped:
-            return True
         if not self.settings.rules_for(base).current:
             reason = "onefold.yaml sets `current: false`; a view that exists is not written any more"
             self._log_skipped(base, reason, message_log)
-            return covered
+            return False
         kind = kind_of(self.warehouse, base, self.settings, by_itself=True)
         try:
             plan = self._refresh(base, version, message_log, kind)
         except KeyUnknown as error:
             self._log_skipped(base, str(error), message_log)
-            return covered
+            return False
         self._skipped.pop(base, None)
         message_log.log(
             "NOTICE" if plan.action != "none" else "INFO",

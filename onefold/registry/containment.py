@@ -208,7 +208,11 @@ def _of_equal(old: Json, new: Json, keywords: Iterable[str], path: str) -> Itera
 
 def _of_values(old: Json, new: Json, path: str) -> Iterator[Narrowing]:
     """Judge each value of a list that was valid."""
-    before, now = (jsonschema_rs.Draft4Validator(dict(one), pattern_options=PATTERNS) for one in (old, new))
+    try:
+        before, now = (jsonschema_rs.Draft4Validator(dict(one), pattern_options=PATTERNS) for one in (old, new))
+    except jsonschema_rs.ValidationError:  # a keyword whose value the metaschema takes and the validator does not
+        yield Narrowing(path + "/enum", "it is not decided which of its values are still valid", decided=False)
+        return
     for value in old["enum"]:
         if before.is_valid(value) and not now.is_valid(value):
             yield Narrowing(path + "/enum", f"no longer takes {compact_json(value)[:60]}")

@@ -10,9 +10,10 @@ from pathlib import Path
 from onefold.core.errors import InvalidInput, InvalidName, NotFound, SchemaInvalid
 from onefold.registry.index import INDEX_PATH, Index, digest_of, parse_index
 from onefold.registry.json_schema import FORMAT, Schema, parse_schema
-from onefold.registry.registry import Registry, certain_order, in_order, no_such_model
+from onefold.registry.registry import Registry, certain_order, check_no_order, in_order, no_such_model
 from onefold.registry.schema_key import ModelKey, SchemaKey, SchemaVer
 
+_PARTS = ("*", "*", FORMAT, "*")
 CHANGED = "is not the schema that was added: restore it, and change a schema by a new version"
 
 
@@ -35,19 +36,21 @@ class FolderScan:
     index: Index | None
 
 
-def read_folder(folder: Path, only: ModelKey | None = None, order: Sequence[SchemaVer] = ()) -> Registry:
+def read_folder(folder: Path, below: Sequence[str] = (), order: Sequence[SchemaVer] = ()) -> Registry:
     """Return the registry in a folder.
 
     Args:
         folder: the folder that contains `schemas`.
-        only: the one model to read; None reads all of them.
-        order: the versions of that model in the order of their addition, where no index says so.
+        below: the vendor, name, format and model to read, or the first of these; all schemas by default.
+        order: the versions of the one model in the order of their addition, where no index says so.
 
     Raises:
         NotFound: the folder has no folder `schemas`, or not the one model.
         InvalidInput: files are not valid, or the order of addition is not certain; the error lists all problems.
     """
-    scan = scan_folder(folder, only)
+    scan = scan_folder(folder, below)
+    if scan.index:
+        check_no_order(order, str(folder))
     problems = list(scan.problems)
     models: dict[ModelKey, tuple[Schema, ...]] = {}
     for key, schemas in by_model(scan.schemas).items():
@@ -57,17 +60,17 @@ def read_folder(folder: Path, only: ModelKey | None = None, order: Sequence[Sche
             problems += error.problems
     if problems:
         raise InvalidInput(f"{folder}: {problem}" for problem in problems)
-    if only and not models:
-        raise NotFound(no_such_model(str(folder), only, _named(folder / "schemas")))
+    if len(below) == len(_PARTS) and not models:
+        raise NotFound(no_such_model(str(folder), ModelKey.parse("/".join(below)), _named(folder / "schemas")))
     return Registry(models, str(folder))
 
 
-def scan_folder(folder: Path, only: ModelKey | None = None) -> FolderScan:
+def scan_folder(folder: Path, below: Sequence[str] = ()) -> FolderScan:
     """Read all files of a registry, and keep those that are not valid apart.
 
     Args:
         folder: the folder that contains `schemas`.
-        only: the one model whose files are read; None reads all files.
+        below: the vendor, name, format and model whose files are read, or the first of these; all files by default.
 
     Raises:
         NotFound: the folder has no folder `schemas`.
@@ -79,7 +82,7 @@ def scan_folder(folder: Path, only: ModelKey | None = None) -> FolderScan:
     schemas: list[Schema] = []
     problems: list[str] = []
     broken: list[str] = []
-    for path in _files(root, only):
+    for path in _files(root, below):
         try:
             schemas.append(_schema(path, root))
         except InvalidInput as error:
@@ -87,7 +90,7 @@ def scan_folder(folder: Path, only: ModelKey | None = None) -> FolderScan:
             problems += [f"{broken[-1]}: {problem}" for problem in error.problems]
     index = _read_index(folder / INDEX_PATH)
     changed = tuple(_changed(schemas, index)) if index else ()
-    return FolderScan(_with_pending(schemas, index, only), tuple(problems), tuple(broken), changed, index)
+    return FolderScan(_with_pending(schemas, index, below), tuple(problems), tuple(broken), changed, index)
 
 
 def by_model(schemas: Sequence[Schema]) -> dict[ModelKey, list[Schema]]:
@@ -98,17 +101,17 @@ def by_model(schemas: Sequence[Schema]) -> dict[ModelKey, list[Schema]]:
     return dict(models)
 
 
-def _files(root: Path, only: ModelKey | None) -> Iterator[Path]:
+def _files(root: Path, below: Sequence[str]) -> Iterator[Path]:
     """Yield the files where schemas belong; hidden files, such as those of editors, are skipped."""
-    place = root / only.vendor / only.name / only.format if only else root
-    for path in sorted(place.glob(f"{only.model}-*" if only else f"*/*/{FORMAT}/*")):
+    names = (*below[:3], *_PARTS[len(below) :]) if len(below) < len(_PARTS) else (*below[:3], f"{below[3]}-*")
+    for path in sorted(root.glob("/".join(names))):
         if not any(part.startswith(".") for part in path.relative_to(root).parts) and path.is_file():
             yield path
 
 
 def _named(root: Path) -> set[str]:
     """Return the paths of the models that files are named after."""
-    paths = (path.relative_to(root) for path in _files(root, None))
+    paths = (path.relative_to(root) for path in _files(root, ()))
     return {(path.parent / path.name.partition("-")[0]).as_posix() for path in paths}
 
 
@@ -144,14 +147,14 @@ def _read_index(path: Path) -> Index | None:
         raise InvalidInput(f"{path} cannot be read: {error.strerror}") from error
 
 
-def _with_pending(schemas: list[Schema], index: Index | None, only: ModelKey | None) -> tuple[Schema, ...]:
+def _with_pending(schemas: list[Schema], index: Index | None, below: Sequence[str]) -> tuple[Schema, ...]:
     """Return schemas with the last one that was added, whose file may not be written yet: the index has its text.
 
     Raises:
         InvalidInput: the text is not a schema.
     """
     key, text = (index and index.pending) or (None, "")
-    if key is None or (only and key.model_key != only):
+    if key is None or not key.is_below(below):
         return tuple(schemas)
     return (*(schema for schema in schemas if schema.key != key), parse_schema(text))
 

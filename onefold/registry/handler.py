@@ -93,7 +93,7 @@ class RegistryHandler:
             self._check_reader(request, parts[0])
         shown, index = _representation(request, "uri"), self.store.index()
         entries = [
-            entry for entry in index.entries if _is_at(entry.key, parts) and self._may_read(presented, entry.key.vendor)
+            entry for entry in index.entries if entry.key.is_below(parts) and self._may_read(presented, entry.key.vendor)
         ]
         if parts and not entries:
             raise Refusal(404, f"There are no schemas below {'/'.join(parts)}")
@@ -242,7 +242,3 @@ def _key_of(parts: tuple[str, ...]) -> SchemaKey | None:
     if problems:
         raise Refusal(404, "There is no such path", report=problems)
     return SchemaKey.parse("/".join(parts)) if len(parts) == 4 and not is_model else None
-
-
-def _is_at(key: SchemaKey, parts: tuple[str, ...]) -> bool:
-    return (key.vendor, key.name, key.format, str(key.version.model))[: len(parts)] == parts

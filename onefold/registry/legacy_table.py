@@ -17,7 +17,7 @@ from onefold.registry.columns import ENVELOPE, ModelColumn, ModelTable
 from onefold.registry.ddl import bigquery_columns
 from onefold.schema.columns import Column
 from onefold.schema.diff import SchemaChange, Severity, compare
-from onefold.schema.redshift import MAX_VARCHAR, RedshiftType, holds, merged_type, varchar
+from onefold.schema.redshift import FIXED_ENCODINGS, MAX_VARCHAR, RedshiftType, holds, merged_type, varchar
 
 _OLD_ARRAY = varchar(5_000)
 """What loaders of before 2020 made of arrays."""
@@ -32,11 +32,12 @@ _NAMES = {
 
 @dataclass(frozen=True)
 class LegacyColumn:
-    """A column of a table in Redshift."""
+    """A column of a table in Redshift; its encoding is empty where it is not known."""
 
     name: str
     type: RedshiftType
     nullable: bool
+    encoding: str = ""
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,7 @@ def compare_redshift(table: ModelTable, legacy: Sequence[LegacyColumn], names: M
         there = found.get(name)
         differences += [_missing(column.name, str(column.type))] if there is None else _compared(column, there)
     known = {*expected, *ENVELOPE}
-    return differences + [_unknown(column.name, str(column.type)) for name, column in found.items() if name not in known]
+    return differences + [_unknown_in_redshift(column) for name, column in found.items() if name not in known]
 
 
 def compare_bigquery(table: BigQueryTable, legacy: Sequence[Column], names: Mapping[str, str]) -> list[Difference]:
@@ -98,15 +99,13 @@ def compare_bigquery(table: BigQueryTable, legacy: Sequence[Column], names: Mapp
 
 def _compared(column: ModelColumn, there: LegacyColumn) -> Iterator[Difference]:
     if not there.nullable and column.nullable:
-        problem = "it is NOT NULL, and the value may be missing"
-        yield Difference(
-            there.name, Severity.CRITICAL, problem, "Redshift cannot take NOT NULL away: copy it to a new column"
-        )
+        yield _not_null(there.name, "the value may be missing")
     if holds(there.type, column.type):
         return
     is_array = column.type == varchar(MAX_VARCHAR) and column.json_types == {"array"}
     widened = f"{there.type} cannot hold {column.type}"
-    alter = f"ALTER TABLE ... ALTER COLUMN TYPE {column.type}"
+    first = "ALTER TABLE ... ALTER COLUMN ENCODE ZSTD, then " if there.encoding in FIXED_ENCODINGS else ""
+    alter = f"{first}ALTER TABLE ... ALTER COLUMN TYPE {column.type}"
     if is_array and there.type.name == "VARCHAR" and there.type.length >= _OLD_ARRAY.length:
         yield Difference(
             there.name, Severity.INFO, f"arrays have {there.type}", f"it is taken as it is; longer ones: {alter}"
@@ -116,6 +115,17 @@ def _compared(column: ModelColumn, there: LegacyColumn) -> Iterator[Difference]:
     else:
         remedy = "Redshift cannot change this in place: copy it to a new column, and name that one in the mapping"
         yield Difference(there.name, Severity.CRITICAL, widened, remedy)
+
+
+def _not_null(name: str, reason: str) -> Difference:
+    remedy = "Redshift cannot take NOT NULL away: copy it to a new column"
+    return Difference(name, Severity.CRITICAL, f"it is NOT NULL, and {reason}", remedy)
+
+
+def _unknown_in_redshift(column: LegacyColumn) -> Difference:
+    if not column.nullable:
+        return _not_null(column.name, "no schema has it, so that new rows have no value")
+    return _unknown(column.name, str(column.type))
 
 
 def _missing_envelope(name: str) -> Difference:
@@ -205,7 +215,8 @@ def _legacy(row: Mapping[str, Any], where: str, problems: list[str]) -> Iterator
             f"{where}: {shortened(str(row['data_type']))} with its length or its position is not a type of Redshift"
         )
         return
-    yield position, LegacyColumn(str(row["column_name"]), type_, str(row.get("is_nullable", "YES")).upper() != "NO")
+    nullable, encoding = str(row.get("is_nullable", "YES")).upper() != "NO", str(row.get("encoding", "")).lower()
+    yield position, LegacyColumn(str(row["column_name"]), type_, nullable, encoding)
 
 
 def _type(row: Mapping[str, Any]) -> RedshiftType:

@@ -47,6 +47,16 @@ class Registry:
         raise NotFound(f"{self.place} has no version {version} of {key}: it has {known}")
 
 
+def check_no_order(order: Sequence[SchemaVer], place: str) -> None:
+    """Check that no order of addition is given for a registry that has it.
+
+    Raises:
+        InvalidInput: one is given.
+    """
+    if order:
+        raise InvalidInput(f"{place} knows the order of addition: leave --order out")
+
+
 def no_such_model(place: str, key: ModelKey, known: Iterable[str]) -> str:
     """Return the error of a registry that does not have a model, with the model that may be meant.
 

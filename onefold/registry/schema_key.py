@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from onefold.core.errors import InvalidName
@@ -108,7 +109,12 @@ class ModelKey:
     @property
     def path(self) -> str:
         """The key as a path, `com.acme/ad_click/jsonschema/1`."""
-        return f"{self.vendor}/{self.name}/{self.format}/{self.model}"
+        return "/".join(self.parts)
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The vendor, the name, the format and the model."""
+        return (self.vendor, self.name, self.format, str(self.model))
 
     @property
     def table(self) -> str:
@@ -156,6 +162,16 @@ class SchemaKey:
     def path(self) -> str:
         """The key as a path, `com.acme/ad_click/jsonschema/1-0-2`."""
         return f"{self.vendor}/{self.name}/{self.format}/{self.version}"
+
+    def is_below(self, parts: Sequence[str]) -> bool:
+        """Return whether the key begins with a vendor, a name, a format and a model, or with some of these.
+
+        Examples:
+            >>> key = SchemaKey.parse("com.acme/ad_click/jsonschema/1-0-2")
+            >>> key.is_below(["com.acme"]), key.is_below(["com"]), key.is_below(key.model_key.parts), key.is_below([])
+            (True, False, True, True)
+        """
+        return self.model_key.parts[: len(parts)] == tuple(parts)
 
     @property
     def uri(self) -> str:

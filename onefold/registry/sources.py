@@ -13,7 +13,7 @@ from onefold.core.text import shortened
 from onefold.ports.objects import ObjectFinder
 from onefold.registry.index import INDEX_PATH, schema_path
 from onefold.registry.json_schema import Schema, parse_schema
-from onefold.registry.registry import Registry, certain_order, in_order
+from onefold.registry.registry import Registry, certain_order, check_no_order, in_order
 from onefold.registry.schema_key import URI_PREFIX, ModelKey, SchemaKey, SchemaVer, part_problems
 from onefold.registry.store import SchemaReader
 
@@ -25,8 +25,8 @@ _MAX_VERSIONS = 10_000
 class SchemaSource(Protocol):
     """A registry to read. Every method may raise errors of the store that holds it."""
 
-    def list_keys(self) -> tuple[SchemaKey, ...]:
-        """Return all schemas in the order of addition."""
+    def list_keys(self, below: Sequence[str] = ()) -> tuple[SchemaKey, ...]:
+        """Return the schemas of a vendor, a name and a format in the order of addition; all of them by default."""
 
     def versions(self, model: ModelKey) -> tuple[SchemaKey, ...]:
         """Return the versions of a model in the order of addition."""
@@ -45,8 +45,9 @@ class ServerSource:
         self._address = address.rstrip("/")
         self._objects = objects
 
-    def list_keys(self) -> tuple[SchemaKey, ...]:
-        return self._keys("schemas")
+    def list_keys(self, below: Sequence[str] = ()) -> tuple[SchemaKey, ...]:
+        # A server answers alike where a key is missing and where there is nothing, unless it is asked for one vendor.
+        return tuple(key for key in self._keys("/".join(("schemas", *below))) if key.is_below(below))
 
     def versions(self, model: ModelKey) -> tuple[SchemaKey, ...]:
         found = self._keys(f"schemas/{model.vendor}/{model.name}/{model.format}")
@@ -84,7 +85,7 @@ class StaticSource:
         self._objects = objects
         self._order = order
 
-    def list_keys(self) -> tuple[SchemaKey, ...]:
+    def list_keys(self, below: Sequence[str] = ()) -> tuple[SchemaKey, ...]:  # noqa: ARG002 as the other sources
         """Refuse to list.
 
         Raises:
@@ -167,14 +168,18 @@ def open_source(address: str, objects: ObjectFinder, order: Sequence[SchemaVer] 
         order: the versions of the one model that will be read, in the order of addition, where no index says so.
 
     Raises:
+        InvalidInput: the order is given, and the registry has it.
         OnefoldError: the store does not answer, or refuses.
     """
     if "://" in address and urlsplit(address).path.rstrip("/").endswith("/api"):
-        return ServerSource(address, objects)
-    reader = SchemaReader(address, objects)
-    if not order and objects.find(reader.place(INDEX_PATH)) is not None:
-        return reader
-    return StaticSource(address, objects, order)
+        source: SchemaSource = ServerSource(address, objects)
+    else:
+        reader = SchemaReader(address, objects)
+        if objects.find(reader.place(INDEX_PATH)) is None:
+            return StaticSource(address, objects, order)
+        source = reader
+    check_no_order(order, address)
+    return source
 
 
 def read_model(source: SchemaSource, model: ModelKey, place: str) -> Registry:
@@ -216,10 +221,8 @@ def keys_below(source: SchemaSource, prefix: str) -> tuple[SchemaKey, ...]:
     problems = [problem for kind, part in zip(kinds, parts, strict=False) for problem in part_problems(kind, part)]
     if problems or len(parts) > len(kinds):
         raise InvalidName(problems or f"{shortened(prefix)}: expected at most {'/'.join(kinds)}")
-    if len(parts) == len(kinds):
-        keys = source.versions(ModelKey.parse("/".join(parts)))
-    else:
-        keys = tuple(key for key in source.list_keys() if (key.vendor, key.name, key.format)[: len(parts)] == parts)
+    is_model = len(parts) == len(kinds)
+    keys = source.versions(ModelKey.parse("/".join(parts))) if is_model else source.list_keys(parts)
     if parts and not keys:
         raise NotFound(f"the registry has no schemas of {prefix}")
     return keys

@@ -125,13 +125,13 @@ class SchemaReader:
         schemas = {schema.key: schema for schema in found}
         return [schemas.get(key) for key in keys]
 
-    def list_keys(self) -> tuple[SchemaKey, ...]:
-        """Return all schemas in the order of addition.
+    def list_keys(self, below: Sequence[str] = ()) -> tuple[SchemaKey, ...]:
+        """Return the schemas of a vendor, a name and a format in the order of addition; all of them by default.
 
         Raises:
             OnefoldError: as `index`.
         """
-        return self.index().keys
+        return tuple(key for key in self.index().keys if key.is_below(below))
 
     def versions(self, model: ModelKey) -> tuple[SchemaKey, ...]:
         """Return the versions of a model in the order of addition.

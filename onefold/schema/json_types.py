@@ -35,7 +35,7 @@ def allows_null(schema: Mapping[str, Any]) -> bool:
         return True
     if "type" in schema:
         return schema["type"] == "null" or (not isinstance(schema["type"], str) and "null" in schema["type"])
-    return "enum" not in schema and "properties" not in schema
+    return "enum" not in schema and not schema.get("properties")
 
 
 def compact_json(value: Any) -> str:

@@ -94,7 +94,7 @@ class Settings:
             return full_view(base)
         names = {"dataset": base.dataset or "", "table": base.table}
         dataset = self.view_dataset.format(**names) if base.dataset else None
-        return TableId(base.project, dataset, self._current_name.format(**names))
+        return TableId(base.project, dataset, self.current_name.format(**names))
 
     def clean_view_of(self, base: TableId) -> TableId:
         """Return the clean view of a base name."""
@@ -105,7 +105,7 @@ class Settings:
         return TableId(base.project, f"{base.dataset}__keys", KEY_TABLE)
 
     @property
-    def _current_name(self) -> str:
+    def current_name(self) -> str:
         """The template of the name of a current view: with the dataset where views of several datasets lie in one."""
         is_shared = "{dataset}" in self.view_name and "{dataset}" not in self.view_dataset
         return "{dataset}_{table}_current" if is_shared else "{table}_current"

@@ -17,7 +17,7 @@ from onefold.schema.versions import Version
 from onefold.settings.environment import Settings
 from onefold.views.clean import RENDERER, clean_columns, clean_query, waiting_columns
 from onefold.views.labels import LABEL, TABLE_LABEL, owner_digest
-from onefold.views.stored_settings import settings_comment
+from onefold.views.stored_settings import SettingChange, settings_comment
 from onefold.views.tables_read import COVERS, covered_versions
 from onefold.views.unified_view import UnifiedView
 
@@ -60,6 +60,9 @@ class CleanKind:
         if not stored.is_view or stored.labels.get(TABLE_LABEL) != self.owner:
             raise ViewNameTaken(f"{stored.id} was not written as the clean view of {self.base}: rename it")
 
+    def is_settled(self, stored: StoredView) -> bool:  # noqa: ARG002 a message comes here after the current view
+        return True
+
     def read_versions(self) -> tuple[Version, ...]:
         return self.warehouse.read_versions(self.base, self.settings.names_in(self.base.dataset))
 
@@ -93,6 +96,9 @@ class CleanKind:
         if len(query) + (stored.reserved if stored else 0) > MAX_TEXT:
             raise LimitExceeded(f"{self.id}: its text takes {len(query)} of {MAX_TEXT} characters: drop some of its columns")
         return UnifiedView(self.id, clean_columns(treatments), tuple(covered), (), "spelled", query)
+
+    def setting_changes(self, stored: StoredView) -> tuple[SettingChange, ...]:  # noqa: ARG002 see `_check_policies`
+        return ()
 
     def other_changes(self, stored: StoredView | None, view: UnifiedView) -> tuple[SchemaChange, ...]:
         before = waiting_columns(stored.query) if stored else ()

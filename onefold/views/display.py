@@ -58,7 +58,7 @@ def show_plan(console: Console, plan: ViewPlan, *, sql: bool = False, quiet: boo
     if plan.view and (verbose or plan.action != "none"):
         _show_view(console, plan, plan.view)
     if sql and (difference := text_difference(plan)):
-        console.print(Syntax(difference, "diff", background_color="default", word_wrap=True))
+        _show_difference(console, difference)
     if verbose or plan.action != "none":
         console.print()
 
@@ -67,6 +67,14 @@ def show_warnings(console: Console, warnings: Iterable[str]) -> None:
     """Print warnings, one a line."""
     for warning in warnings:
         console.print(f"[yellow]Warning: {escape(warning)}[/]", soft_wrap=True)
+
+
+def _show_difference(console: Console, difference: str) -> None:
+    """Print a unified diff: in colours on a terminal, and elsewhere as it is, since a tool cannot apply wrapped lines."""
+    if console.is_terminal:
+        console.print(Syntax(difference, "diff", background_color="default", word_wrap=True))
+    else:
+        console.file.write(difference)
 
 
 def text_difference(plan: ViewPlan) -> str:

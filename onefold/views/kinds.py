@@ -17,6 +17,7 @@ from onefold.schema.versions import Version
 from onefold.settings.environment import Settings
 from onefold.views.labels import check_owner, fingerprint_of, owner_digest
 from onefold.views.limits import build_within_limits
+from onefold.views.stored_settings import SettingChange, setting_changes
 from onefold.views.unified_view import UnifiedView
 
 
@@ -42,6 +43,9 @@ class ViewKind(Protocol):
             ViewNameTaken: the name belongs to something else.
         """
 
+    def is_settled(self, stored: StoredView) -> bool:
+        """Return whether a view that covers all versions stays as it is until there is another version or setting."""
+
     def read_versions(self) -> tuple[Version, ...]:
         """Return the versions of the table as they are now."""
 
@@ -53,6 +57,9 @@ class ViewKind(Protocol):
             versions: those that are not retired, in their order; at least one.
             stored: the view as it is; None where it does not exist.
         """
+
+    def setting_changes(self, stored: StoredView) -> tuple[SettingChange, ...]:
+        """Return the settings with which the view was not written before."""
 
     def other_changes(self, stored: StoredView | None, view: UnifiedView) -> tuple[SchemaChange, ...]:
         """Return what has to be announced besides the changes of the schema; `stored` is None for a new view."""
@@ -84,6 +91,9 @@ class UnifiedKind:
     def check_owner(self, stored: StoredView) -> None:
         check_owner(stored, self.base)
 
+    def is_settled(self, stored: StoredView) -> bool:  # noqa: ARG002 nothing but versions and settings decides this kind
+        return True
+
     def read_versions(self) -> tuple[Version, ...]:
         return self.warehouse.read_versions(self.base, self.settings.names_in(self.base.dataset))
 
@@ -95,6 +105,9 @@ class UnifiedKind:
     ) -> UnifiedView:
         reserved, former = (stored.reserved, stored.columns) if stored else (0, ())
         return build_within_limits(self.id, self.base, versions, self.settings.rules_for(self.base), reserved, former)
+
+    def setting_changes(self, stored: StoredView) -> tuple[SettingChange, ...]:
+        return setting_changes(stored.query, self.settings.rules_for(self.base))
 
     def other_changes(
         self,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
 
 from onefold.core.errors import NotFound
 from onefold.core.names import TableId
@@ -25,6 +26,25 @@ def bases_of(tables: Collection[str], names: VersionedNames) -> tuple[str, ...]:
     return tuple(dict.fromkeys(split[0] for table in tables if (split := names.split(table))))
 
 
+@dataclass(frozen=True)
+class ViewNames:
+    """How the views of one kind are found.
+
+    Attributes:
+        template: the template of their names.
+        view_of: returns the view of a table.
+        owner: returns the value of the label of a table's view.
+        own_tables: returns the names of Onefold's tables that a view may read besides the versions of its table.
+        of_plain_tables: whether a table without versions has such a view, too.
+    """
+
+    template: str
+    view_of: Callable[[TableId], TableId]
+    owner: Callable[[TableId], str]
+    own_tables: Callable[[TableId], Collection[str]] = lambda _: ()
+    of_plain_tables: bool = False
+
+
 def left_over_tables(warehouse: Warehouse, dataset: str, settings: Settings, tables: Collection[str]) -> tuple[TableId, ...]:
     """Return the base names whose last versioned table was dropped, and whose unified view is still there.
 
@@ -38,17 +58,36 @@ def left_over_tables(warehouse: Warehouse, dataset: str, settings: Settings, tab
         settings: those of the installation.
         tables: the names of all tables of the dataset.
     """
+    unified = ViewNames(settings.view_name, settings.view_of, lambda base: owner_digest(str(base)))
+    return left_over_of_kind(warehouse, dataset, settings, tables, unified)
+
+
+def left_over_of_kind(
+    warehouse: Warehouse, dataset: str, settings: Settings, tables: Collection[str], kind: ViewNames
+) -> tuple[TableId, ...]:
+    """Return the base names whose last versioned table was dropped, and whose view of a kind is still there.
+
+    Args:
+        warehouse: as for `left_over_tables`.
+        dataset: as for `left_over_tables`.
+        settings: as for `left_over_tables`.
+        tables: as for `left_over_tables`.
+        kind: how the views are found.
+    """
     if "{table}" in settings.view_dataset:
         return ()
     any_table = TableId(warehouse.project, dataset, "table")
     try:
-        views = warehouse.list_views(settings.view_of(any_table).dataset or "")
+        views = warehouse.list_views(kind.view_of(any_table).dataset or "")
     except NotFound:  # a dataset of views that was never created has no view to remove
         return ()
-    bases, pattern = bases_of(tables, settings.names_in(dataset)), _view_pattern(settings.view_name, dataset)
+    bases, pattern = bases_of(tables, settings.names_in(dataset)), _view_pattern(kind.template, dataset)
     named = (match["table"] for view in sorted(views) if (match := pattern.fullmatch(view)))
-    candidates = [any_table.sibling(table) for table in named if table not in bases]
-    return tuple(table for table in candidates if _is_left_over(warehouse.get_view(settings.view_of(table)), table, tables))
+    present = {*bases, *(tables if kind.of_plain_tables else ())}
+    candidates = [any_table.sibling(table) for table in named if table not in present]
+    return tuple(
+        table for table in candidates if _is_left_over(warehouse.get_view(kind.view_of(table)), table, tables, kind)
+    )
 
 
 def belongs_to(stored: StoredView | None, base: TableId) -> bool:
@@ -56,12 +95,12 @@ def belongs_to(stored: StoredView | None, base: TableId) -> bool:
     return stored is not None and stored.is_view and stored.labels.get(TABLE_LABEL) == owner_digest(str(base))
 
 
-def _is_left_over(stored: StoredView | None, base: TableId, tables: Collection[str]) -> bool:
-    if stored is None or not belongs_to(stored, base):
+def _is_left_over(stored: StoredView | None, base: TableId, tables: Collection[str], kind: ViewNames) -> bool:
+    if stored is None or not stored.is_view or stored.labels.get(TABLE_LABEL) != kind.owner(base):
         return False
     versions = noted_versions(stored.query)
     reads_one = any(base.table in table and version in table for table in tables for version in versions)
-    return not reads_one and tables_read(stored.query).isdisjoint(tables)
+    return not reads_one and tables_read(stored.query).difference(kind.own_tables(base)).isdisjoint(tables)
 
 
 def unknown_tables(settings: Settings, dataset: str, tables: Collection[str]) -> Iterator[str]:

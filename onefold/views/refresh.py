@@ -34,7 +34,7 @@ from onefold.views.labels import (
     labels_of,
 )
 from onefold.views.leaves import LeafRemoved, has_its_leaves, remove_view, write_view
-from onefold.views.stored_settings import check_settings, setting_changes
+from onefold.views.stored_settings import check_settings
 from onefold.views.tables_read import covered_versions
 from onefold.views.unified_view import UnifiedView
 from onefold.views.view_plan import Announce, TakeOver, ViewPlan
@@ -60,8 +60,8 @@ def plan_refresh(
         warehouse: where the tables and the view are.
         base: the base name of the versioned tables.
         settings: those of the installation.
-        version: the version that a message named. If the view covers the version under the same rules, and was written after
-            the table was created, nothing else is read: two calls, which cost nothing, are enough.
+        version: the version that a message named. If the view covers the version under the same rules, was written after
+            the table was created, and is settled, nothing else is read: two calls, which cost nothing, are enough.
         prune: plan to remove the view where no version is left.
         now: returns the present time.
         take_over: plan to replace a view that Onefold did not write.
@@ -84,7 +84,7 @@ def plan_refresh(
         kept = stored.unannounced if stored else ()
         return ViewPlan(base, "none", None, stored, None, (), shortcut=True, unannounced=kept)
     created = None
-    if stored and version and _covers(stored, base, version, fingerprint, names):
+    if stored and version and kind.is_settled(stored) and _covers(stored, base, version, fingerprint, names):
         created = warehouse.table_created(base.sibling(names.name(base.table, version)))
         if created and was_read(stored.labels.get(CREATED_LABEL, ""), created):
             return ViewPlan(base, "none", None, stored, None, (), shortcut=True, unannounced=stored.unannounced)
@@ -105,7 +105,7 @@ def plan_refresh(
         warnings=(*unused_rules(found, settings.rules_for(base)), *waiting_warnings(view.query)),
         versions=tuple(found),
         advice=tuple(mixed_number_columns(versions, settings.rules_for(base))),
-        settings=setting_changes(stored.query, settings.rules_for(base)) if stored else (),
+        settings=kind.setting_changes(stored) if stored else (),
     )
     return _identified(plan, id_, _first_created(versions))
 
@@ -150,8 +150,8 @@ def refresh(
     def once() -> ViewPlan:
         nonlocal asked
         plan = plan_refresh(warehouse, base, settings, asked, prune, now, take_over is not None, kind)
-        if plan.stored and plan.settings and settings.keep_view_settings:
-            check_settings(plan.stored.id, plan.stored.query, settings.rules_for(base))
+        if plan.stored and settings.keep_view_settings:
+            check_settings(plan.stored.id, plan.settings)
         if take_over and plan.stored and plan.takes_over:
             take_over(plan.stored)
         if plan.action == "update" and plan.stored and plan.draft:

@@ -7,7 +7,7 @@ settings would change, and people who open the view read by what rules it was ma
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,14 +41,27 @@ class SettingChange:
         return {"setting": self.name, "before": self.before, "after": self.after}
 
 
-def view_settings(rules: TableRules) -> StoredSettings:
+def view_settings(rules: TableRules, current: bool = False) -> StoredSettings:
     """Return the settings that decide the text of a view, as far as they are not the default.
+
+    Args:
+        rules: the rules of the table.
+        current: whether it is a current view, which depends on more settings than a unified view.
 
     Examples:
         >>> view_settings(TableRules(conversions="classic", retired=frozenset(["b", "a"])))
         {'conversions': 'classic', 'retire': ['a', 'b']}
+        >>> view_settings(TableRules(keys=("id",), overlap_minutes=5), current=True)
+        {'keys': ['id'], 'overlap_minutes': '5'}
     """
-    return dict(_settings(rules))
+    return dict((*_settings(rules), *(_settings_of_current(rules) if current else ())))
+
+
+def _settings_of_current(rules: TableRules) -> Iterator[tuple[str, str | list[str]]]:
+    if rules.keys:
+        yield "keys", list(rules.keys)
+    if rules.overlap_minutes != TableRules().overlap_minutes:
+        yield "overlap_minutes", str(rules.overlap_minutes)
 
 
 def _settings(rules: TableRules) -> Iterator[tuple[str, str | list[str]]]:
@@ -67,8 +80,8 @@ def _settings(rules: TableRules) -> Iterator[tuple[str, str | list[str]]]:
             yield name, list(patterns)
 
 
-def settings_comment(rules: TableRules) -> str:
-    r"""Return the comment for the start of a view's text.
+def settings_comment(rules: TableRules, current: bool = False) -> str:
+    r"""Return the comment for the start of a view's text; the arguments are those of `view_settings`.
 
     Examples:
         >>> print(settings_comment(TableRules(time_zone="Europe/Berlin")), end="")
@@ -78,7 +91,7 @@ def settings_comment(rules: TableRules) -> str:
     """
     # JSON in ASCII has no line end within a text, so nothing leaves the comment. A backtick is escaped as well: the names of
     # the tables that a view reads are found in its text by their backticks.
-    text = json.dumps(view_settings(rules), indent=2).replace("`", "\\u0060")
+    text = json.dumps(view_settings(rules, current), indent=2).replace("`", "\\u0060")
     first, *others = text.splitlines()
     return "".join(f"{line}\n" for line in (f"-- settings: {first}", *(f"{_LINE}{line}" for line in others)))
 
@@ -109,18 +122,19 @@ def _value(value: Any) -> str | list[str]:
     return [str(one) for one in value] if isinstance(value, list) else str(value)
 
 
-def setting_changes(query: str, rules: TableRules) -> tuple[SettingChange, ...]:
+def setting_changes(query: str, rules: TableRules, current: bool = False) -> tuple[SettingChange, ...]:
     """Return the settings that differ between the text of a view as it is and the rules.
 
     Args:
         query: the text of the view. Nothing is known of a text without a comment.
         rules: the rules with which the view would be written.
+        current: whether it is a current view.
 
     Examples:
         >>> [str(change) for change in setting_changes(settings_comment(TableRules(version_column="_v")), TableRules())]
         ['version_column: _v -> default']
     """
-    before, after = read_settings_comment(query), view_settings(rules)
+    before, after = read_settings_comment(query), view_settings(rules, current)
     if before is None:
         return ()
     names = [*before, *(name for name in after if name not in before)]
@@ -135,18 +149,17 @@ def _shown(value: str | list[str] | None) -> str | None:
     return ", ".join(value) if isinstance(value, list) else value
 
 
-def check_settings(view: object, query: str, rules: TableRules) -> None:
-    """Check that a view was written with these settings.
+def check_settings(view: object, changes: Sequence[SettingChange]) -> None:
+    """Check that a view was written with the present settings.
 
     Args:
         view: the name of the view.
-        query: its text.
-        rules: the rules with which it would be written.
+        changes: the settings that differ.
 
     Raises:
         SettingsChanged: settings differ; the error lists all of them.
     """
-    if changes := setting_changes(query, rules):
+    if changes:
         raise SettingsChanged(
             [
                 *(f"{view} was written with another setting of {change}" for change in changes),

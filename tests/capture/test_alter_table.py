@@ -25,10 +25,10 @@ TEXT = DOCS.read_text().split("## Which ALTER TABLE leads to a copy")[1].split("
 CREATE = re.findall(r"```sql\nCREATE TABLE t (.*?)```", TEXT, re.DOTALL)[0]
 LINES = re.findall(r"^\| `(.+?)` \| (yes|no) \|", TEXT, re.MULTILINE)
 ROWS = [
-    "(1, 'new', 'a,b', 'é', 'n1', 'c1', 0.50, 2147483646, '2020-02-29', '2020-02-29 03:04:05', x'00ff')",
-    "(2, 'paid', '', ' b ', NULL, 'c2', -1.25, -5, '1999-12-31', '1999-12-31 23:59:59', x'6100')",
-    "(3, 'paid', NULL, NULL, 'n3', 'c3', NULL, NULL, NULL, NULL, NULL)",
-    "(4, 'new', 'b', '', '', 'c4', 99999999.99, 0, '1000-01-01', '9999-12-31 23:59:59', x'')",
+    "(1, 'new', 'a,b', 'é', 'n1', 'c1', 0.50, 2147483646, '2020-02-29', '2020-02-29 03:04:05', x'00ff', 1.5, DEFAULT)",
+    "(2, 'paid', '', ' b ', NULL, 'c2', -1.25, -5, '1999-12-31', '1999-12-31 23:59:59', x'6100', -0.1, DEFAULT)",
+    "(3, 'paid', NULL, NULL, 'n3', 'c3', NULL, NULL, NULL, NULL, NULL, NULL, DEFAULT)",
+    "(4, 'new', 'b', '', '', 'c4', 99999999.99, 0, '1000-01-01', '9999-12-31 23:59:59', x'', 999.9, DEFAULT)",
 ]
 FURTHER = (
     "UPDATE {} SET quantity = 7 WHERE id = 1",
@@ -153,6 +153,42 @@ def test_a_column_that_comes_back_after_a_drop_is_copied(bench: Bench, source: S
     assert latest(bench.publisher.records()) == shown(source, "t")
     assert bench.checkpoint()["form"] == 1, "the copy has replaced the rows that had the dropped column"
     assert run_after(bench, source, "UPDATE t SET name = 'q'", "ALTER TABLE t DROP other, ADD x INT") == {"BINLOG"}
+
+
+GENERATED = [
+    ("v VARCHAR(9) CHARACTER SET latin1", "OCTET_LENGTH(v)", "'é'", "MODIFY v VARCHAR(9) CHARACTER SET utf8mb4"),
+    ("v VARCHAR(9) CHARACTER SET latin1", "OCTET_LENGTH(v)", "'é'", "CONVERT TO CHARACTER SET utf8mb4"),
+    ("`v``w` DECIMAL(4, 1)", "CONCAT(`V``W`)", "1.5", "MODIFY `v``w` DECIMAL(8, 4)"),
+    ("v DATE", "CAST(v AS CHAR(20))", "'2020-01-01'", "MODIFY v DATETIME"),
+    ("v INT UNSIGNED", "CONCAT(v)", "7", "MODIFY v INT UNSIGNED ZEROFILL"),
+]
+
+
+@pytest.mark.parametrize("kind", ["STORED", "VIRTUAL"])
+def test_generated_columns_that_are_computed_again_are_copied(bench: Bench, source: SourceDatabase, kind: str) -> None:
+    start = begin(source)
+    for number, (column, expression, value, _) in enumerate(GENERATED):
+        generated = f"g VARCHAR(30) AS ({expression}) {kind}, other VARCHAR(9) AS (CONCAT(id)) {kind}"
+        source.run(f"CREATE TABLE t{number} (id INT PRIMARY KEY, {column}, n INT, name TEXT, {generated})")
+        source.run(f"INSERT INTO t{number} VALUES (1, {value}, 1, 'x', DEFAULT, DEFAULT)")
+    bench.once(start=start)
+    for number, (_, _, _, alter) in enumerate(GENERATED):
+        # No generated column is computed of this one.
+        assert run_after(bench, source, f"ALTER TABLE t{number} MODIFY n BIGINT") == set()
+        source.run(f"UPDATE t{number} SET n = 2")
+        assert run_after(bench, source, f"ALTER TABLE t{number} {alter}") == {"BINLOG", "SNAPSHOT"}, alter
+        ((computed,),) = source.rows(f"SELECT g FROM t{number}")
+        assert latest(bench.publisher.records())[(source.name, f"t{number}", 1)]["g"] == computed, alter
+
+
+def test_partitions_by_hash_and_key_copy_nothing(bench: Bench, source: SourceDatabase) -> None:
+    start = begin(source)
+    source.run("CREATE TABLE t (id INT PRIMARY KEY, n INT)", "INSERT INTO t VALUES (1, 1), (-2, 2)")
+    bench.once(start=start)
+    for part in ("HASH (id) PARTITIONS 2", "LINEAR HASH (ABS(id))", "KEY () PARTITIONS 3", "LINEAR KEY (id)"):
+        assert run_after(bench, source, f"ALTER TABLE t PARTITION BY {part}") == set(), part
+    assert run_after(bench, source, "ALTER TABLE t REMOVE PARTITIONING", "UPDATE t SET n = 3") == {"BINLOG"}
+    assert latest(bench.publisher.records()) == shown(source, "t")
 
 
 def test_in_doubt_a_table_is_copied(bench: Bench, source: SourceDatabase) -> None:

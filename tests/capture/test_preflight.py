@@ -268,8 +268,9 @@ def test_a_wrong_password_and_a_missing_grant_are_two_messages(scene: Scene, mon
 def test_a_database_that_does_not_exist_is_reported_with_those_that_do(scene: Scene) -> None:
     report = scene.check("--include", "no_such_database.*", "--include", "never[0-9]")
     (note,) = (one["note"] for one in report["checks"] if one["name"] == "tables")
-    seen = ", ".join(sorted(name for (name,) in scene.source.rows("SHOW DATABASES") if name not in SYSTEM))
-    assert (report["ok"], note) == (True, f"1 captured; no database is named no_such_database; the user sees {seen}")
+    seen = sorted(name for (name,) in scene.source.rows("SHOW DATABASES") if name not in SYSTEM)
+    assert report["ok"]
+    assert note.startswith(f"1 captured; no database is named no_such_database; the user sees {', '.join(seen[:20])}")
 
 
 def test_a_server_that_does_not_answer_is_a_problem_and_not_retried(scene: Scene) -> None:

@@ -36,6 +36,11 @@ def test_current_reads_all_versions_of_a_table_in_the_unified_types(run: Run, da
     )
     made = run("current", dataset.name, "customer", "--keys", "id", "--json")
     assert made.code == 0
+    again = run("current", dataset.name, "customer", "--keys", "id")
+    assert (
+        again.out
+        == f"local.{dataset.name}.customer_current is up to date, over 2 versions of local.{dataset.name}.customer\n"
+    )
     assert made.result["source"] == f"local.{dataset.name}.customer"
     assert dataset.rows("customer_current") == [("1", None, "e")]
 

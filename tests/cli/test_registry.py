@@ -47,8 +47,9 @@ def registry(tmp_path: Path) -> Path:
     return folder
 
 
-def test_schemas_are_added_listed_and_shown(run: Run, files: Path, tmp_path: Path) -> None:
+def test_schemas_are_added_listed_and_shown(run: Run, files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "registry"
+    monkeypatch.setenv("COLUMNS", "20")  # lines are for other programs, too: they are not wrapped
     added = run("schema", "add", files, "--registry", folder)
     assert (added.code, added.out.splitlines()) == (0, [f"added {uri}" for uri in AD_CLICK])
     again = run("schema", "add", files / "9.json", "--registry", folder, "--json")
@@ -219,6 +220,26 @@ def test_static_files_without_an_index_are_read_only_where_the_order_is_certain(
     assert run("schema", "add", files, "--registry", tmp_path / "indexed").code == 1  # 1-0-1 is another schema there
 
 
+@pytest.mark.parametrize("place", ["registry", "web", "s3"])
+def test_an_order_is_refused_where_an_index_has_it(run: Run, place: str, request: pytest.FixtureRequest) -> None:
+    words = ("com.acme/ad_click/jsonschema/1", "--registry", request.getfixturevalue(place), "--order", "1-0-0,1-0-1,1-1-0")
+    for command in (("list",), ("ddl", "--to", "redshift")):
+        refused = run("schema", *command, *words)
+        assert (refused.code, "knows the order of addition: leave --order out" in refused.err) == (1, True)
+
+
+def test_a_part_of_static_files_is_read_whatever_the_rest_is(run: Run, registry: Path, tmp_path: Path) -> None:
+    (registry / "schemas" / "index.json").unlink()
+    (registry / "schemas" / "org.broken" / "x" / "jsonschema").mkdir(parents=True)
+    (registry / "schemas" / "org.broken" / "x" / "jsonschema" / "1-0-0").write_text("{")
+    assert run("schema", "list", "--registry", registry).err.count("Error: ") == 2
+    for prefix in ("org.other", "org.other/groesse", "org.other/groesse/jsonschema"):
+        assert run("schema", "list", prefix, "--registry", registry).out == "iglu:org.other/groesse/jsonschema/1-0-0\n"
+    assert run("schema", "list", "com.acme", "--registry", registry).err.count("Error: ") == 1
+    assert run("schema", "list", "org.nobody", "--registry", registry).err.count("no schemas of org.nobody") == 1
+    assert run("schema", "export", "org.other", "--registry", registry, "--to", tmp_path / "copy").code == 0
+
+
 # Keys and the server.
 
 
@@ -241,6 +262,16 @@ def test_a_key_is_printed_once_and_only_its_hash_is_stored(run: Run, tmp_path: P
     assert entry == find_key([entry], other["key"])
     assert entry.writes("any.vendor")
     assert run("schema", "key", "create", "--name", "x", "--vendor", "com acme").code == 1
+
+
+def test_what_cannot_be_served_is_an_error_at_once(run: Run, registry: Path, tmp_path: Path) -> None:
+    no_keys = run("schema", "serve", "--registry", registry, "--keys", tmp_path / "nowhere.json")
+    assert (no_keys.code, "nowhere.json' does not exist" in no_keys.err) == (1, True)
+    (registry / "schemas" / "index.json").unlink()
+    no_index = run("schema", "serve", "--registry", registry)
+    assert (no_index.code, "onefold schema export" in no_index.err) == (1, True)
+    elsewhere = run("schema", "serve", "--registry", "s3://bucket/registry")
+    assert (elsewhere.code, "s3://bucket/registry" in elsewhere.err) == (1, True)
 
 
 def test_a_registry_is_served_on_this_machine(registry: Path, tmp_path: Path) -> None:

@@ -98,12 +98,30 @@ def test_a_table_of_the_same_rules_has_no_difference(run: Run, registry: Path) -
         ({"click_id": {**TABLE["click_id"], "is_nullable": "NO"}}, 0, {}),
         # A column that nobody has any more.
         ({"old_column": {"data_type": "date"}}, 0, {"old_column": "INFO"}),
+        ({"old_column": {"data_type": "date", "is_nullable": "NO"}}, 2, {"old_column": "CRITICAL"}),
     ],
 )
 def test_every_kind_of_difference(
     run: Run, registry: Path, changed: dict[str, Any], code: int, expected: dict[str, str]
 ) -> None:
     assert adopt(run, registry, {**TABLE, **changed}) == (code, expected)
+
+
+@pytest.mark.parametrize(
+    ("encoding", "first"),
+    [("bytedict", True), ("runlength", True), ("TEXT255", True), ("text32k", True), ("zstd", False), ("lzo", False)],
+)
+def test_an_encoding_that_keeps_a_text_from_growing_is_changed_first(
+    run: Run, registry: Path, tmp_path: Path, encoding: str, first: bool
+) -> None:
+    file = tmp_path / "columns.json"
+    short = {"data_type": "character varying", "character_maximum_length": 99, "encoding": encoding}
+    file.write_text(json.dumps(rows({**TABLE, "click_id": short})))
+    words = ("schema", "adopt", MODEL, "--table", "com_acme_ad_click_1", "--columns", file, "--registry", registry, "--json")
+    found = run(*words).result
+    assert (found["column"], found["severity"]) == ("click_id", "WARNING")
+    assert found["remedy"].endswith("ALTER TABLE ... ALTER COLUMN TYPE VARCHAR(100)")
+    assert found["remedy"].startswith("ALTER TABLE ... ALTER COLUMN ENCODE ZSTD, then ") is first
 
 
 def test_missing_columns_are_listed_and_the_envelope_has_to_be_there(run: Run, registry: Path) -> None:

@@ -195,10 +195,9 @@ def test_tables_that_cannot_be_captured_stop_no_other_table(source: SourceDataba
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     shown = words(done.stdout)
-    for table, rows in {"a-b": 2, "wide": 1, "t": 1}.items():
+    for table, rows in {"a-b": 2, "größe": 1, "wide": 1, "t": 1}.items():
         assert f"{source.name}.{table} {rows} {rows} the same {rows}" in shown
     assert f"In quarantine: {source.name}.pressed.a is COMPRESSED, which cannot be read; run: ALTER TABLE" in shown
-    assert f"{source.name}.größe is in quarantine, its rows are not published" in shown
 
 
 @contextmanager

@@ -37,4 +37,5 @@ def test_rows_are_deduplicated_only_in_the_current_view_and_only_where_keys_are_
     (tmp_path / "onefold.yaml").write_text(f"{settings}\ntables: {{clicks: {{keys: [id]}}}}")
     assert run("current", dataset.name, "clicks").code == 0
     assert dataset.run(f"SELECT id, page FROM {dataset.quoted('clicks_current')} ORDER BY id") == [(1, "ä"), (2, "b")]
+    assert run("refresh", dataset.name, "clicks").code == 0
     assert dataset.run(f"SELECT COUNT(*) FROM {dataset.quoted('clicks_unified')}") == [(3,)]

@@ -92,6 +92,8 @@ def test_a_message_and_an_audit_entry_refresh_the_view(shop: EmulatedDataset, wa
     events(publisher, shop, [second])
     assert len(shop.rows(f"{BASE}_unified")) == 4
     warehouse = EmulatedWarehouse(shop.client)
+    with Path("onefold.yaml").open("a") as file:
+        file.write(f"\ntables: {{{BASE}: {{current: false}}}}")
     TableCreatedHandler(load_settings({}), warehouse, publisher).handle(push_body(second))
     assert warehouse.calls == 2, "the view covers the version: a look at the view and one at the table are all it takes"
     assert publisher.topics == {}

@@ -13,6 +13,7 @@ from support.registries import document, history
 from support.registry_server import OTHER, READER, UNKNOWN, WRITER, Api
 
 from onefold.adapters.http_objects import HttpObjects
+from onefold.core.errors import InvalidInput, Rejected
 from onefold.registry.schema_key import ModelKey
 from onefold.registry.sources import ServerSource, open_source
 
@@ -104,6 +105,14 @@ def test_another_registry_is_read_through_the_api(api: Api) -> None:
     assert [source.find(key) for key in keys] == list(history(additions=2))
     assert source.versions(ModelKey.parse("com.acme/no/jsonschema/1")) == ()
     assert set(keys) <= set(source.list_keys())
+    for below in (("com.acme", "ad_click"), ("com.acme", "ad_click", "jsonschema")):
+        assert source.list_keys(below) == keys
+    assert {key.vendor for key in source.list_keys(("com.acme",))} == {"com.acme"}
+    with pytest.raises(InvalidInput, match="leave --order out"):
+        open_source(f"{api.url}api", HttpObjects(READER), [key.version for key in keys])
+    without_a_key = open_source(f"{api.url}api", HttpObjects())
+    with pytest.raises(Rejected, match="ONEFOLD_REGISTRY_APIKEY"):
+        without_a_key.list_keys(("com.acme",))
 
 
 # Keys.

@@ -24,7 +24,7 @@ SERVED = (*FUNCTIONS, "schema_registry")
 # Terraform does not set these. The file of table settings is packaged, and read from the package.
 NOT_SET = {
     "ONEFOLD_CONFIG",
-    # A function has no terminal, so its log is JSON without it.
+    # Standard output of a function is no terminal, so its log is JSON.
     "ONEFOLD_LOG",
     # The variables of capture, which is not a function.
     "ONEFOLD_SOURCE_PASSWORD",

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import quote
 
 import pytest
 from support.capture import eventually
@@ -17,6 +18,7 @@ from onefold.core.errors import Rejected
 from onefold.core.retry import Backoff
 from onefold.local.processes import free_port
 from onefold.local.topics import PushTopic, topics_server
+from onefold.messages.envelope import REASON
 from onefold.ports.publisher import Message
 
 
@@ -27,6 +29,7 @@ class Function(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.answers: dict[bytes, list[int]] = {}
         self.deliveries: list[tuple[bytes, int]] = []
+        self.reasons: dict[bytes, str] = {}
         self.lock = threading.Lock()
 
     @property
@@ -44,8 +47,10 @@ class _Handler(BaseHTTPRequestHandler):
     server: Function
 
     def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        self.send_response(self.server.answer(base64.b64decode(body["message"]["data"])))
+        data = base64.b64decode(json.loads(self.rfile.read(int(self.headers["Content-Length"])))["message"]["data"])
+        self.send_response(self.server.answer(data))
+        if data in self.server.reasons:
+            self.send_header(REASON, quote(self.server.reasons[data]))
         self.end_headers()
 
     def log_message(self, *_: object) -> None:
@@ -99,6 +104,19 @@ def test_a_message_is_delivered_until_its_function_accepts_it_and_others_do_not_
     assert "rows, message 1: delivered again in 0.01 s, because the function does not accept it" in shown[0]
     function.answers[b"wrong"] = []
     eventually(lambda: (b"wrong", 204) in function.deliveries)
+
+
+def test_a_message_that_its_function_acknowledges_and_does_not_handle_is_delivered_once(
+    publisher: PubSub, function: Function, shown: list[str]
+) -> None:
+    function.reasons[b"wrong"] = "unknown table “größe”"
+    publisher.publish("rows", [Message(b"wrong")])
+    eventually(lambda: shown)
+    assert shown == ["rows, message 1: its function acknowledges it and does not handle it: unknown table “größe”"]
+    publisher.publish("rows", [Message(b"right")])
+    eventually(lambda: (b"right", 204) in function.deliveries)
+    assert function.deliveries == [(b"wrong", 204), (b"right", 204)]
+    assert len(shown) == 1
 
 
 def test_messages_of_a_topic_without_a_function_are_shown(publisher: PubSub, shown: list[str]) -> None:

@@ -74,8 +74,9 @@ def test_a_check_keeps_no_column_of_tables_that_are_not_captured(large: Large) -
     assert large.peak(check, exclude=("m*",)) < 600_000
 
 
-def test_a_check_of_all_tables_keeps_their_names_and_the_columns_of_one(large: Large) -> None:
-    assert large.peak(check) < 1_500_000
+def test_a_check_of_all_tables_keeps_each_structure_once(large: Large) -> None:
+    """The tables of two databases are alike, as those of tenants are."""
+    assert large.peak(check) < 1.4 * large.peak(check, "many.*")
 
 
 def test_listing_tables_and_foreign_keys_keeps_nothing_of_others(large: Large) -> None:

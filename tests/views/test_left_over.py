@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ from onefold.ports.warehouse import ViewDraft
 from onefold.refresh.handler import TableCreatedHandler
 from onefold.schema.table_rules import TableRules
 from onefold.settings.environment import Settings
+from onefold.views.labels import TABLE_LABEL, owner_digest
 from onefold.views.left_over import left_over_tables
 from onefold.views.refresh import refresh
 
@@ -110,3 +112,26 @@ def test_the_nightly_check_reports_a_mistyped_table_of_the_settings(
     ):
         assert words in first
     assert "tables.shop.zzz of onefold.yaml: dataset shop has no table zzz: correct the name, or remove" in second
+
+
+def test_the_nightly_check_names_a_current_view_that_is_left_over_alone(
+    cloud: FakeBigQuery, capsys: pytest.CaptureFixture[str]
+) -> None:
+    warehouse = BigQueryWarehouse(cloud.client())
+    cloud.create_table("customer_base", "id INT64")
+    cloud.create_table("customer_merges", "id INT64")
+    owned = {TABLE_LABEL: owner_digest(f"{BASE} current")}
+    text = f"SELECT * FROM `{PROJECT}.shop.customer_v_abc` UNION ALL SELECT * FROM `{PROJECT}.shop.customer_base` "
+    text += f"WHERE id > (SELECT MAX(m.id) FROM `{PROJECT}.shop.customer_merges` AS m)"
+    warehouse.create_view(TableId(PROJECT, "shop", "customer_current"), ViewDraft(text, labels=owned))
+    warehouse.create_view(TableId(PROJECT, "shop", "person_current"), ViewDraft(text, labels=owned))
+    drop_all(cloud)
+    cloud.create_table("customer_base", "id INT64")
+    cloud.create_table("customer_merges", "id INT64")
+    assert found(cloud) == []
+    _, left_over = nightly_check(cloud, capsys)
+    assert left_over["views"] == [f"{PROJECT}.shop.customer_current"]
+    (excluded,) = nightly_check(cloud, capsys, replace(SETTINGS, rules=TableRules(current=False)))
+    assert excluded["event"] == "fan_out"
+    cloud.create_table("customer_v_abc", "id INT64")
+    assert [line["event"] for line in nightly_check(cloud, capsys)] == ["fan_out"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -74,25 +76,35 @@ TEXTS = st.text(max_size=20) | st.sampled_from(
     ["FROM `p.shop.customer_v_bad`", "\n-- versions: bad", "}\n", '"', "\u2028", "\\"]
 )
 RULES = st.builds(
-    lambda conversions, zone, column, types, retired, names: TableRules(
-        conversions, zone, column, tuple(sorted(types.items())), frozenset(retired), names=names
+    lambda conversions, zone, column, types, retired, keys, minutes, names: TableRules(
+        conversions, zone, column, tuple(sorted(types.items())), frozenset(retired), tuple(keys), minutes, names=names
     ),
     st.sampled_from(["lossless", "classic"]),
     TEXTS,
     st.none() | TEXTS.filter(bool),
     st.dictionaries(TEXTS, st.sampled_from([STRING, Scalar("INT64")]), max_size=3),
     st.sets(TEXTS, max_size=3),
+    st.lists(TEXTS, max_size=3),
+    st.sampled_from([60, 0, 120]),
     st.builds(VersionedNames, TEXTS, st.tuples(TEXTS), st.tuples(TEXTS)),
 )
 
 
-@given(RULES)
-def test_any_settings_are_read_as_they_were_written_and_name_no_version(rules: TableRules) -> None:
-    comment = settings_comment(rules)
+@given(RULES, st.booleans())
+def test_any_settings_are_read_as_they_were_written_and_name_no_version(rules: TableRules, current: bool) -> None:
+    comment = settings_comment(rules, current)
     assert all(line.startswith("-- ") for line in comment.rstrip("\n").split("\n"))
     for rest in ("SELECT 1 FROM `p.shop.customer_v_a1` AS v", "-- versions: a1\nSELECT * FROM `x`"):
-        assert read_settings_comment(comment + rest) == view_settings(rules)
+        assert read_settings_comment(comment + rest) == view_settings(rules, current)
         assert covered_versions(comment + rest, "customer") == {"a1"}
+
+
+@given(RULES, RULES)
+def test_keys_and_overlap_are_settings_of_a_current_view_alone(first: TableRules, second: TableRules) -> None:
+    other = replace(first, keys=second.keys, overlap_minutes=second.overlap_minutes)
+    assert setting_changes(settings_comment(first), other) == ()
+    changed = {change.name for change in setting_changes(settings_comment(first, current=True), other, current=True)}
+    assert changed == {name for name in ("keys", "overlap_minutes") if getattr(first, name) != getattr(second, name)}
 
 
 @given(RULES, RULES)

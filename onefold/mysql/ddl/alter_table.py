@@ -14,6 +14,7 @@ from onefold.mysql.ddl.alterations import (
     modified,
 )
 from onefold.mysql.ddl.tokens import Word
+from onefold.mysql.ddl.word_sequence import behind_brackets, key_at, skip
 
 _OPTIONS = frozenset({
     "AUTO_INCREMENT", "AVG_ROW_LENGTH", "CHARSET", "CHECKSUM", "COLLATE", "COMMENT", "COMPRESSION", "DELAY_KEY_WRITE",
@@ -26,7 +27,7 @@ _ENGINES = frozenset({"INNODB", "MYISAM", "ARIA", "ROCKSDB", "MEMORY"})
 """Engines that keep the rows of a table that is converted to them: BLACKHOLE drops rows, FEDERATED shows other rows."""
 _PHRASES = (
     ("FORCE",), ("DISABLE", "KEYS"), ("ENABLE", "KEYS"), ("SECONDARY_LOAD",), ("SECONDARY_UNLOAD",), ("WITH", "VALIDATION"),
-    ("WITHOUT", "VALIDATION"),
+    ("WITHOUT", "VALIDATION"), ("REMOVE", "PARTITIONING"),
 )  # fmt: skip
 _PLAIN_INDEXES = ("INDEX", "KEY", "FULLTEXT", "SPATIAL", "FOREIGN", "CHECK")
 # With any of these words, a new column has values in existing rows: TIMESTAMP has a default of its own.
@@ -129,6 +130,8 @@ def _behind_option(part: Sequence[Word], at: int) -> int:
     for phrase in _PHRASES:
         if tuple(keys[at : at + len(phrase)]) == phrase:
             return at + len(phrase)
+    if keys[at : at + 2] == ["PARTITION", "BY"]:
+        return _behind_hash(part, at + 2)
     at += keys[at] == "DEFAULT"
     character_set = keys[at : at + 2] == ["CHARACTER", "SET"]
     name = "CHARSET" if character_set else "".join(keys[at : at + 1])
@@ -136,6 +139,17 @@ def _behind_option(part: Sequence[Word], at: int) -> int:
     at += keys[at : at + 1] == ["="]
     keeps_rows = name == "ENGINE" and part[at : at + 1] and part[at].text.upper() in _ENGINES
     return at + 1 if keeps_rows or (name in _OPTIONS and at < len(part)) else -1
+
+
+def _behind_hash(part: Sequence[Word], at: int) -> int:
+    """Return the index behind HASH or KEY and its number of partitions; -1 for ways that may have no partition for a row."""
+    at = skip(part, at, "LINEAR")
+    if key_at(part, at) not in ("HASH", "KEY") or key_at(part, at + 1) != "(":
+        return -1
+    at = behind_brackets(part, at + 1)
+    if key_at(part, at) != "PARTITIONS":
+        return at
+    return at + 2 if key_at(part, at + 1).isdigit() else -1
 
 
 def _added(part: Sequence[Word]) -> tuple[Alteration, ...] | None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from onefold.mysql.ddl.tokens import Word
-from onefold.mysql.ddl.word_sequence import key_at
+from onefold.mysql.ddl.word_sequence import behind_brackets, key_at
 
 _SYNONYMS = {
     "integer": "int", "int1": "tinyint", "int2": "smallint", "int3": "mediumint", "int4": "int", "int8": "bigint",
@@ -58,7 +58,7 @@ def column_definition(words: Sequence[Word]) -> ColumnDefinition | None:
     name, at = words[0].text.lower(), 1
     arguments: Sequence[Word] = ()
     if key_at(words, at) == "(":
-        end = _behind_brackets(words, at)
+        end = behind_brackets(words, at)
         arguments, at = words[at + 1 : end - 1], end
     attributes = _attributes(words, at)
     if attributes is None:
@@ -144,13 +144,4 @@ def _behind_value(words: Sequence[Word], at: int) -> int:
             at += 1  # b'0', x'00', _utf8mb4'a'
     if key_at(words, at) == ".":
         at += 2
-    return _behind_brackets(words, at) if key_at(words, at) == "(" else at
-
-
-def _behind_brackets(words: Sequence[Word], at: int) -> int:
-    depth = 0
-    for index in range(at, len(words)):
-        depth += {"(": 1, ")": -1}.get(words[index].key, 0)
-        if depth == 0:
-            return index + 1
-    return len(words)
+    return behind_brackets(words, at) if key_at(words, at) == "(" else at

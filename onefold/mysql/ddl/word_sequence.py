@@ -28,6 +28,16 @@ def skip(words: Sequence[Word], at: int, *optional: str) -> int:
     return at
 
 
+def behind_brackets(words: Sequence[Word], at: int) -> int:
+    """Return the index behind the bracket that closes the one at an index; the statement's end where it stays open."""
+    depth = 0
+    for index in range(at, len(words)):
+        depth += {"(": 1, ")": -1}.get(words[index].key, 0)
+        if depth == 0:
+            return index + 1
+    return len(words)
+
+
 def index_behind(words: Sequence[Word], key: str) -> int:
     """Return the index behind the first occurrence of a keyword; the statement's end where there is none."""
     return next((at + 1 for at, word in enumerate(words) if word.key == key), len(words))
