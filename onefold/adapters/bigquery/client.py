@@ -50,8 +50,8 @@ class BigQueryClient:
                 table: bigquery.Table = self._call(self._client.get_table, str(id_))
                 return table
             except api.NotFound as error:
-                # The frames of Google's retry refer to the error, and its traceback to them and to the frames of all callers.
-                # Without this, what the callers have read stays in memory until the garbage collector finds the cycle.
+                # The frames of Google's retry refer to the error, and its traceback to them and to all callers' frames:
+                # without this, what these have read stays in memory until the garbage collector finds the cycle.
                 error.__traceback__ = None
                 return None
 
