@@ -118,7 +118,7 @@ def merge(
     return OK
 
 
-def _show(table: TableId, statements: Sequence[str], as_json: bool) -> None:
+def _show(table: TableId, statements: list[str], as_json: bool) -> None:
     if as_json:
         echo_json([{"table": str(table), "statements": statements}])
     else:
