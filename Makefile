@@ -22,7 +22,7 @@ $(VENV)/.installed: requirements.lock pyproject.toml
 demo: install  ## a message arrives and the view is refreshed, on this machine
 	$(BIN)/onefold demo
 
-PYTEST := $(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder
+PYTEST := $(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder
 test: install  ## the tests: every module on its real server
 	$(PYTEST) -m "not long"
 
