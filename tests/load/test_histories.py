@@ -92,7 +92,7 @@ class History:
         landed = Landed(read_at, frozenset(plan.range.days), rows)
         self.loads.append(landed)
         try:
-            loads.load(pulled)
+            loads.load(pulled, self.puller.present(self.clock()))
             landed.is_done = True
         finally:
             landed.ended = self.clock()

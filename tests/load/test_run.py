@@ -40,7 +40,7 @@ def test_a_table_is_made_with_its_label_and_announced_before_its_first_row(scene
     loads = scene.world.process(scene._clock, lambda: steps.append((len(topics.get("table-created", [])), len(jobs))))
     plan = scene.puller.plan(loads, "15m", NOON)
     loads.begin(plan)
-    loads.load(scene.puller.read(plan, NOON))
+    loads.load(scene.puller.read(plan, NOON), scene.puller.present(NOON))
     assert (0, 1) not in steps
     assert (1, 1) in steps
     assert [labels for _, labels in scene.world.stored.values()] == [{"onefold_pulled": "true"}]
@@ -93,7 +93,7 @@ def test_a_row_that_has_moved_to_a_later_day_is_never_missing(scene: LoadScene) 
     loads = scene.world.process(scene._clock, lambda: seen.append(scene.view))
     plan = scene.puller.plan(loads, "day", DAILY)
     loads.begin(plan)
-    loads.load(scene.puller.read(plan, DAILY))
+    loads.load(scene.puller.read(plan, DAILY), scene.puller.present(DAILY))
     assert scene.view == {1: "new"}
     assert all(view in ({1: "old"}, {1: "new"}) for view in seen)
 
@@ -109,7 +109,7 @@ def test_days_are_replaced_newest_first_so_that_a_row_between_them_is_never_miss
     loads = scene.world.process(scene._clock, lambda: seen.append(scene.view))
     plan = scene.puller.plan(loads, "day", DAILY)
     loads.begin(plan)
-    loads.load(scene.puller.read(plan, DAILY))
+    loads.load(scene.puller.read(plan, DAILY), scene.puller.present(DAILY))
     assert plan.range.days == (before.date(), DAY)
     assert scene.view == {1: "new"}
     assert all(view in ({1: "old"}, {1: "new"}) for view in seen)

@@ -54,7 +54,7 @@ class PulledShop:
         loads = self.loads()
         plan = self.puller.plan(loads, window, now)
         loads.begin(plan)
-        loads.load(self.puller.read(plan, now))
+        loads.load(self.puller.read(plan, now), self.puller.present(now))
 
     @property
     def view(self) -> dict[int, str]:

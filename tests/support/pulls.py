@@ -18,6 +18,7 @@ from onefold.extract.key_ranges import PART_ROWS
 from onefold.extract.part import Destination
 from onefold.extract.plan import LoadState, PullRequest, TablePlan
 from onefold.extract.planner import Planner
+from onefold.extract.present_rows import PresentRows
 from onefold.extract.pull import Pull
 from onefold.extract.pulled import PulledFiles
 from onefold.extract.python_reader import PythonReader
@@ -52,7 +53,7 @@ class RememberedLoads:
     def begin(self, plan: TablePlan) -> None:
         assert all(one.plan != plan for one in self.pulled), "a pull begins before it is loaded"
 
-    def load(self, pulled: PulledFiles) -> None:
+    def load(self, pulled: PulledFiles, present: PresentRows) -> None:  # noqa: ARG002
         self.pulled.append(pulled)
 
 
