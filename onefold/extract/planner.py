@@ -133,7 +133,7 @@ class Planner:
             return whole_range("full", None, self.request.at, None)
         # The watermark of another column says nothing about this one.
         if first or found.state.watermark_column not in (None, watermark.column):
-            return whole_range(self.request.window, watermark, self.request.at, high)
+            return whole_range(self.request.window, watermark, self.request.at, high, found.load.reload_days)
         return pull_range(self.request.window, found.load, watermark, found.state, self.request.at, high)
 
     def _parts(self, connection: pymysql.Connection, found: _Table, range_: PullRange) -> tuple[KeyRange, ...]:

@@ -69,7 +69,8 @@ class DayReplacer:
             return found  # a key never changes
         keys = self._keys(pulled)
         landed = [Landed.of(version, self.present, keys) for version in (self.present, *self.older)]
-        since = Since(pulled.plan.range.days[0], everywhere=pulled.rows_without_watermark > 0)
+        everywhere = pulled.rows_without_watermark > 0 or pulled.plan.range.low is None
+        since = Since(pulled.plan.range.days[0], everywhere)
         for one in self.rows.above(read, landed, keys, since):
             found[one["day"]].append({**one, "is_read": True})
         for one in self.rows.ahead(read, landed, keys, today(pulled.plan) + timedelta(days=1)):

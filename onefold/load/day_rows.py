@@ -38,7 +38,7 @@ class Since:
 
     Attributes:
         first: the first day that a daily load replaces.
-        everywhere: whether rows without a watermark were read, above which rows of any day are.
+        everywhere: whether rows of any day are looked at: above a row without a watermark any of them may be.
     """
 
     first: date

@@ -75,11 +75,14 @@ class TableLoads:
         """Say that a pull is about to read. This has to come before its first range.
 
         Raises:
-            TryAgain: an error that may pass.
+            TryAgain: an error that may pass; or all rows would be read, while a load that replaces rows goes on.
         """
         self._begun[plan.load_id] = at = self.now()
         if replaces(plan):
             self.log.append(begun_row(plan, at))
+        elif plan.range.low is None and plan.previous.version is not None:
+            # Rows of a replaced day would be among those of the whole table, which would be read for nothing.
+            self._check_none_replaces(plan, None, at)
 
     def load(self, pulled: PulledFiles, present: PresentRows) -> None:
         """Load the files, and write the log. A repeated call does nothing more.
@@ -163,12 +166,20 @@ class TableLoads:
         days = {day for file in pulled.files for day, _ in file.days}
         if all(day >= today(pulled.plan) for day in days):
             return  # a day is replaced when it is over
-        found = [other for other in self._replacements(pulled.plan) if other.touches(days)]
+        self._check_none_replaces(pulled.plan, days, begun_at)
+
+    def _check_none_replaces(self, plan: TablePlan, days: Iterable[date] | None, begun_at: datetime) -> None:
+        """Check that no load replaces rows of some days, and that none has been done since a time; None for all days.
+
+        Raises:
+            TryAgain: there is such a load.
+        """
+        found = [other for other in self._replacements(plan) if other.touches(days)]
         # Of loads that were killed, the next one of the same rows tells the end.
         last = max(found, key=lambda other: other.begun_at, default=None)
         if last and (last.done_at is None or last.done_at >= begun_at):
             raise TryAgain(
-                f"{pulled.table}: the load {last.load_id}, which began at {last.begun_at}, replaces rows of the same days: "
+                f"{plan.table}: the load {last.load_id}, which began at {last.begun_at}, replaces rows of the same days: "
                 "the next pull reads them again; if that load was killed, run it again"
             )
 

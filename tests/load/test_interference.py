@@ -99,3 +99,24 @@ def test_a_failed_load_leaves_the_watermark_where_it_was(scene: LoadScene) -> No
     with pytest.raises(KeyError):
         loads.load(pulled, scene.puller.present(scene.now))
     assert scene.process().state_of(BASE, "15m").watermark is None
+
+
+def test_a_daily_load_of_a_new_structure_takes_the_place_of_one_that_was_killed(scene: LoadScene) -> None:
+    scene.source.put(1, "kept", NOON)
+    scene.source.put(2, "deleted", NOON)
+    scene.pull("15m", NOON)
+    killed_one = scene.process()
+    scene.now = DAILY
+    killed_one.begin(scene.puller.plan(killed_one, "day", DAILY))
+    scene.source.put(2, None, DAILY)
+    scene.source.structure = WIDER
+    # A pull of the whole table does not even read while the other load may go on.
+    loads = scene.process()
+    scene.now = DAILY + timedelta(minutes=15)
+    with pytest.raises(TryAgain, match="if that load was killed, run it again"):
+        loads.begin(scene.puller.plan(loads, "15m", scene.now))
+    scene.pull("day", DAILY + timedelta(minutes=30))
+    assert scene.view == {1: "kept"}
+    scene.source.put(3, "later", DAILY + timedelta(minutes=31))
+    scene.pull("15m", DAILY + timedelta(minutes=45))
+    assert scene.view == {1: "kept", 3: "later"}

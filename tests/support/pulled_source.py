@@ -113,13 +113,16 @@ class Puller:
     ) -> PullRange:
         if self.watermark is None:
             return whole_range("full", None, now, None)
-        if state.version != version:
-            return whole_range(window, self.watermark, now, micros(now))
-        found = pull_range(window, self.load, self.watermark, state, now, micros(now))
+        is_first = state.version != version
+        found = (
+            whole_range(window, self.watermark, now, micros(now), self.load.reload_days)
+            if is_first
+            else pull_range(window, self.load, self.watermark, state, now, micros(now))
+        )
         if days is None or not found.days:
             return found
         midnight = datetime.combine(days[0], datetime.min.time(), UTC)
-        return replace(found, days=tuple(days), low=micros(midnight))
+        return replace(found, days=tuple(days), low=None if found.low is None else micros(midnight))
 
     def _blocks(self, plan: TablePlan, now: datetime) -> Iterator[Block]:
         for line, (key, one) in enumerate(self.source.rows(now).items()):

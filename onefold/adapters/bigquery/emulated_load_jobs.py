@@ -22,7 +22,7 @@ from onefold.core.errors import NotFound, Rejected
 from onefold.core.names import TEMPORARY_PREFIX, TableId, quote
 from onefold.ports.load_jobs import LoadedJob, LoadFile
 from onefold.schema.columns import Column
-from onefold.schema.types import Scalar, Struct
+from onefold.schema.types import Scalar, Struct, Type
 
 _ROWS = 500
 """Rows of one request."""
@@ -103,9 +103,11 @@ class EmulatedLoadJobs(BigQueryLoadJobs):
 
 def _known(row: dict[str, Any], columns: Sequence[Column]) -> dict[str, Any]:
     """Return the values of columns, without unknown fields of structs, which a load job leaves out as well."""
-    known = {column.name: row.get(column.name) for column in columns}
-    structs = {column.name: column.type.fields for column in columns if isinstance(column.type, Struct)}
-    return {**known, **{name: {one.name: known[name].get(one.name) for one in fields} for name, fields in structs.items()}}
+    return {column.name: _known_fields(row.get(column.name), column.type) for column in columns}
+
+
+def _known_fields(value: Any, type_: Type) -> Any:
+    return {one.name: value.get(one.name) for one in type_.fields} if value and isinstance(type_, Struct) else value
 
 
 def _as_text(row: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
