@@ -71,6 +71,10 @@ class MemorySource:
     def put(self, key: int, name: str | None, at: datetime, delay: timedelta = timedelta()) -> None:
         self.operations.append(Operation(key, name, at, at + delay))
 
+    def alter(self) -> None:
+        """Add a column, which existing rows have a value of."""
+        self.structure = WIDER
+
     def rows(self, at: datetime) -> dict[int, Operation]:
         """The rows that are committed at a time, by key."""
         committed = sorted((one for one in self.operations if one.commit <= at), key=lambda one: one.commit)
@@ -113,11 +117,12 @@ class Puller:
     ) -> PullRange:
         if self.watermark is None:
             return whole_range("full", None, now, None)
+        high = micros(now) if self.watermark.is_time else max(self.source.rows(now), default=None)
         is_first = state.version != version
         found = (
-            whole_range(window, self.watermark, now, micros(now), self.load.reload_days)
+            whole_range(window, self.watermark, now, high, self.load.reload_days)
             if is_first
-            else pull_range(window, self.load, self.watermark, state, now, micros(now))
+            else pull_range(window, self.load, self.watermark, state, now, high)
         )
         if days is None or not found.days:
             return found
