@@ -76,6 +76,7 @@ class History:
         """The work of one process: from the log to the log."""
 
         def pull(step: Callable[[], None]) -> None:
+            step()  # from here on one process runs at a time, so that an example can be repeated
             loads = self.world.process(self.clock, step)
             plan = self.puller.plan(loads, ask.window, self.clock(), ask.days)
             loads.begin(plan)
