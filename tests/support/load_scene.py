@@ -20,10 +20,10 @@ DAILY = datetime(2026, 5, 4, 4, tzinfo=UTC)
 class LoadScene:
     """A source, its pulls, and what they have loaded."""
 
-    def __init__(self) -> None:
+    def __init__(self, source: MemorySource | None = None, puller: type[Puller] = Puller) -> None:
         self.world = MemoryWorld()
-        self.source = MemorySource()
-        self.puller = Puller(self.source, files_of(self.world))
+        self.source = source or MemorySource()
+        self.puller = puller(self.source, files_of(self.world))
         self.now = NOON
         self.ever: dict[str, list[Mapping[str, object]]] = {}
         """All rows that any version has had after a pull."""

@@ -93,15 +93,22 @@ class RealSource(MemorySource):
         return dict(self.database.rows(f"SELECT id, name FROM {TABLE}"))
 
 
+@dataclass
 class RealPuller(Puller):
-    """Pulls as a batch does, by PyMySQL."""
+    """Pulls as a batch does, by PyMySQL.
+
+    Attributes:
+        step: what the clock of the server has been set forward since the test began.
+    """
+
+    step: timedelta = timedelta()
 
     def plan(self, loads: Loads, window: Window, now: datetime, days: Sequence[date] | None = None) -> TablePlan:
         source, database = self._server(now)
         load = replace(self.load, mode="incremental", watermark=WatermarkColumn("changed_at"))
         settings = Source(CLUSTER, "localhost", databases=(database,), tables={TABLE: load})
         planner = Planner(settings, PullRequest(CLUSTER, database, window, now), self.to, lambda _: (), loads)
-        with closing(source.connect(now)) as connection:
+        with closing(source.connect(now + self.step)) as connection:
             try:
                 plan = planner.plan(connection, TABLE)
             except Skipped as skipped:
@@ -113,12 +120,12 @@ class RealPuller(Puller):
 
     def read(self, plan: TablePlan, now: datetime) -> PulledFiles:
         source, _ = self._server(now)
-        reader = PythonReader(lambda: source.connect(now), self.to)
+        reader = PythonReader(lambda: source.connect(now + self.step), self.to)
         return pulled_files(plan, [reader.read(plan, part) for part in range(len(plan.parts))])
 
     def present(self, now: datetime) -> PresentRows:
         source, _ = self._server(now)
-        return SourceRows(lambda: source.connect(now))
+        return SourceRows(lambda: source.connect(now + self.step))
 
     def _server(self, now: datetime) -> tuple[RealSource, str]:
         assert isinstance(self.source, RealSource)
