@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 from support.database_servers import MariaDb, MySql
 from support.load_scene import DAILY, NOON, LoadScene
-from support.pulled_source import TABLE
+from support.pulled_source import ID, TABLE
 from support.real_source import RealPuller, RealSource
 from support.source_database import SourceDatabase, on
 
@@ -66,3 +66,26 @@ def test_a_table_that_is_emptied_has_a_deletion_for_each_row(scene: LoadScene, s
     scene.pull("day", DAILY)
     assert scene.view == scene.merged == {}
     assert scene.world.log[-1]["rows_deleted"] == 3
+
+
+def test_a_daily_load_of_a_key_watermark_finds_the_deletions_of_its_day(scene: LoadScene, source: SourceDatabase) -> None:
+    scene.puller.watermark, scene.puller.load = ID, TableLoad("incremental", pull_overlap=2)
+    source.run(f"ALTER TABLE {TABLE} MODIFY id BIGINT")
+    for key in (-(2**63), -1, 5):
+        scene.source.put(key, "Ada", NOON)
+    scene.pull("15m", NOON + timedelta(minutes=5))
+    scene.source.put(-1, None, NOON + timedelta(minutes=10))
+    scene.source.put(2**63 - 1, "tomorrow", DAILY - timedelta(hours=1))
+    scene.pull("day", DAILY)
+    assert scene.view == {-(2**63): "Ada", 5: "Ada", 2**63 - 1: "tomorrow"}
+    assert scene.world.log[-1]["rows_deleted"] == 1
+
+
+def test_a_table_without_a_watermark_is_loaded_full(scene: LoadScene, source: SourceDatabase) -> None:
+    scene.puller.watermark = None
+    scene.source.put(1, "Ada", NOON)
+    scene.source.put(2, "Grace", NOON)
+    scene.pull("day", NOON + timedelta(minutes=5))
+    source.run(f"DELETE FROM {TABLE} WHERE id = 1")
+    scene.pull("day", DAILY)
+    assert scene.view == {2: "Grace"}

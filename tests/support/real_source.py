@@ -105,7 +105,8 @@ class RealPuller(Puller):
 
     def plan(self, loads: Loads, window: Window, now: datetime, days: Sequence[date] | None = None) -> TablePlan:
         source, database = self._server(now)
-        load = replace(self.load, mode="incremental", watermark=WatermarkColumn("changed_at"))
+        named = WatermarkColumn(self.watermark.column) if self.watermark else None
+        load = replace(self.load, mode="incremental" if named else "full", watermark=named)
         settings = Source(CLUSTER, "localhost", databases=(database,), tables={TABLE: load})
         planner = Planner(settings, PullRequest(CLUSTER, database, window, now), self.to, lambda _: (), loads)
         with closing(source.connect(now + self.step)) as connection:
