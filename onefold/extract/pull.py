@@ -20,6 +20,7 @@ from onefold.core.log import log
 from onefold.extract.part import PartResult, finished_part, note_part, pulled_files
 from onefold.extract.plan import TablePlan
 from onefold.extract.planner import Planner, Skipped
+from onefold.extract.present_rows import SourceRows
 from onefold.extract.pulled import Loads, PulledFiles
 from onefold.extract.report import PullReport, TableReport
 from onefold.extract.table_settings import describes_same
@@ -115,7 +116,7 @@ class Pull:
                 pulled = pulled_files(plan, self._read(plan, threads))
             except StructureChanged:
                 continue
-            self.loads.load(pulled)
+            self.loads.load(pulled, SourceRows(self.connect))
             return pulled
         raise TryAgain(f"{table} was altered each of {TRIES} times while it was read: pull it again when that is over")
 
