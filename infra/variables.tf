@@ -157,7 +157,7 @@ variable "labels" {
 }
 
 variable "package_folder" {
-  description = "The folder of functions.zip and spark.zip from `make package`; default: build, next to this folder."
+  description = "The folder of what `make package` makes and downloads; default: build, next to this folder."
   type        = string
   default     = null
 }
@@ -279,6 +279,12 @@ variable "pulls" {
       for name, pull in var.pulls : [for database in pull.databases : replace("${name}_${database}", "/[^A-Za-z0-9_]/", "_")]
     ]))) == length(flatten([for pull in values(var.pulls) : pull.databases]))
     error_message = "pulls: two databases would be pulled into one dataset, as a-b with c and a with b_c would."
+  }
+  validation {
+    condition = length(var.pulls) == 0 || alltrue([
+      for name in ["mariadb-java-client.jar", "pymysql.zip"] : fileexists("${coalesce(var.package_folder, "${path.module}/../build")}/${name}")
+    ])
+    error_message = "pulls: mariadb-java-client.jar and pymysql.zip are not in the folder of packages: run `make package` where they can be downloaded."
   }
 }
 

@@ -332,6 +332,16 @@ run "pulls_of_two_databases_into_one_dataset" {
   expect_failures = [var.pulls]
 }
 
+run "pulls_without_what_their_batches_need" {
+  command = plan
+  variables {
+    datasets       = ["fraud_models"]
+    pulls          = { fraud = { databases = ["models"], secret = "s" } }
+    package_folder = "./tests/mocks"
+  }
+  expect_failures = [var.pulls]
+}
+
 run "clean_views_of_an_unknown_dataset" {
   command = plan
 
