@@ -332,6 +332,15 @@ run "pulls_of_two_databases_into_one_dataset" {
   expect_failures = [var.pulls]
 }
 
+run "pulls_of_too_many_tables_at_once" {
+  command = plan
+  variables {
+    datasets = ["fraud_models"]
+    pulls    = { fraud = { databases = ["models"], secret = "s", parallel = 65 } }
+  }
+  expect_failures = [var.pulls]
+}
+
 run "pulls_without_what_their_batches_need" {
   command = plan
   variables {
