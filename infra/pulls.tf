@@ -159,12 +159,21 @@ resource "google_storage_bucket_iam_member" "pull" {
   }
 }
 
-# As for capture: without the right to list, Cloud Storage may answer 403 instead of 404 for a file that is not there.
+# A load job needs to see the bucket ("Batch loading data", required permissions). And as for capture: without the right to list,
+# Cloud Storage may answer 403 instead of 404 for a file that is not there.
+resource "google_project_iam_custom_role" "pull_bucket" {
+  count = local.has_pulls ? 1 : 0
+
+  role_id     = "${local.role_prefix}_pull_bucket"
+  title       = "Onefold: sees which files of pulled rows there are"
+  permissions = ["storage.buckets.get", "storage.objects.list"]
+}
+
 resource "google_storage_bucket_iam_member" "pull_names" {
   for_each = local.pulls
 
   bucket = google_storage_bucket.pulled[0].name
-  role   = google_project_iam_custom_role.capture_names.name
+  role   = google_project_iam_custom_role.pull_bucket[0].name
   member = "serviceAccount:${each.value.account}"
 }
 

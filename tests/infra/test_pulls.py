@@ -36,7 +36,7 @@ def expected(source: str) -> set[tuple[str, str]]:
         ("my-project", "roles/dataproc.worker"),
         (f"{source}-password", "roles/secretmanager.secretAccessor"),
         ("my-project-onefold-pulled", f"{ROLES}_pull_objects"),
-        ("my-project-onefold-pulled", f"{ROLES}_capture_names"),
+        ("my-project-onefold-pulled", f"{ROLES}_pull_bucket"),
         ("my-project-onefold-artifacts", "roles/storage.objectViewer"),
         ("my-project-onefold-staging", "roles/storage.objectUser"),
         ("projects/my-project/topics/table-created", "roles/pubsub.publisher"),
@@ -75,6 +75,7 @@ def test_an_account_sees_the_files_and_drops_the_temporary_tables_of_its_own_alo
 def test_files_are_created_and_read_and_never_replaced(pulls_plan: Plan) -> None:
     roles = pulls_plan.of("google_project_iam_custom_role")
     assert set(roles["pull_objects[0]"]["permissions"]) == {"storage.objects.create", "storage.objects.get"}
+    assert set(roles["pull_bucket[0]"]["permissions"]) == {"storage.buckets.get", "storage.objects.list"}
 
 
 def test_the_bucket_keeps_rows_for_some_days_and_schemas_for_ever(pulls_plan: Plan) -> None:

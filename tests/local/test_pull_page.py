@@ -55,9 +55,9 @@ def test_the_commands_of_the_page_run(terminals: Terminals) -> None:
             eventually(lambda: "All servers are ready" in terminals.output("sh server"))
             exports = set(EXPORT.findall(terminals.output("sh server")))
             assert exports < set(EXPORT.findall("".join(text for _, text in steps)))
-    described, first, read, second, third, last = (text for text in shown if text)
+    described, *first, second, third, last = (text for text in shown if text)
     check_description(described)
-    check_pulls(first + read, second, third + last)
+    check_pulls("".join(first), second, third + last)
 
 
 def check_description(shown: str) -> None:
