@@ -72,6 +72,11 @@ def test_an_account_sees_the_files_and_drops_the_temporary_tables_of_its_own_alo
     assert worker["condition"] == pulls_plan.of("google_project_iam_member")["worker"]["condition"]
 
 
+def test_the_api_of_secrets_is_enabled_for_passwords(pulls_plan: Plan, plain_plan: Plan) -> None:
+    enabled = [{one["service"] for one in plan.of("google_project_service").values()} for plan in (pulls_plan, plain_plan)]
+    assert ["secretmanager.googleapis.com" in services for services in enabled] == [True, False]
+
+
 def test_files_are_created_and_read_and_never_replaced(pulls_plan: Plan) -> None:
     roles = pulls_plan.of("google_project_iam_custom_role")
     assert set(roles["pull_objects[0]"]["permissions"]) == {"storage.objects.create", "storage.objects.get"}
