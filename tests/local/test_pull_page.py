@@ -75,7 +75,7 @@ def check_pulls(first: str, second: str, last: str) -> None:
     assert_row("Edsger +│ 5", second)
     assert_row("Ada +│ 8", last)
     assert "Edsger" not in last
-    for row in ("score +│ day +│ 1 +│ 1", "rule +│ day +│ 2 +│ 0", "low +│ 3", "high +│ 8"):
+    for row in ("score +│ day +│ 2 +│ 1", "rule +│ day +│ 2 +│ 0", "low +│ 3", "high +│ 8"):
         assert_row(row, last)
 
 
