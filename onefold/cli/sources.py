@@ -13,6 +13,7 @@ import click
 from onefold.cli.common import OK, as_json, print_lines, raise_problems, read_settings
 from onefold.cli.output import CommandGroup, echo_json
 from onefold.core.errors import OnefoldError, Rejected
+from onefold.core.text import counted
 
 if TYPE_CHECKING:
     import pymysql
@@ -93,7 +94,7 @@ def check(context: click.Context, names: tuple[str, ...], as_json: bool) -> int:
         echo_json(entries)
     raise_problems([problem for each in problems.values() for problem in each])
     if not as_json:
-        print_lines(*(f"{source.cluster}: {len(source.databases)} databases can be pulled" for source in chosen))
+        print_lines(*(f"{one.cluster}: {counted(len(one.databases), 'database')} can be pulled" for one in chosen))
     return OK
 
 

@@ -15,6 +15,7 @@ from typing import Protocol
 from onefold.core.errors import TryAgain
 from onefold.core.log import log
 from onefold.core.names import TableId
+from onefold.core.text import counted
 from onefold.extract.plan import LoadState, TablePlan
 from onefold.extract.present_rows import PresentRows
 from onefold.extract.pulled import PulledFiles
@@ -191,7 +192,7 @@ class TableLoads:
 def _log(pulled: PulledFiles, done: Done) -> None:
     log(
         "WARNING" if pulled.rows_above else "INFO",
-        f"{pulled.table}: {pulled.rows} rows loaded, {done.deleted} deletions found",
+        f"{pulled.table}: {counted(pulled.rows, 'row')} loaded, {counted(done.deleted, 'deletion')} found",
         event="pulled_rows_loaded",
         dataset=pulled.table.dataset,
         table=pulled.table.table,
