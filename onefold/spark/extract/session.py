@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import os
+
 from pyspark.conf import SparkConf
 from pyspark.sql import SparkSession
 
 from onefold.extract.connection import DRIVER_PACKAGE
-from onefold.spark.session import open_session
+from onefold.spark.session import open_session, submitted_conf
 
 
 def open_session_with_driver(name: str) -> SparkSession:
     """Return a session that has the driver: a batch brings its jar; a laptop gets it from Maven Central once."""
-    return open_session(name, driver_settings(SparkConf()))
+    return open_session(name, driver_settings(submitted_conf(os.environ)))
 
 
 def driver_settings(conf: SparkConf) -> dict[str, str]:
