@@ -101,9 +101,6 @@ class Loads(Protocol):
             TryAgain: the log cannot be read now.
         """
 
-    def keys_of_days(self, table: TableId, /) -> tuple[tuple[date, int, int], ...]:
-        """Return the first and the last key that were loaded on each day, for a table with a key watermark."""
-
     def begin(self, plan: TablePlan) -> None:
         """Say that a pull is about to read, before its first range.
 

@@ -39,9 +39,10 @@ class RememberedLoads:
         if not mine:
             return LoadState()
         same = [one.plan.request.at for one in mine if one.plan.request.window == window]
-        return LoadState(mine[-1].version, mine[-1].watermark, max(same, default=None))
+        keys = self._keys_of_days(table) if window == "day" else ()
+        return LoadState(mine[-1].version, mine[-1].watermark, max(same, default=None), keys)
 
-    def keys_of_days(self, table: TableId) -> tuple[tuple[date, int, int], ...]:
+    def _keys_of_days(self, table: TableId) -> tuple[tuple[date, int, int], ...]:
         return tuple(
             (day, one.least, one.greatest)
             for one in self.pulled
