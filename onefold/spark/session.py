@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 import os
 import shlex
@@ -48,7 +49,7 @@ def submitted_conf(environ: Mapping[str, str]) -> SparkConf:
         return SparkConf()
     conf = SparkConf()
     words = shlex.split(environ.get("PYSPARK_SUBMIT_ARGS", ""))
-    for option, value in zip(words, words[1:], strict=False):
+    for option, value in itertools.pairwise(words):
         if option == "--conf":
             conf.set(*value.split("=", 1))
         elif option == "--master":

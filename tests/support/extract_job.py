@@ -1,4 +1,4 @@
-"""`spark_jobs/extract.py` as a process, between a real server and the embedded BigQuery, and the full views that people read."""
+"""`spark_jobs/extract.py` as a process, between a real server and the embedded BigQuery, and what people read then."""
 
 from __future__ import annotations
 
