@@ -7,6 +7,7 @@ that it is given.
 from __future__ import annotations
 
 import gzip
+import importlib.util
 import json
 import multiprocessing
 import os
@@ -146,6 +147,10 @@ class Dlt:
 
     def totals(self, folder: Path) -> Totals:
         return _json_totals(f"{folder}/out/bench/{TABLE}/*.jsonl")
+
+
+def has_dlt() -> bool:
+    return importlib.util.find_spec("dlt") is not None
 
 
 def _in_a_process(work: Callable[..., float], *words: Any) -> float:

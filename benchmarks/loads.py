@@ -1,7 +1,7 @@
 """The pull of one table into files and its peers: the same rows, the same machine, one run.
 
-Run: `PYTHONPATH=tests python -m benchmarks.loads [--rows 2000000] [--repeat 2]`. It needs `mariadbd` and `mariadb-dump`, and
-dlt, which `make bench` installs.
+Run: `PYTHONPATH=tests python -m benchmarks.loads [--rows 2000000] [--repeat 2]`. It needs `mariadbd` and `mariadb-dump`.
+dlt takes part where it is installed: `make bench` brings it.
 
 A table of 12 columns on a MariaDB of this machine, which has it in memory. `benchmarks.load_peers` describes the peers. Our
 job works in a Spark session that is open already: its start is measured once and printed, and is in no figure of the table.
@@ -16,7 +16,7 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,7 +25,7 @@ from pyspark.sql import SparkSession
 from support.database_servers import MariaDb, new_server
 from support.jdbc_driver import driver_jar
 
-from benchmarks.load_peers import COLUMNS, DATABASE, TABLE, Contestant, Dlt, Dump, Loop, Onefold, Server, Totals
+from benchmarks.load_peers import COLUMNS, DATABASE, TABLE, Contestant, Dlt, Dump, Loop, Onefold, Server, Totals, has_dlt
 from benchmarks.report import add_options, machine, markdown, publish, ratio, rounds, spread, versions
 from benchmarks.spark_session import forget
 from onefold.mysql.connection import connect, query
@@ -47,7 +47,8 @@ class Contest:
     server: Server
     folder: Path
     contestants: Sequence[Contestant]
-    spark: SparkSession
+    forget: Callable[[], None]
+    """Clears what Spark has cached."""
     seconds: dict[str, list[float]] = field(default_factory=dict)
     totals: dict[str, Totals] = field(default_factory=dict)
 
@@ -67,7 +68,7 @@ class Contest:
         folder = self.folder / "output"
         folder.mkdir()
         folder.chmod(0o777)  # the server writes into it, too
-        forget(self.spark)
+        self.forget()
         seconds = contestant.run(self.server, folder)
         if counted:
             self.seconds.setdefault(contestant.name, []).append(seconds)
@@ -115,9 +116,10 @@ def measure(rows: int, count: int, names: Sequence[str] = ()) -> tuple[Contest, 
     with tempfile.TemporaryDirectory(prefix="loads_") as folder, server_of(rows) as server:
         Path(folder).chmod(0o777)
         spark, start = open_spark()
-        every: list[Contestant] = [Onefold(spark), Onefold(spark, gzip=True), Loop(), Loop(gzip=True), Dump(), Dlt()]
+        every: list[Contestant] = [Onefold(spark), Onefold(spark, gzip=True), Loop(), Loop(gzip=True), Dump()]
+        every += [Dlt()] if has_dlt() else []
         chosen = [one for one in every if not names or one.name in names]
-        contest = Contest(server, Path(folder), chosen, spark)
+        contest = Contest(server, Path(folder), chosen, lambda: forget(spark))
         contest.run(count)
         return contest, start
 
@@ -134,7 +136,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         f"{options.rows:,} rows of {len(COLUMNS)} columns, {rounds(options.repeat)}, a load average of {before:.1f} before"
     )
     sizes += f"; the start of the Spark session, {start:.0f} seconds, is not counted"
-    named = versions(Spark="pyspark", PyMySQL="PyMySQL", dlt="dlt")
+    named = versions(Spark="pyspark", PyMySQL="PyMySQL", **({"dlt": "dlt"} if has_dlt() else {}))
     publish(options, HEADING, machine(sizes, named), markdown(HEADER, list(contest.lines(options.rows))))
 
 
