@@ -17,7 +17,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -32,7 +32,7 @@ from onefold.mysql.connection import connect, query
 from onefold.spark.session import open_session
 
 HEADING = "Pulled tables"
-HEADER = ("", "seconds", "rows a second", "ratio to onefold", "ratio to the loop")
+HEADER = ("", "seconds", "CPU seconds", "rows a second", "ratio to onefold", "ratio to the loop")
 _BASE = {True: "onefold, gzip", False: "onefold"}
 _SERVER = (
     "--skip-log-bin", "--innodb-buffer-pool-size=1G", "--innodb-log-file-size=256M", "--default-time-zone=+00:00",
@@ -50,6 +50,8 @@ class Contest:
     forget: Callable[[], None]
     """Clears what Spark has cached."""
     seconds: dict[str, list[float]] = field(default_factory=dict)
+    cpu: dict[str, list[float]] = field(default_factory=dict)
+    """Of all processes, the server among them, which say more than seconds do where the machine is not idle."""
     totals: dict[str, Totals] = field(default_factory=dict)
 
     def run(self, count: int) -> None:
@@ -69,9 +71,11 @@ class Contest:
         folder.mkdir()
         folder.chmod(0o777)  # the server writes into it, too
         self.forget()
+        before = cpu_seconds()
         seconds = contestant.run(self.server, folder)
         if counted:
             self.seconds.setdefault(contestant.name, []).append(seconds)
+            self.cpu.setdefault(contestant.name, []).append(cpu_seconds() - before)
         self.totals[contestant.name] = contestant.totals(folder)
         shutil.rmtree(folder)
         if len(set(self.totals.values())) != 1:
@@ -83,7 +87,25 @@ class Contest:
             own, loop = self.seconds[_BASE[zipped]], self.seconds[Loop(zipped).name]
             against = "" if name == _BASE[zipped] else ratio(seconds, own).text()
             faster = "" if name == Loop(zipped).name else ratio(loop, seconds).text()
-            yield name, spread(seconds).text(1), f"{rows / spread(seconds).median:,.0f}", against, faster
+            cpu = spread(self.cpu[name]).text(1)
+            yield name, spread(seconds).text(1), cpu, f"{rows / spread(seconds).median:,.0f}", against, faster
+
+
+def cpu_seconds() -> float:
+    """Return the processor time of this process and its children, those that have ended included."""
+    children: dict[str, list[str]] = {}
+    ticks: dict[str, int] = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):  # a process that has ended
+            words = path.read_text().rpartition(")")[2].split()
+            children.setdefault(words[1], []).append(path.parent.name)
+            ticks[path.parent.name] = sum(map(int, words[11:15]))
+    waiting, total = [str(os.getpid())], 0
+    while waiting:
+        number = waiting.pop()
+        total += ticks.get(number, 0)
+        waiting += children.get(number, [])
+    return total / os.sysconf("SC_CLK_TCK")
 
 
 @contextmanager
