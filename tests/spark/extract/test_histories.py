@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 FIRST = datetime(2026, 5, 1, tzinfo=UTC)
 DAYS = 3
 DAILY = timedelta(hours=4)
-EXAMPLES = 3
+EXAMPLES = 20
 _numbers = itertools.count(1)
 
 
