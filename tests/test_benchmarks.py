@@ -27,6 +27,7 @@ from benchmarks import (
     render,
     visible,
 )
+from benchmarks.load_peers import Server
 from benchmarks.report import markdown, ratio, replaced, spread
 from onefold.local.spark_process import java_hint
 
@@ -188,13 +189,13 @@ def test_peers_of_a_pull_that_write_other_rows_end_the_benchmark(tmp_path: Path)
     class Other:
         name = "other"
 
-        def run(self, server: loads.Server, folder: Path) -> float:  # noqa: ARG002
+        def run(self, server: Server, folder: Path) -> float:  # noqa: ARG002
             return 1.0
 
         def totals(self, folder: Path) -> tuple[int, ...]:  # noqa: ARG002
             return (1, 2)
 
-    contest = loads.Contest(loads.Server(0, tmp_path), tmp_path, [], lambda: None, totals={"onefold": (1, 3)})
+    contest = loads.Contest(Server(0, tmp_path), tmp_path, [], lambda: None, totals={"onefold": (1, 3)})
     with pytest.raises(SystemExit, match="the rows differ"):
         contest._run_one(Other(), counted=True)
 

@@ -139,7 +139,7 @@ class World:
 
     def rows(self) -> dict[int, str]:
         with connect(self.server.address) as connection:
-            return dict(query(connection, f"SELECT id, name FROM {self.database}.t"))  # type: ignore[arg-type]
+            return dict(query(connection, f"SELECT id, name FROM {self.database}.t"))
 
     @property
     def view(self) -> dict[int, str]:
