@@ -59,6 +59,7 @@ bench: install  ## the benchmarks: all figures of docs/benchmarks.md anew, in ab
 	PYTHONPATH=tests $(BIN)/python -m benchmarks.capture $(FIGURES)
 	PYTHONPATH=tests $(BIN)/python -m benchmarks.capture_start $(FIGURES)
 	PYTHONPATH=tests $(BIN)/python -m benchmarks.visible $(FIGURES)
+	PYTHONPATH=tests $(BIN)/python -m benchmarks.loads $(FIGURES)
 
 dist: install  ## a wheel and an sdist in dist/
 	$(BIN)/python -m build --no-isolation --outdir dist .

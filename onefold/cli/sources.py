@@ -122,12 +122,10 @@ def _connection(source: Source) -> Iterator[pymysql.Connection]:
     import pymysql as client
 
     from onefold.adapters.secrets import read_password
-    from onefold.extract.connection import address_of
-    from onefold.mysql.connection import connect
+    from onefold.extract.connection import connect_source
 
-    address = address_of(source, read_password(source.password, os.environ))
     try:
-        with closing(connect(address)) as connection:
+        with closing(connect_source(source, read_password(source.password, os.environ))) as connection:
             yield connection
     except (client.err.MySQLError, OSError) as error:
         raise Rejected(

@@ -8,52 +8,28 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pytest
 from support.bigquery_emulator import EmulatedDataset
 from support.in_memory import MemoryPublisher, push_body
+from support.jdbc_driver import ROOT, driver_jar, python_environ
 from support.rest_topics import Topics, rest_topics
 from support.source_database import SourceDatabase
 
 from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT, EmulatedWarehouse
-from onefold.extract.connection import DRIVER_PACKAGE
 from onefold.mysql.connection import connect, query
 from onefold.refresh.handler import TableCreatedHandler
 from onefold.settings.environment import load_settings
 from onefold.settings.sources import dataset_of
 
-ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = ROOT / "spark_jobs" / "extract.py"
 CLUSTER, USER, PASSWORD = "fraud", "puller", "sEcr3t-of-the-s0urce"
 _SECONDS = 300
 _SPARK = {"spark.master": "local[2]", "spark.driver.memory": "1g", "spark.ui.enabled": "false"}
-
-
-def driver_jar() -> Path:
-    """The JDBC driver's jar, brought once by Spark's resolver."""
-    kept = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "onefold", "jdbc")
-    found = kept / "jars" / f"{DRIVER_PACKAGE.replace(':', '_', 1).replace(':', '-')}.jar"
-    if not found.exists():
-        run_python([str(ROOT / "tests" / "support" / "connector_jar.py"), DRIVER_PACKAGE, str(kept)], {})
-    if not found.exists():
-        pytest.skip(f"{DRIVER_PACKAGE} cannot be downloaded")
-    return found
-
-
-def run_python(words: Sequence[str], environ: dict[str, str]) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, *words], env=python_environ(environ), capture_output=True, text=True, timeout=_SECONDS, check=False
-    )
-
-
-def python_environ(environ: dict[str, str]) -> dict[str, str]:
-    path = os.pathsep.join([str(ROOT), str(ROOT / "tests")])
-    return {**os.environ, "PYTHONPATH": path, "PYSPARK_PYTHON": sys.executable, **environ}
 
 
 def submit_arguments(jar: Path, **conf: str) -> str:
