@@ -95,6 +95,7 @@ def test_views_that_are_left_over_or_removed_are_named(cloud: FakeBigQuery) -> N
     assert shown(lambda console: show_plan(console, left_over)) == (
         f"{PROJECT}.shop.{VIEW} is left over: drop [it]: or keep it\n"
     )
+    assert text_difference(left_over) == ""
     removed = ViewPlan(BASE, "remove", None, stored, None, ())
     assert shown(lambda console: show_plan(console, removed)) == f"{PROJECT}.shop.{VIEW} would be removed\n\n"
     nothing = ViewPlan(BASE, "none", None, None, None, ())
