@@ -36,14 +36,14 @@ def table(text: str) -> list[list[str]]:
 def test_changes_are_shown_with_their_types_and_severity() -> None:
     changes = [
         SchemaChange("added", "phone[0]", Severity.INFO, None, "STRING"),
-        SchemaChange("type changed", "id", Severity.WARNING, "INT64", "STRING"),
+        SchemaChange("retyped", "id", Severity.WARNING, "INT64", "STRING"),
         SchemaChange("removed", "fax", Severity.CRITICAL, "STRING", None),
     ]
     assert table(shown(lambda console: show_changes(console, changes))) == [
         ["changes of the schema"],
         ["change", "column", "from", "to", "severity"],
         ["added", "phone[0]", "", "STRING", "INFO"],
-        ["type changed", "id", "INT64", "STRING", "WARNING"],
+        ["retyped", "id", "INT64", "STRING", "WARNING"],
         ["removed", "fax", "STRING", "", "CRITICAL"],
     ]
 
