@@ -24,6 +24,7 @@ from onefold.extract.ranges import pull_range, whole_range
 from onefold.extract.small_files import create_text
 from onefold.extract.table_settings import (
     appends_nulls_only,
+    check_keys,
     check_settings,
     pulled_structure,
     structure_from_json,
@@ -112,6 +113,7 @@ class Planner:
         pulled = pulled_structure(structure, load)
         target = pulled_table(pulled)
         keys = named or target.primary_key
+        check_keys(target, load, keys)
         rows = description.rows if description else ()
         return _Table(name, rows, pulled, load, target, keys, self.loads.state_of(base, self.request.window))
 
