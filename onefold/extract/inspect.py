@@ -190,7 +190,7 @@ def _unmatched(connection: pymysql.Connection, source: Source) -> Iterator[str]:
         where, alone = f"sources.{source.cluster}.tables.{pattern}", Source("", "", tables={pattern: load})
         matched = [table for table in found if alone.load_of(table.name.database, table.name.table)]
         if not matched:
-            yield f"{where} matches no table: correct the pattern, or remove it; views and system-versioned tables are not pulled"
+            yield f"{where} matches no table: correct or remove it; views and system-versioned tables are not pulled"
             continue
         known = {row.column.lower() for table in matched for row in table.rows}
         for name in load.drop:
