@@ -65,7 +65,9 @@ def test_the_jobs_of_the_page_have_valid_arguments() -> None:
         request = BatchRequest(job, "shop", "account", tuple(own))
         assert batch or (ROOT / words[1]).is_file()
         request.form.parse(with_defaults(request) if batch else own)
-    assert [words[:3] for words in jobs if words[0] == "onefold"] == [["onefold", "batch", job] for job in JOBS if job not in OTHERS]
+    assert [words[:3] for words in jobs if words[0] == "onefold"] == [
+        ["onefold", "batch", job] for job in JOBS if job not in OTHERS
+    ]
 
 
 def test_the_settings_of_the_page_are_all_that_a_batch_needs() -> None:
