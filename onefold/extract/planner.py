@@ -52,6 +52,7 @@ class _Table:
     load: TableLoad
     target: PulledTable
     keys: tuple[str, ...]
+    keys_are_named: bool
     state: LoadState
 
 
@@ -97,7 +98,7 @@ class Planner:
         plan = TablePlan(
             self.request, dataset_of(self.source.cluster, found.name.database), found.structure, found.target, found.load,
             found.keys, watermark, range_, read_at, first=first, previous=found.state,
-            parts=self._parts(connection, found, range_),
+            parts=self._parts(connection, found, range_), keys_are_named=found.keys_are_named,
         )  # fmt: skip
         self._write_schema(plan)
         return self._resumed(plan) if first else plan
@@ -115,7 +116,8 @@ class Planner:
         keys = named or target.primary_key
         check_keys(target, load, keys)
         rows = description.rows if description else ()
-        return _Table(name, rows, pulled, load, target, keys, self.loads.state_of(base, self.request.window))
+        state = self.loads.state_of(base, self.request.window)
+        return _Table(name, rows, pulled, load, target, keys, bool(named), state)
 
     def _load_of(self, table: str) -> TableLoad:
         load = self.source.load_of(self.request.database, table)
