@@ -77,8 +77,7 @@ class MemoryWorld:
 
     def process(self, now: Callable[[], datetime], step: Callable[[], None] = lambda: None) -> TableLoads:
         """The loads of a process, which calls `step` before each of its steps."""
-        warehouse = _Warehouse(self, step)
-        announcements = Announcements(warehouse, self.publisher, TOPIC)
+        announcements = Announcements(_Warehouse(self, step), self.publisher, TOPIC)
         deletions = StoredDeletions(Destination(self.files, "gs://pulled"))
         log = _Log(self, step)
         return TableLoads(announcements, _Jobs(self, step), log, lambda base: _Days(self, step, base), deletions, now)
