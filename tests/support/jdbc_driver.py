@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import subprocess
 import sys
@@ -15,16 +16,25 @@ from onefold.extract.connection import DRIVER_PACKAGE
 ROOT = Path(__file__).resolve().parents[2]
 _SECONDS = 300
 _CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "onefold", "jdbc")
-KEPT = _CACHE / "jars" / f"{DRIVER_PACKAGE.replace(':', '_', 1).replace(':', '-')}.jar"
+_JAR = _CACHE / "jars" / f"{DRIVER_PACKAGE.replace(':', '_', 1).replace(':', '-')}.jar"
+
+
+def fetch_driver() -> Path | None:
+    """Return the jar, or `None` if it cannot be downloaded. The resolver has no lock: one process at a time downloads."""
+    _CACHE.mkdir(parents=True, exist_ok=True)
+    with (_CACHE / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not _JAR.exists():
+            run_python([str(ROOT / "infra" / "maven_jar.py"), DRIVER_PACKAGE, str(_CACHE)], {})
+    return _JAR if _JAR.exists() else None
 
 
 def driver_jar() -> Path:
     """The jar; skips the test if it cannot be downloaded."""
-    if not KEPT.exists():
-        run_python([str(ROOT / "infra" / "maven_jar.py"), DRIVER_PACKAGE, str(_CACHE)], {})
-    if not KEPT.exists():
+    jar = fetch_driver()
+    if jar is None:
         pytest.skip(f"{DRIVER_PACKAGE} cannot be downloaded")
-    return KEPT
+    return jar
 
 
 def run_python(words: Sequence[str], environ: dict[str, str]) -> subprocess.CompletedProcess[str]:
