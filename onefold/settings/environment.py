@@ -15,6 +15,7 @@ from onefold.core.versioned_names import DEFAULT_NAMES, VersionedNames
 from onefold.schema.column_policy import ColumnPolicies
 from onefold.schema.table_rules import TableRules
 from onefold.settings.batches import DEFAULT_CONFIG, FOLDER, BatchSettings, read_batch_settings
+from onefold.settings.captures import CaptureSettings
 from onefold.settings.registry import RegistrySettings, read_registry_settings
 from onefold.settings.sources import Source, TableLoad, full_view, pull_of
 from onefold.settings.variables import CONFIG, unknown_variables
@@ -45,6 +46,7 @@ class Settings:
         keep_view_settings: True where a view must not be written with other settings than those with which it was written.
             No variable sets it: a person's command has it, and a deployment does not.
         policies: the policies of columns, by which clean views are kept; None for no clean views.
+        captures: the settings of captured sources, by name.
     """
 
     project: str | None = None
@@ -68,6 +70,7 @@ class Settings:
     sources: Mapping[str, Source] = field(default_factory=dict)
     keep_view_settings: bool = False
     policies: ColumnPolicies | None = None
+    captures: Mapping[str, CaptureSettings] = field(default_factory=dict)
 
     def rules_for(self, base: TableId) -> TableRules:
         """Return the rules of a table, given the dataset and the base name."""
@@ -137,6 +140,7 @@ def load_settings(environ: Mapping[str, str], config: Path | None = None) -> Set
             batch=batch,
             sources=file.sources,
             policies=file.policies,
+            captures=file.captures,
         )
     problems += _view_name_problems(settings)
     if problems:
