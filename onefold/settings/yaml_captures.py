@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from onefold.settings.captures import CaptureSettings, ColumnRules
+from onefold.settings.yaml_loader import parse_yaml
 from onefold.settings.yaml_sources import SECRET_FORMS, SECRET_REFERENCE
 
 _CAPTURE_KEYS = ("tables", "hash_key")
@@ -23,6 +24,17 @@ def read_captures(value: Any, problem: Problem) -> dict[str, CaptureSettings]:
     """
     entries = _mapping(value, "captures", "names of sources", problem)
     return {name: _capture(body, f"captures.{name}", problem) for name, body in _named(entries, "captures", problem)}
+
+
+def captures_of_text(text: str, where: str, problems: list[str]) -> dict[str, CaptureSettings]:
+    """Return the settings of captured sources that a text in YAML or JSON holds: the value of the key `captures`.
+
+    Args:
+        text: the text.
+        where: where the text comes from.
+        problems: the list to which problems are added.
+    """
+    return read_captures(parse_yaml(text, where, problems), lambda problem: problems.append(f"{where}: {problem}"))
 
 
 def _capture(value: Any, where: str, problem: Problem) -> CaptureSettings:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from support.bigquery_emulator import EmulatedDataset
 from support.database_servers import DatabaseServer, MariaDb, MySql
-from support.end_to_end import SOURCE, Flow, new_source
+from support.end_to_end import Flow, new_source
 from support.source_database import on
 
 from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT
@@ -21,7 +21,6 @@ from onefold.core.names import TableId
 from onefold.merge.refresh import refresh_current
 from onefold.settings.captures import ColumnRules
 from onefold.settings.environment import Settings
-from onefold.views.unified_view import UnifiedView
 
 pytestmark = on(MariaDb, MySql)
 
@@ -50,16 +49,12 @@ def flow(server: DatabaseServer, dataset: EmulatedDataset, tmp_path: Path) -> It
         yield flow
 
 
-def refreshed(flow: Flow) -> UnifiedView:
-    return refresh_current(flow.warehouse, TableId(DEFAULT_PROJECT, flow.dataset.name, "customer"), (), Settings())
-
-
 def current(flow: Flow) -> list[dict[str, Any]]:
     """The present rows of both tenants, by `n`, without what capture adds."""
-    view = refreshed(flow)
-    names = [name for name in ("mail", "phone", "born", "pin", "n") if name in [column.name for column in view.columns]]
-    rows = flow.dataset.run(f"SELECT {', '.join(names)} FROM {view.id.quoted} ORDER BY n")
-    return [dict(zip(names, row, strict=True)) for row in rows]
+    view = refresh_current(flow.warehouse, TableId(DEFAULT_PROJECT, flow.dataset.name, "customer"), (), Settings())
+    _, rows = flow.read(view.id.table)
+    names = ("mail", "phone", "born", "pin", "n", "x")
+    return sorted(({name: row[name] for name in names if name in row} for row in rows), key=lambda row: row["n"])
 
 
 def row(n: int, mail: str, born: str | None = None, key: HashKey = KEY) -> dict[str, Any]:
@@ -87,7 +82,8 @@ def test_a_value_that_a_rule_names_is_nowhere(flow: Flow, capsys: pytest.Capture
         "ALTER TABLE customer ADD COLUMN x INT", "INSERT INTO customer VALUES ('new@x', '030-1', NULL, 4711, 9, 7)"
     )
     flow.capture()
-    assert current(flow) == [{**ADA, **row(1, "ada2@example.com", "1815-12-10 01:02:03.450")}, SOUTHERN, row(9, "new@x")]
+    ada = row(1, "ada2@example.com", "1815-12-10 01:02:03.450")
+    assert current(flow) == [{**ada, "x": None}, {**SOUTHERN, "x": None}, {**row(9, "new@x"), "x": 7}]
     written = everything(flow) + capsys.readouterr().out
     assert not [one for one in (*SECRETS, KEY.secret.decode(), KEY.secret.hex(), *KEY.pads) if one in written]
 
@@ -114,7 +110,7 @@ def _check_tombstones(flow: Flow) -> None:
     ]
     mails = flow.dataset.run(f"SELECT DISTINCT mail FROM `{flow.dataset.name}.{name}`")
     assert mails
-    assert {len(mail) for (mail,) in mails} == {64}
+    assert {len(str(mail)) for (mail,) in mails} == {64}
 
 
 def test_another_key_replaces_every_hash(flow: Flow) -> None:
@@ -128,5 +124,3 @@ def test_another_key_replaces_every_hash(flow: Flow) -> None:
         row(3, "s@x", None, OTHER),
     ]
     assert current(flow) == expected
-    tenants = flow.dataset.run(f"SELECT DISTINCT source_name FROM {refreshed(flow).id.quoted}")
-    assert tenants == [(SOURCE,)]

@@ -72,3 +72,21 @@ def test_all_problems_are_reported_at_once_and_no_key_is_shown(tmp_path: Path) -
 def test_pattern_of_tables(pattern: str, is_named: bool) -> None:
     found = action_of((ColumnRules(pattern, drop=("pin",)),), "shop", "customer", "PIN")
     assert found is (Action.DROP if is_named else Action.CLEAR)
+
+
+def test_variable_stands_for_the_key_of_the_file(tmp_path: Path) -> None:
+    text = '{"shop-db": {"tables": {"t": {"drop": ["pin"]}}}}'
+    expected = {"shop-db": CaptureSettings((ColumnRules("t", drop=("pin",)),))}
+    assert load_settings({"ONEFOLD_CAPTURES": text}).captures == expected
+    path = tmp_path / "onefold.yaml"
+    path.write_text("time_zone: UTC\n")
+    assert load_settings({"ONEFOLD_CAPTURES": text}, path).captures == expected
+    path.write_text("captures: {crm: {tables: {t: {drop: [a]}}}}\n")
+    with pytest.raises(InvalidSettings, match="are both set: remove one of them"):
+        load_settings({"ONEFOLD_CAPTURES": text}, path)
+
+
+@pytest.mark.parametrize("text", ["[a]", "{a: b: c", "{a: {tables: {t: {}}}}", "{a: {}, a: {}}"])
+def test_wrong_variable_is_named(text: str) -> None:
+    with pytest.raises(InvalidSettings, match=r"^ONEFOLD_CAPTURES: "):
+        load_settings({"ONEFOLD_CAPTURES": text})
