@@ -132,12 +132,13 @@ class LandingRules:
         """
         if not self.rules:
             return Landing(structure)
-        name = (database, structure)
-        if name not in self._known:
+        # Two threads ask: neither may rely on an entry that it has found before.
+        found = self._known.get((database, structure))
+        if found is None:
             if len(self._known) >= _MOST_KNOWN:
                 self._known.clear()
-            self._known[name] = self._new_landing(database, structure)
-        return self._known[name]
+            found = self._known[(database, structure)] = self._new_landing(database, structure)
+        return found
 
     def _new_landing(self, database: str, structure: Structure) -> Landing:
         actions = self.applied.actions(database, structure)

@@ -9,7 +9,7 @@ from operator import attrgetter
 from onefold.capture.checkpoint import Checkpoint, CopyRequest, check_owner
 from onefold.capture.checkpoint_store import CheckpointStore
 from onefold.capture.epochs import epoch_with_copies, next_epoch
-from onefold.capture.landing import AppliedRules, rule_problems, unused_columns
+from onefold.capture.landing import rule_problems, unused_columns
 from onefold.capture.options import CaptureOptions
 from onefold.capture.source import Source
 from onefold.capture.state import behind, lowest
@@ -79,7 +79,7 @@ class CheckpointLoader:
     def _with_requests(self, found: Checkpoint, is_new: bool) -> Checkpoint:
         """Add requests for the tables that are to be copied now, and remove those of tables that are not captured."""
         is_first = self.options.snapshot and not found.copied
-        ruled = self._ruled_otherwise(found.rules, is_new)
+        ruled = self._ruled_otherwise(found, is_new)
         again, before, now = self.options.again, found.patterns, self.source.patterns
         has_new_patterns = found.copied and before not in (None, now)
         tables = self.source.tables() if is_first or again or has_new_patterns else []
@@ -103,22 +103,23 @@ class CheckpointLoader:
             rules=self.options.rules.applied,
         )
 
-    def _ruled_otherwise(self, before: AppliedRules, is_new: bool) -> list[TableName]:
+    def _ruled_otherwise(self, found: Checkpoint, is_new: bool) -> list[TableName]:
         """Return the tables whose landed rows have landed under other rules of columns than the present ones.
 
         Args:
-            before: the rules of the checkpoint.
+            found: the checkpoint.
             is_new: whether there was no checkpoint, so that nothing has landed.
 
         Raises:
             InvalidInput: the rules are new, and tables cannot be captured under them. Under rules that capture has accepted
                 before, it is the table that has changed: it goes into quarantine instead.
         """
-        rules = self.options.rules
-        if rules.applied == before:
+        rules, before = self.options.rules, found.patterns
+        if rules.applied == found.rules:
             return []
         structures = self.source.structures()
-        if problems := list(rule_problems(rules, structures.items())):
+        problems = list(rule_problems(rules, structures.items())) if rules.rules != found.rules.rules else []
+        if problems:
             raise InvalidInput([*problems, "correct `captures` in onefold.yaml"])
         if unused := unused_columns(rules.rules, structures.items()):
             shown = ", ".join(unused)
@@ -126,7 +127,8 @@ class CheckpointLoader:
             log("WARNING", text, event="rules_unused", columns=unused)
         if is_new:
             return []
-        return [name for name in sorted(structures) if rules.applied.differ(before, name.database, structures[name])]
+        captured = [name for name in sorted(structures) if before is None or before.match(name.database, name.table)]
+        return [name for name in captured if rules.applied.differ(found.rules, name.database, structures[name])]
 
     def _copies_of(self, tables: list[TableName], epoch: int) -> list[CopyRequest]:
         """Request copies as of the present end of the log.

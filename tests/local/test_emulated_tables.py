@@ -218,7 +218,7 @@ def test_another_version_of_the_server_is_not_started(monkeypatch: pytest.Monkey
 
 
 def test_labels_that_a_request_does_not_name_stay_and_a_null_removes_one(dataset: EmulatedDataset) -> None:
-    dataset.run("CREATE TABLE labelled (a INT64)")
+    dataset.land("labelled", {"a": "INT64"})
     for labels in ({"kept": "1", "gone": "2"}, {"gone": None, "new": "3"}):
         table = dataset.client.get_table(f"{dataset.name}.labelled")
         table.labels = labels
