@@ -87,6 +87,7 @@ class TablePlan:
         first: whether the structure is new, so that the whole table is read into a new version.
         previous: the state before this pull.
         read_at: the source's time before the first range, in microseconds since 1970.
+        keys_are_named: whether onefold.yaml names the keys.
     """
 
     request: PullRequest
@@ -101,6 +102,7 @@ class TablePlan:
     parts: tuple[KeyRange, ...] = (KeyRange(),)
     first: bool = False
     previous: LoadState = field(default_factory=LoadState)
+    keys_are_named: bool = False
 
     @property
     def table(self) -> TableId:
@@ -122,9 +124,11 @@ class TablePlan:
     def attempt(self) -> str:
         """The name of a first pull, the same when it is repeated on the same day after a kill.
 
-        The state before it is a part of the name: the table may have had the same structure before another one.
+        The state before it is a part of the name: the table may have had the same structure before another one. So are the
+        days that are replaced, because their rows have files of their own.
         """
-        before = f"{self.previous.version} {self.previous.watermark} {self.request.at:%Y%m%d}"
+        days = " ".join(map(str, self.range.days))
+        before = f"{self.previous.version} {self.previous.watermark} {self.request.at:%Y%m%d} {days}"
         return hashlib.sha256(before.encode()).hexdigest()[:12]
 
     @cached_property
