@@ -12,8 +12,20 @@ locals {
   }
   worker_pools = { for name, capture in local.captures : name => capture if capture.worker_pool }
 
-  capture_topics  = ["change-records", "table-created", "schema-changes"]
-  capture_secrets = toset(flatten([for capture in local.captures : [capture.secret, values(capture.tls)]]))
+  capture_topics = ["change-records", "table-created", "schema-changes"]
+
+  # The rules of columns that the tables' settings have for a source, and where the key of their hashes lies: in a secret of the
+  # project, else beside the clean views of the dataset.
+  capture_rules = { for name, capture in local.captures : name => local.tables_settings.captures[capture.source] if can(local.tables_settings.captures[capture.source].tables) }
+  capture_keys  = { for name, rules in local.capture_rules : name => try(rules.hash_key, null) if anytrue([for table in values(rules.tables) : can(table.hash)]) }
+
+  capture_secret_ids = {
+    for name, capture in local.captures : name => distinct(concat(
+      [capture.secret], values(capture.tls),
+      try([regex("^projects/${var.project}/secrets/([A-Za-z0-9_-]+)", local.capture_keys[name])[0]], []),
+    ))
+  }
+  capture_secrets = toset(flatten(values(local.capture_secret_ids)))
 }
 
 resource "google_service_account" "capture" {
@@ -114,8 +126,8 @@ data "google_secret_manager_secret" "capture" {
 
 resource "google_secret_manager_secret_iam_member" "capture" {
   for_each = merge([
-    for name, capture in local.captures : {
-      for secret in distinct(concat([capture.secret], values(capture.tls))) : "${name} ${secret}" => { capture = name, secret = secret }
+    for name, secrets in local.capture_secret_ids : {
+      for secret in secrets : "${name} ${secret}" => { capture = name, secret = secret }
     }
   ]...)
 
@@ -287,12 +299,16 @@ locals {
     )
   }
   capture_environments = {
-    for name, capture in local.captures : name => {
-      ONEFOLD_PROJECT              = var.project
-      ONEFOLD_TOPIC_CHANGE_RECORDS = google_pubsub_topic.topic["change-records"].name
-      ONEFOLD_TOPIC_TABLE_CREATED  = google_pubsub_topic.topic["table-created"].name
-      ONEFOLD_TOPIC_SCHEMA_CHANGES = google_pubsub_topic.topic["schema-changes"].name
-      ONEFOLD_LARGE_RECORDS        = "gs://${google_storage_bucket.capture.name}/${capture.records}"
-    }
+    for name, capture in local.captures : name => merge(
+      {
+        ONEFOLD_PROJECT              = var.project
+        ONEFOLD_TOPIC_CHANGE_RECORDS = google_pubsub_topic.topic["change-records"].name
+        ONEFOLD_TOPIC_TABLE_CREATED  = google_pubsub_topic.topic["table-created"].name
+        ONEFOLD_TOPIC_SCHEMA_CHANGES = google_pubsub_topic.topic["schema-changes"].name
+        ONEFOLD_LARGE_RECORDS        = "gs://${google_storage_bucket.capture.name}/${capture.records}"
+      },
+      # The image has no file of settings, and the process needs no others of it.
+      { for entry, rules in local.capture_rules : "ONEFOLD_CAPTURES" => jsonencode({ (capture.source) = rules }) if entry == name },
+    )
   }
 }

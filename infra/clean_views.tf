@@ -3,11 +3,23 @@ locals {
   clean_views   = toset(var.clean_views)
   clean_readers = ["refresh_view", "batch"] # a writer of a view has to be able to read what the view reads
 
+  # Sources whose columns are hashed with the key of the clean views of their dataset, by that dataset.
+  key_captures = {
+    for name in local.clean_views :
+    name => [for entry, key in local.capture_keys : entry if key == null && local.captures[entry].dataset == name]
+  }
+  key_readers = {
+    for name in local.clean_views :
+    name => concat([for reader in local.clean_readers : local.accounts[reader]], [for entry in local.key_captures[name] : local.captures[entry].account])
+  }
+
   # As grants, for the output of all grants.
-  key_grants = [
-    for pair in setproduct(values(google_bigquery_dataset.keys)[*].dataset_id, local.clean_readers) :
-    { dataset = pair[0], role = "roles/bigquery.dataViewer", member = "serviceAccount:${local.accounts[pair[1]]}", condition = null }
-  ]
+  key_grants = flatten([
+    for name, readers in local.key_readers : [
+      for reader in readers :
+      { dataset = google_bigquery_dataset.keys[name].dataset_id, role = "roles/bigquery.dataViewer", member = "serviceAccount:${reader}", condition = null }
+    ]
+  ])
 
   # Where the current views lie: those of pulled tables are their full views.
   full_of = { for key, pulled in local.pulled : pulled.dataset => google_bigquery_dataset.full[key].dataset_id }
@@ -50,10 +62,10 @@ resource "google_bigquery_dataset" "keys" {
     special_group = "projectOwners"
   }
   dynamic "access" {
-    for_each = toset(local.clean_readers)
+    for_each = local.key_readers[each.value]
     content {
       role          = "READER"
-      user_by_email = local.accounts[access.value]
+      user_by_email = access.value
     }
   }
   access {

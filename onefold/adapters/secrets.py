@@ -1,4 +1,4 @@
-"""Passwords of sources, from Secret Manager, the environment or a file. A reference is stored, a password never is."""
+"""Passwords and keys, from Secret Manager, the environment or a file. A reference is stored, a secret never is."""
 
 from __future__ import annotations
 
@@ -18,11 +18,17 @@ _PASSING = (408, 429)
 
 
 def read_password(reference: str, environ: Mapping[str, str]) -> str:
-    """Return the password to which a setting refers.
+    """Return the password to which a setting refers, as `read_secret` does."""
+    return read_secret(reference, environ, "password")
+
+
+def read_secret(reference: str, environ: Mapping[str, str], what: str) -> str:
+    """Return the secret to which a setting refers.
 
     Args:
         reference: `projects/P/secrets/S`, with or without `/versions/V`; `env:NAME` or `file:PATH`.
         environ: the environment variables.
+        what: what the secret is, for errors.
 
     Raises:
         Rejected: the variable, the file or the secret cannot be read.
@@ -31,13 +37,13 @@ def read_password(reference: str, environ: Mapping[str, str]) -> str:
     kind, _, name = reference.partition(":")
     if kind == "env":
         if name not in environ:
-            raise Rejected(f"the password is in the variable {name}, which is not set: set it, or name another reference")
+            raise Rejected(f"the {what} is in the variable {name}, which is not set: set it, or name another reference")
         return environ[name]
     if kind == "file":
         try:
             return Path(name).read_text(encoding="utf-8").rstrip("\r\n")
         except OSError as error:
-            raise Rejected(f"the password is in the file {name}, which cannot be read: {error.strerror}") from error
+            raise Rejected(f"the {what} is in the file {name}, which cannot be read: {error.strerror}") from error
     return _secret(reference if "/versions/" in reference else f"{reference}/versions/latest", _session())
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from onefold.capture.landing import AppliedRules
 from onefold.capture.quarantine import DroppedColumns, KnownStructure, Problem, Quarantined, structure_from, structure_json
 from onefold.capture.xa import PreparedTransaction
 from onefold.core.errors import InvalidInput
@@ -21,8 +22,10 @@ from onefold.mysql.snapshot.chunks import TableSnapshot
 from onefold.mysql.table import Structure
 from onefold.mysql.table_filter import TableFilter
 
-FORMAT = 3
+FORMAT = 4
 """The version of the document. It rises when older code would misread a checkpoint."""
+_FORMAT_WITHOUT_RULES = 3
+"""Code before the rules of columns would publish the columns as they are."""
 _FORMAT_WITHOUT_DROPPED_COLUMNS = 2
 """Without dropped columns, older code may read a checkpoint. With them, it would not copy a table that gets one again."""
 _FORMAT_WITHOUT_QUARANTINE = 1
@@ -91,12 +94,16 @@ class Checkpoint:
     """Base names with the source tables that are captured under them although their own names differ."""
     dropped_columns: tuple[DroppedColumns, ...] = ()
     """Columns that were dropped without a copy."""
+    rules: AppliedRules = field(default_factory=AppliedRules)
+    """The rules under which the columns landed."""
 
     @property
     def format(self) -> int:
         """The least format whose code reads this checkpoint correctly."""
-        if self.dropped_columns:
+        if self.rules.rules:
             return FORMAT
+        if self.dropped_columns:
+            return _FORMAT_WITHOUT_RULES
         return _FORMAT_WITHOUT_DROPPED_COLUMNS if self.quarantine else _FORMAT_WITHOUT_QUARANTINE
 
     saved_at: int | None = None
@@ -136,6 +143,7 @@ def to_json(checkpoint: Checkpoint) -> bytes:
         "structures": _structures_json(checkpoint.structures),
         "owners": dict(checkpoint.owners),
         **({"dropped_columns": list(map(_dropped_json, checkpoint.dropped_columns))} if checkpoint.dropped_columns else {}),
+        **({"rules": checkpoint.rules.to_json()} if checkpoint.rules.rules else {}),
         "as_of": reached.as_of,
         "saved_at": checkpoint.saved_at,
     }
@@ -279,5 +287,6 @@ def _read(body: Mapping[str, Any]) -> Checkpoint:
         _structures(body.get("structures", ())),
         tuple(sorted(body.get("owners", {}).items())),
         tuple(_dropped(one) for one in body.get("dropped_columns", ())),
+        AppliedRules.from_json(body["rules"]) if "rules" in body else AppliedRules(),
         body.get("saved_at"),
     )

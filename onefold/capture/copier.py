@@ -11,6 +11,7 @@ from typing import Any
 from onefold.capture.checkpoint import DeleteScan
 from onefold.capture.copy_pace import CopyPace
 from onefold.capture.deletes import missing_keys
+from onefold.capture.landing import NO_RULES, LandingRules
 from onefold.capture.message_batcher import MessageBatcher
 from onefold.capture.outbox import ConfirmationTracker
 from onefold.capture.quarantine_guard import QuarantineGuard
@@ -49,6 +50,7 @@ class Copier:
     clock: Callable[[], float] = time.monotonic
     now: Callable[[], float] = time.time
     """Seconds since 1970, for the window of the pace."""
+    rules: LandingRules = NO_RULES
     _connection: Any = field(default=None, repr=False)
     _current: tuple[RunningCopy, TableSnapshot] | None = field(default=None, repr=False)
     _postponed: deque[tuple[RunningCopy, TableSnapshot]] = field(default_factory=deque, repr=False)
@@ -202,7 +204,7 @@ class Copier:
             for record in self._tombstones(scan, table):
                 self.batcher.records((record,), tracker)
                 found += 1
-        except SchemaConflict as error:
+        except (SchemaConflict, TableRefused) as error:
             self.guard.refused(table, error)
             return
         self.batcher.flush()
@@ -217,6 +219,7 @@ class Copier:
 
     def _tombstones(self, scan: DeleteScan, table: TableName) -> Iterator[Record]:
         structure = self.source.structure(table)
+        structure = self.rules.landing(table.database, structure).structure if structure else None
         for _, record in missing_keys(self.warehouse, self.dataset, self.name, scan.copy, structure):
             yield record
 

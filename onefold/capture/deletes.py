@@ -64,7 +64,7 @@ def missing_keys(
         dataset: of the versioned tables.
         source: the name of the source.
         finished: the snapshot, complete.
-        structure: the present structure of the table; None if the table was dropped: its landed rows stay.
+        structure: the present structure of the table as it lands; None if the table was dropped: its landed rows stay.
 
     Yields:
         The versioned table that takes the deletion, and the record.
@@ -144,6 +144,8 @@ def _target(
 
 
 def _keeps(version: Version, present: VersionedTable, key: Column) -> bool:
+    if key.name in present.hashed and version.id != present.version:
+        return False  # the value may have landed before it was hashed
     landed, now = version.schema.get(key.name), Schema(present.columns).get(key.name)
     return landed is None or (now is not None and keeps_values(landed.type, now.type, key.type))
 

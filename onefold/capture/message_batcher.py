@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 
 from onefold.capture.announce import Announcer
+from onefold.capture.landing import NO_RULES, LandingRules
 from onefold.capture.large_rows import LargeRows, object_name
 from onefold.capture.outbox import ConfirmationTracker, Outbox, PendingMessage
 from onefold.capture.records import Origin, Record, change_records
@@ -52,8 +53,9 @@ class _OpenMessage:
 class MessageBatcher:
     """Packs the records of one thread into messages. Another thread may call `flush`."""
 
-    def __init__(self, publishing: Publishing) -> None:
+    def __init__(self, publishing: Publishing, rules: LandingRules = NO_RULES) -> None:
         self._publishing = publishing
+        self._rules = rules
         self._lock = threading.RLock()
         self._origins: dict[tuple[str, Structure], Origin] = {}
         self._heads: dict[str, bytes] = {}
@@ -70,8 +72,9 @@ class MessageBatcher:
         if known is None:
             if len(self._origins) >= _MAX_ORIGINS:
                 self._origins.clear()
-            table = self._publishing.announcer.tenant_table(self._publishing.source, database, structure)
-            known = Origin(self._publishing.source, database, table)
+            source, landing = self._publishing.source, self._rules.landing(database, structure)
+            table = self._publishing.announcer.tenant_table(source, database, landing.structure)
+            known = Origin(source, database, table, landing)
             self._origins[(database, structure)] = known
         return known
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from onefold.capture.checkpoint import Progress
 from onefold.capture.copy_pace import CopyPace
+from onefold.capture.landing import NO_RULES, LandingRules
 from onefold.capture.state import DELETE_SCAN_DELAY
 from onefold.mysql.table_filter import TableFilter
 
@@ -31,5 +32,7 @@ class CaptureOptions:
     """Read another server that has the same transactions from its GTIDs on."""
     pace: CopyPace = field(default_factory=CopyPace)
     """How fast, and at which hours, tables are copied."""
+    rules: LandingRules = NO_RULES
+    """Which columns do not land as they are."""
     delete_scan_delay: int = DELETE_SCAN_DELAY
     """Seconds between a copy and its first delete scan, in which the rows of the copy land; 0 with `once`."""

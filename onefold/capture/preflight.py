@@ -10,15 +10,18 @@ from typing import Any, Literal, TypeVar
 from onefold.capture.announce import TableWarehouse, table_problems
 from onefold.capture.checkpoint import Checkpoint, Progress, check_owner
 from onefold.capture.checkpoint_store import InspectableCheckpointStore
+from onefold.capture.landing import LandingRules
 from onefold.capture.options import CaptureOptions
 from onefold.capture.quarantine import Problem
 from onefold.capture.requirements import Requirement, check, problems_of
 from onefold.capture.source import LogLost, Source
 from onefold.capture.table_checks import CheckedTables, name_problem
+from onefold.capture.table_problems import refusal
 from onefold.capture.versioned_table import VersionedTable, versioned_table
-from onefold.core.errors import OnefoldError, Rejected
+from onefold.core.errors import OnefoldError, Rejected, TableRefused
 from onefold.core.names import TableId
 from onefold.mysql.catalog import TableName
+from onefold.mysql.table import Structure
 
 Part = Literal["source", "destination"]
 Value = TypeVar("Value")
@@ -115,7 +118,7 @@ def preflight(
         findings.run("destination", requirement.name, partial(check, (requirement,)), lambda _: "")
     problems = {problem.table: problem for problem in (*_name_problems(checked, checkpoint), *checked.problems)}
     if not any(result.part == "destination" and result.problems for result in findings.found):
-        work = partial(_landing_problems, source, warehouse, options.dataset, problems)
+        work = partial(_landing_problems, source, warehouse, options, problems)
         landing = findings.run("destination", "versioned tables", work, lambda found: f"{len(found)} cannot take the rows")
         problems.update(landing or {})
     return PreflightReport(tuple(findings.found), len(checked.tables), tuple(problems[name] for name in sorted(problems)))
@@ -188,15 +191,15 @@ def _name_problems(checked: CheckedTables, checkpoint: Checkpoint | None) -> Ite
 def _landing_problems(
     source: Source,
     warehouse: TableWarehouse,
-    dataset: str,
+    options: CaptureOptions,
     others: Mapping[TableName, Problem],
 ) -> dict[TableName, Problem]:
-    """Return the problems of tables whose versioned table exists and cannot take their rows.
+    """Return the problems of tables whose rows cannot land: by the rules of columns, or in a versioned table that exists.
 
     Args:
         source: the server, and which tables are captured.
         warehouse: of the versioned tables; each versioned table is read once.
-        dataset: of the versioned tables.
+        options: of the start, with the dataset of the versioned tables and the rules of columns.
         others: tables that have another problem already, and are not checked.
     """
     problems: dict[VersionedTable, list[str]] = {}
@@ -204,8 +207,11 @@ def _landing_problems(
     for name, structure in source.structures().items():
         if name in others:
             continue
-        table = versioned_table(structure)
-        id_ = TableId(warehouse.project, dataset, table.name)
+        table = _landing_table(name, structure, options.rules)
+        if isinstance(table, Problem):
+            found[name] = table
+            continue
+        id_ = TableId(warehouse.project, options.dataset, table.name)
         if table not in problems:
             stored = warehouse.read_table(id_)
             problems[table] = list(table_problems(id_, table.columns, stored.columns)) if stored else []
@@ -213,3 +219,11 @@ def _landing_problems(
             remedy = f"{id_} is not the table of this version: rename it, and start again"
             found[name] = Problem(name, "warehouse", f"{name}: {'; '.join(problems[table])}", remedy)
     return found
+
+
+def _landing_table(name: TableName, structure: Structure, rules: LandingRules) -> VersionedTable | Problem:
+    """Return the versioned table of a source table, or why the rules of columns do not allow one."""
+    try:
+        return versioned_table(rules.landing(name.database, structure).structure)
+    except TableRefused as error:
+        return refusal(name, error, "structure")

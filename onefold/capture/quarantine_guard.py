@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from onefold.capture.announce import Announcer
 from onefold.capture.copy_requests import request_copies
+from onefold.capture.landing import NO_RULES, LandingRules
 from onefold.capture.quarantine import Problem, Quarantined
 from onefold.capture.quarantine_state import QuarantineState
 from onefold.capture.records import quarantine_event
@@ -52,6 +53,7 @@ class QuarantineGuard:
     dataset: str
     stop: Stop
     quiet_seconds: int = QUIET_SECONDS
+    rules: LandingRules = NO_RULES
     _seen: dict[tuple[str, str], Structure] = field(default_factory=dict, repr=False)
     """By database and table, the last structure in the log: of a table whose rows are published, or of one in quarantine."""
     _checked: set[TableName] = field(default_factory=set, repr=False)
@@ -254,7 +256,7 @@ class QuarantineGuard:
 
     @property
     def _problems(self) -> TableProblems:
-        return TableProblems(self.source, self.announcer, self.state.quarantine)
+        return TableProblems(self.source, self.announcer, self.state.quarantine, self.rules)
 
 
 def _remedy(event: UnreadableRows) -> str:

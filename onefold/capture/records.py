@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any, Literal
 
+from onefold.capture.landing import Landing
 from onefold.capture.quarantine import Quarantined
 from onefold.capture.versioned_table import VersionedTable, table_name
 from onefold.changelog.metadata import ChangeMetadata
@@ -32,13 +33,20 @@ class Origin:
     source: str
     database: str
     table: VersionedTable
+    landing: Landing | None = None
+    """How rows of the source land; None where they land as they are."""
+
+    def landed(self, rows: Iterable[Row]) -> Iterable[Row]:
+        """Return what lands of rows of the source."""
+        return self.landing.rows(rows) if self.landing else rows
 
 
 def change_records(origin: Origin, event: RowsChanged) -> Iterator[Record]:
     """Yield the records of an event's rows in order. An update of the key becomes a deletion and an insertion."""
     key = _key(origin.table)
     sequence = event.position.sequence()
-    for number, (before, after) in enumerate(zip_longest(event.before, event.after)):
+    rows = zip_longest(origin.landed(event.before), origin.landed(event.after))
+    for number, (before, after) in enumerate(rows):
         for kind, row in _changes(key, before, after):
             yield _record(origin, row, BINLOG, kind, f"{sequence}/{number:X}", event.timestamp)
 
@@ -48,11 +56,12 @@ def snapshot_record(origin: Origin, row: Row, position: LogPosition, timestamp: 
 
     Args:
         origin: of the row.
-        row: its values, in the order of the table's columns.
+        row: its values at the source, in the order of the structure's columns.
         position: how far the log had come when the row was read from the table.
         timestamp: when the row was read, in seconds since 1970.
     """
-    return _record(origin, row, SNAPSHOT, "INSERT", position.sequence(), timestamp)
+    (landed,) = origin.landed((row,))
+    return _record(origin, landed, SNAPSHOT, "INSERT", position.sequence(), timestamp)
 
 
 def tombstone(origin: Origin, key: Mapping[str, Any], position: LogPosition, timestamp: int) -> Record:

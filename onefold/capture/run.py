@@ -111,10 +111,10 @@ class Capture:
         self._saved, self._is_new = found.stored, found.is_new
         once, name, dataset = self.options.once, self.options.source, self.options.dataset
         self._state = CaptureState(found.checkpoint, 0 if once else self.options.delete_scan_delay)
-        self._changes, self._copies = MessageBatcher(self.publishing), MessageBatcher(self.publishing)
+        self._changes, self._copies = (MessageBatcher(self.publishing, self.options.rules) for _ in range(2))
         self._guard = QuarantineGuard(
             self.source, self._state, self.publishing.announcer, self.publish_event, name, dataset, self.publishing.stop,
-            0 if once else QUIET_SECONDS,
+            0 if once else QUIET_SECONDS, self.options.rules,
         )  # fmt: skip
         self._reader = LogReader(
             self.source, self._state, self._changes, self._guard, name, dataset, self.publish_event, self.publishing.stop,
@@ -149,6 +149,7 @@ class Capture:
         return Copier(
             self.source, self._state, self._copies, self.warehouse, self.options.dataset, self.options.source,
             self.publishing.stop, self._guard, self.on_progress, self.options.pace, self.clock, self.now,
+            self.options.rules,
         )  # fmt: skip
 
     def _read(self) -> None:

@@ -9,9 +9,11 @@ from operator import attrgetter
 from onefold.capture.checkpoint import Checkpoint, CopyRequest, check_owner
 from onefold.capture.checkpoint_store import CheckpointStore
 from onefold.capture.epochs import epoch_with_copies, next_epoch
+from onefold.capture.landing import rule_problems, unused_columns
 from onefold.capture.options import CaptureOptions
 from onefold.capture.source import Source
 from onefold.capture.state import behind, lowest
+from onefold.core.errors import InvalidInput
 from onefold.core.log import log
 from onefold.mysql.catalog import TableName
 from onefold.mysql.table_filter import TableFilter
@@ -49,7 +51,7 @@ class CheckpointLoader:
         """
         found = self.store.load()
         stored = self._checked(found) if found else self._new()
-        return CheckpointAtStart(self._with_requests(stored), stored, is_new=found is None)
+        return CheckpointAtStart(self._with_requests(stored, is_new=found is None), stored, is_new=found is None)
 
     def epoch_after(self, last: int) -> int:
         """Return an unused epoch that is at least the epoch of the options."""
@@ -74,9 +76,10 @@ class CheckpointLoader:
         reached = replace(reached, position=reached.position and replace(reached.position, epoch=epoch))
         return Checkpoint(self.options.source, self.options.dataset, epoch, reached)
 
-    def _with_requests(self, found: Checkpoint) -> Checkpoint:
+    def _with_requests(self, found: Checkpoint, is_new: bool) -> Checkpoint:
         """Add requests for the tables that are to be copied now, and remove those of tables that are not captured."""
         is_first = self.options.snapshot and not found.copied
+        ruled = self._ruled_otherwise(found, is_new)
         again, before, now = self.options.again, found.patterns, self.source.patterns
         has_new_patterns = found.copied and before not in (None, now)
         tables = self.source.tables() if is_first or again or has_new_patterns else []
@@ -90,14 +93,56 @@ class CheckpointLoader:
         prepared = tuple(replace(one, tables=one.tables.union(added)) for one in found.reached.prepared)
         below = [] if is_first else [behind(one.position) for one in prepared]
         since = max([lowest(found.epoch), *below], key=attrgetter("order"))
-        requests = (CopyRequest(table, since) for table in dict.fromkeys([*added, *requested]))
+        requests = [CopyRequest(table, since) for table in dict.fromkeys([*added, *requested]) if table not in ruled]
         return replace(
             found,
             copied=found.copied or (is_first and bool(requested)),
             reached=replace(found.reached, prepared=prepared),
-            copy_requests=(*found.copy_requests, *requests),
+            copy_requests=(*found.copy_requests, *requests, *self._copies_of(ruled, found.epoch)),
             patterns=now,
+            rules=self.options.rules.applied,
         )
+
+    def _ruled_otherwise(self, found: Checkpoint, is_new: bool) -> list[TableName]:
+        """Return the tables whose landed rows have landed under other rules of columns than the present ones.
+
+        Args:
+            found: the checkpoint.
+            is_new: whether there was no checkpoint, so that nothing has landed.
+
+        Raises:
+            InvalidInput: the rules are new, and tables cannot be captured under them. Under rules that capture has accepted
+                before, it is the table that has changed: it goes into quarantine instead.
+        """
+        rules, before = self.options.rules, found.patterns
+        if rules.applied == found.rules:
+            return []
+        structures = self.source.structures()
+        problems = list(rule_problems(rules, structures.items())) if rules.rules != found.rules.rules else []
+        if problems:
+            raise InvalidInput([*problems, "correct `captures` in onefold.yaml"])
+        if unused := unused_columns(rules.rules, structures.items()):
+            shown = ", ".join(unused)
+            text = f"no captured table has these columns of `captures`: {shown}"
+            log("WARNING", text, event="rules_unused", columns=unused)
+        if is_new:
+            return []
+        captured = [name for name in sorted(structures) if before is None or before.match(name.database, name.table)]
+        return [name for name in captured if rules.applied.differ(found.rules, name.database, structures[name])]
+
+    def _copies_of(self, tables: list[TableName], epoch: int) -> list[CopyRequest]:
+        """Request copies as of the present end of the log.
+
+        A former process may have published rows under the former rules up to there, and the copies have to rank above them.
+        """
+        if not tables:
+            return []
+        log(
+            "NOTICE", f"rules of columns, or the key of hashes, have changed: {len(tables)} tables are copied again",
+            event="rules_changed", tables=list(map(str, tables)),
+        )  # fmt: skip
+        end = self.source.end_position(epoch)
+        return [CopyRequest(table, end) for table in tables]
 
 
 def _without_uncaptured(found: Checkpoint, patterns: TableFilter) -> Checkpoint:

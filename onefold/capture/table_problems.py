@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from onefold.capture.announce import Announcer
+from onefold.capture.landing import NO_RULES, LandingRules
 from onefold.capture.quarantine import Kind, Problem
 from onefold.capture.quarantine_state import QuarantineState
 from onefold.capture.source import Source
@@ -22,6 +23,7 @@ class TableProblems:
     source: Source
     announcer: Announcer
     state: QuarantineState
+    rules: LandingRules = NO_RULES
 
     def present(self, table: TableName) -> Problem | None:
         """Return what keeps a table, as it is at the source now, from being captured; None if nothing does."""
@@ -47,9 +49,13 @@ class TableProblems:
         return name_problem(table, owners, present if present is not None else {one.table for one in self.source.tables()})
 
     def of_landing(self, table: TableName, structure: Structure) -> Problem | None:
-        """Return why the warehouse does not take the rows of a structure. As a side effect its table is created."""
+        """Return why the rows of a structure cannot land. As a side effect the versioned table is created."""
         try:
-            self.announcer.table(structure)
+            landed = self.rules.landing(table.database, structure).structure
+        except TableRefused as error:
+            return refusal(table, error, "structure")
+        try:
+            self.announcer.table(landed)
         except (SchemaConflict, TableRefused) as error:
             return refusal(table, error, "warehouse")
         return None

@@ -31,6 +31,8 @@ _OTHER = re.compile(r"\W")
 _MAX_CLUSTERING = 4
 _MOST_OF_NAME = 60
 """A name of MySQL has at most 64 characters, and a number is appended."""
+HASHED = SourceType("hash")
+"""The type as which the keyed hash of a column lands, whatever the column's type at the source."""
 _CLUSTERS = frozenset({"STRING", "INT64", "NUMERIC", "BIGNUMERIC", "DATE", "DATETIME", "TIMESTAMP"})
 
 
@@ -53,6 +55,8 @@ class VersionedTable:
     primary_key: tuple[str, ...]
     """Names in BigQuery; empty for a table without a key."""
     renamed: tuple[RenamedColumn, ...] = ()
+    hashed: frozenset[str] = frozenset()
+    """Names in BigQuery of the columns of which the keyed hash lands."""
 
     @property
     def name(self) -> str:
@@ -102,6 +106,7 @@ def versioned_table(structure: Structure) -> VersionedTable:
         (*columns, *ADDED),
         tuple(names[key] for key in structure.primary_key),
         tuple(RenamedColumn(source, name) for source, name in names.items() if source != name),
+        frozenset(names[column.name] for column in structure.columns if column.type == HASHED),
     )
 
 
@@ -132,7 +137,7 @@ def column_name(source: str) -> str:
 
 def _unknown_types(structure: Structure) -> Iterator[str]:
     for column in structure.columns:
-        if column.type.name not in _KNOWN:
+        if not is_known(column.type):
             subject = f"{structure.table}.{column.name} is of the type {column.type}"
             yield f"{subject}, which cannot be read; change its type, or exclude the table"
 
@@ -181,6 +186,11 @@ def bigquery_type(type_: SourceType) -> Scalar:
     return Scalar(_sized(type_) or _BY_NAME[type_.name])
 
 
+def is_known(type_: SourceType) -> bool:
+    """Return whether values of a source type can land."""
+    return type_.name in _KNOWN
+
+
 def _sized(type_: SourceType) -> str | None:
     if type_.name == "bigint" and type_.unsigned:
         return "NUMERIC"
@@ -201,7 +211,7 @@ def _decimal(precision: int, scale: int) -> str:
 _BY_NAME = {
     **dict.fromkeys([*INTEGERS, "year", "bit"], "INT64"),
     **dict.fromkeys(["float", "double"], "FLOAT64"),
-    **dict.fromkeys([*TEXTS, "char", "varchar", "enum", "set", *GEOMETRIES], "STRING"),
+    **dict.fromkeys([*TEXTS, "char", "varchar", "enum", "set", HASHED.name, *GEOMETRIES], "STRING"),
     **dict.fromkeys([*BLOBS, "binary", "varbinary"], "BYTES"),
     "date": "DATE",
     "datetime": "DATETIME",

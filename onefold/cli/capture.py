@@ -15,6 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 
 from onefold.capture.versioned_table import LENGTH
 from onefold.cli.capture_options import address, address_of, checks, destinations, options_from, server_id, starts, tables
+from onefold.cli.capture_rules import with_rules
 from onefold.cli.capture_status import status
 from onefold.cli.common import ERROR, OK, given, project, raise_problems, read_settings
 from onefold.cli.output import echo_json, with_verbosity
@@ -142,6 +143,7 @@ def prepared_capture(
 
     check_names_of_capture(settings, capture_options.dataset)
     warehouse = connect(options["project"] or settings.project)
+    capture_options = with_rules(capture_options, settings, warehouse, os.environ)
     publisher, stop = PubSub(warehouse.project), _stop(os.environ)
     target = Destination(warehouse, publisher, capture_options.dataset, settings.topic_table_created or TABLE_CREATED)
     outbox = Outbox(publisher, settings.topic_change_records or CHANGE_RECORDS, stop)

@@ -9,10 +9,24 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from onefold.cli.common import CHANGES, ERROR, OK, Failure, as_json, each, open_warehouse, print_lines, project
+from onefold.cli.common import (
+    CHANGES,
+    ERROR,
+    OK,
+    Failure,
+    as_json,
+    each,
+    given,
+    open_warehouse,
+    print_lines,
+    project,
+    raise_problems,
+    read_settings,
+    say,
+)
 from onefold.cli.output import echo_json, with_verbosity
 from onefold.core.hash_key import HashKey
-from onefold.core.names import TableId
+from onefold.core.names import TableId, check_names
 from onefold.core.text import counted
 
 if TYPE_CHECKING:
@@ -119,7 +133,37 @@ def key(context: click.Context, dataset: str, rotate: bool, file: Any, project: 
     return OK
 
 
-for _command in (init, check, key):
+@click.command()
+@click.argument("dataset")
+@project
+@as_json
+@click.pass_context
+def authorize(context: click.Context, dataset: str, project: str | None, as_json: bool) -> int:
+    """Let the clean views of DATASET read its current views and the key of hashes, as Terraform does for `clean_views`.
+
+    Every other entry of the access lists stays. Warns of people who can read the key.
+    """
+    from onefold.access.authorize import authorize_views, clean_datasets
+    from onefold.cli.access_clients import AccessClients
+
+    settings = read_settings(context)
+    check_names([("dataset", dataset), *given(("project", project))])
+    name = project or settings.project or ""
+    raise_problems([] if name else ["expected a project: give --project, or set ONEFOLD_PROJECT"])
+    datasets = clean_datasets(settings, name, dataset)
+    found = authorize_views(AccessClients(name).lists, name, datasets)
+    warnings = [warning for one in found for warning in one.warnings]
+    if as_json:
+        echo_json([{"dataset": one.dataset, "views": datasets.views, "new": one.is_new} for one in found], warnings=warnings)
+        return OK
+    for warning in warnings:
+        say("yellow", f"Warning: {warning}")
+    now = ("now authorizes", "authorizes already")
+    print_lines(*(f"{one.dataset} {now[not one.is_new]} the views of {datasets.views}" for one in found))
+    return OK
+
+
+for _command in (init, check, key, authorize):
     policies.add_command(with_verbosity(_command))
 
 

@@ -11,7 +11,10 @@ from dataclasses import dataclass, field
 from onefold.core.errors import InvalidInput
 
 _BLOCK = 64  # bytes of a block of SHA-256 (RFC 2104)
+_INNER, _OUTER = 0x36, 0x5C  # ipad and opad of RFC 2104
+_FINGERPRINT = 16
 _HEXADECIMAL = re.compile(r"(?:[0-9a-fA-F]{2}){32,64}")
+_PAD = re.compile(r"[0-9a-fA-F]{128}")
 _NEW = 32
 
 
@@ -49,8 +52,30 @@ class HashKey:
     def pads(self) -> tuple[str, str]:
         """The key XOR ipad and XOR opad (RFC 2104), in hexadecimal."""
         padded = self.secret.ljust(_BLOCK, b"\0")
-        inner, outer = (bytes(byte ^ pad for byte in padded).hex() for pad in (0x36, 0x5C))
-        return inner, outer
+        return _xor(padded, _INNER).hex(), _xor(padded, _OUTER).hex()
+
+    @classmethod
+    def from_pads(cls, inner: str, outer: str, where: str) -> HashKey:
+        """Return the key of two pads. It hashes like the key that the pads were made of.
+
+        Args:
+            inner: the key XOR ipad, in hexadecimal.
+            outer: the key XOR opad.
+            where: where the pads come from, for the error, which does not show them.
+
+        Raises:
+            InvalidInput: the two texts are not the pads of one key.
+        """
+        if _PAD.fullmatch(inner) and _PAD.fullmatch(outer):
+            padded = _xor(bytes.fromhex(inner), _INNER)
+            if padded == _xor(bytes.fromhex(outer), _OUTER):
+                return cls(padded)
+        raise InvalidInput(f"{where}: expected the two pads of one key: write a key with `onefold policies key --rotate`")
+
+    @property
+    def fingerprint(self) -> str:
+        """A text by which two keys are told apart, and from which the key cannot be computed."""
+        return self.hash(b"onefold: fingerprint of a key")[:_FINGERPRINT]
 
     def hash(self, value: bytes) -> str:
         """Return the keyed hash of a value in hexadecimal, as a clean view shows it.
@@ -60,3 +85,7 @@ class HashKey:
             '1c46a892e933'
         """
         return hmac.new(self.secret, value, hashlib.sha256).hexdigest()
+
+
+def _xor(data: bytes, pad: int) -> bytes:
+    return bytes(byte ^ pad for byte in data)

@@ -188,6 +188,30 @@ class DatasetLists(Protocol):
         """
 
 
+class AuthorizedDatasets(Protocol):
+    """The datasets of a project, whose access lists say which datasets of views may read them."""
+
+    def read(self, dataset: str) -> DatasetAccess:
+        """Return the access list of a dataset, as `DatasetLists.read` does.
+
+        Raises:
+            NotFound: there is no such dataset.
+            OnefoldError: no answer, or a refusal.
+        """
+
+    def authorize(self, access: DatasetAccess, views: str) -> None:
+        """Let all views of another dataset of the project read a dataset, and keep every entry of its list.
+
+        Args:
+            access: the list of the dataset that is read, as it was read.
+            views: the dataset of the views.
+
+        Raises:
+            AccessChanged: somebody else has changed the dataset since it was read; nothing was written.
+            OnefoldError: no answer, or a refusal.
+        """
+
+
 class Groups(Protocol):
     """The groups of an organization."""
 

@@ -17,13 +17,21 @@ PAD_CHARACTERS = 128
 
 
 class HashKeys(Protocol):
-    """The keys of a project. Reading returns no key: only queries of clean views use one."""
+    """The keys of a project."""
 
     def created(self, table: TableId) -> datetime | None:
         """Return when the key of a table was created; None where the table does not exist or is empty.
 
         Raises:
             NotFound: the dataset does not exist.
+        """
+
+    def read(self, table: TableId) -> HashKey | None:
+        """Return the key of a table; None where the table does not exist or is empty. The key is in no job's result.
+
+        Raises:
+            InvalidInput: the table holds something else than one key.
+            OnefoldError: no answer, or a refusal.
         """
 
     def write(self, table: TableId, key: HashKey, *, replace: bool) -> None:

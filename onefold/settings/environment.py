@@ -15,9 +15,11 @@ from onefold.core.versioned_names import DEFAULT_NAMES, VersionedNames
 from onefold.schema.column_policy import ColumnPolicies
 from onefold.schema.table_rules import TableRules
 from onefold.settings.batches import DEFAULT_CONFIG, FOLDER, BatchSettings, read_batch_settings
+from onefold.settings.captures import CaptureSettings
 from onefold.settings.registry import RegistrySettings, read_registry_settings
 from onefold.settings.sources import Mode, Source, TableLoad, full_view, pull_of
-from onefold.settings.variables import CONFIG, unknown_variables
+from onefold.settings.variables import CAPTURES, CONFIG, unknown_variables
+from onefold.settings.yaml_captures import captures_of_text
 from onefold.settings.yaml_file import read_tables_file
 
 _TOPIC = re.compile(r"(projects/[a-z0-9.:-]+/topics/)?(?!goog)[A-Za-z][A-Za-z0-9_.~+%-]{2,254}")
@@ -45,6 +47,7 @@ class Settings:
         keep_view_settings: True where a view must not be written with other settings than those with which it was written.
             No variable sets it: a person's command has it, and a deployment does not.
         policies: the policies of columns, by which clean views are kept; None for no clean views.
+        captures: the settings of captured sources, by name.
     """
 
     project: str | None = None
@@ -68,6 +71,7 @@ class Settings:
     sources: Mapping[str, Source] = field(default_factory=dict)
     keep_view_settings: bool = False
     policies: ColumnPolicies | None = None
+    captures: Mapping[str, CaptureSettings] = field(default_factory=dict)
 
     def rules_for(self, base: TableId) -> TableRules:
         """Return the rules of a table, given the dataset and the base name."""
@@ -142,6 +146,7 @@ def load_settings(environ: Mapping[str, str], config: Path | None = None) -> Set
             batch=batch,
             sources=file.sources,
             policies=file.policies,
+            captures=_only(settings.captures, file.captures, problems),
         )
     problems += _view_name_problems(settings)
     if problems:
@@ -166,6 +171,7 @@ def _from_environment(environ: Mapping[str, str], problems: list[str]) -> Settin
         differences=environ.get("ONEFOLD_DIFFERENCES") or None,
         large_records=environ.get("ONEFOLD_LARGE_RECORDS", "").rstrip("/") or None,
         pulled_files=environ.get("ONEFOLD_PULLED_FILES", "").rstrip("/") or None,
+        captures=captures_of_text(environ.get(CAPTURES, ""), CAPTURES, problems),
         batch=read_batch_settings(environ, problems),
         registry=read_registry_settings(environ, problems),
     )
@@ -179,6 +185,15 @@ def _from_environment(environ: Mapping[str, str], problems: list[str]) -> Settin
         problems += [f"{variable}: {problem}" for problem in problems_of_name("project", settings.project)]
     problems += [*_template_problems(settings), *_topic_problems(settings), *_folder_problems(settings)]
     return settings
+
+
+def _only(
+    of_variable: Mapping[str, CaptureSettings], of_file: Mapping[str, CaptureSettings], problems: list[str]
+) -> Mapping[str, CaptureSettings]:
+    """Return the settings of captured sources from the variable or from the file; both together are a problem."""
+    if of_variable and of_file:
+        problems.append(f"{CAPTURES} and `captures` of onefold.yaml are both set: remove one of them")
+    return of_variable or of_file
 
 
 def _port(environ: Mapping[str, str], problems: list[str]) -> int | None:

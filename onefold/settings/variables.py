@@ -12,6 +12,7 @@ from onefold.settings import registry as registry_settings
 from onefold.settings.batches import DEFAULT_CONFIG
 
 CONFIG = "ONEFOLD_CONFIG"
+CAPTURES = "ONEFOLD_CAPTURES"
 _PREFIX = "ONEFOLD_"
 _SIMILARITY = 0.7
 """From 0 to 1: how similar a known name has to be to an unknown one to be suggested."""
@@ -31,6 +32,7 @@ VARIABLES = {
     "ONEFOLD_DIFFERENCES": "`log`: a compare job that finds differences logs them and exits with 0; default: exits with 2",
     "ONEFOLD_LARGE_RECORDS": "the gs:// folder of captured rows that are too large for a message; default: none",
     "ONEFOLD_PULLED_FILES": "the folder of the files of pulled tables, gs://BUCKET or file:///FOLDER; default: none",
+    CAPTURES: "the value of the key `captures` of onefold.yaml, as YAML or JSON, where capture has no file; default: none",
     LOG_FORM: "the form of the log: json or text; default: text on a terminal, else json",
     **batch_settings.VARIABLES,
     **registry_settings.VARIABLES,

@@ -16,7 +16,9 @@ from onefold.core.versioned_names import DEFAULT_NAMES, VersionedNames
 from onefold.schema.casts import UTC
 from onefold.schema.column_policy import ColumnPolicies
 from onefold.schema.table_rules import TableRules
+from onefold.settings.captures import CaptureSettings
 from onefold.settings.sources import Source
+from onefold.settings.yaml_captures import read_captures
 from onefold.settings.yaml_loader import load_yaml
 from onefold.settings.yaml_policies import read_policies
 from onefold.settings.yaml_sources import read_sources
@@ -27,7 +29,7 @@ _MACHINE_ZONES = frozenset({"localtime", "Factory"})
 _INHERITED_KEYS = frozenset({"conversions", "time_zone", "version_column", "overlap_minutes", "mixed_numbers", "current"})
 _TABLE_KEYS = _INHERITED_KEYS | {"types", "retire", "keys"}
 _NAME_KEYS = frozenset({"version_pattern", "include", "exclude"})
-_DEFAULT_KEYS = _NAME_KEYS | _INHERITED_KEYS | {"datasets", "policies", "sources", "tables"}
+_DEFAULT_KEYS = _NAME_KEYS | _INHERITED_KEYS | {"captures", "datasets", "policies", "sources", "tables"}
 _COLUMN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,299}")
 _RESERVED_PREFIXES = ("_TABLE_", "_FILE_", "_PARTITION", "_ROW_TIMESTAMP", "__ROOT__", "_COLIDENTIFIER", "_CHANGE_")
 _OWN_TABLES = ("customer_base", "customer_merges", "customer_current", "customer_unified")
@@ -45,6 +47,7 @@ class TablesFile:
         datasets: the naming of versioned tables, in single datasets.
         sources: the servers whose tables are pulled, by name.
         policies: the policies of columns; None where the file has none.
+        captures: the settings of captured sources, by name.
     """
 
     rules: TableRules = field(default_factory=TableRules)
@@ -53,6 +56,7 @@ class TablesFile:
     datasets: Mapping[str, VersionedNames] = field(default_factory=dict)
     sources: Mapping[str, Source] = field(default_factory=dict)
     policies: ColumnPolicies | None = None
+    captures: Mapping[str, CaptureSettings] = field(default_factory=dict)
 
 
 def read_tables_file(path: Path, problems: list[str]) -> TablesFile:
@@ -75,7 +79,8 @@ def read_tables_file(path: Path, problems: list[str]) -> TablesFile:
     datasets = {name: reader.dataset(name, body, names) for name, body in reader.entries(content, "datasets")}
     sources = read_sources(content.get("sources"), reader.problem)
     policies = read_policies(content["policies"], reader.problem) if "policies" in content else None
-    return TablesFile(defaults, tables, names, datasets, sources, policies)
+    captures = read_captures(content.get("captures"), reader.problem)
+    return TablesFile(defaults, tables, names, datasets, sources, policies, captures)
 
 
 def _or_default(value: Any, default: Any) -> Any:

@@ -30,7 +30,23 @@ def load_yaml(path: Path, problems: list[str]) -> Any:
         problems: the list to which the problem is added where the file cannot be read.
     """
     try:
-        return yaml.load(path.read_text(encoding="utf-8"), StrictLoader)  # noqa: S506 a SafeLoader
-    except (OSError, ValueError, TypeError, RecursionError, yaml.YAMLError) as error:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
         problems.append(f"{path}: cannot be read: {error}")
+        return None
+    return parse_yaml(text, str(path), problems)
+
+
+def parse_yaml(text: str, where: str, problems: list[str]) -> Any:
+    """Return the content of a text; None where it is empty or cannot be read.
+
+    Args:
+        text: the text.
+        where: where the text comes from.
+        problems: the list to which the problem is added where the text cannot be read.
+    """
+    try:
+        return yaml.load(text, StrictLoader)  # noqa: S506 a SafeLoader
+    except (ValueError, TypeError, RecursionError, yaml.YAMLError) as error:
+        problems.append(f"{where}: cannot be read: {error}")
         return None

@@ -16,7 +16,9 @@ _TLS_KEYS = frozenset({"mode", "ca"})
 _CLUSTER = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,62}")
 _HOST = re.compile(r"[A-Za-z0-9._:-]{1,253}")
 _SECRET = re.compile(r"projects/[a-z0-9.:-]+/secrets/[A-Za-z0-9_-]{1,255}(/versions/([0-9]+|latest))?")
-_PASSWORD = re.compile(rf"env:[A-Za-z_][A-Za-z0-9_]*|file:.+|{_SECRET.pattern}")
+SECRET_REFERENCE = re.compile(rf"env:[A-Za-z_][A-Za-z0-9_]*|file:.+|{_SECRET.pattern}")
+"""Where a password or a key lies: Secret Manager, the environment or a file."""
+SECRET_FORMS = "projects/P/secrets/S, env:NAME or file:PATH"  # noqa: S105 where a secret lies
 _OVERLAP = re.compile(r"([0-9]{1,6})([smhd])")
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 _LAST_PORT = 65535
@@ -81,7 +83,7 @@ class _Reader:
             self._text(body, "host", "", _HOST, "the name or the address of a server"),
             self._number(body, "port", 3306, _LAST_PORT),
             self._text(body, "user", "", re.compile(r".{1,128}"), "the name of a user"),
-            self._text(body, "password", "", _PASSWORD, "projects/P/secrets/S, env:NAME or file:PATH, never the password"),
+            self._text(body, "password", "", SECRET_REFERENCE, f"{SECRET_FORMS}, never the password"),
             self._tls(body.get("tls")),
             self._zone(body),
             self._names(body, ".databases", "databases"),

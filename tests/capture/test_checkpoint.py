@@ -40,7 +40,7 @@ def test_an_invalid_checkpoint_is_refused(data: bytes) -> None:
 
 def test_a_checkpoint_of_a_later_format_is_refused() -> None:
     with pytest.raises(InvalidInput, match="update Onefold"):
-        from_json(to_json(FULL).replace(b'"form":1', b'"form":4'))
+        from_json(to_json(FULL).replace(b'"form":1', b'"form":5'))
 
 
 def test_a_checkpoint_keeps_dropped_columns_and_structures_of_the_log() -> None:

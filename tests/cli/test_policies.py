@@ -118,6 +118,22 @@ def test_plan_and_refresh_keep_the_clean_view(run: Run, dataset: EmulatedDataset
     assert clean.rows()[0][1] == "ada@example.com"
 
 
+@pytest.mark.usefixtures("shop")
+def test_key_is_in_no_output_of_plan_and_refresh(
+    run: Run, dataset: EmulatedDataset, clean: CleanShop, tmp_path: Path
+) -> None:
+    clean.write_key()
+    write(tmp_path, *policies(dataset, id="clear", email="hash"))
+    printed = []
+    for command in ("plan", "refresh", "plan"):
+        for options in (("--verbose",), ("--json",)):
+            made = run(command, dataset.name, "customer", *options)
+            assert made.code in (0, 2)
+            printed.append(made.out + made.err)
+    assert any("customer" in one for one in printed)
+    assert not [part for part in (KEY.secret.decode(), KEY.secret.hex(), *KEY.pads) for one in printed if part in one]
+
+
 def test_key_is_written_and_rotated_and_never_printed(
     run: Run, dataset: EmulatedDataset, clean: CleanShop, tmp_path: Path
 ) -> None:

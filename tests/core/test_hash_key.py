@@ -38,3 +38,25 @@ def test_key_is_not_in_its_text() -> None:
 def test_new_keys_differ() -> None:
     assert HashKey.new() != HashKey.new()
     assert len(HashKey.new().secret) == 32
+
+
+def test_key_of_its_pads_hashes_alike() -> None:
+    key = HashKey(SECRET)
+    read = HashKey.from_pads(*key.pads, "keys")
+    assert (read.hash(b"x"), read.fingerprint) == (key.hash(b"x"), key.fingerprint)
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_pads_of_two_keys_are_refused_and_not_shown(number: int) -> None:
+    pads = [*HashKey(SECRET).pads]
+    pads[number] = HashKey(SECRET[::-1]).pads[number]
+    with pytest.raises(InvalidInput, match="keys: expected the two pads of one key") as raised:
+        HashKey.from_pads(pads[0], pads[1], "keys")
+    assert not [pad for pad in pads if pad in str(raised.value)]
+    with pytest.raises(InvalidInput, match="two pads"):
+        HashKey.from_pads("", pads[1], "keys")
+
+
+def test_fingerprint_tells_keys_apart() -> None:
+    assert HashKey(SECRET).fingerprint != HashKey(SECRET[::-1]).fingerprint
+    assert HashKey(SECRET).fingerprint not in "".join(HashKey(SECRET).pads)

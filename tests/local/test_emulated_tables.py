@@ -215,3 +215,12 @@ def test_another_version_of_the_server_is_not_started(monkeypatch: pytest.Monkey
     monkeypatch.setattr(importlib.metadata, "version", {"bqemulator": "1.5.0"}.__getitem__)
     with pytest.raises(Rejected, match=r"expected bqemulator 1\.4\.0, got 1\.5\.0: pip install bqemulator==1\.4\.0"):
         corrections.install()
+
+
+def test_labels_that_a_request_does_not_name_stay_and_a_null_removes_one(dataset: EmulatedDataset) -> None:
+    dataset.land("labelled", {"a": "INT64"})
+    for labels in ({"kept": "1", "gone": "2"}, {"gone": None, "new": "3"}):
+        table = dataset.client.get_table(f"{dataset.name}.labelled")
+        table.labels = labels
+        dataset.client.update_table(table, ["labels"])
+    assert dataset.client.get_table(f"{dataset.name}.labelled").labels == {"kept": "1", "new": "3"}

@@ -145,14 +145,16 @@ def test_current_view_shows_nothing_new_through_the_clean_view(clean: CleanShop,
     assert clean.rows() == [(1, None, "n")]
     shop.create("b2", {**CUSTOMER, "note": "STRUCT<phone STRING>"})
     shop.land("b2", change("INSERT", "2", id=2, email=None, note={"phone": "030"}))
-    settings = Settings(rules=BY_ID, policies=policies(**rules))
+    settings = Settings(rules=BY_ID, policies=policies(**rules), topic_schema_changes="schema-changes")
     with pytest.raises(KeyboardInterrupt):
         refresh_current(StopsAtCurrent(clean.client), clean.base, (), settings)
     assert shop.dataset.rows("customer_current")[1][2] == '{"phone":"030"}'
     assert clean.rows() == [(1, None, None), (2, None, None)]
     assert waiting_columns(clean.view().query) == ("email", "note.phone")
-    clean.function(**rules).deliver("b2")
+    function = clean.function(**rules)
+    function.deliver("b2")
     assert clean.rows() == [(1, None, None), (2, None, None)]
+    assert function.announced("customer") == [("undecided note.phone", "WARNING")]
 
 
 @pytest.mark.usefixtures("shop")

@@ -183,7 +183,7 @@ def test_the_file_is_found_by_its_name_by_the_variable_or_by_the_caller() -> Non
 
 
 TOP_KEYS = (
-    "conversions, current, datasets, exclude, include, mixed_numbers, overlap_minutes, policies, sources, tables, "
+    "captures, conversions, current, datasets, exclude, include, mixed_numbers, overlap_minutes, policies, sources, tables, "
     "time_zone, version_column, version_pattern"
 )
 ZONE = "is unknown; write a tz database name, as Europe/Berlin, or '+01:00' in quotes"

@@ -13,7 +13,7 @@ from onefold.schema.types import parse_type
 from onefold.settings.yaml_file import TablesFile, read_tables_file
 
 TOP = (
-    "conversions, current, datasets, exclude, include, mixed_numbers, overlap_minutes, policies, sources, tables, "
+    "captures, conversions, current, datasets, exclude, include, mixed_numbers, overlap_minutes, policies, sources, tables, "
     "time_zone, version_column, version_pattern"
 )
 BELOW = "conversions, current, keys, mixed_numbers, overlap_minutes, retire, time_zone, types, version_column"

@@ -31,6 +31,7 @@ from onefold.adapters.gcs import GcsObjects
 from onefold.capture.announce import Announcer, Destination
 from onefold.capture.checkpoint import Progress
 from onefold.capture.checkpoint_store import FolderStore
+from onefold.capture.landing import NO_RULES, LandingRules
 from onefold.capture.large_rows import LargeRowsFolder
 from onefold.capture.message_batcher import Publishing
 from onefold.capture.options import CaptureOptions
@@ -86,6 +87,11 @@ class Courier:
         self.publish(topic, [message])
         done(None)
 
+    @property
+    def past(self) -> list[bytes]:
+        """The content of all messages that were delivered."""
+        return [data for _, data in self._past]
+
     def deliver(self) -> None:
         """All that waits, in any order; every third message twice, and a few of long ago."""
         new = []
@@ -122,6 +128,8 @@ class Flow:
     tables: tuple[str, ...] = ("*",)
     limit: int = MAX_MESSAGE_BYTES
     """Bytes of a message: few, for there to be many."""
+    rules: LandingRules = NO_RULES
+    """Which columns do not land as they are."""
     written: dict[str, set[Image]] = field(default_factory=dict)
     """Return every row as it was written, by table."""
     had: dict[str, set[Image]] = field(default_factory=dict)
@@ -180,10 +188,16 @@ class Flow:
             Publishing(SOURCE, self.dataset.name, announcer, outbox, self._large, stop, self.limit),
             LandedByThen(self.warehouse, self._courier),
             lambda message: self.publisher.publish(SCHEMA_CHANGES, [message]),
-            CaptureOptions(SOURCE, self.dataset.name, start, snapshot, once=True, follow_gtids=follow_gtids),
+            CaptureOptions(
+                SOURCE, self.dataset.name, start, snapshot, once=True, follow_gtids=follow_gtids, rules=self.rules
+            ),
         ).run()
         self._courier.deliver()
         assert DEAD_LETTER not in self.publisher.topics
+
+    def published(self) -> bytes:
+        """Return all messages that capture has published."""
+        return b"\n".join(self._courier.past)
 
     def check(self, table: str) -> None:
         """What people see of a table is what its databases have, and all that they ever had."""

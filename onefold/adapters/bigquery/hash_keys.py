@@ -16,7 +16,7 @@ from google.cloud import bigquery
 from onefold.adapters.bigquery.client import TIMEOUT
 from onefold.adapters.bigquery.errors import translated
 from onefold.adapters.bigquery.schema import rest_field
-from onefold.core.errors import Rejected
+from onefold.core.errors import InvalidInput, Rejected
 from onefold.core.hash_key import HashKey
 from onefold.core.names import TableId
 from onefold.ports.hash_keys import KEY_COLUMNS
@@ -39,6 +39,18 @@ class BigQueryHashKeys:
             rows = self._client.query_and_wait(f"SELECT MAX(created) AS created FROM {table.quoted}", api_timeout=TIMEOUT)
             created: datetime | None = next(iter(rows))["created"]
         return created
+
+    def read(self, table: TableId) -> HashKey | None:
+        # Rows are listed: the result of a query would be stored once more.
+        with translated(str(table)):
+            try:
+                found = self._client.get_table(str(table), timeout=TIMEOUT)
+                rows = list(self._client.list_rows(found, max_results=2, timeout=TIMEOUT))
+            except api.NotFound:
+                return None
+        if len(rows) > 1:
+            raise InvalidInput(f"{table}: expected one key, got several rows: run `onefold policies key --rotate`")
+        return HashKey.from_pads(str(rows[0]["ipad"]), str(rows[0]["opad"]), str(table)) if rows else None
 
     def write(self, table: TableId, key: HashKey, *, replace: bool) -> None:
         if not replace and self.created(table):

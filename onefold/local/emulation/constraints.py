@@ -1,4 +1,8 @@
-"""Declared primary keys of tables. `bqemulator` accepts and forgets them, so a hidden label stores them."""
+"""Declared primary keys and labels of tables.
+
+`bqemulator` accepts and forgets primary keys, so a hidden label stores them. It fails with 500 where a label is null, which
+is how a label is removed.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +28,7 @@ def table_meta(
     clock: Any,
     existing: TableMeta | None = None,
 ) -> TableMeta:
-    """Return the table of a request with its primary key.
+    """Return the table of a request with its primary key, and with the labels that it has after the request.
 
     Args:
         usual: the function of the server.
@@ -34,6 +38,8 @@ def table_meta(
         clock: the clock of the server.
         existing: the table before an update.
     """
+    if "labels" in body:
+        body = {**body, "labels": _patched(existing.labels if existing else {}, body["labels"] or {})}
     meta = usual(project_id, dataset_id, body, clock, existing)
     if "tableConstraints" in body:
         key = ((body["tableConstraints"] or {}).get("primaryKey") or {}).get("columns") or []
@@ -43,6 +49,18 @@ def table_meta(
         stored = {name: value for name, value in (existing.labels if existing else {}).items() if name == _LABEL}
     labels = {name: value for name, value in meta.labels.items() if name != _LABEL}
     return meta.model_copy(update={"labels": {**labels, **stored}})
+
+
+def _patched(labels: Mapping[str, str], changes: Mapping[str, str | None]) -> dict[str, str]:
+    """Return labels after a request: those that it does not name stay, and one that is null is removed.
+
+    Google, "Updating labels", https://cloud.google.com/bigquery/docs/updating-labels, 2026-11.
+
+    Examples:
+        >>> _patched({"a": "1", "b": "2"}, {"b": None, "c": "3"})
+        {'a': '1', 'c': '3'}
+    """
+    return {name: value for name, value in {**labels, **changes}.items() if value is not None}
 
 
 def table_resource(usual: Callable[[TableMeta], dict[str, Any]], meta: TableMeta) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from decimal import Decimal
 from typing import Any
 
 from onefold.changelog.digest import array_text
+from onefold.core.float_text import float_text
 from onefold.schema.types import STRING, Array, Field, Range, Scalar, Struct, Type
 from onefold.spark.values.grisu2 import LEAST_POWER, STEP, exponent_of, leading_bits
 
@@ -27,7 +28,7 @@ _WIDE = 2**53
 """Greater whole numbers are text within JSON: a reader may take a number for a FLOAT64."""
 _LEAST, _GREATEST = -(2**63), 2**64 - 1
 """The range of whole numbers of 64 bits, signed and unsigned together."""
-_SHORT, _LONG = 15, 17
+_SHORT = 15
 _LEAST_FIXED = -4
 _NAMES = {"nan": '"NaN"', "inf": '"Infinity"', "-inf": '"-Infinity"'}
 _FRACTION_BITS, _BIAS = 52, 1075
@@ -75,19 +76,6 @@ def text_writer(type_: Type) -> Callable[[Any], str | None]:
 
 def _writer(type_: Type) -> Writer:
     return float_text if type_ == Scalar("FLOAT64") else json_writer(type_)
-
-
-def float_text(x: float) -> str:
-    """Write a FLOAT64 as CAST(x AS STRING) does: with the 15 digits nearest to it, or 17 where 15 do not give it back.
-
-    Examples:
-        >>> [float_text(x) for x in (0.1, 0.1 + 0.7, -0.0, 1e20, 5e-324)]
-        ['0.1', '0.79999999999999993', '0', '1e+20', '4.94065645841247e-324']
-    """
-    if x == 0:
-        return "0"
-    short = f"{x:.{_SHORT}g}"
-    return short if x != x or float(short) == x else f"{x:.{_LONG}g}"  # only NaN differs from itself
 
 
 def float_json(x: float) -> str:

@@ -1,0 +1,124 @@
+"""Let the clean views of a dataset read what lies below them, so that people need a right on the clean views alone."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from onefold.access.apply import TRIES
+from onefold.core.errors import AccessChanged, InvalidInput, NotFound, TryAgain
+from onefold.core.names import TableId
+from onefold.core.retry import CONFLICT_BACKOFF
+from onefold.ports.access import AuthorizedDatasets, DatasetAccess
+from onefold.settings.environment import Settings
+
+_SERVICE_ACCOUNT = "serviceAccount:"
+
+
+@dataclass(frozen=True)
+class CleanDatasets:
+    """The datasets of the clean views of one dataset.
+
+    Attributes:
+        views: the dataset of the clean views.
+        current: the dataset of the current views, which the clean views read.
+        keys: the dataset of the key of hashes.
+    """
+
+    views: str
+    current: str
+    keys: str
+
+
+@dataclass(frozen=True)
+class Authorized:
+    """A dataset that authorizes the clean views.
+
+    Attributes:
+        dataset: the dataset.
+        is_new: whether it did not before.
+        warnings: who else can read the key.
+    """
+
+    dataset: str
+    is_new: bool
+    warnings: tuple[str, ...] = ()
+
+
+def clean_datasets(settings: Settings, project: str, dataset: str) -> CleanDatasets:
+    """Return the datasets of the clean views of a dataset.
+
+    Args:
+        settings: those of the installation.
+        project: the project of the dataset.
+        dataset: the dataset of the tables.
+
+    Raises:
+        InvalidInput: the current views of the dataset lie in several datasets.
+    """
+    one, other = (TableId(project, dataset, table) for table in ("a", "b"))
+    current = settings.current_view_of(one).dataset
+    if current != settings.current_view_of(other).dataset:
+        raise InvalidInput("ONEFOLD_VIEW_DATASET has {table}: expected one dataset of current views, to authorize its views")
+    clean, keys = settings.clean_view_of(one).dataset, settings.key_table_of(one).dataset
+    return CleanDatasets(str(clean), str(current), str(keys))
+
+
+def authorize_views(
+    lists: AuthorizedDatasets, project: str, datasets: CleanDatasets, sleep: Callable[[float], None] = time.sleep
+) -> tuple[Authorized, ...]:
+    """Let the clean views read the current views and the key. What is authorized already stays as it is.
+
+    Args:
+        lists: the access lists of the project's datasets.
+        project: the project.
+        datasets: the datasets.
+        sleep: waits for some seconds after a conflict.
+
+    Raises:
+        InvalidInput: datasets do not exist; names all of them, before anything is written.
+        OnefoldError: no answer, or a refusal.
+    """
+    _check_exist(lists, datasets)
+    current = _authorize(lists, project, datasets.current, datasets.views, sleep)
+    keys = _authorize(lists, project, datasets.keys, datasets.views, sleep)
+    warnings = tuple(_readers_of_key(lists.read(datasets.keys)))
+    return (Authorized(datasets.current, current), Authorized(datasets.keys, keys, warnings))
+
+
+def _check_exist(lists: AuthorizedDatasets, datasets: CleanDatasets) -> None:
+    missing = []
+    for name in (datasets.current, datasets.views, datasets.keys):
+        try:
+            lists.read(name)
+        except NotFound:
+            missing.append(f"dataset {name} does not exist: run `bq mk --location=LOCATION {name}`, in the tables' location")
+    if missing:
+        raise InvalidInput(missing)
+
+
+def _authorize(lists: AuthorizedDatasets, project: str, dataset: str, views: str, sleep: Callable[[float], None]) -> bool:
+    """Authorize the views to read a dataset, and return whether they were not authorized before.
+
+    Raises:
+        TryAgain: others have changed the list during each try.
+    """
+    for _, pause in zip(range(TRIES), CONFLICT_BACKOFF.pauses(), strict=False):
+        access = lists.read(dataset)
+        if (project, views) in access.authorized_datasets:
+            return False
+        try:
+            lists.authorize(access, views)
+        except AccessChanged:
+            sleep(pause)
+        else:
+            return True
+    raise TryAgain(f"dataset {dataset}: others changed it during each of {TRIES} tries; run the command again")
+
+
+def _readers_of_key(access: DatasetAccess) -> Iterator[str]:
+    """Yield a warning for each grant on the key to others than owners and service accounts, which write the views."""
+    for grant in sorted(access.grants, key=lambda grant: grant.sort_key):
+        if not grant.is_owner and not grant.principal.startswith(_SERVICE_ACCOUNT):
+            yield f"{grant} on {access.dataset}: whoever reads the key can compute every hash: take this right away"

@@ -1,0 +1,62 @@
+"""Rules of columns in onefold.yaml reach the processes that they are for, whose accounts may read the key of hashes."""
+
+from __future__ import annotations
+
+import yaml
+from infra.test_validation import literal, written
+from support.infra_expected_captures import pools
+from support.terraform import Plan, Terraform
+
+from onefold.settings.captures import ColumnRules
+from onefold.settings.environment import load_settings
+
+IMAGE = "europe-west1-docker.pkg.dev/my-project/onefold-capture/capture@sha256:" + "0" * 64
+SECRET = "projects/my-project/secrets/hashes"
+HASHES, DROPS = {"t": {"hash": ["mail"]}}, {"t": {"drop": ["pin"]}, '*${x}"': {"mask": ["note"]}}
+RULES = {"shop-db": {"tables": HASHES}, "CRM": {"tables": HASHES, "hash_key": SECRET}, "drops": {"tables": DROPS}}
+ONE = {"host": "10.0.0.3", "user": "u", "secret": "password", "dataset": "shop"}
+VARIABLES = {
+    "capture_image": IMAGE,
+    "clean_views": ["shop"],
+    "captures": {"shop-db": ONE, "crm-db": {**ONE, "source": "CRM"}, "drops": ONE, "plain": ONE},
+}
+
+
+def planned(terraform: Terraform) -> Plan:
+    given = "\n".join(f"    {name} = {literal(value)}" for name, value in VARIABLES.items())
+    path = terraform.folder / "tests" / "rules.tftest.hcl"
+    settings = terraform.folder.parent / "onefold.yaml"
+    path.write_text(f'{written([])}\nrun "rules" {{\n  command = plan\n  variables {{\n{given}\n  }}\n}}\n')
+    settings.write_text(yaml.safe_dump({"captures": RULES}))
+    try:
+        outcome = terraform.tested(path.name)
+    finally:
+        path.unlink()
+        settings.unlink()
+    assert outcome.status == {"rules": "pass"}, outcome.said
+    return outcome.plans["rules"]
+
+
+def test_rules_and_the_right_on_their_key_reach_each_process(terraform: Terraform) -> None:
+    plan = planned(terraform)
+    found = {}
+    for address, pool in pools(plan).items():
+        (container,) = pool["template"][0]["containers"]
+        settings = load_settings({one["name"]: one["value"] for one in container["env"] if one.get("value")})
+        found[address.split('"')[1]] = settings.captures
+    assert {name: list(captures) for name, captures in found.items()} == {
+        "shop-db": ["shop-db"],
+        "crm-db": ["CRM"],
+        "drops": ["drops"],
+        "plain": [],
+    }
+    assert (found["crm-db"]["CRM"].hash_key, found["shop-db"]["shop-db"].hash_key) == (SECRET, None)
+    assert set(found["drops"]["drops"].rules) == {ColumnRules("t", drop=("pin",)), ColumnRules('*${x}"', mask=("note",))}
+
+    secrets = plan.of("google_secret_manager_secret_iam_member").values()
+    assert [one["member"].partition("@")[0] for one in secrets if one["secret_id"] == "hashes"] == [
+        "serviceAccount:capture-crm-db"
+    ]
+    (keys,) = (one for one in plan.of("google_bigquery_dataset").values() if one["dataset_id"] == "shop__keys")
+    readers = sorted(one["user_by_email"].partition("@")[0] for one in keys["access"] if one.get("user_by_email"))
+    assert readers == ["capture-shop-db", "onefold-batch", "onefold-refresh-view"]
