@@ -115,19 +115,31 @@ class QueriedDays:
 
 
 def _missing(base: TableId, landed: Sequence[Landed], keys: KeyColumns, read: TableId, day: date) -> str:
-    changes = "\nUNION ALL\n".join(_branch(base, one, keys, day) for one in landed)
-    order = f"{sequence_sql('u.sequence')} DESC, u.deleted"
-    last = f"SELECT u.*, ROW_NUMBER() OVER (PARTITION BY u.mark ORDER BY {order}) AS _rank\nFROM (\n{changes}\n) AS u"
+    last = last_changes(base, landed, keys, _of_day(day))
     pairs = zip(keys.present, keys.common, strict=True)
     texts = [key_text(f"k.{quote(now.name)}", now.type, common.type) for now, common in pairs]
-    known = f"SELECT DISTINCT {_mark(texts)} AS mark FROM {read.quoted} AS k"
+    known = f"SELECT DISTINCT {key_mark(texts)} AS mark FROM {read.quoted} AS k"
     return (
         f"SELECT m.* EXCEPT (_rank)\nFROM (\n{last}\n) AS m\nLEFT JOIN (\n{known}\n) AS r ON r.mark = m.mark\n"
         "WHERE m._rank = 1 AND r.mark IS NULL"
     )
 
 
-def _branch(base: TableId, landed: Landed, keys: KeyColumns, day: date) -> str:
+def last_changes(base: TableId, landed: Sequence[Landed], keys: KeyColumns, where: str) -> str:
+    """Return the query of the changes of each key; the last one has the `_rank` 1.
+
+    Args:
+        base: the id of the table without a version.
+        landed: the versions that are read.
+        keys: the columns of the key.
+        where: the condition for rows, which have the alias v.
+    """
+    changes = "\nUNION ALL\n".join(_branch(base, one, keys, where) for one in landed)
+    order = f"{sequence_sql('u.sequence')} DESC, u.deleted"
+    return f"SELECT u.*, ROW_NUMBER() OVER (PARTITION BY u.mark ORDER BY {order}) AS _rank\nFROM (\n{changes}\n) AS u"
+
+
+def _branch(base: TableId, landed: Landed, keys: KeyColumns, where: str) -> str:
     version, target = landed.version.schema, landed.target.schema
     values, texts = [], []
     for number, key in enumerate(keys.common):
@@ -140,14 +152,19 @@ def _branch(base: TableId, landed: Landed, keys: KeyColumns, day: date) -> str:
         f"{quote_text(landed.target.id)} AS version",
         f"{metadata_sql('v', 'change_sequence_number')} AS sequence",
         f"{is_deletion('v')} AS deleted",
+        f"v.{quote(DAY.name)} AS day",
         *values,
-        f"{_mark(texts)} AS mark",
+        f"{key_mark(texts)} AS mark",
     ]
-    return f"SELECT {', '.join(items)}\nFROM {_table(base, landed.version).quoted} AS v\nWHERE {_of_day(day)}"
+    return f"SELECT {', '.join(items)}\nFROM {_table(base, landed.version).quoted} AS v\nWHERE {where}"
 
 
-def _mark(texts: Sequence[str]) -> str:
-    """Return SQL for the digest of a key. Each value has its length in front, so that no two keys have one text."""
+def key_mark(texts: Sequence[str]) -> str:
+    """Return SQL for the digest of a key. Each value has its length in front, so that no two keys have one text.
+
+    Args:
+        texts: SQL for the values of the key as text.
+    """
     parts = ", ".join(f"IFNULL(CONCAT(CAST(LENGTH({text}) AS STRING), ':', {text}), '-')" for text in texts)
     return f"TO_HEX(SHA256(CONCAT({parts}, '')))"
 
