@@ -156,8 +156,8 @@ def test_the_view_may_have_wider_types(judge: Judge, table: CheckedTable) -> Non
     shown = Schema(Column(one.name, parse_type(wider.get(one.name, str(one.type)))) for one in table.shown)
     sides = Sides(judge, replace(table, shown=shown))
     values = {
-        "id": "1", "exact": "'1.12345678901234567890123456789'", "real": "'0.1'", "day": "TIMESTAMP '0001-01-01 00:00:00+00'",
-        "doc": "'{\"a\":[1,null]}'", "raw": "'AP8='",
+        "id": "1", "exact": "'1.12345678901234567890123456789'", "real": "'0.1'",
+        "day": "TIMESTAMP '0001-01-01 00:00:00+00'", "doc": "'{\"a\":[1,null]}'", "raw": "'AP8='",
     }  # fmt: skip
     assert sides.found([SAME], [{**SAME, **values}]) == []
     assert len(sides.found([SAME], [{**SAME, **values, "real": "'0.10'"}])) == 1
