@@ -75,7 +75,8 @@ class Inspector:
         load = self._load(table)
         whole = self._structure(connection, table)
         base = TableId(self.warehouse.project, self.dataset, table_name(table))
-        named = tuple(self.settings.rules_for(replace(base, project=None)).keys)
+        rules = self.settings.rules_for(replace(base, project=None))
+        named = tuple(rules.keys)
         if not self.request.captured:
             check_settings(whole, load, named or whole.primary_key)
         structure = pulled_structure(whole, load)
@@ -90,7 +91,7 @@ class Inspector:
         view = self.settings.current_view_of(base) if self.request.captured else full_view(base)
         found = CheckedTable(
             self.request, base, structure, target, load, keys, watermark, view, self._columns(view), state, now,
-            self._border(base, watermark, now),
+            self._border(base, watermark, now), rules,
         )  # fmt: skip
         _check_columns(found)
         return found

@@ -7,7 +7,6 @@ The query returns every row that may differ, with the values of both sides. `one
 
 from __future__ import annotations
 
-from onefold.capture.key_values import key_text
 from onefold.changelog.metadata import METADATA
 from onefold.checks.request import CheckedTable, ComparedColumn
 from onefold.core.names import TableId, quote
@@ -15,7 +14,6 @@ from onefold.extract.key_ranges import DIGEST_DIGITS, bound_literal
 from onefold.extract.plan import KeyRange
 from onefold.extract.watermark import Watermark
 from onefold.load.day_rows import key_mark
-from onefold.schema.casts import convert
 from onefold.schema.types import Scalar, Type
 
 _NUMBERS = (Scalar("INT64"), Scalar("NUMERIC"), Scalar("BIGNUMERIC"))
@@ -56,8 +54,7 @@ def mark_of(table: CheckedTable, row: str, *, landed: bool) -> str:
         row: the alias of the row.
         landed: whether the row is one of the source; else it is one of the view.
     """
-    pairs = ((one.landed if landed else one.shown, one.shown) for one in table.key_columns)
-    return key_mark([key_text(f"{row}.{quote(own.name)}", own.type, shown.type) for own, shown in pairs])
+    return key_mark([one.key_text(row, landed=landed) for one in table.key_columns])
 
 
 def recent(table: CheckedTable, row: str, *, landed: bool, unknown: str = "TRUE") -> str:
@@ -76,7 +73,8 @@ def recent(table: CheckedTable, row: str, *, landed: bool, unknown: str = "TRUE"
         return "FALSE"
     own = one.landed if landed else one.shown
     sign = ">=" if table.watermark.is_time else ">"
-    literal = convert(border_literal(table.watermark, table.border), one.landed.type, own.type)
+    literal = border_literal(table.watermark, table.border)
+    literal = literal if landed else one.converted(literal)
     return f"IFNULL({row}.{quote(own.name)} {sign} {literal}, {unknown})"
 
 
@@ -117,8 +115,8 @@ def view_range(part: KeyRange, key: ComparedColumn | None) -> str:
 
 def _source(table: CheckedTable, read: TableId) -> str:
     values = [
-        f"{_comparable(convert(f'r.{quote(landed.name)}', landed.type, shown.type), shown.type)} AS c{number}"
-        for number, (landed, shown) in enumerate((one.landed, one.shown) for one in table.columns)
+        f"{_comparable(one.converted(f'r.{quote(one.landed.name)}'), one.shown.type)} AS c{number}"
+        for number, one in enumerate(table.columns)
     ]
     items = [
         f"{mark_of(table, 'r', landed=True)} AS mark", f"{recent(table, 'r', landed=True)} AS recent",

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cached_property
 
+from onefold.capture.key_values import key_text
 from onefold.changelog.metadata import DATABASE_NAME, SOURCE_NAME
 from onefold.core.names import TableId, fold_case, quote, quote_text
 from onefold.extract.plan import KeyRange, LoadState, PullRequest, TablePlan
@@ -14,7 +15,10 @@ from onefold.extract.ranges import whole_range
 from onefold.extract.watermark import PullRange, Watermark
 from onefold.mysql.catalog import TableName
 from onefold.mysql.table import Structure
+from onefold.schema.casts import convert
 from onefold.schema.columns import Column, Schema
+from onefold.schema.table_rules import TableRules
+from onefold.schema.target_types import landed_type
 from onefold.settings.sources import TableLoad
 
 CHUNK_ROWS = 100_000
@@ -63,10 +67,27 @@ class ComparedColumn:
     Attributes:
         landed: as rows of the source land.
         shown: as the view has it, with the type of all versions.
+        rules: the rules by which the view converts values.
     """
 
     landed: Column
     shown: Column
+    rules: TableRules
+
+    def converted(self, x: str) -> str:
+        """Return SQL that converts a landed value as the view does, from an expression of the value."""
+        return convert(x, landed_type(self.landed, self.rules), self.shown.type, self.rules.time_zone)
+
+    def key_text(self, row: str, *, landed: bool) -> str:
+        """Return SQL for the value as text, the same for both sides.
+
+        Args:
+            row: the alias of the row.
+            landed: whether the row is one of the source; else it is one of the view.
+        """
+        own = self.landed if landed else self.shown
+        type_ = landed_type(self.landed, self.rules) if landed else self.shown.type
+        return key_text(f"{row}.{quote(own.name)}", type_, self.shown.type)
 
 
 @dataclass(frozen=True)
@@ -86,6 +107,7 @@ class CheckedTable:
         state: what the log of loads says.
         now: the source's time, in microseconds since 1970.
         border: the watermark from which rows are left out; None where all are compared.
+        rules: the rules of the table.
     """
 
     request: CheckRequest
@@ -100,6 +122,7 @@ class CheckedTable:
     state: LoadState
     now: int
     border: int | None
+    rules: TableRules = field(default_factory=TableRules)
 
     @property
     def name(self) -> TableName:
@@ -118,7 +141,7 @@ class CheckedTable:
         """The columns of the source that the view has, too."""
         landed = Schema(self.target.columns).only(self.target.source_names)
         pairs = ((column, self.shown.get(column.name)) for column in landed)
-        return tuple(ComparedColumn(column, shown) for column, shown in pairs if shown)
+        return tuple(ComparedColumn(column, shown, self.rules) for column, shown in pairs if shown)
 
     @property
     def columns_missing(self) -> tuple[str, ...]:

@@ -20,6 +20,7 @@ from onefold.extract.pulled_table import pulled_table
 from onefold.extract.watermark import Watermark
 from onefold.mysql.table import SourceColumn, SourceType, Structure
 from onefold.schema.columns import Column, Schema
+from onefold.schema.table_rules import TableRules
 from onefold.schema.types import STRING, parse_type
 from onefold.settings.sources import TableLoad
 
@@ -161,6 +162,13 @@ def test_the_view_may_have_wider_types(judge: Judge, table: CheckedTable) -> Non
     }  # fmt: skip
     assert sides.found([SAME], [{**SAME, **values}]) == []
     assert len(sides.found([SAME], [{**SAME, **values, "real": "'0.10'"}])) == 1
+
+
+def test_numbers_that_the_settings_read_as_times_are_converted_as_the_view_does(judge: Judge, table: CheckedTable) -> None:
+    rules = TableRules(units=(("id", "unix_millis"),))
+    shown = Schema(Column(one.name, parse_type("TIMESTAMP") if one.name == "id" else one.type) for one in table.shown)
+    sides = Sides(judge, replace(table, shown=shown, rules=rules))
+    assert sides.found([SAME], [{**SAME, "id": "TIMESTAMP '1970-01-01 00:00:00.001+00'"}]) == []
 
 
 def test_digests_of_keys_divide_the_rows_of_both_sides_alike(judge: Judge, table: CheckedTable) -> None:
