@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from onefold.compare.counts import RowCounts
-from onefold.compare.findings import DIFFERENT, ONLY_LEFT, ONLY_RIGHT
+from onefold.compare.findings import DIFFERENT, ONLY_LEFT, ONLY_RIGHT, REPEATED_LEFT, REPEATED_RIGHT
 from onefold.core.text import counted
 from onefold.extract.plan import KeyRange
 
@@ -86,7 +86,7 @@ class TableCheck:
         parts = [f"{self.table}: {self.outcome}"]
         if self.chunks:
             parts.append(f"{counted(rows, 'row')} in {counted(len(self.chunks), 'chunk')} compared")
-        parts += [f"{number:,} {_WORDS.get(kind, kind)}" for kind, number in self.by_kind.items() if number]
+        parts += [_WORDS[kind].format(number) for kind, number in self.by_kind.items() if number]
         columns = dict.fromkeys(name for chunk in self.chunks for name in chunk.columns)
         parts += [f"columns that differ: {', '.join(columns)}"] if columns else []
         parts += [self.counts.text] if self.counts else []
@@ -117,9 +117,11 @@ class TableCheck:
 
 
 _WORDS = {
-    ONLY_LEFT: "rows missing in BigQuery",
-    ONLY_RIGHT: "rows missing in MySQL",
-    DIFFERENT: "values that do not match",
+    ONLY_LEFT: "missing in BigQuery: {:,}",
+    ONLY_RIGHT: "missing in MySQL: {:,}",
+    DIFFERENT: "values that do not match: {:,}",
+    REPEATED_LEFT: "keys that come more than once in MySQL: {:,}",
+    REPEATED_RIGHT: "keys that come more than once in BigQuery: {:,}",
 }
 
 
