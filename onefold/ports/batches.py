@@ -13,8 +13,8 @@ from onefold.core.errors import TryAgain
 from onefold.settings.batches import DEFAULT_CONFIG, BatchSettings
 
 ARCHIVE = "spark.zip"
-EXTRACT, JDBC_DRIVER = "extract", "mariadb-java-client.jar"
-"""The job that reads MySQL, and the driver's jar beside the code of the jobs."""
+READ_MYSQL, JDBC_DRIVER = ("extract", "check"), "mariadb-java-client.jar"
+"""The jobs that read MySQL, and the driver's jar beside the code of the jobs."""
 DRIVER_ENVIRONMENT = "spark.dataproc.driverEnv."
 """The prefix of properties that set a variable in the driver's environment (Dataproc Serverless, "Spark properties")."""
 
@@ -70,7 +70,7 @@ class Batch:
     @property
     def jars(self) -> tuple[str, ...]:
         """The addresses of jars: the runtime has no driver for MySQL."""
-        return (f"{self.settings.code}/{JDBC_DRIVER}",) if self.job == EXTRACT else ()
+        return (f"{self.settings.code}/{JDBC_DRIVER}",) if self.job in READ_MYSQL else ()
 
     @property
     def files(self) -> tuple[str, ...]:
