@@ -106,7 +106,7 @@ class CheckScene:
     def spoil(self, statement: str, table: str = "t") -> None:
         """Run a statement on the newest version of a table, behind Onefold's back; `{}` is the table."""
         (id_,) = self.versions(table)
-        self.warehouse.execute(statement.format(id_.quoted))
+        self.warehouse.execute(statement.replace("{}", id_.quoted))
 
     def logged(self) -> list[dict[str, Any]]:
         log = self.base("_checks")
