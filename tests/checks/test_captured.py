@@ -43,7 +43,7 @@ class CapturedScene(CheckScene):
             for row in read_selected(structure, selected).rows
         ]
         assert not writer.append(rows)
-        refresh_current(self.warehouse, self.captured, ("id",), self.settings)
+        refresh_current(self.warehouse, self.captured, (), self.settings)
 
     def _added(self, change: str) -> dict[str, Any]:
         now = datetime.now(UTC)

@@ -39,7 +39,8 @@ def scene(source: SourceDatabase, dataset: EmulatedDataset, tmp_path: Path) -> C
 def fill(scene: CheckScene, rows: int) -> None:
     scene.source.run(
         "INSERT INTO t SELECT seq, CONCAT('Zo\u00eb ', seq), seq / 7, seq / 3, UNHEX(MD5(seq)), "
-        f"JSON_OBJECT('n', seq, 'a', JSON_ARRAY(1, NULL)), SEC_TO_TIME(seq), {OLD} FROM {numbers(1, rows)}"
+        f"JSON_OBJECT('n', seq, 'a', JSON_ARRAY(1, NULL)), SEC_TO_TIME(seq), {OLD} - INTERVAL seq HOUR "
+        f"FROM {numbers(1, rows)}"
     )
 
 
@@ -140,7 +141,7 @@ def test_after_a_round_of_repairs_the_view_is_the_source(scene: CheckScene) -> N
         # Changes that the modification time does not show, and one that goes back.
         "UPDATE t SET name = 'changed', at = at WHERE id % 7 = 0",
         "UPDATE t SET name = 'older', at = '2026-04-01 10:00:00' WHERE id = 1",
-        f"INSERT INTO t (id, name, at) VALUES (1001, 'committed late', {OLD})",
+        "INSERT INTO t (id, name, at) VALUES (1001, 'committed late', '2026-01-01')",
     )
     scene.pull()
     source, view = names(scene)
@@ -210,7 +211,7 @@ def test_one_table_that_cannot_be_checked_does_not_stop_the_others(scene: CheckS
         "CREATE TABLE whole (id INT PRIMARY KEY)", "INSERT INTO whole VALUES (1), (2)", "CREATE TABLE other (id INT)"
     )
     scene.tables["whole"] = TableLoad()
-    scene.pull()
+    scene.pull("full")
     scene.warehouse.delete_view(scene.settings.current_view_of(scene.base("t")))
     report = scene.check()
     outcomes = {table.table: table.outcome for table in report.tables}
