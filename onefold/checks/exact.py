@@ -7,25 +7,23 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any, Protocol
 
 import pymysql
 
+from onefold.checks.inspect import source_time
 from onefold.checks.join import expiring, found_query
 from onefold.checks.request import CheckedTable
 from onefold.compare.chunks import ChunkResult, compare_chunk
 from onefold.compare.values import text_of
 from onefold.core.errors import TryAgain
 from onefold.core.names import TEMPORARY_PREFIX, TableId
-from onefold.extract.clock import micros
 from onefold.extract.part import PartResult
 from onefold.extract.plan import KeyRange, TablePlan
 from onefold.extract.pull import Reader
 from onefold.extract.table_settings import describes_same
 from onefold.mysql.catalog import describe_one
-from onefold.mysql.connection import query
 from onefold.ports.load_jobs import LoadFile, LoadJobs
 from onefold.ports.warehouse import WriteResult
 from onefold.schema.columns import Column
@@ -154,8 +152,7 @@ class ChunkComparer:
     def _plan(self, table: CheckedTable, part: KeyRange) -> TablePlan:
         # The time of this read, so that rows that are landed again come after those of pulls that read before.
         with closing(self.connect()) as connection:
-            ((text,),) = query(connection, "SELECT CAST(UTC_TIMESTAMP(6) AS CHAR)")
-        return replace(table, now=micros(datetime.fromisoformat(text).replace(tzinfo=UTC))).plan(part)
+            return replace(table, now=source_time(connection)).plan(part)
 
     def _check_structure(self, table: CheckedTable) -> None:
         with closing(self.connect()) as connection:

@@ -86,8 +86,7 @@ class Inspector:
             raise Skipped("it has no key, so its rows cannot be told apart: name `keys` under `tables`")
         watermark = None if self.request.captured else watermark_of(structure, load, self.source.time_zone)
         state = LoadState() if self.request.captured else self._state(base, target.version)
-        ((text,),) = query(connection, "SELECT CAST(UTC_TIMESTAMP(6) AS CHAR)")
-        now = micros(datetime.fromisoformat(text).replace(tzinfo=UTC))
+        now = source_time(connection)
         view = self.settings.current_view_of(base) if self.request.captured else full_view(base)
         found = CheckedTable(
             self.request, base, structure, target, load, keys, watermark, view, self._columns(view), state, now,
@@ -147,6 +146,12 @@ class Inspector:
         if rows[0]["greatest"] is None:
             raise Skipped("nothing of it was loaded before the padding")
         return int(rows[0]["greatest"])
+
+
+def source_time(connection: pymysql.Connection) -> int:
+    """Return the source's time, in microseconds since 1970."""
+    ((text,),) = query(connection, "SELECT CAST(UTC_TIMESTAMP(6) AS CHAR)")
+    return micros(datetime.fromisoformat(text).replace(tzinfo=UTC))
 
 
 def _check_columns(table: CheckedTable) -> None:

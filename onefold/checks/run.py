@@ -30,6 +30,7 @@ from onefold.core.errors import OnefoldError
 from onefold.core.hash_key import HashKey
 from onefold.core.log import log
 from onefold.core.names import fold_case
+from onefold.core.text import cut
 from onefold.extract.plan import KeyRange, TablePlan
 from onefold.extract.planner import Skipped
 from onefold.extract.pull import chosen_tables
@@ -52,7 +53,6 @@ class Checks:
         repairer: repairs chunks.
         log: the log of checks.
         key: the key of the hashes in findings.
-        failure: returns the text of an error that is none of Onefold's, without values.
         sleep: waits for a number of seconds.
     """
 
@@ -63,7 +63,6 @@ class Checks:
     repairer: Repairer
     log: CheckLog
     key: HashKey
-    failure: Callable[[Exception], str] = lambda error: type(error).__name__
     sleep: Callable[[float], None] = time.sleep
 
     def run(self) -> CheckReport:
@@ -88,7 +87,7 @@ class Checks:
         except OnefoldError as error:
             check = TableCheck(table, failed=tuple(str(error).splitlines()))
         except Exception as error:  # noqa: BLE001 Spark, the driver and BigQuery raise errors of many classes
-            check = TableCheck(table, failed=(self.failure(error),))
+            check = TableCheck(table, failed=(_first_line(error),))
         check = self._written(check)
         _log(self.inspector.dataset, check)
         return check
@@ -168,6 +167,11 @@ class Checks:
         columns = [one.shown for one in table.columns]
         clear = {fold_case(one.name) for one in columns if treat(one, [one.type], policies).action is Action.CLEAR}
         return Disclosure(clear, self.key)
+
+
+def _first_line(error: Exception) -> str:
+    """Return the name of an error that is none of Onefold's, and its first line."""
+    return cut(f"{type(error).__name__}: {next(iter(str(error).splitlines()), 'no text')}")
 
 
 def _nothing(_: TablePlan) -> None:
