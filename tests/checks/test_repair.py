@@ -90,7 +90,7 @@ def compared(scene: LoadScene, now: datetime) -> tuple[CheckedTable, ComparedChu
         for key in keys
     )
     sides = [[{"id": key, "name": side[key]} for key in keys if key in side] for side in (source, view)]
-    result = compare_chunk(*sides, ["id"])
+    result = compare_chunk(sides[0], sides[1], ["id"])
     chunk = ComparedChunk(plan, PartResult(pulled.files), BASE, rows, len(rows), result)
     return checked, chunk, loads
 
@@ -179,5 +179,5 @@ def test_a_tombstone_that_was_wrong_is_repaired() -> None:
 @given(st.tuples(_SECTION, _SECTION), st.tuples(_SECTION, _SECTION), st.integers(0, 10_000))
 def test_a_sequence_above_wins_against_both(own: tuple[int, int], replaced: tuple[int, int], number: int) -> None:
     texts = [f"{watermark:X}/{read:X}/{2**31:X}/{2**31:X}" for watermark, read in (own, replaced)]
-    above = str(Position(sequence_above(*texts, number)))
+    above = str(Position(sequence_above(texts[0], texts[1], number)))
     assert all(above > str(Position(text)) for text in texts)

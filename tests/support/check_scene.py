@@ -74,8 +74,8 @@ class CheckScene:
         request = PullRequest(CLUSTER, self.source.name, window, self.at)
         planner = Planner(self.settings.sources[CLUSTER], request, to, lambda _: (), loads)
         report = Pull(planner, self.connect, PythonReader(self.connect, to), loads).run()
-        for table in report.tables:
-            assert table.outcome != "failed", table.text
+        for one in report.tables:
+            assert one.outcome != "failed", one.text
         for table in self.tables:
             refresh_current(self.warehouse, self.base(table), (), self.settings)
 
