@@ -22,7 +22,7 @@ $(VENV)/.installed: requirements.lock pyproject.toml
 demo: install  ## a message arrives and the view is refreshed, on this machine
 	$(BIN)/onefold demo
 
-PYTEST := $(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder
+PYTEST := $(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder
 test: install  ## the tests: every module on its real server
 	$(PYTEST) -m "not long"
 
@@ -59,6 +59,7 @@ bench: install  ## the benchmarks: all figures of docs/benchmarks.md anew, in ab
 	PYTHONPATH=tests $(BIN)/python -m benchmarks.capture $(FIGURES)
 	PYTHONPATH=tests $(BIN)/python -m benchmarks.capture_start $(FIGURES)
 	PYTHONPATH=tests $(BIN)/python -m benchmarks.visible $(FIGURES)
+	PYTHONPATH=tests $(BIN)/python -m benchmarks.loads $(FIGURES)
 
 dist: install  ## a wheel and an sdist in dist/
 	$(BIN)/python -m build --no-isolation --outdir dist .

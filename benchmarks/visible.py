@@ -15,11 +15,11 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from google.api_core.exceptions import GoogleAPICallError
+from google.api_core.exceptions import BadRequest, NotFound
 from google.cloud import bigquery
 from support.database_servers import DatabaseServer, MariaDb, new_server
 from support.pages import background
@@ -87,13 +87,11 @@ class Scene:
             SystemExit: the row did not appear in time.
         """
         while time.time() < began + _DEADLINE:
-            try:
+            with suppress(NotFound, BadRequest):  # there is no view yet, or no such column
                 # Without retries of the client, which would pause longer than this loop.
                 found = self.client.query(f"SELECT 1 FROM {DATASET}.{VIEW} WHERE {condition}", retry=None)  # type: ignore[arg-type]
                 if list(found.result()):
                     return
-            except GoogleAPICallError:
-                pass  # not there yet
             time.sleep(_PAUSE)
         raise SystemExit(f"expected a row with {condition} in {VIEW} within {_DEADLINE:.0f} s, got none")
 

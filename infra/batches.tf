@@ -2,9 +2,12 @@ locals {
   spark_files = merge(
     { "spark.zip" = "${local.package}/spark.zip" },
     { for name in fileset("${path.module}/../spark_jobs", "*.py") : name => "${path.module}/../spark_jobs/${name}" },
+    # What batches that pull tables need, and the runtime does not have (infra/libraries.py).
+    { for name in local.pull_libraries : name => "${local.package}/${name}" },
     # onefold.yaml, if the checkout has one: the package of the functions contains the same file.
     fileexists("${path.module}/../onefold.yaml") ? { "onefold.yaml" = "${path.module}/../onefold.yaml" } : {},
   )
+  pull_libraries = length(var.pulls) > 0 ? ["mariadb-java-client.jar", "pymysql.zip"] : []
   # One folder for each state of the code, so that a batch never combines a job and an archive of different states.
   spark_digest = sha256(join(" ", [for name, path in local.spark_files : "${name} ${filesha256(path)}"]))
   spark_folder = "spark/${substr(local.spark_digest, 0, 16)}"

@@ -1,6 +1,8 @@
 """Build build/functions.zip, the source of the functions, and build/spark.zip, the modules that Spark jobs import.
 
-The archives have the same bytes for the same input. They contain only imported modules, so nothing for laptops.
+The archives have the same bytes for the same input. They contain only imported modules, so nothing for laptops. What batches
+that pull tables need besides is downloaded; without a network the archives are built all the same, and Terraform refuses
+`pulls`.
 """
 
 from __future__ import annotations
@@ -10,6 +12,8 @@ import sys
 import zipfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+
+from infra.libraries import Unavailable, libraries
 
 ROOT = Path(__file__).resolve().parents[1]
 TARGET = ROOT / "build" / "functions.zip"
@@ -83,3 +87,8 @@ def _write(target: Path, named: Iterable[tuple[str, Path]]) -> Path:
 
 if __name__ == "__main__":
     sys.stdout.write(f"{package()}\n{package_spark()}\n")
+    try:
+        for library in libraries():
+            sys.stdout.write(f"{library}\n")
+    except Unavailable as unavailable:
+        sys.stderr.write(f"{unavailable}\nIt is needed to deploy `pulls`, and for nothing else.\n")

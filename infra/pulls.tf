@@ -9,6 +9,8 @@ locals {
         database = database
         dataset  = replace("${name}_${database}", "/[^A-Za-z0-9_]/", "_")
         views    = "${replace("${name}_${database}", "/[^A-Za-z0-9_]/", "_")}__views_full"
+        parallel = pull.parallel
+        gzip     = pull.gzip
       }
     }
   ]...)
@@ -158,12 +160,21 @@ resource "google_storage_bucket_iam_member" "pull" {
   }
 }
 
-# As for capture: without the right to list, Cloud Storage may answer 403 instead of 404 for a file that is not there.
+# A load job needs to see the bucket ("Batch loading data", required permissions). And as for capture: without the right to list,
+# Cloud Storage may answer 403 instead of 404 for a file that is not there.
+resource "google_project_iam_custom_role" "pull_bucket" {
+  count = local.has_pulls ? 1 : 0
+
+  role_id     = "${local.role_prefix}_pull_bucket"
+  title       = "Onefold: sees which files of pulled rows there are"
+  permissions = ["storage.buckets.get", "storage.objects.list"]
+}
+
 resource "google_storage_bucket_iam_member" "pull_names" {
   for_each = local.pulls
 
   bucket = google_storage_bucket.pulled[0].name
-  role   = google_project_iam_custom_role.capture_names.name
+  role   = google_project_iam_custom_role.pull_bucket[0].name
   member = "serviceAccount:${each.value.account}"
 }
 
@@ -304,9 +315,13 @@ resource "google_cloud_scheduler_job" "pull" {
   pubsub_target {
     topic_name = google_pubsub_topic.topic["batch-requests"].id
     data = base64encode(jsonencode({
-      job       = "extract"
-      dataset   = each.value.dataset
-      arguments = { source = each.value.source, database = each.value.database, window = each.value.window }
+      job     = "extract"
+      dataset = each.value.dataset
+      arguments = merge(
+        { source = each.value.source, database = each.value.database, window = each.value.window },
+        each.value.parallel == null ? {} : { parallel = each.value.parallel },
+        each.value.gzip ? { compress = "gzip" } : {},
+      )
     }))
   }
 
@@ -337,7 +352,8 @@ resource "google_cloud_scheduler_job" "check" {
 
 # Output of a driver is logged as text by some versions of the runtime, and as fields by others.
 locals {
-  pull_lines = "resource.type=\"cloud_dataproc_batch\" AND resource.labels.batch_id=~\"^onefold-extract-\""
+  pull_lines  = "resource.type=\"cloud_dataproc_batch\" AND resource.labels.batch_id=~\"^onefold-extract-\""
+  pulled_line = { for key, pulled in local.pulled : key => "\\\"severity\\\": \\\"INFO\\\".*\\\"event\\\": \\\"table_pulled\\\", \\\"dataset\\\": \\\"${pulled.dataset}\\\"" }
   pull_alerts = local.has_pulls ? {
     "pulled table failed" = {
       filter = "${local.pull_lines} AND ((jsonPayload.event=\"table_pulled\" AND jsonPayload.severity=\"ERROR\") OR jsonPayload.message=~\"\\\"severity\\\": \\\"ERROR\\\".*table_pulled\" OR textPayload=~\"\\\"severity\\\": \\\"ERROR\\\".*table_pulled\")"
@@ -352,13 +368,14 @@ locals {
   } : {}
 }
 
-# Counts the tables that were loaded.
+# Counts, for each dataset, the tables that were loaded, or that had nothing to load: a table that is loaded full is skipped but
+# once a day.
 resource "google_logging_metric" "pulled" {
-  count = local.has_pulls ? 1 : 0
+  for_each = local.pulled
 
-  name        = "${var.prefix}onefold/pulled"
-  description = "Onefold: tables that were pulled and loaded."
-  filter      = "${local.pull_lines} AND (jsonPayload.event=\"pulled_rows_loaded\" OR jsonPayload.message=~\"pulled_rows_loaded\" OR textPayload=~\"pulled_rows_loaded\")"
+  name        = "${var.prefix}onefold/pulled/${each.value.dataset}"
+  description = "Onefold: tables that were pulled into ${each.value.dataset}."
+  filter      = "${local.pull_lines} AND ((jsonPayload.event=\"table_pulled\" AND jsonPayload.severity=\"INFO\" AND jsonPayload.dataset=\"${each.value.dataset}\") OR jsonPayload.message=~\"${local.pulled_line[each.key]}\" OR textPayload=~\"${local.pulled_line[each.key]}\")"
 
   metric_descriptor {
     metric_kind = "DELTA"
@@ -366,19 +383,20 @@ resource "google_logging_metric" "pulled" {
   }
 }
 
+# One for each dataset: that the tables of another source are loaded says nothing about these.
 resource "google_monitoring_alert_policy" "late_pulls" {
-  count = local.has_pulls ? 1 : 0
+  for_each = local.pulled
 
-  display_name          = "${var.prefix}Onefold: pulled tables are late"
+  display_name          = "${var.prefix}Onefold: pulled tables of ${each.value.dataset} are late"
   combiner              = "OR"
   severity              = "ERROR"
   notification_channels = local.channels
 
   conditions {
-    display_name = "no table was loaded for ${var.late_pull_minutes} minutes"
+    display_name = "no table of ${each.value.dataset} was pulled for ${var.late_pull_minutes} minutes"
 
     condition_prometheus_query_language {
-      query                     = "(sum(increase(logging_googleapis_com:user_${replace(google_logging_metric.pulled[0].name, "/[^A-Za-z0-9]/", "_")}{monitored_resource=\"cloud_dataproc_batch\"}[${var.late_pull_minutes}m])) or vector(0)) < 1"
+      query                     = "(sum(increase(logging_googleapis_com:user_${replace(google_logging_metric.pulled[each.key].name, "/[^A-Za-z0-9]/", "_")}{monitored_resource=\"cloud_dataproc_batch\"}[${var.late_pull_minutes}m])) or vector(0)) < 1"
       duration                  = "300s"
       evaluation_interval       = "60s"
       disable_metric_validation = true
@@ -390,7 +408,7 @@ resource "google_monitoring_alert_policy" "late_pulls" {
   }
 
   documentation {
-    content = "No pulled table was loaded: the schedule is paused, batches do not start, or the source does not answer. The batches onefold-extract-… say which. Nothing is lost: the next pull reads on from where the last one ended."
+    content = "No table of ${each.value.source}/${each.value.database} was pulled: the schedule is paused, batches do not start, the password is wrong, or the source does not answer. The batches onefold-extract-… say which. Nothing is lost: the next pull reads on from where the last one ended."
   }
 
   depends_on = [google_project_service.api]

@@ -157,7 +157,7 @@ variable "labels" {
 }
 
 variable "package_folder" {
-  description = "The folder of functions.zip and spark.zip from `make package`; default: build, next to this folder."
+  description = "The folder of what `make package` makes and downloads; default: build, next to this folder."
   type        = string
   default     = null
 }
@@ -252,14 +252,20 @@ variable "access_trigger" {
 }
 
 variable "pulls" {
-  description = "The pulled sources by their name in onefold.yaml: the databases that are pulled, and the id of the secret with the password. The dataset of each database, SOURCE_DATABASE, must be among `datasets`."
+  description = "The pulled sources by their name in onefold.yaml: the databases that are pulled, and the id of the secret with the password. The dataset of each database, SOURCE_DATABASE, must be among `datasets`. `parallel`: how many tables are pulled at the same time, 4 by default; `gzip`: compress their files."
   type = map(object({
     databases = list(string)
     secret    = string
+    parallel  = optional(number)
+    gzip      = optional(bool, false)
   }))
   default  = {}
   nullable = false
 
+  validation {
+    condition     = alltrue([for pull in values(var.pulls) : pull.parallel == null || try(pull.parallel >= 1 && pull.parallel <= 64 && floor(pull.parallel) == pull.parallel, false)])
+    error_message = "pulls: parallel must be a whole number from 1 to 64."
+  }
   validation {
     condition     = alltrue([for name in keys(var.pulls) : can(regex("^[a-z][a-z0-9-]{0,18}[a-z0-9]$", name))])
     error_message = "pulls: a name must have 2 to 20 lower-case letters, digits and hyphens, and begin with a letter."
@@ -279,6 +285,12 @@ variable "pulls" {
       for name, pull in var.pulls : [for database in pull.databases : replace("${name}_${database}", "/[^A-Za-z0-9_]/", "_")]
     ]))) == length(flatten([for pull in values(var.pulls) : pull.databases]))
     error_message = "pulls: two databases would be pulled into one dataset, as a-b with c and a with b_c would."
+  }
+  validation {
+    condition = length(var.pulls) == 0 || alltrue([
+      for name in ["mariadb-java-client.jar", "pymysql.zip"] : fileexists("${coalesce(var.package_folder, "${path.module}/../build")}/${name}")
+    ])
+    error_message = "pulls: mariadb-java-client.jar and pymysql.zip are not in the folder of packages: run `make package` where they can be downloaded."
   }
 }
 
@@ -327,7 +339,7 @@ variable "pulled_files_days" {
 }
 
 variable "late_pull_minutes" {
-  description = "If no pulled table is loaded for so many minutes, an incident is opened."
+  description = "If no table of a pulled dataset is pulled for so many minutes, an incident is opened."
   type        = number
   default     = 60
 

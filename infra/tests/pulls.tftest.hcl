@@ -11,7 +11,7 @@ variables {
   datasets = ["shop", "fraud_models", "fraud_card_data", "ads_clicks"]
   pulls = {
     fraud = { databases = ["models", "card-data"], secret = "fraud-password" }
-    ads   = { databases = ["clicks"], secret = "ads-password" }
+    ads   = { databases = ["clicks"], secret = "ads-password", parallel = 16, gzip = true }
   }
 }
 

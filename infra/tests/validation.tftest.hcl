@@ -334,6 +334,25 @@ run "pulls_of_two_databases_into_one_dataset" {
   expect_failures = [var.pulls]
 }
 
+run "pulls_of_too_many_tables_at_once" {
+  command = plan
+  variables {
+    datasets = ["fraud_models"]
+    pulls    = { fraud = { databases = ["models"], secret = "s", parallel = 65 } }
+  }
+  expect_failures = [var.pulls]
+}
+
+run "pulls_without_what_their_batches_need" {
+  command = plan
+  variables {
+    datasets       = ["fraud_models"]
+    pulls          = { fraud = { databases = ["models"], secret = "s" } }
+    package_folder = "./tests/mocks"
+  }
+  expect_failures = [var.pulls]
+}
+
 run "clean_views_of_an_unknown_dataset" {
   command = plan
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from urllib.parse import urljoin, urlsplit
 
 import requests
+import urllib3
 
 from onefold.core.errors import InvalidInput, Rejected, TryAgain
 from onefold.ports.objects import StoredObject, generation_of
@@ -50,7 +51,7 @@ class HttpObjects:
                         url = _target(url, answer.headers)
                         continue
                     return _document(address, answer, end)
-            except requests.RequestException as error:
+            except (requests.RequestException, urllib3.exceptions.HTTPError) as error:
                 raise TryAgain(f"{address}: the server does not answer: {error}") from error
         raise Rejected(f"{address}: more than {_MAX_REDIRECTS} redirects; name the address to which they lead")
 
@@ -104,7 +105,8 @@ def _document(address: str, answer: requests.Response, end: float) -> StoredObje
     if answer.headers.get("Content-Encoding", "identity") != "identity":
         raise Rejected(f"{address}: the server compresses its answer, which nobody asked for")
     data = bytearray()
-    for piece in answer.iter_content(_PIECE):
+    # `read1` returns what has come so far; `iter_content` would wait for a whole piece, however slowly it comes.
+    while piece := answer.raw.read1(_PIECE):
         data += piece
         if len(data) > MAX_BODY:
             raise Rejected(f"{address} has more than {MAX_BODY:,} bytes")

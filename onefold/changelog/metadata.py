@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from onefold.changelog.digest import digest_sql
 from onefold.changelog.position import position_sql
 from onefold.core.errors import SchemaConflict
-from onefold.core.names import quote
+from onefold.core.names import fold_case, quote
 from onefold.schema.columns import Column, Schema
 from onefold.schema.types import STRING, Array, Field, Range, Scalar, Struct, Type
 
@@ -68,6 +68,23 @@ class ChangeMetadata(NamedTuple):
             ['id']
         """
         return {**self._asdict(), "primary_key": list(self.primary_key)}
+
+
+def is_pulled(columns: Sequence[Column]) -> bool:
+    """Return whether rows were pulled: they have the day of their watermark, behind the metadata.
+
+    A captured table may have a column of this name at its source, whose columns come before the metadata.
+
+    Args:
+        columns: those of a version, or of all versions together, in order.
+
+    Examples:
+        >>> day, metadata = Column(DAY, Scalar("DATE")), Column(METADATA, STRING)
+        >>> is_pulled([metadata, day]), is_pulled([day, metadata])
+        (True, False)
+    """
+    names = [fold_case(column.name) for column in columns]
+    return METADATA in names and DAY in names[names.index(METADATA) :]
 
 
 def metadata_type(fields: Mapping[str, Type]) -> Struct:

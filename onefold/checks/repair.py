@@ -20,11 +20,12 @@ from onefold.compare.chunks import ChunkResult
 from onefold.core.errors import TryAgain
 from onefold.core.names import TableId, versioned_name
 from onefold.extract.part import Destination
+from onefold.extract.present_rows import PresentRows
 from onefold.extract.pulled import Loads, PulledFile, PulledFiles
 from onefold.extract.pulled_table import DAY
-from onefold.load.daily import DeletionFiles
 from onefold.load.day_rows import last_changes
-from onefold.load.missing_keys import DELETIONS, KeyColumns, Landed, deletion_line
+from onefold.load.missing_keys import LOOKED_UP, KeyColumns, Landed, deletion_line
+from onefold.load.second_look import DeletionFiles
 from onefold.ports.load_jobs import LoadJobs
 from onefold.schema.columns import Schema
 from onefold.schema.versions import Version
@@ -54,6 +55,7 @@ class Repairer:
         jobs: appends tombstones to versions of other structures.
         files: stores lines beside those of the check.
         to: where the files of the check are.
+        present: reads rows of the source by their keys.
     """
 
     warehouse: RepairWarehouse
@@ -61,6 +63,7 @@ class Repairer:
     jobs: LoadJobs
     files: DeletionFiles
     to: Destination
+    present: PresentRows
 
     def repair(self, table: CheckedTable, chunk: ComparedChunk, confirmed: ChunkResult) -> int:
         """Repair the rows of findings, and return the number of lines that were written.
@@ -97,8 +100,7 @@ class Repairer:
     ) -> dict[str, Change]:
         changes = last_changes(table.base, landed, keys, table.tenant)
         found = self.warehouse.fetch(
-            f"SELECT m.* EXCEPT (_rank)\nFROM (\n{changes}\n) AS m JOIN {chunk.table.quoted} AS f ON f.mark = m.mark\n"
-            "WHERE m._rank = 1"
+            f"SELECT m.*\nFROM (\n{changes}\n) AS m JOIN {chunk.table.quoted} AS f ON f.mark = m.mark"
         )
         return {row["mark"]: row for row in found}
 
@@ -133,7 +135,7 @@ class Repairer:
             elif files:
                 readings = [reading for line in some if (reading := _reading(line)) is not None]
                 least, greatest = min(readings, default=None), max(readings, default=None)
-                self.loads.load(replace(pulled, files=files, least=least, greatest=greatest))
+                self.loads.load(replace(pulled, files=files, least=least, greatest=greatest), self.present)
         return sum(len(some) for some in lines.values())
 
     def _files(self, pulled: PulledFiles, lines: Iterable[str]) -> Iterator[PulledFile]:
@@ -158,7 +160,7 @@ def sequence_above(own: str, replaced: str, number: int) -> str:
     """
     watermark, read, *_ = (int(section, 16) for section in own.split("/"))
     old_watermark, old_read, *_ = (int(section, 16) for section in replaced.split("/"))
-    return f"{max(watermark, old_watermark):X}/{max(read, old_read + 1):X}/{DELETIONS:X}/{number:X}"
+    return f"{max(watermark, old_watermark):X}/{max(read, old_read + 1):X}/{LOOKED_UP:X}/{number:X}"
 
 
 def _key_columns(table: CheckedTable) -> KeyColumns:

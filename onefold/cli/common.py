@@ -100,9 +100,10 @@ def check_view_settings(warehouse: Any, base: TableId, settings: Settings) -> No
 
     if not settings.keep_view_settings:
         return
+    rules, mode = settings.rules_for(base), settings.pull_mode_of(base)
     for view, current in ((settings.view_of(base), False), (settings.current_view_of(base), True)):
         if stored := warehouse.get_view(view):
-            check_settings(stored.id, setting_changes(stored.query, settings.rules_for(base), current))
+            check_settings(stored.id, setting_changes(stored.query, rules, current, mode))
 
 
 def announcing(project: str, settings: Settings) -> Announce:

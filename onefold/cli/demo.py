@@ -26,30 +26,41 @@ if TYPE_CHECKING:
 @click.option("--once", is_flag=True, help="With --source: do not follow changes.  [default if there is no terminal]")
 @click.option("--full", is_flag=True, help="Show every message, every view before and after it, and the SQL.")
 @click.option("--fast", is_flag=True, help="Leave out the batches, which take most of the time.")
-def demo(source: str | None, include: tuple[str, ...], exclude: tuple[str, ...], once: bool, full: bool, fast: bool) -> int:
+@click.option("--loads", is_flag=True, help="Pull tables of a MariaDB by watermark, which the demo starts, instead.")
+def demo(
+    source: str | None, include: tuple[str, ...], exclude: tuple[str, ...], once: bool, full: bool, fast: bool, loads: bool
+) -> int:
     """Show the main jobs on this machine: views over versions of tables, and a change log merged into a table.
 
     The demo runs an embedded BigQuery, the real functions, and the local Spark. With --source it shows capture instead:
     tables of your own database are copied, compared row by row, and followed until Ctrl-C. Your database is only read.
+    With --loads it shows the third job: tables of a MariaDB that must be installed are pulled, loaded and compared.
     """
-    _check_together(source, bool(include or exclude or once), full or fast)
+    _check_together(source, bool(include or exclude or once), full or fast, loads)
     # Capture prints its log on sys.stdout, which the demo redirects; the console keeps the real stream.
     console = Console(file=sys.stdout)
     with _missing_packages_named():
         if source:
             return _run_capture_demo(console, source, include, exclude, once or not sys.stdout.isatty())
+        if loads:
+            from onefold.demo.loads import run_loads_demo
+
+            run_loads_demo(console)
+            return OK
         from onefold.demo.tour import run_demo
 
         run_demo(console, full=full, batches=not fast)
     return OK
 
 
-def _check_together(source: str | None, options_of_source: bool, options_of_tour: bool) -> None:
+def _check_together(source: str | None, options_of_source: bool, options_of_tour: bool, loads: bool) -> None:
     """Check the options.
 
     Raises:
-        UsageError: an option is given that only --source has, or only the demo without --source.
+        UsageError: an option is given that only --source has, or only the demo without --source; or any beside --loads.
     """
+    if loads and (source or options_of_source or options_of_tour):
+        raise click.UsageError("--loads is a demo of its own: leave the other options out")
     if options_of_tour and source:
         raise click.UsageError("--full and --fast are for the demo without --source: leave them out")
     if options_of_source and not source:

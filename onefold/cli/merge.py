@@ -95,11 +95,9 @@ def merge(
     target = TableId(warehouse.project, dataset, table)
     copy = _table(snapshot, target) if snapshot is not None else None
     if show:
-        found = statements(warehouse, target, settings, key_names(keys), snapshot=copy, at=at, rebuild=rebuild)
-        if as_json:
-            echo_json([{"table": str(target), "statements": found}])
-        else:
-            click.echo(";\n\n".join(found) + ";")
+        _show(
+            target, statements(warehouse, target, settings, key_names(keys), snapshot=copy, at=at, rebuild=rebuild), as_json
+        )
         return OK
     check_view_settings(warehouse, target, settings)
     done = reconcile(
@@ -118,6 +116,13 @@ def merge(
     else:
         print_lines(*_lines(done))
     return OK
+
+
+def _show(table: TableId, statements: list[str], as_json: bool) -> None:
+    if as_json:
+        echo_json([{"table": str(table), "statements": statements}])
+    else:
+        click.echo(";\n\n".join(statements) + ";")
 
 
 def _merge_many(

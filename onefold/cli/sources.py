@@ -13,6 +13,7 @@ import click
 from onefold.cli.common import OK, as_json, print_lines, raise_problems, read_settings
 from onefold.cli.output import CommandGroup, echo_json
 from onefold.core.errors import OnefoldError, Rejected
+from onefold.core.text import counted
 
 if TYPE_CHECKING:
     import pymysql
@@ -93,7 +94,7 @@ def check(context: click.Context, names: tuple[str, ...], as_json: bool) -> int:
         echo_json(entries)
     raise_problems([problem for each in problems.values() for problem in each])
     if not as_json:
-        print_lines(*(f"{source.cluster}: {len(source.databases)} databases can be pulled" for source in chosen))
+        print_lines(*(f"{one.cluster}: {counted(len(one.databases), 'database')} can be pulled" for one in chosen))
     return OK
 
 
@@ -121,12 +122,10 @@ def _connection(source: Source) -> Iterator[pymysql.Connection]:
     import pymysql as client
 
     from onefold.adapters.secrets import read_password
-    from onefold.extract.connection import address_of
-    from onefold.mysql.connection import connect
+    from onefold.extract.connection import connect_source
 
-    address = address_of(source, read_password(source.password, os.environ))
     try:
-        with closing(connect(address)) as connection:
+        with closing(connect_source(source, read_password(source.password, os.environ))) as connection:
             yield connection
     except (client.err.MySQLError, OSError) as error:
         raise Rejected(

@@ -4,15 +4,37 @@ from __future__ import annotations
 
 import ssl
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from onefold.mysql.connection import Address
+import pymysql
+
+from onefold.core.errors import Rejected
+from onefold.mysql.connection import Address, connect
 from onefold.settings.sources import Source, Tls
 
 DRIVER = "org.mariadb.jdbc.Driver"
 DRIVER_PACKAGE = "org.mariadb.jdbc:mariadb-java-client:3.5.6"
 _SSL_MODES = {"verify": "verify-full", "encrypt": "trust", "off": "disable"}
+
+
+_UNTRUSTED = "CERTIFICATE_VERIFY_FAILED"
+
+
+def connect_source(source: Source, password: str) -> pymysql.Connection:
+    """Open a connection to a source. The arguments are those of `address_of`.
+
+    Raises:
+        Rejected: the source does not answer, refuses the user, or has a certificate that is not trusted.
+    """
+    try:
+        return connect(address_of(source, password))
+    except (pymysql.err.MySQLError, OSError) as error:
+        reason = str(error.args[-1])
+        untrusted = "name the authority of its certificate in `tls.ca`, and its host as the certificate does"
+        remedy = untrusted if _UNTRUSTED in reason else "correct its settings"
+        raise Rejected(f"{source.user}@{source.host}:{source.port} cannot be read: {reason}: {remedy}") from error
 
 
 def address_of(source: Source, password: str) -> Address:
@@ -21,6 +43,9 @@ def address_of(source: Source, password: str) -> Address:
     Args:
         source: the source.
         password: the password itself.
+
+    Raises:
+        Rejected: the file of the authority cannot be read.
     """
     return Address(source.host, source.port, source.user, password, _tls(source.tls))
 
@@ -28,11 +53,29 @@ def address_of(source: Source, password: str) -> Address:
 def _tls(tls: Tls) -> Mapping[str, Any]:
     if tls.mode == "off":
         return {"ssl_disabled": True}
-    context = ssl.create_default_context(cafile=tls.ca)
+    authority = _authority(tls)
+    try:
+        context = ssl.create_default_context(cadata=authority)
+    except ssl.SSLError as error:
+        raise Rejected(f"tls.ca {tls.ca}: expected certificates in PEM, got none: name another file") from error
     if tls.mode == "encrypt":
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
     return {"ssl": context}
+
+
+def _authority(tls: Tls) -> str | None:
+    """Return the certificates of the authority; None for those that the machine trusts.
+
+    Raises:
+        Rejected: the file cannot be read.
+    """
+    if tls.ca is None or tls.mode != "verify":
+        return None
+    try:
+        return Path(tls.ca).read_text(encoding="ascii")
+    except (OSError, UnicodeDecodeError) as error:
+        raise Rejected(f"tls.ca {tls.ca} cannot be read: {error}: name the file of the authority's certificate") from error
 
 
 def jdbc_options(source: Source, database: str, password: str) -> dict[str, str]:
@@ -50,10 +93,14 @@ def jdbc_options(source: Source, database: str, password: str) -> dict[str, str]
         >>> options = jdbc_options(Source("fraud", "db", user="u", tls=Tls("off")), "models", "secret")
         >>> options["url"]
         'jdbc:mysql://db:3306/models?permitMysqlScheme=true&sslMode=disable&allowLocalInfile=false'
+
+    Raises:
+        Rejected: the file of the authority cannot be read.
     """
     words = {"permitMysqlScheme": "true", "sslMode": _SSL_MODES[source.tls.mode], "allowLocalInfile": "false"}
-    if source.tls.ca and source.tls.mode == "verify":
-        words["serverSslCert"] = source.tls.ca
+    # The certificate itself: the machines that read do not have the file.
+    authority = _authority(source.tls)
     host = f"[{source.host}]" if ":" in source.host else source.host
     url = f"jdbc:mysql://{host}:{source.port}/{quote(database, safe='')}?{urlencode(words, safe='/:')}"
-    return {"url": url, "driver": DRIVER, "user": source.user, "password": password}
+    trusted = {"serverSslCert": authority} if authority else {}
+    return {"url": url, "driver": DRIVER, "user": source.user, "password": password, **trusted}

@@ -20,6 +20,8 @@ from onefold.extract.writer import MAX_FILE, PartWriter
 from onefold.ports.objects import FileStore
 
 Losses = Mapping[tuple[str, str], int]
+FILE_DAYS = 1_000
+"""Days of one file. BigQuery lets a job write 4,000 partitions ("Quotas and limits", partitioned tables, 2026-11)."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,8 @@ class Block:
         above: rows above the border.
         missing: rows without a watermark.
         losses: values that BigQuery cannot hold.
-        replaced: the day of all lines, where a daily load replaces it: a file of such rows has no others.
+        replaced: the day of all lines, where a daily load replaces it: a file of such rows has no others. Otherwise all days
+            have one `day_group`.
     """
 
     lines: bytes
@@ -45,6 +48,21 @@ class Block:
     missing: int = 0
     losses: Losses = field(default_factory=dict)
     replaced: date | None = None
+
+    @property
+    def group(self) -> date | int:
+        """The file to which the lines belong: that of a replaced day, or of some following days."""
+        return self.replaced or day_group(next(iter(self.days)))
+
+
+def day_group(day: date) -> int:
+    """Return the number of the days whose rows share a file, because a load job takes a limited number of partitions.
+
+    Examples:
+        >>> day_group(date(2026, 5, 3)) == day_group(date(2026, 5, 4)), day_group(date(1, 1, 1))
+        (True, 0)
+    """
+    return day.toordinal() // FILE_DAYS
 
 
 @dataclass(frozen=True)
@@ -132,14 +150,14 @@ def write_part(plan: TablePlan, part: int, blocks: Iterable[Block], to: Destinat
         return to.address(name)
 
     result = PartResult()
-    writers: dict[date | None, PartWriter] = {}
+    writers: dict[date | int, PartWriter] = {}
     numbers = itertools.count(part, len(plan.parts))
     with ExitStack() as stack:
         for block in blocks:
-            if block.replaced not in writers:
+            if block.group not in writers:
                 writer = PartWriter(to.store, address, numbers, compress=request.gzip, limit=to.limit)
-                writers[block.replaced] = stack.enter_context(writer)
-            writers[block.replaced].write(block.lines, block.days)
+                writers[block.group] = stack.enter_context(writer)
+            writers[block.group].write(block.lines, block.days)
             result = result.plus(block)
         return result.plus(PartResult(), tuple(file for writer in writers.values() for file in writer.close()))
 

@@ -130,9 +130,11 @@ class TablePlan:
     def attempt(self) -> str:
         """The name of a first pull, the same when it is repeated on the same day after a kill.
 
-        The state before it is a part of the name: the table may have had the same structure before another one.
+        The state before it is a part of the name: the table may have had the same structure before another one. So are the
+        days that are replaced, because their rows have files of their own.
         """
-        before = f"{self.previous.version} {self.previous.watermark} {self.request.at:%Y%m%d}"
+        days = " ".join(map(str, self.range.days))
+        before = f"{self.previous.version} {self.previous.watermark} {self.request.at:%Y%m%d} {days}"
         return hashlib.sha256(before.encode()).hexdigest()[:12]
 
     @cached_property

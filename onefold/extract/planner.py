@@ -133,12 +133,8 @@ class Planner:
             return whole_range("full", None, self.request.at, None)
         # The watermark of another column says nothing about this one.
         if first or found.state.watermark_column not in (None, watermark.column):
-            return whole_range(self.request.window, watermark, self.request.at, high)
-        state = found.state
-        if self.request.window == "day" and not watermark.is_time:
-            base = TableId(None, dataset_of(self.source.cluster, found.name.database), found.target.table)
-            state = replace(state, keys_of_days=self.loads.keys_of_days(base))
-        return pull_range(self.request.window, found.load, watermark, state, self.request.at, high)
+            return whole_range(self.request.window, watermark, self.request.at, high, found.load.reload_days)
+        return pull_range(self.request.window, found.load, watermark, found.state, self.request.at, high)
 
     def _parts(self, connection: pymysql.Connection, found: _Table, range_: PullRange) -> tuple[KeyRange, ...]:
         """Return key ranges where the whole table is read; a watermark is read by its own index."""

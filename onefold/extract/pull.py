@@ -16,10 +16,11 @@ from typing import Protocol
 import pymysql
 
 from onefold.core.errors import NotFound, OnefoldError, TryAgain
-from onefold.core.log import log
+from onefold.core.log import LogSeverity, log
 from onefold.extract.part import PartResult, finished_part, note_part, pulled_files
 from onefold.extract.plan import TablePlan
 from onefold.extract.planner import Planner, Skipped
+from onefold.extract.present_rows import SourceRows
 from onefold.extract.pulled import Loads, PulledFiles
 from onefold.extract.report import PullReport, TableReport
 from onefold.extract.table_settings import describes_same
@@ -81,7 +82,11 @@ class Pull:
             ThreadPoolExecutor(request.parallel, "part") as of_parts,
         ):
             reports = tuple(of_tables.map(lambda table: self._report(table, of_parts), names))
-        return PullReport(dataset_of(request.cluster, request.database), request.window, reports)
+        return PullReport(self._dataset, request.window, reports)
+
+    @property
+    def _dataset(self) -> str:
+        return dataset_of(self.planner.request.cluster, self.planner.request.database)
 
     def _report(self, table: str, threads: ThreadPoolExecutor) -> TableReport:
         """Pull a table, and log what became of it. No error leaves this function, or it would stop the other tables."""
@@ -93,7 +98,7 @@ class Pull:
             report = TableReport(table, "failed", reasons=tuple(str(error).splitlines()))
         except Exception as error:  # noqa: BLE001 Spark, the driver and BigQuery raise errors of many classes
             report = TableReport(table, "failed", reasons=(self.failure(error),))
-        log("ERROR" if report.outcome == "failed" else "INFO", report.text, event="table_pulled", **report.as_dict())
+        log_table(self._dataset, report)
         return report
 
     def pull(self, table: str, threads: ThreadPoolExecutor) -> PulledFiles:
@@ -115,7 +120,7 @@ class Pull:
                 pulled = pulled_files(plan, self._read(plan, threads))
             except StructureChanged:
                 continue
-            self.loads.load(pulled)
+            self.loads.load(pulled, SourceRows(self.connect))
             return pulled
         raise TryAgain(f"{table} was altered each of {TRIES} times while it was read: pull it again when that is over")
 
@@ -147,3 +152,14 @@ def chosen_tables(connection: pymysql.Connection, database: str, patterns: tuple
         named = f" matches {' or '.join(patterns)}" if patterns else " is visible to the user"
         raise NotFound(f"no table of the database {database}{named}; it has {', '.join(names[:20]) or 'none'}")
     return found
+
+
+def log_table(dataset: str, report: TableReport) -> None:
+    """Log what became of a table; alerts match this line.
+
+    Args:
+        dataset: the dataset of the table.
+        report: of the table.
+    """
+    severity: LogSeverity = "ERROR" if report.outcome == "failed" else "INFO"
+    log(severity, report.text, event="table_pulled", dataset=dataset, **report.as_dict())

@@ -9,6 +9,7 @@ from typing import Protocol
 
 from onefold.core.names import TableId
 from onefold.extract.plan import LoadState, TablePlan
+from onefold.extract.present_rows import PresentRows
 from onefold.extract.watermark import Window, next_watermark
 
 
@@ -101,9 +102,6 @@ class Loads(Protocol):
             TryAgain: the log cannot be read now.
         """
 
-    def keys_of_days(self, table: TableId, /) -> tuple[tuple[date, int, int], ...]:
-        """Return the first and the last key that were loaded on each day, for a table with a key watermark."""
-
     def begin(self, plan: TablePlan) -> None:
         """Say that a pull is about to read, before its first range.
 
@@ -111,5 +109,10 @@ class Loads(Protocol):
             TryAgain: the log cannot be written now.
         """
 
-    def load(self, pulled: PulledFiles) -> None:
-        """Load the files, and write the log. A repeated call does nothing more."""
+    def load(self, pulled: PulledFiles, present: PresentRows) -> None:
+        """Load the files, and write the log. A repeated call does nothing more.
+
+        Args:
+            pulled: the result of the pull.
+            present: reads rows of the source again by their keys.
+        """

@@ -14,7 +14,7 @@ from pymysql.cursors import SSCursor
 
 from onefold.extract.clock import time_of
 from onefold.extract.days import row_day
-from onefold.extract.part import Block, Destination, PartResult, write_part
+from onefold.extract.part import Block, Destination, PartResult, day_group, write_part
 from onefold.extract.plan import TablePlan
 from onefold.extract.queries import python_query
 from onefold.extract.rows import json_line
@@ -60,7 +60,7 @@ def read_part(connection: pymysql.Connection, plan: TablePlan, part: int) -> Ite
 
 
 def blocks_of(plan: TablePlan, rows: Sequence[tuple[Any, ...]], part: int, begin: int) -> Iterator[Block]:
-    """Yield rows of the query as blocks: one for each day that is replaced, and one for all other days.
+    """Yield rows of the query as blocks: one for each day that is replaced, and one for each group of other days.
 
     Args:
         plan: of the pull.
@@ -71,11 +71,11 @@ def blocks_of(plan: TablePlan, rows: Sequence[tuple[Any, ...]], part: int, begin
     read = read_selected(plan.structure, (row[:-2] for row in rows))
     readings = [None if row[-2] is None else int(row[-2]) for row in rows]
     days = [_day(plan, reading, row[-1]) for reading, row in zip(readings, rows, strict=True)]
-    groups: defaultdict[date | None, list[int]] = defaultdict(list)
+    groups: defaultdict[date | int, list[int]] = defaultdict(list)
     for number, day in enumerate(days):
-        groups[day if day in plan.replaced_days else None].append(number)
+        groups[day if day in plan.replaced_days else day_group(day)].append(number)
     losses = dict(read.losses)
-    for replaced, numbers in groups.items():
+    for group, numbers in groups.items():
         lines = (
             json_line(plan, read.rows[number], readings[number], days[number], (part, begin + number)) for number in numbers
         )
@@ -88,7 +88,7 @@ def blocks_of(plan: TablePlan, rows: Sequence[tuple[Any, ...]], part: int, begin
             sum(reading > plan.border for reading in known) if plan.border is not None else 0,
             len(numbers) - len(known) if plan.watermark else 0,
             losses,
-            replaced,
+            group if isinstance(group, date) else None,
         )
         losses = {}
 

@@ -17,6 +17,16 @@ def python_query(plan: TablePlan, part: KeyRange) -> str:
     return _query(plan, part, [selected(column) for column in plan.structure.columns])
 
 
+def python_key_query(plan: TablePlan, condition: str) -> str:
+    """Return the query of the rows for which a condition on the key is true.
+
+    Args:
+        plan: of the pull.
+        condition: a condition of SQL.
+    """
+    return _select(plan, [selected(column) for column in plan.structure.columns], condition)
+
+
 def jdbc_query(plan: TablePlan, part: KeyRange) -> str:
     """Return the query whose values land as they are; its columns are named c0, c1 and so on, READING and SHOWN."""
     columns = [f"{landed(column)} AS c{number}" for number, column in enumerate(plan.structure.columns)]
@@ -24,11 +34,15 @@ def jdbc_query(plan: TablePlan, part: KeyRange) -> str:
 
 
 def _query(plan: TablePlan, part: KeyRange, columns: list[str]) -> str:
+    rows = plan.range.condition(plan.watermark) if plan.watermark else "TRUE"
+    return _select(plan, columns, f"{rows} AND {range_condition(part)}")
+
+
+def _select(plan: TablePlan, columns: list[str], condition: str) -> str:
     mark = plan.watermark
     reading, shown = (mark.sql, mark.day_sql) if mark else ("CAST(NULL AS SIGNED)", "CAST(NULL AS CHAR)")
-    rows = plan.range.condition(mark) if mark else "TRUE"
     table = table_sql(TableName(plan.request.database, plan.structure.table))
     return (
         f"SELECT {', '.join(columns)}, {reading} AS {quoted(READING)}, {shown} AS {quoted(SHOWN)} "
-        f"FROM {table} WHERE {rows} AND {range_condition(part)}"
+        f"FROM {table} WHERE {condition}"
     )

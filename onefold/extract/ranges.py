@@ -34,7 +34,7 @@ def pull_range(
         high: the border that the source told.
     """
     if window == "full" or state.watermark is None:
-        return whole_range(window, watermark, at, high)
+        return whole_range(window, watermark, at, high, load.reload_days)
     low = state.watermark - overlap_of(watermark, load)
     days = _days(at, watermark.day_zone, load.reload_days) if window == "day" else ()
     if watermark.is_time:
@@ -42,11 +42,23 @@ def pull_range(
     return _key_range(window, state, low, high, days, day_of(at, watermark.zone))
 
 
-def whole_range(window: Window, watermark: Watermark | None, at: datetime, high: int | None) -> PullRange:
-    """Return the range of all rows; a key lies in the day of the request."""
-    is_key = watermark is not None and not watermark.is_time
-    today = ((_LOWEST_KEY, day_of(at, watermark.zone)),) if is_key and watermark else ()
-    return PullRange(window, None, high, key_days=today)
+def whole_range(
+    window: Window, watermark: Watermark | None, at: datetime, high: int | None, reload_days: int = 1
+) -> PullRange:
+    """Return the range of all rows; a key lies in the day of the request. A daily load replaces its days all the same.
+
+    Args:
+        window: what was asked for.
+        watermark: that of the table; None for a table that is loaded full.
+        at: the time of the request.
+        high: the border that the source told.
+        reload_days: how many days a daily load replaces.
+    """
+    if watermark is None:
+        return PullRange(window, None, high)
+    if not watermark.is_time:
+        return PullRange(window, None, high, key_days=((_LOWEST_KEY, day_of(at, watermark.zone)),))
+    return PullRange(window, None, high, days=_days(at, watermark.day_zone, reload_days) if window == "day" else ())
 
 
 def _time_range(window: Window, watermark: Watermark, low: int, high: int | None, days: tuple[date, ...]) -> PullRange:

@@ -7,6 +7,7 @@ from collections import Counter
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, Self
 
+from onefold.core.text import counted
 from onefold.extract.pulled import PulledFiles
 from onefold.extract.watermark import Window
 
@@ -82,7 +83,8 @@ class TableReport:
             if count
         ]
         whole = " of the whole table" if self.first else ""
-        return "; ".join([f"{self.table}: {self.rows:,} rows{whole} in {self.files} files", *notes])
+        read = f"{self.table}: {counted(self.rows, 'row')}{whole} in {counted(self.files, 'file')}"
+        return "; ".join([read, *notes])
 
 
 @dataclass(frozen=True)

@@ -77,13 +77,25 @@ def json_line(plan: TablePlan, row: Row, reading: int | None, day: date, at: tup
         day: the partition.
         at: the number of the key range, and of the row within it.
     """
+    return line_at(plan, row, day, sequence(plan, reading, *at))
+
+
+def line_at(plan: TablePlan, row: Row, day: date, sequence_number: str) -> str:
+    """Return the line of a row that has a given place in the order of changes, without a line break.
+
+    Args:
+        plan: of the pull.
+        row: its values as they land, in the order of the structure.
+        day: the partition.
+        sequence_number: the row's place.
+    """
     values = dict(zip(plan.target.source_names, row, strict=True))
     texts = {name: text for name in plan.json_columns if (text := values.pop(name)) is not None}
     body = _encode(
         {
             **{name: value for name, value in values.items() if value is not None},
             **added_values(plan),
-            METADATA: metadata(plan, "INSERT", sequence(plan, reading, *at)),
+            METADATA: metadata(plan, "INSERT", sequence_number),
             DAY.name: day.isoformat(),
         }
     )

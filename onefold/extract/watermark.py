@@ -119,8 +119,8 @@ class PullRange:
         high: the border, which the source told before the first range was read: its time, or its greatest key. Rows above
             it are read and loaded, and the next watermark is not above it. None without a watermark, or for an empty table.
         with_missing: whether rows without a watermark are read.
-        days: the days that a daily load replaces, in order; empty for other windows. Then no row is of a day before them,
-            but for `NO_DAY`.
+        days: the days that a daily load replaces, in order; empty for other windows. No row is of a day before them, but for
+            `NO_DAY`, unless all rows are read.
         key_days: for a key watermark, the first key of each day, in order: a key lies in the day of the last entry that is
             not above it, and in the first entry's day where all are above it.
     """
@@ -134,7 +134,7 @@ class PullRange:
 
     def lowest(self, watermark: Watermark) -> int | None:
         """Return the lowest reading of the range; None for all rows. A daily load begins at midnight by the clock."""
-        if self.days and watermark.kind in ("timestamp", *_CLOCKS):
+        if self.low is not None and self.days and watermark.kind in ("timestamp", *_CLOCKS):
             return (self.days[0] - _EPOCH.date()).days * DAY
         return None if self.low is None else watermark.lowest(self.low)
 

@@ -3,33 +3,26 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from datetime import date
-from typing import Any, Protocol
+from datetime import date, timedelta
 
 from onefold.core.errors import SchemaConflict
 from onefold.core.names import TableId, versioned_name
+from onefold.extract.clock import time_of
+from onefold.extract.plan import TablePlan
 from onefold.extract.pulled import PulledFile, PulledFiles
-from onefold.load.day_rows import DayRows
-from onefold.load.missing_keys import KeyColumns, Landed, deletion_line
+from onefold.extract.ranges import day_of
+from onefold.load.day_rows import DayRows, Since
+from onefold.load.missing_keys import KeyColumns, Landed
 from onefold.load.plan import DayFiles
 from onefold.load.run_log import Done
+from onefold.load.second_look import Change, SecondLook
 from onefold.ports.load_jobs import LoadJobs
 from onefold.schema.versions import Version
 
-
-class DeletionFiles(Protocol):
-    """Stores deletions beside the files of a pull."""
-
-    def write(self, pulled: PulledFiles, day: date, lines: Iterable[str]) -> tuple[PulledFile, ...]:
-        """Store lines in files of that day; return the files, none without a line.
-
-        Raises:
-            TryAgain: the store does not answer.
-            Rejected: the store refuses a file.
-        """
+Changes = Mapping[date, Sequence[Change]]
 
 
 @dataclass(frozen=True)
@@ -39,7 +32,7 @@ class DayReplacer:
     Attributes:
         rows: tells about landed rows.
         jobs: runs load jobs.
-        deletions: stores deletions.
+        look: looks keys up at the source.
         base: the id of the table without a version.
         present: the version of the pull.
         older: all other versions.
@@ -47,7 +40,7 @@ class DayReplacer:
 
     rows: DayRows
     jobs: LoadJobs
-    deletions: DeletionFiles
+    look: SecondLook
     base: TableId
     present: Version
     older: tuple[Version, ...]
@@ -62,49 +55,82 @@ class DayReplacer:
             raise SchemaConflict(f"{pulled.table} has no key, so its rows cannot be told apart: set `mode: full`")
         return self.rows.read_keys(pulled, self._keys(pulled))
 
-    def replace(self, pulled: PulledFiles, new: DayFiles, read: TableId) -> Done:
+    def overtaken(self, pulled: PulledFiles, read: TableId) -> Changes:
+        """Return the changes, by their days, whose watermark is above what the source has now, or may have.
+
+        These are the changes above a row that was read, and those of days to come whose keys were not read any more.
+
+        Args:
+            pulled: the result of the pull.
+            read: the table with the keys of all rows that were read.
+        """
+        found: defaultdict[date, list[Change]] = defaultdict(list)
+        if pulled.plan.watermark is None or not pulled.plan.watermark.is_time:
+            return found  # a key never changes
+        keys = self._keys(pulled)
+        landed = [Landed.of(version, self.present, keys) for version in (self.present, *self.older)]
+        everywhere = pulled.rows_without_watermark > 0 or pulled.plan.range.low is None
+        since = Since(pulled.plan.range.days[0], everywhere)
+        for one in self.rows.above(read, landed, keys, since):
+            found[one["day"]].append({**one, "is_read": True})
+        for one in self.rows.ahead(read, landed, keys, today(pulled.plan) + timedelta(days=1)):
+            found[one["day"]].append(one)
+        return found
+
+    def append(self, pulled: PulledFiles, changes: Changes) -> Done:
+        """Append what follows changes of days that are not replaced.
+
+        Args:
+            pulled: the result of the pull.
+            changes: the changes by their days.
+        """
+        jobs, total = [], 0
+        for day, some in changes.items():
+            files, deleted = self._write(pulled, day, some)
+            jobs += [self.jobs.append(self._name(id_), stored).id for id_, stored in files.items()]
+            total += deleted
+        return Done(tuple(jobs), total)
+
+    def replace(self, pulled: PulledFiles, new: DayFiles, read: TableId, overtaken: Sequence[Change] = ()) -> Done:
         """Replace one day: first in the present version, then in older ones, which keep no row of the day.
 
         Args:
             pulled: the result of the pull.
             new: the day and its new rows.
             read: the table with the keys of all rows that were read.
+            overtaken: the changes of `overtaken` that lie in the day.
         """
         counts = self.rows.count([self.present, *self.older], new.day)
         filled = [version for version in self.older if counts.get(version.id)]
-        if not new.files and not filled and not counts.get(self.present.id):
+        if not new.files and not filled and not counts.get(self.present.id) and not overtaken:
             return Done()
-        files, deleted = self._deletions(pulled, new.day, read, filled, has_rows=bool(counts.get(self.present.id)))
-        jobs = [self.jobs.replace(self._id(self.present), (*new.files, *files.get(self.present.id, ())), new.day)]
-        jobs += [self.jobs.replace(self._id(version), files.get(version.id, ()), new.day) for version in filled]
+        landed = [*([self.present] if counts.get(self.present.id) else ()), *filled]
+        changes = [*overtaken, *self._missing(pulled, new.day, read, landed)]
+        files, deleted = self._write(pulled, new.day, changes)
+        jobs = [self.jobs.replace(self._name(self.present.id), (*new.files, *files.get(self.present.id, ())), new.day)]
+        others = dict.fromkeys((*(version.id for version in filled), *files))
+        jobs += [self.jobs.replace(self._name(id_), files.get(id_, ()), new.day) for id_ in others if id_ != self.present.id]
         return Done(tuple(job.id for job in jobs if job), deleted)
 
-    def _deletions(
-        self, pulled: PulledFiles, day: date, read: TableId, filled: Sequence[Version], *, has_rows: bool
-    ) -> tuple[Mapping[str, tuple[PulledFile, ...]], int]:
-        """Return the files of deletions by the version that takes them, and the number of new ones."""
+    def _missing(self, pulled: PulledFiles, day: date, read: TableId, versions: Sequence[Version]) -> Iterator[Change]:
         keys = self._keys(pulled)
-        landed = [Landed.of(version, self.present, keys) for version in (*([self.present] if has_rows else ()), *filled)]
-        if not landed:
-            return {}, 0
-        targets = {one.target.id: one.target for one in landed}
-        found: defaultdict[str, list[Mapping[str, Any]]] = defaultdict(list)
-        for row in self.rows.missing(read, landed, keys, day):
-            found[row["version"]].append(row)
-        files = {
-            id_: self.deletions.write(pulled, day, _lines(pulled, targets[id_], keys, rows, day))
-            for id_, rows in found.items()
-        }
-        return files, sum(not row["deleted"] for rows in found.values() for row in rows)
+        landed = [Landed.of(version, self.present, keys) for version in versions]
+        if landed:
+            yield from self.rows.missing(read, landed, keys, day)
+
+    def _write(
+        self, pulled: PulledFiles, day: date, changes: Sequence[Change]
+    ) -> tuple[Mapping[str, tuple[PulledFile, ...]], int]:
+        targets = {version.id: version for version in (self.present, *self.older)}
+        return self.look.write(pulled, self._keys(pulled), targets, day, changes)
 
     def _keys(self, pulled: PulledFiles) -> KeyColumns:
         return KeyColumns.of(pulled.plan, [self.present, *self.older])
 
-    def _id(self, version: Version) -> TableId:
-        return self.base.sibling(versioned_name(self.base.table, version.id))
+    def _name(self, version: str) -> TableId:
+        return self.base.sibling(versioned_name(self.base.table, version))
 
 
-def _lines(
-    pulled: PulledFiles, target: Version, keys: KeyColumns, rows: Iterable[Mapping[str, Any]], day: date
-) -> Iterator[str]:
-    return (deletion_line(pulled.plan, target, keys, row, day, number) for number, row in enumerate(rows))
+def today(plan: TablePlan) -> date:
+    """Return the day of the read, by the clock of the watermark."""
+    return day_of(time_of(plan.read_at), plan.watermark.day_zone if plan.watermark else "UTC")

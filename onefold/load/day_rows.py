@@ -10,13 +10,14 @@ from datetime import date
 from typing import Any, Protocol
 
 from onefold.capture.key_values import key_text
-from onefold.changelog.metadata import is_deletion, metadata_sql
+from onefold.changelog.metadata import METADATA, is_deletion, metadata_sql, metadata_type
 from onefold.changelog.position import sequence_sql
 from onefold.core.errors import TryAgain
 from onefold.core.names import TEMPORARY_PREFIX, TableId, quote, quote_text, versioned_name
-from onefold.extract.pulled import PulledFiles
+from onefold.extract.pulled import PulledFile, PulledFiles
 from onefold.extract.pulled_table import DAY
-from onefold.load.missing_keys import KeyColumns, Landed
+from onefold.extract.watermark import NO_DAY
+from onefold.load.missing_keys import LOOKED_UP, KeyColumns, Landed
 from onefold.ports.load_jobs import LoadJobs
 from onefold.ports.warehouse import WriteResult
 from onefold.schema.casts import convert, typed_null
@@ -26,6 +27,22 @@ from onefold.schema.versions import Version
 
 PAGE = 50_000
 """Keys per query."""
+_DAY = quote(DAY.name)
+_METADATA = Column(METADATA, metadata_type({"change_sequence_number": STRING}))
+_SEQUENCE = metadata_sql("k", "change_sequence_number")
+
+
+@dataclass(frozen=True)
+class Since:
+    """The days in which a row may lie that is above one that was read.
+
+    Attributes:
+        first: the first day that a daily load replaces.
+        everywhere: whether rows of any day are looked at: above a row without a watermark any of them may be.
+    """
+
+    first: date
+    everywhere: bool
 
 
 class DayRows(Protocol):
@@ -51,8 +68,43 @@ class DayRows(Protocol):
             day: the day.
 
         Yields:
-            `version` (that takes the deletion), `sequence`, `deleted` (whether the change is a deletion), and `v0`, `v1`,
-            ...: the key as text, in the types of that version.
+            `version` (that takes the deletion), `sequence`, `deleted` (whether the change is a deletion), `day`, `mark` (the
+            same for equal keys), `v0`, `v1`, ...: the key as text, in the types of that version, and `k0`, `k1`, ...: the
+            key as text in the common types.
+        """
+
+    def above(self, read: TableId, landed: Sequence[Landed], keys: KeyColumns, since: Since) -> Iterator[Mapping[str, Any]]:
+        """Yield the last change of each key whose watermark is above that of the row that a pull has read.
+
+        Args:
+            read: the table of `read_keys`.
+            landed: all versions.
+            keys: the columns of the key.
+            since: the days that are looked at.
+
+        Yields:
+            As `missing`; `day` is that of rows without a watermark where the pull has read such a row.
+        """
+
+    def ahead(self, read: TableId, landed: Sequence[Landed], keys: KeyColumns, after: date) -> Iterator[Mapping[str, Any]]:
+        """Yield the last change of each key that lies after a day and that a pull did not read, but for deletions.
+
+        Args:
+            read: the table of `read_keys`.
+            landed: all versions.
+            keys: the columns of the key.
+            after: the day.
+
+        Yields:
+            As `missing`. Rows that were read again are left out, which have the part `LOOKED_UP` of a sequence.
+        """
+
+    def marks(self, files: Sequence[PulledFile], keys: KeyColumns) -> Mapping[str, str]:
+        """Return the mark of the key of each row of files, by the row's sequence.
+
+        Args:
+            files: the rows.
+            keys: the columns of the key.
         """
 
 
@@ -82,15 +134,27 @@ class QueriedDays:
 
     @contextmanager
     def read_keys(self, pulled: PulledFiles, keys: KeyColumns) -> Iterator[TableId]:
-        # A name of its own for each try: a job of the same files into the same table would be taken for done.
-        read = self.base.sibling(f"{TEMPORARY_PREFIX}keys_{uuid.uuid4().hex}")
-        self.warehouse.create_table(read, keys.present)
-        try:
-            if pulled.files:
-                self.jobs.load_keys(read, pulled.files)
+        with self._keys_of(pulled.files, keys) as read:
             found = self.warehouse.fetch(f"SELECT COUNT(*) AS n FROM {read.quoted}")[0]["n"]
             if found != pulled.rows:
                 raise TryAgain(f"{pulled.table}: expected the keys of {pulled.rows} rows, got {found}: load it again")
+            yield read
+
+    def marks(self, files: Sequence[PulledFile], keys: KeyColumns) -> Mapping[str, str]:
+        with self._keys_of(files, keys) as read:
+            rows = self.warehouse.fetch(
+                f"SELECT {_read_mark(keys)} AS mark, {_SEQUENCE} AS sequence FROM {read.quoted} AS k"
+            )
+        return {row["sequence"]: row["mark"] for row in rows}
+
+    @contextmanager
+    def _keys_of(self, files: Sequence[PulledFile], keys: KeyColumns) -> Iterator[TableId]:
+        # A name of its own for each try: a job of the same files into the same table would be taken for done.
+        read = self.base.sibling(f"{TEMPORARY_PREFIX}keys_{uuid.uuid4().hex}")
+        self.warehouse.create_table(read, (*keys.present, _METADATA))
+        try:
+            if files:
+                self.jobs.load_keys(read, files)
             yield read
         finally:
             self.warehouse.execute(f"DROP TABLE IF EXISTS {read.quoted}")
@@ -104,8 +168,21 @@ class QueriedDays:
         return {row["version"]: row["n"] for row in self.warehouse.fetch("\nUNION ALL\n".join(branches))}
 
     def missing(self, read: TableId, landed: Sequence[Landed], keys: KeyColumns, day: date) -> Iterator[Mapping[str, Any]]:
+        yield from self._pages(_unread(self._landed(landed, keys, _of_day(day)), read, keys))
+
+    def above(self, read: TableId, landed: Sequence[Landed], keys: KeyColumns, since: Since) -> Iterator[Mapping[str, Any]]:
+        days = f"(v.{_DAY} >= DATE {quote_text(since.first.isoformat())} OR {_of_day(NO_DAY)})"
+        condition = "TRUE" if since.everywhere else days
+        yield from self._pages(_above(self._landed(landed, keys, condition), read, keys))
+
+    def ahead(self, read: TableId, landed: Sequence[Landed], keys: KeyColumns, after: date) -> Iterator[Mapping[str, Any]]:
+        rows = self._landed(landed, keys, f"v.{_DAY} > DATE {quote_text(after.isoformat())}")
+        looked_up = f"SPLIT(m.sequence, '/')[SAFE_OFFSET(2)] = '{LOOKED_UP:X}'"
+        yield from self._pages(f"{_unread(rows, read, keys)} AND NOT m.deleted AND NOT {looked_up}")
+
+    def _pages(self, query: str) -> Iterator[Mapping[str, Any]]:
+        """Yield the rows of a query that ends in a condition, in the order of their marks."""
         after = ""
-        query = _missing(self.base, landed, keys, read, day)
         while True:
             page = self.warehouse.fetch(f"{query}\nAND m.mark > {quote_text(after)}\nORDER BY m.mark\nLIMIT {PAGE}")
             yield from page
@@ -113,33 +190,48 @@ class QueriedDays:
                 return
             after = page[-1]["mark"]
 
-
-def _missing(base: TableId, landed: Sequence[Landed], keys: KeyColumns, read: TableId, day: date) -> str:
-    last = last_changes(base, landed, keys, _of_day(day))
-    pairs = zip(keys.present, keys.common, strict=True)
-    texts = [key_text(f"k.{quote(now.name)}", now.type, common.type) for now, common in pairs]
-    known = f"SELECT DISTINCT {key_mark(texts)} AS mark FROM {read.quoted} AS k"
-    return (
-        f"SELECT m.* EXCEPT (_rank)\nFROM (\n{last}\n) AS m\nLEFT JOIN (\n{known}\n) AS r ON r.mark = m.mark\n"
-        "WHERE m._rank = 1 AND r.mark IS NULL"
-    )
+    def _landed(self, landed: Sequence[Landed], keys: KeyColumns, condition: str) -> str:
+        return last_changes(self.base, landed, keys, condition)
 
 
-def last_changes(base: TableId, landed: Sequence[Landed], keys: KeyColumns, where: str) -> str:
-    """Return the query of the changes of each key; the last one has the `_rank` 1.
+def last_changes(base: TableId, landed: Sequence[Landed], keys: KeyColumns, condition: str) -> str:
+    """Return a query of the last change of each key among the rows for which a condition is true.
 
     Args:
         base: the id of the table without a version.
         landed: the versions that are read.
         keys: the columns of the key.
-        where: the condition for rows, which have the alias v.
+        condition: SQL over a row with the alias v.
     """
-    changes = "\nUNION ALL\n".join(_branch(base, one, keys, where) for one in landed)
+    changes = "\nUNION ALL\n".join(_branch(base, one, keys, condition) for one in landed)
     order = f"{sequence_sql('u.sequence')} DESC, u.deleted"
-    return f"SELECT u.*, ROW_NUMBER() OVER (PARTITION BY u.mark ORDER BY {order}) AS _rank\nFROM (\n{changes}\n) AS u"
+    last = f"SELECT u.*, ROW_NUMBER() OVER (PARTITION BY u.mark ORDER BY {order}) AS _rank\nFROM (\n{changes}\n) AS u"
+    return f"SELECT w.* EXCEPT (_rank)\nFROM (\n{last}\n) AS w\nWHERE w._rank = 1"
 
 
-def _branch(base: TableId, landed: Landed, keys: KeyColumns, where: str) -> str:
+def _unread(landed: str, read: TableId, keys: KeyColumns) -> str:
+    known = f"SELECT DISTINCT {_read_mark(keys)} AS mark FROM {read.quoted} AS k"
+    return f"SELECT m.*\nFROM (\n{landed}\n) AS m\nLEFT JOIN (\n{known}\n) AS r ON r.mark = m.mark\nWHERE r.mark IS NULL"
+
+
+def _above(landed: str, read: TableId, keys: KeyColumns) -> str:
+    known = (
+        f"SELECT {_read_mark(keys)} AS mark, MAX({_watermark(_SEQUENCE)}) AS watermark\nFROM {read.quoted} AS k\nGROUP BY 1"
+    )
+    # A row without a watermark was read: the day of such rows is replaced each time, so nothing piles up there.
+    day = f"IF(r.watermark = {_watermark(quote_text('0'))}, DATE {quote_text(NO_DAY.isoformat())}, m.day)"
+    return (
+        f"SELECT m.* REPLACE ({day} AS day)\nFROM (\n{landed}\n) AS m\nJOIN (\n{known}\n) AS r ON r.mark = m.mark\n"
+        f"WHERE {_watermark('m.sequence')} > r.watermark"
+    )
+
+
+def _watermark(sequence: str) -> str:
+    """Return SQL for the first section of a sequence, in a form that sorts like the number."""
+    return f"LPAD(UPPER(SPLIT({sequence}, '/')[SAFE_OFFSET(0)]), 20, '0')"
+
+
+def _branch(base: TableId, landed: Landed, keys: KeyColumns, condition: str) -> str:
     version, target = landed.version.schema, landed.target.schema
     values, texts = [], []
     for number, key in enumerate(keys.common):
@@ -152,11 +244,17 @@ def _branch(base: TableId, landed: Landed, keys: KeyColumns, where: str) -> str:
         f"{quote_text(landed.target.id)} AS version",
         f"{metadata_sql('v', 'change_sequence_number')} AS sequence",
         f"{is_deletion('v')} AS deleted",
-        f"v.{quote(DAY.name)} AS day",
+        f"v.{_DAY} AS day",
         *values,
+        *(f"{text} AS k{number}" for number, text in enumerate(texts)),
         f"{key_mark(texts)} AS mark",
     ]
-    return f"SELECT {', '.join(items)}\nFROM {_table(base, landed.version).quoted} AS v\nWHERE {where}"
+    return f"SELECT {', '.join(items)}\nFROM {_table(base, landed.version).quoted} AS v\nWHERE {condition}"
+
+
+def _read_mark(keys: KeyColumns) -> str:
+    pairs = zip(keys.present, keys.common, strict=True)
+    return key_mark([key_text(f"k.{quote(now.name)}", now.type, common.type) for now, common in pairs])
 
 
 def key_mark(texts: Sequence[str]) -> str:
@@ -178,4 +276,4 @@ def _table(base: TableId, version: Version) -> TableId:
 
 
 def _of_day(day: date) -> str:
-    return f"v.{quote(DAY.name)} = DATE {quote_text(day.isoformat())}"
+    return f"v.{_DAY} = DATE {quote_text(day.isoformat())}"

@@ -18,7 +18,7 @@ _LINES = 10_000
 
 @dataclass(frozen=True)
 class StoredDeletions:
-    """`onefold.load.daily.DeletionFiles` in the folder of the pull.
+    """`onefold.load.second_look.DeletionFiles` in the folder of the pull.
 
     Attributes:
         to: where the files of the pull are.

@@ -2,7 +2,7 @@
 
 The deletion has the watermark of the row that it replaces and the time of this read. So it comes after every older copy of
 the row, in whatever day that copy lies, and before every later change. A deletion that lies in the day already is carried
-over, and keeps its place in the order.
+over, and keeps its place in the order. A row that is still at the source, with a lower watermark, gets such a place, too.
 """
 
 from __future__ import annotations
@@ -23,10 +23,8 @@ from onefold.schema.common_type import join_all
 from onefold.schema.recast import keeps_values
 from onefold.schema.versions import Version
 
-PAGE = 50_000
-"""Keys per query."""
-DELETIONS = 0xFFFF_FFFF
-"""The part of the sequence of a deletion: greater than that of any key range."""
+LOOKED_UP = 0xFFFF_FFFF
+"""The part of the sequence of a row whose key was looked up, deletions among them: greater than that of any key range."""
 
 
 @dataclass(frozen=True)
@@ -88,28 +86,28 @@ def deletion_line(plan: TablePlan, target: Version, keys: KeyColumns, found: Map
         plan: of the pull.
         target: the version that takes it.
         keys: the columns of the key.
-        found: the row of `missing_keys`.
+        found: the row of `DayRows.missing`.
         day: the day in which it lies.
-        line: the number of the deletion within the day.
+        line: the number of the key within the load.
     """
     values = {
         column.name: value
         for number, key in enumerate(keys.common)
         if (column := target.schema.get(key.name)) and (value := landing_value(column.type, found[f"v{number}"])) is not None
     }
-    place = found["sequence"] if found["deleted"] else deletion_sequence(plan, found["sequence"], line)
+    place = found["sequence"] if found["deleted"] else place_above(plan, found["sequence"], line)
     change = metadata(plan, "DELETE", place)
     return json.dumps({**values, **added_values(plan), METADATA: change, DAY.name: day.isoformat()}, ensure_ascii=False)
 
 
-def deletion_sequence(plan: TablePlan, replaced: str, line: int) -> str:
-    """Return the sequence of a deletion: directly above the row that it replaces, and above all reads before this one.
+def place_above(plan: TablePlan, replaced: str, line: int) -> str:
+    """Return the sequence of a row that was looked up: directly above the change that it replaces, and above all reads.
 
     Args:
         plan: of the pull.
-        replaced: the sequence of the row.
-        line: the number of the deletion within the day.
+        replaced: the sequence of the change.
+        line: the number of the key within the load.
     """
     watermark, read, *_ = (int(section, 16) for section in replaced.split("/"))
     # The clock of the source may have been set back since the row was read.
-    return f"{watermark:X}/{max(plan.read_at, read + 1):X}/{DELETIONS:X}/{line:X}"
+    return f"{watermark:X}/{max(plan.read_at, read + 1):X}/{LOOKED_UP:X}/{line:X}"

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from datetime import date
 
 from onefold.core.errors import InvalidInput
+from onefold.extract.part import FILE_DAYS
 from onefold.extract.pulled import PulledFile, PulledFiles
 
-MAX_DAYS = 1_000
-"""Days of one job. BigQuery lets a job write 4,000 partitions ("Quotas and limits", partitioned tables, 2026-11)."""
+MAX_DAYS = FILE_DAYS
+"""Days of one job."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ def plan_load(pulled: PulledFiles) -> LoadPlan:
 
 
 def in_jobs(files: Iterable[PulledFile], most: int = MAX_DAYS) -> Iterator[tuple[PulledFile, ...]]:
-    """Yield groups of files, each of a limited number of days; a file of more days than that is a group of its own.
+    """Yield groups of files, each of a limited number of days; which no file exceeds.
 
     Args:
         files: the files, in any order.

@@ -15,16 +15,17 @@ from typing import Protocol
 from onefold.core.errors import TryAgain
 from onefold.core.log import log
 from onefold.core.names import TableId
-from onefold.extract.clock import time_of
+from onefold.core.text import counted
 from onefold.extract.plan import LoadState, TablePlan
+from onefold.extract.present_rows import PresentRows
 from onefold.extract.pulled import PulledFiles
-from onefold.extract.ranges import day_of
 from onefold.extract.watermark import Window
-from onefold.load.daily import DayReplacer, DeletionFiles
+from onefold.load.daily import DayReplacer, today
 from onefold.load.day_rows import DayRows
 from onefold.load.full import replace_all
-from onefold.load.plan import plan_load, replaced_days
+from onefold.load.plan import LoadPlan, plan_load, replaced_days
 from onefold.load.run_log import Done, Replacement, begun_row, loaded_row, replaces
+from onefold.load.second_look import DeletionFiles, SecondLook
 from onefold.load.tables import Announcements
 from onefold.ports.load_jobs import LoadJobs
 from onefold.ports.rows import Row
@@ -75,26 +76,35 @@ class TableLoads:
         """Say that a pull is about to read. This has to come before its first range.
 
         Raises:
-            TryAgain: an error that may pass.
+            TryAgain: an error that may pass; or all rows would be read, while a load that replaces rows goes on.
         """
         self._begun[plan.load_id] = at = self.now()
         if replaces(plan):
             self.log.append(begun_row(plan, at))
+        elif plan.range.low is None and plan.previous.version is not None:
+            # Rows of a replaced day would be among those of the whole table, which would be read for nothing.
+            self._check_none_replaces(plan, None, at)
 
-    def load(self, pulled: PulledFiles) -> None:
+    def load(self, pulled: PulledFiles, present: PresentRows) -> None:
         """Load the files, and write the log. A repeated call does nothing more.
+
+        Args:
+            pulled: the result of the pull.
+            present: reads rows of the source again by their keys.
 
         Raises:
             OnefoldError: a step failed; the same load, or the next pull, may be run at any time.
         """
         plan = pulled.plan
         begun_at = self._begun[plan.load_id]
-        present, *older = self._versions(plan)
+        version, *older = self._versions(plan)
         base = TableId(self.announcements.warehouse.project, plan.dataset, plan.target.table)
         if plan.range.window == "full":
             done = self._full(pulled, base, [version.id for version in older])
         else:
-            replacer = DayReplacer(self.days(base), self.jobs, self.deletions, base, present, tuple(older))
+            rows = self.days(base)
+            look = SecondLook(rows, present, self.deletions, version)
+            replacer = DayReplacer(rows, self.jobs, look, base, version, tuple(older))
             done = self._incremental(pulled, replacer)
         self.log.append(loaded_row(pulled, done, begun_at, self.now()))
         _log(pulled, done)
@@ -115,19 +125,23 @@ class TableLoads:
         plan = plan_load(pulled)
         table = replacer.base.sibling(pulled.plan.target.name)
         # Rows of later days come first: a row that has moved to one of them is there before it goes from its former day.
-        jobs = [self.jobs.append(table, files).id for files in plan.appends]
-        deleted = 0
-        if plan.replacements:
-            with replacer.read_keys(pulled) as read:
-                for files in plan.replacements:
-                    self._check_newest(pulled.plan, replaced_days(pulled))
-                    done = replacer.replace(pulled, files, read)
-                    jobs += done.jobs
-                    deleted += done.deleted
-            self._check_newest(pulled.plan, replaced_days(pulled))
-        else:
+        jobs = tuple(self.jobs.append(table, files).id for files in plan.appends)
+        if not plan.replacements:
             self._check_not_replaced(pulled)
-        return Done(tuple(jobs), deleted)
+            return Done(jobs)
+        with replacer.read_keys(pulled) as read:
+            done = Done(jobs) + self._replaced(pulled, plan, replacer, read)
+        self._check_newest(pulled.plan, replaced_days(pulled))
+        return done
+
+    def _replaced(self, pulled: PulledFiles, plan: LoadPlan, replacer: DayReplacer, read: TableId) -> Done:
+        overtaken = replacer.overtaken(pulled, read)
+        replaced = {files.day for files in plan.replacements}
+        done = replacer.append(pulled, {day: some for day, some in overtaken.items() if day not in replaced})
+        for files in plan.replacements:
+            self._check_newest(pulled.plan, replaced_days(pulled))
+            done += replacer.replace(pulled, files, read, overtaken.get(files.day, ()))
+        return done
 
     def _check_newest(self, plan: TablePlan, days: Iterable[date] | None) -> None:
         """Check that no other load of the same rows has begun since.
@@ -151,14 +165,22 @@ class TableLoads:
         """
         begun_at = self._begun[pulled.plan.load_id]
         days = {day for file in pulled.files for day, _ in file.days}
-        if all(day >= _today(pulled.plan) for day in days):
+        if all(day >= today(pulled.plan) for day in days):
             return  # a day is replaced when it is over
-        found = [other for other in self._replacements(pulled.plan) if other.touches(days)]
+        self._check_none_replaces(pulled.plan, days, begun_at)
+
+    def _check_none_replaces(self, plan: TablePlan, days: Iterable[date] | None, begun_at: datetime) -> None:
+        """Check that no load replaces rows of some days, and that none has been done since a time; None for all days.
+
+        Raises:
+            TryAgain: there is such a load.
+        """
+        found = [other for other in self._replacements(plan) if other.touches(days)]
         # Of loads that were killed, the next one of the same rows tells the end.
         last = max(found, key=lambda other: other.begun_at, default=None)
         if last and (last.done_at is None or last.done_at >= begun_at):
             raise TryAgain(
-                f"{pulled.table}: the load {last.load_id}, which began at {last.begun_at}, replaces rows of the same days: "
+                f"{plan.table}: the load {last.load_id}, which began at {last.begun_at}, replaces rows of the same days: "
                 "the next pull reads them again; if that load was killed, run it again"
             )
 
@@ -167,15 +189,10 @@ class TableLoads:
         return [other for other in found if other.load_id != plan.load_id]
 
 
-def _today(plan: TablePlan) -> date:
-    """Return the day of the read, by the clock of the watermark."""
-    return day_of(time_of(plan.read_at), plan.watermark.day_zone if plan.watermark else "UTC")
-
-
 def _log(pulled: PulledFiles, done: Done) -> None:
     log(
         "WARNING" if pulled.rows_above else "INFO",
-        f"{pulled.table}: {pulled.rows} rows loaded, {done.deleted} deletions found",
+        f"{pulled.table}: {counted(pulled.rows, 'row')} loaded, {counted(done.deleted, 'deletion')} found",
         event="pulled_rows_loaded",
         dataset=pulled.table.dataset,
         table=pulled.table.table,

@@ -65,6 +65,9 @@ class Done:
     jobs: tuple[str, ...] = ()
     deleted: int = 0
 
+    def __add__(self, other: Done) -> Done:
+        return Done((*self.jobs, *other.jobs), self.deleted + other.deleted)
+
 
 def replaces(plan: TablePlan) -> bool:
     """Return whether the load of a pull replaces rows: those of some days, or all."""

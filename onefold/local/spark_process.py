@@ -27,10 +27,12 @@ SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """Options for a Java process that runs for seconds: optimizing its code would take a fifth of the time."""
 _POLL_SECONDS = 0.1
 _MAX_LINES = 10
-# Lines that Java, Spark and Python print around those of the job: log records, frames of traces, hints, progress.
+# Lines that Java, Spark and Python print around those of the job: log records, frames of traces, hints, progress, and those
+# of the resolver of packages. What a job says in JSON it says for people, too.
 _NOISE = re.compile(
     r"\s|\d\d[:/]\d\d[:/]\d\d |\[Stage |Caused by: |Traceback |WARNING: |Picked up |"
-    r"Using Spark's |Setting default log level|To adjust logging level"
+    r"Using Spark's |Setting default log level|To adjust logging level|"
+    r":: |\S+#\S+ added as a dependency|Ivy |The jars for the packages|downloading |found \S+#\S+|\{\"(severity|dataset)\""
 )
 _END_SECONDS = 10.0
 # Spark properties for a laptop. The properties of a batch override them.

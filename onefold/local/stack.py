@@ -11,7 +11,7 @@ from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT, emulator_client
 from onefold.adapters.bigquery.errors import EMULATOR
 from onefold.core.names import check_names
 from onefold.local.dataproc import dataproc_emulator
-from onefold.local.processes import bigquery_emulator, function_server
+from onefold.local.processes import bigquery_emulator, free_port, function_server
 from onefold.local.topics import PushTopic, topics_server
 from onefold.settings.batches import DEFAULT_CONFIG
 from onefold.settings.environment import load_settings
@@ -52,13 +52,17 @@ def local_stack(
         settings = function_settings(environ, folder)
         hosts[EMULATOR] = stack.enter_context(bigquery_emulator(port=port))
         create_datasets(hosts[EMULATOR], datasets)
-        stack.enter_context(dataproc_emulator({EMULATOR: hosts[EMULATOR], PUBSUB: hosts[PUBSUB]}, port=port + 1))
+        rest_port = free_port()
+        jobs = {EMULATOR: hosts[EMULATOR], PUBSUB: f"127.0.0.1:{rest_port}"}  # jobs publish over REST
+        if CONFIG in settings:  # Dataproc copies onefold.yaml to each job; here jobs read the file of the functions
+            jobs[CONFIG] = settings[CONFIG]
+        stack.enter_context(dataproc_emulator(jobs, port=port + 1))
         topics = {name: PushTopic(name) for name in SHOWN}
         for topic, target in FUNCTIONS.items():
             log = stack.enter_context((folder / f"{target}.log").open("w+b"))
             url = stack.enter_context(function_server(target, {**settings, **hosts}, log))
             topics[topic] = PushTopic(topic, url)
-        stack.enter_context(topics_server(topics, port + 2, show))
+        stack.enter_context(topics_server(topics, port + 2, show, rest_port))
         show(f"The logs of the functions are in {folder}.")
         yield {name: hosts[name] for name in (EMULATOR, DATAPROC, PUBSUB)}
 

@@ -1,8 +1,9 @@
 """A stand-in for Pub/Sub: topics in memory, each with a push subscription of one local function.
 
-Clients reach it over gRPC, through PUBSUB_EMULATOR_HOST. A published message is confirmed at once, and delivered until its
-function accepts it; other messages do not wait for it. It serves the methods `Publish` and `GetTopic`, and no others: no
-pulling, no attributes, no ordering keys, no rights, no new topics. Messages that are not delivered yet are lost at its end.
+Clients reach it over gRPC, through PUBSUB_EMULATOR_HOST, and Spark jobs over REST. A published message is confirmed at once,
+and delivered until its function accepts it; other messages do not wait for it. It serves the methods `Publish` and
+`GetTopic`, and no others: no pulling, no attributes, no ordering keys, no rights, no new topics. Messages that are not
+delivered yet are lost at its end.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +22,7 @@ from google.pubsub_v1 import types
 from onefold.core.errors import OnefoldError, Rejected
 from onefold.core.retry import Backoff
 from onefold.core.text import cut
+from onefold.local.rest_topics import rest_server
 from onefold.local.send_event import deliver
 
 _CONCURRENT_DELIVERIES = 4
@@ -67,6 +69,11 @@ class PushTopics:
         """Wait for deliveries that have begun; others never begin."""
         self._ended.set()
         self._pool.shutdown(wait=True, cancel_futures=True)
+
+    def publish_all(self, name: str, messages: Sequence[bytes]) -> list[str] | None:
+        """Publish messages and return their identifiers; None where there is no topic of this name."""
+        topic = self._topics.get(name)
+        return [self._publish(topic, data) for data in messages] if topic else None
 
     def publish(self, request: Any, context: grpc.ServicerContext) -> Any:
         topic = self._find(request.topic, context)
@@ -115,13 +122,16 @@ class PushTopics:
 
 
 @contextlib.contextmanager
-def topics_server(topics: Mapping[str, PushTopic], port: int, show: Callable[[str], None]) -> Iterator[str]:
+def topics_server(
+    topics: Mapping[str, PushTopic], port: int, show: Callable[[str], None], rest_port: int | None = None
+) -> Iterator[str]:
     """Serve topics. Yields the value for PUBSUB_EMULATOR_HOST.
 
     Args:
         topics: by name.
         port: the port.
         show: is called with a line for people, perhaps in another thread.
+        rest_port: the port of the same topics over REST; None for none.
 
     Raises:
         Rejected: the port cannot be used.
@@ -141,7 +151,8 @@ def topics_server(topics: Mapping[str, PushTopic], port: int, show: Callable[[st
         raise Rejected(f"topics cannot be served at port {port}: name another one") from error
     server.start()
     try:
-        yield f"127.0.0.1:{port}"
+        with contextlib.nullcontext() if rest_port is None else rest_server(served.publish_all, rest_port):
+            yield f"127.0.0.1:{port}"
     finally:
         server.stop(grace=None).wait()
         served.close()

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from onefold.changelog.metadata import LANDED_AT, metadata_of, metadata_problems
+from onefold.changelog.metadata import LANDED_AT, is_pulled, metadata_of, metadata_problems
 from onefold.core.errors import NotFound, SchemaConflict
 from onefold.core.names import TableId
 from onefold.core.versioned_names import VersionedNames
@@ -42,8 +42,11 @@ class ChangeTable:
         return ChangeTable(self.id, self.version, start - overlap if start else None)
 
 
-def tells_landing(columns: Iterable[Column]) -> bool:
+def tells_landing(columns: Sequence[Column]) -> bool:
     """Return whether rows tell when they landed, by which a merge reads only what is new.
+
+    Pulled rows do not: they have the time of their read, by the clock of the source, and a load job may make them visible
+    hours later.
 
     Examples:
         >>> tells_landing([Column("_LANDED_AT", Scalar("TIMESTAMP"))])
@@ -52,7 +55,7 @@ def tells_landing(columns: Iterable[Column]) -> bool:
         False
     """
     landed_at = Schema(columns).get(LANDED_AT)
-    return landed_at is not None and landed_at.type == _TIMESTAMP
+    return landed_at is not None and landed_at.type == _TIMESTAMP and not is_pulled(columns)
 
 
 def find_changes(warehouse: BaseWarehouse, table: TableId, rules: TableRules) -> list[ChangeTable]:

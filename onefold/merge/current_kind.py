@@ -11,7 +11,15 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
-from onefold.changelog.metadata import DAY, LANDED_AT, METADATA, check_change_table, key_type_problems, source_columns
+from onefold.changelog.metadata import (
+    DAY,
+    LANDED_AT,
+    METADATA,
+    check_change_table,
+    is_pulled,
+    key_type_problems,
+    source_columns,
+)
 from onefold.core.errors import InvalidInput, KeyUnknown, LimitExceeded, NotFound, SchemaConflict, ViewNameTaken
 from onefold.core.names import TableId
 from onefold.merge.base_table import base_table, log_of
@@ -66,8 +74,8 @@ class CurrentKind:
     def fingerprint(self) -> str:
         rules = self.settings.rules_for(self.table)
         parts: tuple[object, ...] = (RENDERER, fingerprint_of(self.settings, self.table), rules.keys, rules.overlap_minutes)
-        if load := self.settings.pull_of(self.table):
-            parts = (*parts, load.mode)
+        if mode := self.settings.pull_mode_of(self.table):
+            parts = (*parts, mode)
         return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
 
     def is_ours(self, stored: StoredView) -> bool:
@@ -92,15 +100,17 @@ class CurrentKind:
         rows that the former one had, and then the view has to read them from the changes.
 
         Raises:
-            KeyUnknown: a message asks for a view that does not exist, and the key is not known.
+            KeyUnknown: a message asks for a view that does not exist, and the key is not known; or the table is pulled, and
+                the settings do not name its source.
             SchemaConflict: everything that keeps the table from having a latest state.
             LimitExceeded: the text is too long.
         """
+        self._check_source(found, stored)
         columns = self._columns(found, versions, stored)
         text = replace(self._text(found, columns, stored), without=self._without(found))
         # The form of the versions' text is chosen so that the text around it fits, too.
         rules = self.settings.rules_for(self.table)
-        settings, of_unified = settings_comment(rules, current=True), settings_comment(rules)
+        settings, of_unified = self._settings_comment(), settings_comment(rules)
         around = len(text.around("")) + len(settings) - len(of_unified) + (stored.reserved if stored else 0)
         view = build_within_limits(self.id, self.table, versions, self._rules(found), around, columns)
         # The settings come first in every view, so that they can be read from its text.
@@ -110,12 +120,29 @@ class CurrentKind:
         shown = tuple(source_columns(view.columns).minus(text.without))
         return UnifiedView(view.id, shown, view.versions, view.casts, view.form, query, view.leaves, view.names)
 
+    def _settings_comment(self) -> str:
+        rules, mode = self.settings.rules_for(self.table), self.settings.pull_mode_of(self.table)
+        return settings_comment(rules, current=True, pull_mode=mode)
+
+    def _check_source(self, found: Sequence[Version], stored: StoredView | None) -> None:
+        """Check that the settings name the source of a pulled table: it has a full view, and no current view beside it.
+
+        Raises:
+            KeyUnknown: they do not, and there is no view yet.
+        """
+        if stored is None and not self.settings.pull_of(self.table) and any(is_pulled(one.columns) for one in found):
+            raise KeyUnknown(
+                f"{self.table} is pulled from a source that no `sources` of onefold.yaml names, so its full view is not "
+                "known: name the deployment's onefold.yaml with --config or ONEFOLD_CONFIG"
+            )
+
     def before_write(self) -> None:
         """Hide in the clean view what the policies hide of new versions, before the current view shows it."""
         tighten_clean(self.warehouse, self.table, self.settings)
 
     def setting_changes(self, stored: StoredView) -> tuple[SettingChange, ...]:
-        return setting_changes(stored.query, self.settings.rules_for(self.table), current=True)
+        rules, mode = self.settings.rules_for(self.table), self.settings.pull_mode_of(self.table)
+        return setting_changes(stored.query, rules, current=True, pull_mode=mode)
 
     def other_changes(self, stored: StoredView | None, view: UnifiedView) -> tuple[SchemaChange, ...]:
         if stored is None:
@@ -168,12 +195,12 @@ class CurrentKind:
             if self.by_itself and stored is None and any(key_type_problems(str(self.table), columns, keys)):
                 raise KeyUnknown(str(error)) from error
             raise
-        check_changes(changes, keys)
+        # A captured table whose key gets a column is copied, and the rows of its former key get deletions.
+        check_changes([one for one in changes if not is_captured(one.version.columns)], keys)
 
     def _without(self, found: Sequence[Version]) -> tuple[str, ...]:
         """Return the partition of a pulled table, which is no column of the source."""
-        is_pulled = self.settings.pull_of(self.table) and any(version.schema.has(DAY) for version in found)
-        return (DAY,) if is_pulled else ()
+        return (DAY,) if any(is_pulled(version.columns) for version in found) else ()
 
     def _rules(self, found: Sequence[Version]) -> TableRules:
         """Return the rules by which the columns are united. A change table without versions is read as it is."""

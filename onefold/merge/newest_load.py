@@ -57,7 +57,7 @@ class NewestLoadKind(CurrentKind):
         """
         columns = self._columns(found, versions, stored)
         rules = self.settings.rules_for(self.table)
-        settings, of_unified = settings_comment(rules, current=True), settings_comment(rules)
+        settings, of_unified = self._settings_comment(), settings_comment(rules)
         around = len(newest_load_query("", columns)) + len(settings) - len(of_unified) + (stored.reserved if stored else 0)
         view = build_within_limits(self.id, self.table, versions, self._rules(found), around, columns)
         query = settings + newest_load_query(view.query.removeprefix(of_unified), view.columns)
@@ -79,8 +79,7 @@ def kind_of(
         keys: the columns of the key, where somebody named them.
         by_itself: whether a message asks for the view.
     """
-    load = settings.pull_of(table)
-    kind = NewestLoadKind if load and load.mode == "full" else CurrentKind
+    kind = NewestLoadKind if settings.pull_mode_of(table) == "full" else CurrentKind
     return kind(warehouse, table, settings, keys, by_itself)
 
 

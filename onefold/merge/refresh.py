@@ -13,7 +13,6 @@ from typing import Literal
 from onefold.core.errors import NoCurrentView, NotFound
 from onefold.core.names import TableId
 from onefold.merge.base_table import base_table
-from onefold.merge.current_kind import CurrentKind
 from onefold.merge.newest_load import kind_of
 from onefold.merge.plan import MergePlan
 from onefold.ports.warehouse import BaseWarehouse
@@ -88,7 +87,7 @@ def keep_current(
         OnefoldError: as `refresh_current`.
     """
     table = plan.base.table
-    kind = CurrentKind(warehouse, table, settings, plan.base.keys)
+    kind = kind_of(warehouse, table, settings, plan.base.keys)
     stored = warehouse.get_view(kind.id)
     if not settings.rules_for(table).current or stored is None or not kind.is_ours(stored):
         return None

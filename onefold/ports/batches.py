@@ -13,8 +13,10 @@ from onefold.core.errors import TryAgain
 from onefold.settings.batches import DEFAULT_CONFIG, BatchSettings
 
 ARCHIVE = "spark.zip"
-READ_MYSQL, JDBC_DRIVER = ("extract", "check"), "mariadb-java-client.jar"
-"""The jobs that read MySQL, and the driver's jar beside the code of the jobs."""
+READ_MYSQL = ("extract", "check")
+"""The jobs that read MySQL."""
+JDBC_DRIVER, PYMYSQL = "mariadb-java-client.jar", "pymysql.zip"
+"""What these jobs need and the runtime does not have, beside the code of the jobs: the driver's jar, and PyMySQL."""
 DRIVER_ENVIRONMENT = "spark.dataproc.driverEnv."
 """The prefix of properties that set a variable in the driver's environment (Dataproc Serverless, "Spark properties")."""
 
@@ -65,7 +67,8 @@ class Batch:
     @property
     def archives(self) -> tuple[str, ...]:
         """The addresses of the archives of Python modules."""
-        return (f"{self.settings.code}/{ARCHIVE}",)
+        names = (ARCHIVE, PYMYSQL) if self.job in READ_MYSQL else (ARCHIVE,)
+        return tuple(f"{self.settings.code}/{name}" for name in names)
 
     @property
     def jars(self) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from onefold.schema.column_policy import ColumnPolicies
 from onefold.schema.table_rules import TableRules
 from onefold.settings.batches import DEFAULT_CONFIG, FOLDER, BatchSettings, read_batch_settings
 from onefold.settings.registry import RegistrySettings, read_registry_settings
-from onefold.settings.sources import Source, TableLoad, full_view, pull_of
+from onefold.settings.sources import Mode, Source, TableLoad, full_view, pull_of
 from onefold.settings.variables import CONFIG, unknown_variables
 from onefold.settings.yaml_file import read_tables_file
 
@@ -87,6 +87,11 @@ class Settings:
     def pull_of(self, base: TableId) -> TableLoad | None:
         """Return how a table is pulled; None for a table that is not pulled."""
         return pull_of(self.sources.values(), base)
+
+    def pull_mode_of(self, base: TableId) -> Mode | None:
+        """Return `incremental` or `full`; None for a table that is not pulled."""
+        load = self.pull_of(base)
+        return load.mode if load else None
 
     def current_view_of(self, base: TableId) -> TableId:
         """Return the current view of a base name: where the unified view is; of a pulled table the full view."""

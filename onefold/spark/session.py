@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 import os
+import shlex
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from pyspark import SparkContext
 from pyspark.conf import SparkConf
 from pyspark.sql import SparkSession
 
@@ -32,6 +35,28 @@ SETTINGS = {
 }
 
 
+def submitted_conf(environ: Mapping[str, str]) -> SparkConf:
+    """Return the settings with which the process was submitted; none for a process that nobody submitted.
+
+    A `SparkConf` is empty until Python is connected to Java. Whoever sets what is missing in it would replace the master and
+    the jars of the cluster.
+
+    Args:
+        environ: the environment of the process: spark-submit names its Java there, others name arguments for spark-submit.
+    """
+    if "PYSPARK_GATEWAY_PORT" in environ:
+        SparkContext._ensure_initialized()
+        return SparkConf()
+    conf = SparkConf()
+    words = shlex.split(environ.get("PYSPARK_SUBMIT_ARGS", ""))
+    for option, value in itertools.pairwise(words):
+        if option == "--conf":
+            conf.set(*value.split("=", 1))
+        elif option == "--master":
+            conf.setMaster(value)
+    return conf
+
+
 def open_session(name: str, settings: Mapping[str, str] | None = None) -> SparkSession:
     """Return the session of the cluster that runs the job; a local session without a cluster.
 
@@ -39,7 +64,7 @@ def open_session(name: str, settings: Mapping[str, str] | None = None) -> SparkS
         name: the name of the job.
         settings: further settings of the session; none by default.
     """
-    conf = SparkConf().setAppName(name).setAll(list((settings or {}).items()))
+    conf = submitted_conf(os.environ).setAppName(name).setAll(list((settings or {}).items()))
     conf.setIfMissing("spark.master", "local[*]")
     conf.setIfMissing("spark.ui.showConsoleProgress", "false")
     if conf.get("spark.master", "").startswith("local"):

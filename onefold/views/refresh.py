@@ -75,19 +75,17 @@ def plan_refresh(
         TryAgain: an error that may pass.
     """
     kind = kind or UnifiedKind(warehouse, base, settings)
-    id_, fingerprint = kind.id, kind.fingerprint
     names = settings.names_in(base.dataset)
-    stored = warehouse.get_view(id_)
+    stored = warehouse.get_view(kind.id)
     if stored:
         kind.check_owner(stored)
-    if version in settings.rules_for(base).retired and (stored is None or _is_current(stored, fingerprint)):
-        kept = stored.unannounced if stored else ()
-        return ViewPlan(base, "none", None, stored, None, (), shortcut=True, unannounced=kept)
+    if version in settings.rules_for(base).retired and (stored is None or _is_current(stored, kind.fingerprint)):
+        return _shortcut(base, stored)
     created = None
-    if stored and version and kind.is_settled(stored) and _covers(stored, base, version, fingerprint, names):
+    if stored and version and kind.is_settled(stored) and _covers(stored, base, version, kind.fingerprint, names):
         created = warehouse.table_created(base.sibling(names.name(base.table, version)))
         if created and was_read(stored.labels.get(CREATED_LABEL, ""), created):
-            return ViewPlan(base, "none", None, stored, None, (), shortcut=True, unannounced=stored.unannounced)
+            return _shortcut(base, stored)
     read_at = now()
     found = kind.read_versions()
     if version and all(one.id for one in found):  # the version of a change table without versions has no name
@@ -98,7 +96,7 @@ def plan_refresh(
     view = kind.build(found, versions, stored)
     if stored:
         check_taken_over(stored, base, view.query, take_over=take_over)
-    labels = labels_of(view, stored, fingerprint, creations_label(versions, read_at))
+    labels = labels_of(view, stored, kind.fingerprint, creations_label(versions, read_at))
     plan = _plan_write(warehouse, base, kind, view, stored, {**labels, TABLE_LABEL: kind.owner})
     plan = replace(
         plan,
@@ -107,7 +105,7 @@ def plan_refresh(
         advice=tuple(mixed_number_columns(versions, settings.rules_for(base))),
         settings=kind.setting_changes(stored) if stored else (),
     )
-    return _identified(plan, id_, _first_created(versions))
+    return _identified(plan, kind.id, _first_created(versions))
 
 
 def refresh(
@@ -168,6 +166,11 @@ def refresh(
         return plan
 
     return retry_on_conflict(kind.id, once, sleep)
+
+
+def _shortcut(base: TableId, stored: StoredView | None) -> ViewPlan:
+    """Return the plan of a view that stays as it is, for which nothing else has to be read."""
+    return ViewPlan(base, "none", None, stored, None, (), shortcut=True, unannounced=stored.unannounced if stored else ())
 
 
 def _covers(stored: StoredView, base: TableId, version: str, fingerprint: str, names: VersionedNames) -> bool:

@@ -41,12 +41,13 @@ class SettingChange:
         return {"setting": self.name, "before": self.before, "after": self.after}
 
 
-def view_settings(rules: TableRules, current: bool = False) -> StoredSettings:
+def view_settings(rules: TableRules, current: bool = False, pull_mode: str | None = None) -> StoredSettings:
     """Return the settings that decide the text of a view, as far as they are not the default.
 
     Args:
         rules: the rules of the table.
         current: whether it is a current view, which depends on more settings than a unified view.
+        pull_mode: of a current view, how the table is pulled, `incremental` or `full`; None for a table that is not pulled.
 
     Examples:
         >>> view_settings(TableRules(conversions="classic", retired=frozenset(["b", "a"])))
@@ -54,10 +55,12 @@ def view_settings(rules: TableRules, current: bool = False) -> StoredSettings:
         >>> view_settings(TableRules(keys=("id",), overlap_minutes=5), current=True)
         {'keys': ['id'], 'overlap_minutes': '5'}
     """
-    return dict((*_settings(rules), *(_settings_of_current(rules) if current else ())))
+    return dict((*_settings(rules), *(_settings_of_current(rules, pull_mode) if current else ())))
 
 
-def _settings_of_current(rules: TableRules) -> Iterator[tuple[str, str | list[str]]]:
+def _settings_of_current(rules: TableRules, pull_mode: str | None) -> Iterator[tuple[str, str | list[str]]]:
+    if pull_mode:
+        yield "mode", pull_mode
     if rules.keys:
         yield "keys", list(rules.keys)
     if rules.overlap_minutes != TableRules().overlap_minutes:
@@ -80,7 +83,7 @@ def _settings(rules: TableRules) -> Iterator[tuple[str, str | list[str]]]:
             yield name, list(patterns)
 
 
-def settings_comment(rules: TableRules, current: bool = False) -> str:
+def settings_comment(rules: TableRules, current: bool = False, pull_mode: str | None = None) -> str:
     r"""Return the comment for the start of a view's text; the arguments are those of `view_settings`.
 
     Examples:
@@ -91,7 +94,7 @@ def settings_comment(rules: TableRules, current: bool = False) -> str:
     """
     # JSON in ASCII has no line end within a text, so nothing leaves the comment. A backtick is escaped as well: the names of
     # the tables that a view reads are found in its text by their backticks.
-    text = json.dumps(view_settings(rules, current), indent=2).replace("`", "\\u0060")
+    text = json.dumps(view_settings(rules, current, pull_mode), indent=2).replace("`", "\\u0060")
     first, *others = text.splitlines()
     return "".join(f"{line}\n" for line in (f"-- settings: {first}", *(f"{_LINE}{line}" for line in others)))
 
@@ -122,19 +125,22 @@ def _value(value: Any) -> str | list[str]:
     return [str(one) for one in value] if isinstance(value, list) else str(value)
 
 
-def setting_changes(query: str, rules: TableRules, current: bool = False) -> tuple[SettingChange, ...]:
+def setting_changes(
+    query: str, rules: TableRules, current: bool = False, pull_mode: str | None = None
+) -> tuple[SettingChange, ...]:
     """Return the settings that differ between the text of a view as it is and the rules.
 
     Args:
         query: the text of the view. Nothing is known of a text without a comment.
         rules: the rules with which the view would be written.
         current: whether it is a current view.
+        pull_mode: as for `view_settings`.
 
     Examples:
         >>> [str(change) for change in setting_changes(settings_comment(TableRules(version_column="_v")), TableRules())]
         ['version_column: _v -> default']
     """
-    before, after = read_settings_comment(query), view_settings(rules, current)
+    before, after = read_settings_comment(query), view_settings(rules, current, pull_mode)
     if before is None:
         return ()
     names = [*before, *(name for name in after if name not in before)]

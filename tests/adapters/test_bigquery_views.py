@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import threading
+import weakref
 
 import pytest
 import requests.exceptions
@@ -35,6 +37,27 @@ def test_types_of_the_rest_api_are_read_as_those_of_information_schema(cloud: Fa
     cloud.schema_of = lambda _: [rest_field(f"c{n}", parse_type(type_)) for n, type_ in enumerate(types)]
     warehouse.create_view(VIEW, ViewDraft(QUERY))
     assert [column.type for column in stored_view(warehouse).columns] == [parse_type(type_) for type_ in types]
+
+
+def test_an_answer_that_a_view_is_missing_keeps_nothing_of_its_caller_in_memory(
+    warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A refresh of a new view reads thousands of columns after this answer; a cycle that holds them is collected late."""
+
+    class Read:
+        """Something that a caller has read."""
+
+    def work() -> weakref.ref[Read]:
+        assert warehouse.get_view(VIEW) is None
+        read = Read()
+        return weakref.ref(read)
+
+    monkeypatch.setattr(onefold.adapters.bigquery.client, "_RETRY", DEFAULT_RETRY)
+    gc.disable()
+    try:
+        assert work()() is None
+    finally:
+        gc.enable()
 
 
 def test_a_view_that_does_not_exist_is_read_as_none(warehouse: Warehouse) -> None:

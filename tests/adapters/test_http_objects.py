@@ -103,6 +103,19 @@ def test_a_server_that_sends_byte_by_byte_is_given_up(web: _Server) -> None:
         HttpObjects(seconds=0.3).find(url(web))
 
 
+def test_a_document_that_breaks_off_is_to_be_read_again(web: _Server) -> None:
+    web.answers["/a"] = Answer(body=b"{}", headers={"Content-Length": "3"})
+    with pytest.raises(TryAgain, match="does not answer"):
+        HttpObjects().find(url(web))
+
+
+def test_a_document_in_chunks_is_read_whole(web: _Server) -> None:
+    web.answers["/a"] = Answer(body=b"3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n", headers={"Transfer-Encoding": "chunked"})
+    found = HttpObjects().find(url(web))
+    assert found
+    assert found.data == b"abcde"
+
+
 def test_a_redirect_within_the_server_is_followed_and_none_for_ever(web: _Server) -> None:
     web.answers["/a"] = Answer(302, headers={"Location": "/b"})
     web.answers["/b"] = Answer(body=b"content")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -73,6 +74,24 @@ def test_a_start_without_success_does_not_count(batches: MemoryBatches, state: B
 def test_a_job_that_has_done_other_work_does_not_count(batches: MemoryBatches, other: BatchRequest) -> None:
     _, created = ended(batches, BatchState.SUCCEEDED, other)
     assert deliver(batches, "late", created - MINUTE).created
+
+
+@pytest.mark.parametrize(("done", "asked"), [("day", "15m"), ("15m", "day"), ("full", "day")])
+def test_a_pull_of_another_window_does_not_count(batches: MemoryBatches, done: str, asked: str) -> None:
+    settings = replace(SETTINGS, datasets=frozenset({"shop_crm"}))
+
+    def pull(message: str, window: str, published: datetime | None) -> LaunchedBatch:
+        arguments = ("--source=shop", "--database=crm", f"--window={window}")
+        return launch(batches, BatchRequest("extract", "shop_crm", None, arguments), message, settings, published)
+
+    first = pull("first", done, None).batch.id
+    batches.enter(first, BatchState.SUCCEEDED)
+    created = batches.kept[first].created
+    assert created
+    second = pull("second", asked, created - MINUTE)
+    assert second.created
+    batches.enter(second.batch.id, BatchState.SUCCEEDED)
+    assert pull("third", asked, created - MINUTE).superseded
 
 
 def test_a_request_without_a_time_is_always_carried_out(batches: MemoryBatches) -> None:

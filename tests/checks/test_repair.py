@@ -99,7 +99,9 @@ def repair(scene: LoadScene, now: datetime, chosen: Callable[[ChunkResult], Chun
     checked, chunk, loads = compared(scene, now)
     jobs: LoadJobs = loads.jobs
     to = files_of(scene.world)
-    return Repairer(Changes(scene), loads, jobs, StoredDeletions(to), to).repair(checked, chunk, chosen(chunk.result))
+    return Repairer(Changes(scene), loads, jobs, StoredDeletions(to), to, scene.puller.present(now)).repair(
+        checked, chunk, chosen(chunk.result)
+    )
 
 
 def spoiled_scene() -> LoadScene:

@@ -125,7 +125,7 @@ def test_a_refused_announcement_is_printed_and_kept(
 ) -> None:
     monkeypatch.setenv("ONEFOLD_TOPIC_SCHEMA_CHANGES", "schema-changes")
     publisher = MemoryPublisher()
-    publisher.trouble["schema-changes"] = Rejected("there is no such topic")
+    publisher.errors["schema-changes"] = Rejected("there is no such topic")
     monkeypatch.setattr("onefold.adapters.pubsub.PubSub", lambda _: publisher)
     land_changes(dataset, "customer_v_a", CUSTOMER, [change("INSERT", "1", id=1, name="a")])
     outcome = run("current", dataset.name, "customer", "--keys", "id")

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from datetime import date
+from datetime import date, timedelta
 from pathlib import Path
 
 import pytest
 from support.database_servers import MariaDb, MySql
-from support.pulls import PullScene, by, lines
+from support.pulls import START, PullScene, by, lines
 from support.source_database import SourceDatabase, on
 
 from onefold.changelog.position import Position
 from onefold.extract.part import PartResult
 from onefold.extract.plan import TablePlan
 from onefold.extract.pull import Reader
+from onefold.extract.watermark import Window
 from onefold.settings.sources import TableLoad, WatermarkColumn
 
 pytestmark = on(MariaDb, MySql)
@@ -94,6 +95,16 @@ def test_an_older_request_does_nothing(scene: PullScene) -> None:
     late = scene.pull(at=scene.at)
     assert [table.outcome for table in late.run().tables] == ["skipped"]
     assert len(scene.loads.pulled) == 1
+
+
+def test_a_request_of_one_window_does_not_count_for_another(scene: PullScene) -> None:
+    scene.database.run("INSERT INTO t VALUES (1, 'a', '2026-05-03')")
+    scene.rows()
+    scene.rows("day")
+    # 15m was asked for after 15 minutes, and day after 30.
+    asked: list[tuple[Window, int]] = [("15m", 20), ("15m", 60), ("day", 40), ("day", 35), ("15m", 50)]
+    reports = [scene.pull(window, at=START + timedelta(minutes=minutes)).run() for window, minutes in asked]
+    assert [report.tables[0].outcome for report in reports] == ["loaded", "loaded", "loaded", "skipped", "skipped"]
 
 
 def test_an_empty_table_and_then_its_first_row(scene: PullScene) -> None:

@@ -19,8 +19,12 @@ from onefold.settings.sources import TableLoad
 _STEP = 40
 
 
+def _most(samples: list[Sample]) -> int:
+    return max(len(sample.values) for sample in samples)
+
+
 def create(source: SourceDatabase, samples: list[Sample]) -> list[list[tuple[str, object]]]:
-    rows = [[sample.values[number % len(sample.values)] for sample in samples] for number in range(7)]
+    rows = [[sample.values[number % len(sample.values)] for sample in samples] for number in range(_most(samples))]
     columns = ", ".join(f"c{number} {sample.declared}" for number, sample in enumerate(samples))
     literals = (f"({number}, {', '.join(literal for literal, _ in row)})" for number, row in enumerate(rows))
     source.run(f"CREATE TABLE t (id INT PRIMARY KEY, {columns})", f"INSERT IGNORE INTO t VALUES {', '.join(literals)}")

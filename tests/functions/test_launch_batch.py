@@ -120,9 +120,9 @@ def test_a_message_comes_later_while_another_batch_runs(
 
 
 def test_an_error_that_may_pass_is_answered_with_500(client: Client, batches: MemoryBatches) -> None:
-    batches.trouble = TryAgain("503")
+    batches.error = TryAgain("503")
     assert client.post("/", data=push_body(MESSAGE)).status_code == 500
-    batches.trouble = None
+    batches.error = None
     assert client.post("/", data=push_body(MESSAGE)).status_code == 204
 
 

@@ -78,10 +78,10 @@ def test_other_methods_are_refused(client: Client, method: str) -> None:
 
 
 def test_an_error_that_may_pass_is_answered_with_500(client: Client, warehouse: MemoryWarehouse) -> None:
-    warehouse.trouble = TryAgain("rateLimitExceeded")
+    warehouse.error = TryAgain("rateLimitExceeded")
     answer = client.post("/", data=push_body(MESSAGE), headers=EVENT_HEADERS)
     assert (answer.status_code, answer.data) == (500, b"rateLimitExceeded\n")
-    warehouse.trouble = None
+    warehouse.error = None
     assert client.post("/", data=push_body(MESSAGE), headers=EVENT_HEADERS).status_code == 204
 
 
@@ -109,7 +109,7 @@ def test_a_handled_message_is_answered_without_a_reason(client: Client) -> None:
 
 
 def test_a_bug_is_answered_with_500(client: Client, warehouse: MemoryWarehouse) -> None:
-    warehouse.trouble = ZeroDivisionError("a bug")
+    warehouse.error = ZeroDivisionError("a bug")
     assert client.post("/", data=push_body(MESSAGE)).status_code == 500
 
 

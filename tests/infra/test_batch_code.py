@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 from support.function_environment import environment
-from support.terraform import ROOT, Plan
+from support.terraform import ROOT, Outcome, Plan
 
-from onefold.ports.batches import ARCHIVE
+from onefold.ports.batches import ARCHIVE, JDBC_DRIVER, PYMYSQL
 from onefold.settings.batches import DEFAULT_CONFIG
 from onefold.settings.environment import load_settings
 
@@ -34,6 +35,14 @@ def test_without_table_settings_only_the_jobs_are_uploaded_to_another_folder(opt
     with_, without = (environment(one, "launch_batch")["ONEFOLD_BATCH_CODE"] for one in (options_plan, plain_plan))
     assert uploaded(plain_plan)[without] == {*JOBS, ARCHIVE}
     assert Path(with_).name != Path(without).name, "the folder is named by a digest of all that is in it"
+
+
+def test_the_driver_and_the_client_of_mysql_are_uploaded_where_tables_are_pulled(tested: Callable[[str], Outcome]) -> None:
+    pulls = tested("pulls.tftest.hcl").plans["two_sources"]
+    code = environment(pulls, "launch_batch")["ONEFOLD_BATCH_CODE"]
+    assert uploaded(pulls)[code] == {*JOBS, ARCHIVE, JDBC_DRIVER, PYMYSQL}
+    objects = pulls.of("google_storage_bucket_object")
+    assert objects[f'spark["{JDBC_DRIVER}"]']["source"].endswith(f"/build/{JDBC_DRIVER}")
 
 
 def test_without_options_a_job_has_the_settings_of_the_functions(plain_plan: Plan) -> None:

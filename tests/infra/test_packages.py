@@ -20,6 +20,7 @@ from typing import Any
 import pytest
 from packaging.requirements import Requirement
 
+from infra.libraries import Unavailable, libraries
 from infra.package import package, package_spark
 from onefold.changelog.generator import Workload, WorkloadOptions, make_workload
 from onefold.changelog.generator_files import write_workload
@@ -29,7 +30,7 @@ ROOT = Path(__file__).resolve().parents[2]
 # What Dataproc Serverless runtime 3.0 has besides Spark, and what it has not.
 ABSENT = ("click", "rich", "functions_framework", "flask", "bqemulator", "duckdb")
 # What our jobs may use of what it has. It has pandas, too, which nothing of ours asks for.
-PRESENT = ("pyspark", "google-cloud-bigquery", "PyYAML", "pyarrow")
+PRESENT = ("pyspark", "google-cloud-bigquery", "google-cloud-bigquery-storage", "google-cloud-storage", "PyYAML", "pyarrow")
 SUBMIT = (
     "--master=local[2]",
     "--driver-memory=1g",
@@ -208,7 +209,7 @@ def lent_files() -> Iterator[tuple[Path, Path]]:
 def test_the_environment_has_the_pinned_spark_without_onefold(dataproc: Dataproc) -> None:
     pinned = re.search(r"^pyspark==(\S+)", (ROOT / "requirements.lock").read_text(), re.MULTILINE)
     assert pinned
-    absent = ("onefold", *ABSENT, "google.cloud.pubsub_v1", "google.cloud.dataproc_v1", "pytest", "pip")
+    absent = ("onefold", *ABSENT, "google.cloud.pubsub_v1", "google.cloud.dataproc_v1", "pymysql", "pytest", "pip")
     code = (
         "import importlib.util as i, pyspark, google.cloud.bigquery, yaml, pyarrow\n"
         f"print(pyspark.__version__, [name for name in {absent} if i.find_spec(name)])"
@@ -217,6 +218,23 @@ def test_the_environment_has_the_pinned_spark_without_onefold(dataproc: Dataproc
         [dataproc.python, "-c", code], cwd=dataproc.folder, env={}, capture_output=True, text=True, check=False
     )
     assert done.stdout == f"{pinned[1]} []\n", done.stderr
+
+
+def test_the_pull_finds_its_client_in_the_archive_that_is_uploaded(dataproc: Dataproc, tmp_path: Path) -> None:
+    try:
+        *_, client = libraries(tmp_path)
+    except Unavailable as unavailable:
+        pytest.skip(str(unavailable))
+    folder = dataproc.folder / "code"
+    code = (
+        f"import sys; sys.path[:0] = [{str(folder / 'spark.zip')!r}, {str(client)!r}]\n"
+        "import onefold.spark.extract.job, onefold.spark.extract.loads, onefold.adapters.pubsub_rest, google.cloud.storage\n"
+        "import pymysql; print(pymysql.__file__)"
+    )
+    done = subprocess.run(
+        [dataproc.python, "-c", code], cwd=dataproc.folder, env={}, capture_output=True, text=True, check=False
+    )
+    assert done.stdout == f"{client / 'pymysql' / '__init__.py'}\n", done.stderr
 
 
 def test_the_jobs_run_in_the_environment_with_only_the_archive(dataproc: Dataproc) -> None:

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import base64
+import json
 from collections.abc import Callable
+from typing import Any, Literal
 
 import pytest
+from support.log_filters import matches
 from support.terraform import Outcome, Plan
 
+from onefold.batches.extract_arguments import parse_extract
 from onefold.batches.request import parse_batch_request
+from onefold.extract.pull import log_table
+from onefold.extract.report import TableReport
 
 DATASETS = {"fraud": ("fraud_models", "fraud_card_data"), "ads": ("ads_clicks",)}
 ROLES = "projects/my-project/roles/onefold"
@@ -35,7 +41,7 @@ def expected(source: str) -> set[tuple[str, str]]:
         ("my-project", "roles/dataproc.worker"),
         (f"{source}-password", "roles/secretmanager.secretAccessor"),
         ("my-project-onefold-pulled", f"{ROLES}_pull_objects"),
-        ("my-project-onefold-pulled", f"{ROLES}_capture_names"),
+        ("my-project-onefold-pulled", f"{ROLES}_pull_bucket"),
         ("my-project-onefold-artifacts", "roles/storage.objectViewer"),
         ("my-project-onefold-staging", "roles/storage.objectUser"),
         ("projects/my-project/topics/table-created", "roles/pubsub.publisher"),
@@ -71,9 +77,15 @@ def test_an_account_sees_the_files_and_drops_the_temporary_tables_of_its_own_alo
     assert worker["condition"] == pulls_plan.of("google_project_iam_member")["worker"]["condition"]
 
 
+def test_the_api_of_secrets_is_enabled_for_passwords(pulls_plan: Plan, plain_plan: Plan) -> None:
+    enabled = [{one["service"] for one in plan.of("google_project_service").values()} for plan in (pulls_plan, plain_plan)]
+    assert ["secretmanager.googleapis.com" in services for services in enabled] == [True, False]
+
+
 def test_files_are_created_and_read_and_never_replaced(pulls_plan: Plan) -> None:
     roles = pulls_plan.of("google_project_iam_custom_role")
     assert set(roles["pull_objects[0]"]["permissions"]) == {"storage.objects.create", "storage.objects.get"}
+    assert set(roles["pull_bucket[0]"]["permissions"]) == {"storage.buckets.get", "storage.objects.list"}
 
 
 def test_the_bucket_keeps_rows_for_some_days_and_schemas_for_ever(pulls_plan: Plan) -> None:
@@ -107,15 +119,16 @@ def test_schedules_ask_for_every_database_every_quarter_of_an_hour_and_once_a_da
     for job in jobs:
         request = parse_batch_request(base64.b64decode(job["pubsub_target"][0]["data"]))
         assert request.job == "extract"
-        found.add((request.dataset, *sorted(request.words), job["schedule"]))
+        found.add((request.dataset, tuple(sorted(request.words)), job["schedule"]))
+        parse_extract(request.words)
     databases = {
-        "fraud_models": ("fraud", "models"),
-        "fraud_card_data": ("fraud", "card-data"),
-        "ads_clicks": ("ads", "clicks"),
+        "fraud_models": ("--database=models", "--source=fraud"),
+        "fraud_card_data": ("--database=card-data", "--source=fraud"),
+        "ads_clicks": ("--compress=gzip", "--database=clicks", "--parallel=16", "--source=ads"),
     }
     assert found == {
-        (dataset, f"--database={database}", f"--source={source}", f"--window={window}", schedule)
-        for dataset, (source, database) in databases.items()
+        (dataset, (*words, f"--window={window}"), schedule)
+        for dataset, words in databases.items()
         for window, schedule in (("15m", "*/15 * * * *"), ("day", "0 4 * * *"))
     }
 
@@ -154,17 +167,45 @@ def test_launch_batch_runs_each_source_as_its_account(pulls_plan: Plan) -> None:
     assert {name for name in users if name.startswith("launch_pull")} == {'launch_pull["ads"]', 'launch_pull["fraud"]'}
 
 
-def test_failed_and_late_pulls_open_an_incident(pulls_plan: Plan) -> None:
-    alerts = pulls_plan.of("google_monitoring_alert_policy")
-    assert "late_pulls[0]" in alerts
-    query = alerts["late_pulls[0]"]["conditions"][0]["condition_prometheus_query_language"][0]["query"]
-    assert query == (
-        '(sum(increase(logging_googleapis_com:user_onefold_pulled{monitored_resource="cloud_dataproc_batch"}[60m]))'
-        " or vector(0)) < 1"
-    )
-    failed = alerts['log["pulled table failed"]']["conditions"][0]["condition_matched_log"][0]["filter"]
-    assert "onefold-extract-" in failed
-    assert "table_pulled" in failed
+def entries(line: str) -> list[dict[str, Any]]:
+    """A line of a batch's log in the three forms of the runtime's versions."""
+    resource = {"type": "cloud_dataproc_batch", "labels": {"batch_id": "onefold-extract-2233232519ef14be17a7"}}
+    payloads = ({"jsonPayload": json.loads(line)}, {"jsonPayload": {"message": line}}, {"textPayload": line})
+    return [{"resource": resource, **payload} for payload in payloads]
+
+
+def logged(dataset: str, severity: Literal["INFO", "ERROR"], capsys: pytest.CaptureFixture[str]) -> str:
+    """The line of a table, as a pull logs it."""
+    report = TableReport("score", "failed" if severity == "ERROR" else "loaded", reasons=("no table_pulled",))
+    log_table(dataset, report)
+    return capsys.readouterr().out.strip()
+
+
+def test_each_dataset_without_a_pull_opens_an_incident_of_its_own(
+    pulls_plan: Plan, capsys: pytest.CaptureFixture[str]
+) -> None:
+    alerts, metrics = pulls_plan.of("google_monitoring_alert_policy"), pulls_plan.of("google_logging_metric")
+    keys = {"fraud models": "fraud_models", "fraud card-data": "fraud_card_data", "ads clicks": "ads_clicks"}
+    assert {name for name in alerts if name.startswith("late_pulls")} == {f'late_pulls["{key}"]' for key in keys}
+    for key, dataset in keys.items():
+        query = alerts[f'late_pulls["{key}"]']["conditions"][0]["condition_prometheus_query_language"][0]["query"]
+        assert query == (
+            f"(sum(increase(logging_googleapis_com:user_onefold_pulled_{dataset}"
+            '{monitored_resource="cloud_dataproc_batch"}[60m])) or vector(0)) < 1'
+        )
+        filter_ = metrics[f'pulled["{key}"]']["filter"]
+        for other in keys.values():
+            assert [matches(filter_, entry) for entry in entries(logged(other, "INFO", capsys))] == [other == dataset] * 3
+            assert not any(matches(filter_, entry) for entry in entries(logged(other, "ERROR", capsys)))
+
+
+def test_a_table_that_failed_opens_an_incident(pulls_plan: Plan, capsys: pytest.CaptureFixture[str]) -> None:
+    alert = pulls_plan.of("google_monitoring_alert_policy")['log["pulled table failed"]']
+    filter_ = alert["conditions"][0]["condition_matched_log"][0]["filter"]
+    assert all(matches(filter_, entry) for entry in entries(logged("fraud_models", "ERROR", capsys)))
+    assert not any(matches(filter_, entry) for entry in entries(logged("fraud_models", "INFO", capsys)))
+    elsewhere = {"resource": {"type": "cloud_dataproc_batch", "labels": {"batch_id": "onefold-reconcile-1"}}}
+    assert not any(matches(filter_, {**entry, **elsewhere}) for entry in entries(logged("fraud_models", "ERROR", capsys)))
 
 
 def test_without_pulls_nothing_is_made(plain_plan: Plan) -> None:

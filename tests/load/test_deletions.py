@@ -10,7 +10,7 @@ import pytest
 from support.load_scene import DAILY, NOON, LoadScene
 from support.pulled_source import ID
 
-from onefold.load.missing_keys import deletion_sequence
+from onefold.load.missing_keys import place_above
 from onefold.settings.sources import TableLoad
 
 
@@ -50,6 +50,6 @@ def test_a_deletion_that_is_carried_over_keeps_its_place(scene: LoadScene) -> No
 def test_a_deletion_is_above_the_row_that_it_replaces_also_after_the_clock_was_set_back(scene: LoadScene) -> None:
     plan = scene.puller.plan(scene.process(), "15m", NOON)
     replaced = f"8000/{plan.read_at + 5:X}/0/7"
-    assert deletion_sequence(plan, replaced, 3) == f"8000/{plan.read_at + 6:X}/FFFFFFFF/3"
+    assert place_above(plan, replaced, 3) == f"8000/{plan.read_at + 6:X}/FFFFFFFF/3"
     later = replace(plan, read_at=plan.read_at + 100)
-    assert deletion_sequence(later, replaced, 3) == f"8000/{plan.read_at + 100:X}/FFFFFFFF/3"
+    assert place_above(later, replaced, 3) == f"8000/{plan.read_at + 100:X}/FFFFFFFF/3"

@@ -57,6 +57,36 @@ def test_a_daily_load_replaces_its_day_with_deletions_in_all_versions(shop: Pull
     assert not [table.table_id for table in shop.dataset.client.list_tables(DATASET) if "onefold_tmp" in table.table_id]
 
 
+def test_rows_whose_watermark_falls_are_looked_up(shop: PulledShop) -> None:
+    future = datetime(2099, 1, 1, tzinfo=UTC)
+    for key, watermark in ((1, None), (2, future), (3, None), (4, future), (6, None)):
+        shop.source.operations.append(Operation(key, "first", NOON - timedelta(days=3), NOON, watermark=watermark))
+    shop.source.put(5, "deleted", NOON)
+    shop.pull("15m", NOON)
+    later = NOON + timedelta(hours=1)
+    for key, watermark, is_missing in (
+        (1, None, True),  # of an older day
+        (2, later, False),  # read again, at an earlier day
+        (3, NOON - timedelta(days=30), False),  # of a day that is not loaded again, so this change is not seen
+        (4, NOON - timedelta(days=30), False),  # not read again
+    ):
+        shop.source.operations.append(Operation(key, "second", later, later, watermark=watermark, no_watermark=is_missing))
+    shop.source.put(5, None, later)
+    for hours in (0, 1):
+        shop.pull("day", DAILY + timedelta(hours=hours))
+        assert shop.view == {1: "second", 2: "second", 3: "first", 4: "second", 6: "first"}
+    assert [row["rows_deleted"] for row in sorted(shop.rows("_loads"), key=lambda row: row["logged_at"])][-3:] == [
+        1,
+        None,
+        0,
+    ]
+    shop.source.put(1, None, DAILY)
+    shop.source.put(4, None, DAILY)
+    shop.pull("day", DAILY + timedelta(days=1))
+    # Of a day to come nobody asks again what was looked up once: there the deletion is not seen.
+    assert shop.view == {2: "second", 3: "first", 4: "second", 6: "first"}
+
+
 def test_the_log_tells_the_next_pull_its_watermark(shop: PulledShop) -> None:
     shop.source.put(1, "Ada", NOON)
     assert shop.loads().state_of(BASE, "15m").version is None

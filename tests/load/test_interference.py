@@ -31,9 +31,9 @@ def test_of_two_loads_of_the_same_rows_the_one_that_began_earlier_gives_way(scen
     scene.source.put(2, "committed between", NOON, timedelta(hours=17))
     second = scene.puller.plan(late, window, DAILY + timedelta(hours=2))
     late.begin(second)
-    late.load(scene.puller.read(second, DAILY + timedelta(hours=2)))
+    late.load(scene.puller.read(second, DAILY + timedelta(hours=2)), scene.puller.present(DAILY + timedelta(hours=2)))
     with pytest.raises(TryAgain, match="replaces the same rows"):
-        early.load(read_early)
+        early.load(read_early, scene.puller.present(scene.now))
     assert scene.view == {1: "Ada", 2: "committed between"}
 
 
@@ -50,8 +50,8 @@ def test_a_pull_whose_rows_a_daily_load_may_have_replaced_is_repeated(scene: Loa
     later = scene.puller.plan(pull, "15m", scene.now)
     pull.begin(later)
     with pytest.raises(TryAgain, match="the next pull reads them again"):
-        pull.load(scene.puller.read(later, scene.now))
-    daily.load(read)
+        pull.load(scene.puller.read(later, scene.now), scene.puller.present(scene.now))
+    daily.load(read, scene.puller.present(scene.now))
     scene.pull("15m", DAILY + timedelta(hours=3))
     assert scene.view == {1: "Ada", 2: "very late"}
 
@@ -86,7 +86,7 @@ def killed(scene: LoadScene, window: Window, step: object) -> None:
     loads = scene.world.process(scene._clock, step)
     plan = scene.puller.plan(loads, window, DAILY)
     loads.begin(plan)
-    loads.load(scene.puller.read(plan, DAILY))
+    loads.load(scene.puller.read(plan, DAILY), scene.puller.present(DAILY))
 
 
 def test_a_failed_load_leaves_the_watermark_where_it_was(scene: LoadScene) -> None:
@@ -97,5 +97,26 @@ def test_a_failed_load_leaves_the_watermark_where_it_was(scene: LoadScene) -> No
     pulled = scene.puller.read(plan, NOON)
     scene.world.files.files.clear()
     with pytest.raises(KeyError):
-        loads.load(pulled)
+        loads.load(pulled, scene.puller.present(scene.now))
     assert scene.process().state_of(BASE, "15m").watermark is None
+
+
+def test_a_daily_load_of_a_new_structure_takes_the_place_of_one_that_was_killed(scene: LoadScene) -> None:
+    scene.source.put(1, "kept", NOON)
+    scene.source.put(2, "deleted", NOON)
+    scene.pull("15m", NOON)
+    killed_one = scene.process()
+    scene.now = DAILY
+    killed_one.begin(scene.puller.plan(killed_one, "day", DAILY))
+    scene.source.put(2, None, DAILY)
+    scene.source.structure = WIDER
+    # A pull of the whole table does not even read while the other load may go on.
+    loads = scene.process()
+    scene.now = DAILY + timedelta(minutes=15)
+    with pytest.raises(TryAgain, match="if that load was killed, run it again"):
+        loads.begin(scene.puller.plan(loads, "15m", scene.now))
+    scene.pull("day", DAILY + timedelta(minutes=30))
+    assert scene.view == {1: "kept"}
+    scene.source.put(3, "later", DAILY + timedelta(minutes=31))
+    scene.pull("15m", DAILY + timedelta(minutes=45))
+    assert scene.view == {1: "kept", 3: "later"}

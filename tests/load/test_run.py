@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+import json
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
 
 import pytest
 from support.load_scene import DAILY, DAY, NOON, LoadScene
@@ -10,6 +12,7 @@ from support.pulled_source import BASE, ID, WIDER, Operation
 
 from onefold.core.errors import SchemaConflict
 from onefold.extract.clock import micros
+from onefold.extract.python_reader import blocks_of
 from onefold.mysql.table import Structure
 from onefold.schema.columns import Column
 from onefold.settings.sources import TableLoad
@@ -40,7 +43,7 @@ def test_a_table_is_made_with_its_label_and_announced_before_its_first_row(scene
     loads = scene.world.process(scene._clock, lambda: steps.append((len(topics.get("table-created", [])), len(jobs))))
     plan = scene.puller.plan(loads, "15m", NOON)
     loads.begin(plan)
-    loads.load(scene.puller.read(plan, NOON))
+    loads.load(scene.puller.read(plan, NOON), scene.puller.present(NOON))
     assert (0, 1) not in steps
     assert (1, 1) in steps
     assert [labels for _, labels in scene.world.stored.values()] == [{"onefold_pulled": "true"}]
@@ -93,7 +96,7 @@ def test_a_row_that_has_moved_to_a_later_day_is_never_missing(scene: LoadScene) 
     loads = scene.world.process(scene._clock, lambda: seen.append(scene.view))
     plan = scene.puller.plan(loads, "day", DAILY)
     loads.begin(plan)
-    loads.load(scene.puller.read(plan, DAILY))
+    loads.load(scene.puller.read(plan, DAILY), scene.puller.present(DAILY))
     assert scene.view == {1: "new"}
     assert all(view in ({1: "old"}, {1: "new"}) for view in seen)
 
@@ -109,7 +112,7 @@ def test_days_are_replaced_newest_first_so_that_a_row_between_them_is_never_miss
     loads = scene.world.process(scene._clock, lambda: seen.append(scene.view))
     plan = scene.puller.plan(loads, "day", DAILY)
     loads.begin(plan)
-    loads.load(scene.puller.read(plan, DAILY))
+    loads.load(scene.puller.read(plan, DAILY), scene.puller.present(DAILY))
     assert plan.range.days == (before.date(), DAY)
     assert scene.view == {1: "new"}
     assert all(view in ({1: "old"}, {1: "new"}) for view in seen)
@@ -180,6 +183,57 @@ def test_a_key_watermark_replaces_the_keys_of_the_day_by_the_log(scene: LoadScen
     scene.pull("day", DAILY)
     assert scene.view.keys() == {1, 2, 3, 4, 6, 7, 8, 9}
     assert scene.days() == {"2026-05-03", "2026-05-04"}
+
+
+def test_keys_below_zero_and_beyond_a_signed_number(scene: LoadScene) -> None:
+    scene.puller.watermark = ID
+    scene.puller.load = TableLoad("incremental", pull_overlap=2)
+    lowest, greatest = -(2**63), 2**64 - 1
+    for key in (lowest, -1, 0):
+        scene.source.put(key, f"first {key}", NOON)
+    scene.pull("15m", NOON)
+    assert scene.process().state_of(BASE, "15m").watermark == 0
+    for key in (-3, -2, 7):
+        scene.source.put(key, f"second {key}", NOON + timedelta(hours=1))
+    scene.pull("15m", NOON + timedelta(hours=2))
+    assert scene.view.keys() == {lowest, -2, -1, 0, 7}
+    scene.source.put(-1, None, NOON + timedelta(hours=3))
+    scene.source.put(greatest, "next day", DAILY - timedelta(hours=1))
+    assert scene.process().state_of(BASE, "day").keys_of_days == ((DAY, lowest, 7),)
+    scene.pull("day", DAILY)
+    assert scene.view.keys() == {lowest, -3, -2, 0, 7, greatest}
+    assert scene.process().state_of(BASE, "15m").watermark == greatest
+    scene.source.put(greatest - 2, "within the overlap", DAILY)
+    scene.pull("15m", DAILY + timedelta(hours=1))
+    assert scene.view.keys() == {lowest, -3, -2, 0, 7, greatest - 2, greatest}
+
+
+def test_no_job_of_a_first_load_writes_more_than_a_thousand_days(scene: LoadScene) -> None:
+    for key in range(0, 4_500, 3):
+        scene.source.put(key, f"{key} days ago", NOON - timedelta(days=key))
+    scene.source.operations.append(Operation(9_999, "2099", NOON, NOON, watermark=datetime(2099, 1, 1, tzinfo=UTC)))
+    scene.source.operations.append(Operation(10_000, "undated", NOON, NOON, no_watermark=True))
+    scene.pull("15m", NOON)
+    assert len(scene.view) == 1_502
+    names = [frozenset(name for name, _ in files) for _, _, files in scene.world.jobs]  # type: ignore[attr-defined]
+    days = [{line["_day"] for line in _lines(scene, job)} for job in names]
+    assert max(map(len, days)) <= 1_000
+    assert sum(map(len, days)) == len(set.union(*days)) == 1_502
+    assert len(days) == 2
+
+
+def test_rows_of_many_days_are_blocks_of_a_thousand_days_at_most(scene: LoadScene) -> None:
+    plan = scene.puller.plan(scene.process(), "15m", NOON)
+    texts = [str(date(1, 1, 1) + timedelta(days=number * 700)) for number in range(20)] + ["9999-12-31"]
+    rows = [(number, "a", text, 0, text) for number, text in enumerate(texts)]
+    blocks = list(blocks_of(plan, rows, 0, 0))
+    assert all((max(block.days) - min(block.days)).days < 1_000 for block in blocks)
+    assert sorted(str(day) for block in blocks for day in block.days) == texts
+    assert len({block.group for block in blocks}) == len(blocks)
+
+
+def _lines(scene: LoadScene, names: frozenset[str]) -> list[dict[str, Any]]:
+    return [json.loads(line) for name in names for line in scene.world.files.files[name].decode().splitlines()]
 
 
 def test_a_full_load_replaces_all_versions(scene: LoadScene) -> None:

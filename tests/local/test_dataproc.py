@@ -245,6 +245,26 @@ def test_the_error_of_a_job_has_the_last_lines_that_the_job_printed() -> None:
     assert len(last_lines("fault\n" * 100).splitlines()) == 10
 
 
+PULLED = """\
+:: loading settings :: url = jar:file:/spark/jars/ivy-2.5.3.jar!/org/apache/ivy/core/settings/ivysettings.xml
+Ivy Default Cache set to: /home/a/.ivy2.5.2/cache
+The jars for the packages stored in: /home/a/.ivy2.5.2/jars
+org.mariadb.jdbc#mariadb-java-client added as a dependency
+:: resolving dependencies :: org.apache.spark#spark-submit-parent-27744b1c;1.0
+\tfound org.mariadb.jdbc#mariadb-java-client;3.5.6 in central
+downloading https://repository/mariadb-java-client-3.5.6.jar ...
+{"severity": "ERROR", "message": "score: failed; no right", "event": "table_pulled"}
+{"dataset": "fraud_models", "window": "15m", "loaded": 1, "failed": 1}
+rule: 2 rows of the whole table in 1 file
+score: failed; no right
+fraud_models: 1 loaded, 0 skipped, 1 failed
+"""
+
+
+def test_the_error_of_a_pull_has_its_lines_for_people_alone() -> None:
+    assert last_lines(PULLED).splitlines() == PULLED.splitlines()[-3:]
+
+
 def test_a_job_that_is_cancelled_is_ended(tmp_path: Path) -> None:
     cancelled = threading.Event()
     cancelled.set()

@@ -12,13 +12,12 @@ from pathlib import Path
 
 import pytest
 from support.capture import eventually
-from support.pages import ROOT, background, blocks, clean_environ, run_script
+from support.pages import ROOT, background, blocks, clean_environ, free_ports, is_ready, run_script
 
 from onefold.batches.batch import with_defaults
 from onefold.batches.jobs import JOBS
 from onefold.batches.request import BatchRequest
 from onefold.local.__main__ import main
-from onefold.local.processes import free_port
 from onefold.settings.environment import load_settings
 
 PAGE = ROOT / "docs" / "tutorials" / "first-batch.md"
@@ -39,10 +38,10 @@ def environ() -> dict[str, str]:
 @pytest.fixture
 def port(environ: dict[str, str], tmp_path: Path) -> Iterator[int]:
     """Of BigQuery; all servers answer."""
-    port = free_port()
+    port = free_ports()
     output = tmp_path / "output"
-    with background(commands("sh server", port), tmp_path, environ, output):
-        eventually(lambda: "All servers are ready" in output.read_text())
+    with background(commands("sh server", port), tmp_path, environ, output) as process:
+        eventually(lambda: is_ready(process, output))
         exports = [line for line in output.read_text().splitlines(keepends=True) if line.startswith("export ")]
         assert len(exports) == 3
         assert "".join(exports) in commands("sh", port)

@@ -14,7 +14,8 @@ import pytest
 from support.capture import eventually
 
 from onefold.adapters.pubsub import PubSub
-from onefold.core.errors import Rejected
+from onefold.adapters.pubsub_rest import RestPublisher
+from onefold.core.errors import Rejected, TryAgain
 from onefold.core.retry import Backoff
 from onefold.local.processes import free_port
 from onefold.local.topics import PushTopic, topics_server
@@ -129,6 +130,26 @@ def test_an_unknown_topic_is_an_error_that_names_the_known_ones(publisher: PubSu
         publisher.publish("rws", [Message(b"one")])
     assert publisher.topic_problems("rows", "me") == []
     assert "does not exist" in publisher.topic_problems("rws", "me")[0]
+
+
+def test_jobs_publish_over_rest_to_the_same_topics(
+    function: Function, shown: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    port = free_port()
+    topics = {"rows": PushTopic("rows", function.url), "changes": PushTopic("changes")}
+    monkeypatch.setenv("PUBSUB_EMULATOR_HOST", f"127.0.0.1:{port}")
+    with topics_server(topics, free_port(), shown.append, port):
+        publisher = RestPublisher("local")
+        identifiers = publisher.publish("rows", [Message("größe".encode()), Message(b"\xff")])
+        assert len(set(identifiers)) == 2
+        eventually(lambda: len(function.deliveries) == 2)
+        assert sorted(data for data, _ in function.deliveries) == ["größe".encode(), b"\xff"]
+        publisher.publish("projects/local/topics/changes", [Message(b"changed")])
+        assert shown == ["changes: changed"]
+        with pytest.raises(Rejected, match=r"404 .*rws is not a topic"):
+            publisher.publish("rws", [Message(b"one")])
+    with pytest.raises(TryAgain):  # nobody listens any more
+        publisher.publish("rows", [Message(b"late")])
 
 
 def test_nothing_is_delivered_after_the_end(function: Function, shown: list[str], monkeypatch: pytest.MonkeyPatch) -> None:

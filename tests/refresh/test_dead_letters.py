@@ -53,7 +53,7 @@ def test_a_body_without_a_message_is_dead_lettered_whole(handler: MemoryHandler,
 
 @pytest.mark.parametrize("error", [Rejected("invalidQuery"), LimitExceeded("too many"), OnefoldError("no")])
 def test_a_message_for_an_impossible_view_is_dead_lettered(handler: MemoryHandler, error: OnefoldError) -> None:
-    handler.warehouse.trouble = error
+    handler.warehouse.error = error
     handler.handle(MESSAGE)
     (letter,) = handler.published("dead-letter")
     assert (letter.attributes["kind"], letter.attributes["reason"]) == (type(error).__name__, str(error))
@@ -79,7 +79,7 @@ def test_a_message_at_the_size_limit_is_dead_lettered_in_parts_without_loss(hand
 
 @pytest.mark.parametrize("reason", ["x" * 5_000, "ü" * 5_000, "\ud800" * 5_000])
 def test_a_reason_is_cut_to_the_size_of_an_attribute(handler: MemoryHandler, reason: str) -> None:
-    handler.warehouse.trouble = Rejected(reason)
+    handler.warehouse.error = Rejected(reason)
     handler.handle(MESSAGE)
     cut = handler.published("dead-letter")[0].attributes["reason"]
     assert MAX_ATTRIBUTE - 4 < len(cut.encode()) <= MAX_ATTRIBUTE
@@ -93,6 +93,6 @@ def test_without_a_dead_letter_topic_the_reason_is_logged_and_the_message_acknow
 
 
 def test_the_message_is_acknowledged_if_the_dead_letter_topic_refuses_it(handler: MemoryHandler) -> None:
-    handler.publisher.trouble["dead-letter"] = Rejected("topic not found")
+    handler.publisher.errors["dead-letter"] = Rejected("topic not found")
     handler.handle(b"rubbish")
     assert [line["event"] for line in handler.lines()] == ["put_aside", "not_kept"]

@@ -11,7 +11,7 @@ from support.bigquery_emulator import EmulatedDataset
 from support.changelogs import change
 from support.functions import RefreshView
 from support.merge_shop import CUSTOMER, Shop
-from support.tenants import NAME, ONE, TENANT, TWO, create, customer, land, row, version
+from support.tenants import CODE, ID, NAME, ONE, TENANT, TWO, create, customer, land, row, version
 
 from onefold.adapters.bigquery.emulator import EmulatedWarehouse
 from onefold.capture.versioned_table import VersionedTable
@@ -72,6 +72,25 @@ def test_a_retired_version_needs_no_key(dataset: EmulatedDataset, monkeypatch: p
     function = RefreshView(dataset, monkeypatch, rules=TableRules(keys=("id",), retired=frozenset({"b2"})))
     function.deliver("a1")
     assert dataset.rows("customer_current") == [(1, "x"), (2, "y")]
+
+
+def test_a_captured_table_whose_key_gets_a_column_has_a_view_of_all_versions(
+    keyless: RefreshView, dataset: EmulatedDataset
+) -> None:
+    """The key's new column is in no earlier version. Capture copies the table, and deletes the rows of the former key."""
+    old, new = version(ID, NAME), version(ID, CODE, NAME)
+    declare(dataset, old, "id")
+    land(dataset, old, *(row("s/a", str(number), id=number, name="x") for number in (1, 2)))
+    keyless.deliver(old.version)
+    declare(dataset, new, "id", "code")
+    key = ("id", "code")
+    land(dataset, new, *(row("s/a", f"1{number}", key, id=number, code=number, name="y") for number in (1, 2)))
+    land(dataset, new, *(row("s/a", f"2{number}", key, kind="DELETE", id=number) for number in (1, 2)))
+    keyless.deliver(new.version)
+    assert not keyless.dead_letters()
+    assert remembered_keys(keyless.query_of()) == (*TENANT, *key)
+    rows = dataset.run(f"SELECT id, code, name FROM {dataset.quoted('customer_current')} ORDER BY id")
+    assert rows == [(1, 1, "y"), (2, 2, "y")]
 
 
 # A message before the rows.

@@ -88,7 +88,7 @@ def test_a_missing_dataset_is_final(handler: MemoryHandler) -> None:
 
 @pytest.mark.parametrize("topic", ["schema-changes", "dead-letter", "table-created"])
 def test_a_temporary_error_of_a_topic_is_raised(handler: MemoryHandler, topic: str) -> None:
-    handler.publisher.trouble[topic] = TryAgain("unavailable")
+    handler.publisher.errors[topic] = TryAgain("unavailable")
     bodies = {"schema-changes": MESSAGE, "dead-letter": b"rubbish", "table-created": push_body(b'{"dataset": "shop"}')}
     with pytest.raises(TryAgain):
         handler.handle(bodies[topic])
@@ -96,7 +96,7 @@ def test_a_temporary_error_of_a_topic_is_raised(handler: MemoryHandler, topic: s
 
 
 def test_a_temporary_error_of_the_warehouse_is_raised_and_logged(handler: MemoryHandler) -> None:
-    handler.warehouse.trouble = TryAgain("rateLimitExceeded")
+    handler.warehouse.error = TryAgain("rateLimitExceeded")
     with pytest.raises(TryAgain):
         handler.handle(MESSAGE)
     line = handler.line()
@@ -113,13 +113,13 @@ def test_a_table_that_the_metadata_do_not_show_yet_raises(handler: MemoryHandler
 def test_a_view_that_others_write_during_every_try_raises(handler: MemoryHandler, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("time.sleep", lambda _: None)
     monkeypatch.setattr("onefold.core.retry.CONFLICT_BACKOFF", Backoff(first=0.0, longest=0.0))
-    handler.warehouse.trouble = ViewChanged("again")
+    handler.warehouse.error = ViewChanged("again")
     with pytest.raises(TryAgain, match="others wrote it"):
         handler.handle(MESSAGE)
 
 
 def test_a_bug_raises_and_logs_one_line_with_the_traceback(handler: MemoryHandler) -> None:
-    handler.warehouse.trouble = ZeroDivisionError("a bug")
+    handler.warehouse.error = ZeroDivisionError("a bug")
     with pytest.raises(ZeroDivisionError):
         handler.handle(MESSAGE)
     line = handler.line()

@@ -118,6 +118,7 @@ def test_the_view_can_be_read_between_any_two_writes(dataset: EmulatedDataset, s
     assert copies(scene) == []
 
 
+@pytest.mark.long
 def test_a_merge_that_is_killed_after_any_write_leaves_a_view_that_is_right(dataset: EmulatedDataset) -> None:
     """Each run gets one write further than the one before, until one gets through. Messages come in between."""
     scene = Scene(dataset, SECOND["a type that the base takes over"])
@@ -151,6 +152,7 @@ def copies(scene: Scene) -> list[str]:
     return [name for name in scene.shop.warehouse.list_tables(scene.shop.dataset.name) if name.startswith("onefold_tmp_")]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("statement", ["CREATE OR REPLACE TABLE", "DROP TABLE"])
 def test_the_next_merge_uses_or_drops_the_copy_of_a_merge_that_was_killed(dataset: EmulatedDataset, statement: str) -> None:
     scene = Scene(dataset, SECOND["a type that the base takes over"])

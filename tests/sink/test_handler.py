@@ -223,15 +223,15 @@ def test_the_log_says_how_many_do_not_fit_and_why(client: Client, lines: Callabl
     assert "seven" not in json.dumps(line)
 
 
-@pytest.mark.parametrize("trouble", [TryAgain("503"), Rejected("there is no such topic")])
+@pytest.mark.parametrize("error", [TryAgain("503"), Rejected("there is no such topic")])
 def test_no_message_is_acknowledged_while_dead_letters_cannot_be_published(
     client: Client,  # noqa: F811
     shop: Shop,  # noqa: F811
-    trouble: Exception,
+    error: Exception,
 ) -> None:
     for data in (message(record({"id": "x"})), b"rubbish"):
-        shop.publisher.trouble["dead-letter"] = trouble
+        shop.publisher.errors["dead-letter"] = error
         assert post(client, data) == 500
-        shop.publisher.trouble.clear()
+        shop.publisher.errors.clear()
         assert post(client, data) == 204
     assert len(shop.letters) == 2

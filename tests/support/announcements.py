@@ -44,9 +44,9 @@ class Announcer:
 
     def refuse(self, error: Exception | None) -> None:
         if error:
-            self.publisher.trouble["schema-changes"] = error
+            self.publisher.errors["schema-changes"] = error
         else:
-            self.publisher.trouble.clear()
+            self.publisher.errors.clear()
 
     @property
     def announced(self) -> list[dict[str, Any]]:

@@ -41,7 +41,7 @@ class MemoryBatches:
         self.kept: dict[str, StoredBatch] = {}
         self.created: list[Batch] = []
         self.rival: Callable[[Batch], None] | None = None
-        self.trouble: Exception | None = None
+        self.error: Exception | None = None
 
     def enter(self, id_: str, state: BatchState, message: str = "") -> None:
         known = self.kept.get(id_) or StoredBatch(id_, state, labels={})
@@ -76,5 +76,5 @@ class MemoryBatches:
 
     def _call(self) -> None:
         self.calls += 1
-        if self.trouble:
-            raise self.trouble
+        if self.error:
+            raise self.error

@@ -40,7 +40,7 @@ class MemoryWarehouse:
         self.unseen: set[TableId] = set()
         self.views: dict[TableId, StoredView] = {}
         self.queried: list[TableId] = []
-        self.trouble: Exception | None = None
+        self.error: Exception | None = None
         self._etags = itertools.count(1)
 
     def land(self, dataset: str, name: str, columns: Mapping[str, str]) -> None:
@@ -153,8 +153,8 @@ class MemoryWarehouse:
 
     def _call(self) -> None:
         self.calls += 1
-        if self.trouble:
-            raise self.trouble
+        if self.error:
+            raise self.error
 
     def _check_dataset(self, dataset: str | None) -> None:
         if all(id_.dataset != dataset for id_ in self.tables):
@@ -162,15 +162,15 @@ class MemoryWarehouse:
 
 
 class MemoryPublisher:
-    """`onefold.adapters.pubsub.Publisher` in memory; a topic may be in trouble."""
+    """`onefold.adapters.pubsub.Publisher` in memory; a topic may refuse messages with an error."""
 
     def __init__(self) -> None:
         self.topics: dict[str, list[Message]] = {}
-        self.trouble: dict[str, Exception] = {}
+        self.errors: dict[str, Exception] = {}
 
     def publish(self, topic: str, messages: Iterable[Message]) -> list[str]:
-        if topic in self.trouble:
-            raise self.trouble[topic]
+        if topic in self.errors:
+            raise self.errors[topic]
         published = self.topics.setdefault(topic, [])
         start = len(published)
         published.extend(messages)

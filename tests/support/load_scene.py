@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, date, datetime, timedelta
 
 from support.memory_loads import MemoryWorld, files_of
@@ -19,18 +20,22 @@ DAILY = datetime(2026, 5, 4, 4, tzinfo=UTC)
 class LoadScene:
     """A source, its pulls, and what they have loaded."""
 
-    def __init__(self) -> None:
+    def __init__(self, source: MemorySource | None = None, puller: type[Puller] = Puller) -> None:
         self.world = MemoryWorld()
-        self.source = MemorySource()
-        self.puller = Puller(self.source, files_of(self.world))
+        self.source = source or MemorySource()
+        self.puller = puller(self.source, files_of(self.world))
         self.now = NOON
+        self.ever: dict[str, list[Mapping[str, object]]] = {}
+        """All rows that any version has had after a pull."""
 
     def pull(self, window: Window, now: datetime, days: tuple[date, ...] | None = None) -> None:
         self.now = now
         loads = self.process()
         plan = self.puller.plan(loads, window, now, days)
         loads.begin(plan)
-        loads.load(self.puller.read(plan, now))
+        loads.load(self.puller.read(plan, now), self.puller.present(now))
+        for name, rows in self.world.tables.items():
+            self.ever.setdefault(name, []).extend(rows)
 
     def process(self) -> TableLoads:
         return self.world.process(self._clock)
@@ -42,6 +47,11 @@ class LoadScene:
     @property
     def view(self) -> dict[int, str]:
         return landed_rows(self.world.tables)
+
+    @property
+    def merged(self) -> dict[int, str]:
+        """A base into which every row was merged after each pull: what was replaced since still counts in it."""
+        return landed_rows(self.ever)
 
     def days(self, version: int = -1) -> set[str]:
         return {row["_day"] for row in list(self.world.tables.values())[version]}

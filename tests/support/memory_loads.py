@@ -22,10 +22,11 @@ from onefold.core.errors import Rejected
 from onefold.core.names import TableId, versioned_name
 from onefold.extract.part import Destination
 from onefold.extract.plan import LoadState
-from onefold.extract.pulled import PulledFiles
-from onefold.extract.watermark import Window
+from onefold.extract.pulled import PulledFile, PulledFiles
+from onefold.extract.watermark import NO_DAY, Window
+from onefold.load.day_rows import Since
 from onefold.load.deletion_files import StoredDeletions
-from onefold.load.missing_keys import KeyColumns, Landed
+from onefold.load.missing_keys import LOOKED_UP, KeyColumns, Landed
 from onefold.load.run import TableLoads
 from onefold.load.run_log import Replacement
 from onefold.load.tables import Announcements
@@ -209,7 +210,10 @@ class _Days:
     @contextlib.contextmanager
     def read_keys(self, pulled: PulledFiles, keys: KeyColumns) -> Iterator[TableId]:  # noqa: ARG002
         self.step()
-        self._read = {row["id"] for row in self.world.files.rows(pulled.files)}
+        self._read: dict[int, list[int]] = {}
+        for row in self.world.files.rows(pulled.files):
+            watermark, *_ = _place(row["datastream_metadata"]["change_sequence_number"])
+            self._read.setdefault(row["id"], []).append(watermark)
         yield self.base.sibling("onefold_tmp_keys")
 
     def count(self, versions: Sequence[Version], day: date) -> Mapping[str, int]:
@@ -224,20 +228,61 @@ class _Days:
         day: date,
     ) -> Iterator[Mapping[str, Any]]:
         self.step()
-        last: dict[int, tuple[tuple[int, ...], str, bool]] = {}
+        yield from (
+            one for one in self._last(landed, lambda row: row["_day"] == str(day)) if int(one["k0"]) not in self._read
+        )
+
+    def above(
+        self,
+        read: TableId,  # noqa: ARG002
+        landed: Sequence[Landed],
+        keys: KeyColumns,  # noqa: ARG002
+        since: Since,
+    ) -> Iterator[Mapping[str, Any]]:
+        self.step()
+        days = (str(since.first), str(NO_DAY))
+        for one in self._last(landed, lambda row: since.everywhere or row["_day"] >= days[0] or row["_day"] == days[1]):
+            read_watermark = max(self._read.get(int(one["k0"]), []), default=None)
+            if read_watermark is not None and _place(one["sequence"])[0] > read_watermark:
+                yield {**one, "day": one["day"] if read_watermark else NO_DAY}
+
+    def ahead(
+        self,
+        read: TableId,  # noqa: ARG002
+        landed: Sequence[Landed],
+        keys: KeyColumns,  # noqa: ARG002
+        after: date,
+    ) -> Iterator[Mapping[str, Any]]:
+        self.step()
+        for one in self._last(landed, lambda row: row["_day"] > str(after)):
+            if int(one["k0"]) not in self._read and not one["deleted"] and _place(one["sequence"])[2] != LOOKED_UP:
+                yield one
+
+    def marks(self, files: Sequence[PulledFile], keys: KeyColumns) -> Mapping[str, str]:  # noqa: ARG002
+        self.step()
+        return {row["datastream_metadata"]["change_sequence_number"]: str(row["id"]) for row in self.world.files.rows(files)}
+
+    def _last(self, landed: Sequence[Landed], is_chosen: Callable[[dict[str, Any]], bool]) -> list[dict[str, Any]]:
+        last: dict[int, tuple[tuple[int, ...], dict[str, Any]]] = {}
         for one in landed:
-            for row in self._of_day(one.version, day):
-                metadata = row["datastream_metadata"]
-                place = tuple(int(section, 16) for section in metadata["change_sequence_number"].split("/"))
-                found = (place, metadata["change_sequence_number"], metadata["change_type"] == "DELETE")
-                last[row["id"]] = max(last.get(row["id"], ((), "", False)), found)
-        for key, (_, sequence, deleted) in last.items():
-            if key not in self._read:
-                yield {"version": landed[0].target.id, "sequence": sequence, "deleted": deleted, "v0": str(key)}
+            for row in self.world.tables[versioned_name(self.base.table, one.version.id)]:
+                if is_chosen(row):
+                    metadata, key = row["datastream_metadata"], row["id"]
+                    sequence, deleted = metadata["change_sequence_number"], metadata["change_type"] == "DELETE"
+                    change = {
+                        "version": one.target.id, "sequence": sequence, "deleted": deleted, "v0": str(key), "k0": str(key),
+                        "mark": str(key), "day": date.fromisoformat(row["_day"]),
+                    }  # fmt: skip
+                    last[key] = max(last.get(key, ((), {})), (_place(sequence), change), key=lambda found: found[0])
+        return [change for _, change in last.values()]
 
     def _of_day(self, version: Version, day: date) -> list[dict[str, Any]]:
         rows = self.world.tables[versioned_name(self.base.table, version.id)]
         return [row for row in rows if row["_day"] == day.isoformat()]
+
+
+def _place(sequence: str) -> tuple[int, ...]:
+    return tuple(int(section, 16) for section in sequence.split("/"))
 
 
 def _keys_of_days(loaded: Iterable[Row]) -> tuple[tuple[date, int, int], ...]:

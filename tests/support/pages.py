@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import random
 import re
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -29,6 +31,25 @@ def _with_port(text: str, port: int) -> str:
     return text
 
 
+def free_ports() -> int:
+    """Return the first of three ports that no server uses, below those that systems give to connections by themselves."""
+    first = random.SystemRandom().randrange(10_000, 32_000, 3)
+    with contextlib.ExitStack() as stack:
+        try:
+            for port in range(first, first + 3):
+                stack.enter_context(socket.socket()).bind(("127.0.0.1", port))
+        except OSError:
+            return free_ports()
+    return first
+
+
+def is_ready(process: subprocess.Popen[str], output: Path) -> bool:
+    """Return whether the servers that a page starts answer. A process that has ended is a failure with its output."""
+    printed = output.read_text()
+    assert process.poll() is None, printed
+    return "All servers are ready" in printed
+
+
 def clean_environ() -> dict[str, str]:
     """Return the environment of a new user: the project's commands on the PATH, and none of its settings."""
     return {**{name: value for name, value in os.environ.items() if not name.startswith(_OURS)}, "PATH": PATH}
@@ -43,7 +64,7 @@ def run_script(script: str, folder: Path, environ: Mapping[str, str]) -> str:
     return done.stdout
 
 
-@contextmanager
+@contextlib.contextmanager
 def background(command: str, folder: Path, environ: Mapping[str, str], output: Path) -> Iterator[subprocess.Popen[str]]:
     """Run a command until the block ends, as in a terminal of its own. Its output goes to a file."""
     with output.open("w") as file:

@@ -11,8 +11,8 @@ from support.in_memory import MemoryPublisher
 from support.pulled_source import CLUSTER, DATABASE, DATASET, TABLE, MemorySource, Puller, landed_rows
 
 from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT
+from onefold.extract.pulled import Loads
 from onefold.extract.watermark import Window
-from onefold.load.run import TableLoads
 from onefold.settings.environment import Settings
 from onefold.settings.sources import Source, TableLoad
 from onefold.spark.extract.job import destination_of
@@ -46,7 +46,7 @@ class PulledShop:
             sources={CLUSTER: source},
         )
 
-    def loads(self) -> TableLoads:
+    def loads(self) -> Loads:
         """The loads of a process."""
         return loads_of(self.settings, DATASET, destination_of(self.settings), lambda _: self.publisher)
 
@@ -54,7 +54,7 @@ class PulledShop:
         loads = self.loads()
         plan = self.puller.plan(loads, window, now)
         loads.begin(plan)
-        loads.load(self.puller.read(plan, now))
+        loads.load(self.puller.read(plan, now), self.puller.present(now))
 
     @property
     def view(self) -> dict[int, str]:

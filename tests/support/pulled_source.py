@@ -13,11 +13,13 @@ from onefold.extract.clock import micros
 from onefold.extract.days import row_day
 from onefold.extract.part import Block, Destination, pulled_files, write_part
 from onefold.extract.plan import LoadState, PullRequest, TablePlan
+from onefold.extract.present_rows import Key, PresentRow, PresentRows
 from onefold.extract.pulled import PulledFiles
 from onefold.extract.pulled_table import pulled_table
 from onefold.extract.ranges import pull_range, whole_range
 from onefold.extract.rows import json_line
 from onefold.extract.watermark import PullRange, Watermark, Window
+from onefold.mysql.binlog.rows import Row
 from onefold.mysql.table import SourceColumn, SourceType, Structure
 from onefold.settings.sources import TableLoad, dataset_of
 
@@ -38,7 +40,7 @@ class Loads(Protocol):
 
     def begin(self, plan: TablePlan) -> None: ...
 
-    def load(self, pulled: PulledFiles) -> None: ...
+    def load(self, pulled: PulledFiles, present: PresentRows) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,10 @@ class MemorySource:
 
     def put(self, key: int, name: str | None, at: datetime, delay: timedelta = timedelta()) -> None:
         self.operations.append(Operation(key, name, at, at + delay))
+
+    def alter(self) -> None:
+        """Add a column, which existing rows have a value of."""
+        self.structure = WIDER
 
     def rows(self, at: datetime) -> dict[int, Operation]:
         """The rows that are committed at a time, by key."""
@@ -102,35 +108,48 @@ class Puller:
         """Read the rows of a plan, as they are at a time, and write them to files."""
         return pulled_files(plan, [write_part(plan, 0, self._blocks(plan, now), self.to)])
 
+    def present(self, now: datetime) -> PresentRows:
+        """Look rows up as they are at a time; one that nobody asked for is given as well."""
+        return _MemoryRows(self, now)
+
     def _range(
         self, window: Window, state: LoadState, now: datetime, days: Sequence[date] | None, version: str
     ) -> PullRange:
         if self.watermark is None:
             return whole_range("full", None, now, None)
-        if state.version != version:
-            return whole_range(window, self.watermark, now, micros(now))
-        found = pull_range(window, self.load, self.watermark, state, now, micros(now))
+        high = micros(now) if self.watermark.is_time else max(self.source.rows(now), default=None)
+        is_first = state.version != version
+        found = (
+            whole_range(window, self.watermark, now, high, self.load.reload_days)
+            if is_first
+            else pull_range(window, self.load, self.watermark, state, now, high)
+        )
         if days is None or not found.days:
             return found
         midnight = datetime.combine(days[0], datetime.min.time(), UTC)
-        return replace(found, days=tuple(days), low=micros(midnight))
+        return replace(found, days=tuple(days), low=None if found.low is None else micros(midnight))
 
     def _blocks(self, plan: TablePlan, now: datetime) -> Iterator[Block]:
         for line, (key, one) in enumerate(self.source.rows(now).items()):
-            reading = self._reading(one)
+            reading = self.reading(one)
             if self._is_read(plan, reading):
                 shown = one.shown
                 day = row_day(plan.watermark.kind, reading, f"{shown:%Y-%m-%d}" if shown else None, plan.range.key_days) if (
                     plan.watermark
                 ) else date(1, 1, 1)  # fmt: skip
-                values = (key, one.name, shown.isoformat(" ", "microseconds") if shown else None, "?")
-                text = json_line(plan, values[: len(plan.target.source_names)], reading, day, (0, line))
+                text = json_line(plan, self.values(plan, key, one), reading, day, (0, line))
                 missing = int(plan.watermark is not None and reading is None)
                 above = int(reading is not None and plan.border is not None and reading > plan.border)
                 replaced = day if day in plan.replaced_days else None
                 yield Block(f"{text}\n".encode(), {day: 1}, reading, reading, above, missing, replaced=replaced)
 
-    def _reading(self, one: Operation) -> int | None:
+    @staticmethod
+    def values(plan: TablePlan, key: int, one: Operation) -> Row:
+        shown = one.shown
+        values = (key, one.name, shown.isoformat(" ", "microseconds") if shown else None, "?")
+        return values[: len(plan.target.source_names)]
+
+    def reading(self, one: Operation) -> int | None:
         if self.watermark is None:
             return None
         if not self.watermark.is_time:
@@ -142,6 +161,19 @@ class Puller:
         if plan.watermark is None or plan.range.low is None:
             return True
         return plan.range.with_missing if reading is None else reading >= plan.range.low
+
+
+@dataclass(frozen=True)
+class _MemoryRows:
+    puller: Puller
+    now: datetime
+
+    def read(self, plan: TablePlan, keys: Sequence[Key]) -> list[PresentRow]:
+        rows = self.puller.source.rows(self.now)
+        assert all(key is not None for (key,) in keys)
+        asked = {int(key) for (key,) in keys if key}
+        found = [*(asked & rows.keys()), *sorted(rows.keys() - asked)[:1]]
+        return [PresentRow(self.puller.values(plan, key, rows[key]), self.puller.reading(rows[key])) for key in found]
 
 
 def landed_rows(rows: Mapping[str, Sequence[Mapping[str, object]]]) -> dict[int, str]:

@@ -18,6 +18,7 @@ from onefold.extract.key_ranges import PART_ROWS
 from onefold.extract.part import Destination
 from onefold.extract.plan import LoadState, PullRequest, TablePlan
 from onefold.extract.planner import Planner
+from onefold.extract.present_rows import PresentRows
 from onefold.extract.pull import Pull
 from onefold.extract.pulled import PulledFiles
 from onefold.extract.python_reader import PythonReader
@@ -39,9 +40,9 @@ class RememberedLoads:
         if not mine:
             return LoadState()
         same = [one.plan.request.at for one in mine if one.plan.request.window == window]
-        return LoadState(mine[-1].version, mine[-1].watermark, max(same, default=None))
+        return LoadState(mine[-1].version, mine[-1].watermark, max(same, default=None), self._keys_of_days(table))
 
-    def keys_of_days(self, table: TableId) -> tuple[tuple[date, int, int], ...]:
+    def _keys_of_days(self, table: TableId) -> tuple[tuple[date, int, int], ...]:
         return tuple(
             (day, one.least, one.greatest)
             for one in self.pulled
@@ -52,7 +53,7 @@ class RememberedLoads:
     def begin(self, plan: TablePlan) -> None:
         assert all(one.plan != plan for one in self.pulled), "a pull begins before it is loaded"
 
-    def load(self, pulled: PulledFiles) -> None:
+    def load(self, pulled: PulledFiles, present: PresentRows) -> None:  # noqa: ARG002
         self.pulled.append(pulled)
 
 

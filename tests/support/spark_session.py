@@ -33,13 +33,15 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     if hint:
         pytest.skip(hint)
     from pyspark.sql import SparkSession
+    from support.jdbc_driver import KEPT
     from support.spark_class_archive import make_archive
 
     from onefold.spark.session import prepared
 
     make_archive(tmp_path_factory.mktemp("classes"))
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    builder = SparkSession.builder.master("local[2]").appName("tests").config(map=dict(SMALL))
+    jars = {"spark.jars": str(KEPT)} if KEPT.exists() else {}
+    builder = SparkSession.builder.master("local[2]").appName("tests").config(map={**SMALL, **jars})
     session = prepared(builder.getOrCreate())
     session.sparkContext.setLogLevel("ERROR")
     yield session

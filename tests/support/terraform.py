@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from infra.libraries import DRIVER, PYMYSQL
 from infra.package import package, package_spark
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -118,6 +119,8 @@ def copied(folder: Path) -> Path:
     shutil.copytree(ROOT / "spark_jobs", folder / "spark_jobs")
     package(folder / "build" / "functions.zip")
     package_spark(folder / "build" / "spark.zip")
+    for name in (DRIVER, PYMYSQL):  # Terraform looks only whether they are there
+        (folder / "build" / name).write_text(name)
     return folder / "infra"
 
 

@@ -107,6 +107,16 @@ def test_keys_and_overlap_are_settings_of_a_current_view_alone(first: TableRules
     assert changed == {name for name in ("keys", "overlap_minutes") if getattr(first, name) != getattr(second, name)}
 
 
+@given(RULES, st.sampled_from([None, "full", "incremental"]), st.sampled_from([None, "full", "incremental"]))
+def test_how_a_table_is_pulled_is_a_setting_of_a_current_view(
+    rules: TableRules, first: str | None, second: str | None
+) -> None:
+    written = settings_comment(rules, current=True, pull_mode=first)
+    changes = setting_changes(written, rules, current=True, pull_mode=second)
+    assert changes == (() if first == second else (SettingChange("mode", first, second),))
+    assert setting_changes(settings_comment(rules, pull_mode=first), rules, pull_mode=second) == ()
+
+
 @given(RULES, RULES)
 def test_settings_differ_exactly_where_the_rules_of_the_view_do(first: TableRules, second: TableRules) -> None:
     changes = setting_changes(settings_comment(first), second)

@@ -181,3 +181,8 @@ override_resource {
   target = google_project_iam_custom_role.pull_objects
   values = { name = "projects/my-project/roles/onefold_pull_objects" }
 }
+
+override_resource {
+  target = google_project_iam_custom_role.pull_bucket
+  values = { name = "projects/my-project/roles/onefold_pull_bucket" }
+}

@@ -49,7 +49,10 @@ class BigQueryClient:
             try:
                 table: bigquery.Table = self._call(self._client.get_table, str(id_))
                 return table
-            except api.NotFound:
+            except api.NotFound as error:
+                # The frames of Google's retry refer to the error, and its traceback to them and to all callers' frames:
+                # without this, what these have read stays in memory until the garbage collector finds the cycle.
+                error.__traceback__ = None
                 return None
 
     def _list(self, dataset: str) -> list[Any]:

@@ -22,7 +22,7 @@ from onefold.core.errors import NotFound, Rejected
 from onefold.core.names import TEMPORARY_PREFIX, TableId, quote
 from onefold.ports.load_jobs import LoadedJob, LoadFile
 from onefold.schema.columns import Column
-from onefold.schema.types import Scalar
+from onefold.schema.types import Scalar, Struct, Type
 
 _ROWS = 500
 """Rows of one request."""
@@ -40,9 +40,8 @@ class EmulatedLoadJobs(BigQueryLoadJobs):
         writer = EmulatedRowWriter(self._warehouse).open(table)
         if writer is None:
             raise NotFound(f"there is no table {table}")
-        names = [column.name for column in writer.columns]
         for rows in self._blocks(files, writer.columns):
-            self._check(table, writer.append([{name: row.get(name) for name in names} for row in rows]))
+            self._check(table, writer.append([_known(row, writer.columns) for row in rows]))
 
     def _replace(self, table: TableId, files: tuple[LoadFile, ...], day: date | None) -> LoadedJob | None:
         if not files:
@@ -100,6 +99,15 @@ class EmulatedLoadJobs(BigQueryLoadJobs):
         if problems:
             number, reason = min(problems.items())
             raise Rejected(f"{table}: row {number}: {reason}")
+
+
+def _known(row: dict[str, Any], columns: Sequence[Column]) -> dict[str, Any]:
+    """Return the values of columns, without unknown fields of structs, which a load job leaves out as well."""
+    return {column.name: _known_fields(row.get(column.name), column.type) for column in columns}
+
+
+def _known_fields(value: Any, type_: Type) -> Any:
+    return {one.name: value.get(one.name) for one in type_.fields} if value and isinstance(type_, Struct) else value
 
 
 def _as_text(row: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:

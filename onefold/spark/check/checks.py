@@ -18,6 +18,7 @@ from onefold.checks.request import CheckRequest
 from onefold.checks.run import Checks
 from onefold.core.hash_key import HashKey
 from onefold.extract.part import Destination
+from onefold.extract.present_rows import SourceRows
 from onefold.extract.pull import Reader
 from onefold.extract.pulled import Loads
 from onefold.load.deletion_files import StoredDeletions
@@ -50,6 +51,6 @@ def checks_of(
     # A key that ends with this process: a hash in a finding says whether two values are equal, and nothing else.
     return Checks(
         inspector, connect, comparer, RowCounter(connect, to, comparer),
-        Repairer(warehouse, loads, jobs, StoredDeletions(to), to),
+        Repairer(warehouse, loads, jobs, StoredDeletions(to), to, SourceRows(connect)),
         CheckLog(warehouse, landing_in(warehouse), inspector.dataset, request), HashKey.new(),
     )  # fmt: skip

@@ -10,13 +10,13 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from onefold.extract.part import Block
+from onefold.extract.part import FILE_DAYS, Block, day_group
 from onefold.extract.plan import TablePlan
 from onefold.spark.extract.lines import DAY_OF_ROW, LINE, LOST, NUMBER
 
 
 def blocks_of(batch: pa.RecordBatch, plan: TablePlan, losses: Mapping[int, tuple[str, str]]) -> Iterator[Block]:
-    """Yield a batch of `onefold.spark.extract.lines.line_frame`: a block for each replaced day, and one for all other days.
+    """Yield a batch of `onefold.spark.extract.lines.line_frame`: a block for each replaced day and each group of others.
 
     Args:
         batch: the lines, each with its line break.
@@ -29,8 +29,16 @@ def blocks_of(batch: pa.RecordBatch, plan: TablePlan, losses: Mapping[int, tuple
         if _count(is_day):
             yield _block_of(rest.filter(is_day), plan, losses, day)
             rest = rest.filter(pc.invert(is_day))
-    if rest.num_rows:
-        yield _block_of(rest, plan, losses, None)
+    groups = {day_group(day) for day in pc.unique(rest.column(DAY_OF_ROW)).to_pylist()}
+    for group in sorted(groups):
+        yield _block_of(_of_group(rest, group) if len(groups) > 1 else rest, plan, losses, None)
+
+
+def _of_group(batch: pa.RecordBatch, group: int) -> pa.RecordBatch:
+    days = batch.column(DAY_OF_ROW)
+    first = date.fromordinal(max(group * FILE_DAYS, 1))
+    last = date.fromordinal(min((group + 1) * FILE_DAYS - 1, date.max.toordinal()))
+    return batch.filter(pc.and_(pc.greater_equal(days, pa.scalar(first)), pc.less_equal(days, pa.scalar(last))))
 
 
 def _block_of(batch: pa.RecordBatch, plan: TablePlan, losses: Mapping[int, tuple[str, str]], replaced: date | None) -> Block:

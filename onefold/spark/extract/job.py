@@ -11,14 +11,13 @@ from onefold.adapters.secrets import read_password
 from onefold.batches.extract_arguments import ExtractArguments
 from onefold.core.errors import InvalidInput, InvalidSettings
 from onefold.core.names import TableId
-from onefold.extract.connection import address_of, jdbc_options
+from onefold.extract.connection import connect_source, jdbc_options
 from onefold.extract.part import Destination
 from onefold.extract.plan import PullRequest
 from onefold.extract.planner import Planner
 from onefold.extract.pull import Pull
 from onefold.extract.pulled import Loads
 from onefold.extract.report import PullReport
-from onefold.mysql.connection import connect
 from onefold.settings.environment import Settings
 from onefold.settings.sources import Source
 from onefold.spark.extract.reader import SparkReader
@@ -43,7 +42,7 @@ def extract(
     Raises:
         InvalidInput: the source or the database is none of onefold.yaml.
         InvalidSettings: no folder of files is set.
-        Rejected: the password cannot be read.
+        Rejected: the password cannot be read, or the source does not let the user in.
         NotFound: the database has no such table.
     """
     source = source_of(arguments, settings)
@@ -55,8 +54,7 @@ def extract(
     )  # fmt: skip
     planner = Planner(source, request, to, keys_in(settings), loads)
     reader = SparkReader(spark, jdbc_options(source, arguments.database, password), to)
-    address = address_of(source, password)
-    return Pull(planner, lambda: connect(address), reader, loads, summary).run()
+    return Pull(planner, lambda: connect_source(source, password), reader, loads, summary).run()
 
 
 def source_of(arguments: ExtractArguments, settings: Settings) -> Source:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from datetime import date
 
@@ -26,6 +27,8 @@ LINE, DAY_OF_ROW, NUMBER, LOST = "line", "day", "reading", "lost"
 _KIND = {"date": "date", "geometry": "geometry"}
 """The kind of loss, by the form of a column that may have one."""
 _SIGN = -(1 << 63)
+_EMPTY, _SEQUENCE = "{}", "change_sequence_number"
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 def line_frame(frame: DataFrame, plan: TablePlan, part: int) -> DataFrame:
@@ -84,40 +87,38 @@ def _wkt(data: bytes | None) -> str | None:
 def _line(plan: TablePlan, part: int, values: Mapping[str, Value]) -> Value:
     names = dict(zip(values, plan.target.source_names, strict=True))
     plain = [value.alias(names[column]) for column, value in values.items() if names[column] not in plan.json_columns]
-    shared = [F.lit(value).alias(name) for name, value in added_values(plan).items()]
-    day = F.date_format(F.col(DAY_OF_ROW), "yyyy-MM-dd").alias(DAY.name)
-    body = F.to_json(F.struct(*plain, *shared, _metadata(plan, part).alias(METADATA), day))
+    body = F.to_json(F.struct(*plain)) if plain else F.lit(_EMPTY)
+    day = F.date_format(F.col(DAY_OF_ROW), "yyyy-MM-dd")
+    end = F.lit('"')
     # A value of the type JSON is an object of a load job, not a text.
     texts = [
         F.coalesce(F.concat(F.lit(","), _json_name(names[column]), F.lit(":"), value), F.lit(""))
         for column, value in values.items()
         if names[column] in plan.json_columns
     ]
-    return F.concat(_without_brace(body), *texts, F.lit("}\n"))
+    return F.concat(_opened(body), *_shared(plan, part), day, end, *texts, F.lit("}\n"))
 
 
-def _without_brace(body: Value) -> Value:
-    return body.substr(F.lit(1), F.length(body) - 1)
+def _opened(body: Value) -> Value:
+    """Return an object that more fields may follow."""
+    opened = F.concat(body.substr(F.lit(1), F.length(body) - 1), F.lit(","))
+    return F.when(body == _EMPTY, F.lit("{")).otherwise(opened)
 
 
 def _json_name(name: str) -> Value:
     return F.lit(f'"{name}"')  # a name in BigQuery has letters, digits and underscores only
 
 
-def _metadata(plan: TablePlan, part: int) -> Value:
+def _shared(plan: TablePlan, part: int) -> tuple[Value, Value, Value]:
+    """Return what all rows have, up to the value of the day: two texts with the sequence between them.
+
+    As fields of the struct they would be encoded anew for each row.
+    """
     fields = metadata(plan, "INSERT", "")
+    same = _encode({name: value for name, value in fields.items() if value is not None and name != _SEQUENCE})
     sequence = F.concat(_watermark_section(F.col(NUMBER)), F.lit(f"/{plan.read_at:X}/{part:X}/"), F.hex(F.col("number")))
-    return F.struct(
-        *(
-            (sequence if name == "change_sequence_number" else _literal(value)).alias(name)
-            for name, value in fields.items()
-            if value is not None
-        )
-    )
-
-
-def _literal(value: object) -> Value:
-    return F.array(*map(F.lit, value)).cast("array<string>") if isinstance(value, list) else F.lit(value)
+    begin = f'{_encode(added_values(plan))[1:-1]},"{METADATA}":{same[:-1]},"{_SEQUENCE}":"'
+    return F.lit(begin), sequence, F.lit(f'"}},"{DAY.name}":"')
 
 
 def _watermark_section(reading: Value) -> Value:

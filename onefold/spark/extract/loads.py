@@ -8,6 +8,7 @@ from onefold.adapters.bigquery.load_jobs import load_jobs_in
 from onefold.adapters.bigquery.storage_write import landing_in
 from onefold.adapters.connect import connect
 from onefold.extract.part import Destination
+from onefold.extract.pulled import Loads
 from onefold.load.day_rows import QueriedDays
 from onefold.load.deletion_files import StoredDeletions
 from onefold.load.log_store import LoadLog
@@ -19,7 +20,7 @@ from onefold.settings.environment import Settings
 _TOPIC = "table-created"
 
 
-def loads_of(settings: Settings, dataset: str, to: Destination, publisher_of: Callable[[str], Publisher]) -> TableLoads:
+def loads_of(settings: Settings, dataset: str, to: Destination, publisher_of: Callable[[str], Publisher]) -> Loads:
     """Return the loads of the tables of a dataset.
 
     Args:

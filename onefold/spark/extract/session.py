@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
+import os
+from typing import Any
+
 from pyspark.conf import SparkConf
 from pyspark.sql import SparkSession
 
 from onefold.extract.connection import DRIVER_PACKAGE
-from onefold.spark.session import open_session
+from onefold.spark.session import open_session, submitted_conf
+
+_CONNECTIONS = "org.apache.spark.sql.execution.datasources.jdbc.connection"
+"""Of the JDBC source of Spark 4.0: `BasicConnectionProvider` logs properties."""
 
 
 def open_session_with_driver(name: str) -> SparkSession:
     """Return a session that has the driver: a batch brings its jar; a laptop gets it from Maven Central once."""
-    return open_session(name, driver_settings(SparkConf()))
+    spark = open_session(name, driver_settings(submitted_conf(os.environ)))
+    _hide_connections(spark)
+    return spark
+
+
+def _hide_connections(spark: SparkSession) -> None:
+    """Keep the properties of connections, which Spark logs with the password at DEBUG, out of the driver's log."""
+    jvm: Any = spark._jvm
+    log4j = jvm.org.apache.logging.log4j
+    log4j.core.config.Configurator.setLevel(_CONNECTIONS, log4j.Level.INFO)
 
 
 def driver_settings(conf: SparkConf) -> dict[str, str]:

@@ -1,72 +1,42 @@
-"""Spark's JDBC reader against PyMySQL's: the same rows, the same bytes, the same counts. And the password is nowhere."""
+"""Spark's JDBC reader against PyMySQL's: the same rows, the same bytes, the same counts."""
 
 from __future__ import annotations
 
 import json
-import os
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from support.database_servers import MariaDb, MySql
+from support.extract_job import PASSWORD, USER, create_user, submit_arguments
+from support.jdbc_driver import ROOT, driver_jar, run_python
 from support.pulls import START, PullScene, by, lines
 from support.source_database import SourceDatabase, on
 from support.source_types import MYSQL_SAMPLES, SAMPLES, Sample
 
-from onefold.extract.connection import DRIVER_PACKAGE
-from onefold.mysql.connection import connect, query
 from onefold.settings.sources import TableLoad, WatermarkColumn
 
-TESTS = Path(__file__).parents[2]
-PASSWORD = "sEcr3t-of-the-s0urce"
-_SECONDS = 300
 _STEP = 40
 pytestmark = on(MariaDb, MySql)
 
 
 @pytest.fixture(scope="session")
 def jar() -> Path:
-    """The driver's jar, brought once by Spark's resolver."""
-    kept = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "onefold", "jdbc")
-    found = kept / "jars" / f"{DRIVER_PACKAGE.replace(':', '_', 1).replace(':', '-')}.jar"
-    if not found.exists():
-        run([str(TESTS / "support" / "connector_jar.py"), DRIVER_PACKAGE, str(kept)], {})
-    if not found.exists():
-        pytest.skip(f"{DRIVER_PACKAGE} cannot be downloaded")
-    return found
-
-
-def run(words: list[str], environ: dict[str, str]) -> subprocess.CompletedProcess[str]:
-    path = os.pathsep.join([str(TESTS.parent), str(TESTS)])
-    return subprocess.run(
-        [sys.executable, *words],
-        env={**os.environ, "PYTHONPATH": path, "PYSPARK_PYTHON": sys.executable, **environ},
-        capture_output=True,
-        text=True,
-        timeout=_SECONDS,
-        check=False,
-    )
+    return driver_jar()
 
 
 def jdbc_pull(
     jar: Path, source: SourceDatabase, folder: Path, tables: dict[str, Any], **conf: str
 ) -> tuple[dict[str, Any], subprocess.CompletedProcess[str]]:
     address = source.server.address
-    with connect(address) as connection:
-        query(connection, f"CREATE USER IF NOT EXISTS 'puller'@'%' IDENTIFIED BY '{PASSWORD}'")
-        query(connection, "GRANT SELECT ON *.* TO 'puller'@'%'")
-        query(connection, "CREATE USER IF NOT EXISTS 'puller'@'localhost' IDENTIFIED BY '" + PASSWORD + "'")
-        query(connection, "GRANT SELECT ON *.* TO 'puller'@'localhost'")
+    create_user(source)
     wanted = {
-        "host": "127.0.0.1", "port": address.port, "user": "puller", "database": source.name, "folder": folder.as_uri(),
+        "host": "127.0.0.1", "port": address.port, "user": USER, "database": source.name, "folder": folder.as_uri(),
         "window": "full", "at": START.isoformat(), "tables": tables,
     }  # fmt: skip
-    settings = {"spark.master": "local[2]", "spark.driver.memory": "1g", "spark.ui.enabled": "false", "spark.jars": str(jar)}
-    words = " ".join(f'--conf "{name}={value}"' for name, value in {**settings, **conf}.items())
-    environ = {"PYSPARK_SUBMIT_ARGS": f"{words} pyspark-shell", "PULL_PASSWORD": PASSWORD}
-    done = run([str(TESTS / "support" / "jdbc_pull.py"), json.dumps(wanted)], environ)
+    environ = {"PYSPARK_SUBMIT_ARGS": submit_arguments(jar, **conf), "PULL_PASSWORD": PASSWORD}
+    done = run_python([str(ROOT / "tests" / "support" / "jdbc_pull.py"), json.dumps(wanted)], environ)
     assert done.returncode == 0, done.stderr[-3000:]
     found = json.loads(done.stdout.splitlines()[-1])
     assert [table["reasons"] for table in found["tables"]] == [[]] * len(tables)
@@ -150,18 +120,3 @@ def test_watermarks_days_and_counts_are_those_of_pymysql(jar: Path, source: Sour
         counts = (pulled.rows_above, pulled.rows_without_watermark)
         assert (jdbc["above"], jdbc["missing"]) == counts
         assert jdbc["days"] == sorted([day.isoformat(), rows] for file in pulled.files for day, rows in file.days)
-
-
-@on(MariaDb)
-def test_the_password_is_nowhere(jar: Path, source: SourceDatabase, tmp_path: Path) -> None:
-    source.run("CREATE TABLE t (id INT PRIMARY KEY)", "INSERT INTO t VALUES (1)")
-    events = tmp_path / "events"
-    events.mkdir()
-    log = {"spark.eventLog.enabled": "true", "spark.eventLog.dir": events.as_uri(), "spark.eventLog.compress": "false"}
-    found, done = jdbc_pull(jar, source, tmp_path / "files", {"t": None}, **log)
-    assert list(found["pulled"]) == ["t"]
-    written = [path for path in tmp_path.rglob("*") if path.is_file()]
-    logged = [path for path in written if events in path.parents]
-    assert any(b"onefold_rows" in path.read_bytes() for path in logged)  # the log has the plan, so it would have more
-    assert not [path for path in written if PASSWORD.encode() in path.read_bytes()]
-    assert PASSWORD not in done.stdout + done.stderr

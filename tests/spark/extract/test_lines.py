@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -111,3 +112,14 @@ def test_a_laptop_gets_the_driver_and_a_cluster_brings_it() -> None:
     assert driver_settings(conf)["spark.jars.packages"].startswith("org.mariadb.jdbc:mariadb-java-client:")
     assert driver_settings(SparkConf(loadDefaults=False).setMaster("yarn")) == {}
     assert driver_settings(SparkConf(loadDefaults=False).set("spark.jars", "gs://code/driver.jar")) == {}
+
+
+def test_a_row_of_nulls_is_a_line(spark: SparkSession) -> None:
+    keyless = Structure("t", (SourceColumn("id", SourceType("int")), SourceColumn("doc", SourceType("json"))))
+    found = replace(plan("key"), structure=keyless, target=pulled_table(keyless), keys=())
+    (block,) = batches(spark, found, [(None, None, None, None), (None, "{}", None, None)])
+    lines = [json.loads(line) for line in block.lines.splitlines()]
+    expected = [
+        json_line(found, row, None, date(1, 1, 1), (3, line)) for line, row in enumerate([(None, None), (None, "{}")])
+    ]
+    assert lines == [json.loads(line) for line in expected]

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import base64
 import json
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
 
 import pytest
 from support.in_memory import ABC, DEF, PROJECT, MemoryWarehouse
+from support.rest_topics import Topics, rest_topics
 
 from onefold.adapters.pubsub_rest import RestPublisher
 from onefold.core.errors import OnefoldError, Rejected, TopicRefused, TryAgain
@@ -24,47 +22,12 @@ SETTINGS = Settings(topic_schema_changes="schema-changes")
 BASE = TableId(PROJECT, "shop", "customer")
 
 
-class Topics(ThreadingHTTPServer):
-    """Keeps what is published; `status` is its answer to everything."""
-
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
-        self.status = 200
-        self.published: list[tuple[str, dict[str, Any]]] = []
-
-
-class _Handler(BaseHTTPRequestHandler):
-    server: Topics
-
-    def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        answer = (
-            {"error": "no"}
-            if self.server.status != 200
-            else {"messageIds": [str(n) for n, _ in enumerate(body["messages"])]}
-        )
-        if self.server.status == 200:
-            self.server.published += [(self.path, message) for message in body["messages"]]
-        content = json.dumps(answer).encode()
-        self.send_response(self.server.status)
-        self.send_header("Content-Length", str(len(content)))
-        self.end_headers()
-        self.wfile.write(content)
-
-    def log_message(self, *_: Any) -> None:
-        """Say nothing."""
-
-
 @pytest.fixture
 def topics(monkeypatch: pytest.MonkeyPatch) -> Iterator[Topics]:
-    server = Topics()
-    monkeypatch.setenv("PUBSUB_EMULATOR_HOST", f"127.0.0.1:{server.server_port}")
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    yield server
-    server.shutdown()
-    server.server_close()
+    with rest_topics() as server:
+        monkeypatch.setenv("PUBSUB_EMULATOR_HOST", server.address)
+        monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+        yield server
 
 
 def test_messages_arrive_unchanged(topics: Topics) -> None:

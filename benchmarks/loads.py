@@ -1,0 +1,166 @@
+"""The pull of one table into files and its peers: the same rows, the same machine, one run.
+
+Run: `PYTHONPATH=tests python -m benchmarks.loads [--rows 2000000] [--repeat 2]`. It needs `mariadbd` and `mariadb-dump`.
+dlt takes part where it is installed: `make bench` brings it.
+
+A table of 12 columns on a MariaDB of this machine, which has it in memory. `benchmarks.load_peers` describes the peers. Our
+job works in a Spark session that is open already: its start is measured once and printed, and is in no figure of the table.
+The rounds alternate, and each begins with another one; the first one warms up. Each run writes into a new folder, whose rows
+are compared with those of all others by a hash of all values.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+from support.database_servers import MariaDb, new_server
+from support.jdbc_driver import driver_jar
+
+from benchmarks.load_peers import COLUMNS, DATABASE, TABLE, Contestant, Dlt, Dump, Loop, Onefold, Server, Totals, has_dlt
+from benchmarks.report import add_options, machine, markdown, publish, ratio, rounds, spread, versions
+from benchmarks.spark_session import forget
+from onefold.mysql.connection import connect, query
+from onefold.spark.session import open_session
+
+HEADING = "Pulled tables"
+HEADER = ("", "seconds", "CPU seconds", "rows a second", "ratio to onefold", "ratio to the loop")
+_BASE = {True: "onefold, gzip", False: "onefold"}
+_SERVER = (
+    "--skip-log-bin", "--innodb-buffer-pool-size=1G", "--innodb-log-file-size=256M", "--default-time-zone=+00:00",
+    "--secure-file-priv=",
+)  # fmt: skip
+
+
+@dataclass
+class Contest:
+    """The seconds of each counted round, by contestant, and what their files hold."""
+
+    server: Server
+    folder: Path
+    contestants: Sequence[Contestant]
+    forget: Callable[[], None]
+    """Clears what Spark has cached."""
+    seconds: dict[str, list[float]] = field(default_factory=dict)
+    cpu: dict[str, list[float]] = field(default_factory=dict)
+    """Of all processes, the server among them, which say more than seconds do where the machine is not idle."""
+    totals: dict[str, Totals] = field(default_factory=dict)
+
+    def run(self, count: int) -> None:
+        """Make so many rounds after one that warms up."""
+        for number in range(count + 1):
+            turn = number % len(self.contestants)
+            for contestant in (*self.contestants[turn:], *self.contestants[:turn]):
+                self._run_one(contestant, counted=number > 0)
+
+    def _run_one(self, contestant: Contestant, counted: bool) -> None:
+        """Run one contestant.
+
+        Raises:
+            SystemExit: its rows differ from those of another one.
+        """
+        folder = self.folder / "output"
+        folder.mkdir()
+        folder.chmod(0o777)  # the server writes into it, too
+        self.forget()
+        before = cpu_seconds()
+        seconds = contestant.run(self.server, folder)
+        if counted:
+            self.seconds.setdefault(contestant.name, []).append(seconds)
+            self.cpu.setdefault(contestant.name, []).append(cpu_seconds() - before)
+        self.totals[contestant.name] = contestant.totals(folder)
+        shutil.rmtree(folder)
+        if len(set(self.totals.values())) != 1:
+            raise SystemExit(f"the rows differ: {self.totals}")
+
+    def lines(self, rows: int) -> Iterator[tuple[str, ...]]:
+        for name, seconds in self.seconds.items():
+            zipped = name.endswith("gzip")
+            own, loop = self.seconds[_BASE[zipped]], self.seconds[Loop(zipped).name]
+            against = "" if name == _BASE[zipped] else ratio(seconds, own).text()
+            faster = "" if name == Loop(zipped).name else ratio(loop, seconds).text()
+            cpu = spread(self.cpu[name]).text(1)
+            yield name, spread(seconds).text(1), cpu, f"{rows / spread(seconds).median:,.0f}", against, faster
+
+
+def cpu_seconds() -> float:
+    """Return the processor time of this process and its children, those that have ended included."""
+    children: dict[str, list[str]] = {}
+    ticks: dict[str, int] = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):  # a process that has ended
+            words = path.read_text().rpartition(")")[2].split()
+            children.setdefault(words[1], []).append(path.parent.name)
+            ticks[path.parent.name] = sum(map(int, words[11:15]))
+    waiting, total = [str(os.getpid())], 0
+    while waiting:
+        number = waiting.pop()
+        total += ticks.get(number, 0)
+        waiting += children.get(number, [])
+    return total / os.sysconf("SC_CLK_TCK")
+
+
+@contextmanager
+def server_of(rows: int) -> Iterator[Server]:
+    """A server with the table."""
+    with new_server(MariaDb, *_SERVER) as server:
+        with connect(server.address) as connection:
+            query(connection, f"CREATE DATABASE {DATABASE}")
+            connection.select_db(DATABASE)
+            columns = ", ".join(f"{name} {kind}" for name, (kind, _) in COLUMNS.items())
+            values = ", ".join(value for _, value in COLUMNS.values())
+            query(connection, f"CREATE TABLE {TABLE} ({columns})")
+            for first in range(1, rows + 1, 100_000):
+                last = min(first + 99_999, rows)
+                query(connection, f"INSERT INTO {TABLE} SELECT {values} FROM seq_{first}_to_{last}")
+            query(connection, f"ANALYZE TABLE {TABLE}")
+        yield Server(server.port, server.folder / "socket")
+
+
+def open_spark() -> tuple[SparkSession, float]:
+    """Return a session with the driver, and the seconds that its start took."""
+    started = time.perf_counter()
+    conf = {"spark.jars": str(driver_jar()), "spark.ui.enabled": "false", "spark.driver.memory": "2g"}
+    spark = open_session("benchmark", conf)
+    return spark, time.perf_counter() - started
+
+
+def measure(rows: int, count: int, names: Sequence[str] = ()) -> tuple[Contest, float]:
+    """Return the figures, and the seconds of the session's start; `names` are those of some contestants."""
+    with tempfile.TemporaryDirectory(prefix="loads_") as folder, server_of(rows) as server:
+        Path(folder).chmod(0o777)
+        spark, start = open_spark()
+        every: list[Contestant] = [Onefold(spark), Onefold(spark, gzip=True), Loop(), Loop(gzip=True), Dump()]
+        every += [Dlt()] if has_dlt() else []
+        chosen = [one for one in every if not names or one.name in names]
+        contest = Contest(server, Path(folder), chosen, lambda: forget(spark))
+        contest.run(count)
+        return contest, start
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description="How long it takes to pull a table into files, beside its peers.")
+    parser.add_argument("--rows", type=int, default=2_000_000)
+    parser.add_argument("--repeat", type=int, default=2, help="counted rounds")
+    add_options(parser)
+    options = parser.parse_args(argv)
+    before = os.getloadavg()[0]
+    contest, start = measure(options.rows, options.repeat)
+    sizes = (
+        f"{options.rows:,} rows of {len(COLUMNS)} columns, {rounds(options.repeat)}, a load average of {before:.1f} before"
+    )
+    sizes += f"; the start of the Spark session, {start:.0f} seconds, is not counted"
+    named = versions(Spark="pyspark", PyMySQL="PyMySQL", **({"dlt": "dlt"} if has_dlt() else {}))
+    publish(options, HEADING, machine(sizes, named), markdown(HEADER, list(contest.lines(options.rows))))
+
+
+if __name__ == "__main__":
+    main()

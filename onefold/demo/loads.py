@@ -1,0 +1,144 @@
+"""The demo of loads: tables of a real MariaDB are pulled by watermark, loaded, and compared with their source."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT
+from onefold.adapters.connect import connect
+from onefold.adapters.pulled_files import FolderFiles
+from onefold.core.names import TableId
+from onefold.core.shutdown import Stop
+from onefold.demo.pulled_source import DATABASE, PulledSource, at
+from onefold.demo.pulls import CLUSTER, DATASET, DemoPulls
+from onefold.extract.inspect import choices, draft
+from onefold.extract.part import Destination
+from onefold.local.mariadb import mariadb_server
+from onefold.local.processes import bigquery_emulator, ended_in_order, function_server
+from onefold.local.pubsub import Listener, LocalTopics
+from onefold.settings.environment import Settings, load_settings
+from onefold.settings.sources import Source, Tls, full_view
+
+NEXT = "docs/tutorials/pull-tables.md"
+"""The page that shows the same with commands."""
+
+
+def run_loads_demo(console: Console) -> None:
+    """Pull the tables of a database three times and once a day, with changes between, and compare them with the source.
+
+    Args:
+        console: shows the steps.
+
+    Raises:
+        Rejected: MariaDB is not installed, a table failed, or a view differs from its source.
+    """
+    console.rule("[bold]Onefold: tables pulled by watermark, where nobody may read the log")
+    with ended_in_order(), contextlib.ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="onefold-loads-"))).resolve()
+        source = PulledSource(stack.enter_context(mariadb_server()))
+        source.create()
+        settings = _settings(console, source, folder)
+        console.print("Starting the embedded BigQuery, and the function [bold]refresh_view[/] ...")
+        topics = stack.enter_context(_warehouse(settings, folder))
+        to = Destination(FolderFiles(), (folder / "files").as_uri())
+        _play(console, source, DemoPulls(console, source, settings, to, topics))
+    console.print()
+    console.rule("[bold]Done: every full view is the same as its table")
+    console.print(f"Next: your own tables, step by step: {NEXT}", highlight=False)
+
+
+def _settings(console: Console, source: PulledSource, folder: Path) -> Settings:
+    """Draft the settings of the source as `onefold sources init` does, and return them."""
+    with closing(source.connect(at("10:00"))) as connection:
+        chosen = choices(connection, DATABASE)
+    address = source.address
+    head = Source(CLUSTER, address.host, address.port, address.user, "env:PASSWORD", Tls("off"), databases=(DATABASE,))
+    path = folder / "onefold.yaml"
+    path.write_text(draft(head, [(DATABASE, chosen)]))
+    console.print(f"A MariaDB has the database {DATABASE}. [bold]onefold sources init[/] proposes for its tables:")
+    listed = Table.grid(padding=(0, 2, 0, 1))
+    for choice in chosen:
+        mark = choice.load.watermark
+        listed.add_row("", choice.table, f"by {mark.column}" if mark else "full", choice.reason)
+    console.print(listed, highlight=False)
+    return load_settings({"ONEFOLD_PROJECT": DEFAULT_PROJECT, "ONEFOLD_CONFIG": str(path)})
+
+
+@contextlib.contextmanager
+def _warehouse(settings: Settings, folder: Path) -> Iterator[LocalTopics]:
+    """Run the embedded BigQuery with the datasets, and the function that keeps the views. Yields the topics."""
+    with contextlib.ExitStack() as stack:
+        os.environ["BIGQUERY_EMULATOR_HOST"] = stack.enter_context(bigquery_emulator())
+        client = connect(DEFAULT_PROJECT).client
+        client.create_dataset(DATASET)
+        client.create_dataset(str(full_view(TableId(DEFAULT_PROJECT, DATASET, "customer")).dataset))
+        environ = {"ONEFOLD_PROJECT": DEFAULT_PROJECT, "ONEFOLD_CONFIG": str(folder / "onefold.yaml")}
+        log = stack.enter_context(tempfile.TemporaryFile())
+        url = stack.enter_context(function_server("refresh_view", environ, log))
+        listener = Listener(url, log)
+        topics = LocalTopics({settings.topic_table_created or "table-created": listener}, Stop(), lambda *_: None)
+        stack.callback(topics.close)
+        yield topics
+
+
+def _play(console: Console, source: PulledSource, pulls: DemoPulls) -> None:
+    """Tell the story: what changes at the source, and what each pull makes of it."""
+    _tell(console, "PyMySQL reads the rows here; a batch reads them by Spark's JDBC source, and writes the same bytes.")
+    pulls.pull("15m", at("10:00"), "the first pull reads whole tables")
+    _pulls_and_late_commits(console, source, pulls)
+    pulls.compare()
+    console.print()
+    pulls.pull("day", at("04:00", days=1), "the next morning, the daily load reads the day again")
+    pulls.check()
+    console.print()
+    pulls.show("customer")
+    pulls.show_files()
+
+
+def _pulls_and_late_commits(console: Console, source: PulledSource, pulls: DemoPulls) -> None:
+    first = source.open("10:05", "UPDATE customer SET city = 'Berlin' WHERE id = 3")
+    second = source.open("10:06", "UPDATE customer SET city = 'Oslo' WHERE id = 4")
+    with closing(first), closing(second):
+        source.run("10:12", "UPDATE customer SET city = 'Paris' WHERE id = 1")
+        source.run("10:12", "INSERT INTO payment (amount) VALUES (75)")
+        _tell(
+            console,
+            "10:05  customer 3 moves to Berlin, in a transaction that stays open",
+            "10:06  customer 4 moves to Oslo, in one that stays open for longer",
+            "10:12  customer 1 moves to Paris; a payment of 75: both committed",
+        )
+        pulls.pull("15m", at("10:15"), "the second pull goes back 15 minutes behind its watermark")
+
+        first.commit()
+        source.run("10:20", "ALTER TABLE payment MODIFY amount DECIMAL(12, 2) NOT NULL")
+        source.run("10:20", "INSERT INTO payment (amount) VALUES (9.99)")
+        source.run("10:29", "INSERT INTO customer (id, name, city) VALUES (6, 'Katherine', 'Hampton')")
+        _tell(
+            console,
+            "10:16  the transaction of customer 3 commits: its row says 10:05",
+            "10:20  ALTER TABLE payment MODIFY amount DECIMAL(12, 2); a payment of 9.99",
+            "10:29  customer 6 is new",
+        )
+        pulls.pull("15m", at("10:30"), "the third pull finds the late commit, and the new structure")
+
+        second.commit()
+        source.run("10:41", "DELETE FROM customer WHERE id = 5")
+        _tell(
+            console,
+            "10:40  the transaction of customer 4 commits: its row says 10:06",
+            "10:41  customer 5 is deleted",
+        )
+        pulls.pull("15m", at("10:45"), "the fourth pull can see neither: a watermark does not tell")
+
+
+def _tell(console: Console, *lines: str) -> None:
+    """Print what happens before the next pull."""
+    console.print("\n".join(("", *lines)), highlight=False)

@@ -1,0 +1,76 @@
+"""What batches that pull tables need besides: downloaded once, and never another file than the pinned one."""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from infra import libraries as module
+from infra.libraries import DRIVER, DRIVER_SHA256, DRIVER_VERSION, PYMYSQL, Unavailable, libraries, pinned
+from onefold.extract.connection import DRIVER_PACKAGE
+from onefold.ports import batches
+
+
+@pytest.fixture(scope="module")
+def downloaded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("build")
+    try:
+        assert list(libraries(folder)) == [folder / DRIVER, folder / PYMYSQL]
+    except Unavailable as unavailable:
+        pytest.skip(str(unavailable))
+    return folder
+
+
+def release(folder: Path, data: bytes) -> str:
+    """Return the address of a folder with a release of the driver."""
+    (folder / DRIVER_VERSION).mkdir(parents=True)
+    (folder / DRIVER_VERSION / f"mariadb-java-client-{DRIVER_VERSION}.jar").write_bytes(data)
+    return folder.as_uri()
+
+
+def test_the_files_have_the_names_and_the_version_that_batches_expect() -> None:
+    assert (DRIVER, PYMYSQL) == (batches.JDBC_DRIVER, batches.PYMYSQL)
+    assert f"org.mariadb.jdbc:mariadb-java-client:{DRIVER_VERSION}" == DRIVER_PACKAGE
+
+
+def test_the_driver_is_the_pinned_release(downloaded: Path) -> None:
+    assert hashlib.sha256((downloaded / DRIVER).read_bytes()).hexdigest() == DRIVER_SHA256
+    with zipfile.ZipFile(downloaded / DRIVER) as jar:
+        assert "org/mariadb/jdbc/Driver.class" in jar.namelist()
+
+
+def test_pymysql_is_imported_from_its_archive(downloaded: Path, tmp_path: Path) -> None:
+    requirement, digests = pinned("pymysql")
+    assert hashlib.sha256((downloaded / PYMYSQL).read_bytes()).hexdigest() in digests
+    path = str(downloaded / PYMYSQL)
+    code = f"import sys; sys.path.insert(0, {path!r}); import pymysql; print(pymysql.__file__, pymysql.VERSION_STRING)"
+    done = subprocess.run([sys.executable, "-I", "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == [f"{path}/pymysql/__init__.py", requirement.partition("==")[2]]
+
+
+def test_another_file_than_the_pinned_one_is_refused_and_not_stored(tmp_path: Path) -> None:
+    with pytest.raises(Unavailable, match=rf"expected the SHA-256 {DRIVER_SHA256}, got [0-9a-f]{{64}}: it is not"):
+        list(libraries(tmp_path / "build", release(tmp_path / "maven", b"another")))
+    assert not (tmp_path / "build" / DRIVER).exists()
+
+
+def test_a_driver_that_cannot_be_downloaded_is_an_error_that_says_where_to_put_it(tmp_path: Path) -> None:
+    with pytest.raises(Unavailable, match=rf"cannot be downloaded: .*: copy it to {tmp_path / DRIVER}"):
+        list(libraries(tmp_path, (tmp_path / "nothing").as_uri()))
+
+
+def test_a_file_is_downloaded_once_and_again_where_it_is_another_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address = release(tmp_path / "maven", b"driver")
+    monkeypatch.setattr(module, "DRIVER_SHA256", hashlib.sha256(b"driver").hexdigest())
+    build = tmp_path / "build"
+    assert next(libraries(build, address)).read_bytes() == b"driver"
+    (build / DRIVER).write_bytes(b"half")
+    assert next(libraries(build, address)).read_bytes() == b"driver"
+    assert next(libraries(build, "file:///nowhere")).read_bytes() == b"driver"
