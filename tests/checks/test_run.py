@@ -83,7 +83,7 @@ SPOILED = {
     "UPDATE {} SET name = CONCAT(name, ' ') WHERE id = %d": ("name",),
     "UPDATE {} SET name = CONCAT('Zoe\u0308 ', CAST(id AS STRING)) WHERE id = %d": ("name",),
     "UPDATE {} SET name = NULL WHERE id = %d": ("name",),
-    "UPDATE {} SET price = price + BIGNUMERIC '1e-30' WHERE id = %d": ("price",),
+    "UPDATE {} SET price = CAST('%p' AS BIGNUMERIC) WHERE id = %d": ("price",),
     "UPDATE {} SET rate = rate * 1.0000000000000003 WHERE id = %d": ("rate",),
     "UPDATE {} SET data = CONCAT(data, b'\\x01') WHERE id = %d": ("data",),
     "UPDATE {} SET doc = %s WHERE id = %d": ("doc",),
@@ -106,7 +106,10 @@ def test_fifty_planted_differences_are_found_and_nothing_else_while_writers_run(
                 planted.add((ONLY_RIGHT, str(key), ""))
                 continue
             statement, columns = list(SPOILED.items())[kind]
-            scene.spoil(statement.replace("%d", str(key)).replace("%s", document))
+            ((price,),) = scene.source.rows(f"SELECT CAST(price AS CHAR) FROM t WHERE id = {key}")
+            # Its 30th decimal.
+            other = f"{price[:-1]}{(int(price[-1]) + 1) % 10}"
+            scene.spoil(statement.replace("%d", str(key)).replace("%s", document).replace("%p", other))
             planted.add((DIFFERENT if columns else ONLY_LEFT, str(key), "".join(columns)))
         found = scene.check_one(padding=timedelta(minutes=30), rows=90)
     sentences = [sentence for chunk in found.chunks for sentence in chunk.findings]

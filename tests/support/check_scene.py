@@ -21,9 +21,9 @@ from onefold.core.names import TableId
 from onefold.extract.plan import PullRequest
 from onefold.extract.planner import Planner
 from onefold.extract.pull import Pull
+from onefold.extract.pulled import Loads
 from onefold.extract.python_reader import PythonReader
 from onefold.extract.watermark import Window
-from onefold.load.run import TableLoads
 from onefold.merge.refresh import refresh_current
 from onefold.mysql.connection import connect
 from onefold.schema.column_policy import ColumnPolicies
@@ -61,7 +61,7 @@ class CheckScene:
             sources={CLUSTER: server}, policies=self.policies,
         )  # fmt: skip
 
-    def loads(self) -> TableLoads:
+    def loads(self) -> Loads:
         return loads_of(self.settings, self.dataset, destination_of(self.settings), lambda _: MemoryPublisher())
 
     def connect(self) -> pymysql.Connection:

@@ -14,10 +14,9 @@ from onefold.batches.check_arguments import CheckArguments
 from onefold.checks.report import CheckReport
 from onefold.checks.request import CheckRequest
 from onefold.core.errors import InvalidInput, InvalidSettings
-from onefold.extract.connection import address_of
+from onefold.extract.connection import connect_source
 from onefold.extract.part import Destination
 from onefold.extract.pull import Reader
-from onefold.mysql.connection import connect
 from onefold.ports.publisher import Publisher
 from onefold.settings.environment import Settings
 from onefold.settings.sources import Source
@@ -52,11 +51,14 @@ def check(
     """
     source, to = checked_source(arguments, settings), destination_in(settings)
     password = read_password(source.password, environ)
-    address = address_of(source, password)
-    reader = reader_of(source, password, lambda: connect(address), to)
+
+    def connect() -> pymysql.Connection:
+        return connect_source(source, password)
+
+    reader = reader_of(source, password, connect, to)
     loads = loads_of(settings, arguments.dataset, to, publisher_of)
     warehouse = connect_warehouse(settings.project)
-    return checks_of(request_of(arguments), settings, lambda: connect(address), reader, to, warehouse, loads).run()
+    return checks_of(request_of(arguments), settings, connect, reader, to, warehouse, loads).run()
 
 
 def request_of(arguments: CheckArguments) -> CheckRequest:
