@@ -53,7 +53,7 @@ def writers(scene: CheckScene, first: int) -> Iterator[None]:
         with closing(scene.connect()) as connection:
             connection.select_db(scene.source.name)
             key = first
-            while not stop.is_set():
+            while not stop.wait(0.05):
                 key += 1
                 query(connection, f"INSERT INTO t (id, name) VALUES ({key}, 'new')")
                 query(connection, f"UPDATE t SET name = CONCAT(name, 'x') WHERE id IN ({key}, {281 + key % 20})")
