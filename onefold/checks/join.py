@@ -102,7 +102,7 @@ def view_range(part: KeyRange, key: ComparedColumn | None) -> str:
         return "TRUE"
     column = f"v.{quote(key.shown.name)}"
     if part.digest:
-        value = f"SUBSTR(TO_HEX(MD5({column})), 1, {DIGEST_DIGITS})"
+        value = f"SUBSTR(TO_HEX(SHA256({column})), 1, {DIGEST_DIGITS})"
     else:
         value = column if key.shown.type in _NUMBERS else f"SAFE_CAST({column} AS BIGNUMERIC)"
     ends = ((">=", part.low), ("<", part.high))

@@ -51,7 +51,7 @@ def chunks(source: SourceDatabase, rows: int) -> list[tuple[KeyRange, int]]:
         ("BIGINT", "seq - 25"),
         ("VARCHAR(20) CHARACTER SET utf8mb4", "CONCAT('\u00e9', seq)"),
         ("CHAR(20) CHARACTER SET latin1", "CONCAT('\u00e9', seq)"),
-        ("VARBINARY(20)", "UNHEX(MD5(seq))"),
+        ("VARBINARY(20)", "LEFT(UNHEX(SHA2(seq, 256)), 16)"),
         ("DATE", "DATE_ADD('2026-01-01', INTERVAL seq DAY)"),
     ],
 )

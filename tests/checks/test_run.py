@@ -38,7 +38,7 @@ def scene(source: SourceDatabase, dataset: EmulatedDataset, tmp_path: Path) -> C
 
 def fill(scene: CheckScene, rows: int) -> None:
     scene.source.run(
-        "INSERT INTO t SELECT seq, CONCAT('Zo\u00eb ', seq), seq / 7, seq / 3, UNHEX(MD5(seq)), "
+        "INSERT INTO t SELECT seq, CONCAT('Zo\u00eb ', seq), seq / 7, seq / 3, LEFT(UNHEX(SHA2(seq, 256)), 16), "
         f"JSON_OBJECT('n', seq, 'a', JSON_ARRAY(1, NULL)), SEC_TO_TIME(seq), {OLD} - INTERVAL seq HOUR "
         f"FROM {numbers(1, rows)}"
     )
