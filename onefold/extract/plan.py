@@ -68,8 +68,8 @@ class KeyRange:
         column: the name at the source; None for the whole table.
         low: the lower bound.
         high: the upper bound.
-        digest: empty where the bounds are values of the column; else they are bounds of the first 16 bits of the SHA-256 of the
-            value: of a text in UTF-8, or of bytes.
+        digest: empty where the bounds are values of the column; else they are bounds of the first 16 bits of the SHA-256 of
+            the value: of a text in UTF-8, or of bytes.
     """
 
     column: str | None = None
