@@ -47,7 +47,7 @@ def chunks(source: SourceDatabase, rows: int) -> list[tuple[KeyRange, int]]:
 @pytest.mark.parametrize(
     ("key", "values"),
     [
-        ("BIGINT UNSIGNED", "seq * 300000000000000000"),
+        ("BIGINT UNSIGNED", "CAST(seq AS UNSIGNED) * 300000000000000000"),
         ("BIGINT", "seq - 25"),
         ("VARCHAR(20) CHARACTER SET utf8mb4", "CONCAT('\u00e9', seq)"),
         ("CHAR(20) CHARACTER SET latin1", "CONCAT('\u00e9', seq)"),
