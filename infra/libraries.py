@@ -10,8 +10,7 @@ import re
 import subprocess
 import sys
 import tempfile
-import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -20,8 +19,8 @@ DRIVER, PYMYSQL = "mariadb-java-client.jar", "pymysql.zip"
 """The names under which batches look for the files."""
 DRIVER_VERSION = "3.5.6"
 DRIVER_SHA256 = "a129703efd7b0f334564d46753de999f09b3a361489a2eb647e6020390981cc9"
-_MAVEN = "https://repo1.maven.org/maven2/org/mariadb/jdbc/mariadb-java-client"
-_TIMEOUT = 120
+_DRIVER = f"org.mariadb.jdbc:mariadb-java-client:{DRIVER_VERSION}"
+_TIMEOUT = 300
 """Seconds."""
 _DOWNLOAD = ("-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:", "--require-hashes")
 
@@ -30,18 +29,34 @@ class Unavailable(Exception):
     """A file that cannot be downloaded, with the reason."""
 
 
-def libraries(target: Path = TARGET, maven: str = _MAVEN) -> Iterator[Path]:
+def released_driver() -> bytes:
+    """Return the driver from Maven Central, by Spark's own resolver, which knows the mirrors of this machine.
+
+    Raises:
+        Unavailable: it cannot be downloaded.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, str(ROOT / "infra" / "maven_jar.py"), _DRIVER, folder]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=_TIMEOUT)  # noqa: S603
+        jars = list(Path(folder, "jars").glob("*.jar"))
+        if done.returncode or not jars:
+            reason = (done.stderr.strip().splitlines() or ["Spark's resolver found no jar"])[-1]
+            raise Unavailable(f"{_DRIVER} cannot be downloaded: {reason}")
+        return jars[0].read_bytes()
+
+
+def libraries(target: Path = TARGET, driver: Callable[[], bytes] = released_driver) -> Iterator[Path]:
     """Yield the paths of the files, downloaded where they are missing.
 
     Args:
         target: the folder of the files.
-        maven: the address of the driver's releases.
+        driver: returns the driver.
 
     Raises:
         Unavailable: a file cannot be downloaded, or has another checksum.
     """
     target.mkdir(parents=True, exist_ok=True)
-    yield _complete(target / DRIVER, {DRIVER_SHA256}) or _driver(target / DRIVER, maven)
+    yield _complete(target / DRIVER, {DRIVER_SHA256}) or _driver(target / DRIVER, driver)
     yield _complete(target / PYMYSQL, set(pinned("pymysql")[1])) or _pymysql(target / PYMYSQL)
 
 
@@ -64,20 +79,18 @@ def _digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def _driver(path: Path, maven: str) -> Path:
+def _driver(path: Path, driver: Callable[[], bytes]) -> Path:
     """Store the driver, and return its path.
 
     Raises:
         Unavailable: the driver cannot be downloaded, or is another file.
     """
-    address = f"{maven}/{DRIVER_VERSION}/mariadb-java-client-{DRIVER_VERSION}.jar"
     try:
-        with urllib.request.urlopen(address, timeout=_TIMEOUT) as answer:  # noqa: S310 a constant, and tests
-            data = answer.read()
-    except OSError as error:
-        raise Unavailable(f"{address} cannot be downloaded: {error}: copy it to {path}") from error
+        data = driver()
+    except Unavailable as unavailable:
+        raise Unavailable(f"{unavailable}: copy it to {path}") from unavailable
     if (found := _digest(data)) != DRIVER_SHA256:
-        raise Unavailable(f"{address}: expected the SHA-256 {DRIVER_SHA256}, got {found}: it is not the pinned release")
+        raise Unavailable(f"{_DRIVER}: expected the SHA-256 {DRIVER_SHA256}, got {found}: it is not the pinned release")
     path.write_bytes(data)
     return path
 
@@ -92,19 +105,8 @@ def _pymysql(path: Path) -> Path:
     with tempfile.TemporaryDirectory() as folder:
         wanted = Path(folder, "wanted.txt")
         wanted.write_text(" ".join([requirement, *(f"--hash=sha256:{digest}" for digest in digests)]))
-        command = [
-            sys.executable,
-            "-m",
-            "pip",
-            "download",
-            "--quiet",
-            "--no-deps",
-            "--only-binary=:all:",
-            "--require-hashes",
-        ]
-        done = subprocess.run(  # noqa: S603
-            [*command, "--dest", folder, "--requirement", str(wanted)], capture_output=True, text=True, check=False
-        )
+        command = [sys.executable, *_DOWNLOAD, "--dest", folder, "--requirement", str(wanted)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
         if done.returncode:
             raise Unavailable(f"{requirement} cannot be downloaded: {done.stderr.strip()}: copy its wheel to {path}")
         (wheel,) = Path(folder).glob("*.whl")

@@ -251,7 +251,7 @@ def _report_key(id_: TableId, source: str, database: str, table: VersionedTable,
         "ERROR",
         f"{source}/{database}: {table.table} has {own}, and {id_} declares the key {', '.join(declared)}, by which its rows "
         "are merged: give the table that key there; or leave it out with --exclude, and delete its rows; or, if the "
-        f"declared key is the wrong one, run in BigQuery: {_redeclaration(id_, table)}",
+        f"declared key is the wrong one, run in BigQuery: {redeclaration(id_, table)}",
         event="key_differs",
         source=source,
         database=database,
@@ -263,8 +263,13 @@ def _report_key(id_: TableId, source: str, database: str, table: VersionedTable,
     )
 
 
-def _redeclaration(id_: TableId, table: VersionedTable) -> str:
-    """Return the statements that replace the declared key, or drop it where BigQuery cannot declare the new one."""
+def redeclaration(id_: TableId, table: VersionedTable) -> str:
+    """Return the statements that replace the declared key, or drop it where BigQuery cannot declare the new one.
+
+    Args:
+        id_: the id of the versioned table.
+        table: the table with its present key.
+    """
     dropped = f"ALTER TABLE {id_.quoted} DROP PRIMARY KEY"
     if not table.declared_key:
         return dropped

@@ -14,7 +14,7 @@ from onefold.capture.versioned_table import table_name
 from onefold.core.errors import InvalidInput
 from onefold.core.names import TableId
 from onefold.extract.pulled_table import pulled_table
-from onefold.extract.table_settings import pulled_structure, settings_problems, watermark_of
+from onefold.extract.table_settings import check_keys, find_column, pulled_structure, settings_problems, watermark_of
 from onefold.mysql.catalog import BASE, TableDescription, TableName, describe, tables
 from onefold.mysql.connection import query
 from onefold.mysql.grants import grant, table_sql
@@ -78,6 +78,8 @@ def choose(table: TableDescription, indexed: Collection[str], size: TableSize) -
     structure, name = table.structure, table.name.table
     if structure is None or not structure.primary_key:
         return Choice(name, TableLoad(), f"it has no key; {size}")
+    if floats := [name for name in structure.primary_key if _is_float(structure, name)]:
+        return Choice(name, TableLoad(), f"its key has {floats[0]}, a floating-point number, which has no equality; {size}")
     updated = [row.column for row in table.rows if "on update" in row.extra.lower()]
     if found := next((column for column in updated if column in indexed), None):
         reason = f"{found} has an index and ON UPDATE CURRENT_TIMESTAMP"
@@ -88,6 +90,11 @@ def choose(table: TableDescription, indexed: Collection[str], size: TableSize) -
         return Choice(name, TableLoad("incremental", WatermarkColumn(growing)), reason)
     advice = f"an index on {updated[0]} would allow `incremental`" if updated else "no column tells of changes"
     return Choice(name, TableLoad(), f"{advice}; {size}")
+
+
+def _is_float(structure: Structure, name: str) -> bool:
+    column = find_column(structure, name)
+    return column is not None and column.type.name in ("float", "double")
 
 
 def draft(source: Source, found: Sequence[tuple[str, Sequence[Choice]]]) -> str:
@@ -156,16 +163,19 @@ def _table_problems(
         return
     keys = keys_of(TableId(None, dataset_of(source.cluster, table.name.database), table_name(table.name.table)))
     problems = list(settings_problems(structure, load, tuple(keys) or structure.primary_key))
-    problems += [] if problems else _reading_problems(connection, table.name, pulled_structure(structure, load))
+    problems += [] if problems else _reading_problems(connection, table.name, pulled_structure(structure, load), load, keys)
     yield from problems
     mark = None if problems else watermark_of(structure, load, source.time_zone)
     if mark and mark.column not in indexed:
         yield f"the watermark {mark.column} has no index, so that each pull reads the whole table: create one"
 
 
-def _reading_problems(connection: pymysql.Connection, name: TableName, structure: Structure) -> list[str]:
+def _reading_problems(
+    connection: pymysql.Connection, name: TableName, structure: Structure, load: TableLoad, keys: Sequence[str]
+) -> list[str]:
     try:
-        pulled_table(structure)
+        target = pulled_table(structure)
+        check_keys(target, load, tuple(keys) or target.primary_key)
         query(connection, f"SELECT 1 FROM {table_sql(name)} LIMIT 0")
     except InvalidInput as error:
         return list(error.problems)
@@ -175,11 +185,17 @@ def _reading_problems(connection: pymysql.Connection, name: TableName, structure
 
 
 def _unmatched(connection: pymysql.Connection, source: Source) -> Iterator[str]:
-    names = [name for database in source.databases for name in tables(connection, TableFilter((f"{database}.*",)), database)]
+    found = [table for database in source.databases for table in described(connection, database)]
     for pattern, load in source.tables.items():
-        alone = Source("", "", tables={pattern: load})
-        if not any(alone.load_of(name.database, name.table) for name in names):
-            yield f"sources.{source.cluster}.tables.{pattern} matches no table: correct the pattern, or remove it"
+        where, alone = f"sources.{source.cluster}.tables.{pattern}", Source("", "", tables={pattern: load})
+        matched = [table for table in found if alone.load_of(table.name.database, table.name.table)]
+        if not matched:
+            yield f"{where} matches no table: correct or remove it; views and system-versioned tables are not pulled"
+            continue
+        known = {row.column.lower() for table in matched for row in table.rows}
+        for name in load.drop:
+            if name.lower() not in known:
+                yield f"{where}.drop: no table that it matches has the column {name}: correct the name"
 
 
 def _clock_problems(connection: pymysql.Connection, source: Source, now: datetime) -> Iterator[str]:

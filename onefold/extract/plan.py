@@ -95,6 +95,7 @@ class TablePlan:
         first: whether the structure is new, so that the whole table is read into a new version.
         previous: the state before this pull.
         read_at: the source's time before the first range, in microseconds since 1970.
+        keys_are_named: whether onefold.yaml names the keys.
     """
 
     request: PullRequest
@@ -109,6 +110,7 @@ class TablePlan:
     parts: tuple[KeyRange, ...] = (KeyRange(),)
     first: bool = False
     previous: LoadState = field(default_factory=LoadState)
+    keys_are_named: bool = False
 
     @property
     def table(self) -> TableId:

@@ -24,6 +24,7 @@ from onefold.extract.ranges import pull_range, whole_range
 from onefold.extract.small_files import create_text
 from onefold.extract.table_settings import (
     appends_nulls_only,
+    check_keys,
     check_settings,
     pulled_structure,
     structure_from_json,
@@ -51,6 +52,7 @@ class _Table:
     load: TableLoad
     target: PulledTable
     keys: tuple[str, ...]
+    keys_are_named: bool
     state: LoadState
 
 
@@ -96,7 +98,7 @@ class Planner:
         plan = TablePlan(
             self.request, dataset_of(self.source.cluster, found.name.database), found.structure, found.target, found.load,
             found.keys, watermark, range_, read_at, first=first, previous=found.state,
-            parts=self._parts(connection, found, range_),
+            parts=self._parts(connection, found, range_), keys_are_named=found.keys_are_named,
         )  # fmt: skip
         self._write_schema(plan)
         return self._resumed(plan) if first else plan
@@ -112,8 +114,10 @@ class Planner:
         pulled = pulled_structure(structure, load)
         target = pulled_table(pulled)
         keys = named or target.primary_key
+        check_keys(target, load, keys)
         rows = description.rows if description else ()
-        return _Table(name, rows, pulled, load, target, keys, self.loads.state_of(base, self.request.window))
+        state = self.loads.state_of(base, self.request.window)
+        return _Table(name, rows, pulled, load, target, keys, bool(named), state)
 
     def _load_of(self, table: str) -> TableLoad:
         load = self.source.load_of(self.request.database, table)

@@ -6,7 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import timedelta
 
+from onefold.changelog import metadata
 from onefold.core.errors import InvalidSettings
+from onefold.extract.pulled_table import PulledTable
 from onefold.extract.watermark import Kind, Watermark
 from onefold.mysql.catalog import ColumnRow, TableDescription
 from onefold.mysql.table import INTEGERS, SourceColumn, Structure
@@ -42,6 +44,28 @@ def check_settings(structure: Structure, load: TableLoad, keys: Sequence[str]) -
     problems = [f"{structure.table}: {problem}" for problem in settings_problems(structure, load, keys)]
     if problems:
         raise InvalidSettings(problems)
+
+
+def check_keys(target: PulledTable, load: TableLoad, keys: Sequence[str]) -> None:
+    """Check that views can tell the rows of a pulled table apart.
+
+    Args:
+        target: the versioned table.
+        load: the settings of the table.
+        keys: the columns of its key in BigQuery.
+
+    Raises:
+        InvalidSettings: the error lists all problems.
+    """
+    if problems := list(key_problems(target, load, keys)):
+        raise InvalidSettings(problems)
+
+
+def key_problems(target: PulledTable, load: TableLoad, keys: Sequence[str]) -> Iterator[str]:
+    """Yield why columns cannot be the key of an incremental table; the arguments are those of `check_keys`."""
+    if load.mode == "incremental":
+        for problem in metadata.key_problems(target.table, target.columns, keys):
+            yield f"{problem}: name other `keys` under `tables`, or set `mode: full`"
 
 
 def settings_problems(structure: Structure, load: TableLoad, keys: Sequence[str]) -> Iterator[str]:

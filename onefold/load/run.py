@@ -76,8 +76,10 @@ class TableLoads:
         """Say that a pull is about to read. This has to come before its first range.
 
         Raises:
+            SchemaConflict: the key of the source has changed.
             TryAgain: an error that may pass; or all rows would be read, while a load that replaces rows goes on.
         """
+        self.announcements.check_key(plan)
         self._begun[plan.load_id] = at = self.now()
         if replaces(plan):
             self.log.append(begun_row(plan, at))

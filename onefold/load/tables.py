@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from onefold.capture.announce import Destination, NewTable, TableWarehouse, announce_once
+from onefold.capture.announce import Destination, NewTable, TableWarehouse, announce_once, redeclaration
+from onefold.changelog.declared_keys import same_columns, source_key
 from onefold.core.errors import NotFound, SchemaConflict
 from onefold.core.names import TableId, versioned_name
 from onefold.extract.plan import TablePlan
@@ -54,6 +55,26 @@ class Announcements:
         announce_once(destination, NewTable(table, DAY.name, LABELS))
         present = Version(plan.target.version, plan.target.columns)
         return (present, *(version for version in found if version.id != present.id))
+
+    def check_key(self, plan: TablePlan) -> None:
+        """Check that an incremental table is read by the key that its versioned table declares, or by one in onefold.yaml.
+
+        The key is no part of a version: an ALTER may change it alone, and then views would take rows of other keys for one.
+
+        Raises:
+            SchemaConflict: the source has another key by now.
+            TryAgain: an error that may pass.
+        """
+        if plan.watermark is None or plan.keys_are_named:
+            return
+        id_ = TableId(self.warehouse.project, plan.dataset, plan.target.name)
+        stored = self.warehouse.read_table(id_)
+        declared = source_key(stored.primary_key) if stored else ()
+        if declared and not same_columns(declared, plan.keys):
+            raise SchemaConflict(
+                f"{plan.table}: the key at the source is {', '.join(plan.keys)}, and {id_} declares {', '.join(declared)}: "
+                f"name `keys` for the table in onefold.yaml, or run in BigQuery: {redeclaration(id_, plan.target.captured)}"
+            )
 
     def _versions(self, base: TableId) -> tuple[Version, ...]:
         try:

@@ -47,7 +47,7 @@ def submitted_conf(environ: Mapping[str, str]) -> SparkConf:
     if "PYSPARK_GATEWAY_PORT" in environ:
         SparkContext._ensure_initialized()
         return SparkConf()
-    conf = SparkConf()
+    conf = SparkConf(loadDefaults=False)
     words = shlex.split(environ.get("PYSPARK_SUBMIT_ARGS", ""))
     for option, value in itertools.pairwise(words):
         if option == "--conf":

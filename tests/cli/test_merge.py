@@ -51,6 +51,17 @@ def test_merge_takes_a_copy_of_the_source_first_and_purges_last(run: Run, datase
     assert "0 tombstones purged" in again
 
 
+def test_a_copy_wins_over_changes_from_before_its_position_and_loses_to_later_ones(
+    run: Run, dataset: EmulatedDataset
+) -> None:
+    changes = [change("UPDATE-INSERT", "1", id=1, name="before"), change("UPDATE-INSERT", "3", id=2, name="after")]
+    land_changes(dataset, "customer_v_a", CUSTOMER, changes)
+    dataset.land("copy", CUSTOMER, "1, 'copied'", "2, 'copied'")
+    assert run("merge", dataset.name, "customer", "--keys", "id", "--from-snapshot", "copy", "--at", "2").code == 0
+    assert run("current", dataset.name, "customer", "--keys", "id").code == 0
+    assert sorted(dataset.rows("customer_current")) == [(1, "copied"), (2, "after")]
+
+
 def test_merge_shows_its_statements_and_runs_none(run: Run, dataset: EmulatedDataset) -> None:
     land_changes(dataset, "customer", CUSTOMER, [change("INSERT", "1", id=1, name="a")])
     shown = run("merge", dataset.name, "customer", "--keys", "id", "--show")

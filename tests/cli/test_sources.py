@@ -24,6 +24,7 @@ def tables(source: SourceDatabase) -> None:
         "CREATE TABLE event (id INT AUTO_INCREMENT PRIMARY KEY, text VARCHAR(20))",
         "CREATE TABLE other (id INT PRIMARY KEY)",
         "CREATE TABLE keyless (a INT)",
+        f"CREATE TABLE measured (size DOUBLE PRIMARY KEY, {CHANGED}, KEY (at))",
     )
 
 
@@ -46,10 +47,14 @@ def test_a_draft_is_a_configuration_with_a_reason_for_each_table(
         "changed": TableLoad("incremental", WatermarkColumn("at")),
         "event": TableLoad("incremental", WatermarkColumn("id")),
         "keyless": TableLoad("full"),
+        "measured": TableLoad("full"),
         "other": TableLoad("full"),
         "slow": TableLoad("full"),
     }
-    reasons = ("has an index and ON UPDATE", "auto-increment key", "has no key; about 0 rows", "an index on at would allow")
+    reasons = (
+        "has an index and ON UPDATE", "auto-increment key", "has no key; about 0 rows", "an index on at would allow",
+        "its key has size, a floating-point number",
+    )  # fmt: skip
     assert all(reason in done.out for reason in reasons)
     assert run("--config", config, "sources", "check").code == 0
 
@@ -61,6 +66,7 @@ def test_the_choices_are_json_for_programs(run: Run, source: SourceDatabase, mon
         "changed": ("incremental", "at"),
         "event": ("incremental", "id"),
         "keyless": ("full", None),
+        "measured": ("full", None),
         "other": ("full", None),
         "slow": ("full", None),
     }
@@ -102,7 +108,7 @@ sources:
     {{host: {address.host}, port: {address.port}, user: {address.user}, password: "env:DB", tls: {{mode: off}},
      time_zone: Asia/Kathmandu, databases: [{source.name}, nowhere],
      tables: {{slow: {{watermark: at}}, keyless: {{watermark: a}}, other: {{watermark: "no", drop: [id]}},
-       gone_*: {{mode: full}}}}}}
+       gone_*: {{mode: full}}, measured: {{watermark: at, drop: [AT_, card]}}, event: {{watermark: id, drop: [TEXT]}}}}}}
   away: {{host: {address.host}, port: 1, user: u, password: "env:DB", databases: [a]}}
   locked: {{host: h, user: u, password: "env:NOT_SET", databases: [a]}}
 """,
@@ -119,10 +125,14 @@ sources:
         "other: `drop` names every column",
         "there is no column no for the watermark",
         "tables.gone_* matches no table",
+        "measured: measured: the key size is FLOAT64, which has no equality to group rows by: name other `keys`",
+        "tables.measured.drop: no table that it matches has the column AT_: correct the name",
+        "tables.measured.drop: no table that it matches has the column card: correct the name",
         "sources.away: u@",
         "sources.locked: the password is in the variable NOT_SET",
     ):
         assert done.err.count(text) == 1, (text, done.err)
+    assert "event" not in done.err
 
 
 def test_an_unknown_source_is_an_error(run: Run) -> None:

@@ -26,13 +26,6 @@ def downloaded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def release(folder: Path, data: bytes) -> str:
-    """Return the address of a folder with a release of the driver."""
-    (folder / DRIVER_VERSION).mkdir(parents=True)
-    (folder / DRIVER_VERSION / f"mariadb-java-client-{DRIVER_VERSION}.jar").write_bytes(data)
-    return folder.as_uri()
-
-
 def test_the_files_have_the_names_and_the_version_that_batches_expect() -> None:
     assert (DRIVER, PYMYSQL) == (batches.JDBC_DRIVER, batches.PYMYSQL)
     assert f"org.mariadb.jdbc:mariadb-java-client:{DRIVER_VERSION}" == DRIVER_PACKAGE
@@ -55,22 +48,31 @@ def test_pymysql_is_imported_from_its_archive(downloaded: Path, tmp_path: Path) 
 
 def test_another_file_than_the_pinned_one_is_refused_and_not_stored(tmp_path: Path) -> None:
     with pytest.raises(Unavailable, match=rf"expected the SHA-256 {DRIVER_SHA256}, got [0-9a-f]{{64}}: it is not"):
-        list(libraries(tmp_path / "build", release(tmp_path / "maven", b"another")))
-    assert not (tmp_path / "build" / DRIVER).exists()
+        list(libraries(tmp_path, lambda: b"another"))
+    assert not (tmp_path / DRIVER).exists()
 
 
-def test_a_driver_that_cannot_be_downloaded_is_an_error_that_says_where_to_put_it(tmp_path: Path) -> None:
-    with pytest.raises(Unavailable, match=rf"cannot be downloaded: .*: copy it to {tmp_path / DRIVER}"):
-        list(libraries(tmp_path, (tmp_path / "nothing").as_uri()))
+def test_a_driver_that_cannot_be_downloaded_is_an_error_that_says_where_to_put_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_DRIVER", "no.such.group:driver")  # Spark's resolver refuses it before it asks a server
+    with pytest.raises(Unavailable, match=rf"no.such.group:driver cannot be downloaded: .+: copy it to {tmp_path / DRIVER}"):
+        list(libraries(tmp_path))
 
 
 def test_a_file_is_downloaded_once_and_again_where_it_is_another_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    address = release(tmp_path / "maven", b"driver")
+    asked: list[str] = []
+
+    def driver() -> bytes:
+        asked.append("driver")
+        return b"driver"
+
     monkeypatch.setattr(module, "DRIVER_SHA256", hashlib.sha256(b"driver").hexdigest())
-    build = tmp_path / "build"
-    assert next(libraries(build, address)).read_bytes() == b"driver"
-    (build / DRIVER).write_bytes(b"half")
-    assert next(libraries(build, address)).read_bytes() == b"driver"
-    assert next(libraries(build, "file:///nowhere")).read_bytes() == b"driver"
+    assert next(libraries(tmp_path, driver)).read_bytes() == b"driver"
+    assert next(libraries(tmp_path, driver)).read_bytes() == b"driver"
+    assert len(asked) == 1
+    (tmp_path / DRIVER).write_bytes(b"half")
+    assert next(libraries(tmp_path, driver)).read_bytes() == b"driver"
+    assert len(asked) == 2

@@ -12,6 +12,7 @@ from support.pulled_source import ID, TABLE
 from support.real_source import RealPuller, RealSource
 from support.source_database import SourceDatabase, on
 
+from onefold.core.errors import SchemaConflict
 from onefold.settings.sources import TableLoad
 
 pytestmark = on(MariaDb, MySql)
@@ -32,6 +33,19 @@ def test_a_key_that_changes_is_a_deletion_and_a_new_row(scene: LoadScene, source
     assert scene.view == {1: "Ada", 2: "Grace", 3: "Ada"}
     scene.pull("day", DAILY)
     assert scene.view == scene.merged == {2: "Grace", 3: "Ada"}
+
+
+def test_a_key_of_other_columns_is_an_error_that_says_what_to_do(scene: LoadScene, source: SourceDatabase) -> None:
+    """The version stays the same, and the views would show one row of all that the former key takes for one."""
+    scene.source.put(1, "Ada", NOON)
+    scene.pull("15m", NOON + timedelta(minutes=5))
+    source.run(f"ALTER TABLE {TABLE} DROP PRIMARY KEY, ADD PRIMARY KEY (id, changed_at)")
+    error = r"the key at the source is id, changed_at, and .* declares id: name `keys`"
+    with pytest.raises(SchemaConflict, match=error):
+        scene.pull("15m", NOON + timedelta(minutes=15))
+    with pytest.raises(SchemaConflict, match=error):
+        scene.pull("day", DAILY)
+    assert len(scene.world.log) == 1
 
 
 def test_a_row_with_the_watermark_of_the_border_is_read_also_without_an_overlap(scene: LoadScene) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -50,18 +51,21 @@ CHANGES = (
 BASE = base_of(TABLE, fold(VERSIONS, RULES), ["ID"])
 STORED = (Column("id", Scalar("INT64")), Column("gone", Scalar("STRING")), *BASE.stored[2:])
 
-STATEMENTS = {
-    "merge": merge_statement(BASE, changes_query(CHANGES, BASE, RULES), dropped=["gone"]),
-    "create": create_statement(BASE.id, BASE.stored, BASE.clustering),
-    "add columns": add_statement(BASE.id, BASE.columns[-1:]),
-    "convert": convert_statement(BASE, STORED, ["id"]),
-    "rebuild": rebuild_statement(BASE, STORED, ["id"], changes_query(CHANGES, BASE, RULES)),
-    "append to the log": append_statement(BASE.log, "merge", TIME, TIME, ["id"], ["abc"], MergeCounts(3, 2, 2, None, None)),
-    "append a floor": floor_statement(BASE.log, TIME, TIME, ["id"], BASE.id, expired_tombstones(TIME)),
-    "purge": purge_statement(BASE, expired_tombstones(TIME), TIME),
-    "lost rows": lost_rows_query(BASE, STORED, changes_query(CHANGES, BASE, RULES, only_keys=True)),
-    "state": state_query(BASE.log),
-    "repeated keys": repeated_keys_query(BASE, changes_query(CHANGES, BASE, RULES)),
+STATEMENTS: dict[str, Callable[[], str]] = {
+    "merge": lambda: merge_statement(BASE, changes_query(CHANGES, BASE, RULES), dropped=["gone"]),
+    "create": lambda: create_statement(BASE.id, BASE.stored, BASE.clustering),
+    "add columns": lambda: add_statement(BASE.id, BASE.columns[-1:]),
+    "convert": lambda: convert_statement(BASE, STORED, ["id"]),
+    "rebuild": lambda: rebuild_statement(BASE, STORED, ["id"], changes_query(CHANGES, BASE, RULES)),
+    "append to the log": lambda: append_statement(
+        BASE.log, "merge", TIME, TIME, ["id"], ["abc"], MergeCounts(3, 2, 2, None, None)
+    ),
+    "append a floor": lambda: floor_statement(BASE.log, TIME, TIME, ["id"], BASE.id, expired_tombstones(TIME)),
+    "purge": lambda: purge_statement(BASE, expired_tombstones(TIME), TIME),
+    "lost rows": lambda: lost_rows_query(BASE, STORED, changes_query(CHANGES, BASE, RULES, only_keys=True)),
+    "state": lambda: state_query(BASE.log),
+    "state of an earlier release": lambda: state_query(BASE.log, counts_text=False),
+    "repeated keys": lambda: repeated_keys_query(BASE, changes_query(CHANGES, BASE, RULES)),
 }
 
 
@@ -74,9 +78,9 @@ def tables() -> dict[str, list[tuple[str, str]]]:
     return {str(id_): [(column.name, str(column.type)) for column in columns] for id_, columns in spelled.items()}
 
 
-@pytest.mark.parametrize("statement", STATEMENTS.values(), ids=STATEMENTS)
-def test_the_analyzer_accepts_every_statement(judge: Judge, statement: str) -> None:
-    judge.accept(statement, tables())
+@pytest.mark.parametrize("name", STATEMENTS)
+def test_the_analyzer_accepts_every_statement(judge: Judge, name: str) -> None:
+    judge.accept(STATEMENTS[name](), tables())
 
 
 def test_a_column_may_have_the_name_of_an_alias(judge: Judge) -> None:
@@ -89,12 +93,12 @@ def test_a_column_may_have_the_name_of_an_alias(judge: Judge) -> None:
 
 def test_the_analyzer_would_not_accept_a_wrong_one(judge: Judge) -> None:
     with pytest.raises(Exception, match="nobody"):
-        judge.accept(STATEMENTS["merge"].replace("SET\n", "SET nobody = 1,"), tables())
+        judge.accept(STATEMENTS["merge"]().replace("SET\n", "SET nobody = 1,"), tables())
 
 
-@pytest.mark.parametrize("name", ["merge", "rebuild", "purge"])
+@pytest.mark.parametrize("name", STATEMENTS)
 def test_the_text_of_a_statement_equals_its_golden_file(name: str) -> None:
-    assert STATEMENTS[name] + "\n" == (GOLDEN / f"{name}.sql").read_text()
+    assert STATEMENTS[name]() + "\n" == (GOLDEN / f"{name.replace(' ', '_')}.sql").read_text()
 
 
 def test_a_base_has_the_source_s_columns_in_unified_types_then_its_own() -> None:

@@ -116,6 +116,14 @@ def test_tenants_without_a_key_and_those_that_disagree_are_named_in_one_error() 
     assert all("--keys" in problem and "onefold.yaml" in problem for problem in raised.value.problems)
 
 
+@pytest.mark.parametrize(("count", "rest"), [(5, ", but"), (6, " and 1 more, but")])
+def test_five_tenants_of_a_key_are_named_and_the_rest_is_counted(count: int, rest: str) -> None:
+    many = {f"t{number}": ("id",) for number in range(count)}
+    with pytest.raises(SchemaConflict) as raised:
+        agreed_key(TABLE, keys(other=("code",), **many))
+    assert f"the key is id in eu/t0, eu/t1, eu/t2, eu/t3, eu/t4{rest} code in eu/other" in str(raised.value)
+
+
 def test_without_landed_rows_no_key_is_known() -> None:
     with pytest.raises(NotFound, match="no row has landed yet"):
         agreed_key(TABLE, {})

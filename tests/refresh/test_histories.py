@@ -36,7 +36,7 @@ EVERY_STEP: list[tuple[Any, ...]] = [
 ]  # fmt: skip
 
 
-@settings(max_examples=examples(4), deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(2), deadline=None, suppress_health_check=list(HealthCheck))
 @given(history=st.lists(steps, min_size=5, max_size=10))
 @example(history=EVERY_STEP)
 def test_after_each_step_both_views_are_what_they_have_to_be(dataset: EmulatedDataset, history: list[Any]) -> None:

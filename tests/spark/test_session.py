@@ -20,6 +20,7 @@ from onefold.spark.extract.session import open_session_with_driver
 spark = open_session_with_driver("job")
 conf = spark.sparkContext.getConf()
 print(spark.sparkContext.master, conf.get("spark.jars").rpartition("/")[2], conf.get("spark.jars.packages"))
+print(spark.conf.get("spark.sql.execution.arrow.maxRecordsPerBatch"))
 """
 
 
@@ -34,7 +35,7 @@ def test_the_master_and_the_jars_of_spark_submit_are_kept(tmp_path: Path) -> Non
         cwd=tmp_path, env=environ, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert done.stdout.split() == ["local[1]", "driver.jar", "None"]
+    assert done.stdout.split() == ["local[1]", "driver.jar", "None", "1000"]
 
 
 def test_arguments_of_the_environment_are_settings() -> None:

@@ -21,7 +21,7 @@ KEPT = _CACHE / "jars" / f"{DRIVER_PACKAGE.replace(':', '_', 1).replace(':', '-'
 def driver_jar() -> Path:
     """The jar; skips the test if it cannot be downloaded."""
     if not KEPT.exists():
-        run_python([str(ROOT / "tests" / "support" / "connector_jar.py"), DRIVER_PACKAGE, str(_CACHE)], {})
+        run_python([str(ROOT / "infra" / "maven_jar.py"), DRIVER_PACKAGE, str(_CACHE)], {})
     if not KEPT.exists():
         pytest.skip(f"{DRIVER_PACKAGE} cannot be downloaded")
     return KEPT

@@ -69,14 +69,15 @@ class MemoryWorld:
     """The rows of the versioned tables, by name."""
     stored: dict[str, tuple[tuple[Column, ...], Mapping[str, str]]] = field(default_factory=dict)
     """Their columns and labels."""
+    keys: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """The keys that they declare."""
     log: list[Row] = field(default_factory=list)
     jobs: dict[tuple[object, ...], LoadedJob] = field(default_factory=dict)
     publisher: MemoryPublisher = field(default_factory=MemoryPublisher)
 
     def process(self, now: Callable[[], datetime], step: Callable[[], None] = lambda: None) -> TableLoads:
         """The loads of a process, which calls `step` before each of its steps."""
-        warehouse = _Warehouse(self, step)
-        announcements = Announcements(warehouse, self.publisher, TOPIC)
+        announcements = Announcements(_Warehouse(self, step), self.publisher, TOPIC)
         deletions = StoredDeletions(Destination(self.files, "gs://pulled"))
         log = _Log(self, step)
         return TableLoads(announcements, _Jobs(self, step), log, lambda base: _Days(self, step, base), deletions, now)
@@ -95,7 +96,7 @@ class _Warehouse(TableWarehouse):
 
     def read_table(self, id_: TableId) -> StoredTable | None:
         found = self.world.stored.get(id_.table)
-        return StoredTable(found[0], datetime(2026, 1, 1)) if found else None
+        return StoredTable(found[0], datetime(2026, 1, 1), (), self.world.keys.get(id_.table, ())) if found else None
 
     def create_table(
         self,
@@ -103,13 +104,14 @@ class _Warehouse(TableWarehouse):
         columns: Sequence[Column],
         clustering: Sequence[str] = (),  # noqa: ARG002
         partition: str | None = None,
-        primary_key: Sequence[str] = (),  # noqa: ARG002
+        primary_key: Sequence[str] = (),
         labels: Mapping[str, str] | None = None,
     ) -> None:
         self.step()
         assert partition == "_day"
         self.world.stored.setdefault(id_.table, (tuple(columns), dict(labels or {})))
         self.world.tables.setdefault(id_.table, [])
+        self.world.keys.setdefault(id_.table, tuple(primary_key))
 
     def read_versions(self, base: TableId) -> tuple[Version, ...]:
         self.step()

@@ -8,10 +8,13 @@ from typing import Any
 import pytest
 from support.announcements import REFUSALS, Announcer, prune
 from support.fake_bigquery import Crash, FakeBigQuery
-from support.refresh_shop import PATCH, VIEW, before_next, covered, touch
+from support.refresh_shop import BASE, PATCH, VIEW, before_next, covered, run, touch
 from views.test_refresh_crashes import crash_at
 
 import onefold.adapters.bigquery.annotations
+from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
+from onefold.settings.environment import Settings
+from onefold.views.refresh import plan_refresh
 
 
 def ids_after(announcer: Announcer, *disturbances: Callable[[], None]) -> list[str]:
@@ -45,6 +48,22 @@ def test_the_identifiers_of_other_changes_differ(announcer: Announcer) -> None:
     announcer.cloud.drop("customer_v_fee")
     announcer.deliver()
     assert len({content["id"] for content in announcer.announced}) == len(announcer.announced) == 3
+
+
+def planned_id(cloud: FakeBigQuery, view_name: str = "{table}_unified") -> str | None:
+    return plan_refresh(BigQueryWarehouse(cloud.client()), BASE, Settings(view_name=view_name)).change_id
+
+
+def test_two_views_that_change_alike_have_different_identifiers(cloud: FakeBigQuery) -> None:
+    assert planned_id(cloud) != planned_id(cloud, "{table}_all")
+
+
+def test_the_same_columns_have_another_identifier_if_others_were_there_before(cloud: FakeBigQuery) -> None:
+    run(cloud)
+    cloud.create_table("customer_v_fed", "phone STRING")
+    planned = planned_id(cloud)
+    cloud.change(VIEW, lambda resource: resource["schema"]["fields"].pop())
+    assert planned_id(cloud) not in (planned, None)
 
 
 def test_a_change_that_is_undone_and_made_again_has_another_identifier(announcer: Announcer) -> None:

@@ -6,12 +6,15 @@ import json
 from typing import Any
 
 import pytest
-from support.announcements import Announcer
-from support.refresh_shop import VIEW
+from support.announcements import SETTINGS, Announcer
+from support.refresh_shop import BASE, VIEW
 
 import onefold.adapters.bigquery.annotations
+import onefold.views.announce
+from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
 from onefold.refresh.handler import MAX_LOGGED_CHANGES
-from onefold.views.announce import MAX_KEPT
+from onefold.views.announce import MAX_KEPT, schema_change
+from onefold.views.refresh import plan_refresh
 
 
 def test_a_long_announcement_is_logged_whole_and_stored_without_its_changes(refusing: Announcer) -> None:
@@ -27,6 +30,20 @@ def test_a_long_announcement_is_logged_whole_and_stored_without_its_changes(refu
     assert (content["changes"], content["changes_left_out"], content["severity"]) == ([], count + 1, "INFO")
     assert content["id"] == refused[0]["announcement"]["id"]
     assert len(json.dumps(content)) < MAX_KEPT
+
+
+@pytest.mark.parametrize("spare", [0, -1])
+def test_an_announcement_of_exactly_the_limit_is_stored_whole(
+    refusing: Announcer, monkeypatch: pytest.MonkeyPatch, spare: int
+) -> None:
+    refusing.cloud.create_table("customer_v_fed", "phone STRING")
+    content = schema_change(plan_refresh(BigQueryWarehouse(refusing.cloud.client()), BASE, SETTINGS))
+    monkeypatch.setattr(onefold.views.announce, "MAX_KEPT", len(json.dumps(content)) + spare)
+    refusing.deliver("fed")
+    refusing.refuse(None)
+    refusing.deliver("fed")
+    (announced,) = refusing.announced
+    assert (announced == content, "changes_left_out" in announced) == (spare == 0, spare < 0)
 
 
 def test_without_room_in_the_text_the_next_refresh_announces_a_change_without_details(

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 from support.announcements import REFUSALS, SETTINGS, Announcer, prune
-from support.fake_bigquery import Crash, FakeBigQuery
+from support.fake_bigquery import PROJECT, Crash, FakeBigQuery
 from support.refresh_shop import BASE, GET, PATCH, VIEW, covered, run, tags, with_tag
 from views.test_refresh_crashes import crash_at
 
@@ -80,6 +80,15 @@ def test_a_view_that_is_created_stores_its_announcement(cloud: FakeBigQuery, cap
     announcer.refuse(None)
     announcer.deliver("abc")
     assert [content["changes"][0]["kind"] for content in announcer.announced] == ["view created"]
+
+
+def test_an_announcement_names_the_view_and_not_the_table(cloud: FakeBigQuery, capsys: pytest.CaptureFixture[str]) -> None:
+    """Neither before the view exists nor after."""
+    announcer = Announcer(cloud, capsys)
+    announcer.deliver()
+    cloud.create_table("customer_v_fed", "phone STRING")
+    announcer.deliver("fed")
+    assert [content["view"] for content in announcer.announced] == [f"{PROJECT}.shop.{VIEW}"] * 2
 
 
 @pytest.mark.parametrize("moment", ["before", "after"])

@@ -67,3 +67,10 @@ def test_bigquery_takes_the_text_however_much_people_wrote(room: int) -> None:
     assert len(text) <= MAX_DESCRIPTION
     assert text.startswith(people)
     assert describe(text, []) == people
+
+
+def test_the_section_is_filled_to_the_last_character() -> None:
+    casts = [lossy("id")]
+    room = MAX_DESCRIPTION - len(describe("x", casts)) + 1
+    assert len(describe("x" * room, casts)) == MAX_DESCRIPTION
+    assert describe("x" * (room + 1), casts) == "x" * (room + 1)

@@ -47,6 +47,14 @@ def test_without_versions_and_view_the_error_names_the_searched_pattern(cloud: F
     assert run(cloud, settings=settings, prune=True).action == "none"
 
 
+def test_without_a_view_the_error_does_not_advise_to_remove_it(cloud: FakeBigQuery) -> None:
+    cloud.drop("customer_v_abc")
+    cloud.drop("customer_v_def")
+    with pytest.raises(NotFound) as refused:
+        run(cloud)
+    assert "--prune" not in str(refused.value)
+
+
 def test_the_view_stays_if_no_version_is_left(cloud: FakeBigQuery) -> None:
     run(cloud)
     cloud.drop("customer_v_abc")

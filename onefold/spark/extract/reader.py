@@ -15,13 +15,12 @@ from onefold.extract.queries import jdbc_query
 from onefold.spark.extract.arrow import ArrowFunction, map_in_arrow
 from onefold.spark.extract.blocks import blocks_of
 from onefold.spark.extract.lines import line_frame, loss_columns
+from onefold.spark.extract.session import FETCH_ROWS
 
 _RESULT = StructType([StructField("result", StringType())])
 # Times in UTC, and no mode that changes what a value shows or which literals are valid. A writer that waits for Spark is not
 # cut off. The driver sets these for each connection; Spark's `sessionInitStatement` leaves out the one that asks for types.
 _SESSION = "time_zone='+00:00',sql_mode='',sql_select_limit=18446744073709551615,net_write_timeout=3600"
-_FETCH_ROWS = 1_000
-"""Rows in memory: without a number the driver reads the whole table."""
 
 
 @dataclass(frozen=True)
@@ -56,8 +55,9 @@ class SparkReader:
     def rows(self, plan: TablePlan, part: int) -> DataFrame:
         """Return the rows of a range, in one partition."""
         query = f"({jdbc_query(plan, plan.parts[part])}) onefold_rows"
+        # Without a number of rows the driver reads the whole table.
         reader = self.spark.read.format("jdbc").options(**self.options, sessionVariables=_SESSION)
-        return reader.option("fetchsize", _FETCH_ROWS).option("dbtable", query).load()
+        return reader.option("fetchsize", FETCH_ROWS).option("dbtable", query).load()
 
 
 def _writer(plan: TablePlan, part: int, to: Destination) -> ArrowFunction:

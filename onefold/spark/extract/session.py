@@ -11,6 +11,8 @@ from pyspark.sql import SparkSession
 from onefold.extract.connection import DRIVER_PACKAGE
 from onefold.spark.session import open_session, submitted_conf
 
+FETCH_ROWS = 1_000
+"""Rows of the driver's memory, and of a batch of Arrow, which holds 2 GB of lines at most: rows of up to 2 MB on average."""
 _CONNECTIONS = "org.apache.spark.sql.execution.datasources.jdbc.connection"
 """Of the JDBC source of Spark 4.0: `BasicConnectionProvider` logs properties."""
 
@@ -19,6 +21,7 @@ def open_session_with_driver(name: str) -> SparkSession:
     """Return a session that has the driver: a batch brings its jar; a laptop gets it from Maven Central once."""
     spark = open_session(name, driver_settings(submitted_conf(os.environ)))
     _hide_connections(spark)
+    spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", FETCH_ROWS)
     return spark
 
 

@@ -61,20 +61,23 @@ def test_lines_are_those_of_python(spark: SparkSession, kind: Kind) -> None:
         (number, '{"é": [1.10]}' if number % 2 else None, value if numbers else None, None if numbers else value)
         for number, value in enumerate(map(str_or_none, READINGS) if numbers else SHOWN)
     ]
-    (block,) = batches(spark, found, rows)
+    blocks = batches(spark, found, rows)
     expected = []
     for line, (id_, doc, reading, shown) in enumerate(rows):
         value = None if reading is None else int(reading)
         day = row_day(kind, value, shown, found.range.key_days)
         expected.append(json_line(found, (id_, doc), value, day, (3, line)))
-    assert [json.loads(line) for line in block.lines.decode().splitlines()] == [json.loads(line) for line in expected]
-    assert b'"doc":{"\xc3\xa9": [1.10]}' in block.lines
+    lines = b"".join(block.lines for block in blocks)
+    got = sorted(map(json.loads, lines.decode().splitlines()), key=lambda row: row["id"])  # a block has the days of a file
+    assert got == [json.loads(line) for line in expected]
+    assert b'"doc":{"\xc3\xa9": [1.10]}' in lines
     known = [reading for reading in READINGS if reading is not None] if numbers else []
-    assert (block.least, block.greatest) == (min(known, default=None), max(known, default=None))
+    assert min((block.least for block in blocks if block.least is not None), default=None) == min(known, default=None)
+    assert max((block.greatest for block in blocks if block.greatest is not None), default=None) == max(known, default=None)
     border = found.border
     assert border is not None
-    assert block.above == sum(reading > border for reading in known)
-    assert block.missing == (1 if numbers else len(SHOWN))
+    assert sum(block.above for block in blocks) == sum(reading > border for reading in known)
+    assert sum(block.missing for block in blocks) == (1 if numbers else len(SHOWN))
 
 
 def str_or_none(value: int | None) -> str | None:

@@ -1,6 +1,6 @@
 """Prints where a jar of Maven Central is after Spark's own resolver has brought it; fails where it cannot be had.
 
-The jar alone: the connector has all that it needs in it.
+Run: `python infra/maven_jar.py GROUP:NAME:VERSION FOLDER`. The jar alone, without what it depends on.
 """
 
 from __future__ import annotations
@@ -12,11 +12,18 @@ from pyspark.sql import SparkSession
 
 
 def main(package: str, folder: str) -> None:
+    """Download a jar, and print its path.
+
+    Args:
+        package: `GROUP:NAME:VERSION`.
+        folder: the resolver's own folder.
+    """
     builder = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
     spark = builder.config("spark.jars.ivy", folder).getOrCreate()
     jvm: Any = spark._jvm
     uri = jvm.java.net.URI(f"ivy://{package}?transitive=false")
-    print(jvm.org.apache.spark.util.DependencyUtils.resolveMavenDependencies(uri).apply(0))
+    found = jvm.org.apache.spark.util.DependencyUtils.resolveMavenDependencies(uri).apply(0)
+    sys.stdout.write(f"{found}\n")
     spark.stop()
 
 
