@@ -58,6 +58,7 @@ output "dataset_grants" {
         values(google_bigquery_dataset_iam_member.capture),
         values(google_bigquery_dataset_iam_member.clean),
         values(google_bigquery_dataset_iam_member.full),
+        values(google_bigquery_dataset_iam_member.full_check),
         values(google_bigquery_dataset_iam_member.full_leaves),
         values(google_bigquery_dataset_iam_member.leaves),
         values(google_bigquery_dataset_iam_member.pull),

@@ -15,6 +15,7 @@ locals {
     }
   ]...)
   has_pulls = length(var.pulls) > 0
+  checked   = var.check_schedule == null ? {} : local.pulled
 
   pull_environment = {
     ONEFOLD_PULLED_FILES          = local.has_pulls ? "gs://${google_storage_bucket.pulled[0].name}" : ""
@@ -270,6 +271,15 @@ resource "google_bigquery_dataset_iam_member" "full_leaves" {
   }
 }
 
+# A check compares the full views, as the account that may read the source.
+resource "google_bigquery_dataset_iam_member" "full_check" {
+  for_each = local.checked
+
+  dataset_id = google_bigquery_dataset.full[each.key].dataset_id
+  role       = "roles/bigquery.dataViewer"
+  member     = "serviceAccount:${local.pulls[each.value.source].account}"
+}
+
 # Readers of full views need no right on the pulled tables. Adds one entry and keeps all others.
 resource "google_bigquery_dataset_access" "full" {
   for_each = local.pulled
@@ -318,6 +328,28 @@ resource "google_cloud_scheduler_job" "pull" {
   depends_on = [google_project_service.api]
 }
 
+# One batch for each database checks all of its tables: the numbers of rows, and the next chunk of each.
+resource "google_cloud_scheduler_job" "check" {
+  for_each = local.checked
+
+  name        = "${var.prefix}onefold-check-${substr(sha256(each.key), 0, 12)}"
+  description = "Checks ${each.value.source}/${each.value.database} against its source."
+  region      = var.region
+  schedule    = var.check_schedule
+  time_zone   = var.time_zone
+
+  pubsub_target {
+    topic_name = google_pubsub_topic.topic["batch-requests"].id
+    data = base64encode(jsonencode({
+      job       = "check"
+      dataset   = each.value.dataset
+      arguments = { source = each.value.source, database = each.value.database }
+    }))
+  }
+
+  depends_on = [google_project_service.api]
+}
+
 # Output of a driver is logged as text by some versions of the runtime, and as fields by others.
 locals {
   pull_lines  = "resource.type=\"cloud_dataproc_batch\" AND resource.labels.batch_id=~\"^onefold-extract-\""
@@ -327,6 +359,11 @@ locals {
       filter = "${local.pull_lines} AND ((jsonPayload.event=\"table_pulled\" AND jsonPayload.severity=\"ERROR\") OR jsonPayload.message=~\"\\\"severity\\\": \\\"ERROR\\\".*table_pulled\" OR textPayload=~\"\\\"severity\\\": \\\"ERROR\\\".*table_pulled\")"
       labels = { batch = "EXTRACT(resource.labels.batch_id)" }
       tell   = "A table could not be pulled; all others were. The log of the batch says why. The next pull reads on from where the last one that succeeded ended."
+    }
+    "table differs from its source" = {
+      filter = "resource.type=\"cloud_dataproc_batch\" AND resource.labels.batch_id=~\"^onefold-check-\" AND (jsonPayload.event=\"check_failed\" OR jsonPayload.message=~\"check_failed\" OR textPayload=~\"check_failed\")"
+      labels = { batch = "EXTRACT(resource.labels.batch_id)" }
+      tell   = "A check found rows that differ between a pulled table and its source. The table _checks of the dataset has the findings; onefold check --fix repairs the rows."
     }
   } : {}
 }

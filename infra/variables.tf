@@ -316,6 +316,17 @@ variable "daily_pull_schedule" {
   }
 }
 
+variable "check_schedule" {
+  description = "When pulled tables are checked against their source (cron), such as 0 */2 * * *; null for no checks."
+  type        = string
+  default     = null
+
+  validation {
+    condition     = var.check_schedule == null || can(regex(local.cron, var.check_schedule))
+    error_message = "check_schedule must have the five fields of cron with possible values, as in 0 */2 * * *."
+  }
+}
+
 variable "pulled_files_days" {
   description = "Days after which files of pulled rows are deleted."
   type        = number

@@ -18,3 +18,10 @@ variables {
 run "two_sources" {
   command = plan
 }
+
+run "two_sources_that_are_checked" {
+  command = plan
+  variables {
+    check_schedule = "0 */2 * * *"
+  }
+}

@@ -308,6 +308,7 @@ run "pulls_of_databases_without_a_dataset" {
     pulls               = { Fraud = { databases = ["models"], secret = "no secret" } }
     pull_schedule       = "every 15 minutes"
     daily_pull_schedule = "0 25 * * *"
+    check_schedule      = "every two hours"
     pulled_files_days   = 1
     late_pull_minutes   = 5
   }
@@ -315,6 +316,7 @@ run "pulls_of_databases_without_a_dataset" {
     var.pulls,
     var.pull_schedule,
     var.daily_pull_schedule,
+    var.check_schedule,
     var.pulled_files_days,
     var.late_pull_minutes,
   ]

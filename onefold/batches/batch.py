@@ -12,6 +12,7 @@ from typing import Literal
 
 from onefold.batches.allow_list import AllowList
 from onefold.batches.arguments import uris_of
+from onefold.batches.check_arguments import CheckArguments
 from onefold.batches.dataset_arguments import DatasetArguments
 from onefold.batches.extract_arguments import ExtractArguments
 from onefold.batches.jobs import Arguments
@@ -83,15 +84,15 @@ def plan_batch(request: BatchRequest, message_id: str, settings: BatchSettings, 
 
 
 def _settings_for(arguments: Arguments, settings: BatchSettings) -> BatchSettings:
-    """Return the settings of a batch: one that pulls a source runs as the account that reads that source's secret."""
-    if not isinstance(arguments, ExtractArguments):
+    """Return the settings of a batch: one that reads a source runs as the account that reads that source's secret."""
+    if not isinstance(arguments, ExtractArguments | CheckArguments):
         return settings
     account = settings.source_accounts.get(arguments.source, settings.service_account)
     return replace(settings, service_account=account)
 
 
 def _problems_of_arguments(arguments: Arguments, request: BatchRequest, allowed: AllowList) -> list[str]:
-    if isinstance(arguments, DatasetArguments | ExtractArguments):
+    if isinstance(arguments, DatasetArguments | ExtractArguments | CheckArguments):
         same = arguments.dataset == request.dataset
         return [] if same else [f"--dataset {arguments.dataset} is not {request.dataset}, the dataset of the request"]
     found = uris_of(arguments)

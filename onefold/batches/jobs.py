@@ -6,10 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from onefold.batches.arguments import CompareArguments, ReconcileArguments, parse_compare, parse_reconcile
+from onefold.batches.check_arguments import CheckArguments, parse_check
 from onefold.batches.dataset_arguments import DatasetArguments, parse_reconcile_dataset
 from onefold.batches.extract_arguments import ExtractArguments, parse_extract
 
-Arguments = ReconcileArguments | CompareArguments | DatasetArguments | ExtractArguments
+Arguments = ReconcileArguments | CompareArguments | DatasetArguments | ExtractArguments | CheckArguments
 
 
 @dataclass(frozen=True)
@@ -70,6 +71,7 @@ JOBS: Mapping[str, Job] = {
         Form(parse_reconcile_dataset, (Default("dataset", "{dataset}"),)),
     ),
     "extract": Job(Form(parse_extract, (Default("tables", "{table}"),)), Form(parse_extract, ())),
+    "check": Job(Form(parse_check, (Default("tables", "{table}"),)), Form(parse_check, ())),
     "compare": Job(Form(parse_compare, (Default("left", "bigquery:{dataset}.{table}_current"),))),
 }
 """Every job by its name, which is that of its file in `spark_jobs/`."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import NoReturn, Protocol
 
 from onefold.core.errors import InvalidInput
 
@@ -93,6 +93,54 @@ def extract_parser(windows: Sequence[str], parallel: int) -> argparse.ArgumentPa
         "--parallel", type=int, default=parallel, metavar="N", help=f"tables at the same time (default: {parallel})"
     )
     parser.add_argument("--compress", choices=("gzip",), help="compress the files")
+    return parser
+
+
+class CheckDefaults(Protocol):
+    """The values of options that a check leaves out."""
+
+    @property
+    def rows(self) -> int: ...
+
+    @property
+    def padding_minutes(self) -> int: ...
+
+    @property
+    def settle_seconds(self) -> int: ...
+
+    @property
+    def parallel(self) -> int: ...
+
+
+def check_parser(defaults: CheckDefaults) -> argparse.ArgumentParser:
+    """Return the options of `spark_jobs/check.py`.
+
+    Args:
+        defaults: the values of options that are left out.
+    """
+    parser = _Parser(
+        prog="check.py",
+        description="Compare the tables of a database of a source in onefold.yaml with their views: the numbers of rows, "
+        "and every value of the next chunk of each table.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--source", required=True, metavar="S", help="a source of onefold.yaml")
+    parser.add_argument("--database", required=True, metavar="D", help="one of its databases")
+    parser.add_argument("--tables", nargs="+", default=[], metavar="PATTERN", help="only these tables (default: all)")
+    parser.add_argument("--captured", metavar="DATASET", help="the dataset into which capture writes the database")
+    parser.add_argument("--tenant", metavar="NAME", help="the source_name of captured rows (default: the source)")
+    numbers = {
+        "rows": ("N", "about the rows of a chunk"),
+        "padding_minutes": ("N", "the age from which rows of pulled tables are compared"),
+        "settle_seconds": ("N", "how long a difference of a captured table has to last"),
+        "parallel": ("N", "tables at the same time"),
+    }
+    for name, (metavar, text) in numbers.items():
+        value = getattr(defaults, name)
+        option = f"--{name.replace('_', '-')}"
+        parser.add_argument(option, type=int, default=value, metavar=metavar, help=f"{text} (default: {value})")
+    parser.add_argument("--whole", action="store_true", help="all chunks, from the first to the last")
+    parser.add_argument("--fix", action="store_true", help="pull the rows of findings again, and delete what is gone")
     return parser
 
 

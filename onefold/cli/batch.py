@@ -46,7 +46,7 @@ def batch(
 ) -> int:
     """Run a Spark job as a batch on Dataproc Serverless, as a message to `launch_batch` does.
 
-    JOB is reconcile, compare or extract; its own arguments follow after --: onefold batch reconcile --dataset shop
+    JOB is reconcile, compare, extract or check; its own arguments follow after --: onefold batch reconcile --dataset shop
     --table customer -- --keys id. What they leave out follows from --dataset and --table; `-- --help` lists them. Without
     --table, reconcile merges all tables of the dataset that have rows newer than their last merge.
     """
@@ -75,8 +75,8 @@ def batch(
 
 
 def _found_differences(job: str, batch: StoredBatch) -> bool:
-    """Return True for a comparison that ended with exit code 2, which Dataproc reports as a failure."""
-    return job == "compare" and batch.state is BatchState.FAILED and exit_code(batch) == CHANGES
+    """Return True for a comparison or a check that ended with exit code 2, which Dataproc reports as a failure."""
+    return job in ("compare", "check") and batch.state is BatchState.FAILED and exit_code(batch) == CHANGES
 
 
 def _identifier(given: str | None) -> str:

@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 from onefold.extract.watermark import Window
 
-FOLDERS = {"15m": "partition/15m", "day": "partition/1d", "full": "full"}
+FOLDERS = {"15m": "partition/15m", "day": "partition/1d", "full": "full", "dq": "dq"}
 FIRST = "first"
 """The folder of the first pull of a structure, whose key ranges may be read on after a kill."""
 

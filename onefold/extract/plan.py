@@ -6,7 +6,7 @@ import hashlib
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 from onefold.core.names import TableId
 from onefold.extract.pulled_table import PulledTable
@@ -63,11 +63,19 @@ class KeyRange:
     """A part of a table, by the first column of its key: from `low`, up to but without `high`; None for no bound.
 
     Rows whose column is NULL belong to the part without a `low`.
+
+    Attributes:
+        column: the name at the source; None for the whole table.
+        low: the lower bound.
+        high: the upper bound.
+        digest: empty where the bounds are values of the column; else they are bounds of the first 16 bits of the SHA-256 of
+            the value: of a text in UTF-8, or of bytes.
     """
 
     column: str | None = None
     low: int | None = None
     high: int | None = None
+    digest: Literal["", "text", "bytes"] = ""
 
 
 @dataclass(frozen=True)

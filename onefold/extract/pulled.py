@@ -81,8 +81,8 @@ class PulledFiles:
 
     @property
     def watermark(self) -> int | None:
-        """The watermark from which the next pull reads, less its overlap; None without a watermark."""
-        if self.plan.watermark is None:
+        """The watermark from which the next pull reads, less its overlap; None without a watermark, and for a chunk."""
+        if self.plan.watermark is None or self.window == "dq":
             return None
         return next_watermark(self.plan.range.high, self.greatest, self.plan.previous.watermark)
 

@@ -14,7 +14,8 @@ from onefold.extract.clock import DAY, SECOND, earliest_instant, highest_reading
 from onefold.mysql.connection import quoted
 
 Kind = Literal["timestamp", "datetime", "date", "unix_seconds", "key"]
-Window = Literal["15m", "day", "full"]
+Window = Literal["15m", "day", "full", "dq"]
+"""What a pull reads: from the watermark, prior days, whole tables; or a chunk of a check, whatever its watermark is."""
 
 NO_DAY, LAST_DAY = date(1, 1, 1), date(9999, 12, 31)
 """The day of rows without a watermark, and the last one of BigQuery."""
@@ -77,9 +78,10 @@ class Watermark:
 
     def from_sql(self, reading: int) -> str:
         """Return a condition of SQL for rows from a reading on, which is rounded down to the digits of the column."""
-        return f"{quoted(self.column)} >= {self._literal(reading)}"
+        return f"{quoted(self.column)} >= {self.literal(reading)}"
 
-    def _literal(self, reading: int) -> str:
+    def literal(self, reading: int) -> str:
+        """Return a reading as the column shows it, rounded down to its digits: a number, or a text in quotes."""
         if self.kind in ("key", "unix_seconds"):
             return str(reading)
         shown = _EPOCH + timedelta(microseconds=max(reading, _FIRST))
@@ -112,7 +114,7 @@ class PullRange:
     """The rows that a pull reads: there is no upper end, so that no row between two pulls is missed.
 
     Attributes:
-        window: `15m`, `day` or `full`.
+        window: `15m`, `day`, `full`, or `dq` for a chunk of a check.
         low: the lowest watermark, which is part of the range, less the overlap; None for all rows.
         high: the border, which the source told before the first range was read: its time, or its greatest key. Rows above
             it are read and loaded, and the next watermark is not above it. None without a watermark, or for an empty table.

@@ -191,11 +191,22 @@ class QueriedDays:
             after = page[-1]["mark"]
 
     def _landed(self, landed: Sequence[Landed], keys: KeyColumns, condition: str) -> str:
-        """Return a query of the last change of each key among the rows for which a condition is true."""
-        changes = "\nUNION ALL\n".join(_branch(self.base, one, keys, condition) for one in landed)
-        order = f"{sequence_sql('u.sequence')} DESC, u.deleted"
-        last = f"SELECT u.*, ROW_NUMBER() OVER (PARTITION BY u.mark ORDER BY {order}) AS _rank\nFROM (\n{changes}\n) AS u"
-        return f"SELECT w.* EXCEPT (_rank)\nFROM (\n{last}\n) AS w\nWHERE w._rank = 1"
+        return last_changes(self.base, landed, keys, condition)
+
+
+def last_changes(base: TableId, landed: Sequence[Landed], keys: KeyColumns, condition: str) -> str:
+    """Return a query of the last change of each key among the rows for which a condition is true.
+
+    Args:
+        base: the id of the table without a version.
+        landed: the versions that are read.
+        keys: the columns of the key.
+        condition: SQL over a row with the alias v.
+    """
+    changes = "\nUNION ALL\n".join(_branch(base, one, keys, condition) for one in landed)
+    order = f"{sequence_sql('u.sequence')} DESC, u.deleted"
+    last = f"SELECT u.*, ROW_NUMBER() OVER (PARTITION BY u.mark ORDER BY {order}) AS _rank\nFROM (\n{changes}\n) AS u"
+    return f"SELECT w.* EXCEPT (_rank)\nFROM (\n{last}\n) AS w\nWHERE w._rank = 1"
 
 
 def _unread(landed: str, read: TableId, keys: KeyColumns) -> str:
@@ -236,18 +247,22 @@ def _branch(base: TableId, landed: Landed, keys: KeyColumns, condition: str) -> 
         f"v.{_DAY} AS day",
         *values,
         *(f"{text} AS k{number}" for number, text in enumerate(texts)),
-        f"{_mark(texts)} AS mark",
+        f"{key_mark(texts)} AS mark",
     ]
     return f"SELECT {', '.join(items)}\nFROM {_table(base, landed.version).quoted} AS v\nWHERE {condition}"
 
 
 def _read_mark(keys: KeyColumns) -> str:
     pairs = zip(keys.present, keys.common, strict=True)
-    return _mark([key_text(f"k.{quote(now.name)}", now.type, common.type) for now, common in pairs])
+    return key_mark([key_text(f"k.{quote(now.name)}", now.type, common.type) for now, common in pairs])
 
 
-def _mark(texts: Sequence[str]) -> str:
-    """Return SQL for the digest of a key. Each value has its length in front, so that no two keys have one text."""
+def key_mark(texts: Sequence[str]) -> str:
+    """Return SQL for the digest of a key. Each value has its length in front, so that no two keys have one text.
+
+    Args:
+        texts: SQL for the values of the key as text.
+    """
     parts = ", ".join(f"IFNULL(CONCAT(CAST(LENGTH({text}) AS STRING), ':', {text}), '-')" for text in texts)
     return f"TO_HEX(SHA256(CONCAT({parts}, '')))"
 

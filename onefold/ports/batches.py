@@ -13,10 +13,10 @@ from onefold.core.errors import TryAgain
 from onefold.settings.batches import DEFAULT_CONFIG, BatchSettings
 
 ARCHIVE = "spark.zip"
-EXTRACT = "extract"
-"""The job that reads MySQL."""
+READ_MYSQL = ("extract", "check")
+"""The jobs that read MySQL."""
 JDBC_DRIVER, PYMYSQL = "mariadb-java-client.jar", "pymysql.zip"
-"""What that job needs and the runtime does not have, beside the code of the jobs: the driver's jar, and PyMySQL."""
+"""What these jobs need and the runtime does not have, beside the code of the jobs: the driver's jar, and PyMySQL."""
 DRIVER_ENVIRONMENT = "spark.dataproc.driverEnv."
 """The prefix of properties that set a variable in the driver's environment (Dataproc Serverless, "Spark properties")."""
 
@@ -67,13 +67,13 @@ class Batch:
     @property
     def archives(self) -> tuple[str, ...]:
         """The addresses of the archives of Python modules."""
-        names = (ARCHIVE, PYMYSQL) if self.job == EXTRACT else (ARCHIVE,)
+        names = (ARCHIVE, PYMYSQL) if self.job in READ_MYSQL else (ARCHIVE,)
         return tuple(f"{self.settings.code}/{name}" for name in names)
 
     @property
     def jars(self) -> tuple[str, ...]:
         """The addresses of jars: the runtime has no driver for MySQL."""
-        return (f"{self.settings.code}/{JDBC_DRIVER}",) if self.job == EXTRACT else ()
+        return (f"{self.settings.code}/{JDBC_DRIVER}",) if self.job in READ_MYSQL else ()
 
     @property
     def files(self) -> tuple[str, ...]:

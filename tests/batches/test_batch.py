@@ -268,7 +268,7 @@ def test_a_message_names_a_job_and_a_table() -> None:
 @pytest.mark.parametrize(
     ("changed", "reported"),
     [
-        ({"job": "drop"}, "`job` must be one of reconcile, extract, compare"),
+        ({"job": "drop"}, "`job` must be one of reconcile, extract, check, compare"),
         ({"job": None}, "`job` must be one of"),
         ({"job": ["reconcile"]}, "`job` must be one of"),
         ({"dataset": "a.b"}, "dataset 'a.b' is not a valid name"),

@@ -153,7 +153,7 @@ def test_a_second_batch_of_a_table_is_refused_while_one_runs(run: Run, jobs: Job
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
-        (("batch",), "Missing argument '{reconcile|extract|compare}'"),
+        (("batch",), "Missing argument '{reconcile|extract|check|compare}'"),
         (("batch", "drop", "--dataset", "shop", "--table", "customer"), "'drop' is not one of"),
         (("batch", "reconcile", "--table", "customer"), "Missing option '--dataset'"),
         (("batch", "compare", "--dataset", "shop"), "the job compare works on one table: name it"),

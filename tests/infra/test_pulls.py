@@ -25,6 +25,11 @@ def pulls_plan(tested: Callable[[str], Outcome]) -> Plan:
     return tested("pulls.tftest.hcl").plans["two_sources"]
 
 
+@pytest.fixture
+def checked_plan(tested: Callable[[str], Outcome]) -> Plan:
+    return tested("pulls.tftest.hcl").plans["two_sources_that_are_checked"]
+
+
 def member(source: str) -> str:
     return f"serviceAccount:pull-{source}@my-project.iam.gserviceaccount.com"
 
@@ -128,6 +133,29 @@ def test_schedules_ask_for_every_database_every_quarter_of_an_hour_and_once_a_da
     }
 
 
+def test_checks_are_opt_in_and_ask_for_every_database(pulls_plan: Plan, checked_plan: Plan) -> None:
+    assert not [name for name in pulls_plan.of("google_cloud_scheduler_job") if name.startswith("check")]
+    jobs = [job for name, job in checked_plan.of("google_cloud_scheduler_job").items() if name.startswith("check[")]
+    requests = [parse_batch_request(base64.b64decode(job["pubsub_target"][0]["data"])) for job in jobs]
+    assert {job["schedule"] for job in jobs} == {"0 */2 * * *"}
+    assert {(one.job, one.dataset, *sorted(one.words)) for one in requests} == {
+        ("check", "fraud_models", "--database=models", "--source=fraud"),
+        ("check", "fraud_card_data", "--database=card-data", "--source=fraud"),
+        ("check", "ads_clicks", "--database=clicks", "--source=ads"),
+    }
+    grants = checked_plan.of("google_bigquery_dataset_iam_member")
+    readers = {(g["dataset_id"], g["role"], g["member"]) for name, g in grants.items() if name.startswith("full_check")}
+    assert readers == {
+        (f"{dataset}__views_full", "roles/bigquery.dataViewer", member(source))
+        for source, datasets in DATASETS.items()
+        for dataset in datasets
+    }
+    found = checked_plan.of("google_monitoring_alert_policy")['log["table differs from its source"]']
+    condition = found["conditions"][0]["condition_matched_log"][0]["filter"]
+    assert "onefold-check-" in condition
+    assert "check_failed" in condition
+
+
 def test_launch_batch_runs_each_source_as_its_account(pulls_plan: Plan) -> None:
     launch = pulls_plan.of("google_cloudfunctions2_function")['function["launch_batch"]']
     variables = launch["service_config"][0]["environment_variables"]
@@ -182,4 +210,4 @@ def test_a_table_that_failed_opens_an_incident(pulls_plan: Plan, capsys: pytest.
 
 def test_without_pulls_nothing_is_made(plain_plan: Plan) -> None:
     for type_ in plain_plan.types:
-        assert not [name for name in plain_plan.of(type_) if name.startswith(("pull", "late_pull", "full"))]
+        assert not [name for name in plain_plan.of(type_) if name.startswith(("pull", "late_pull", "full", "check"))]

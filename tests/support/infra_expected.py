@@ -131,6 +131,7 @@ ORDER: Mapping[str, set[str]] = {
         name: {_API}
         for name in (
             "google_cloud_scheduler_job.pull",
+            "google_cloud_scheduler_job.check",
             "google_bigquery_dataset.full",
             "google_monitoring_alert_policy.late_pulls",
             "google_service_account.pull",

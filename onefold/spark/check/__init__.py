@@ -1,0 +1,1 @@
+"""The job that checks tables against their source."""

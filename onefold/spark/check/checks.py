@@ -1,0 +1,56 @@
+"""The checks of a database, with BigQuery or its emulator behind them. Nothing here needs Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pymysql
+
+from onefold.adapters.bigquery.load_jobs import load_jobs_in
+from onefold.adapters.bigquery.storage_write import landing_in
+from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
+from onefold.checks.counting import RowCounter
+from onefold.checks.exact import ChunkComparer
+from onefold.checks.inspect import Inspector
+from onefold.checks.log import CheckLog
+from onefold.checks.repair import Repairer
+from onefold.checks.request import CheckRequest
+from onefold.checks.run import Checks
+from onefold.core.hash_key import HashKey
+from onefold.extract.part import Destination
+from onefold.extract.present_rows import SourceRows
+from onefold.extract.pull import Reader
+from onefold.extract.pulled import Loads
+from onefold.load.deletion_files import StoredDeletions
+from onefold.settings.environment import Settings
+
+
+def checks_of(
+    request: CheckRequest,
+    settings: Settings,
+    connect: Callable[[], pymysql.Connection],
+    reader: Reader,
+    to: Destination,
+    warehouse: BigQueryWarehouse,
+    loads: Loads,
+) -> Checks:
+    """Return the checks of a database.
+
+    Args:
+        request: what was asked for.
+        settings: those of the installation.
+        connect: opens a connection to the source.
+        reader: reads ranges of keys into files.
+        to: where these files go.
+        warehouse: where the views are.
+        loads: the loads of the tables, which a repair uses.
+    """
+    jobs = load_jobs_in(warehouse)
+    inspector = Inspector(request, settings.sources[request.cluster], settings, warehouse, loads)
+    comparer = ChunkComparer(connect, reader, jobs, warehouse)
+    # A key that ends with this process: a hash in a finding says whether two values are equal, and nothing else.
+    return Checks(
+        inspector, connect, comparer, RowCounter(connect, to, comparer),
+        Repairer(warehouse, loads, jobs, StoredDeletions(to), to, SourceRows(connect)),
+        CheckLog(warehouse, landing_in(warehouse), inspector.dataset, request), HashKey.new(),
+    )  # fmt: skip

@@ -1,0 +1,97 @@
+"""The job that checks the tables of a database: settings, connections, and the check itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime, timedelta
+
+import pymysql
+
+from onefold.adapters.connect import connect as connect_warehouse
+from onefold.adapters.pulled_files import files_at
+from onefold.adapters.secrets import read_password
+from onefold.batches.check_arguments import CheckArguments
+from onefold.checks.report import CheckReport
+from onefold.checks.request import CheckRequest
+from onefold.core.errors import InvalidInput, InvalidSettings
+from onefold.extract.connection import connect_source
+from onefold.extract.part import Destination
+from onefold.extract.pull import Reader
+from onefold.ports.publisher import Publisher
+from onefold.settings.environment import Settings
+from onefold.settings.sources import Source
+from onefold.spark.check.checks import checks_of
+from onefold.spark.extract.loads import loads_of
+
+ReaderOf = Callable[[Source, str, Callable[[], pymysql.Connection], Destination], Reader]
+"""Returns the reader: of the source, its password, a function that opens connections, and where files go."""
+
+
+def check(
+    arguments: CheckArguments,
+    settings: Settings,
+    environ: Mapping[str, str],
+    reader_of: ReaderOf,
+    publisher_of: Callable[[str], Publisher],
+) -> CheckReport:
+    """Check the tables of a database that the arguments name.
+
+    Args:
+        arguments: those of the job.
+        settings: those of the installation.
+        environ: the environment, which may hold the password.
+        reader_of: returns the reader of ranges of keys.
+        publisher_of: returns the publisher of announcements, for a project.
+
+    Raises:
+        InvalidInput: the source or the database is none of onefold.yaml.
+        InvalidSettings: no folder of files is set.
+        Rejected: the password cannot be read.
+        NotFound: the database has no such table.
+    """
+    source, to = checked_source(arguments, settings), destination_in(settings)
+    password = read_password(source.password, environ)
+
+    def connect() -> pymysql.Connection:
+        return connect_source(source, password)
+
+    reader = reader_of(source, password, connect, to)
+    loads = loads_of(settings, arguments.dataset, to, publisher_of)
+    warehouse = connect_warehouse(settings.project)
+    return checks_of(request_of(arguments), settings, connect, reader, to, warehouse, loads).run()
+
+
+def request_of(arguments: CheckArguments) -> CheckRequest:
+    """Return what the arguments ask for, now."""
+    return CheckRequest(
+        arguments.source, arguments.database, datetime.now(UTC), arguments.tables, arguments.captured, arguments.tenant,
+        arguments.rows, timedelta(minutes=arguments.padding_minutes), timedelta(seconds=arguments.settle_seconds),
+        arguments.whole, arguments.fix, arguments.parallel,
+    )  # fmt: skip
+
+
+def checked_source(arguments: CheckArguments, settings: Settings) -> Source:
+    """Return the source that the arguments name.
+
+    Raises:
+        InvalidInput: there is no such source or database.
+    """
+    source = settings.sources.get(arguments.source)
+    if source is None:
+        known = ", ".join(settings.sources) or "none"
+        raise InvalidInput(f"--source: expected a source of onefold.yaml, got {arguments.source}; it has {known}")
+    if arguments.database not in source.databases:
+        known = ", ".join(source.databases) or "none"
+        raise InvalidInput(f"--database: sources.{source.cluster} has the databases {known}, not {arguments.database}")
+    return source
+
+
+def destination_in(settings: Settings) -> Destination:
+    """Return the folder of the files.
+
+    Raises:
+        InvalidSettings: none is set.
+    """
+    if settings.pulled_files is None:
+        raise InvalidSettings(["ONEFOLD_PULLED_FILES is not set: name the bucket of pulled files, gs://BUCKET"])
+    return Destination(files_at(settings.pulled_files), settings.pulled_files)

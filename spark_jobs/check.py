@@ -1,0 +1,74 @@
+"""The batch that checks the tables of a database against their source. See docs/reference/checks.md.
+
+Exit codes: 0 no difference, or all of them repaired; 1 an error, wrong usage included; 2 differences, or tables that could
+not be checked. With ONEFOLD_DIFFERENCES=log differences end with 0, since Dataproc calls every other code a failure: a
+CRITICAL line with the event `check_failed` reports each table that differs.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from onefold.batches.check_arguments import CheckArguments, parse_check
+from onefold.settings.environment import Settings, load_settings
+from onefold.spark.extract.session import open_session_with_driver
+from onefold.spark.job import run_job
+
+if TYPE_CHECKING:
+    import pymysql
+
+    from onefold.checks.report import CheckReport
+    from onefold.extract.part import Destination
+    from onefold.extract.pull import Reader
+    from onefold.settings.sources import Source
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run the job with a command line, log its errors, and return its exit code."""
+    return run_job("check", argv, lambda: run(parse_check(argv)))
+
+
+def run(arguments: CheckArguments) -> int:
+    """Check the tables, print the report as JSON, and return the exit code."""
+    # BigQuery's clients are not needed where the arguments are wrong.
+    from onefold.adapters.pubsub_rest import RestPublisher
+    from onefold.spark.check.job import check, checked_source, destination_in
+
+    settings = load_settings(os.environ)
+    checked_source(arguments, settings)
+    destination_in(settings)
+    report = check(arguments, settings, os.environ, _reader_of(arguments), RestPublisher)
+    sys.stdout.write(f"{report.to_json()}\n")
+    sys.stderr.write(f"{report.summary()}\n")
+    return ended(report, settings)
+
+
+def ended(report: CheckReport, settings: Settings) -> int:
+    """Return the exit code of a check. Differences are in the log where the settings ask for that.
+
+    Args:
+        report: of the check.
+        settings: those of the installation.
+    """
+    differs = report.count("different") and settings.differences != "log"
+    return 2 if differs or report.count("failed") else 0
+
+
+def _reader_of(
+    arguments: CheckArguments,
+) -> Callable[[Source, str, Callable[[], pymysql.Connection], Destination], Reader]:
+    from onefold.extract.connection import jdbc_options
+    from onefold.spark.extract.reader import SparkReader
+
+    def reader(source: Source, password: str, _: Callable[[], pymysql.Connection], to: Destination) -> Reader:
+        options = jdbc_options(source, arguments.database, password)
+        return SparkReader(open_session_with_driver("onefold check"), options, to)
+
+    return reader
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

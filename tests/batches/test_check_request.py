@@ -1,0 +1,58 @@
+"""Requests for the job that checks tables against their source."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from onefold.batches.allow_list import AllowList
+from onefold.batches.batch import plan_batch
+from onefold.batches.check_arguments import CheckArguments, parse_check
+from onefold.batches.request import batch_message, parse_batch_request
+from onefold.core.errors import InvalidInput, InvalidMessage
+from onefold.settings.batches import BatchSettings
+
+SETTINGS = BatchSettings(region="r", service_account="a", code="gs://code/v1", source_accounts={"fraud": "reads-fraud"})
+ALLOWED = AllowList("p", None, SETTINGS)
+WORDS = ["--source", "fraud", "--database", "models"]
+
+
+def test_all_arguments() -> None:
+    words = [
+        *WORDS, "--tables", "a,b*", "c", "--rows=7", "--padding-minutes=0", "--settle-seconds=9", "--whole", "--fix",
+        "--parallel=2",
+    ]  # fmt: skip
+    expected = CheckArguments(
+        "fraud", "models", ("a", "b*", "c"), rows=7, padding_minutes=0, settle_seconds=9, whole=True, fix=True, parallel=2
+    )
+    assert parse_check(words) == expected
+    assert parse_check(WORDS) == CheckArguments("fraud", "models")
+    captured = parse_check([*WORDS, "--captured=shop", "--tenant=eu"])
+    assert (captured.dataset, captured.tenant, parse_check(WORDS).dataset) == ("shop", "eu", "fraud_models")
+
+
+def test_all_problems_at_once() -> None:
+    with pytest.raises(InvalidInput) as error:
+        parse_check(["--source=", "--database=", "--rows=0", "--padding-minutes=-1", "--parallel=99", "--tenant=x"])
+    found = [problem.split(":")[0] for problem in error.value.problems]
+    assert found[:5] == ["--source", "--database", "--rows", "--padding-minutes", "--parallel"]
+    assert found[5].startswith("--tenant is for captured tables")
+    with pytest.raises(InvalidInput, match="onefold capture copy"):
+        parse_check([*WORDS, "--captured=shop", "--fix"])
+
+
+def test_a_message_starts_a_batch_as_the_account_of_the_source_with_the_driver() -> None:
+    arguments = {"source": "fraud", "database": "models", "rows": 500}
+    request = parse_batch_request(batch_message("check", "fraud_models", "score", arguments))
+    batch = plan_batch(request, "1", SETTINGS, ALLOWED)
+    assert batch.arguments == ("--source=fraud", "--database=models", "--rows=500", "--tables=score")
+    assert batch.jars == ("gs://code/v1/mariadb-java-client.jar",)
+    assert batch.settings == replace(SETTINGS, service_account="reads-fraud")
+    assert batch.main == "gs://code/v1/check.py"
+
+
+def test_a_message_may_not_check_tables_of_another_dataset() -> None:
+    request = parse_batch_request(batch_message("check", "shop", None, {"source": "fraud", "database": "models"}))
+    with pytest.raises(InvalidMessage, match="fraud_models is not shop"):
+        plan_batch(request, "1", SETTINGS, ALLOWED)

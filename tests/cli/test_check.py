@@ -1,0 +1,52 @@
+"""`onefold check`: wrong usage is refused before anything is read, and exit codes say what was found."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from support.cli import Run
+
+from onefold.checks.report import CheckReport, ChunkCheck, TableCheck
+from onefold.compare.findings import DIFFERENT
+from onefold.extract.plan import KeyRange
+from onefold.settings.environment import Settings
+from spark_jobs.check import ended
+
+CONFIG = """
+sources:
+  fraud: {host: localhost, user: u, password: "env:NO_SUCH_VARIABLE", databases: [models], tls: {mode: "off"}}
+"""
+
+
+def test_all_problems_of_the_usage_are_reported_at_once(run: Run) -> None:
+    done = run("check", "fraud", "models", "--rows", 0, "--tenant", "x")
+    assert done.code == 1
+    assert "--rows: expected 1 to 10,000,000, got 0" in done.err
+    assert "--tenant is for captured tables" in done.err
+
+
+def test_what_is_missing_is_named_with_the_remedy(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = tmp_path / "onefold.yaml"
+    config.write_text(CONFIG)
+    assert "it has fraud" in run("--config", config, "check", "other", "models").err
+    assert "has the databases models, not other" in run("--config", config, "check", "fraud", "other").err
+    assert "ONEFOLD_PULLED_FILES is not set" in run("--config", config, "check", "fraud", "models").err
+    monkeypatch.setenv("ONEFOLD_PULLED_FILES", tmp_path.as_uri())
+    done = run("--config", config, "check", "fraud", "models")
+    assert (done.code, "NO_SUCH_VARIABLE" in done.err) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("table", "code", "logged"),
+    [
+        (TableCheck("t"), 0, 0),
+        (TableCheck("t", (ChunkCheck(KeyRange(), 1, ((DIFFERENT, 1),), is_fixed=True),)), 0, 0),
+        (TableCheck("t", (ChunkCheck(KeyRange(), 1, ((DIFFERENT, 1),)),)), 2, 0),
+        (TableCheck("t", failed=("x",)), 2, 2),
+    ],
+)
+def test_the_exit_code_of_the_batch(table: TableCheck, code: int, logged: int) -> None:
+    report = CheckReport("d", (table,))
+    assert ended(report, Settings()) == code
+    assert ended(report, Settings(differences="log")) == logged

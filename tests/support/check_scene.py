@@ -1,0 +1,113 @@
+"""A database on a real server that is pulled into the embedded BigQuery, its full views, and checks of both."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pymysql
+from support.bigquery_emulator import EmulatedDataset
+from support.in_memory import MemoryPublisher
+from support.source_database import SourceDatabase
+
+from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT
+from onefold.adapters.connect import connect as connect_warehouse
+from onefold.checks.report import CheckReport, TableCheck
+from onefold.checks.request import CheckRequest
+from onefold.checks.run import Checks
+from onefold.core.names import TableId
+from onefold.extract.plan import PullRequest
+from onefold.extract.planner import Planner
+from onefold.extract.pull import Pull
+from onefold.extract.pulled import Loads
+from onefold.extract.python_reader import PythonReader
+from onefold.extract.watermark import Window
+from onefold.merge.refresh import refresh_current
+from onefold.mysql.connection import connect
+from onefold.schema.column_policy import ColumnPolicies
+from onefold.settings.environment import Settings
+from onefold.settings.sources import Source, TableLoad, dataset_of, full_view
+from onefold.spark.check.checks import checks_of
+from onefold.spark.extract.job import destination_of
+from onefold.spark.extract.loads import loads_of
+
+CLUSTER = "fraud"
+
+
+@dataclass
+class CheckScene:
+    """One database whose tables are pulled and checked."""
+
+    source: SourceDatabase
+    emulated: EmulatedDataset
+    folder: Path
+    tables: dict[str, TableLoad]
+    policies: ColumnPolicies = field(default_factory=ColumnPolicies)
+    at: datetime = field(default_factory=lambda: datetime.now(UTC))
+
+    def __post_init__(self) -> None:
+        self.dataset = dataset_of(CLUSTER, self.source.name)
+        for name in (self.dataset, f"{self.dataset}__views_full"):
+            self.emulated.client.create_dataset(name, exists_ok=True)
+        self.warehouse = connect_warehouse(DEFAULT_PROJECT)
+
+    @property
+    def settings(self) -> Settings:
+        server = Source(CLUSTER, "localhost", databases=(self.source.name,), tables=self.tables)
+        return Settings(
+            project=DEFAULT_PROJECT, topic_table_created="table-created", pulled_files=self.folder.as_uri(),
+            sources={CLUSTER: server}, policies=self.policies,
+        )  # fmt: skip
+
+    def loads(self) -> Loads:
+        return loads_of(self.settings, self.dataset, destination_of(self.settings), lambda _: MemoryPublisher())
+
+    def connect(self) -> pymysql.Connection:
+        return connect(self.source.server.address)
+
+    def pull(self, window: Window = "15m") -> None:
+        """Pull all tables, and write their full views where there is none."""
+        self.at += timedelta(seconds=1)
+        to, loads = destination_of(self.settings), self.loads()
+        request = PullRequest(CLUSTER, self.source.name, window, self.at)
+        planner = Planner(self.settings.sources[CLUSTER], request, to, lambda _: (), loads)
+        report = Pull(planner, self.connect, PythonReader(self.connect, to), loads).run()
+        for one in report.tables:
+            assert one.outcome != "failed", one.text
+        for table in self.tables:
+            refresh_current(self.warehouse, self.base(table), (), self.settings)
+
+    def base(self, table: str) -> TableId:
+        return TableId(DEFAULT_PROJECT, self.dataset, table)
+
+    def checks(self, **changes: Any) -> Checks:
+        request = CheckRequest(CLUSTER, self.source.name, datetime.now(UTC), **changes)
+        to = destination_of(self.settings)
+        reader = PythonReader(self.connect, to)
+        return checks_of(request, self.settings, self.connect, reader, to, self.warehouse, self.loads())
+
+    def check(self, **changes: Any) -> CheckReport:
+        return self.checks(**changes).run()
+
+    def check_one(self, table: str = "t", **changes: Any) -> TableCheck:
+        """Check all chunks of a table, of which no row is left out for its age."""
+        (found,) = self.check(tables=(table,), **{"padding": timedelta(0), "whole": True, **changes}).tables
+        return found
+
+    def view(self, table: str = "t") -> list[dict[str, Any]]:
+        return self.warehouse.fetch(f"SELECT * FROM {full_view(self.base(table)).quoted}")
+
+    def versions(self, table: str = "t") -> list[TableId]:
+        names = (one.table_id for one in self.emulated.client.list_tables(self.dataset))
+        return [self.base(table).sibling(name) for name in names if name.startswith(f"{table}_v_")]
+
+    def spoil(self, statement: str, table: str = "t") -> None:
+        """Run a statement on the newest version of a table, behind Onefold's back; `{}` is the table."""
+        (id_,) = self.versions(table)
+        self.warehouse.execute(statement.replace("{}", id_.quoted))
+
+    def logged(self) -> list[dict[str, Any]]:
+        log = self.base("_checks")
+        return self.warehouse.fetch(f"SELECT * FROM {log.quoted} ORDER BY checked_at, chunk_low IS NOT NULL, chunk_low")
