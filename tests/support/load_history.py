@@ -9,7 +9,7 @@ from datetime import UTC, date, datetime, timedelta
 from hypothesis import strategies as st
 from support.memory_loads import MemoryWorld, files_of
 from support.pulled_source import MemorySource, Puller, landed_rows
-from support.turns import Killed, Turns
+from support.turns import Killed, Turns, any_order
 
 from onefold.core.errors import TryAgain
 from onefold.extract.part import Destination
@@ -183,7 +183,7 @@ def daily(history: History, draw: st.DataObject, day: int) -> None:
 
 def together(history: History, draw: st.DataObject, asks: list[Ask]) -> None:
     kills = [draw.draw(st.one_of(st.none(), st.integers(0, 25))) for _ in asks]
-    history.run(asks, kills, lambda running: draw.draw(st.integers(0, running - 1)))
+    history.run(asks, kills, any_order(draw))
 
 
 def check_nothing_is_missing(history: History, day: int) -> None:

@@ -5,9 +5,21 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 
+from hypothesis import strategies as st
+
 
 class Killed(BaseException):
     """The process dies here."""
+
+
+def any_order(draw: st.DataObject) -> Callable[[int], int]:
+    """Which of n threads makes the next step, at random.
+
+    One seed is drawn and not each turn: threads that read a real server may need another number of steps when they are
+    repeated, and Hypothesis refuses draws that differ.
+    """
+    random = draw.draw(st.randoms(use_true_random=True))
+    return random.randrange
 
 
 class Turns:

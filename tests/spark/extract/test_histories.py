@@ -24,7 +24,7 @@ from support.jdbc_driver import driver_jar
 from support.memory_loads import MemoryFiles, MemoryWorld
 from support.pulled_source import landed_rows
 from support.pulls import by
-from support.turns import Killed, Turns
+from support.turns import Killed, Turns, any_order
 
 from onefold.adapters.pulled_files import FolderFiles
 from onefold.core.errors import TryAgain
@@ -45,6 +45,7 @@ FIRST = datetime(2026, 5, 1, tzinfo=UTC)
 DAYS = 3
 DAILY = timedelta(hours=4)
 EXAMPLES = 20
+LOCK_WAIT_TIMEOUT = 1205
 _numbers = itertools.count(1)
 
 
@@ -115,19 +116,26 @@ class World:
         return work
 
     def operate(self, key: int, name: str | None, delay: timedelta) -> None:
-        """Change a row that no open transaction has locked; its commit may be late."""
+        """Change a row, unless an open transaction has locked it, or the place where it would be; its commit may be late."""
         if any(key in keys for _, _, keys in self.late):
             return
         connection = self.connect()
+        query(connection, "SET innodb_lock_wait_timeout = 0")
         query(connection, "BEGIN")
-        if name is None:
-            query(connection, f"DELETE FROM t WHERE id = {key}")
-            self.deleted.add(key)
-        else:
-            query(connection, f"REPLACE INTO t VALUES ({key}, '{name}', NOW(6))")
-            self.deleted.discard(key)
+        try:
+            query(connection, f"DELETE FROM t WHERE id = {key}" if name is None else self._replace(key, name))
+        except pymysql.err.OperationalError as error:
+            if error.args[0] != LOCK_WAIT_TIMEOUT:
+                raise
+            connection.close()
+            return
+        self.deleted = self.deleted | {key} if name is None else self.deleted - {key}
         self.late.append((self.now + delay, connection, frozenset({key})))
         self.commit()
+
+    @staticmethod
+    def _replace(key: int, name: str) -> str:
+        return f"REPLACE INTO t VALUES ({key}, '{name}', NOW(6))"
 
     def commit(self, every: bool = False) -> None:
         """Commit what is due."""
@@ -166,7 +174,7 @@ def new_world(spark: SparkSession, server: DatabaseServer, folder: Path) -> Iter
 def together(draw: st.DataObject, works: list[Callable[[Callable[[], None]], None]]) -> None:
     """Pulls at once, each of which may be killed."""
     kills = [draw.draw(st.one_of(st.none(), st.integers(0, 12))) for _ in works]
-    for end in Turns(lambda running: draw.draw(st.integers(0, running - 1))).run(works, kills):
+    for end in Turns(any_order(draw)).run(works, kills):
         if end is not None and not isinstance(end, Killed | TryAgain):
             raise end
 
