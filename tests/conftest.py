@@ -68,11 +68,12 @@ LONG = (
     "e2e/test_demo", "local/test_emulated_tables", "e2e/test_view_history", "test_benchmarks", "e2e/test_capture_faults",
     "merge/test_positions", "e2e/test_capture_keys", "spark/reconcile/test_kill_bigquery",
     "spark/io/test_bigquery_connector", "spark/reconcile/test_kill", "refresh/test_histories",
+    "spark/extract/test_job_kill",
 )  # fmt: skip
 """Files of `make test-long`: kills, faults and whole histories."""
 SLOW = (
-    "refresh/test_moments", "merge/test_apply", "merge/test_apply_window", "spark/reconcile/test_bigquery",
-    "spark/reconcile/test_formats", "spark/compare/test_job", "e2e/test_capture", "spark/test_job_errors",
+    "spark/extract/test_job", "refresh/test_moments", "merge/test_apply", "merge/test_apply_window",
+    "spark/reconcile/test_bigquery", "spark/reconcile/test_formats", "spark/compare/test_job", "e2e/test_capture", "spark/test_job_errors",
     "merge/test_target_types", "spark/reconcile/test_faults", "spark/reconcile/test_parquet_merge",
     "e2e/test_demo_own_database", "merge/test_purge", "infra/test_packages", "spark/values/test_casts",
     "infra/test_validation", "test_docs", "infra/test_function_package",
