@@ -22,9 +22,10 @@ from onefold.cli.common import (
     read_settings,
     say,
 )
-from onefold.cli.output import echo_json, with_verbosity
+from onefold.cli.output import echo_json, is_verbose, with_verbosity
 from onefold.core.hash_key import HashKey
 from onefold.core.names import TableId, check_names
+from onefold.schema.column_policy import ColumnPolicies
 
 if TYPE_CHECKING:
     from onefold.views.policy_check import DraftedColumn, TablePolicyCheck
@@ -63,7 +64,7 @@ def init(
         echo_json([one.as_dict() if isinstance(one, Failure) else _draft_as_dict(*one) for one in results])
     else:
         drafts = [one for one in results if not isinstance(one, Failure)]
-        click.echo("\n".join(["# A draft: read it before you put it into onefold.yaml.", *draft_lines(drafts)]))
+        click.echo("\n".join(draft_lines(drafts)), nl=bool(drafts))
     return ERROR if any(isinstance(one, Failure) for one in results) else OK
 
 
@@ -76,10 +77,12 @@ def init(
 def check(context: click.Context, dataset: str, table: str | None, project: str | None, as_json: bool) -> int:
     """List the columns of TABLE, or of all tables of DATASET, that no policy names: they are masked until somebody decides.
 
-    Exits with 2 if there are such columns.
+    Exits with 2 if there are such columns. Warns of policies that name no table or no column of DATASET. --verbose shows
+    what the clean view shows of each column, and which policy says so.
     """
     from onefold.views.policy_check import check_policies
-    from onefold.views.policy_report import check_lines
+    from onefold.views.policy_report import check_lines, decision_lines
+    from onefold.views.unused_policies import policy_warnings
 
     settings, warehouse = open_warehouse(context, project, dataset, table)
     results = each(
@@ -91,10 +94,16 @@ def check(context: click.Context, dataset: str, table: str | None, project: str 
         progress=False,
     )
     checked = [one for one in results if not isinstance(one, Failure)]
+    warnings = list(policy_warnings(settings, dataset, checked, None if table else [one.table.table for one in results]))
     if as_json:
-        echo_json([one.as_dict() if isinstance(one, Failure) else _check_as_dict(one) for one in results])
-    elif checked:
-        print_lines(*check_lines(checked))
+        entries = [one.as_dict() if isinstance(one, Failure) else _check_as_dict(one) for one in results]
+        echo_json(entries, warnings=warnings)
+    else:
+        for warning in warnings:
+            say("yellow", f"Warning: {warning}")
+        for one in checked if is_verbose() else ():
+            print_lines(*decision_lines(one, (settings.policies or ColumnPolicies()).of_table(one.table)))
+        print_lines(*(check_lines(checked) if checked else ()))
     waiting = any(one.waiting for one in checked)
     return ERROR if len(checked) < len(results) else CHANGES if waiting else OK
 

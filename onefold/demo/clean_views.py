@@ -51,7 +51,7 @@ class DemoCleanViews:
         tables = [SHOWN.sibling(name) for name in TABLES]
         drafts = {table: draft_policies(self.warehouse, table, self.settings) for table in tables}
         self._print(f"[bold]onefold policies init {DATASET}[/] drafts from names and samples, for customer:")
-        self._quote(list(draft_lines([(SHOWN, drafts[SHOWN])]))[2:])
+        self._quote(list(draft_lines([(SHOWN, drafts[SHOWN])]))[3:])
         lines = draft_lines([(table, _decided(drafted)) for table, drafted in drafts.items()])
         self.config.write_text("\n".join([self.config.read_text(), *lines, ""]))
         settings = load_settings({"ONEFOLD_PROJECT": DEFAULT_PROJECT, "ONEFOLD_CONFIG": str(self.config)})

@@ -43,7 +43,7 @@ def cloud(apis: AccessApis, object_store: ObjectStore, monkeypatch: pytest.Monke
     apis.directory.put(GROUP, **{"boss@example.com": "OWNER,MEMBER"})
     object_store.write(STATE, json.dumps({"lineage": "l", "serial": 7}).encode(), None)
     (tmp_path / "infra").mkdir()
-    own = {**GRANTS, "grants": [{**GRANTS["grants"][0], "dataset": CLEAN}]}  # type: ignore[index, dict-item]
+    own = {**GRANTS, "grants": [{**GRANTS["grants"][0], "dataset": CLEAN}]}  # type: ignore[index]
     (tmp_path / "infra" / "my-project.grants.json").write_text(json.dumps(own))
     return apis
 
