@@ -81,7 +81,8 @@ def check_views(described: str, full: str, clean: str) -> None:
 
 
 def check_policies(draft: str, undecided: str) -> None:
-    drafted = dict(re.findall(r"^    (\w+): (\w+)  # ", draft.partition(f"{DATASET}.payment")[0], re.MULTILINE))
+    of_member = re.split(r"^  (?=\w)", draft.partition(f"{DATASET}.member:\n")[2], maxsplit=1, flags=re.MULTILINE)[0]
+    drafted = dict(re.findall(r"^    (\w+): (\w+)  # ", of_member, re.MULTILINE))
     assert {name: drafted[name] for name in ("id", "name", "email", "city", "pin", "changed_at")} == {
         "id": "clear", "name": "mask", "email": "hash", "city": "mask", "pin": "drop", "changed_at": "clear",
     }  # fmt: skip
