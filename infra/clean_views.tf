@@ -109,5 +109,6 @@ resource "google_bigquery_dataset_access" "clean" {
     google_bigquery_dataset_iam_member.batch_views,
     google_bigquery_dataset_iam_member.full,
     google_bigquery_dataset_iam_member.full_leaves,
+    google_bigquery_dataset_iam_member.full_check,
   ]
 }

@@ -76,8 +76,9 @@ SLOW = (
     "spark/reconcile/test_bigquery", "spark/reconcile/test_formats", "spark/compare/test_job", "e2e/test_capture",
     "spark/test_job_errors",
     "merge/test_target_types", "spark/reconcile/test_faults", "spark/reconcile/test_parquet_merge",
-    "e2e/test_demo_own_database", "merge/test_purge", "infra/test_packages", "spark/values/test_casts",
-    "infra/test_validation", "test_docs", "infra/test_function_package",
+    "e2e/test_demo_own_database", "e2e/test_demo_loads", "merge/test_purge", "infra/test_packages",
+    "spark/values/test_casts", "infra/test_validation", "test_docs", "infra/test_function_package",
+    "local/test_clean_page",
 )  # fmt: skip
 """Files that take about a minute. They run first: at the end, one of them would leave the other processor idle."""
 

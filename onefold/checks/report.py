@@ -136,6 +136,11 @@ class CheckReport:
         """Return how many tables have this outcome."""
         return sum(table.outcome == outcome for table in self.tables)
 
+    @property
+    def differs(self) -> bool:
+        """Whether a table differs from its source, or could not be checked."""
+        return bool(self.count("different") or self.count("failed"))
+
     def to_json(self) -> str:
         """Return the report as one line of JSON."""
         numbers = {name: self.count(name) for name in CHECK_OUTCOMES}

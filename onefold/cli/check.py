@@ -84,7 +84,7 @@ def check(
         echo_json(json.loads(report.to_json())["tables"])
     else:
         print_lines(*report.summary().splitlines())
-    return CHANGES if report.count("different") or report.count("failed") else OK
+    return CHANGES if report.differs else OK
 
 
 def _check(arguments: CheckArguments, settings: Settings) -> CheckReport:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -24,16 +22,13 @@ from onefold.cli.common import (
     read_settings,
     say,
 )
-from onefold.cli.output import echo_json, with_verbosity
+from onefold.cli.output import echo_json, is_verbose, with_verbosity
 from onefold.core.hash_key import HashKey
 from onefold.core.names import TableId, check_names
-from onefold.core.text import counted
+from onefold.schema.column_policy import ColumnPolicies
 
 if TYPE_CHECKING:
     from onefold.views.policy_check import DraftedColumn, TablePolicyCheck
-
-_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*")
-_YAML_WORDS = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})
 
 
 @click.group()
@@ -57,6 +52,7 @@ def init(
     put it into onefold.yaml.
     """
     from onefold.views.policy_check import SAMPLES, draft_policies
+    from onefold.views.policy_report import draft_lines
 
     settings, warehouse = open_warehouse(context, project, dataset, table)
 
@@ -67,7 +63,8 @@ def init(
     if as_json:
         echo_json([one.as_dict() if isinstance(one, Failure) else _draft_as_dict(*one) for one in results])
     else:
-        click.echo("\n".join(_yaml(dataset, [one for one in results if not isinstance(one, Failure)])))
+        drafts = [one for one in results if not isinstance(one, Failure)]
+        click.echo("\n".join(draft_lines(drafts)), nl=bool(drafts))
     return ERROR if any(isinstance(one, Failure) for one in results) else OK
 
 
@@ -80,9 +77,12 @@ def init(
 def check(context: click.Context, dataset: str, table: str | None, project: str | None, as_json: bool) -> int:
     """List the columns of TABLE, or of all tables of DATASET, that no policy names: they are masked until somebody decides.
 
-    Exits with 2 if there are such columns.
+    Exits with 2 if there are such columns. Warns of policies that name no table or no column of DATASET. --verbose shows
+    what the clean view shows of each column, and which policy says so.
     """
     from onefold.views.policy_check import check_policies
+    from onefold.views.policy_report import check_lines, decision_lines
+    from onefold.views.unused_policies import policy_warnings
 
     settings, warehouse = open_warehouse(context, project, dataset, table)
     results = each(
@@ -94,10 +94,16 @@ def check(context: click.Context, dataset: str, table: str | None, project: str 
         progress=False,
     )
     checked = [one for one in results if not isinstance(one, Failure)]
+    warnings = list(policy_warnings(settings, dataset, checked, None if table else [one.table.table for one in results]))
     if as_json:
-        echo_json([one.as_dict() if isinstance(one, Failure) else _check_as_dict(one) for one in results])
-    elif checked:
-        print_lines(*_check_lines(checked))
+        entries = [one.as_dict() if isinstance(one, Failure) else _check_as_dict(one) for one in results]
+        echo_json(entries, warnings=warnings)
+    else:
+        for warning in warnings:
+            say("yellow", f"Warning: {warning}")
+        for one in checked if is_verbose() else ():
+            print_lines(*decision_lines(one, (settings.policies or ColumnPolicies()).of_table(one.table)))
+        print_lines(*(check_lines(checked) if checked else ()))
     waiting = any(one.waiting for one in checked)
     return ERROR if len(checked) < len(results) else CHANGES if waiting else OK
 
@@ -167,21 +173,6 @@ for _command in (init, check, key, authorize):
     policies.add_command(with_verbosity(_command))
 
 
-def _yaml(dataset: str, drafts: Sequence[tuple[TableId, Sequence[DraftedColumn]]]) -> Iterator[str]:
-    yield "# A draft: read it before you put it into onefold.yaml."
-    yield "policies:"
-    for base, columns in drafts:
-        if columns:
-            yield f"  {_name(f'{dataset}.{base.table}')}:"
-        for column in columns:
-            yield f"    {_name(column.path)}: {column.draft.action}  # {column.draft.reason}"
-
-
-def _name(text: str) -> str:
-    """Return a key of YAML, in quotes where YAML would read something else."""
-    return text if _PLAIN.fullmatch(text) and text.lower() not in _YAML_WORDS else json.dumps(text, ensure_ascii=False)
-
-
 def _draft_as_dict(base: TableId, columns: Sequence[DraftedColumn]) -> dict[str, Any]:
     drafted = [
         {"column": one.path, "type": str(one.type), "action": str(one.draft.action), "reason": one.draft.reason}
@@ -192,13 +183,3 @@ def _draft_as_dict(base: TableId, columns: Sequence[DraftedColumn]) -> dict[str,
 
 def _check_as_dict(one: TablePolicyCheck) -> dict[str, Any]:
     return {"table": str(one.table), "undecided": list(one.waiting)}
-
-
-def _check_lines(checked: Sequence[TablePolicyCheck]) -> Iterator[str]:
-    for one in checked:
-        yield from (f"{one.table}: {path} is masked until a policy names it" for path in one.waiting)
-    waiting = sum(len(one.waiting) for one in checked)
-    if waiting:
-        yield f"{counted(waiting, 'column')} of {counted(len(checked), 'table')} to decide: see `onefold policies init`"
-    else:
-        yield f"{counted(len(checked), 'table')}: every column has a policy"

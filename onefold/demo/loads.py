@@ -15,20 +15,22 @@ from rich.table import Table
 from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT
 from onefold.adapters.connect import connect
 from onefold.adapters.pulled_files import FolderFiles
-from onefold.core.names import TableId
 from onefold.core.shutdown import Stop
+from onefold.demo.clean_views import DemoCleanViews
 from onefold.demo.pulled_source import DATABASE, PulledSource, at
 from onefold.demo.pulls import CLUSTER, DATASET, DemoPulls
+from onefold.demo.source_checks import DemoChecks
 from onefold.extract.inspect import choices, draft
 from onefold.extract.part import Destination
 from onefold.local.mariadb import mariadb_server
 from onefold.local.processes import bigquery_emulator, ended_in_order, function_server
 from onefold.local.pubsub import Listener, LocalTopics
 from onefold.settings.environment import Settings, load_settings
-from onefold.settings.sources import Source, Tls, full_view
+from onefold.settings.sources import Source, Tls
 
-NEXT = "docs/tutorials/pull-tables.md"
+NEXT = "docs/tutorials/clean-views-and-alerts.md"
 """The page that shows the same with commands."""
+_CONFIG = "onefold.yaml"
 
 
 def run_loads_demo(console: Console) -> None:
@@ -49,7 +51,9 @@ def run_loads_demo(console: Console) -> None:
         console.print("Starting the embedded BigQuery, and the function [bold]refresh_view[/] ...")
         topics = stack.enter_context(_warehouse(settings, folder))
         to = Destination(FolderFiles(), (folder / "files").as_uri())
-        _play(console, source, DemoPulls(console, source, settings, to, topics))
+        pulls = DemoPulls(console, source, settings, to, topics)
+        _play(console, source, pulls)
+        _play_views_and_checks(console, source, pulls, folder / _CONFIG)
     console.print()
     console.rule("[bold]Done: every full view is the same as its table")
     console.print(f"Next: your own tables, step by step: {NEXT}", highlight=False)
@@ -61,7 +65,7 @@ def _settings(console: Console, source: PulledSource, folder: Path) -> Settings:
         chosen = choices(connection, DATABASE)
     address = source.address
     head = Source(CLUSTER, address.host, address.port, address.user, "env:PASSWORD", Tls("off"), databases=(DATABASE,))
-    path = folder / "onefold.yaml"
+    path = folder / _CONFIG
     path.write_text(draft(head, [(DATABASE, chosen)]))
     console.print(f"A MariaDB has the database {DATABASE}. [bold]onefold sources init[/] proposes for its tables:")
     listed = Table.grid(padding=(0, 2, 0, 1))
@@ -78,9 +82,9 @@ def _warehouse(settings: Settings, folder: Path) -> Iterator[LocalTopics]:
     with contextlib.ExitStack() as stack:
         os.environ["BIGQUERY_EMULATOR_HOST"] = stack.enter_context(bigquery_emulator())
         client = connect(DEFAULT_PROJECT).client
-        client.create_dataset(DATASET)
-        client.create_dataset(str(full_view(TableId(DEFAULT_PROJECT, DATASET, "customer")).dataset))
-        environ = {"ONEFOLD_PROJECT": DEFAULT_PROJECT, "ONEFOLD_CONFIG": str(folder / "onefold.yaml")}
+        for dataset in (DATASET, *(f"{DATASET}__{name}" for name in ("views_full", "views_clean", "keys"))):
+            client.create_dataset(dataset)
+        environ = {"ONEFOLD_PROJECT": DEFAULT_PROJECT, "ONEFOLD_CONFIG": str(folder / _CONFIG)}
         log = stack.enter_context(tempfile.TemporaryFile())
         url = stack.enter_context(function_server("refresh_view", environ, log))
         listener = Listener(url, log)
@@ -98,9 +102,31 @@ def _play(console: Console, source: PulledSource, pulls: DemoPulls) -> None:
     console.print()
     pulls.pull("day", at("04:00", days=1), "the next morning, the daily load reads the day again")
     pulls.check()
-    console.print()
-    pulls.show("customer")
     pulls.show_files()
+
+
+def _play_views_and_checks(console: Console, source: PulledSource, pulls: DemoPulls, config: Path) -> None:
+    """Tell the rest of the story: what people may see, and a change that no watermark tells."""
+    console.print()
+    console.rule("[bold]04:30[/] clean views show what somebody has decided to show", align="left")
+    views = DemoCleanViews(console, pulls.settings, config, pulls.warehouse)
+    settings = views.decide()
+    views.write(settings)
+    views.show()
+
+    source.run("05:00", "UPDATE customer SET city = 'Lisbon', changed_at = changed_at WHERE id = 2", days=1)
+    source.run("05:00", "UPDATE payment SET amount = 205 WHERE id = 2", days=1)
+    _tell(
+        console,
+        "05:00  customer 2 moves to Lisbon, and changed_at is set to what it was",
+        "05:00  payment 2 is corrected to 205, and its key is an old one",
+    )
+    console.rule("[bold]06:00[/] no pull can see that, but a check finds it", align="left")
+    checks = DemoChecks(console, source, settings, pulls.to, pulls.topics, pulls.warehouse)
+    checks.find(at("06:00", days=1), expected=2)
+    checks.fix(at("06:10", days=1), at("06:20", days=1))
+    views.show_city(2)
+    pulls.check()
 
 
 def _pulls_and_late_commits(console: Console, source: PulledSource, pulls: DemoPulls) -> None:

@@ -16,22 +16,24 @@ DATABASE = "models"
 DAY = date(2026, 5, 3)
 TABLES: Mapping[str, tuple[str, str]] = {
     "currency": ("code, name", "code"),
-    "customer": ("id, name, city, changed_at", "id"),
+    "customer": ("id, name, email, city, pin, changed_at", "id"),
     "payment": ("id, amount", "id"),
 }
 """The columns of each table, and that by which its rows are told apart."""
 _SETUP = (
     f"CREATE DATABASE {DATABASE}",
     f"USE {DATABASE}",
-    "CREATE TABLE customer (id INT PRIMARY KEY, name VARCHAR(20), city VARCHAR(20), changed_at TIMESTAMP NOT NULL "
-    "DEFAULT CURRENT_TIMESTAMP ON UPDATE CURRENT_TIMESTAMP, KEY (changed_at))",
+    "CREATE TABLE customer (id INT PRIMARY KEY, name VARCHAR(20), email VARCHAR(40), city VARCHAR(20), pin CHAR(4), "
+    "changed_at TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP ON UPDATE CURRENT_TIMESTAMP, KEY (changed_at))",
     "CREATE TABLE payment (id INT AUTO_INCREMENT PRIMARY KEY, amount INT NOT NULL)",
     "CREATE TABLE currency (code CHAR(3), name VARCHAR(20))",
     "INSERT INTO currency VALUES ('EUR', 'Euro'), ('GBP', 'Pound')",
     "INSERT INTO payment (amount) VALUES (100), (250), (40)",
-    "INSERT INTO customer VALUES (1, 'Ada', 'London', '2026-05-01 08:00'), (2, 'Grace', 'Arlington', '2026-05-02 17:30'), "
-    "(3, 'Edsger', 'Nuenen', '2026-05-03 09:10'), (4, 'Barbara', 'Boston', '2026-05-03 09:40'), "
-    "(5, 'Alan', 'Wilmslow', '2026-05-03 09:55')",
+    "INSERT INTO customer VALUES (1, 'Ada', 'al@x.eu', 'London', '4711', '2026-05-01 08:00'), "
+    "(2, 'Grace', 'gh@x.eu', 'Arlington', '0815', '2026-05-02 17:30'), "
+    "(3, 'Edsger', 'ed@x.eu', 'Nuenen', '1930', '2026-05-03 09:10'), "
+    "(4, 'Barbara', 'bl@x.eu', 'Boston', '1974', '2026-05-03 09:40'), "
+    "(5, 'Alan', 'at@x.eu', 'Wilmslow', '1912', '2026-05-03 09:55')",
 )
 
 
@@ -64,9 +66,9 @@ class PulledSource:
         query(connection, f"SET timestamp = {now.timestamp():.0f}")
         return connection
 
-    def run(self, clock: str, statement: str) -> None:
-        """Run a statement and commit it."""
-        with closing(self.connect(at(clock))) as connection:
+    def run(self, clock: str, statement: str, days: int = 0) -> None:
+        """Run a statement at a time of the story, and commit it."""
+        with closing(self.connect(at(clock, days))) as connection:
             query(connection, f"USE {DATABASE}")
             query(connection, statement)
 

@@ -24,7 +24,6 @@ from onefold.core.errors import Rejected
 from onefold.core.names import TableId, quote_text, versioned_name
 from onefold.core.text import counted
 from onefold.demo.pulled_source import DATABASE, TABLES, PulledSource
-from onefold.demo.story import show_view
 from onefold.extract.clock import time_of
 from onefold.extract.part import Destination
 from onefold.extract.plan import PullRequest
@@ -132,12 +131,6 @@ class DemoPulls:
         missing = [table for table in TABLES if not self._view(table)]
         if missing or not self.compare():
             raise Rejected(f"full views differ from the source, a fault of Onefold; missing: {missing or 'none'}")
-
-    def show(self, table: str) -> None:
-        """Show the rows of a full view."""
-        if view := self._view(table):
-            sql = f"SELECT * FROM {view.id.quoted} ORDER BY 1"
-            show_view(self.console, view, [tuple(row.values()) for row in self.warehouse.fetch(sql)], f"{view.id.dataset}.")
 
     def show_files(self) -> None:
         """Show one of the files that the pulls have written, and where the log of loads is."""

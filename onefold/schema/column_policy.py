@@ -83,9 +83,14 @@ class PolicyRule:
             if pattern[:dot] == path or (open_ and _matches(pattern[:dot], path)):
                 yield path + _example(pattern[dot:])
 
+    @property
+    def full_table(self) -> str:
+        """The pattern of the tables, with one of their datasets."""
+        return self.table if "." in self.table else f"*.{self.table}"
+
     @cached_property
     def _table(self) -> str:
-        return fold_case(self.table if "." in self.table else f"*.{self.table}")
+        return fold_case(self.full_table)
 
     @cached_property
     def _columns(self) -> tuple[str, ...]:
@@ -141,10 +146,20 @@ class TablePolicies:
             >>> TablePolicies().decide("id")
             Decision(action=<Action.MASK: 2>, decided=False)
         """
+        rules = self.deciding(path)
+        return Decision(rules[0].action) if rules else UNDECIDED
+
+    def deciding(self, path: str) -> tuple[PolicyRule, ...]:
+        """Return the most specific rules about a column, the strictest first; none where no rule names the column.
+
+        Examples:
+            >>> policies = TablePolicies((PolicyRule("*", "*", Action.CLEAR), PolicyRule("*", "*mail*", Action.HASH)))
+            >>> [rule.column for rule in policies.deciding("email")]
+            ['*mail*']
+        """
         found = [rule for rule in self.rules if rule.names_column(fold_case(path))]
-        if not found:
-            return UNDECIDED
-        return Decision(max(rule.action for rule in found if not any(_is_more_specific(other, rule) for other in found)))
+        deciding = (rule for rule in found if not any(_is_more_specific(other, rule) for other in found))
+        return tuple(sorted(deciding, key=lambda rule: -rule.action))
 
     def decide_below(self, path: str, open_: bool) -> Decision | None:
         """Return the strictest action for the fields below a column that patterns name; None where they name none.

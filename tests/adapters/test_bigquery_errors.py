@@ -15,7 +15,7 @@ from support.fake_bigquery import PROJECT, FakeBigQuery
 import onefold.adapters.bigquery.client
 from onefold.adapters.bigquery.errors import translated
 from onefold.adapters.connect import connect
-from onefold.core.errors import NotFound, OnefoldError, Rejected, TryAgain
+from onefold.core.errors import NotFound, OnefoldError, Rejected, TryAgain, ViewChanged
 from onefold.core.names import TableId
 from onefold.ports.warehouse import StoredView, ViewDraft, Warehouse
 
@@ -128,3 +128,17 @@ def test_an_error_names_the_view_and_gives_the_message_of_bigquery(cloud: FakeBi
     cloud.fail("get", 403, "accessDenied", "no permission")
     with pytest.raises(OnefoldError, match=r"my-project\.shop\.customer_unified.*no permission"):
         warehouse.get_view(VIEW)
+
+
+@pytest.mark.parametrize("kind", ["insert", "patch"])
+def test_a_view_that_needs_a_key_says_how_to_write_it_and_is_written_later(
+    cloud: FakeBigQuery, warehouse: Warehouse, kind: str
+) -> None:
+    cloud.datasets["shop__keys"] = {}
+    query = f"SELECT k.ipad FROM `{PROJECT}.shop__keys.hash_key` AS k"
+    if kind == "patch":
+        warehouse.create_view(VIEW, ViewDraft(QUERY))
+    stored = warehouse.get_view(VIEW)
+    with pytest.raises(TryAgain, match=r"Not found: Table .* and has no key: run `onefold policies key shop`$") as raised:
+        warehouse.update_view(stored, ViewDraft(query)) if stored else warehouse.create_view(VIEW, ViewDraft(query))
+    assert not isinstance(raised.value, ViewChanged), "another try at once would not help"

@@ -211,19 +211,22 @@ def test_only_clear_values_are_in_findings_and_none_in_the_log(
 def test_one_table_that_cannot_be_checked_does_not_stop_the_others(scene: CheckScene) -> None:
     fill(scene, 3)
     scene.source.run(
-        "CREATE TABLE whole (id INT PRIMARY KEY)", "INSERT INTO whole VALUES (1), (2)", "CREATE TABLE other (id INT)"
-    )
-    scene.tables["whole"] = TableLoad()
+        "CREATE TABLE whole (id INT PRIMARY KEY)", "INSERT INTO whole VALUES (1), (2)", "CREATE TABLE other (id INT)",
+        "CREATE TABLE keyless (id INT)", "INSERT INTO keyless VALUES (1), (1)",
+    )  # fmt: skip
+    scene.tables |= {"whole": TableLoad(), "keyless": TableLoad()}
     scene.pull("full")
     scene.warehouse.delete_view(scene.settings.current_view_of(scene.base("t")))
     report = scene.check()
     outcomes = {table.table: table.outcome for table in report.tables}
-    assert outcomes == {"t": "failed", "whole": "same", "other": "skipped"}
+    assert outcomes == {"t": "failed", "whole": "same", "other": "skipped", "keyless": "same"}
     scene.spoil("DELETE FROM {} WHERE id = 2", "whole")
-    (found,) = scene.check(tables=("whole",)).tables
-    assert found.outcome == "different"
-    assert found.counts
-    assert (found.counts.by, found.counts.source, found.counts.warehouse) == ("load", 2, 1)
+    scene.spoil("DELETE FROM {} WHERE TRUE", "keyless")
+    for name, left in (("whole", 1), ("keyless", 0)):
+        (found,) = scene.check(tables=(name,)).tables
+        assert found.outcome == "different"
+        assert found.counts
+        assert (found.counts.by, found.counts.source, found.counts.warehouse) == ("load", 2, left)
 
 
 def test_a_key_watermark_counts_up_to_the_greatest_key_that_was_loaded_before_the_padding(scene: CheckScene) -> None:

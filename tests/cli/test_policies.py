@@ -66,6 +66,7 @@ def test_draft_is_printed_as_yaml_that_decides_every_column(run: Run, dataset: E
     write(tmp_path, *made.out.splitlines())
     assert run("policies", "check", dataset.name, "customer").code == 0
     assert run("policies", "init", dataset.name, "--json").json["results"][0]["columns"] == []
+    assert run("policies", "init", dataset.name).out == "# Every column has a policy: there is nothing to draft.\n"
 
 
 def test_draft_reads_samples_and_prints_none(run: Run, dataset: EmulatedDataset, shop: Shop, tmp_path: Path) -> None:
@@ -93,10 +94,47 @@ def test_check_lists_undecided_columns_and_exits_with_2(run: Run, dataset: Emula
     assert "1 column of 1 table to decide" in checked.out
 
 
+@pytest.mark.usefixtures("shop")
+def test_check_warns_of_policies_that_name_nothing(run: Run, dataset: EmulatedDataset, tmp_path: Path) -> None:
+    name = dataset.name
+    assert "onefold.yaml has no `policies`, so there are no clean views" in run("policies", "check", name).err
+    write(
+        tmp_path, *policies(dataset, emial="drop", address="mask"), f"  {name}.custmer: {{id: clear}}", '  "*": {"*": clear}'
+    )
+    column = f"policies.{name}.customer.emial names no column: did you mean email?"
+    table = f"policies.{name}.custmer: dataset {name} has no table custmer: did you mean customer?"
+    checked = run("policies", "check", name)
+    assert (checked.code, checked.err.splitlines()) == (0, [f"Warning: {column}", f"Warning: {table}"])
+    assert run("policies", "check", name, "--json").json["warnings"] == [column, table]
+    assert run("policies", "check", name, "customer").err == f"Warning: {column}\n"
+
+
+@pytest.mark.usefixtures("shop")
+def test_check_says_which_policy_decides_each_column(
+    run: Run, dataset: EmulatedDataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    name = dataset.name
+    write(tmp_path, *policies(dataset, address="mask", address__zip="clear"), '  "*": {"e*": hash, "*l": clear, "on": drop}')
+    shown = run("policies", "check", name, "--verbose")
+    assert shown.code == 2
+    assert shown.out.splitlines()[:6] == [
+        f"local.{name}.customer:",
+        "  id: mask, undecided",
+        "  email: hash, by policies.*.e*; of equal rank and less strict: policies.*.*l (clear)",
+        f"  address.zip: clear, by policies.{name}.customer.address.zip",
+        f"  address.city: mask, by policies.{name}.customer.address",
+        "  on: drop, by policies.*.on",
+    ]
+    assert "by policies" not in run("policies", "check", name).out
+
+
 def test_check_needs_a_table(run: Run, dataset: EmulatedDataset) -> None:
     missing = run("policies", "check", dataset.name, "customer")
     assert (missing.code, missing.out) == (1, "")
     assert "there is no version" in missing.err
+    drafted = run("policies", "init", dataset.name, "customer")
+    assert (drafted.code, drafted.out) == (1, "")
 
 
 @pytest.mark.usefixtures("shop")
@@ -155,6 +193,8 @@ def test_key_is_written_and_rotated_and_never_printed(
 
 def test_key_needs_its_dataset_and_hexadecimal_digits(run: Run, dataset: EmulatedDataset) -> None:
     missing = run("policies", "key", dataset.name)
-    assert (missing.code, f"{dataset.name}__keys" in missing.err) == (1, True)
+    assert (missing.code, missing.out) == (1, "")
+    assert f"dataset local.{dataset.name}__keys does not exist: create it with the variable clean_views" in missing.err
+    assert run("policies", "key", dataset.name, "--rotate").err == missing.err
     wrong = run("policies", "key", dataset.name, "--from", "-", stdin="my secret")
     assert (wrong.code, "expected 64 to 128 hexadecimal digits" in wrong.err, "my secret" in wrong.err) == (1, True, False)

@@ -1,4 +1,4 @@
-"""The demo of loads as a person runs it: a real MariaDB, and what each pull makes of its changes."""
+"""The demo of loads as a person runs it: a real MariaDB, what pulls make of its changes, clean views and checks."""
 
 from __future__ import annotations
 
@@ -14,6 +14,9 @@ from support.database_servers import MariaDb
 
 from onefold.local import mariadb
 
+ROWS = {"currency": 2, "customer": 5, "payment": 5}
+"""The rows of each table in the end."""
+
 
 @pytest.fixture
 def installed() -> None:
@@ -23,20 +26,24 @@ def installed() -> None:
 
 def pulled(shown: str, time: str) -> dict[str, str]:
     """What one pull tells of each table."""
-    block = re.split(rf"^{time} .*─\n", shown, flags=re.MULTILINE)[1]
-    lines = [line.split(maxsplit=1) for line in block.splitlines() if line]
+    lines = [line.split(maxsplit=1) for line in after(shown, time).splitlines() if line]
     first = next((number for number, line in enumerate(lines) if line[0] not in ("currency", "customer", "payment")), None)
     return {table: re.sub(r"_v_[0-9a-f]{9}$", "_v_", text.strip()) for table, text in lines[:first]}
+
+
+def after(shown: str, time: str) -> str:
+    """What the demo shows from a time on."""
+    return re.split(rf"^{time} .*─\n", shown, flags=re.MULTILINE)[1]
 
 
 @pytest.mark.usefixtures("installed")
 @pytest.mark.mysql
 @pytest.mark.emulator
-def test_the_demo_pulls_late_commits_an_alter_and_deletions_until_views_equal_the_source(tmp_path: Path) -> None:
+def test_the_demo_pulls_hides_checks_and_repairs_until_the_views_equal_the_source(tmp_path: Path) -> None:
     # The settings of the user, and a file of settings in the folder, have no effect.
     (tmp_path / "onefold.yaml").write_text("sources: {fraud: 1}")
     shown = run_demo(tmp_path, "--loads", COLUMNS="100", ONEFOLD_VIEW_NAME="{table}_all")
-    assert len(shown.splitlines()) <= 62, shown
+    assert len(shown.splitlines()) <= 100, shown
     assert max(map(len, shown.splitlines())) <= 100
     assert pulled(shown, "10:00") == {
         "currency": "skipped; it is loaded full, once a day",
@@ -62,19 +69,71 @@ def test_the_demo_pulls_late_commits_an_alter_and_deletions_until_views_equal_th
         "payment": "5 rows from key 1 on -> payment_v_",
     }
     compared = re.findall(r"^  full view of (\w+) +(.+)$", shown, re.MULTILINE)
+    same = [(table, f"{rows} rows, {rows} in the source: the same") for table, rows in ROWS.items()]
     assert compared == [
         ("customer", "6 rows, 5 in the source: key 5 in the view alone, key 4 with other values"),
         ("payment", "5 rows, 5 in the source: the same"),
-        ("currency", "2 rows, 2 in the source: the same"),
-        ("customer", "5 rows, 5 in the source: the same"),
-        ("payment", "5 rows, 5 in the source: the same"),
+        *same,  # after the daily load
+        *same,  # after the repair
     ]
     assert len(set(re.findall(r"payment_v_[0-9a-f]{9}", shown))) == 2
     assert len(set(re.findall(r"customer_v_[0-9a-f]{9}", shown))) == 1
-    for row in ("Ada +│ Paris", "Edsger +│ Berlin", "Barbara +│ Oslo", "Katherine +│ Hampton"):
-        assert re.search(row, shown)
-    assert "Alan" not in shown
     assert "\njson/fraud/models/customer/partition/15m/20260503/20260503101500_0.json.\n" in shown
+    check_clean_views(re.split(r"^05:00 ", after(shown, "04:30"), flags=re.MULTILINE)[0])
+    check_found_and_fixed(after(shown, "06:00"))
+
+
+def check_clean_views(shown: str) -> None:
+    """Each action of the policies shows, and so does the column that waits for one."""
+    drafted = dict(re.findall(r"^  (\w+): (clear|hash|mask|drop)  # ", shown, re.MULTILINE))
+    assert drafted == {
+        "id": "clear", "name": "mask", "email": "hash", "city": "mask", "pin": "drop", "changed_at": "clear",
+        "source_name": "mask", "database_name": "mask",
+    }  # fmt: skip
+    assert "\n  local.fraud_models.customer: city is masked until a policy names it\n" in shown
+    assert "\n  1 column of 3 tables to decide: see `onefold policies init`\n" in shown
+    rows = [re.split(r" *│ *", line)[1:-1] for line in shown.splitlines() if line.startswith("│")]
+    full = [row[:5] for row in rows]
+    assert full == [
+        ["1", "Ada", "al@x.eu", "Paris", "4711"],
+        ["2", "Grace", "gh@x.eu", "Arlington", "0815"],
+        ["3", "Edsger", "ed@x.eu", "Berlin", "1930"],
+        ["4", "Barbara", "bl@x.eu", "Oslo", "1974"],
+        ["6", "Katherine", "NULL", "Hampton", "NULL"],
+    ]
+    clean = [row[6:] for row in rows]  # without the pin, and with NULL for what is masked
+    assert [(row[0], row[1], *row[3:]) for row in clean] == [(row[0], "NULL", "NULL") for row in full]
+    *hashes, null = [row[2] for row in clean]
+    assert (len(set(hashes)), null) == (4, "NULL")
+    assert all(re.fullmatch("[0-9a-f]{6}…", one) for one in hashes)
+
+
+def check_found_and_fixed(shown: str) -> None:
+    """Two changes without a watermark are found and repaired; no value of a column that is not clear is shown."""
+    command = "onefold check fraud models --padding-minutes 0"
+    found, fixed, again = shown.split(f"{command}")[1:]
+    assert [text.splitlines()[0] for text in (found, fixed, again)] == [
+        " exits with 2:",
+        " --fix exits with 0:",
+        " exits with 0:",
+    ]
+    text = " ".join(found.split())
+    for table, column in (("customer", "city"), ("payment", "amount")):
+        report = (
+            f"{table}: different; 5 rows in 1 chunk compared; values that do not match: 1; columns that differ: {column};"
+        )
+        assert report in text
+    hashes = re.findall(
+        r'`city` does not match between MySQL \(val=hash ([0-9a-f]{16})\) and BigQuery \(val=hash ([0-9a-f]{16})\), '
+        r'in the row id="2"', text,
+    )  # fmt: skip
+    assert len(set(*hashes)) == 2
+    assert '`amount` does not match between MySQL (val="205") and BigQuery (val="250"), in the row id="2"' in text
+    assert "Lisbon" not in found
+    assert "Arlington" not in shown
+    assert "fraud_models: 1 same, 2 fixed, 0 different, 0 skipped, 0 failed" in fixed
+    assert "fraud_models: 3 same, 0 fixed, 0 different, 0 skipped, 0 failed" in again
+    assert "city of customer 2: Lisbon in the full view, NULL in the clean view\n" in again
 
 
 @pytest.mark.usefixtures("installed")

@@ -146,7 +146,7 @@ ORDER: Mapping[str, set[str]] = {
     "google_bigquery_dataset_access.clean": {
         "google_bigquery_dataset_access.views",
         "google_bigquery_dataset_access.full",
-        *(f"google_bigquery_dataset_iam_member.{name}" for name in ("batch_views", "full", "full_leaves")),
+        *(f"google_bigquery_dataset_iam_member.{name}" for name in ("batch_views", "full", "full_leaves", "full_check")),
     },
     "google_bigquery_dataset_access.views": {f"google_bigquery_dataset_iam_member.{name}" for name in _GRANTS},
     "google_cloudfunctions2_function.function": {

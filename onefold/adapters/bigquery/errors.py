@@ -7,12 +7,13 @@ import re
 from google.api_core import exceptions as api
 
 from onefold.adapters.google_errors import BIGQUERY, QUOTA_REASONS, message_of, reasons_of
-from onefold.core.errors import OnefoldError, Rejected, ViewChanged
-from onefold.core.names import TableId
+from onefold.core.errors import OnefoldError, Rejected, TryAgain, ViewChanged
+from onefold.core.names import KEY_TABLE, TableId
 
 EMULATOR = BIGQUERY.emulator
 translated = BIGQUERY.translated
 _NOT_FOUND = re.compile(r"Not found: (\w+)")
+_NO_KEY = re.compile(rf"Not found: Table [\w.:-]+[.:](\w+)__keys\.{KEY_TABLE}\b")
 
 __all__ = ["EMULATOR", "is_quota", "message_of", "missing_on_write", "no_table", "translated"]
 
@@ -31,8 +32,11 @@ def missing_on_write(message: str) -> OnefoldError:
     """Return the error for what a write did not find.
 
     A dataset for views that does not exist is a wrong setting, and people have to look at a missing policy tag or anything
-    else. A table or leaf that was dropped is a change like any other, and so is what BigQuery does not name.
+    else. A table or leaf that was dropped is a change like any other, and so is what BigQuery does not name. The key of the
+    hashes of clean views is written by a person, so that the write succeeds later.
     """
+    if key := _NO_KEY.search(message):
+        return TryAgain(f"{message}; the view hashes columns, and has no key: run `onefold policies key {key[1]}`")
     # Not any "dataset": the client writes the URL, which has `/datasets/` in it, before BigQuery's own message.
     found = _NOT_FOUND.search(message)
     if found is None or found[1] in ("Table", "View"):

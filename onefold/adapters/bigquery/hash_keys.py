@@ -16,7 +16,7 @@ from google.cloud import bigquery
 from onefold.adapters.bigquery.client import TIMEOUT
 from onefold.adapters.bigquery.errors import translated
 from onefold.adapters.bigquery.schema import rest_field
-from onefold.core.errors import InvalidInput, Rejected
+from onefold.core.errors import InvalidInput, NotFound, Rejected
 from onefold.core.hash_key import HashKey
 from onefold.core.names import TableId
 from onefold.ports.hash_keys import KEY_COLUMNS
@@ -29,8 +29,8 @@ class BigQueryHashKeys:
         self._client = client
 
     def created(self, table: TableId) -> datetime | None:
+        self._check_dataset(table)
         with translated(str(table)):
-            self._client.get_dataset(f"{table.project}.{table.dataset}", timeout=TIMEOUT)
             try:
                 self._client.get_table(str(table), timeout=TIMEOUT)
             except api.NotFound:
@@ -53,7 +53,9 @@ class BigQueryHashKeys:
         return HashKey.from_pads(str(rows[0]["ipad"]), str(rows[0]["opad"]), str(table)) if rows else None
 
     def write(self, table: TableId, key: HashKey, *, replace: bool) -> None:
-        if not replace and self.created(table):
+        if replace:
+            self._check_dataset(table)
+        elif self.created(table):
             raise Rejected(_exists(table))
         inner, outer = key.pads
         row = {"ipad": inner, "opad": outer, "created": datetime.now(UTC).isoformat()}
@@ -69,6 +71,17 @@ class BigQueryHashKeys:
                 self._client.load_table_from_file(file, str(table), job_config=config, timeout=TIMEOUT).result()
             except api.Conflict as error:
                 raise Rejected(_exists(table)) from error
+
+    def _check_dataset(self, table: TableId) -> None:
+        """Check that there is a dataset for the key.
+
+        Raises:
+            NotFound: there is none.
+        """
+        name = f"{table.project}.{table.dataset}"
+        advice = "create it with the variable clean_views of infra/, or by `bq mk`, in the location of the tables"
+        with translated(name, not_found=lambda _: NotFound(f"dataset {name} does not exist: {advice}")):
+            self._client.get_dataset(name, timeout=TIMEOUT)
 
 
 def _exists(table: TableId) -> str:
