@@ -233,6 +233,16 @@ def _listed(columns: Sequence[Column]) -> str:
     return ", ".join(f"{one.name} {one.type}" if one in with_type else one.name for one in columns)
 
 
+def has_metadata(columns: Iterable[Column]) -> bool:
+    """Return whether there is a column of the metadata, of whatever type.
+
+    Examples:
+        >>> has_metadata([Column("id", STRING)]), has_metadata([Column("Datastream_Metadata", STRING)])
+        (False, True)
+    """
+    return any(len(column.name) == len(METADATA) and fold_case(column.name) == METADATA for column in columns)
+
+
 def unused_order(versions: Iterable[Version], rules: TableRules) -> list[str]:
     """Return a warning where `order_by` has no effect, because the metadata of rows says which of them is the latest.
 
@@ -240,7 +250,7 @@ def unused_order(versions: Iterable[Version], rules: TableRules) -> list[str]:
         >>> unused_order([Version("abc", (Column(METADATA, STRING),))], TableRules(order_by=("at",)))
         ['order_by has no effect: datastream_metadata says which row is the latest']
     """
-    if rules.order_by and any(version.schema.has(METADATA) for version in versions if version.id not in rules.retired):
+    if rules.order_by and any(has_metadata(version.columns) for version in versions if version.id not in rules.retired):
         return [f"order_by has no effect: {METADATA} says which row is the latest"]
     return []
 

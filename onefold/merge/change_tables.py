@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from onefold.changelog.metadata import LANDED_AT, METADATA, is_pulled, metadata_of, metadata_problems
+from onefold.changelog.metadata import LANDED_AT, METADATA, has_metadata, is_pulled, metadata_of, metadata_problems
 from onefold.core.errors import NotFound, SchemaConflict
 from onefold.core.names import TableId
 from onefold.core.versioned_names import VersionedNames
@@ -139,7 +139,7 @@ def are_direct(versions: Iterable[Version], rules: TableRules) -> bool:
         True
     """
     used = [version for version in versions if version.id not in rules.retired]
-    return bool(used) and not any(version.schema.has(METADATA) for version in used)
+    return bool(used) and not any(has_metadata(version.columns) for version in used)
 
 
 def check_has_changes(table: TableId, found: Iterable[ChangeTable], rules: TableRules) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from onefold.changelog.digest import digest_sql
 from onefold.changelog.metadata import LANDED_AT, key_problems, source_columns
 from onefold.core.errors import SchemaConflict
-from onefold.core.names import TableId, quote
+from onefold.core.names import TableId, fold_case, quote
 from onefold.merge.base_table import free_name
 from onefold.merge.change_tables import ChangeTable, key_is_missing
 from onefold.merge.current_text import keys_comment
@@ -33,8 +33,12 @@ def with_version(rules: TableRules, versions: Iterable[Version]) -> TableRules:
         rules: the settings of the table, which may name such a column themselves.
         versions: the versions, whose columns have other names.
     """
-    columns = [column for version in versions for column in version.columns]
-    return rules if rules.version_column else replace(rules, version_column=free_name(_VERSION, columns))
+    if rules.version_column:
+        return rules
+    # Hundreds of versions may have hundreds of columns each, which need not be in one list.
+    columns = (column for version in versions for column in version.columns)
+    taken = [column for column in columns if fold_case(column.name).startswith(_VERSION)]
+    return replace(rules, version_column=free_name(_VERSION, taken))
 
 
 def check_direct(
