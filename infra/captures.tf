@@ -19,6 +19,8 @@ locals {
   capture_rules = { for name, capture in local.captures : name => local.tables_settings.captures[capture.source] if can(local.tables_settings.captures[capture.source].tables) }
   capture_keys  = { for name, rules in local.capture_rules : name => try(rules.hash_key, null) if anytrue([for table in values(rules.tables) : can(table.hash)]) }
 
+  ruled_sources = toset(try(keys(local.tables_settings.captures), []))
+
   capture_secret_ids = {
     for name, capture in local.captures : name => distinct(concat(
       [capture.secret], values(capture.tls),
@@ -26,6 +28,14 @@ locals {
     ))
   }
   capture_secrets = toset(flatten(values(local.capture_secret_ids)))
+}
+
+# Rules of a misspelled source would hold for nothing, and columns would land as they are.
+check "rules_of_captures" {
+  assert {
+    condition     = length(var.captures) == 0 || length(setsubtract(local.ruled_sources, local.capture_sources)) == 0
+    error_message = "onefold.yaml has rules of columns for ${join(", ", setsubtract(local.ruled_sources, local.capture_sources))}, and `captures` has no such source: it has ${join(", ", sort(local.capture_sources))}. Correct the name, unless another deployment captures that source."
+  }
 }
 
 resource "google_service_account" "capture" {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from onefold.changelog.digest import digest_sql
@@ -10,7 +10,9 @@ from onefold.changelog.position import position_sql
 from onefold.core.errors import SchemaConflict
 from onefold.core.names import fold_case, quote
 from onefold.schema.columns import Column, Schema
+from onefold.schema.table_rules import TableRules
 from onefold.schema.types import STRING, Array, Field, Range, Scalar, Struct, Type
+from onefold.schema.versions import Version
 
 METADATA = "datastream_metadata"
 LANDED_AT = "_landed_at"
@@ -229,6 +231,28 @@ def _listed(columns: Sequence[Column]) -> str:
     """Return the names of columns, and the type of the metadata, which is not a STRUCT."""
     with_type = Schema(columns).only([METADATA])
     return ", ".join(f"{one.name} {one.type}" if one in with_type else one.name for one in columns)
+
+
+def has_metadata(columns: Iterable[Column]) -> bool:
+    """Return whether there is a column of the metadata, of whatever type.
+
+    Examples:
+        >>> has_metadata([Column("id", STRING)]), has_metadata([Column("Datastream_Metadata", STRING)])
+        (False, True)
+    """
+    return any(len(column.name) == len(METADATA) and fold_case(column.name) == METADATA for column in columns)
+
+
+def unused_order(versions: Iterable[Version], rules: TableRules) -> list[str]:
+    """Return a warning where `order_by` has no effect, because the metadata of rows says which of them is the latest.
+
+    Examples:
+        >>> unused_order([Version("abc", (Column(METADATA, STRING),))], TableRules(order_by=("at",)))
+        ['order_by has no effect: datastream_metadata says which row is the latest']
+    """
+    if rules.order_by and any(has_metadata(version.columns) for version in versions if version.id not in rules.retired):
+        return [f"order_by has no effect: {METADATA} says which row is the latest"]
+    return []
 
 
 def key_problems(table: str, columns: Sequence[Column], keys: Sequence[str]) -> Iterator[str]:

@@ -15,11 +15,12 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 
 from onefold.capture.versioned_table import LENGTH
 from onefold.cli.capture_options import address, address_of, checks, destinations, options_from, server_id, starts, tables
-from onefold.cli.capture_rules import with_rules
+from onefold.cli.capture_rules import missing_rules, with_rules
 from onefold.cli.capture_status import status
-from onefold.cli.common import ERROR, OK, given, project, raise_problems, read_settings
+from onefold.cli.common import ERROR, OK, given, project, raise_problems, read_settings, say
 from onefold.cli.output import echo_json, with_verbosity
 from onefold.core.errors import InvalidInput, InvalidSettings
+from onefold.core.log import log
 from onefold.core.names import check_names, versioned_name
 from onefold.core.versioned_names import VersionedNames
 from onefold.settings.environment import Settings
@@ -64,6 +65,7 @@ def capture(context: click.Context, /, **options: Any) -> int:
     check_names([("dataset", options["dataset"]), *given(("project", options["project"]))])
     settings = read_settings(context)
     source, capture_options = address_of(options, os.environ), options_from(options)
+    _warn_of_missing_rules(settings, capture_options.source, is_check=options["check"])
     with _progress_bar() as show_progress:
         process = prepared_capture(settings, source, capture_options, options, show_progress)
         if options["check"]:
@@ -75,6 +77,15 @@ def capture(context: click.Context, /, **options: Any) -> int:
 
 
 capture.add_command(with_verbosity(status))
+
+
+def _warn_of_missing_rules(settings: Settings, source: str, *, is_check: bool) -> None:
+    """Warn on standard error of a check, whose output is a report, and else in the log."""
+    warning = missing_rules(settings, source)
+    if warning and is_check:
+        say("yellow", warning)
+    elif warning:
+        log("WARNING", warning, event="no_rules", source=source, known=sorted(settings.captures))
 
 
 def _show_check(process: Capture, options: Mapping[str, Any]) -> int:

@@ -15,6 +15,26 @@ if TYPE_CHECKING:
     from onefold.capture.options import CaptureOptions
 
 
+def missing_rules(settings: Settings, source: str) -> str | None:
+    """Return a warning where onefold.yaml has rules of columns, and none for this source: its name may be misspelled.
+
+    Args:
+        settings: those of the installation.
+        source: the name of the source.
+
+    Examples:
+        >>> missing_rules(Settings(), "shop-db") is None
+        True
+    """
+    if source in settings.captures or not settings.captures:
+        return None
+    known = ", ".join(sorted(settings.captures))
+    return (
+        f"source {source} has no entry under `captures` in onefold.yaml, so all of its columns land as they are; there are "
+        f"entries of {known}: correct --source or the entry, or leave it if the source needs no rules"
+    )
+
+
 def with_rules(options: CaptureOptions, settings: Settings, warehouse: Any, environ: Mapping[str, str]) -> CaptureOptions:
     """Return the options of a capture with the rules that onefold.yaml has for its source.
 

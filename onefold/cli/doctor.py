@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from onefold.adapters.google_project import GoogleProject
     from onefold.doctor.check import Check
     from onefold.doctor.examine import Publisher, Warehouse
+    from onefold.ports.hash_keys import HashKeys
 
 _SCOPE = "https://www.googleapis.com/auth/cloud-platform"
 
@@ -95,6 +96,12 @@ class GoogleClients:
         from onefold.adapters.pubsub import PubSub
 
         return PubSub(project)
+
+    def hash_keys(self, project: str) -> HashKeys:
+        from onefold.adapters.bigquery.hash_keys import BigQueryHashKeys
+        from onefold.adapters.connect import connect
+
+        return BigQueryHashKeys(connect(project).client)
 
     def project(self, project: str) -> GoogleProject:
         import google.auth

@@ -11,8 +11,10 @@ from typing import Protocol
 from onefold.core.errors import OnefoldError
 from onefold.core.names import TableId, problems_of_name
 from onefold.doctor.check import Check, checked
+from onefold.doctor.hash_key import HashKeyCheck
 from onefold.doctor.machine import machine_checks
 from onefold.doctor.rights import ACCOUNTS, APIS, TROUBLESHOOTER, CheckedProject, Place, rights_problems
+from onefold.ports.hash_keys import HashKeys
 from onefold.settings.environment import Settings, load_settings
 
 BIGQUERY, PUBSUB = "BIGQUERY_EMULATOR_HOST", "PUBSUB_EMULATOR_HOST"
@@ -54,6 +56,8 @@ class Clients(Protocol):
     def publisher(self, project: str) -> Publisher: ...
 
     def project(self, project: str) -> Project: ...
+
+    def hash_keys(self, project: str) -> HashKeys: ...
 
 
 @dataclass(frozen=True)
@@ -97,6 +101,7 @@ def examine(request: Request, clients: Clients) -> Iterator[Check]:
         yield Check("cloud", note="datasets, topics, APIs and rights were not checked: correct the problems above first")
         return
     yield from _cloud_checks(request, settings, project, clients, is_emulated)
+    yield from _key_checks(request, settings, project, clients, is_emulated)
 
 
 def _settings(request: Request) -> tuple[Settings, Check]:
@@ -118,7 +123,7 @@ def _credentials(clients: Clients) -> Check:
 def _cloud_checks(
     request: Request, settings: Settings, project: str, clients: Clients, is_emulated: bool
 ) -> Iterator[Check]:
-    datasets = tuple(dict.fromkeys((*request.datasets, *sorted(settings.datasets or ()))))
+    datasets = _datasets(request, settings)
     views = tuple(dict.fromkeys(settings.view_of(TableId(project, name, "table")).dataset or name for name in datasets))
     if not datasets:
         yield Check("datasets", note="none is named: add --dataset D, or set ONEFOLD_DATASETS")
@@ -133,6 +138,20 @@ def _cloud_checks(
         yield Check("rights", note="not checked: an emulator has no accounts")
     else:
         yield from _project_checks(clients, Place(project, request.prefix, datasets, views))
+
+
+def _key_checks(request: Request, settings: Settings, project: str, clients: Clients, is_emulated: bool) -> Iterator[Check]:
+    datasets = _datasets(request, settings)
+    tables = [settings.key_table_of(TableId(project, name, "")) for name in datasets]
+    place = Place(project, request.prefix, datasets, ())
+    for source, found in sorted(settings.captures.items()):
+        if found.hashes:
+            check = HashKeyCheck(source, found, tables, place, request.environ, not is_emulated)
+            yield checked(f"key of captures.{source}", partial(check.problems, clients))
+
+
+def _datasets(request: Request, settings: Settings) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((*request.datasets, *sorted(settings.datasets or ()))))
 
 
 def _dataset_problems(clients: Clients, project: str, dataset: str) -> list[str]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from onefold.changelog.metadata import LANDED_AT, is_pulled, metadata_of, metadata_problems
+from onefold.changelog.metadata import LANDED_AT, METADATA, has_metadata, is_pulled, metadata_of, metadata_problems
 from onefold.core.errors import NotFound, SchemaConflict
 from onefold.core.names import TableId
 from onefold.core.versioned_names import VersionedNames
@@ -126,6 +126,40 @@ def changes_in_use(table: TableId, found: Sequence[ChangeTable], rules: TableRul
     return sources
 
 
+def are_direct(versions: Iterable[Version], rules: TableRules) -> bool:
+    """Return whether services write the rows themselves: no version that is in use has change metadata.
+
+    Args:
+        versions: all versions.
+        rules: the settings of the table, which retire versions.
+
+    Examples:
+        >>> from onefold.schema.types import STRING
+        >>> are_direct([Version("20260503", (Column("id", STRING),))], TableRules())
+        True
+    """
+    used = [version for version in versions if version.id not in rules.retired]
+    return bool(used) and not any(has_metadata(version.columns) for version in used)
+
+
+def check_has_changes(table: TableId, found: Iterable[ChangeTable], rules: TableRules) -> None:
+    """Check that the rows of a table are changes, which can be merged.
+
+    Args:
+        table: the table, for the error.
+        found: all of its tables.
+        rules: the settings of the table.
+
+    Raises:
+        NotFound: services write the rows without change metadata, which is no error in a merge of many tables.
+    """
+    if are_direct((one.version for one in found), rules):
+        raise NotFound(
+            f"{table} has nothing to merge: no version in use has {METADATA}, by which a row is a change. Its current view "
+            "shows the latest rows"
+        )
+
+
 def check_changes(changes: Iterable[ChangeTable], keys: Sequence[str]) -> None:
     """Check that rows of these tables can be merged by these keys.
 
@@ -135,11 +169,13 @@ def check_changes(changes: Iterable[ChangeTable], keys: Sequence[str]) -> None:
     problems: list[str] = []
     for source in changes:
         problems += metadata_problems(str(source.id), source.version.columns)
-        # Every row of a version without the key would be a row of the key NULL.
-        problems += [
-            f"{source.id} has no column {key} for the key; `retire` the version in onefold.yaml, or name other keys"
-            for key in keys
-            if not source.version.schema.has(key)
-        ]
+        problems += key_is_missing(source, keys)
     if problems:
         raise SchemaConflict(problems)
+
+
+def key_is_missing(source: ChangeTable, keys: Sequence[str]) -> Iterator[str]:
+    """Yield a problem for each column of the key that a version lacks: all of its rows would be rows of the key NULL."""
+    for key in keys:
+        if not source.version.schema.has(key):
+            yield f"{source.id} has no column {key} for the key; `retire` the version in onefold.yaml, or name other keys"

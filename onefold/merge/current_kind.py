@@ -23,8 +23,16 @@ from onefold.changelog.metadata import (
 from onefold.core.errors import InvalidInput, KeyUnknown, LimitExceeded, NotFound, SchemaConflict, ViewNameTaken
 from onefold.core.names import TableId
 from onefold.merge.base_table import base_table, log_of
-from onefold.merge.change_tables import ChangeTable, change_tables, changes_in_use, check_changes, read_change_versions
+from onefold.merge.change_tables import (
+    ChangeTable,
+    are_direct,
+    change_tables,
+    changes_in_use,
+    check_changes,
+    read_change_versions,
+)
 from onefold.merge.current_text import RENDERER, CurrentText, is_disputed, left_out, remembered_keys
+from onefold.merge.direct_rows import DirectText, check_direct, with_version
 from onefold.merge.keys import captured_keys, is_captured, still_key
 from onefold.merge.merge_log import MergeState
 from onefold.merge.plan import chosen_keys, is_base, make_plan, read_log
@@ -76,6 +84,8 @@ class CurrentKind:
         parts: tuple[object, ...] = (RENDERER, fingerprint_of(self.settings, self.table), rules.keys, rules.overlap_minutes)
         if mode := self.settings.pull_mode_of(self.table):
             parts = (*parts, mode)
+        if rules.order_by:
+            parts = (*parts, rules.order_by)
         return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
 
     def is_ours(self, stored: StoredView) -> bool:
@@ -109,8 +119,7 @@ class CurrentKind:
         columns = self._columns(found, versions, stored)
         text = replace(self._text(found, columns, stored), without=self._without(found))
         # The form of the versions' text is chosen so that the text around it fits, too.
-        rules = self.settings.rules_for(self.table)
-        settings, of_unified = self._settings_comment(), settings_comment(rules)
+        settings, of_unified = self._settings_comment(), settings_comment(self._rules(found))
         around = len(text.around("")) + len(settings) - len(of_unified) + (stored.reserved if stored else 0)
         view = build_within_limits(self.id, self.table, versions, self._rules(found), around, columns)
         # The settings come first in every view, so that they can be read from its text.
@@ -164,9 +173,13 @@ class CurrentKind:
         hidden = (METADATA, LANDED_AT, *self._without(found))
         return (*columns.minus(hidden), *columns.only(hidden))
 
-    def _text(self, found: Sequence[Version], columns: tuple[Column, ...], stored: StoredView | None) -> CurrentText:
+    def _text(
+        self, found: Sequence[Version], columns: tuple[Column, ...], stored: StoredView | None
+    ) -> CurrentText | DirectText:
         rules = self.settings.rules_for(self.table)
         changes = tuple(change_tables(self.table, found, rules))
+        if are_direct(found, rules):
+            return self._direct_text(columns, changes, stored)
         table = self.warehouse.read_table(base_table(self.table))
         base = table if table and is_base(table) else None
         state = read_log(self.warehouse, self.table, base) if base else MergeState()
@@ -179,6 +192,21 @@ class CurrentKind:
         # No merge follows from this plan, so it needs no time at which the change tables were listed.
         plan = make_plan(self.table, rules, keys, base, state, changes, state.now)
         return replace(CurrentText.over_base(self.warehouse, plan, columns), disputed=disputed)
+
+    def _direct_text(
+        self, columns: tuple[Column, ...], changes: Sequence[ChangeTable], stored: StoredView | None
+    ) -> DirectText:
+        """Return the text over rows without change metadata, which are in no base.
+
+        Raises:
+            KeyUnknown: a message asks for a view that does not exist, and the key is not known.
+            SchemaConflict: everything that keeps the rows from having a latest one for each key.
+        """
+        rules = self.settings.rules_for(self.table)
+        keys = self._known_keys(changes, None, MergeState(), stored)
+        check_direct(self.table, columns, changes_in_use(self.table, changes, rules), keys, rules.order_by)
+        united = self._rules([one.version for one in changes])
+        return DirectText(keys, columns, rules.order_by, united.version_column)
 
     def _check(
         self, columns: Sequence[Column], changes: Sequence[ChangeTable], keys: tuple[str, ...], stored: StoredView | None
@@ -199,12 +227,19 @@ class CurrentKind:
         check_changes([one for one in changes if not is_captured(one.version.columns)], keys)
 
     def _without(self, found: Sequence[Version]) -> tuple[str, ...]:
-        """Return the partition of a pulled table, which is no column of the source."""
+        """Return the columns that are none of the source: the partition of a pulled table, or the version of direct rows."""
+        rules = self.settings.rules_for(self.table)
+        if are_direct(found, rules):
+            added = self._rules(found).version_column
+            return (added,) if added and not rules.version_column else ()
         return (DAY,) if any(is_pulled(version.columns) for version in found) else ()
 
     def _rules(self, found: Sequence[Version]) -> TableRules:
         """Return the rules by which the columns are united. A change table without versions is read as it is."""
-        return TableRules() if _is_single(found) else self.settings.rules_for(self.table)
+        if _is_single(found):
+            return TableRules()
+        rules = self.settings.rules_for(self.table)
+        return with_version(rules, found) if are_direct(found, rules) else rules
 
     def _known_keys(
         self, changes: Sequence[ChangeTable], base: StoredTable | None, state: MergeState, stored: StoredView | None

@@ -75,7 +75,7 @@ class CurrentText:
         Args:
             changes: a change table, or the text of all versions.
         """
-        head = f"{_KEYS}{json.dumps(list(self.keys))}\n" + (f"{_DISPUTED}yes\n" if self.disputed else "")
+        head = keys_comment(self.keys) + (f"{_DISPUTED}yes\n" if self.disputed else "")
         if self.plan is None or self.plan.stored is None:
             note = f"{_LEFT_OUT}{self.left_out}\n" if self.left_out else ""
             return f"{head}{note}{self._outer(current_query(changes, self.columns, self.keys))}"
@@ -90,6 +90,16 @@ class CurrentText:
     def _outer(self, query: str) -> str:
         left_out = ", ".join(map(quote, self.without))
         return f"SELECT o.* EXCEPT ({left_out})\nFROM (\n{query}\n) AS o" if left_out else query
+
+
+def keys_comment(keys: Sequence[str]) -> str:
+    r"""Return the comment of a current view that remembers its key.
+
+    Examples:
+        >>> keys_comment(["id"])
+        '-- keys: ["id"]\n'
+    """
+    return f"{_KEYS}{json.dumps(list(keys))}\n"
 
 
 def remembered_keys(query: str) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from typing import Literal
 from onefold.core.errors import InvalidInput, KeyUnknown, NotFound, SchemaConflict
 from onefold.core.names import TableId, fold_case
 from onefold.merge.base_table import DELETED, POSITION, BaseTable, base_of, base_table, log_of
-from onefold.merge.change_tables import ChangeTable, changes_in_use, check_changes, find_changes
+from onefold.merge.change_tables import ChangeTable, changes_in_use, check_changes, check_has_changes, find_changes
 from onefold.merge.keys import captured_keys
 from onefold.merge.merge_log import (
     LOG_COLUMNS,
@@ -108,7 +108,7 @@ def plan_merge(warehouse: BaseWarehouse, table: TableId, settings: Settings, key
             those in the log.
 
     Raises:
-        NotFound: there is no change table.
+        NotFound: there is no change table, or none that holds changes.
         InvalidInput: nobody named the keys, or the base was made with other keys.
         SchemaConflict: everything that keeps the table from having a base, such as tenants without a common key; or the
             name of the base belongs to something else.
@@ -118,6 +118,7 @@ def plan_merge(warehouse: BaseWarehouse, table: TableId, settings: Settings, key
     state = read_log(warehouse, table, stored)
     started_at: datetime = state.now or warehouse.fetch(TIME_QUERY)[0]["now"]
     found = find_changes(warehouse, table, rules)
+    check_has_changes(table, found, rules)
     windows = _windows(changes_in_use(table, found, rules), state, rules)
     named = keys or rules.keys or captured_keys(warehouse, table, windows, state.keys if stored else ())
     named = chosen_keys(table, named, state, has_base=stored is not None)

@@ -24,6 +24,7 @@ class TableRules:
             keeps every value, or FLOAT64.
         retired: versions that the view leaves out, so that their tables can be dropped.
         keys: the columns whose values identify a row of the source.
+        order_by: the columns that say which row of a key is the latest, where rows have no change metadata.
         overlap_minutes: how many minutes of the last window a merge reads again. It has to be longer than the time from the
             landing of a row until the row can be read.
         current: whether messages keep the current view of the table.
@@ -41,3 +42,4 @@ class TableRules:
     names: VersionedNames = DEFAULT_NAMES
     units: tuple[tuple[str, str], ...] = ()
     mixed_numbers: Literal["STRING", "FLOAT64"] = "STRING"
+    order_by: tuple[str, ...] = ()

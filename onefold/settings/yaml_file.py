@@ -27,7 +27,7 @@ from onefold.settings.yaml_types import read_targets, with_inherited
 # Names in the tz database whose meaning depends on the machine.
 _MACHINE_ZONES = frozenset({"localtime", "Factory"})
 _INHERITED_KEYS = frozenset({"conversions", "time_zone", "version_column", "overlap_minutes", "mixed_numbers", "current"})
-_TABLE_KEYS = _INHERITED_KEYS | {"types", "retire", "keys"}
+_TABLE_KEYS = _INHERITED_KEYS | {"types", "retire", "keys", "order_by"}
 _NAME_KEYS = frozenset({"version_pattern", "include", "exclude"})
 _DEFAULT_KEYS = _NAME_KEYS | _INHERITED_KEYS | {"captures", "datasets", "policies", "sources", "tables"}
 _COLUMN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,299}")
@@ -163,7 +163,11 @@ class _Reader:
         body = _or_default(body, {})
         if not self.is_mapping(body, f"tables.{name}"):
             return defaults
-        return self.rules(body, defaults, f"tables.{name}.", _TABLE_KEYS)
+        rules = self.rules(body, defaults, f"tables.{name}.", _TABLE_KEYS)
+        for column in rules.order_by if "keys" in body or "order_by" in body else ():
+            if fold_case(column) in map(fold_case, rules.keys):
+                self.problem(f"tables.{name}.order_by: all rows of a key have the same {column}: name another column")
+        return rules
 
     def rules(self, body: dict[str, Any], defaults: TableRules, where: str, known: frozenset[str]) -> TableRules:
         for key in body:
@@ -186,9 +190,8 @@ class _Reader:
             retired=frozenset(self._retired(_or_default(body["retire"], []), where))
             if "retire" in body and "retire" in known
             else defaults.retired,
-            keys=tuple(self._keys(_or_default(body["keys"], []), where))
-            if "keys" in body and "keys" in known
-            else defaults.keys,
+            keys=self._columns("keys", body, where, defaults.keys) if "keys" in known else defaults.keys,
+            order_by=self._columns("order_by", body, where, defaults.order_by) if "order_by" in known else defaults.order_by,
             overlap_minutes=(
                 self._overlap(body["overlap_minutes"], where) if "overlap_minutes" in body else defaults.overlap_minutes
             ),
@@ -232,18 +235,22 @@ class _Reader:
                 self.problem(f"{where}retire: {problem}")
             yield version
 
-    def _keys(self, value: Any, where: str) -> Iterator[str]:
+    def _columns(self, key: str, body: dict[str, Any], where: str, default: tuple[str, ...]) -> tuple[str, ...]:
+        """Return the list of columns under a key; the default where the body does not have the key."""
+        if key not in body:
+            return default
+        value = _or_default(body[key], [])
         if not isinstance(value, list):
-            self.problem(f"{where}keys must be a list of columns")
-            return
-        seen = set()
+            self.problem(f"{where}{key} must be a list of columns")
+            return default
+        found: dict[str, str] = {}
         for column in value:
-            if not self.is_text(column, f"{where}keys: the column "):
+            if not self.is_text(column, f"{where}{key}: the column "):
                 continue
-            if not column or fold_case(column) in seen:
-                self.problem(f"{where}keys: {column!r} is not a column name, or is given twice; case makes no difference")
-            seen.add(fold_case(column))
-            yield column
+            if not column or fold_case(column) in found:
+                self.problem(f"{where}{key}: {column!r} is not a column name, or is given twice; case makes no difference")
+            found[fold_case(column)] = column
+        return tuple(found.values())
 
     def _overlap(self, value: Any, where: str) -> int:
         if isinstance(value, bool) or not isinstance(value, int) or value < 0:

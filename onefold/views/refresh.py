@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
+from onefold.changelog.metadata import unused_order
 from onefold.core.errors import NoVersions, Rejected, ViewChanged
 from onefold.core.names import TableId
 from onefold.core.retry import retry_on_conflict
@@ -100,7 +101,11 @@ def plan_refresh(
     plan = _plan_write(warehouse, base, kind, view, stored, {**labels, TABLE_LABEL: kind.owner})
     plan = replace(
         plan,
-        warnings=(*unused_rules(found, settings.rules_for(base)), *waiting_warnings(view.query)),
+        warnings=(
+            *unused_rules(found, settings.rules_for(base)),
+            *unused_order(found, settings.rules_for(base)),
+            *waiting_warnings(view.query),
+        ),
         versions=tuple(found),
         advice=tuple(mixed_number_columns(versions, settings.rules_for(base))),
         settings=kind.setting_changes(stored) if stored else (),

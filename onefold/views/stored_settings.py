@@ -63,6 +63,8 @@ def _settings_of_current(rules: TableRules, pull_mode: str | None) -> Iterator[t
         yield "mode", pull_mode
     if rules.keys:
         yield "keys", list(rules.keys)
+    if rules.order_by:
+        yield "order_by", list(rules.order_by)
     if rules.overlap_minutes != TableRules().overlap_minutes:
         yield "overlap_minutes", str(rules.overlap_minutes)
 

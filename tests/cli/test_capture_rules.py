@@ -12,7 +12,7 @@ from support.cli import Run
 from onefold.adapters.bigquery.hash_keys import BigQueryHashKeys
 from onefold.capture.landing import LandingRules
 from onefold.capture.options import CaptureOptions
-from onefold.cli.capture_rules import with_rules
+from onefold.cli.capture_rules import missing_rules, with_rules
 from onefold.core.errors import InvalidInput, Rejected
 from onefold.core.hash_key import HashKey
 from onefold.settings.captures import CaptureSettings, ColumnRules
@@ -80,3 +80,27 @@ def test_the_command_reads_the_file(run: Run, dataset: EmulatedDataset, tmp_path
     (tmp_path / "password").write_text("p")
     made = run("capture", *words, "--dataset", dataset.name, "--password-file", "password", "--check")
     assert (made.code, f"{dataset.name}__keys.hash_key" in made.err) == (1, True)
+
+
+SHOP = "captures: {shop-db: {tables: {t: {drop: [mail]}}}, CRM: {tables: {t: {mask: [mail]}}}}\n"
+
+
+@pytest.mark.parametrize("check", [(), ("--check",)])
+@pytest.mark.parametrize(("source", "is_known"), [("shop-db", True), ("shop_db", False), ("crm", False)])
+def test_a_source_without_an_entry_is_a_warning_that_names_the_entries(
+    run: Run, dataset: EmulatedDataset, tmp_path: Path, source: str, is_known: bool, check: tuple[str, ...]
+) -> None:
+    (tmp_path / "onefold.yaml").write_text(SHOP)
+    (tmp_path / "password").write_text("p")
+    words = ("--host", "127.0.0.1", "--port", "9", "--user", "u", "--checkpoint", "state", "--once")
+    made = run("capture", *words, "--source", source, "--dataset", dataset.name, "--password-file", "password", *check)
+    shown = made.err if check else made.out
+    assert made.code == 1
+    assert (
+        "all of its columns land as they are; there are entries of CRM, shop-db" in " ".join(shown.split())
+    ) is not is_known
+    assert ('"event":"no_rules"' in made.out.replace(" ", "")) is (not check and not is_known)
+
+
+def test_without_entries_there_is_no_warning() -> None:
+    assert missing_rules(Settings(), "shop-db") is None

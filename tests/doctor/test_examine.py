@@ -12,6 +12,7 @@ from support.capture_receiver import Receiver, receiving
 from support.fake_bigquery import FakeBigQuery
 from support.fake_google_project import FakeGoogleProject, serving
 
+from onefold.adapters.bigquery.hash_keys import BigQueryHashKeys
 from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
 from onefold.adapters.google_project import GoogleProject
 from onefold.adapters.pubsub import PubSub
@@ -71,6 +72,10 @@ class Scene:
 
     def project(self, project: str) -> GoogleProject:
         return GoogleProject(project, requests.Session(), self.google.addresses)
+
+    def hash_keys(self, project: str) -> BigQueryHashKeys:
+        assert project == "my-project"
+        return BigQueryHashKeys(self.bigquery.client())
 
     def problems(self, **more: object) -> dict[str, tuple[str, ...]]:
         checks = examine(Request(self.environ, **more), self)  # type: ignore[arg-type]

@@ -16,7 +16,7 @@ TOP = (
     "captures, conversions, current, datasets, exclude, include, mixed_numbers, overlap_minutes, policies, sources, tables, "
     "time_zone, version_column, version_pattern"
 )
-BELOW = "conversions, current, keys, mixed_numbers, overlap_minutes, retire, time_zone, types, version_column"
+BELOW = "conversions, current, keys, mixed_numbers, order_by, overlap_minutes, retire, time_zone, types, version_column"
 ZONE = "is unknown; write a tz database name, as Europe/Berlin, or '+01:00' in quotes"
 QUOTES = "is not a text; put it in quotes"
 
@@ -179,12 +179,15 @@ def test_a_file_that_is_not_yaml_is_refused(content: bytes) -> None:
 
 
 def test_problems_of_overlaps_and_keys_are_reported_at_once() -> None:
-    text = "overlap_minutes: an hour\ntables: {customer: {keys: [id, ID, 7]}, order: {keys: id}}"
+    text = "overlap_minutes: an hour\ntables: {customer: {keys: [id, ID, 7]}, order: {keys: id}, click: {order_by: at}, "
+    text += "view: {keys: [id], order_by: [at, Id]}, shop.view: {}}"
     assert problems_of(text) == [
         "overlap_minutes must be a whole number of minutes, 0 or more, not 'an hour'",
         "tables.customer.keys: 'ID' is not a column name, or is given twice; case makes no difference",
         "tables.customer.keys: the column 7 is not a text; put it in quotes",
         "tables.order.keys must be a list of columns",
+        "tables.click.order_by must be a list of columns",
+        "tables.view.order_by: all rows of a key have the same Id: name another column",
     ]
 
 
