@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from support.bigquery_emulator import EmulatedDataset
 from support.check_scene import CLUSTER, CheckScene
+from support.cli import Run
 from support.database_servers import MariaDb, MySql
 from support.source_database import SourceDatabase, on
 
@@ -172,3 +173,26 @@ def test_rules_that_cannot_be_applied_fail_their_table_alone(ruled: CapturedScen
     report = ruled.check(captured=ruled.emulated.name, settle=timedelta(0))
     assert {one.table: one.outcome for one in report.tables} == {"other": "failed", "t": "different"}
     assert "`drop` names id, a column of the key" in report.tables[0].text
+
+
+def test_the_command_applies_the_rules_of_onefold_yaml(
+    ruled: CapturedScene, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ruled.land()
+    address = ruled.source.server.address
+    source = {
+        "host": "127.0.0.1", "port": address.port, "user": address.user, "password": "env:SOURCE_PASSWORD",
+        "tls": {"mode": "off"}, "databases": [ruled.source.name],
+    }  # fmt: skip
+    rules = {"tables": {"t": {"drop": ["pin"], "mask": ["born"], "hash": ["mail"]}}, "hash_key": "env:HASH_KEY"}
+    config = tmp_path / "onefold.yaml"
+    config.write_text(json.dumps({"sources": {CLUSTER: source}, "captures": {CLUSTER: rules}}))
+    monkeypatch.setenv("SOURCE_PASSWORD", address.password)
+    monkeypatch.setenv("HASH_KEY", KEY.secret.hex())
+    monkeypatch.setenv("ONEFOLD_PULLED_FILES", tmp_path.as_uri())
+    words = ("--config", config, "check", CLUSTER, ruled.source.name, "--captured", ruled.emulated.name)
+    done = run(*words, "--settle-seconds", 0, "--json")
+    assert (done.code, [table["outcome"] for table in json.loads(done.out)["results"]]) == (0, ["same"]), done.err
+    ruled.source.run("UPDATE t SET mail = 'other' WHERE id = 2")
+    done = run(*words, "--settle-seconds", 0)
+    assert (done.code, "values that do not match: 1; columns that differ: mail" in done.out) == (2, True)
