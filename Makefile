@@ -45,6 +45,7 @@ format: install  ## what ruff can fix by itself
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+# VALIDATION=venv/bin/python names an environment with Google's Data Validation Tool, whose dependencies differ from ours.
 # delta-rs is a peer and no dependency; Delta on Spark's jars come from Maven Central when they are needed.
 FIGURES := --page docs/benchmarks.md
 bench: install  ## the benchmarks: all figures of docs/benchmarks.md anew, in about an hour on an idle machine
@@ -60,6 +61,7 @@ bench: install  ## the benchmarks: all figures of docs/benchmarks.md anew, in ab
 	PYTHONPATH=tests $(BIN)/python -m benchmarks.capture_start $(FIGURES)
 	PYTHONPATH=tests $(BIN)/python -m benchmarks.visible $(FIGURES)
 	PYTHONPATH=tests $(BIN)/python -m benchmarks.loads $(FIGURES)
+	PYTHONPATH=tests $(BIN)/python -m benchmarks.checks $(FIGURES) $(if $(VALIDATION),--validation $(VALIDATION))
 
 dist: install  ## a wheel and an sdist in dist/
 	$(BIN)/python -m build --no-isolation --outdir dist .

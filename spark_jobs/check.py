@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from onefold.batches.check_arguments import CheckArguments, parse_check
 from onefold.settings.environment import Settings, load_settings
 from onefold.spark.extract.session import open_session_with_driver
-from onefold.spark.job import run_job
+from onefold.spark.job import run_job, summary
 
 if TYPE_CHECKING:
     import pymysql
@@ -40,7 +40,7 @@ def run(arguments: CheckArguments) -> int:
     settings = load_settings(os.environ)
     checked_source(arguments, settings)
     destination_in(settings)
-    report = check(arguments, settings, os.environ, _reader_of(arguments), RestPublisher)
+    report = check(arguments, settings, os.environ, _reader_of(arguments), RestPublisher, summary)
     sys.stdout.write(f"{report.to_json()}\n")
     sys.stderr.write(f"{report.summary()}\n")
     return ended(report, settings)

@@ -18,6 +18,7 @@ from benchmarks import (
     bigquery_path,
     capture,
     capture_start,
+    checks,
     cold_start,
     fixed_cost,
     loads,
@@ -27,6 +28,8 @@ from benchmarks import (
     render,
     visible,
 )
+from benchmarks.check_peers import Result, SourceAlone, ViewAlone
+from benchmarks.check_scene import PLANTED
 from benchmarks.load_peers import Server
 from benchmarks.report import markdown, ratio, replaced, spread
 from onefold.local.spark_process import java_hint
@@ -40,6 +43,7 @@ PROGRAMS = (
     bigquery_path,
     capture,
     capture_start,
+    checks,
     cold_start,
     fixed_cost,
     loads,
@@ -198,6 +202,34 @@ def test_peers_of_a_pull_that_write_other_rows_end_the_benchmark(tmp_path: Path)
     contest = loads.Contest(Server(0, tmp_path), tmp_path, [], lambda: None, totals={"onefold": (1, 3)})
     with pytest.raises(SystemExit, match="the rows differ"):
         contest._run_one(Other(), counted=True)
+
+
+@pytest.mark.usefixtures("mariadb")
+def test_a_check_finds_all_planted_differences_and_reads_its_rows_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BIGQUERY_EMULATOR_HOST", "set again by the benchmark")
+    contest = checks.measure(300, 1, 120)
+    assert {name: [result.rows for result in found] for name, found in contest.results.items()} == {
+        SourceAlone.name: [300], ViewAlone.name: [300], "onefold": [300],
+    }  # fmt: skip
+    assert contest.found == {"onefold": len(PLANTED)}
+    lines = {line[0]: line for line in contest.lines()}
+    assert all(float(line[1]) >= 0 for line in lines.values())
+    seconds = {name: results[0].seconds for name, results in contest.results.items()}
+    both = seconds[SourceAlone.name] + seconds[ViewAlone.name]
+    assert lines["onefold"][3] == f"{seconds['onefold'] / both:.2f}"
+
+
+@pytest.mark.parametrize("result", [Result(1.0, 4), Result(1.0, 5, 1)])
+def test_a_peer_of_a_check_that_sees_other_rows_ends_the_benchmark(result: Result) -> None:
+    class Other:
+        name = "other"
+
+        def run(self, shop: object) -> Result:  # noqa: ARG002
+            return result
+
+    contest = checks.Contest(None, [Other()], 5)  # type: ignore[arg-type]
+    with pytest.raises(SystemExit, match="other: expected 5 rows and no difference"):
+        contest.run(1)
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__.split(".")[-1])

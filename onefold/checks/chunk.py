@@ -41,7 +41,8 @@ def next_chunk(connection: pymysql.Connection, table: CheckedTable, after: int |
 def first_chunk(table: CheckedTable) -> KeyRange:
     """Return the chunk of all rows: its column, and whether the column's digest is used."""
     key = table.structure.primary_key
-    by_name = {column.name: column for column in table.structure.columns}
+    # A hash does not sort like the value at the source: the type of a hashed column is none of those below.
+    by_name = {column.name: column for column in table.landed_structure.columns}
     if key and by_name[key[0]].type.name in INTEGERS and table.column(key[0]):
         return KeyRange(key[0])
     for name in key:

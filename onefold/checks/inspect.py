@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 import pymysql
 
+from onefold.capture.landing import NO_RULES, LandingRules
 from onefold.capture.versioned_table import table_name
 from onefold.checks.request import CheckedTable, CheckRequest
 from onefold.core.errors import NotFound, SchemaConflict
@@ -51,6 +52,7 @@ class Inspector:
         settings: those of the installation.
         warehouse: where the views are.
         loads: tells what was loaded before.
+        columns: the rules of columns of a captured source.
     """
 
     request: CheckRequest
@@ -58,6 +60,7 @@ class Inspector:
     settings: Settings
     warehouse: CheckWarehouse
     loads: Loads
+    columns: LandingRules = NO_RULES
 
     def inspect(self, connection: pymysql.Connection, table: str) -> CheckedTable:
         """Return a table as it is checked now.
@@ -70,6 +73,7 @@ class Inspector:
             Skipped: there is nothing to compare.
             NotFound: the table, or its view, does not exist.
             InvalidSettings: the settings do not fit the table; all problems at once.
+            TableRefused: the rules of columns cannot be applied to the table.
             SchemaConflict: the view lacks a column of the key.
         """
         load = self._load(table)
@@ -80,7 +84,8 @@ class Inspector:
         if not self.request.captured:
             check_settings(whole, load, named or whole.primary_key)
         structure = pulled_structure(whole, load)
-        target = pulled_table(structure)
+        landing = self.columns.landing(self.request.database, structure)
+        target = pulled_table(landing.structure)
         keys = named or target.primary_key
         watermark = None if self.request.captured else watermark_of(structure, load, self.source.time_zone)
         # Of a table that is loaded full nothing but the number of rows is compared.
@@ -90,8 +95,8 @@ class Inspector:
         now = source_time(connection)
         view = self.settings.current_view_of(base) if self.request.captured else full_view(base)
         found = CheckedTable(
-            self.request, base, structure, target, load, keys, watermark, view, self._columns(view), state, now,
-            self._border(base, watermark, now), rules,
+            self.request, base, structure, target, load, keys, watermark, view, self._view_columns(view), state, now,
+            self._border(base, watermark, now), rules, landing,
         )  # fmt: skip
         _check_columns(found)
         return found
@@ -126,7 +131,7 @@ class Inspector:
             raise Skipped("its structure has changed since its last load: the next pull reads it in the new one")
         return state
 
-    def _columns(self, view: TableId) -> Schema:
+    def _view_columns(self, view: TableId) -> Schema:
         stored = self.warehouse.get_view(view)
         if stored is None:
             raise NotFound(f"there is no view {view}: run onefold refresh for the table")

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from functools import cached_property
 
 from onefold.capture.key_values import key_text
+from onefold.capture.landing import Landing
 from onefold.changelog.metadata import DATABASE_NAME, SOURCE_NAME
 from onefold.core.names import TableId, fold_case, quote, quote_text
 from onefold.extract.plan import KeyRange, LoadState, PullRequest, TablePlan
@@ -97,8 +98,8 @@ class CheckedTable:
     Attributes:
         request: what was asked for.
         base: the base name, with project and dataset.
-        structure: the source's, without dropped columns.
-        target: the versioned table for the structure.
+        structure: the source's, without columns that a pull drops.
+        target: the versioned table for what lands of the structure.
         load: how it is pulled.
         keys: the columns of the key in BigQuery.
         watermark: None for captured tables, and for those that are loaded full.
@@ -108,6 +109,7 @@ class CheckedTable:
         now: the source's time, in microseconds since 1970.
         border: the watermark from which rows are left out; None where all are compared.
         rules: the rules of the table.
+        landing: how rows of a captured table land; None where they land as they are.
     """
 
     request: CheckRequest
@@ -123,6 +125,7 @@ class CheckedTable:
     now: int
     border: int | None
     rules: TableRules = field(default_factory=TableRules)
+    landing: Landing | None = None
 
     @property
     def name(self) -> TableName:
@@ -135,6 +138,18 @@ class CheckedTable:
         source = self.request.tenant or self.request.cluster
         pairs = ((SOURCE_NAME, source), (DATABASE_NAME, self.request.database))
         return " AND ".join(f"v.{quote(column)} = {quote_text(value)}" for column, value in pairs)
+
+    @property
+    def landed_structure(self) -> Structure:
+        """The structure without columns that rules drop, and with the type of the hash for columns that rules hash."""
+        return self.landing.structure if self.landing else self.structure
+
+    @property
+    def replaced(self) -> frozenset[str]:
+        """The columns in BigQuery that land masked or hashed."""
+        converts = self.landing.columns if self.landing else None
+        pairs = zip(self.target.source_names, converts or (), strict=False)
+        return frozenset(fold_case(name) for name, (_, convert) in pairs if convert)
 
     @cached_property
     def columns(self) -> tuple[ComparedColumn, ...]:
@@ -150,7 +165,7 @@ class CheckedTable:
 
     def column(self, source: str) -> ComparedColumn | None:
         """Return a column by its name at the source; None where the view does not have it."""
-        names = zip(self.structure.columns, self.target.source_names, strict=True)
+        names = zip(self.landed_structure.columns, self.target.source_names, strict=True)
         landed = next((name for column, name in names if column.name == source), None)
         return self.landed(landed) if landed else None
 

@@ -41,6 +41,11 @@ SENTENCES = 100
 """Findings of a chunk that are kept in words."""
 
 
+def first_line(error: BaseException) -> str:
+    """Return the name of an error that is none of Onefold's, and its first line."""
+    return cut(f"{type(error).__name__}: {next(iter(str(error).splitlines()), 'no text')}")
+
+
 @dataclass(frozen=True)
 class Checks:
     """The check of a database's tables.
@@ -54,6 +59,7 @@ class Checks:
         log: the log of checks.
         key: the key of the hashes in findings.
         sleep: waits for a number of seconds.
+        failure: returns an unexpected error of a table as one line.
     """
 
     inspector: Inspector
@@ -64,6 +70,7 @@ class Checks:
     log: CheckLog
     key: HashKey
     sleep: Callable[[float], None] = time.sleep
+    failure: Callable[[BaseException], str] = first_line
 
     def run(self) -> CheckReport:
         """Check every table that the request names, several at a time.
@@ -87,7 +94,7 @@ class Checks:
         except OnefoldError as error:
             check = TableCheck(table, failed=tuple(str(error).splitlines()))
         except Exception as error:  # noqa: BLE001 Spark, the driver and BigQuery raise errors of many classes
-            check = TableCheck(table, failed=(_first_line(error),))
+            check = TableCheck(table, failed=(self.failure(error),))
         check = self._written(check)
         _log(self.inspector.dataset, check)
         return check
@@ -166,12 +173,7 @@ class Checks:
         policies = (self.inspector.settings.policies or ColumnPolicies()).of_table(table.base)
         columns = [one.shown for one in table.columns]
         clear = {fold_case(one.name) for one in columns if treat(one, [one.type], policies).action is Action.CLEAR}
-        return Disclosure(clear, self.key)
-
-
-def _first_line(error: Exception) -> str:
-    """Return the name of an error that is none of Onefold's, and its first line."""
-    return cut(f"{type(error).__name__}: {next(iter(str(error).splitlines()), 'no text')}")
+        return Disclosure(clear - table.replaced, self.key)
 
 
 def _nothing(_: TablePlan) -> None:

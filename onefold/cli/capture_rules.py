@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from onefold.core.errors import InvalidInput, Rejected
-from onefold.core.hash_key import HashKey
-from onefold.core.names import TableId
 from onefold.settings.environment import Settings
 
 if TYPE_CHECKING:
+    from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
     from onefold.capture.options import CaptureOptions
 
 
@@ -35,7 +33,9 @@ def missing_rules(settings: Settings, source: str) -> str | None:
     )
 
 
-def with_rules(options: CaptureOptions, settings: Settings, warehouse: Any, environ: Mapping[str, str]) -> CaptureOptions:
+def with_rules(
+    options: CaptureOptions, settings: Settings, warehouse: BigQueryWarehouse, environ: Mapping[str, str]
+) -> CaptureOptions:
     """Return the options of a capture with the rules that onefold.yaml has for its source.
 
     Args:
@@ -48,36 +48,11 @@ def with_rules(options: CaptureOptions, settings: Settings, warehouse: Any, envi
         InvalidInput: there is no key, or it is none.
         Rejected: the key may not be read.
     """
+    from onefold.adapters.capture_keys import read_capture_key
     from onefold.capture.landing import LandingRules
 
     found = settings.captures.get(options.source)
     if found is None:
         return options
-    key = None
-    if found.hash_key and found.hashes:
-        key = _secret_key(found.hash_key, f"captures.{options.source}.hash_key", environ)
-    elif found.hashes:
-        key = _stored_key(options, settings, warehouse)
+    key = read_capture_key(options.source, options.dataset, settings, warehouse, environ)
     return replace(options, rules=LandingRules(found.rules, key))
-
-
-def _secret_key(reference: str, where: str, environ: Mapping[str, str]) -> HashKey:
-    from onefold.adapters.secrets import read_secret
-
-    return HashKey.parse(read_secret(reference, environ, "key of hashes"), where)
-
-
-def _stored_key(options: CaptureOptions, settings: Settings, warehouse: Any) -> HashKey:
-    from onefold.adapters.bigquery.hash_keys import BigQueryHashKeys
-
-    where, dataset = f"captures.{options.source}", options.dataset
-    table = settings.key_table_of(TableId(warehouse.project, dataset, ""))
-    try:
-        key = BigQueryHashKeys(warehouse.client).read(table)
-    except Rejected as error:
-        raise Rejected(f"{where} hashes columns with the key of {table}, which cannot be read: {error}") from error
-    if key is None:
-        raise InvalidInput(
-            f"{where} hashes columns with the key of {table}, which has none: run `onefold policies key {dataset}`"
-        )
-    return key

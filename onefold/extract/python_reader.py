@@ -12,6 +12,7 @@ from typing import Any
 import pymysql
 from pymysql.cursors import SSCursor
 
+from onefold.capture.landing import Landing
 from onefold.extract.clock import time_of
 from onefold.extract.days import row_day
 from onefold.extract.part import Block, Destination, PartResult, day_group, write_part
@@ -30,18 +31,20 @@ class PythonReader:
     Attributes:
         connect: opens a connection to the source.
         to: where files go.
+        landing: how rows land under rules of columns; None where they land as they are.
     """
 
     connect: Callable[[], pymysql.Connection]
     to: Destination
+    landing: Landing | None = None
 
     def read(self, plan: TablePlan, part: int) -> PartResult:
         """Return the files of a range; the arguments are those of `read_part`."""
         with closing(self.connect()) as connection:
-            return write_part(plan, part, read_part(connection, plan, part), self.to)
+            return write_part(plan, part, read_part(connection, plan, part, self.landing), self.to)
 
 
-def read_part(connection: pymysql.Connection, plan: TablePlan, part: int) -> Iterator[Block]:
+def read_part(connection: pymysql.Connection, plan: TablePlan, part: int, landing: Landing | None = None) -> Iterator[Block]:
     """Yield the rows of a key range in blocks.
 
     Memory: one block of rows.
@@ -50,16 +53,19 @@ def read_part(connection: pymysql.Connection, plan: TablePlan, part: int) -> Ite
         connection: to the source, as `onefold.mysql.connection.connect` opens it; it takes no other query meanwhile.
         plan: of the pull.
         part: the number of the range.
+        landing: how rows land under rules of columns.
     """
     with closing(connection.cursor(SSCursor)) as cursor:
         cursor.execute(python_query(plan, plan.parts[part]))
         begin = 0
         while rows := cursor.fetchmany(BLOCK_ROWS):
-            yield from blocks_of(plan, rows, part, begin)
+            yield from blocks_of(plan, rows, part, begin, landing)
             begin += len(rows)
 
 
-def blocks_of(plan: TablePlan, rows: Sequence[tuple[Any, ...]], part: int, begin: int) -> Iterator[Block]:
+def blocks_of(
+    plan: TablePlan, rows: Sequence[tuple[Any, ...]], part: int, begin: int, landing: Landing | None = None
+) -> Iterator[Block]:
     """Yield rows of the query as blocks: one for each day that is replaced, and one for each group of other days.
 
     Args:
@@ -67,8 +73,10 @@ def blocks_of(plan: TablePlan, rows: Sequence[tuple[Any, ...]], part: int, begin
         rows: values as PyMySQL reads them, then the reading of the watermark and the date it shows.
         part: the number of the key range.
         begin: the number of the first row within the range.
+        landing: how rows land under rules of columns.
     """
     read = read_selected(plan.structure, (row[:-2] for row in rows))
+    landed = list(landing.rows(read.rows)) if landing else read.rows
     readings = [None if row[-2] is None else int(row[-2]) for row in rows]
     days = [_day(plan, reading, row[-1]) for reading, row in zip(readings, rows, strict=True)]
     groups: defaultdict[date | int, list[int]] = defaultdict(list)
@@ -77,7 +85,7 @@ def blocks_of(plan: TablePlan, rows: Sequence[tuple[Any, ...]], part: int, begin
     losses = dict(read.losses)
     for group, numbers in groups.items():
         lines = (
-            json_line(plan, read.rows[number], readings[number], days[number], (part, begin + number)) for number in numbers
+            json_line(plan, landed[number], readings[number], days[number], (part, begin + number)) for number in numbers
         )
         known = [reading for number in numbers if (reading := readings[number]) is not None]
         yield Block(

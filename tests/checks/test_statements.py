@@ -87,7 +87,7 @@ def test_a_full_table_is_counted_against_its_newest_full_load(warehouse: Evaluat
     tenant = {"source_name": f"'{CLUSTER}'", "database_name": f"'{DATABASE}'"}
     foreign = {**tenant, "database_name": "'another'"}
     warehouse.put(str(VIEW), full_table().shown, [{"id": "1", **tenant}, {"id": "2", **tenant}, {"id": "3", **foreign}])
-    comparer = ChunkComparer(cast(Any, None), cast(Any, None), cast(Any, None), cast(Any, warehouse))
+    comparer = ChunkComparer(cast(Any, None), cast(Any, None), cast(Any, None), cast(Any, warehouse), cast(Any, None))
     counter = RowCounter(cast(Any, None), Destination(MemoryFiles(), "gs://pulled"), comparer)
     assert counter.count(full_table()) == RowCounts("load", 3, 2)
 

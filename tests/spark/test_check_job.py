@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import cast
 
 import pytest
 
+from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
+from onefold.batches.check_arguments import CheckArguments
+from onefold.capture.landing import NO_RULES, LandingRules
+from onefold.core.hash_key import HashKey
+from onefold.settings.captures import CaptureSettings, ColumnRules
+from onefold.settings.environment import Settings
+from onefold.spark.check.job import rules_of
 from spark_jobs.check import main
 
 CONFIG = """
@@ -46,3 +54,17 @@ def test_a_password_that_cannot_be_read_is_one_error(
     monkeypatch.setenv("ONEFOLD_PULLED_FILES", tmp_path.as_uri())
     assert main(["--source=fraud", "--database=models"]) == 1
     assert "NO_SUCH_VARIABLE" in capsys.readouterr().err
+
+
+def test_rules_of_columns_are_those_of_the_captured_source_with_its_key() -> None:
+    key, rules = HashKey(b"thirty-two bytes of a secret key"), (ColumnRules("t", hash=("mail",)),)
+    settings = Settings(captures={"eu": CaptureSettings(rules, "env:HASH_KEY")})
+    environ = {"HASH_KEY": key.secret.hex()}
+
+    def found(arguments: CheckArguments) -> LandingRules:
+        return rules_of(arguments, settings, cast(BigQueryWarehouse, None), environ)
+
+    assert found(CheckArguments("eu", "models", captured="shop")) == LandingRules(rules, key)
+    assert found(CheckArguments("fraud", "models", captured="shop", tenant="eu")) == LandingRules(rules, key)
+    assert found(CheckArguments("eu", "models")) == NO_RULES
+    assert found(CheckArguments("fraud", "models", captured="shop")) == NO_RULES

@@ -14,6 +14,7 @@ from support.source_database import SourceDatabase
 
 from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT
 from onefold.adapters.connect import connect as connect_warehouse
+from onefold.capture.landing import NO_RULES, LandingRules
 from onefold.checks.report import CheckReport, TableCheck
 from onefold.checks.request import CheckRequest
 from onefold.checks.run import Checks
@@ -45,6 +46,7 @@ class CheckScene:
     folder: Path
     tables: dict[str, TableLoad]
     policies: ColumnPolicies = field(default_factory=ColumnPolicies)
+    columns: LandingRules = NO_RULES
     at: datetime = field(default_factory=lambda: datetime.now(UTC))
 
     def __post_init__(self) -> None:
@@ -86,7 +88,7 @@ class CheckScene:
         request = CheckRequest(CLUSTER, self.source.name, datetime.now(UTC), **changes)
         to = destination_of(self.settings)
         reader = PythonReader(self.connect, to)
-        return checks_of(request, self.settings, self.connect, reader, to, self.warehouse, self.loads())
+        return checks_of(request, self.settings, self.connect, reader, to, self.warehouse, self.loads(), self.columns)
 
     def check(self, **changes: Any) -> CheckReport:
         return self.checks(**changes).run()

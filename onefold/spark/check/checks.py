@@ -9,6 +9,7 @@ import pymysql
 from onefold.adapters.bigquery.load_jobs import load_jobs_in
 from onefold.adapters.bigquery.storage_write import landing_in
 from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
+from onefold.capture.landing import NO_RULES, LandingRules
 from onefold.checks.counting import RowCounter
 from onefold.checks.exact import ChunkComparer
 from onefold.checks.inspect import Inspector
@@ -33,6 +34,7 @@ def checks_of(
     to: Destination,
     warehouse: BigQueryWarehouse,
     loads: Loads,
+    columns: LandingRules = NO_RULES,
 ) -> Checks:
     """Return the checks of a database.
 
@@ -44,10 +46,11 @@ def checks_of(
         to: where these files go.
         warehouse: where the views are.
         loads: the loads of the tables, which a repair uses.
+        columns: the rules of columns of a captured source.
     """
     jobs = load_jobs_in(warehouse)
-    inspector = Inspector(request, settings.sources[request.cluster], settings, warehouse, loads)
-    comparer = ChunkComparer(connect, reader, jobs, warehouse)
+    inspector = Inspector(request, settings.sources[request.cluster], settings, warehouse, loads, columns)
+    comparer = ChunkComparer(connect, reader, jobs, warehouse, to)
     # A key that ends with this process: a hash in a finding says whether two values are equal, and nothing else.
     return Checks(
         inspector, connect, comparer, RowCounter(connect, to, comparer),

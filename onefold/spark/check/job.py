@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pymysql
 
+from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
+from onefold.adapters.capture_keys import read_capture_key
 from onefold.adapters.connect import connect as connect_warehouse
 from onefold.adapters.pulled_files import files_at
 from onefold.adapters.secrets import read_password
 from onefold.batches.check_arguments import CheckArguments
+from onefold.capture.landing import NO_RULES, LandingRules
 from onefold.checks.report import CheckReport
 from onefold.checks.request import CheckRequest
+from onefold.checks.run import first_line
 from onefold.core.errors import InvalidInput, InvalidSettings
 from onefold.extract.connection import connect_source
 from onefold.extract.part import Destination
@@ -33,6 +38,7 @@ def check(
     environ: Mapping[str, str],
     reader_of: ReaderOf,
     publisher_of: Callable[[str], Publisher],
+    failure: Callable[[BaseException], str] = first_line,
 ) -> CheckReport:
     """Check the tables of a database that the arguments name.
 
@@ -42,11 +48,12 @@ def check(
         environ: the environment, which may hold the password.
         reader_of: returns the reader of ranges of keys.
         publisher_of: returns the publisher of announcements, for a project.
+        failure: returns an unexpected error of a table as one line.
 
     Raises:
-        InvalidInput: the source or the database is none of onefold.yaml.
+        InvalidInput: the source or the database is none of onefold.yaml, or there is no key where capture hashes columns.
         InvalidSettings: no folder of files is set.
-        Rejected: the password cannot be read.
+        Rejected: the password, or the key of hashes, cannot be read.
         NotFound: the database has no such table.
     """
     source, to = checked_source(arguments, settings), destination_in(settings)
@@ -58,7 +65,31 @@ def check(
     reader = reader_of(source, password, connect, to)
     loads = loads_of(settings, arguments.dataset, to, publisher_of)
     warehouse = connect_warehouse(settings.project)
-    return checks_of(request_of(arguments), settings, connect, reader, to, warehouse, loads).run()
+    columns = rules_of(arguments, settings, warehouse, environ)
+    checks = checks_of(request_of(arguments), settings, connect, reader, to, warehouse, loads, columns)
+    return replace(checks, failure=failure).run()
+
+
+def rules_of(
+    arguments: CheckArguments, settings: Settings, warehouse: BigQueryWarehouse, environ: Mapping[str, str]
+) -> LandingRules:
+    """Return the rules of columns under which the database is captured, with the key of the hashes.
+
+    Args:
+        arguments: those of the job.
+        settings: those of the installation.
+        warehouse: has the key of the clean views.
+        environ: the environment, which may hold the key.
+
+    Raises:
+        InvalidInput: there is no key where columns are hashed.
+        Rejected: the key cannot be read.
+    """
+    source = arguments.tenant or arguments.source
+    found = settings.captures.get(source)
+    if arguments.captured is None or found is None:
+        return NO_RULES
+    return LandingRules(found.rules, read_capture_key(source, arguments.captured, settings, warehouse, environ))
 
 
 def request_of(arguments: CheckArguments) -> CheckRequest:

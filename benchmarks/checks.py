@@ -1,0 +1,115 @@
+"""The exact check of a table, beside reading both sides alone and beside Google's Data Validation Tool.
+
+Run: `PYTHONPATH=tests python -m benchmarks.checks [--rows 200000] [--repeat 2] [--validation VENV/bin/python]`. It needs
+`mariadbd`. The tool takes part where an environment with `google-pso-data-validator` is named.
+
+A MariaDB and the embedded BigQuery of this machine. The rounds alternate, each begins with another contestant, and the first
+one warms up. Each check writes new files and temporary tables; no result of a query is kept. Each contestant has to see
+all rows. In the end differences are planted, which are in no figure of time, and each comparison says how many rows differ.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from benchmarks.check_peers import Contestant, Onefold, Result, SourceAlone, Validation, ViewAlone
+from benchmarks.check_scene import PLANTED, CheckedShop, checked_shop
+from benchmarks.load_peers import COLUMNS
+from benchmarks.loads import server_of
+from benchmarks.report import add_options, machine, markdown, publish, ratio, rounds, spread, versions
+
+HEADING = "Checks against the source"
+HEADER = ("", "seconds", "rows a second", "ratio to both sides alone", f"of {len(PLANTED)} rows that differ")
+
+
+@dataclass
+class Contest:
+    """The results of the counted rounds, by contestant, and of the planted differences."""
+
+    shop: CheckedShop
+    contestants: Sequence[Contestant]
+    rows: int
+    results: dict[str, list[Result]] = field(default_factory=dict)
+    found: dict[str, int] = field(default_factory=dict)
+
+    def run(self, count: int) -> None:
+        """Make so many rounds after one that warms up; then plant differences, and compare once more."""
+        for number in range(count + 1):
+            turn = number % len(self.contestants)
+            for contestant in (*self.contestants[turn:], *self.contestants[:turn]):
+                result = self._run_one(contestant)
+                if number:
+                    self.results.setdefault(contestant.name, []).append(result)
+        for statement in PLANTED:
+            self.shop.run(statement)
+        for contestant in self.contestants:
+            if self.results[contestant.name][0].found is not None:
+                self.found[contestant.name] = contestant.run(self.shop).found or 0
+
+    def _run_one(self, contestant: Contestant) -> Result:
+        """Run one contestant.
+
+        Raises:
+            SystemExit: it has not seen all rows, or has found differences where there is none.
+        """
+        result = contestant.run(self.shop)
+        if result.rows != self.rows or result.found:
+            raise SystemExit(f"{contestant.name}: expected {self.rows} rows and no difference, got {result}")
+        return result
+
+    def lines(self) -> Iterator[tuple[str, ...]]:
+        both = [a + b for a, b in zip(self._seconds(SourceAlone.name), self._seconds(ViewAlone.name), strict=True)]
+        for name in (contestant.name for contestant in self.contestants):
+            results, seconds = self.results[name], self._seconds(name)
+            against = "" if results[0].found is None else ratio(seconds, both).text()
+            yield name, spread(seconds).text(1), self._speed(seconds), against, str(self.found.get(name, ""))
+            for number, (step, _) in enumerate(results[0].parts):
+                took = [result.parts[number][1] for result in results]
+                yield f"{name}: {step}", spread(took).text(1), self._speed(took), "", ""
+
+    def _seconds(self, name: str) -> list[float]:
+        return [result.seconds for result in self.results[name]]
+
+    def _speed(self, seconds: Sequence[float]) -> str:
+        return f"{self.rows / spread(seconds).median:,.0f}"
+
+
+def measure(rows: int, count: int, chunk: int, tool: Validation | None = None) -> Contest:
+    """Return the figures."""
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="checks_")))
+        shop = stack.enter_context(checked_shop(stack.enter_context(server_of(rows)), folder))
+        contestants: list[Contestant] = [SourceAlone(), ViewAlone(), Onefold(chunk)]
+        if tool:
+            tool.connect(shop)
+            contestants.append(tool)
+        contest = Contest(shop, contestants, rows)
+        contest.run(count)
+        return contest
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description="How fast a table is compared exactly with its source.")
+    parser.add_argument("--rows", type=int, default=200_000)
+    parser.add_argument("--chunk", type=int, default=100_000, help="about the rows of a chunk")
+    parser.add_argument("--repeat", type=int, default=2, help="counted rounds")
+    parser.add_argument("--validation", type=Path, help="the interpreter of an environment with google-pso-data-validator")
+    add_options(parser)
+    options = parser.parse_args(argv)
+    before = os.getloadavg()[0]
+    tool = Validation(options.validation) if options.validation else None
+    contest = measure(options.rows, options.repeat, options.chunk, tool)
+    sizes = f"{options.rows:,} rows of {len(COLUMNS)} columns in chunks of {options.chunk:,}, {rounds(options.repeat)}"
+    sizes += f", a load average of {before:.1f} before"
+    named = versions(PyMySQL="PyMySQL", bqemulator="bqemulator") | ({tool.name: tool.version()} if tool else {})
+    publish(options, HEADING, machine(sizes, named), markdown(HEADER, list(contest.lines())))
+
+
+if __name__ == "__main__":
+    main()

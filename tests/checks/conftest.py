@@ -1,0 +1,3 @@
+"""The table of most checks."""
+
+from support.checked_table import scene  # noqa: F401
