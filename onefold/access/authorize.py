@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from onefold.access.apply import TRIES
 from onefold.core.errors import AccessChanged, InvalidInput, NotFound, TryAgain
 from onefold.core.names import TableId
 from onefold.core.retry import CONFLICT_BACKOFF
-from onefold.ports.access import AuthorizedDatasets, DatasetAccess
+from onefold.ports.access import AuthorizedDatasets, Grant
 from onefold.settings.environment import Settings
 
 _SERVICE_ACCOUNT = "serviceAccount:"
@@ -83,7 +83,8 @@ def authorize_views(
     _check_exist(lists, datasets)
     current = _authorize(lists, project, datasets.current, datasets.views, sleep)
     keys = _authorize(lists, project, datasets.keys, datasets.views, sleep)
-    warnings = tuple(_readers_of_key(lists.read(datasets.keys)))
+    keys_access = lists.read(datasets.keys)
+    warnings = tuple(key_readers(keys_access.dataset, keys_access.grants))
     return (Authorized(datasets.current, current), Authorized(datasets.keys, keys, warnings))
 
 
@@ -117,8 +118,13 @@ def _authorize(lists: AuthorizedDatasets, project: str, dataset: str, views: str
     raise TryAgain(f"dataset {dataset}: others changed it during each of {TRIES} tries; run the command again")
 
 
-def _readers_of_key(access: DatasetAccess) -> Iterator[str]:
-    """Yield a warning for each grant on the key to others than owners and service accounts, which write the views."""
-    for grant in sorted(access.grants, key=lambda grant: grant.sort_key):
+def key_readers(dataset: str, grants: Iterable[Grant]) -> Iterator[str]:
+    """Yield a warning for each grant on the key to others than owners and service accounts, which write the views.
+
+    Args:
+        dataset: the dataset of the key.
+        grants: its grants.
+    """
+    for grant in sorted(grants, key=lambda grant: grant.sort_key):
         if not grant.is_owner and not grant.principal.startswith(_SERVICE_ACCOUNT):
-            yield f"{grant} on {access.dataset}: whoever reads the key can compute every hash: take this right away"
+            yield f"{grant} on {dataset}: whoever reads the key can compute every hash: take this right away"

@@ -101,6 +101,11 @@ class TableCheck:
             found.update(dict(chunk.by_kind))
         return dict(found)
 
+    @property
+    def findings(self) -> tuple[str, ...]:
+        """The findings in words, as many as are kept. They may hold values: not for logs."""
+        return tuple(finding for chunk in self.chunks for finding in chunk.findings)
+
     def as_dict(self) -> dict[str, Any]:
         """Return the result in the form of JSON, without values."""
         return {

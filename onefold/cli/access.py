@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from onefold.cli.access_clients import AccessClients
 
 _DEFAULT_FILE = "access.yaml"
+_KEYS_SUFFIX = "__keys"
 file = click.option(
     "--file",
     "path",
@@ -161,9 +162,12 @@ class _Planned:
 
     @property
     def warnings(self) -> list[str]:
+        from onefold.access.authorize import key_readers
         from onefold.access.plan import kept_entries
 
-        return list(kept_entries(self.state))
+        keys = {name: declared for name, declared in self.policy.datasets.items() if name.endswith(_KEYS_SUFFIX)}
+        readers = (warning for name, declared in sorted(keys.items()) for warning in key_readers(name, declared.grants))
+        return [*kept_entries(self.state), *readers]
 
 
 def _planned(

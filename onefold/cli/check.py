@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import redirect_stdout
 from typing import TYPE_CHECKING
 
@@ -23,6 +22,9 @@ if TYPE_CHECKING:
     from onefold.extract.pull import Reader
     from onefold.settings.environment import Settings
     from onefold.settings.sources import Source
+
+_SHOWN = 10
+"""The findings of a table that a terminal shows."""
 
 
 @click.command()
@@ -81,10 +83,23 @@ def check(
     with redirect_stdout(sys.stderr):
         report = _check(arguments, read_settings(context))
     if as_json:
-        echo_json(json.loads(report.to_json())["tables"])
+        echo_json([{**table.as_dict(), "differences": list(table.findings)} for table in report.tables])
     else:
-        print_lines(*report.summary().splitlines())
+        print_lines(*lines(report))
     return CHANGES if report.differs else OK
+
+
+def lines(report: CheckReport) -> Iterator[str]:
+    """Yield the report with the first findings below each table; the log of a batch has no findings."""
+    from onefold.checks.log import CHECK_TABLE
+
+    *tables, total = report.summary().splitlines()
+    for line, table in zip(tables, report.tables, strict=True):
+        yield line
+        yield from (f"  {finding}" for finding in table.findings[:_SHOWN])
+        if len(table.findings) > _SHOWN:
+            yield f"  and {len(table.findings) - _SHOWN} more: see {report.dataset}.{CHECK_TABLE}"
+    yield total
 
 
 def _check(arguments: CheckArguments, settings: Settings) -> CheckReport:

@@ -143,6 +143,16 @@ def test_writers_of_a_dataset_of_views_need_a_flag(
     assert run("access", *command, "--allow-writers").code in (0, 2)
 
 
+def test_plan_warns_of_rights_on_the_key_of_hashes(run: Run, apis: AccessApis, place: Path) -> None:
+    apis.datasets.put("shop__keys", OWNERS)
+    keys = "  shop__keys:\n    projectOwners: OWNER\n    group:analysts@example.com: READER\n"
+    (place / "access.yaml").write_text(POLICY.replace("groups:\n", f"{keys}groups:\n"))
+    (warning,) = run("access", "plan", "--json", "--no-tables").json["warnings"]
+    assert warning == (
+        "group:analysts@example.com READER on shop__keys: whoever reads the key can compute every hash: take this right away"
+    )
+
+
 @pytest.mark.usefixtures("place")
 def test_plan_warns_of_grants_that_bypass_the_file(run: Run, apis: AccessApis) -> None:
     apis.datasets.project_bindings = [{"role": "roles/bigquery.dataViewer", "members": ["group:all@example.com"]}]

@@ -8,6 +8,7 @@ import pytest
 from support.cli import Run
 
 from onefold.checks.report import CheckReport, ChunkCheck, TableCheck
+from onefold.cli.check import lines
 from onefold.compare.findings import DIFFERENT
 from onefold.extract.plan import KeyRange
 from onefold.settings.environment import Settings
@@ -50,3 +51,17 @@ def test_the_exit_code_of_the_batch(table: TableCheck, code: int, logged: int) -
     report = CheckReport("d", (table,))
     assert ended(report, Settings()) == code
     assert ended(report, Settings(differences="log")) == logged
+
+
+def test_the_first_findings_are_shown_below_their_table() -> None:
+    found = tuple(f"finding {number}" for number in range(12))
+    differs = TableCheck("t", (ChunkCheck(KeyRange(), 20, ((DIFFERENT, 12),), findings=found),))
+    shown = list(lines(CheckReport("shop", (differs, TableCheck("u")))))
+    assert shown == [
+        "t: different; 20 rows in 1 chunk compared; values that do not match: 12",
+        *(f"  finding {number}" for number in range(10)),
+        "  and 2 more: see shop._checks",
+        "u: same",
+        "shop: 1 same, 0 fixed, 1 different, 0 skipped, 0 failed",
+    ]
+    assert "finding" not in CheckReport("shop", (differs,)).summary()
