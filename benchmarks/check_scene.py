@@ -27,8 +27,8 @@ from onefold.ports.warehouse import ViewDraft
 from onefold.schema.column_policy import Action, ColumnPolicies, PolicyRule
 from onefold.settings.environment import Settings
 from onefold.settings.sources import Source, TableLoad, Tls, WatermarkColumn, dataset_of, full_view
-from onefold.spark.extract.job import destination_of
 from onefold.spark.extract.loads import loads_of
+from onefold.spark.extract.places import destination_of
 
 SOURCE = "bench"
 PASSWORD = {"PULL_PASSWORD": ""}

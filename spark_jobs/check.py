@@ -35,11 +35,12 @@ def run(arguments: CheckArguments) -> int:
     """Check the tables, print the report as JSON, and return the exit code."""
     # BigQuery's clients are not needed where the arguments are wrong.
     from onefold.adapters.pubsub_rest import RestPublisher
-    from onefold.spark.check.job import check, checked_source, destination_in
+    from onefold.spark.check.job import check
+    from onefold.spark.extract.places import destination_of, source_of
 
     settings = load_settings(os.environ)
-    checked_source(arguments, settings)
-    destination_in(settings)
+    source_of(settings, arguments.source, arguments.database)
+    destination_of(settings)
     report = check(arguments, settings, os.environ, _reader_of(arguments), RestPublisher, summary)
     sys.stdout.write(f"{report.to_json()}\n")
     sys.stderr.write(f"{report.summary()}\n")

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from onefold.batches.extract_arguments import ExtractArguments, parse_extract
 from onefold.settings.environment import load_settings
-from onefold.spark.extract.job import destination_of, extract, source_of
+from onefold.spark.extract.job import extract
+from onefold.spark.extract.places import destination_of, source_of
 from onefold.spark.extract.session import open_session_with_driver
 from onefold.spark.job import run_job
 
@@ -38,7 +39,7 @@ def run(arguments: ExtractArguments) -> PullReport:
     from onefold.spark.extract.loads import loads_of
 
     settings = load_settings(os.environ)
-    source_of(arguments, settings)
+    source_of(settings, arguments.source, arguments.database)
     loads = loads_of(settings, arguments.dataset, destination_of(settings), RestPublisher)
     return extract(open_session_with_driver("onefold extract"), arguments, settings, loads, os.environ)
 

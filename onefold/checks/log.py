@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
-from typing import Any, Protocol
+from typing import Any
 
 from onefold.checks.report import ChunkCheck, TableCheck
 from onefold.checks.request import CheckRequest
 from onefold.core.errors import NotFound, Rejected, TryAgain
 from onefold.core.names import TableId, quote_text, time_literal
 from onefold.extract.plan import KeyRange
+from onefold.load.log_store import LogWarehouse
 from onefold.ports.rows import Row, RowWriter
 from onefold.schema.columns import Column
 from onefold.schema.types import Array, Scalar
@@ -41,22 +42,6 @@ CHECK_COLUMNS = (
     Column("reasons", Array(_STRING)),
 )
 """Bounds are text, because a key of MySQL may exceed INT64."""
-
-
-class LogWarehouse(Protocol):
-    """What the log needs of a warehouse."""
-
-    project: str
-
-    def create_table(
-        self,
-        id_: TableId,
-        columns: Sequence[Column],
-        clustering: Sequence[str] = (),
-        partition: str | None = None,
-    ) -> None: ...
-
-    def fetch(self, sql: str) -> list[dict[str, Any]]: ...
 
 
 class CheckLog:

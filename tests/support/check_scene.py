@@ -31,8 +31,8 @@ from onefold.schema.column_policy import ColumnPolicies
 from onefold.settings.environment import Settings
 from onefold.settings.sources import Source, TableLoad, dataset_of, full_view
 from onefold.spark.check.checks import checks_of
-from onefold.spark.extract.job import destination_of
 from onefold.spark.extract.loads import loads_of
+from onefold.spark.extract.places import destination_of
 
 CLUSTER = "fraud"
 

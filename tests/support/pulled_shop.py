@@ -15,8 +15,8 @@ from onefold.extract.pulled import Loads
 from onefold.extract.watermark import Window
 from onefold.settings.environment import Settings
 from onefold.settings.sources import Source, TableLoad
-from onefold.spark.extract.job import destination_of
 from onefold.spark.extract.loads import loads_of
+from onefold.spark.extract.places import destination_of
 
 VIEWS = f"{DATASET}__views_full"
 

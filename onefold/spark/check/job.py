@@ -11,14 +11,12 @@ import pymysql
 from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
 from onefold.adapters.capture_keys import read_capture_key
 from onefold.adapters.connect import connect as connect_warehouse
-from onefold.adapters.pulled_files import files_at
 from onefold.adapters.secrets import read_password
 from onefold.batches.check_arguments import CheckArguments
 from onefold.capture.landing import NO_RULES, LandingRules
 from onefold.checks.report import CheckReport
 from onefold.checks.request import CheckRequest
 from onefold.checks.run import first_line
-from onefold.core.errors import InvalidInput, InvalidSettings
 from onefold.extract.connection import connect_source
 from onefold.extract.part import Destination
 from onefold.extract.pull import Reader
@@ -27,6 +25,7 @@ from onefold.settings.environment import Settings
 from onefold.settings.sources import Source
 from onefold.spark.check.checks import checks_of
 from onefold.spark.extract.loads import loads_of
+from onefold.spark.extract.places import destination_of, source_of
 
 ReaderOf = Callable[[Source, str, Callable[[], pymysql.Connection], Destination], Reader]
 """Returns the reader: of the source, its password, a function that opens connections, and where files go."""
@@ -56,7 +55,7 @@ def check(
         Rejected: the password, or the key of hashes, cannot be read.
         NotFound: the database has no such table.
     """
-    source, to = checked_source(arguments, settings), destination_in(settings)
+    source, to = source_of(settings, arguments.source, arguments.database), destination_of(settings)
     password = read_password(source.password, environ)
 
     def connect() -> pymysql.Connection:
@@ -99,30 +98,3 @@ def request_of(arguments: CheckArguments) -> CheckRequest:
         arguments.rows, timedelta(minutes=arguments.padding_minutes), timedelta(seconds=arguments.settle_seconds),
         arguments.whole, arguments.fix, arguments.parallel,
     )  # fmt: skip
-
-
-def checked_source(arguments: CheckArguments, settings: Settings) -> Source:
-    """Return the source that the arguments name.
-
-    Raises:
-        InvalidInput: there is no such source or database.
-    """
-    source = settings.sources.get(arguments.source)
-    if source is None:
-        known = ", ".join(settings.sources) or "none"
-        raise InvalidInput(f"--source: expected a source of onefold.yaml, got {arguments.source}; it has {known}")
-    if arguments.database not in source.databases:
-        known = ", ".join(source.databases) or "none"
-        raise InvalidInput(f"--database: sources.{source.cluster} has the databases {known}, not {arguments.database}")
-    return source
-
-
-def destination_in(settings: Settings) -> Destination:
-    """Return the folder of the files.
-
-    Raises:
-        InvalidSettings: none is set.
-    """
-    if settings.pulled_files is None:
-        raise InvalidSettings(["ONEFOLD_PULLED_FILES is not set: name the bucket of pulled files, gs://BUCKET"])
-    return Destination(files_at(settings.pulled_files), settings.pulled_files)

@@ -6,20 +6,17 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from onefold.adapters.pulled_files import files_at
 from onefold.adapters.secrets import read_password
 from onefold.batches.extract_arguments import ExtractArguments
-from onefold.core.errors import InvalidInput, InvalidSettings
 from onefold.core.names import TableId
 from onefold.extract.connection import connect_source, jdbc_options
-from onefold.extract.part import Destination
 from onefold.extract.plan import PullRequest
 from onefold.extract.planner import Planner
 from onefold.extract.pull import Pull
 from onefold.extract.pulled import Loads
 from onefold.extract.report import PullReport
 from onefold.settings.environment import Settings
-from onefold.settings.sources import Source
+from onefold.spark.extract.places import destination_of, source_of
 from onefold.spark.extract.reader import SparkReader
 from onefold.spark.job import summary
 
@@ -45,7 +42,7 @@ def extract(
         Rejected: the password cannot be read, or the source does not let the user in.
         NotFound: the database has no such table.
     """
-    source = source_of(arguments, settings)
+    source = source_of(settings, arguments.source, arguments.database)
     password = read_password(source.password, environ)
     to = destination_of(settings)
     request = PullRequest(
@@ -55,33 +52,6 @@ def extract(
     planner = Planner(source, request, to, keys_in(settings), loads)
     reader = SparkReader(spark, jdbc_options(source, arguments.database, password), to)
     return Pull(planner, lambda: connect_source(source, password), reader, loads, summary).run()
-
-
-def source_of(arguments: ExtractArguments, settings: Settings) -> Source:
-    """Return the source that the arguments name.
-
-    Raises:
-        InvalidInput: there is no such source or database.
-    """
-    source = settings.sources.get(arguments.source)
-    if source is None:
-        known = ", ".join(settings.sources) or "none"
-        raise InvalidInput(f"--source: expected a source of onefold.yaml, got {arguments.source}; it has {known}")
-    if arguments.database not in source.databases:
-        known = ", ".join(source.databases) or "none"
-        raise InvalidInput(f"--database: sources.{source.cluster} has the databases {known}, not {arguments.database}")
-    return source
-
-
-def destination_of(settings: Settings) -> Destination:
-    """Return the folder of the files.
-
-    Raises:
-        InvalidSettings: none is set.
-    """
-    if settings.pulled_files is None:
-        raise InvalidSettings(["ONEFOLD_PULLED_FILES is not set: name the bucket of pulled files, gs://BUCKET"])
-    return Destination(files_at(settings.pulled_files), settings.pulled_files)
 
 
 def keys_in(settings: Settings) -> Callable[[TableId], tuple[str, ...]]:
