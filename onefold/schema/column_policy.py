@@ -1,6 +1,7 @@
 """Policies of columns: which action a clean view takes on a column, by patterns of tables and columns.
 
-A pattern is a name in which `*` stands for any characters, dots included. Names are compared without case.
+A pattern is a name in which `*` stands for any characters, dots included. Names are compared without case, that of letters
+beyond ASCII too, although BigQuery tells `É` from `é`: who writes a policy means both.
 
 - `clear` decides the columns that its pattern names, and no fields below them: a field that a struct gains later waits for a
   decision. The other actions decide the fields below as well.
@@ -17,7 +18,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property, lru_cache
 
-from onefold.core.names import TableId, fold_case
+from onefold.core.names import TableId
 
 # Stands for any text that no pattern spells out. No name and no pattern holds it.
 _ANYTHING = "\x00"
@@ -60,7 +61,7 @@ class PolicyRule:
     def names_column(self, path: str) -> bool:
         """Return whether the rule decides a column, or the struct that holds it."""
         deciding = self._columns[:1] if self.action is Action.CLEAR else self._columns
-        return any(_matches(pattern, path) for pattern in deciding)
+        return any(_matches(pattern, path.casefold()) for pattern in deciding)
 
     def is_within(self, other: PolicyRule) -> bool:
         """Return whether the other rule names everything that this rule names, with the fields below."""
@@ -78,7 +79,7 @@ class PolicyRule:
             open_: whether the column holds structs or JSON, so that `*.email` names a field of it. Otherwise only a pattern
                 that spells the column out names a field of it.
         """
-        pattern = fold_case(self.column)
+        pattern = self.column.casefold()
         for dot in (found.start() for found in re.finditer(r"\.", pattern)):
             if pattern[:dot] == path or (open_ and _matches(pattern[:dot], path)):
                 yield path + _example(pattern[dot:])
@@ -90,12 +91,12 @@ class PolicyRule:
 
     @cached_property
     def _table(self) -> str:
-        return fold_case(self.full_table)
+        return self.full_table.casefold()
 
     @cached_property
     def _columns(self) -> tuple[str, ...]:
         """The pattern, and the pattern of the fields below."""
-        column = fold_case(self.column)
+        column = self.column.casefold()
         return (column, f"{column}.*")
 
 
@@ -123,7 +124,7 @@ class ColumnPolicies:
 
     def of_table(self, table: TableId) -> TablePolicies:
         """Return the policies about one table, given the dataset and the base name."""
-        name = fold_case(f"{table.dataset or ''}.{table.table}")
+        name = f"{table.dataset or ''}.{table.table}".casefold()
         return TablePolicies(tuple(rule for rule in self.rules if rule.names_table(name)))
 
 
@@ -157,7 +158,7 @@ class TablePolicies:
             >>> [rule.column for rule in policies.deciding("email")]
             ['*mail*']
         """
-        found = [rule for rule in self.rules if rule.names_column(fold_case(path))]
+        found = [rule for rule in self.rules if rule.names_column(path)]
         deciding = (rule for rule in found if not any(_is_more_specific(other, rule) for other in found))
         return tuple(sorted(deciding, key=lambda rule: -rule.action))
 
@@ -168,7 +169,7 @@ class TablePolicies:
             path: the column.
             open_: whether the column holds structs or JSON.
         """
-        below = {name for rule in self.rules for name in rule.fields_named_below(fold_case(path), open_)}
+        below = {name for rule in self.rules for name in rule.fields_named_below(path.casefold(), open_)}
         return strictest(self.decide(name) for name in below)
 
 

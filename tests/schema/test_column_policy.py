@@ -25,6 +25,7 @@ def policies(*rules: tuple[str, str, str], table: str = "customer") -> TablePoli
         ([("*", "e-mail", "clear")], "email", None),
         ([("customer", "email", "hash")], "EMAIL", "hash"),
         ([("Customer", "EMAIL", "hash")], "email", "hash"),
+        ([("*", "*", "clear"), ("customer", "prénom", "drop")], "PRÉNOM", "drop"),
         ([("customer", "email", "hash")], "email2", None),
         ([("order", "email", "clear")], "email", None),
         ([("crm.customer", "email", "clear")], "email", None),
