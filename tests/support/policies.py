@@ -78,11 +78,11 @@ def decide(all_rules: Rules, path: str, names: Iterable[str], table: str = TABLE
         names: every path that may distinguish two patterns.
         table: the table.
     """
-    universe = {(t, lower(n)) for t in (*_TABLES, table) for n in (*names, path)}
+    universe = {(t, n.casefold()) for t in (*_TABLES, table) for n in (*names, path)}
     found = [
         (rule, _named(rule, universe))
         for rule in all_rules
-        if _names(rule, table, lower(path), below=rule.action is not Action.CLEAR)
+        if _names(rule, table, path.casefold(), below=rule.action is not Action.CLEAR)
     ]
     best = [rule.action for rule, those in found if not any(other < those for _, other in found)]
     return max(best) if best else None
@@ -96,9 +96,9 @@ def _named(rule: PolicyRule, universe: Iterable[tuple[str, str]]) -> frozenset[t
 def _names(rule: PolicyRule, table: str, path: str, *, below: bool) -> bool:
     parts = path.split(".")
     above = [".".join(parts[:length]) for length in range(1, len(parts) + 1)]
-    pattern = lower(rule.table if "." in rule.table else f"*.{rule.table}")
+    pattern = (rule.table if "." in rule.table else f"*.{rule.table}").casefold()
     asked = above if below else above[-1:]
-    return fnmatchcase(table, pattern) and any(fnmatchcase(one, lower(rule.column)) for one in asked)
+    return fnmatchcase(table, pattern) and any(fnmatchcase(one, rule.column.casefold()) for one in asked)
 
 
 def witnesses(all_rules: Rules, paths: Iterable[str]) -> set[str]:

@@ -118,7 +118,7 @@ def test_no_output_reaches_a_hidden_value(judge: Judge, data: st.DataObject) -> 
 
 
 def _named_below(rules: list[PolicyRule], path: Path) -> bool:
-    return any(oracle.lower(rule.column).startswith(oracle.lower(".".join(path)) + ".") for rule in rules)
+    return any(rule.column.casefold().startswith(".".join(path).casefold() + ".") for rule in rules)
 
 
 LEAKS = {
