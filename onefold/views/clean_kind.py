@@ -7,16 +7,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from onefold.core.errors import LimitExceeded, NoCleanViews, NoCurrentView, NotFound, SettingsChanged, ViewNameTaken
-from onefold.core.names import TableId
+from onefold.core.names import TableId, fold_case
 from onefold.ports.warehouse import StoredView, Warehouse
 from onefold.schema.bigquery import MAX_TEXT
 from onefold.schema.column_policy import ColumnPolicies
 from onefold.schema.diff import SchemaChange, column_undecided
-from onefold.schema.treatment import Treatment, landed_types, treat
+from onefold.schema.treatment import treat
 from onefold.schema.versions import Version
 from onefold.settings.environment import Settings
 from onefold.views.clean import RENDERER, clean_columns, clean_query, waiting_columns
 from onefold.views.labels import LABEL, TABLE_LABEL, owner_digest
+from onefold.views.landed_note import all_landed, landed_note
 from onefold.views.stored_settings import SettingChange, settings_comment
 from onefold.views.tables_read import COVERS, covered_versions
 from onefold.views.unified_view import UnifiedView
@@ -87,12 +88,19 @@ class CleanKind:
         if source is None or not source.is_view:
             raise NoCurrentView(f"{self.base} gets no clean view: the view {self.source} does not exist")
         self._check_policies(stored)
-        treatments = self._treatments(source, found)
+        landed = all_landed(source.columns, [version.columns for version in found], stored.query if stored else "")
+        policies = (self.settings.policies or ColumnPolicies()).of_table(self.base)
+        treatments = [treat(column, landed[fold_case(column.name)], policies) for column in source.columns]
         covered = sorted(covered_versions(source.query, self.base.table, self.settings.names_in(self.base.dataset)))
         head = settings_comment(self.settings.rules_for(self.base))
         # A version is noted only if the view that is read has it, so that no message about it takes a shortcut before that.
         noted = f"{COVERS}{' '.join(covered)}\n" if covered else ""
-        query = head + noted + clean_query(self.source, treatments, self.settings.key_table_of(self.base))
+        query = (
+            head
+            + noted
+            + landed_note(source.columns, landed)
+            + clean_query(self.source, treatments, self.settings.key_table_of(self.base))
+        )
         if len(query) + (stored.reserved if stored else 0) > MAX_TEXT:
             raise LimitExceeded(f"{self.id}: its text takes {len(query)} of {MAX_TEXT} characters: drop some of its columns")
         return UnifiedView(self.id, clean_columns(treatments), tuple(covered), (), "spelled", query)
@@ -120,11 +128,6 @@ class CleanKind:
             raise NoCleanViews(
                 f"{self.base} gets no clean view: dataset {self.id.dataset} does not exist: {advice}"
             ) from error
-
-    def _treatments(self, source: StoredView, found: Sequence[Version]) -> list[Treatment]:
-        policies = (self.settings.policies or ColumnPolicies()).of_table(self.base)
-        landed = [version.columns for version in found]
-        return [treat(column, landed_types(column.name, landed), policies) for column in source.columns]
 
     def _check_policies(self, stored: StoredView | None) -> None:
         """Check that a person's command has the policies of the deployment: with others it could show what is hidden.

@@ -8,15 +8,16 @@ from typing import Any
 
 from onefold.changelog.metadata import source_columns
 from onefold.core.errors import NotFound
-from onefold.core.names import TableId, quote
+from onefold.core.names import TableId, fold_case, quote
 from onefold.ports.warehouse import BaseWarehouse
 from onefold.schema.column_policy import ColumnPolicies
 from onefold.schema.columns import Column
 from onefold.schema.policy_draft import Draft, draft_policy
-from onefold.schema.treatment import Treatment, landed_types, treat
+from onefold.schema.treatment import Treatment, treat
 from onefold.schema.types import Array, Struct, Type
 from onefold.schema.versions import active_versions, fold
 from onefold.settings.environment import Settings
+from onefold.views.landed_note import all_landed
 
 SAMPLES = 1_000
 """Rows that a draft reads of a table."""
@@ -63,8 +64,9 @@ def check_policies(warehouse: BaseWarehouse, base: TableId, settings: Settings) 
     source = warehouse.get_view(settings.current_view_of(base))
     columns = source.columns if source and source.is_view else source_columns(fold(versions, rules, table=base))
     policies = (settings.policies or ColumnPolicies()).of_table(base)
-    landed = [version.columns for version in found]
-    treated = (treat(column, landed_types(column.name, landed), policies) for column in columns)
+    clean = warehouse.get_view(settings.clean_view_of(base))
+    landed = all_landed(columns, [version.columns for version in found], clean.query if clean and clean.is_view else "")
+    treated = (treat(column, landed[fold_case(column.name)], policies) for column in columns)
     return TablePolicyCheck(base, tuple(treated))
 
 

@@ -31,6 +31,7 @@ NOT_SET = {
     "ONEFOLD_HEARTBEAT",
     "ONEFOLD_METRICS_PORT",
     "ONEFOLD_TOPIC_CHANGE_RECORDS",
+    "ONEFOLD_CAPTURES",
     # The key of a person or a job that reads another server.
     "ONEFOLD_REGISTRY_APIKEY",
 }

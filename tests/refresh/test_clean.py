@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 from google.api_core.exceptions import GoogleAPICallError
@@ -16,11 +17,13 @@ from onefold.adapters.bigquery.emulator import EmulatedWarehouse
 from onefold.changelog.metadata import LANDED_AT
 from onefold.core.errors import SettingsChanged
 from onefold.core.hash_key import HashKey
+from onefold.merge.reconcile import reconcile
 from onefold.merge.refresh import refresh_current
 from onefold.ports.warehouse import StoredView, ViewDraft
 from onefold.settings.environment import Settings
 from onefold.views.clean import waiting_columns
 from onefold.views.clean_refresh import refresh_clean
+from onefold.views.policy_check import check_policies
 
 CUSTOMER = {"id": "INT64", "email": "STRING", "note": "STRING", LANDED_AT: "TIMESTAMP"}
 
@@ -155,6 +158,27 @@ def test_current_view_shows_nothing_new_through_the_clean_view(clean: CleanShop,
     function.deliver("b2")
     assert clean.rows() == [(1, None, None), (2, None, None)]
     assert function.announced("customer") == [("undecided note.phone", "WARNING")]
+
+
+def test_fields_of_a_version_that_was_dropped_stay_hidden(clean: CleanShop, shop: Shop) -> None:
+    """The base keeps its rows, in which the struct is text that has all fields."""
+    rules = {"id": "clear", "note": "clear", "note__zip": "clear"}
+    shop.create("b2", {**CUSTOMER, "note": "STRUCT<zip STRING, phone STRING>"})
+    shop.land("b2", change("INSERT", "2", id=2, email=None, note={"zip": "1", "phone": "030"}))
+    function = clean.function(**rules)
+    function.deliver("b2")
+    settings = Settings(rules=BY_ID, policies=policies(**rules))
+    reconcile(shop.warehouse, shop.table, settings)
+    shop.dataset.run(f"DROP TABLE {shop.dataset.quoted('customer_v_b2')}")
+    refresh_current(shop.warehouse, clean.base, (), settings)
+    refresh_clean(shop.warehouse, clean.base, settings)
+    assert "030" in str(shop.dataset.rows("customer_current"))
+    assert clean.rows() == [(1, None, None), (2, None, None)]
+    checked = check_policies(shop.warehouse, clean.base, settings)
+    assert checked.waiting == waiting_columns(clean.view().query) == ("email", "note.phone")
+    decided = replace(settings, policies=policies(**rules, note__phone="clear"))
+    refresh_clean(shop.warehouse, clean.base, decided)
+    assert [row[2] for row in clean.rows()] == ["n", '{"phone":"030","zip":"1"}']
 
 
 @pytest.mark.usefixtures("shop")
