@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from onefold.access.plan import AccessPlan, DatasetChange, GroupChange
 from onefold.core.errors import AccessChanged, OnefoldError, Rejected, TryAgain
 from onefold.core.retry import CONFLICT_BACKOFF
-from onefold.ports.access import DatasetLists, Grant, Groups
+from onefold.ports.access import DatasetLists, Grant, Group, Groups, Member
 
 TRIES = 100
 """Writes of one dataset while others change it; each attempt follows a read of the newest state."""
@@ -93,7 +93,20 @@ def _group_work(change: GroupChange, groups: Groups) -> Iterator[tuple[str, Call
     for email in sorted(change.added):
         yield f"group {change.group.email}: {email}", lambda email=email: groups.add(change.group, email)  # type: ignore[misc]
     for member in sorted(change.removed):
-        yield f"group {change.group.email}: {member.email}", lambda member=member: groups.remove(member)  # type: ignore[misc]
+        yield f"group {change.group.email}: {member.email}", lambda member=member: _remove(change.group, member, groups)  # type: ignore[misc]
+
+
+def _remove(group: Group, member: Member, groups: Groups) -> None:
+    """Remove a member, unless others have made it an owner since the plan.
+
+    Raises:
+        Rejected: they have.
+    """
+    now = next((one for one in groups.read(group.email).members if one.email == member.email), None)
+    if now and now.is_kept:
+        raise Rejected("it has become an owner of the group since the plan, and owners are kept: take that role away first")
+    if now:
+        groups.remove(now)
 
 
 def _tried(works: Iterator[tuple[str, Callable[[], None]]]) -> Iterator[Failure]:

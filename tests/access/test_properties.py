@@ -187,6 +187,16 @@ def test_fifty_changes_by_others_during_the_writes_are_not_lost(apis: AccessApis
         assert declared <= {as_triple(entry) for entry in apis.datasets.entries(name) if "role" in entry}
 
 
+def test_a_member_that_became_an_owner_since_the_plan_is_kept(apis: AccessApis) -> None:
+    apis.directory.put("all@example.com", **{"bob@example.com": "MANAGER,MEMBER", "ada@example.com": "MEMBER"})
+    planned = plan(apis, policy_of("groups: {all@example.com: []}"))
+    apis.directory.put("all@example.com", **{"bob@example.com": "OWNER,MEMBER", "ada@example.com": "MEMBER"})
+    (failure,) = apply_plan(planned, apis.lists, apis.groups)
+    assert failure.subject == "group all@example.com: bob@example.com"
+    assert "has become an owner" in failure.error
+    assert set(apis.directory.members("all@example.com")) == {"bob@example.com"}
+
+
 def test_fifty_writers_at_the_same_time_lose_nothing_to_each_other(apis: AccessApis) -> None:
     owner = {"role": "OWNER", "specialGroup": "projectOwners"}
     apis.datasets.put("shop", owner, {"role": "READER", "userByEmail": "former@example.com"})
