@@ -26,7 +26,7 @@ def read_capture_key(
         environ: the environment, which may hold the key.
 
     Raises:
-        InvalidInput: there is no key, or it is none.
+        InvalidInput: the key is missing or invalid.
         Rejected: the key may not be read.
     """
     found = settings.captures.get(source)

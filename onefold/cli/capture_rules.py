@@ -45,7 +45,7 @@ def with_rules(
         environ: the environment, which may hold the key.
 
     Raises:
-        InvalidInput: there is no key, or it is none.
+        InvalidInput: the key is missing or invalid.
         Rejected: the key may not be read.
     """
     from onefold.adapters.capture_keys import read_capture_key

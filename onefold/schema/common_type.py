@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from onefold.core.errors import SchemaConflict
 from onefold.core.names import fold_case
-from onefold.schema.types import JSON, SCALARS, STRING, Array, Field, Scalar, Struct, Type
+from onefold.schema.types import JSON, SCALARS, STRING, Array, Field, Scalar, Struct, Type, element_of
 
 PARENTS = {
     "BOOL": "INT64", "INT64": "NUMERIC", "NUMERIC": "BIGNUMERIC", "BIGNUMERIC": "STRING",
@@ -64,7 +64,7 @@ def join_all(types: Iterable[Type], floats: bool = False) -> Type:
 @functools.lru_cache(maxsize=65536)
 def _join(first: Type, second: Type, floats: bool) -> Type:
     if isinstance(first, Array) or isinstance(second, Array):
-        return Array(_join_elements(_element(first), _element(second), floats))
+        return Array(_join_elements(element_of(first), element_of(second), floats))
     if isinstance(first, Struct) and isinstance(second, Struct):
         return _join_structs(first, second, floats)
     if first == second:
@@ -75,10 +75,6 @@ def _join(first: Type, second: Type, floats: bool) -> Type:
         unknown = ", ".join(sorted(unknown_types(first) | unknown_types(second)))
         raise SchemaConflict(f"{first} and {second} have no common type: this release does not know the type {unknown}")
     return common
-
-
-def _element(type_: Type) -> Type:
-    return type_.element if isinstance(type_, Array) else type_
 
 
 def _join_elements(first: Type, second: Type, floats: bool) -> Scalar | Struct:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from onefold.core.names import fold_case
 from onefold.schema.column_policy import Action, Decision, TablePolicies, strictest
 from onefold.schema.columns import Column
-from onefold.schema.types import JSON, STRING, Array, Field, Struct, Type
+from onefold.schema.types import JSON, STRING, Array, Field, Struct, Type, element_of
 
 
 @dataclass(frozen=True)
@@ -73,11 +73,11 @@ def treat(column: Column, landed: Sequence[Type], policies: TablePolicies) -> Tr
         >>> str(treat(Column("address", JSON), [struct, JSON], policies).action)
         'mask'
     """
-    return _treat(column.name, column.type, [_element(type_) for type_ in landed], policies)
+    return _treat(column.name, column.type, [element_of(type_) for type_ in landed], policies)
 
 
 def _treat(path: str, type_: Type, landed: Sequence[Type], policies: TablePolicies) -> Treatment:
-    element = _element(type_)
+    element = element_of(type_)
     if not isinstance(element, Struct):
         return _whole(path, type_, landed, policies)
     fields = tuple(
@@ -97,7 +97,7 @@ def _struct_action(actions: set[Action | None]) -> Action | None:
 
 def _whole(path: str, type_: Type, landed: Sequence[Type], policies: TablePolicies) -> Treatment:
     """Return the treatment of a value that is shown as a whole or not at all."""
-    open_ = _element(type_) == JSON or any(isinstance(one, Struct) or one == JSON for one in landed)
+    open_ = element_of(type_) == JSON or any(isinstance(one, Struct) or one == JSON for one in landed)
     held: dict[str, Decision] = {path: policies.decide(path)}
     held.update((below, policies.decide(below)) for below in _leaves(path, landed))
     named = policies.decide_below(path, open_)
@@ -110,7 +110,7 @@ def _leaves(path: str, landed: Sequence[Type]) -> Iterator[str]:
     """Yield the fields of the structs that landed, at any depth, which hold no struct in turn."""
     for struct in (one for one in landed if isinstance(one, Struct)):
         for field in struct.fields:
-            below, type_ = f"{path}.{field.name}", _element(field.type)
+            below, type_ = f"{path}.{field.name}", element_of(field.type)
             if isinstance(type_, Struct):
                 yield from _leaves(below, [type_])
             else:
@@ -120,11 +120,7 @@ def _leaves(path: str, landed: Sequence[Type]) -> Iterator[str]:
 def _field_types(landed: Sequence[Type], name: str) -> Iterator[Type]:
     for struct in landed:
         if isinstance(struct, Struct) and (field := struct.get(name)):
-            yield _element(field.type)
-
-
-def _element(type_: Type) -> Type:
-    return type_.element if isinstance(type_, Array) else type_
+            yield element_of(field.type)
 
 
 def landed_types(name: str, versions: Sequence[Sequence[Column]]) -> list[Type]:

@@ -103,6 +103,11 @@ def _field_name(name: str) -> str:
     return name if _PLAIN_FIELD_NAME.fullmatch(name) else quote(name)
 
 
+def element_of(type_: Type) -> Type:
+    """Return the type of the elements of an array; another type as it is."""
+    return type_.element if isinstance(type_, Array) else type_
+
+
 def render_type(type_: Type) -> str:
     """Return the type for SQL: as `str` does, but with every field name quoted, so that a reserved word is safe.
 

@@ -14,7 +14,7 @@ from onefold.core.errors import InvalidType
 from onefold.core.names import fold_case
 from onefold.schema.columns import Column
 from onefold.schema.treatment import landed_types
-from onefold.schema.types import Array, Struct, Type, parse_type
+from onefold.schema.types import Struct, Type, element_of, parse_type
 
 _LANDED = "-- landed as structs: "
 Landed = Mapping[str, Sequence[Type]]
@@ -47,7 +47,7 @@ def landed_note(columns: Sequence[Column], landed: Landed) -> str:
         landed: the types in which they landed.
     """
     held = {
-        name: sorted(str(type_) for type_ in types if isinstance(_element(type_), Struct))
+        name: sorted(str(type_) for type_ in types if isinstance(element_of(type_), Struct))
         for column in columns
         if _holds_structs(column.type, types := landed[name := fold_case(column.name)])
     }
@@ -66,15 +66,11 @@ def _noted(query: str) -> dict[str, list[Type]]:
 
 def _holds_structs(type_: Type, landed: Sequence[Type]) -> bool:
     """Return whether a value that has no fields any more, here or below, landed as a struct."""
-    structs = [one for one in map(_element, landed) if isinstance(one, Struct)]
-    element = _element(type_)
+    structs = [one for one in map(element_of, landed) if isinstance(one, Struct)]
+    element = element_of(type_)
     if not isinstance(element, Struct):
         return bool(structs)
     return any(
         _holds_structs(field.type, [found.type for one in structs if (found := one.get(field.name))])
         for field in element.fields
     )
-
-
-def _element(type_: Type) -> Type:
-    return type_.element if isinstance(type_, Array) else type_
