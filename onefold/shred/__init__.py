@@ -1,0 +1,1 @@
+"""Self-describing JSON, as rows of the tables of its schemas."""
