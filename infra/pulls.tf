@@ -361,9 +361,9 @@ locals {
       tell   = "A table could not be pulled; all others were. The log of the batch says why. The next pull reads on from where the last one that succeeded ended."
     }
     "table differs from its source" = {
-      filter = "resource.type=\"cloud_dataproc_batch\" AND resource.labels.batch_id=~\"^onefold-check-\" AND (jsonPayload.event=\"check_failed\" OR jsonPayload.message=~\"check_failed\" OR textPayload=~\"check_failed\")"
+      filter = "resource.type=\"cloud_dataproc_batch\" AND resource.labels.batch_id=~\"^onefold-check-\" AND (jsonPayload.event=~\"^(check_failed|table_unchecked)$\" OR jsonPayload.message=~\"check_failed|table_unchecked\" OR textPayload=~\"check_failed|table_unchecked\")"
       labels = { batch = "EXTRACT(resource.labels.batch_id)" }
-      tell   = "A check found rows that differ between a pulled table and its source. The table _checks of the dataset has the findings; onefold check --fix repairs the rows."
+      tell   = "A check found rows that differ between a pulled table and its source, or could not check a table. The table _checks of the dataset has the findings; onefold check --fix repairs the rows."
     }
   } : {}
 }

@@ -190,8 +190,8 @@ def _notes(table: CheckedTable, counts: RowCounts | None, *, differ: bool) -> It
 
 
 def _log(dataset: str, check: TableCheck) -> None:
-    """Log what became of a table: one line, CRITICAL for differences, without any value."""
-    severities = {"different": "CRITICAL", "failed": "ERROR", "fixed": "WARNING"}
+    """Log what became of a table: one line, CRITICAL unless it equals its source, without any value."""
+    severities = {"different": "CRITICAL", "failed": "CRITICAL", "fixed": "WARNING"}
     severity = severities.get(check.outcome, "INFO")
     event = {"different": "check_failed", "failed": "table_unchecked"}.get(check.outcome, "table_checked")
     log(severity, check.text, event=event, dataset=dataset, **check.as_dict())  # type: ignore[arg-type]

@@ -7,7 +7,7 @@ from difflib import get_close_matches
 
 from onefold.schema.column_policy import ColumnPolicies, PolicyRule
 from onefold.schema.treatment import Treatment
-from onefold.schema.types import JSON
+from onefold.schema.types import JSON, STRING
 from onefold.settings.environment import Settings
 from onefold.views.policy_check import TablePolicyCheck
 
@@ -63,7 +63,7 @@ def _unused_column(rule: PolicyRule, columns: Sequence[Treatment]) -> Iterator[s
 def _names(rule: PolicyRule, column: Treatment) -> bool:
     path = column.path.casefold()
     # What a value without fields of its own holds is not known: JSON, or text that is a struct in another version.
-    return rule.names_column(path) or (not column.fields and any(rule.fields_named_below(path, open_=column.type == JSON)))
+    return rule.names_column(path) or (not column.fields and any(rule.fields_named_below(path, open_=column.type in (JSON, STRING))))
 
 
 def _columns(treatments: Sequence[Treatment]) -> Iterator[Treatment]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from google.cloud.bigquery import SchemaField
@@ -47,6 +47,15 @@ def test_a_table_was_written_when_it_was_last_changed_unless_rows_are_in_its_str
     cloud.change("customer_v_abc", lambda stored: stored.update(streamingBuffer=buffer))
     assert warehouse.written_at(table) is None
     assert warehouse.written_at(BASE.sibling("customer_v_gone")) is None
+
+
+def test_only_a_temporary_table_expires(cloud: FakeBigQuery, warehouse: BaseWarehouse) -> None:
+    before = datetime.now(UTC)
+    for name in ("onefold_tmp_keys_1", "customer_onefold_tmp_"):
+        warehouse.create_table(BASE.sibling(name), [Column("id", parse_type("INT64"))])
+    expiry = int(cloud.resource("onefold_tmp_keys_1")["expirationTime"]) / 1000
+    assert timedelta(hours=23) < datetime.fromtimestamp(expiry, UTC) - before < timedelta(hours=25)
+    assert cloud.resource("customer_onefold_tmp_").get("expirationTime") is None
 
 
 def test_a_clone_does_not_count_as_a_table(cloud: FakeBigQuery, warehouse: Warehouse) -> None:

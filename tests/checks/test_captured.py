@@ -166,13 +166,20 @@ def test_a_key_that_is_hashed_is_compared_by_its_hash(ruled: CapturedScene) -> N
     assert found.by_kind == {DIFFERENT: 1, ONLY_RIGHT: 1}
 
 
-def test_rules_that_cannot_be_applied_fail_their_table_alone(ruled: CapturedScene) -> None:
+def test_rules_that_cannot_be_applied_fail_their_table_alone(
+    ruled: CapturedScene, capsys: pytest.CaptureFixture[str]
+) -> None:
     ruled.land()
     ruled.source.run("CREATE TABLE other (id INT PRIMARY KEY)")
     ruled.columns = LandingRules((ColumnRules("other", drop=("id",)),), KEY)
     report = ruled.check(captured=ruled.emulated.name, settle=timedelta(0))
     assert {one.table: one.outcome for one in report.tables} == {"other": "failed", "t": "different"}
     assert "`drop` names id, a column of the key" in report.tables[0].text
+    lines = [json.loads(line) for line in "".join(capsys.readouterr()).splitlines() if line.startswith("{")]
+    assert {(one["table"], one["event"]) for one in lines if one["severity"] == "CRITICAL"} == {
+        ("other", "table_unchecked"),
+        ("t", "check_failed"),
+    }
 
 
 def test_the_command_applies_the_rules_of_onefold_yaml(

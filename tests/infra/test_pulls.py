@@ -153,7 +153,7 @@ def test_checks_are_opt_in_and_ask_for_every_database(pulls_plan: Plan, checked_
     found = checked_plan.of("google_monitoring_alert_policy")['log["table differs from its source"]']
     condition = found["conditions"][0]["condition_matched_log"][0]["filter"]
     assert "onefold-check-" in condition
-    assert "check_failed" in condition
+    assert "check_failed|table_unchecked" in condition
 
 
 def test_launch_batch_runs_each_source_as_its_account(pulls_plan: Plan) -> None:

@@ -260,6 +260,9 @@ class FakeBigQuery:
         tables = self._dataset(call.dataset)
         if call.table in tables:
             raise _Error(409, "duplicate", f"Already Exists: Table {PROJECT}:{call.dataset}.{call.table}")
+        if "view" not in call.body:
+            tables[call.table] = self._new(call.dataset, call.table, "TABLE", call.body)
+            return 200, _public(tables[call.table])
         if "schema" in call.body:
             raise _Error(400, "invalid", "Schema field shouldn't be used as input with a view")
         content = {key: call.body[key] for key in ("view", "description", "labels") if call.body.get(key) is not None}

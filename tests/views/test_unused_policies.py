@@ -26,7 +26,20 @@ def told(*rules: tuple[str, str], tables: tuple[str, ...] | None = ("customer", 
 
 @pytest.mark.parametrize(
     "column",
-    ["id", "EMAIL", "*mail", "address", "address.ZIP", "address.home.city", "*.city", "data.any", "data.a.b", "d*.x"],
+    [
+        "id",
+        "EMAIL",
+        "*mail",
+        "address",
+        "address.ZIP",
+        "address.home.city",
+        "*.city",
+        "data.any",
+        "data.a.b",
+        "d*.x",
+        "e*.x",
+        "*.in_text",
+    ],
 )
 def test_a_policy_that_names_a_column_or_a_field_is_used(column: str) -> None:
     assert told(("shop.customer", column), ("Customer", column)) == []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from google.cloud import bigquery
@@ -16,11 +16,14 @@ from onefold.adapters.bigquery.schema import columns_of, rest_field
 from onefold.adapters.bigquery.statements import BigQueryStatements
 from onefold.changelog.declared_keys import declared_keys_query
 from onefold.core.errors import NotFound, Rejected
-from onefold.core.names import TableId
+from onefold.core.names import TEMPORARY_PREFIX, TableId
 from onefold.core.versioned_names import DEFAULT_NAMES, VersionedNames
 from onefold.ports.warehouse import StoredTable
 from onefold.schema.bigquery import add_statement
 from onefold.schema.columns import Column
+
+TEMPORARY_FOR = timedelta(hours=24)
+"""A temporary table of a process that is killed is gone after this time."""
 
 
 class BigQueryTables(BigQueryStatements):
@@ -83,7 +86,7 @@ class BigQueryTables(BigQueryStatements):
         primary_key: Sequence[str] = (),
         labels: Mapping[str, str] | None = None,
     ) -> None:
-        """Create an empty table; a table that exists already stays as it is.
+        """Create an empty table; a table that exists already stays as it is. One with the name of a temporary table expires.
 
         Args:
             id_: the table.
@@ -96,6 +99,7 @@ class BigQueryTables(BigQueryStatements):
         table = bigquery.Table(str(id_), [rest_field(column) for column in columns])
         table.clustering_fields = list(clustering) or None
         table.time_partitioning = bigquery.TimePartitioning(field=partition) if partition else None
+        table.expires = datetime.now(UTC) + TEMPORARY_FOR if id_.table.startswith(TEMPORARY_PREFIX) else None
         if labels:
             table.labels = dict(labels)
         if primary_key:
