@@ -30,6 +30,16 @@ def draft_policy(state: AccessState, own: Sequence[DeploymentGrants]) -> str:
     return yaml.safe_dump(content, sort_keys=True, allow_unicode=True, width=120)
 
 
+def left_out(state: AccessState) -> list[str]:
+    """Return a sentence for each grant that a draft leaves out: nobody can declare its principal, so a plan removes it."""
+    return [
+        f"{name}: {grant.principal} has {grant.role}, and cannot be declared: a plan removes the grant"
+        for name, access in sorted(state.datasets.items())
+        for grant in sorted(access.grants, key=lambda grant: grant.sort_key)
+        if any(principal_problems(grant.principal))
+    ]
+
+
 def _roles(grants: Iterable[Grant]) -> dict[str, Any]:
     found: dict[str, list[Any]] = {}
     for grant in sorted(grants, key=lambda grant: grant.sort_key):

@@ -58,7 +58,7 @@ def import_(
     context: click.Context, datasets: tuple[str, ...], groups: tuple[str, ...], grants: tuple[str, ...], project: str | None
 ) -> int:
     """Print an access.yaml that declares the present permissions of datasets and groups."""
-    from onefold.access.draft import draft_policy
+    from onefold.access.draft import draft_policy, left_out
     from onefold.access.plan import read_state
 
     raise_problems([] if datasets or groups else ["expected the name of a dataset, or --group EMAIL"])
@@ -69,6 +69,8 @@ def import_(
     own, problems = _found_grants(clients, grants)
     for problem in problems:
         say("yellow", f"Warning: {problem}; grants of the deployment are declared like any other")
+    for one in left_out(state):
+        say("yellow", f"Warning: {one}")
     click.echo(draft_policy(state, own), nl=False)
     return OK
 

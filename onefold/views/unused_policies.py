@@ -63,7 +63,9 @@ def _unused_column(rule: PolicyRule, columns: Sequence[Treatment]) -> Iterator[s
 def _names(rule: PolicyRule, column: Treatment) -> bool:
     path = column.path.casefold()
     # What a value without fields of its own holds is not known: JSON, or text that is a struct in another version.
-    return rule.names_column(path) or (not column.fields and any(rule.fields_named_below(path, open_=column.type in (JSON, STRING))))
+    return rule.names_column(path) or (
+        not column.fields and any(rule.fields_named_below(path, open_=column.type in (JSON, STRING)))
+    )
 
 
 def _columns(treatments: Sequence[Treatment]) -> Iterator[Treatment]:

@@ -200,6 +200,17 @@ def test_import_prints_a_file_with_which_nothing_changes(run: Run, place: Path) 
 
 
 @pytest.mark.usefixtures("place")
+def test_import_names_the_grants_that_no_file_can_declare(run: Run, apis: AccessApis) -> None:
+    apis.datasets.add("shop", {"role": "READER", "iamMember": "deleted:user:bob@example.com?uid=1"})
+    printed = run("access", "import", "shop")
+    assert (printed.code, "bob" in printed.out) == (0, False)
+    assert (
+        "shop: deleted:user:bob@example.com?uid=1 has READER, and cannot be declared: a plan removes the grant"
+        in printed.err
+    )
+
+
+@pytest.mark.usefixtures("place")
 def test_wrong_usage_is_an_error(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "expected the name of a dataset" in run("access", "import").err
     assert "--json needs --yes" in run("access", "apply", "--json").err
