@@ -82,6 +82,15 @@ class Settings:
         """Return the naming of versioned tables in a dataset."""
         return self.dataset_names.get(dataset or "", self.names)
 
+    def with_listed(self, dataset: str, labels: Mapping[str, Mapping[str, str]]) -> Settings:
+        """Return the settings with a naming that knows the tables of a dataset by their labels.
+
+        Args:
+            dataset: the dataset.
+            labels: the labels of all of its tables, by the name of the table.
+        """
+        return replace(self, dataset_names={**self.dataset_names, dataset: self.names_in(dataset).resolved(labels)})
+
     def view_of(self, base: TableId) -> TableId:
         """Return the unified view of a base name; the view of a name without a dataset has none either."""
         names = {"dataset": base.dataset or "", "table": base.table}

@@ -112,9 +112,12 @@ class MemoryWarehouse:
         return tuple(dict.fromkeys(split[0] for split in found if split))
 
     def list_tables(self, dataset: str) -> tuple[str, ...]:
+        return tuple(self.list_labels(dataset))
+
+    def list_labels(self, dataset: str) -> Mapping[str, Mapping[str, str]]:
         self._call()
         self._check_dataset(dataset)
-        return tuple(id_.table for id_ in self.tables if id_.dataset == dataset)
+        return {id_.table: {} for id_ in self.tables if id_.dataset == dataset}
 
     def list_views(self, dataset: str) -> tuple[str, ...]:
         self._call()

@@ -128,13 +128,14 @@ def _correct_views() -> None:
 
 
 def _correct_tables() -> None:
-    """Return the primary key with which a table was created, and allow the names of tables that BigQuery allows."""
+    """Return the primary key with which a table was created, list labels, and allow all names that BigQuery allows."""
     from bqemulator.api.routes import tables
     from bqemulator.storage import sql_identifiers
 
-    from onefold.local.emulation.constraints import table_meta, table_resource
+    from onefold.local.emulation.constraints import list_item, table_meta, table_resource
 
     _replace(tables._rest_to_table_meta, functools.partial(table_meta, tables._rest_to_table_meta))
+    _replace(tables._table_to_list_item, functools.partial(list_item, tables._table_to_list_item))
     _replace(tables._table_to_rest, functools.partial(table_resource, tables._table_to_rest))
     only_ascii = sql_identifiers._validate_sql_id
 
