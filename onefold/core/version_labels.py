@@ -6,78 +6,31 @@ version `1r0f0b3ce0`, so no pattern of names can describe it.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from onefold.core.errors import InvalidInput, NotFound
+from onefold.core.errors import NotFound
+from onefold.core.event_labels import LABEL_BASE, LABEL_VERSION
 from onefold.core.names import problems_of_name
 from onefold.core.versioned_names import SkippedTable, VersionedNames
 
 LABELS = "labels"
 """The value of `version_pattern` for a dataset whose tables have labels."""
-LABEL_BASE = "onefold_base"
-LABEL_VERSION = "onefold_version"
-MAX_VALUE = 63
-"""Characters of a label's value: Google, "Requirements for labels",
-https://cloud.google.com/bigquery/docs/labels-intro#requirements, 2026-11."""
-_VALUE = re.compile(r"[a-z0-9_-]+")
-
-
-def version_labels(base: str, version: str) -> dict[str, str]:
-    """Return the labels of a table that is a version. A base name that one label cannot hold goes on in further ones.
-
-    Args:
-        base: the base name.
-        version: the version.
-
-    Examples:
-        >>> version_labels("com_acme_ad_click", "1r0f0b3ce0")
-        {'onefold_base': 'com_acme_ad_click', 'onefold_version': '1r0f0b3ce0'}
-        >>> [len(value) for value in version_labels("a" * 100, "1").values()]
-        [63, 37, 1]
-
-    Raises:
-        InvalidInput: a label cannot hold the base name or the version.
-    """
-    problems = [
-        f"{kind} {name[:100]!r} cannot be a label: use lower-case letters, digits, _ and -{limit}"
-        for kind, name, limit, fits in (
-            ("base name", base, "", True),
-            ("version", version, f", at most {MAX_VALUE}", len(version) <= MAX_VALUE),
-        )
-        if not fits or not _VALUE.fullmatch(name)
-    ]
-    if problems:
-        raise InvalidInput(problems)
-    parts = [base[start : start + MAX_VALUE] for start in range(0, len(base), MAX_VALUE)]
-    return {**{_part(number): part for number, part in enumerate(parts, 1)}, LABEL_VERSION: version}
 
 
 def labelled_version(labels: Mapping[str, str]) -> tuple[str, str] | None:
     """Return the base name and the version that labels name; None where they do not name both.
 
     Examples:
-        >>> labelled_version(version_labels("com_acme_ad_click", "2"))
-        ('com_acme_ad_click', '2')
+        >>> labelled_version({"onefold_base": "com_acme_ad_click", "onefold_version": "1r0f0b3ce0"})
+        ('com_acme_ad_click', '1r0f0b3ce0')
         >>> labelled_version({"team": "web"}) is None
         True
     """
-    base, version = _base(labels), labels.get(LABEL_VERSION, "")
-    if problems_of_name("table", base) or problems_of_name("version", version):
+    base, version = labels.get(LABEL_BASE), labels.get(LABEL_VERSION)
+    if not base or not version or problems_of_name("table", base) or problems_of_name("version", version):
         return None
     return base, version
-
-
-def _base(labels: Mapping[str, str]) -> str:
-    parts: list[str] = []
-    while (part := labels.get(_part(len(parts) + 1))) is not None:
-        parts.append(part)
-    return "".join(parts)
-
-
-def _part(number: int) -> str:
-    return LABEL_BASE if number == 1 else f"{LABEL_BASE}_{number}"
 
 
 @dataclass(frozen=True)

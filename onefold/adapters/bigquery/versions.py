@@ -10,8 +10,8 @@ from google.cloud import bigquery
 
 from onefold.adapters.bigquery.schema import type_string
 from onefold.core.errors import InvalidColumns, InvalidType, SchemaConflict
+from onefold.core.event_labels import LABEL_VERSION
 from onefold.core.names import TableId, quote, quote_text
-from onefold.core.version_labels import LABEL_VERSION
 from onefold.core.versioned_names import DEFAULT_NAMES, VersionedNames
 from onefold.schema.columns import Column
 from onefold.schema.types import parse_landed_type
