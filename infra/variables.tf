@@ -45,7 +45,7 @@ variable "datasets" {
 }
 
 variable "version_patterns" {
-  description = "How versioned tables are named in single datasets: a regular expression with the groups base and version, by dataset; default: version_pattern of onefold.yaml."
+  description = "How versioned tables are named in single datasets: a regular expression with the groups base and version, or `labels`, by dataset; default: version_pattern of onefold.yaml."
   type        = map(string)
   default     = {}
 
@@ -55,9 +55,9 @@ variable "version_patterns" {
   }
   validation {
     condition = alltrue([
-      for pattern in values(var.version_patterns) : strcontains(pattern, "(?P<base>") && strcontains(pattern, "(?P<version>") && !strcontains(pattern, "/")
+      for pattern in values(var.version_patterns) : pattern == "labels" || strcontains(pattern, "(?P<base>") && strcontains(pattern, "(?P<version>") && !strcontains(pattern, "/")
     ])
-    error_message = "version_patterns must contain the groups (?P<base>...) and (?P<version>...), and no slash."
+    error_message = "version_patterns must be `labels`, or contain the groups (?P<base>...) and (?P<version>...), and no slash."
   }
   validation {
     condition     = alltrue([for name in keys(var.version_patterns) : contains(var.datasets, name)])

@@ -247,6 +247,13 @@ def test_a_dataset_without_labels_has_no_versions(run: Run, dataset: EmulatedDat
     assert "label onefold_base: com_acme_ad_click" in run("refresh", dataset.name, BASE).err
 
 
+def test_render_is_refused_since_a_file_of_columns_has_no_labels(run: Run, events: EmulatedDataset) -> None:
+    Path("columns.json").write_text("[]")
+    outcome = run("render", BASE, "--columns", "columns.json", "--dataset", events.name)
+    assert (outcome.code, outcome.out) == (1, "")
+    assert "versions are found by labels" in outcome.err
+
+
 def test_a_client_that_lists_tables_sees_labels(events: EmulatedDataset) -> None:
     (listed,) = events.client.list_tables(events.name)
     assert isinstance(listed, bigquery.table.TableListItem)
