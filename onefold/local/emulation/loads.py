@@ -64,7 +64,9 @@ def load_files(usual: Callable[..., None], path: str, job: Any, ctx: Any) -> Non
         return
     paths = [_resolve_uri(uri, ctx) for uri in job.source_uris]
     if path == paths[0]:
-        ctx.engine.execute(f"INSERT INTO {job.target_ref} BY NAME SELECT * FROM read_parquet(?)", [paths])
+        # Folders such as model=1 are no columns, as in BigQuery, where a job has to ask for that.
+        rows = "SELECT * FROM read_parquet(?, hive_partitioning = false)"
+        ctx.engine.execute(f"INSERT INTO {job.target_ref} BY NAME {rows}", [paths])
 
 
 def check_unchanged(etag: str | None, table: TableMeta) -> None:
