@@ -7,7 +7,8 @@ from typing import Any, Literal
 
 from onefold.core.errors import LimitExceeded
 from onefold.core.names import TableId
-from onefold.registry.bigquery_columns import BigQueryColumn, BigQueryRecovery, BigQueryTable, bigquery_table
+from onefold.registry.bigquery_columns import bigquery_table
+from onefold.registry.bigquery_table import BigQueryColumn, BigQueryRecovery, BigQueryTable
 from onefold.registry.columns import ENVELOPE, ModelColumn, ModelTable, RecoveryTable, table_of
 from onefold.registry.json_schema import Schema
 from onefold.schema.bigquery import MAX_COLUMNS, create_statement
