@@ -42,9 +42,20 @@ def create_statements(table: ModelTable | BigQueryTable, dataset: str | None = N
     Raises:
         LimitExceeded: the warehouse would refuse a table.
     """
-    create = _creator(table)
-    own = create(table.name, table.columns, table.uri, dataset)
-    return own + list(create_recovery(table, table.recovered, dataset))
+    return create_own(table, dataset) + list(create_recovery(table, table.recovered, dataset))
+
+
+def create_own(table: ModelTable | BigQueryTable, dataset: str | None = None) -> list[str]:
+    """Return the statements that create the table of a model without its recovery tables.
+
+    Args:
+        table: the table.
+        dataset: the dataset of BigQuery or the schema of Redshift; None for the default one.
+
+    Raises:
+        LimitExceeded: the warehouse would refuse the table.
+    """
+    return _creator(table)(table.name, table.columns, table.uri, dataset)
 
 
 def create_recovery(

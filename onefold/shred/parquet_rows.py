@@ -21,8 +21,8 @@ _ABSENT = object()
 class ParquetRows:
     """The rows of one version of a schema: what its data has for each column of the table.
 
-    A column that the version does not have is NULL, even where the data has a property of that name: the version does not say
-    what it is.
+    A column that the version does not have is NULL, even where the data has a property of that name: the version does not
+    say what it is.
     """
 
     def __init__(self, schema: Json, columns: Sequence[tuple[str, str]], sources: Sequence[PropertySource]) -> None:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, get_args
 
 from onefold.core.errors import LimitExceeded
 from onefold.registry.bigquery_table import BigQueryColumn, BigQueryRecovery, BigQueryTable, PropertySource
 from onefold.registry.columns import ModelColumn, ModelTable, RecoveryTable
-from onefold.registry.ddl import bigquery_columns, build_table, create_recovery, create_statements, named_types
+from onefold.registry.ddl import bigquery_columns, build_table, create_own, create_recovery, named_types
 from onefold.registry.json_schema import Schema
 from onefold.registry.leaves import Path
 from onefold.registry.registry import Registry
@@ -122,7 +122,7 @@ class _Planner:
                 self._add_recovery(table, recovery, schema)
 
     def _add_table(self, table: ModelTable | BigQueryTable, versions: Sequence[Schema]) -> None:
-        if problem := _problem(lambda: create_statements(_without_recovery(table))):
+        if problem := _problem(lambda: create_own(table)):
             self._refuse(versions, problem)
             return
         self._place(versions, _planned(table, table.name, str(table.key.model), table.uri, table.columns))
@@ -171,10 +171,6 @@ def _envelope(table: ModelTable | BigQueryTable) -> Iterator[tuple[str, str]]:
     if isinstance(table, ModelTable):
         return ((name, type_) for name, type_, _ in ENVELOPE)
     return ((column.name, str(column.type)) for column in bigquery_columns([]))
-
-
-def _without_recovery(table: ModelTable | BigQueryTable) -> ModelTable | BigQueryTable:
-    return replace(table, recovered=()) if isinstance(table, ModelTable) else replace(table, recovered=())
 
 
 def _problem(create: Callable[[], list[str]]) -> str:
