@@ -12,7 +12,7 @@ from pyspark.sql.types import StringType, StructField, StructType
 from onefold.extract.part import Block, Destination, PartResult, write_part
 from onefold.extract.plan import TablePlan
 from onefold.extract.queries import jdbc_query
-from onefold.spark.extract.arrow import ArrowFunction, map_in_arrow
+from onefold.spark.io.arrow import ArrowFunction, map_in_arrow
 from onefold.spark.extract.blocks import blocks_of
 from onefold.spark.extract.lines import line_frame, loss_columns
 from onefold.spark.extract.session import FETCH_ROWS
