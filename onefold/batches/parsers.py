@@ -167,7 +167,9 @@ def shred_parser(formats: Sequence[str], inputs: Sequence[str]) -> argparse.Argu
         description="Turn files of events that no run has taken yet into rows of tables, by the schemas of a registry.",
         allow_abbrev=False,
     )
-    parser.add_argument("--events", nargs="+", required=True, metavar="URI", help="files or folders of events; * and ? match")
+    parser.add_argument(
+        "--events", nargs="+", required=True, metavar="URI", help="files or folders of events; * and ? match"
+    )
     parser.add_argument("--registry", required=True, metavar="URI", help="the registry: a folder, a bucket or a server")
     parser.add_argument("--output", required=True, metavar="URI", help="the folder of the runs")
     parser.add_argument("--format", required=True, choices=formats, help="csv for Redshift, parquet for BigQuery")

@@ -62,7 +62,9 @@ def parse_shred(words: Sequence[str]) -> ShredArguments:
     problems += [] if _REGISTRY.fullmatch(found.registry) else _problems("--registry", found.registry, _PATTERN)
     if problems:
         raise InvalidInput(problems)
-    return ShredArguments(events, found.registry.rstrip("/"), _trimmed(found.output), found.format, found.input, found.dry_run)
+    return ShredArguments(
+        events, found.registry.rstrip("/"), _trimmed(found.output), found.format, found.input, found.dry_run
+    )
 
 
 def _trimmed(folder: str) -> str:

@@ -79,7 +79,9 @@ def inputs_of(text: str, place: str) -> tuple[str, ...]:
     except (ValueError, KeyError, TypeError, RecursionError):
         inputs = None
     if not isinstance(inputs, list) or not all(isinstance(one, str) for one in inputs):
-        raise InvalidInput(f"{place} is not a manifest, so it is unknown which files were read: restore it, or remove its run")
+        raise InvalidInput(
+            f"{place} is not a manifest, so it is unknown which files were read: restore it, or remove its run"
+        )
     return tuple(inputs)
 
 
@@ -109,4 +111,6 @@ def problems_of_input(path: str, finished: Collection[str]) -> str | None:
     match = _RUN.fullmatch(path)
     if match is None or not (match[2] or "").startswith(f"{BAD}/"):
         return "holds rows of a run: name its folder bad, or other events"
-    return None if match[1] in finished else "belongs to a run that is not finished, whose inputs are read again: leave it out"
+    return (
+        None if match[1] in finished else "belongs to a run that is not finished, whose inputs are read again: leave it out"
+    )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-
 BAD_ROWS = -1
 """The table number of bad rows."""
 

@@ -121,6 +121,11 @@ class Folder:
             finally:
                 stream.close()
 
+    def make(self, name: str) -> None:
+        """Create a folder below the folder, where there is none."""
+        with self._java_errors("written", name):
+            self._system.mkdirs(self._inner(name))
+
     def write(self, name: str, text: str) -> None:
         """Write a small file. An object store shows it whole or not at all.
 

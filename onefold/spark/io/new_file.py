@@ -24,12 +24,13 @@ _S3 = re.compile(r"s3a://(?P<bucket>[^/]+)/(?P<key>.+)")
 _EXISTS, _CONFLICT = 412, 409
 
 
-def create_file(spark: SparkSession, address: str, text: str) -> bool:
+def create_file(spark: SparkSession, folder: str, name: str, text: str) -> bool:
     """Create a small file, and return whether it did not exist.
 
     Args:
         spark: the session.
-        address: the file: gs://, s3a://, or a path of this machine.
+        folder: gs://, s3a://, or a folder of this machine.
+        name: the path of the file below the folder.
         text: the content.
 
     Raises:
@@ -37,24 +38,29 @@ def create_file(spark: SparkSession, address: str, text: str) -> bool:
         TryAgain: the store does not answer, and the file may have been written.
         Rejected: the store refuses.
     """
-    if match := _S3.fullmatch(address):
+    root = Folder(spark, folder).qualified()
+    if match := _S3.fullmatch(f"{root}/{name}"):
         return _put_new(spark, match["bucket"], match["key"], text)
-    folder, _, name = address.rpartition("/")
-    # The file system's own spelling, without the scheme of a folder of this machine.
-    path = f"{Folder(spark, folder).qualified()}/{name}"
-    objects: ObjectWriter
-    if path.startswith("gs://"):
-        objects = GcsObjects()
-    elif path.startswith("file:/"):
-        path = path.removeprefix("file:")
-        objects = FolderObjects(Path(path).parent)
-    else:
-        raise InvalidInput(f"{address}: expected gs://, s3://, or a folder of this machine: others cannot create a file once")
+    objects, path = _objects_at(root)
     try:
-        objects.write(path, text.encode(), NEW)
+        objects.write(f"{path}/{name}", text.encode(), NEW)
     except ObjectChanged:
         return False
     return True
+
+
+def _objects_at(root: str) -> tuple[ObjectWriter, str]:
+    """Return the objects of a folder, and the folder as they spell it.
+
+    Raises:
+        InvalidInput: the store cannot create files on a condition.
+    """
+    if root.startswith("gs://"):
+        return GcsObjects(), root
+    if root.startswith("file:/"):
+        path = root.removeprefix("file:")
+        return FolderObjects(Path(path)), path
+    raise InvalidInput(f"{root}: expected gs://, s3://, or a folder of this machine: no file can be created once elsewhere")
 
 
 def _put_new(spark: SparkSession, bucket: str, key: str, text: str) -> bool:

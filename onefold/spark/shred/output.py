@@ -64,7 +64,9 @@ class Output:
         while True:
             run = run_name(now)
             content = json.dumps({"started_at": datetime.now(UTC).isoformat()}) + "\n"
-            if run not in self.runs.finished | self.runs.unfinished and self._create(f"{run_folder(run)}/{STARTED}", content):
+            if run not in self.runs.finished | self.runs.unfinished and self._create(
+                f"{run_folder(run)}/{STARTED}", content
+            ):
                 return run
             now += timedelta(seconds=1)
 
@@ -114,7 +116,7 @@ class Output:
         return inputs_of(self.folder.read(path), f"{self.folder.uri}/{path}")
 
     def _create(self, path: str, text: str) -> bool:
-        return create_file(self._spark, f"{self.folder.uri}/{path}", text)
+        return create_file(self._spark, self.folder.uri, path, text)
 
     def _below(self, name: str) -> Folder:
         return Folder(self._spark, f"{self.folder.uri}/{name}")

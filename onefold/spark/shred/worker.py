@@ -14,12 +14,12 @@ from onefold.shred.plan import ShredPlan
 from onefold.shred.shredder import Shredder
 from onefold.shred.tally import BAD_ROWS, Tally, WrittenFile
 from onefold.spark.shred.blocks import Block, Blocks, TextBlocks, schemas_in
+from onefold.spark.shred.files import FOLDER_COLUMNS
 from onefold.spark.shred.form import FileForm
 from onefold.spark.shred.parquet_blocks import ParquetBlocks
 
-FOLDER_COLUMNS = ("vendor", "name", "format", "model")
 NUMBER, DATA = "number", "data"
-"""The columns of the result: the four parts of the folder, the number of the block, and its bytes."""
+"""The columns of the result after the four parts of the folder: the number of the block, and its bytes."""
 _BATCH_BYTES = 16 << 20
 """The bytes of blocks from which a batch goes to Spark."""
 

@@ -2,30 +2,22 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from collections.abc import Mapping
 
 from pyspark.accumulators import Accumulator, AccumulatorParam
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import BinaryType, IntegerType, StringType, StructField, StructType
 
-from onefold.core.errors import TryAgain
-from onefold.shred.manifest import EVENTS, ShreddedFile, ShreddedTable
 from onefold.shred.plan import ShredPlan
-from onefold.shred.runs import BAD
-from onefold.shred.tally import BAD_ROWS, Tally, WrittenFile
+from onefold.shred.tally import BAD_ROWS, Tally
 from onefold.spark.io.arrow import map_in_arrow
 from onefold.spark.io.filesystem import Folder
-from onefold.spark.shred.form import FORMS, FileForm
+from onefold.spark.shred.files import FOLDER_COLUMNS, staged_parts
+from onefold.spark.shred.form import FORMS
 from onefold.spark.shred.places import hadoop_address
-from onefold.spark.shred.worker import DATA, FOLDER_COLUMNS, NUMBER, Worker
+from onefold.spark.shred.worker import DATA, NUMBER, Worker
 
-EVENTS_NUMBER = 0
-_OWN_FOLDERS = {EVENTS_NUMBER: "+events", BAD_ROWS: "+bad"}
-"""The vendors under which Spark writes what has no vendor: a vendor's name has no plus sign."""
 _RESULT = StructType(
     [
         *(StructField(name, StringType()) for name in FOLDER_COLUMNS),
@@ -33,17 +25,16 @@ _RESULT = StructType(
         StructField(DATA, BinaryType()),
     ]
 )
-_FILE = re.compile(r"part-([0-9]+)-.*\.c([0-9]+)\.txt")
-"""The name that Spark gives to a file: the number of the task, the job, and the number of the file in the task."""
 SPLIT_BYTES, LEAST_BYTES, OPEN_BYTES = 64 << 20, 16 << 20, 1 << 20
 """The bytes of events that a task reads at most, and at least where there are so many; what opening a file counts for."""
 BATCH_RECORDS = 2_000
 """The records of a batch of Arrow, which holds 2 GB at most."""
-_BAD_BYTES = 64 << 20
-_RENAMES = 16
 # A task that fails midway leaves files only under the names that its next attempt writes, since the names of all attempts
 # are equal; so the faster way to commit is safe here, and folders of object stores are not renamed twice.
-_HADOOP = {"mapreduce.fileoutputcommitter.algorithm.version": "2", "mapreduce.fileoutputcommitter.marksuccessfuljobs": "false"}
+_HADOOP = {
+    "mapreduce.fileoutputcommitter.algorithm.version": "2",
+    "mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
+}
 
 
 class _Tallies(AccumulatorParam[Tally]):
@@ -99,8 +90,8 @@ def _blocks(
         dry_run: True where only the counts matter.
     """
     _set_sizes(spark, sum(inputs.values()))
-    folders = {number: _parts(number, table.folder) for number, table in enumerate(plan.tables)}
-    worker = Worker(plan, FORMS[plan.format], {**folders, BAD_ROWS: _parts(BAD_ROWS, "")}, tallies.add, dry_run)
+    folders = {number: staged_parts(number, table.folder) for number, table in enumerate(plan.tables)}
+    worker = Worker(plan, FORMS[plan.format], {**folders, BAD_ROWS: staged_parts(BAD_ROWS, "")}, tallies.add, dry_run)
     # Names of files are taken as they are, whatever signs of patterns are in them.
     reader = spark.read.options(__globPaths__="false", recursiveFileLookup="true", lineSep="\n")
     records = reader.text([hadoop_address(address) for address in inputs]).select(F.col("value").cast("binary"))
@@ -117,38 +108,3 @@ def _set_sizes(spark: SparkSession, size: int) -> None:
         "spark.sql.execution.arrow.maxRecordsPerBatch": BATCH_RECORDS,
     }.items():
         spark.conf.set(name, value)
-
-
-def _parts(number: int, folder: str) -> tuple[str, ...]:
-    if number in _OWN_FOLDERS:
-        return (_OWN_FOLDERS[number], *"+" * (len(FOLDER_COLUMNS) - 1))
-    return tuple(part.partition("=")[2] for part in folder.split("/"))
-
-
-def _folder_of(number: int, folder: str) -> str:
-    """Return where Spark writes a table, below the folder of the run."""
-    parts = zip(FOLDER_COLUMNS, _parts(number, folder), strict=True)
-    return "/".join(f"{name}={value}" for name, value in parts)
-
-
-def tables_of(run: Folder, plan: ShredPlan, tally: Tally) -> tuple[ShreddedTable, ...]:
-    """Return the tables with rows, whose files are at their places.
-
-    Args:
-        run: the folder of the run.
-        plan: of the run.
-        tally: the counts of all tasks.
-
-    Raises:
-        TryAgain: a file is missing, or has another size than its task has written.
-    """
-    named = _named(run, plan, tally.files)
-    tables = []
-    for number in sorted(tally.rows):
-        table = plan.tables[number]
-        files = tuple(sorted((one for one in named if one[0].table == number), key=lambda one: one[1]))
-        shredded = tuple(ShreddedFile(path.rpartition("/")[2], file.rows, file.bytes) for file, path in files)
-        tables.append(
-            ShreddedTable(table.name, table.base, table.version, table.uri, table.columns, table.folder, shredded)
-        )
-    return tuple(tables)
