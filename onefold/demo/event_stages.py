@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -84,8 +86,8 @@ class EventStages:
 
         for name in ("registry", "events", "runs"):
             (folder / name).mkdir()
-        spark = open_session("onefold demo", _SPARK)
-        spark.sparkContext.setLogLevel("OFF")
+        with _errors_in(folder / "spark.log"):
+            spark = open_session("onefold demo", _SPARK)
         try:
             yield EventStages(console, folder, topics, spark, connect(DEFAULT_PROJECT))
         finally:
@@ -122,7 +124,8 @@ class EventStages:
         self._files += 1
         name = f"good-{self._files}.json"
         (self.folder / "events" / name).write_text("".join(f"{line}\n" for line in lines))
-        self._print(f"{counted(len(lines), 'event')} arrive in [bold]events/{name}[/]")
+        verb = "arrives" if len(lines) == 1 else "arrive"
+        self._print(f"{counted(len(lines), 'event')} {verb} in [bold]events/{name}[/]")
 
     def shred(self, bad: bool = False, meanwhile: Schema | None = None) -> None:
         """Run the shredder over the files that no run has read.
@@ -159,7 +162,7 @@ class EventStages:
 
     def show_bad(self) -> None:
         """Show the bad rows of the last run, with every reason."""
-        self._print("Its bad rows, each with every reason and the original, which nobody has to write down again:")
+        self._print("Its bad rows have every reason, and keep the original:")
         for path in sorted((self.folder / "runs" / run_folder(self._run) / "bad").glob("part-*")):
             for line in path.read_text().splitlines():
                 row = json.loads(line)
@@ -207,17 +210,19 @@ class EventStages:
             self.console, f"{_UNIFIED.table}", list(columns), [[_cell(value) for value in row.values()] for row in rows]
         )
 
-    def check(self) -> None:
+    def check(self, *good: int) -> None:
         """Check that the view has every good event once.
+
+        Args:
+            good: the numbers of the events.
 
         Raises:
             Rejected: events are missing, or there are others.
         """
-        good = {1, 2, 4, 5, 6, 7, 8}
         rows = self.warehouse.fetch(f"SELECT root_id FROM {_UNIFIED.quoted}")
         found = sorted(int(str(row["root_id"])[-12:]) for row in rows)
-        if found != sorted(good):
-            raise Rejected(f"expected the events {sorted(good)} in {_UNIFIED}, got {found}")
+        if found != list(good):
+            raise Rejected(f"expected the events {good} in {_UNIFIED}, got {found}")
         self._print(f"{_UNIFIED.table} has each of the {len(good)} good events once.")
 
     def _store(self) -> RegistryStore:
@@ -231,6 +236,24 @@ class EventStages:
 
     def _print(self, text: str) -> None:
         self.console.print(text, highlight=False, soft_wrap=True)
+
+
+@contextlib.contextmanager
+def _errors_in(path: Path) -> Iterator[None]:
+    """Write into a file what processes that are started print on standard error: Java prints warnings that say nothing."""
+    sys.stderr.flush()
+    before = os.dup(2)
+    with path.open("wb") as file:
+        os.dup2(file.fileno(), 2)
+    started = False
+    try:
+        yield
+        started = True
+    finally:
+        os.dup2(before, 2)
+        os.close(before)
+        if not started:
+            sys.stderr.write(path.read_text(errors="replace"))
 
 
 def _loaded(table: TableReport) -> str:

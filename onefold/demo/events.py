@@ -84,7 +84,7 @@ def _play(console: Console, stages: EventStages) -> None:
     _the_race(console, stages)
     _wrong_versions(console, stages)
     stages.load_again()
-    stages.check()
+    stages.check(1, 2, 4, 5, 6, 7, 8)
 
 
 def _the_race(console: Console, stages: EventStages) -> None:
