@@ -15,6 +15,11 @@ _QUOTED = re.compile(r'["\t\n\r]')
 _TYPE = re.compile(r"(VARCHAR|CHAR|DECIMAL)\(([0-9]+)(?:,([0-9]+))?\)")
 _BITS = {"SMALLINT": 16, "INT": 32, "BIGINT": 64}
 
+_MOST_BYTES = 4
+"""The bytes of UTF-8 that a character has at most."""
+_FLOAT_DIGITS = 15
+"""The digits of a decimal number that a double always gives back."""
+
 Convert = Callable[[Any], str]
 
 
@@ -30,13 +35,14 @@ def csv_field(text: str) -> str:
     return '"' + text.replace('"', '""') + '"' if _QUOTED.search(text) else text
 
 
-def csv_converter(type_: str) -> Convert:
+def csv_converter(type_: str, plain: bool = False) -> Convert:
     """Return the function that makes the field of a value that is not NULL.
 
     The function raises DoesNotFit for a value that the column cannot hold exactly.
 
     Args:
         type_: the type in Redshift, as in `VARCHAR(10)`.
+        plain: whether no text has a character that makes quotes or an escape necessary.
 
     Examples:
         >>> csv_converter("BOOLEAN")(True), csv_converter("SMALLINT")(5), csv_converter("VARCHAR(9)")([1, "a"])
@@ -48,8 +54,19 @@ def csv_converter(type_: str) -> Convert:
         name, length, scale = found.groups()
         if name == "DECIMAL":
             return _decimal(int(length), int(scale or 0))
-        return (_varchar if name == "VARCHAR" else _char)(int(length))
+        return _text(int(length), _fits_varchar if name == "VARCHAR" else _fits_char, plain)
     return _OTHERS[type_]
+
+
+def surely_fitting(type_: str) -> int:
+    """Return the length up to which any text fits into a column; -1 for columns that are not VARCHAR.
+
+    Examples:
+        >>> surely_fitting("VARCHAR(10)"), surely_fitting("CHAR(10)")
+        (2, -1)
+    """
+    found = _TYPE.fullmatch(type_)
+    return int(found[2]) // _MOST_BYTES if found and found[1] == "VARCHAR" else -1
 
 
 def _integer(type_: str, bits: int) -> Convert:
@@ -65,35 +82,39 @@ def _integer(type_: str, bits: int) -> Convert:
 
 
 def _decimal(precision: int, scale: int) -> Convert:
+    safe = 10.0 ** (_FLOAT_DIGITS - scale - 1)
+
     def convert(value: Any) -> str:
+        # Up to here a double has more digits than the number: the text is exact if it gives the number back.
+        if type(value) is float and -safe < value < safe and float(text := f"{value:.{scale}f}") == value:
+            return text
         return f"{decimal_number(value, precision - scale, scale):.{scale}f}"
 
     return convert
 
 
-def _varchar(length: int) -> Convert:
-    surely = length // 4
-
+def _text(length: int, check: Callable[[str, int], None], plain: bool) -> Convert:
     def convert(value: Any) -> str:
-        text = value if type(value) is str else text_of(value)
-        if len(text) <= surely or len(text.encode()) <= length:
-            return csv_field(text)
-        raise DoesNotFit(f"{shown(value)} has {len(text.encode()):,} bytes, and the column holds {length:,}")
-
-    return convert
-
-
-def _char(length: int) -> Convert:
-    def convert(value: Any) -> str:
+        if type(value) is str:
+            check(value, length)
+            return value if plain else csv_field(value)
         text = text_of(value)
-        # CHAR holds single bytes only, and does not keep blanks at the end (Amazon Redshift, "Character types").
-        if text.isascii() and len(text) <= length and not text.endswith(" "):
-            return csv_field(text)
-        raise DoesNotFit(
-            f"{shown(value)} does not fit into CHAR({length}): at most {length} ASCII characters, no blank at the end"
-        )
+        check(text, length)
+        return csv_field(text)
 
     return convert
+
+
+def _fits_varchar(text: str, length: int) -> None:
+    if len(text) * _MOST_BYTES > length and len(text.encode()) > length:
+        raise DoesNotFit(f"{shown(text)} has {len(text.encode()):,} bytes, and the column holds {length:,}")
+
+
+def _fits_char(text: str, length: int) -> None:
+    # CHAR holds single bytes only, and does not keep blanks at the end (Amazon Redshift, "Character types").
+    if not text.isascii() or len(text) > length or text.endswith(" "):
+        rule = f"at most {length:,} ASCII characters without a blank at the end"
+        raise DoesNotFit(f"{shown(text)} does not fit into CHAR({length}): expected {rule}")
 
 
 def _boolean(value: Any) -> str:
@@ -103,7 +124,7 @@ def _boolean(value: Any) -> str:
 
 
 def _float(value: Any) -> str:
-    return repr(float_number(value))
+    return repr(value) if type(value) is float else repr(float_number(value))
 
 
 _OTHERS: dict[str, Convert] = {

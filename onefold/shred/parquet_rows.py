@@ -39,14 +39,14 @@ class ParquetRows:
             _column(parse_type(type_), source, properties) for (_, type_), source in zip(columns, sources, strict=True)
         ]
 
-    def row(self, data: Any) -> tuple[Any, ...]:
-        """Return the values of the data.
+    def values(self, data: Any) -> list[Any]:
+        """Return the values of valid data.
 
         Raises:
             DoesNotFit: a column cannot hold its value.
         """
         get = (data if type(data) is dict else _NOTHING).get
-        return tuple([None if (value := get(name)) is None else convert(value) for name, convert in self._columns])
+        return [None if (value := get(name)) is None else convert(value) for name, convert in self._columns]
 
     def problems(self, data: Any) -> Iterator[str]:
         """Yield why columns cannot hold their values."""

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from onefold.core.errors import InvalidName
-from onefold.registry.schema_key import SchemaKey, snake
+from onefold.registry.schema_key import SchemaKey
 from onefold.shred.bad_rows import BadEvent, BadRow, Problem, original_of
-from onefold.shred.csv_values import TAB, csv_field
-from onefold.shred.entity import Entity
-from onefold.shred.input_forms import Event, reader_of
-from onefold.shred.manifest import EVENTS
-from onefold.shred.parquet_values import micros
-from onefold.shred.plan import PlannedSchema, ShredPlan
-from onefold.shred.values import DoesNotFit, json_text
-
-Row = str | tuple[Any, ...]
-"""A row: a line of CSV without its end, or the values of the columns for Parquet."""
+from onefold.shred.entity import Entity, Row
+from onefold.shred.event import Event
+from onefold.shred.input_forms import reader_of
+from onefold.shred.plan import ShredPlan
+from onefold.shred.values import DoesNotFit
 
 
 class Shredded(NamedTuple):
@@ -32,9 +27,8 @@ class Shredder:
 
     def __init__(self, plan: ShredPlan) -> None:
         self._plan = plan
-        self._read = reader_of(plan)
+        self._read = reader_of(plan).read
         self._entities: dict[str, Entity] = {}
-        self._envelopes: dict[str, Callable[[Event, Any], Row]] = {}
         self._names = {schema.key.path.rpartition("/")[0] for schema in plan.schemas.values()}
 
     def shred(self, record: str) -> Shredded:
@@ -59,7 +53,7 @@ class Shredder:
                 continue
             try:
                 if entity.is_valid(data):
-                    rows.append((entity.table, self._envelopes[uri](event, entity.row(data))))
+                    rows.append((entity.table, entity.row(event, data)))
                     continue
             except DoesNotFit:
                 pass
@@ -78,7 +72,6 @@ class Shredder:
             return None
         entity = Entity(schema, schema.table, self._plan.tables[schema.table], self._plan.format)
         self._entities[uri] = entity
-        self._envelopes[uri] = (_csv_envelope if self._plan.format == "csv" else _parquet_envelope)(schema)
         return entity
 
     def _unknown(self, uri: str) -> Problem:
@@ -89,32 +82,3 @@ class Shredder:
         if key.path.rpartition("/")[0] in self._names:
             return Problem("newer_version", f"the registry had no {uri} at the start of the run: shred the bad row again")
         return Problem("unknown_schema", f"the registry has no schema {uri}: add it, then shred the bad row again")
-
-
-def _own_columns(schema: PlannedSchema) -> tuple[str, str, str, str]:
-    key = schema.key
-    return key.vendor, key.name, key.format, str(key.version)
-
-
-def _ancestors(schema: PlannedSchema) -> tuple[str, str, str]:
-    return EVENTS, json_text([EVENTS, snake(schema.key.name)]), EVENTS
-
-
-def _csv_envelope(schema: PlannedSchema) -> Callable[[Event, Any], Row]:
-    before = TAB.join(_own_columns(schema))
-    after = TAB.join(map(csv_field, _ancestors(schema)))
-
-    def line(event: Event, fields: str) -> str:
-        root = f"{before}{TAB}{csv_field(event.id)}{TAB}{event.time.isoformat(' ')}{TAB}{after}"
-        return f"{root}{TAB}{fields}" if fields else root
-
-    return line
-
-
-def _parquet_envelope(schema: PlannedSchema) -> Callable[[Event, Any], Row]:
-    before, after = _own_columns(schema), _ancestors(schema)
-
-    def values(event: Event, row: tuple[Any, ...]) -> tuple[Any, ...]:
-        return (*before, event.id, micros(event.time), *after, *row)
-
-    return values
