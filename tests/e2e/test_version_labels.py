@@ -21,6 +21,7 @@ from onefold.core.names import TableId
 from onefold.messages.table_created import table_message
 from onefold.refresh.handler import TableCreatedHandler
 from onefold.registry.bigquery_columns import bigquery_table
+from onefold.registry.bigquery_table import BigQueryTable
 from onefold.registry.ddl import bigquery_columns
 from onefold.schema.columns import Column
 from onefold.schema.types import parse_type
