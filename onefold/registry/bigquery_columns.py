@@ -205,9 +205,12 @@ def _is_array(schema: Json) -> bool:
 
 
 def _items(schema: Json) -> Json:
-    """Return the schema of the items of an array; an empty one, which takes anything, where there is not one for all."""
+    """Return the schema of the items of an array; an empty one, which takes anything, where only text holds all items.
+
+    These are arrays of arrays, with null or of several types: an array of BigQuery has neither arrays nor NULL in it.
+    """
     items = schema.get("items")
-    return items if isinstance(items, Mapping) and not _is_array(items) else {}
+    return items if isinstance(items, Mapping) and not _is_array(items) and not allows_null(items) else {}
 
 
 def _scalar(schema: Json) -> Scalar:

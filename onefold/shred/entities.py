@@ -7,11 +7,11 @@ from typing import Any
 
 from onefold.core.text import shortened
 from onefold.shred.bad_rows import BadEvent, Problem
-from onefold.shred.json_reader import Unreadable, read_json
+from onefold.shred.json_reader import HALF_A_PAIR, Unreadable, read_json
 from onefold.shred.values import shown
 
 _KEYS = frozenset({"schema", "data"})
-_BROKEN = "a text has a NUL character or half a surrogate pair, which no warehouse holds"
+_NUL = "a text has a NUL character, which no warehouse holds: remove it"
 
 
 def read_text(text: str, place: str) -> Any:
@@ -28,8 +28,8 @@ def read_text(text: str, place: str) -> Any:
         value = read_json(text)
     except Unreadable as error:
         raise BadEvent([Problem("unreadable", f"{place}: {error}")]) from None
-    if "\\u" in text and _is_broken(value):
-        raise BadEvent([Problem("does_not_fit", f"{place}: {_BROKEN}")])
+    if "\\u0000" in text and _has_nul(value):
+        raise BadEvent([Problem("does_not_fit", f"{place}: {_NUL}")])
     return value
 
 
@@ -39,15 +39,15 @@ def check_characters(record: str) -> None:
     Raises:
         BadEvent: the record has a character that no column holds.
     """
-    if "\0" in record or not (record.isascii() or _has_bytes(record)):
-        raise BadEvent([Problem("does_not_fit", _BROKEN)])
+    if "\0" in record:
+        raise BadEvent([Problem("does_not_fit", _NUL)])
+    try:
+        record.encode()
+    except UnicodeEncodeError:
+        raise BadEvent([Problem("unreadable", f"the record: {HALF_A_PAIR}")]) from None
 
 
-def _has_bytes(text: str) -> bool:
-    return not any("\ud800" <= character <= "\udfff" for character in text)
-
-
-def _is_broken(value: Any) -> bool:
+def _has_nul(value: Any) -> bool:
     waiting = [value]
     while waiting:
         inner = waiting.pop()
@@ -55,7 +55,7 @@ def _is_broken(value: Any) -> bool:
             waiting += [*inner, *inner.values()]
         elif isinstance(inner, list):
             waiting += inner
-        elif isinstance(inner, str) and ("\0" in inner or not _has_bytes(inner)):
+        elif isinstance(inner, str) and "\0" in inner:
             return True
     return False
 

@@ -28,7 +28,9 @@ class EventsRow:
         types = field_types(format_)
         self._is_csv = format_ == "csv"
         self._template: list[Any] = [NULL if self._is_csv else None] * len(EVENT_FIELDS)
-        self._converters = [_converter(kind, type_, format_) for (_, kind), type_ in zip(EVENT_FIELDS, types, strict=True)]
+        kinds = [kind for _, kind in EVENT_FIELDS]
+        self._converters = [_converter(kind, type_, format_) for kind, type_ in zip(kinds, types, strict=True)]
+        self._plain = [_converter(kind, type_, format_, plain=True) for kind, type_ in zip(kinds, types, strict=True)]
         self._surely = [surely_fitting(type_) for type_ in types]
 
     def of_texts(self, fields: list[str]) -> Any:
@@ -37,14 +39,13 @@ class EventsRow:
         Raises:
             DoesNotFit: a column cannot hold its value.
         """
-        if not self._is_csv:
-            return tuple(self._values((number, fields[number]) for number in compress(_NUMBERS, fields)))
-        row, surely, converters = self._template.copy(), self._surely, self._converters
-        for number in compress(_NUMBERS, fields):
-            text = fields[number]
-            fits = len(text) <= surely[number] and text.isalnum()
-            row[number] = text if fits else converters[number](text)
-        return TAB.join(_without_entities(row))
+        if self._is_csv and _is_plain(TAB.join(fields)):
+            row, surely, converters = self._template.copy(), self._surely, self._plain
+            for number in compress(_NUMBERS, fields):
+                text = fields[number]
+                row[number] = text if len(text) <= surely[number] else converters[number](text)
+            return TAB.join(_without_entities(row))
+        return self.of_values([(number, fields[number]) for number in compress(_NUMBERS, fields)])
 
     def of_values(self, fields: Iterable[tuple[int, Any]]) -> Any:
         """Return the row of the values of some fields, each with its number.
@@ -76,8 +77,13 @@ def _without_entities(row: list[Any]) -> list[Any]:
     return row
 
 
-def _converter(kind: FieldKind, type_: str, format_: Format) -> Callable[[Any], Any]:
-    convert = csv_converter(type_) if format_ == "csv" else parquet_converter(type_)
+def _is_plain(line: str) -> bool:
+    """Tell whether no field of a line has a character that makes quotes or an escape necessary."""
+    return not ('"' in line or "\\" in line or "\n" in line or "\r" in line)
+
+
+def _converter(kind: FieldKind, type_: str, format_: Format, plain: bool = False) -> Callable[[Any], Any]:
+    convert = csv_converter(type_, plain) if format_ == "csv" else parquet_converter(type_)
     if kind == "bool":
         return lambda value: convert(_BOOLEANS.get(value, value) if type(value) is str else value)
     if kind in ("int", "float"):

@@ -17,11 +17,12 @@ MAX_DIGITS = 100
 """The characters of a number; no warehouse holds more, and parsers differ beyond."""
 _MAX_EXPONENT = 400
 _DIGITS = bytes.maketrans(b"123456789.", b"0000000000")
+HALF_A_PAIR = "a text has half a surrogate pair: write the whole character"
 _UNUSUAL = (b" :", b"\t:", b"\r:", b"\n:", b"\\u0022", b"\\u003")
 """What would hide a key from the count of keys: a space before the colon, and escapes of quotes and colons."""
 _MANY_DIGITS = b"0" * 16
 # What may be a number that a double or 64 bits do not hold: shorter ones are written as they were read.
-_LONG_NUMBER = re.compile(rb'(?<!["0-9.\w-])-?[0-9.]{16,}(?:[eE][+-]?[0-9]+)?')
+_LONG_NUMBER = re.compile(rb"[0-9][0-9.]{15,}(?:[eE][+-]?[0-9]+)?")
 
 
 class Unreadable(ValueError):
@@ -43,7 +44,7 @@ def read_json(text: str) -> Any:
     try:
         source = text.encode()
     except UnicodeEncodeError:
-        raise Unreadable("the text has half a surrogate pair") from None
+        raise Unreadable(HALF_A_PAIR) from None
     try:
         value = orjson.loads(source)
     except ValueError:
@@ -72,13 +73,17 @@ def _has_same_numbers(source: bytes, written: bytes) -> bool:
 
 def _read_slowly(text: str) -> Any:
     try:
-        return json.loads(
+        value = json.loads(
             text, object_pairs_hook=_object, parse_constant=_constant, parse_int=_integer, parse_float=_fraction
         )
+        json.dumps(value, ensure_ascii=False, default=str).encode()
     except json.JSONDecodeError as error:
         raise Unreadable(f"not JSON: {error.msg} at character {error.pos + 1:,}") from None
     except RecursionError:
         raise Unreadable("nested too deep") from None
+    except UnicodeEncodeError:
+        raise Unreadable(HALF_A_PAIR) from None
+    return value
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -8,9 +8,10 @@ from typing import Any
 from onefold.registry.bigquery_table import PropertySource
 from onefold.registry.leaves import is_nested
 from onefold.registry.subschemas import Json
+from onefold.schema.json_types import allows_null, json_types
 from onefold.schema.types import STRING, Array, Struct, Type, parse_type
 from onefold.shred.parquet_values import parquet_converter
-from onefold.shred.values import DoesNotFit, json_text
+from onefold.shred.values import DoesNotFit, json_text, shown
 
 Convert = Callable[[Any], Any]
 _NOTHING: dict[Any, Any] = {}
@@ -114,21 +115,38 @@ def _field_problems(value: Mapping[str, Any], fields: Sequence[tuple[str, Any, C
 
 
 def _array(type_: Array, source: PropertySource, schema: Json) -> Convert:
-    """Return the conversion of an array, whose items are never None. Text holds null as JSON does."""
+    """Return the conversion of an array, whose items are never None.
+
+    Args:
+        type_: the type of the column.
+        source: the property of the column.
+        schema: the schema of the array in the version of the data.
+    """
     items = schema.get("items")
     inner: Json = items if isinstance(items, Mapping) else {}
     if isinstance(type_.element, Struct):
         make = _struct(type_.element, source, inner)
+    elif type_.element == STRING and not _are_texts(inner):
+        # The items are JSON texts, so that null, 1 and "1" stay apart.
+        make = json_text
     else:
         make = parquet_converter(str(type_.element))
-    null = "null" if type_.element == STRING else None
+    holds_null = make is json_text
 
     def convert(value: Any) -> Any:
         if type(value) is not list:
-            raise DoesNotFit(f"{json_text(value)[:60]} is not an array")
-        found = [null if item is None else make(item) for item in value]
+            raise DoesNotFit(f"{shown(value)} is not an array")
+        found = [make(item) if item is not None or holds_null else None for item in value]
         if None in found:
-            raise DoesNotFit("the array has an item that is null, or of another type than its column")
+            raise DoesNotFit(f"the array has an item that {type_.element} does not hold: null, or another type")
         return found
 
     return convert
+
+
+def _are_texts(schema: Json) -> bool:
+    """Tell whether all values of a schema are texts."""
+    if allows_null(schema):
+        return False
+    types, values = json_types(schema), schema.get("enum", ())
+    return types == {"string"} or (not types and bool(values) and all(isinstance(one, str) for one in values))
