@@ -168,7 +168,7 @@ def shred_parser(formats: Sequence[str], inputs: Sequence[str]) -> argparse.Argu
         allow_abbrev=False,
     )
     parser.add_argument(
-        "--events", nargs="+", required=True, metavar="URI", help="files or folders of events; * and ? match"
+        "--events", nargs="+", action="extend", required=True, metavar="URI", help="files, folders; * and ? match"
     )
     parser.add_argument("--registry", required=True, metavar="URI", help="the registry: a folder, a bucket or a server")
     parser.add_argument("--output", required=True, metavar="URI", help="the folder of the runs")

@@ -153,7 +153,7 @@ class EventStages:
 
         report = shred(self.spark, arguments, registry)
         self._run = report.run or ""
-        words = " --events runs/run=*/bad" if bad else ""
+        words = " runs/run=*/bad" if bad else ""
         self._print(f"[bold]spark_jobs/shred.py --events events{words}[/] writes {run_folder(self._run)}:")
         for schema in added:
             self._print(f"  meanwhile: {schema.key.uri} is added, after the job has read the registry")
