@@ -42,10 +42,10 @@ class EventScene:
     def load(self) -> list[RunReport]:
         return list(self.loader().load())
 
-    def shred(self, run: str, version: str, columns: Columns, *rows: Row, **fields: Any) -> None:
+    def shred(self, run: str, version: str, columns: Columns, *rows: Row, table: str = TABLE, **fields: Any) -> None:
         """Write a run with rows of one table, whose columns are as they were at the start of the run."""
         full = [{**envelope(f"{run}/{number}"), **row} for number, row in enumerate(rows)]
-        write_run(self.folder, run, [(click_table(version, columns), full)], **fields)
+        write_run(self.folder, run, [(click_table(version, columns, table), full)], **fields)
 
     def shred_two(self, run: str, columns: Columns, *rows: Row) -> None:
         """Write a run with the same rows for two tables."""
