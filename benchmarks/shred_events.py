@@ -54,7 +54,7 @@ def make_events(folder: Path, count: int) -> int:
                 if number % 100 == 99:
                     data["f01"], bad = -1, bad + 1
                 event = {"schema": "iglu:com.acme/ad_click/jsonschema/1-0-0", "data": data}
-                lines.write(json.dumps(event, ensure_ascii=False) + "\n")
+                lines.write(json.dumps(event, ensure_ascii=False, separators=(",", ":")) + "\n")
     return count - bad
 
 
