@@ -31,7 +31,7 @@ SCHEMA = {
 }
 SPARK_TYPES = {name: kind[1] for name, kind in _FIELDS.items()}
 COLUMNS = {name: kind[2] for name, kind in _FIELDS.items()}
-ENVELOPE = ("schema_vendor", "schema_name", "schema_format", "schema_version", "root_id", "root_tstamp", "ref_root", "ref_tree", "ref_parent")  # fmt: skip
+ENVELOPE = ("vendor", "name", "format", "version", "root_id", "root_tstamp", "ref_root", "ref_tree", "ref_parent")
 _FILES = 4
 _TEXTS = ("plain text of some words", "https://shop.example/products/1234?campaign=autumn", "grün und blau", 'a, "b"')
 
@@ -54,7 +54,7 @@ def make_events(folder: Path, count: int) -> int:
                 if number % 100 == 99:
                     data["f01"], bad = -1, bad + 1
                 event = {"schema": "iglu:com.acme/ad_click/jsonschema/1-0-0", "data": data}
-                lines.write(json.dumps(event, ensure_ascii=False) + "\n")
+                lines.write(json.dumps(event, ensure_ascii=False, separators=(",", ":")) + "\n")
     return count - bad
 
 
