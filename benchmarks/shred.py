@@ -6,7 +6,8 @@ Run: `python -m benchmarks.shred [--events 400000] [--repeat 3] [--folder DIR]`.
 has no columns of the envelope. `python`: a loop of one process that parses, validates by the same validator, flattens and
 writes files of the same format. One event in a hundred is invalid. The number of rows of the loop is compared with ours.
 
-The rounds alternate. The first one warms up Spark and is not counted. Each round reads new copies of the events.
+`of the processors` are the seconds that this process and its descendants have used, which other work on the machine does not
+change. The rounds alternate. The first one warms up Spark and is not counted. Each round reads new copies of the events.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from benchmarks.processor_time import processor_seconds
 from benchmarks.report import add_options, machine, markdown, publish, ratio, rounds, spread, versions
 from benchmarks.shred_events import make_events, make_registry
 from benchmarks.shred_peers import Contest
@@ -25,41 +27,45 @@ from benchmarks.spark_session import forget, open_spark
 from onefold.shred.manifest import FORMATS, Format
 
 HEADING = "The shredder"
-HEADER = ("format", "", "seconds", "events a second", "speed of onefold")
+Figures = dict[str, tuple[list[float], list[float]]]
+"""By contestant: seconds by the clock, and by the processors."""
+HEADER = ("format", "", "seconds", "of the processors", "events a second", "speed of onefold", "by processors")
 
 
-def seconds_of(contest: Contest, folder: Path, events: Path, count: int, valid: int) -> dict[str, list[float]]:
-    """Return the seconds of each counted round.
+def seconds_of(contest: Contest, folder: Path, events: Path, count: int, valid: int) -> Figures:
+    """Return the seconds of each counted round, by the clock and by the processors.
 
     Raises:
         SystemExit: the numbers of rows differ.
     """
     works = contest.works()
-    found: dict[str, list[float]] = {name: [] for name in works}
+    found: Figures = {name: ([], []) for name in works}
     for number in range(count + 1):
         copy = Path(shutil.copytree(events, folder / f"events_{number}"))
         for name in sorted(works, key=lambda name: (list(works).index(name) + number) % len(works)):
             output = folder / f"output_{name}"
             forget(contest.spark)
-            started = time.perf_counter()
+            started, used = time.perf_counter(), processor_seconds()
             rows = works[name](copy, output)
-            seconds = time.perf_counter() - started
+            seconds, used = time.perf_counter() - started, processor_seconds() - used
             if rows not in (-1, valid):
                 raise SystemExit(f"{name} has {rows:,} rows, expected {valid:,}")
-            found[name] += [seconds] if number else []
+            if number:
+                found[name][0].append(seconds)
+                found[name][1].append(used)
             shutil.rmtree(output)
         shutil.rmtree(copy)
     return found
 
 
-def lines_of(format_: Format, seconds: dict[str, list[float]], events: int) -> list[tuple[str, ...]]:
-    own = seconds["onefold"]
+def lines_of(format_: Format, figures: Figures, events: int) -> list[tuple[str, ...]]:
+    own_seconds, own_used = figures["onefold"]
     return [
         (
-            format_, name, spread(figures).text(1), f"{events / spread(figures).median:,.0f}",
-            ratio(figures, own).text() if name != "onefold" else "",
+            format_, name, spread(seconds).text(1), spread(used).text(1), f"{events / spread(seconds).median:,.0f}",
+            *((ratio(seconds, own_seconds).text(), ratio(used, own_used).text()) if name != "onefold" else ("", "")),
         )
-        for name, figures in seconds.items()
+        for name, (seconds, used) in figures.items()
     ]  # fmt: skip
 
 
