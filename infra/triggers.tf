@@ -95,7 +95,19 @@ locals {
   # Without datasets none is named: then nothing can be refreshed, and nothing is to be told. A name of a group may be given
   # once in an expression, so the groups lose theirs.
   versioned_tables = join("|", [
-    for name, pattern in local.version_patterns : "${name}/tables/${replace(pattern, "/\\(\\?P<\\w+>/", "(")}"
+    for name, pattern in local.version_patterns : "${name}/tables/${replace(pattern, "/\\(\\?P<\\w+>/", "(")}" if pattern != "labels"
+  ])
+  of_named_tables = "protoPayload.resourceName=~\"^projects/${var.project}/datasets/(${replace(replace(local.versioned_tables, "\\", "\\\\"), "\"", "\\\"")})$\""
+
+  # Where versions are found by labels, an entry has the labels of the table; that of a deletion has none.
+  labelled_datasets = [for name, pattern in local.version_patterns : name if pattern == "labels"]
+  of_labelled_tables = join(" AND ", [
+    "protoPayload.resourceName=~\"^projects/${var.project}/datasets/(${join("|", local.labelled_datasets)})/tables/[^/]+$\"",
+    "(${join(" OR ", [
+      "protoPayload.metadata.tableDeletion:*",
+      "protoPayload.metadata.tableCreation.table.tableInfo.labels.onefold_base:*",
+      "protoPayload.metadata.tableChange.table.tableInfo.labels.onefold_base:*",
+    ])})",
   ])
 }
 
@@ -114,7 +126,7 @@ resource "google_logging_project_sink" "tables" {
       "protoPayload.metadata.tableChange.table.schemaJson:*",
       "protoPayload.metadata.tableChange.table.schemaJsonTruncated=true",
     ])})",
-    "protoPayload.resourceName=~\"^projects/${var.project}/datasets/(${replace(replace(local.versioned_tables, "\\", "\\\\"), "\"", "\\\"")})$\"",
+    length(local.labelled_datasets) == 0 ? local.of_named_tables : "(${local.of_named_tables} OR (${local.of_labelled_tables}))",
   ])
 }
 

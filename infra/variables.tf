@@ -45,7 +45,7 @@ variable "datasets" {
 }
 
 variable "version_patterns" {
-  description = "How versioned tables are named in single datasets: a regular expression with the groups base and version, by dataset; default: version_pattern of onefold.yaml."
+  description = "How versioned tables are named in single datasets: a regular expression with the groups base and version, or `labels`, by dataset; default: version_pattern of onefold.yaml."
   type        = map(string)
   default     = {}
 
@@ -55,9 +55,9 @@ variable "version_patterns" {
   }
   validation {
     condition = alltrue([
-      for pattern in values(var.version_patterns) : strcontains(pattern, "(?P<base>") && strcontains(pattern, "(?P<version>") && !strcontains(pattern, "/")
+      for pattern in values(var.version_patterns) : pattern == "labels" || strcontains(pattern, "(?P<base>") && strcontains(pattern, "(?P<version>") && !strcontains(pattern, "/")
     ])
-    error_message = "version_patterns must contain the groups (?P<base>...) and (?P<version>...), and no slash."
+    error_message = "version_patterns must be `labels`, or contain the groups (?P<base>...) and (?P<version>...), and no slash."
   }
   validation {
     condition     = alltrue([for name in keys(var.version_patterns) : contains(var.datasets, name)])
@@ -294,6 +294,53 @@ variable "pulls" {
   }
 }
 
+variable "shreds" {
+  description = "Folders of events that are shredded, by a name of their own: `events` are folders or patterns, `output` is the folder of the runs, `format` is csv or parquet, `input` self-describing, enriched-tsv or enriched-json. `registry`: its address, that of `schema_registry` by default; `schedule`: when (cron), every hour by default."
+  type = map(object({
+    events   = list(string)
+    output   = string
+    format   = string
+    input    = string
+    registry = optional(string)
+    schedule = optional(string, "5 * * * *")
+  }))
+  default  = {}
+  nullable = false
+
+  validation {
+    condition     = alltrue([for name in keys(var.shreds) : can(regex("^[a-z][a-z0-9-]{0,18}[a-z0-9]$", name))])
+    error_message = "shreds: a name must have 2 to 20 lower-case letters, digits and hyphens, and begin with a letter."
+  }
+  validation {
+    condition     = alltrue([for shred in values(var.shreds) : length(shred.events) > 0 && alltrue([for place in shred.events : can(regex("^gs://[a-z0-9][a-z0-9._-]{1,220}[a-z0-9](/[A-Za-z0-9_.=+@~*?-]+)*/?$", place)) && !strcontains(place, "..")])])
+    error_message = "shreds: events must be folders such as gs://bucket/folder, in which * and ? may match names below the bucket, without `..`."
+  }
+  validation {
+    condition     = alltrue([for shred in values(var.shreds) : can(regex("^gs://[a-z0-9][a-z0-9._-]{1,220}[a-z0-9](/[A-Za-z0-9_.=+@~-]+)+/?$", shred.output)) && !strcontains(shred.output, "..")])
+    error_message = "shreds: output must be a folder such as gs://bucket/folder, without `..`."
+  }
+  validation {
+    condition     = alltrue(flatten([for shred in values(var.shreds) : [for place in concat(shred.events, [shred.output]) : length(split("/", trimsuffix(place, "/"))) <= 13]]))
+    error_message = "shreds: folders must be at most ten levels deep: a right on a folder names each level."
+  }
+  validation {
+    condition     = alltrue([for shred in values(var.shreds) : contains(["csv", "parquet"], shred.format) && contains(["self-describing", "enriched-tsv", "enriched-json"], shred.input)])
+    error_message = "shreds: format must be csv or parquet, and input self-describing, enriched-tsv or enriched-json."
+  }
+  validation {
+    condition     = alltrue([for shred in values(var.shreds) : shred.registry == null ? var.schema_registry != null : can(regex("^gs://[a-z0-9][a-z0-9._-]{1,220}[a-z0-9](/[A-Za-z0-9_.=+@~-]+)*$", shred.registry))])
+    error_message = "shreds: registry must be a folder such as gs://bucket/folder; it may be left out where schema_registry is set."
+  }
+  validation {
+    condition     = alltrue([for shred in values(var.shreds) : can(regex(local.cron, shred.schedule))])
+    error_message = "shreds: schedule must have the five fields of cron with possible values, as in 5 * * * *."
+  }
+  validation {
+    condition     = length(var.shreds) == 0 || fileexists("${coalesce(var.package_folder, "${path.module}/../build")}/shred_libraries.zip")
+    error_message = "shreds: shred_libraries.zip is not in the folder of packages: run `make package` where it can be downloaded."
+  }
+}
+
 variable "pull_schedule" {
   description = "When pulled tables are pulled (cron)."
   type        = string
@@ -402,6 +449,24 @@ variable "schema_registry" {
   }
 }
 
+variable "events" {
+  description = "Tables of events; null: none. `dataset` is one of `datasets`, which load_shredded creates tables in, and `runs` the folder of the runs of the shredder, gs://BUCKET/FOLDER, in an existing bucket in the location of the dataset. docs/reference/loader.md describes both."
+  type = object({
+    dataset = string
+    runs    = string
+  })
+  default = null
+
+  validation {
+    condition     = contains(var.datasets, try(var.events.dataset, try(var.datasets[0], ""))) || var.events == null
+    error_message = "events.dataset must be one of datasets, so that views of its tables are kept."
+  }
+  validation {
+    condition     = can(regex("^gs://[a-z0-9][a-z0-9._-]{1,61}[a-z0-9](?:/[A-Za-z0-9_.-]+)*/?$", try(var.events.runs, "gs://none")))
+    error_message = "events.runs must be gs://BUCKET or gs://BUCKET/FOLDER."
+  }
+}
+
 variable "schema_registry_ingress" {
   description = "From where the function schema_registry can be reached: ALLOW_INTERNAL_ONLY, ALLOW_INTERNAL_AND_GCLB or ALLOW_ALL."
   type        = string
@@ -444,9 +509,9 @@ variable "service_accounts" {
   validation {
     condition = length(setsubtract(keys(var.service_accounts), [
       "refresh_view", "launch_batch", "sink_records", "push_refresh_view", "push_launch_batch", "push_sink_records",
-      "batch", "build", "schema_registry",
+      "load_shredded", "push_load_shredded", "batch", "build", "schema_registry",
     ])) == 0
-    error_message = "service_accounts may have the keys refresh_view, launch_batch, sink_records, each of them with the prefix push_, batch, build and schema_registry. Name the account of a source in captures."
+    error_message = "service_accounts may have the keys refresh_view, launch_batch, sink_records, load_shredded, each of them with the prefix push_, batch, build and schema_registry. Name the account of a source in captures."
   }
   validation {
     condition     = alltrue([for email in var.service_accounts : can(regex("^[a-z0-9-]+@${var.project}\\.iam\\.gserviceaccount\\.com$", email))])

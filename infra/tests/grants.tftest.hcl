@@ -14,3 +14,8 @@ variables {
 run "two_datasets" {
   command = plan
 }
+
+run "versions_by_labels" {
+  command = plan
+  variables { version_patterns = { crm = "labels" } }
+}

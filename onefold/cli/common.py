@@ -83,9 +83,12 @@ def open_warehouse(context: click.Context, project: str | None, dataset: str, ta
     check_names([("dataset", dataset), *given(("table", table), ("project", project))])
     settings = replace(read_settings(context), keep_view_settings=not context.meta.get(_ACCEPTED))
     warehouse = connect(project or settings.project)
-    hint = settings.names_in(dataset).base_name_hint(table or "")
+    names = settings.names_in(dataset)
+    if table and names.by_labels:
+        names = names.resolved(warehouse.list_labels(dataset))
+    hint = names.base_name_hint(table or "")
     # The table may have versions of its own: customer_v_abc_v_def is one of the base name customer_v_abc.
-    if hint and table not in warehouse.list_bases(dataset, settings.names_in(dataset)):
+    if hint and table not in warehouse.list_bases(dataset, names):
         raise InvalidInput(hint)
     return settings, warehouse
 
@@ -192,7 +195,7 @@ def _all_bases(warehouse: Any, dataset: str, names: VersionedNames) -> list[str]
     except NotFound as error:
         raise NotFound(f"{error}{advice}") from error
     if not found:
-        raise NotFound(f"dataset {warehouse.project}.{dataset} has no versioned tables, named as {names.pattern}{advice}")
+        raise NotFound(f"dataset {warehouse.project}.{dataset} has no versioned tables {names.described}{advice}")
     return found
 
 

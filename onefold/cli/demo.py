@@ -27,16 +27,25 @@ if TYPE_CHECKING:
 @click.option("--full", is_flag=True, help="Show every message, every view before and after it, and the SQL.")
 @click.option("--fast", is_flag=True, help="Leave out the batches, which take most of the time.")
 @click.option("--loads", is_flag=True, help="Pull tables of a MariaDB by watermark, which the demo starts, instead.")
+@click.option("--events", is_flag=True, help="Shred events into tables that create and migrate themselves, instead.")
 def demo(
-    source: str | None, include: tuple[str, ...], exclude: tuple[str, ...], once: bool, full: bool, fast: bool, loads: bool
+    source: str | None,
+    include: tuple[str, ...],
+    exclude: tuple[str, ...],
+    once: bool,
+    full: bool,
+    fast: bool,
+    loads: bool,
+    events: bool,
 ) -> int:
     """Show the main jobs on this machine: views over versions of tables, and a change log merged into a table.
 
     The demo runs an embedded BigQuery, the real functions, and the local Spark. With --source it shows capture instead:
     tables of your own database are copied, compared row by row, and followed until Ctrl-C. Your database is only read.
     With --loads it shows the third job: tables of a MariaDB that must be installed are pulled, loaded and compared.
+    With --events it shows the fourth one: a schema registry, and tables of events that follow it.
     """
-    _check_together(source, bool(include or exclude or once), full or fast, loads)
+    _check_together(source, bool(include or exclude or once), full or fast, loads, events)
     # Capture prints its log on sys.stdout, which the demo redirects; the console keeps the real stream.
     console = Console(file=sys.stdout)
     with _missing_packages_named():
@@ -47,20 +56,34 @@ def demo(
 
             run_loads_demo(console)
             return OK
+        if events:
+            from onefold.demo.events import run_events_demo
+
+            run_events_demo(console)
+            return OK
         from onefold.demo.tour import run_demo
 
         run_demo(console, full=full, batches=not fast)
     return OK
 
 
-def _check_together(source: str | None, options_of_source: bool, options_of_tour: bool, loads: bool) -> None:
+def _check_together(source: str | None, options_of_source: bool, options_of_tour: bool, loads: bool, events: bool) -> None:
     """Check the options.
 
+    Args:
+        source: the database of the user; None for none.
+        options_of_source: whether options are given that only --source has.
+        options_of_tour: whether options are given that only the demo without --source has.
+        loads: whether --loads is given.
+        events: whether --events is given.
+
     Raises:
-        UsageError: an option is given that only --source has, or only the demo without --source; or any beside --loads.
+        UsageError: options are given that do not go together.
     """
-    if loads and (source or options_of_source or options_of_tour):
-        raise click.UsageError("--loads is a demo of its own: leave the other options out")
+    others = source or options_of_source or options_of_tour
+    for name, is_given, other in (("--loads", loads, events), ("--events", events, loads)):
+        if is_given and (others or other):
+            raise click.UsageError(f"{name} is a demo of its own: leave the other options out")
     if options_of_tour and source:
         raise click.UsageError("--full and --fast are for the demo without --source: leave them out")
     if options_of_source and not source:

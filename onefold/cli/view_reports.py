@@ -53,9 +53,10 @@ def check(warehouse: Any, dataset: str, table: str | None, settings: Settings) -
 
     place = TableId(warehouse.project, dataset, table or "")
     try:
-        tables = warehouse.list_tables(dataset)
+        labels = warehouse.list_labels(dataset)
     except NotFound:
         return Checked(place, table, ())
+    tables, settings = tuple(labels), settings.with_listed(dataset, labels)
     names = settings.names_in(dataset)
     left_out = tuple(left for left in names.skipped(tables) if table in (None, left.base))
     current = tuple(base for base in left_over_current(warehouse, dataset, settings, tables) if table in (None, base.table))
@@ -146,7 +147,7 @@ def work_on_current(
             return made
         return None
 
-    made = [done(base, unless_unknown) for base in tables if settings.rules_for(base).current]
+    made = [done(base, unless_unknown) for base in tables if settings.rules_for(base).keeps_current]
     return [one for one in made if one is not None]
 
 

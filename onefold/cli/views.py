@@ -34,7 +34,7 @@ from onefold.cli.view_reports import (
     work_on_clean,
     work_on_current,
 )
-from onefold.core.errors import NotFound
+from onefold.core.errors import InvalidInput, NotFound
 from onefold.core.names import TableId, check_names, problems_of_name
 from onefold.core.text import counted
 from onefold.schema.information_schema import read_columns
@@ -256,9 +256,12 @@ def _built(columns: Any, base: TableId, settings: Settings) -> UnifiedView:
     """Build the view from a file of columns.
 
     Raises:
+        InvalidInput: the settings find versions by labels.
         NotFound: the file has no version of the table, or all versions are retired.
     """
     rules = settings.rules_for(base)
+    if rules.names.by_labels:
+        raise InvalidInput("versions are found by labels, which a file of columns lacks: run `onefold plan DATASET TABLE`")
     found = read_columns(_text(columns), base.table, rules.names)
     if not found:
         advice = rules.names.base_name_hint(base.table) or "check TABLE and the file"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from onefold.core.names import problems_of_name
@@ -42,6 +42,24 @@ class VersionedNames:
     pattern: str = DEFAULT_PATTERN
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
+
+    @property
+    def by_labels(self) -> bool:
+        """Whether versions are found by the labels of tables, and not by their names: see `version_labels`."""
+        return False
+
+    @property
+    def described(self) -> str:
+        """How the versioned tables of the dataset are found, for errors."""
+        return f"named as {self.pattern}"
+
+    def resolved(self, labels: Mapping[str, Mapping[str, str]]) -> VersionedNames:  # noqa: ARG002 names are enough here
+        """Return a naming that knows the tables of a listed dataset.
+
+        Args:
+            labels: the labels of all tables of the dataset, by the name of the table.
+        """
+        return self
 
     def split(self, table: str) -> tuple[str, str] | None:
         """Return the base name and the version of a versioned table; None for a table that is not one, or is skipped.

@@ -15,7 +15,7 @@ from onefold.ports.warehouse import BaseWarehouse
 from onefold.schema.columns import Column, Schema
 from onefold.schema.table_rules import TableRules
 from onefold.schema.types import Scalar
-from onefold.schema.versions import Version, active_versions
+from onefold.schema.versions import Version, active_versions, table_of
 
 _TIMESTAMP = Scalar("TIMESTAMP")
 
@@ -102,10 +102,7 @@ def change_tables(table: TableId, versions: Iterable[Version], rules: TableRules
         versions: in any order; the one without a name is the table itself.
         rules: the settings of the table, with the form of the names of versions.
     """
-    return [
-        ChangeTable(table.sibling(rules.names.name(table.table, version.id)) if version.id else table, version)
-        for version in versions
-    ]
+    return [ChangeTable(table_of(table, version, rules.names) if version.id else table, version) for version in versions]
 
 
 def changes_in_use(table: TableId, found: Sequence[ChangeTable], rules: TableRules) -> list[ChangeTable]:

@@ -53,14 +53,14 @@ def find_candidates(
     Raises:
         NotFound: the dataset has no versioned table, or none that matches.
     """
-    names = settings.names_in(dataset)
-    tables = set(warehouse.list_tables(dataset))
+    labels = warehouse.list_labels(dataset)
+    tables, names = set(labels), settings.names_in(dataset).resolved(labels)
     versions: dict[str, dict[str, str]] = {}
     for name in sorted(tables):
         if (split := names.split(name)) and (match is None or fnmatchcase(split[0], match)):
             versions.setdefault(split[0], {})[split[1]] = name
     if not versions:
-        which = f"whose base name matches {match!r}" if match is not None else f"named as {names.pattern}"
+        which = f"whose base name matches {match!r}" if match is not None else names.described
         raise NotFound(f"dataset {warehouse.project}.{dataset} has no versioned tables {which}")
     found = []
     for base in sorted(versions):

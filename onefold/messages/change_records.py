@@ -59,6 +59,11 @@ def parse_change_message(data: bytes, names_in: NamesIn = default_names) -> Chan
     if problems:
         raise InvalidMessage(problems)
     table, names = content["table"], names_in(content["dataset"])
+    if names.by_labels:
+        raise InvalidMessage(
+            f"dataset {content['dataset']} finds versions by labels (version_pattern: {names.pattern}), and rows of "
+            "messages land in tables that are named after their version: write them into another dataset"
+        )
     if problems := names.problems(table["name"], table["version"]):
         raise InvalidMessage(problems)
     records = tuple(content.get("records", ()))

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from onefold.core.errors import InvalidMessage
-from onefold.core.names import problems_of_name
+from onefold.core.names import LEAF_PREFIX, problems_of_name
 from onefold.core.versioned_names import NamesIn, VersionedNames, default_names
 from onefold.messages.envelope import json_object, table_problems
 
@@ -36,6 +36,8 @@ class DatasetHint:
     """A request to check all tables of a dataset."""
 
     dataset: str
+    project: str | None = None
+    """As in `TableHint`."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +99,7 @@ def _table_hint(dataset: str, table: Mapping[str, str], names: VersionedNames) -
     base, version = table["name"], table.get("version")
     if version is not None and (problems := names.problems(base, version)):
         raise InvalidMessage(problems)
-    named = names.name(base, version) if version is not None else None
+    named = names.name(base, version) if version is not None and not names.by_labels else None
     excluded = names.exclusion_reason(base, named)
     return OtherTable(named or base) if excluded else TableHint(dataset, base, version)
 
@@ -111,7 +113,11 @@ def _audit_entry(payload: Any, names_in: NamesIn) -> Event:
     match = _RESOURCE.fullmatch(resource) if isinstance(resource, str) else None
     if not match:
         raise InvalidMessage("the audit log entry's resourceName is not projects/P/datasets/D/tables/T")
-    split = names_in(match["dataset"]).split(match["table"])
+    names = names_in(match["dataset"])
+    if names.by_labels and "tableDeletion" in metadata and not match["table"].startswith(LEAF_PREFIX):
+        # The entry of a deletion has no labels, so that it does not tell whose version the table was.
+        return DatasetHint(match["dataset"], match["project"])
+    split = names.resolved({match["table"]: _labels(metadata)}).split(match["table"])
     if not split or _is_view(metadata):
         return OtherTable(match["table"])
     base, version = split
@@ -122,6 +128,15 @@ def _audit_entry(payload: Any, names_in: NamesIn) -> Event:
     # The hint names a version only for a new table: a view that already reads the version is up to date then, but not after
     # ALTER TABLE or DROP TABLE.
     return TableHint(match["dataset"], base, version if "tableCreation" in metadata else None, match["project"])
+
+
+def _labels(metadata: Mapping[str, Any]) -> Mapping[str, str]:
+    # BigQueryAuditMetadata.Table has the labels in `tableInfo`.
+    written = metadata.get("tableCreation", metadata.get("tableChange"))
+    table = written.get("table") if isinstance(written, dict) else None
+    info = table.get("tableInfo") if isinstance(table, dict) else None
+    labels = info.get("labels") if isinstance(info, dict) else None
+    return {key: value for key, value in labels.items() if isinstance(value, str)} if isinstance(labels, dict) else {}
 
 
 def _is_view(metadata: Mapping[str, Any]) -> bool:

@@ -75,8 +75,11 @@ class Warehouse(Protocol):
     def read_versions(self, base: TableId, names: VersionedNames = DEFAULT_NAMES) -> tuple[Version, ...]:
         """Return all versioned tables of a base name, in any order; views and snapshots are not versions.
 
+        Where versions are found by labels, a call lists a page of the dataset, and each version takes another call.
+
         Raises:
             NotFound: the dataset does not exist.
+            SchemaConflict: two tables have the labels of one version.
         """
 
     def read_columns(self, id_: TableId) -> tuple[Column, ...] | None:
@@ -93,6 +96,9 @@ class Warehouse(Protocol):
 
     def list_tables(self, dataset: str) -> tuple[str, ...]:
         """Return the names of all tables of a dataset that are not views; one call per page."""
+
+    def list_labels(self, dataset: str) -> Mapping[str, Mapping[str, str]]:
+        """Return the labels of all tables of a dataset that are not views, by their names; one call per page."""
 
     def list_views(self, dataset: str) -> tuple[str, ...]:
         """Return the names of all views of a dataset; one call per page."""

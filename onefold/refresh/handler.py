@@ -71,9 +71,8 @@ class TableCreatedHandler:
         problems = []
         if self.settings.datasets is not None and event.dataset not in self.settings.datasets:
             problems.append(f"dataset {event.dataset} is not among ONEFOLD_DATASETS")
-        project = event.project if isinstance(event, TableHint) else None
-        if project and project != self.warehouse.project:
-            problems.append(f"project {project} is not {self.warehouse.project}, which this function serves")
+        if event.project and event.project != self.warehouse.project:
+            problems.append(f"project {event.project} is not {self.warehouse.project}, which this function serves")
         if problems:
             raise InvalidMessage(problems)
 
@@ -86,17 +85,25 @@ class TableCreatedHandler:
         topic = self.settings.topic_table_created
         if not topic:
             raise InvalidMessage("a message for a whole dataset needs ONEFOLD_TOPIC_TABLE_CREATED to be set")
-        tables = self.warehouse.list_tables(dataset)
-        bases = bases_of(tables, self.settings.names_in(dataset))
+        labels = self.warehouse.list_labels(dataset)
+        tables, settings = tuple(labels), self.settings.with_listed(dataset, labels)
+        bases = bases_of(tables, settings.names_in(dataset))
         self.publisher.publish(topic, [Message(table_message(dataset, base)) for base in bases])
         message_log.log("INFO", f"{len(bases)} tables of {dataset} are to be checked", "fan_out", tables=len(bases))
-        self._check_dataset(dataset, tables, message_log)
+        self._check_dataset(dataset, settings, tables, message_log)
 
-    def _check_dataset(self, dataset: str, tables: Sequence[str], message_log: MessageLog) -> None:
-        """Log the views whose last version was dropped, and the settings of tables that do not exist."""
-        unified = left_over_tables(self.warehouse, dataset, self.settings, tables)
-        current = left_over_current(self.warehouse, dataset, self.settings, tables)
-        views = [*map(str, map(self.settings.view_of, unified)), *map(str, map(self.settings.current_view_of, current))]
+    def _check_dataset(self, dataset: str, settings: Settings, tables: Sequence[str], message_log: MessageLog) -> None:
+        """Log the views whose last version was dropped, and the settings of tables that do not exist.
+
+        Args:
+            dataset: the dataset.
+            settings: those that know the tables of the dataset.
+            tables: the names of all tables of the dataset.
+            message_log: the log of the message.
+        """
+        unified = left_over_tables(self.warehouse, dataset, settings, tables)
+        current = left_over_current(self.warehouse, dataset, settings, tables)
+        views = [*map(str, map(settings.view_of, unified)), *map(str, map(settings.current_view_of, current))]
         if views:
             message_log.log(
                 "WARNING",
@@ -105,7 +112,7 @@ class TableCreatedHandler:
                 "views_left_over",
                 views=views,
             )
-        if unknown := list(unknown_tables(self.settings, dataset, tables)):
+        if unknown := list(unknown_tables(settings, dataset, tables)):
             message_log.log("WARNING", "\n".join(unknown), "unknown_tables", warnings=unknown)
 
     def _refresh_views(self, base: TableId, version: str | None, message_log: MessageLog) -> None:
@@ -158,7 +165,10 @@ class TableCreatedHandler:
             version: the version that the message names, if any.
             message_log: the log of the message.
         """
-        if not self.settings.rules_for(base).current:
+        rules = self.settings.rules_for(base)
+        if rules.current and not rules.keeps_current:
+            return False
+        if not rules.current:
             reason = "onefold.yaml sets `current: false`; a view that exists is not written any more"
             self._log_skipped(base, reason, message_log)
             return False

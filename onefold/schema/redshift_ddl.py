@@ -9,7 +9,7 @@ from onefold.core.names import quote_redshift, quote_redshift_text
 from onefold.schema.diff import SchemaChange
 from onefold.schema.redshift import MAX_COLUMNS, MAX_NAME_BYTES
 
-_ENVELOPE = (
+ENVELOPE = (
     *((name, "VARCHAR(128)", "ZSTD") for name in ("schema_vendor", "schema_name", "schema_format", "schema_version")),
     ("root_id", "CHAR(36)", "RAW"), ("root_tstamp", "TIMESTAMP", "RAW"), ("ref_root", "VARCHAR(255)", "ZSTD"),
     ("ref_tree", "VARCHAR(1500)", "ZSTD"), ("ref_parent", "VARCHAR(255)", "ZSTD"),
@@ -34,7 +34,7 @@ def create_table(table: str, columns: Sequence[tuple[str, str]], comment: str, s
         LimitExceeded: Redshift would refuse the table.
     """
     _check(table, columns)
-    lines = [f"{quote_redshift(name)} {type_} ENCODE {encoding} NOT NULL" for name, type_, encoding in _ENVELOPE]
+    lines = [f"{quote_redshift(name)} {type_} ENCODE {encoding} NOT NULL" for name, type_, encoding in ENVELOPE]
     lines += [f"{quote_redshift(name)} {type_} {_ZSTD}" for name, type_ in columns]
     fields = ",\n  ".join(lines)
     keys = "DISTSTYLE KEY\nDISTKEY (root_id)\nSORTKEY (root_tstamp)"
@@ -83,7 +83,7 @@ def table_sql(table: str, schema: str | None = None) -> str:
 
 
 def _check(table: str, columns: Iterable[tuple[str, str]]) -> None:
-    count = len(_ENVELOPE) + len(list(columns))
+    count = len(ENVELOPE) + len(list(columns))
     problems = []
     if count > MAX_COLUMNS:
         problems.append(f"{table} has {count:,} columns, and Redshift allows {MAX_COLUMNS:,}: split the schema")

@@ -43,3 +43,8 @@ class TableRules:
     units: tuple[tuple[str, str], ...] = ()
     mixed_numbers: Literal["STRING", "FLOAT64"] = "STRING"
     order_by: tuple[str, ...] = ()
+
+    @property
+    def keeps_current(self) -> bool:
+        """Whether messages keep the current view. Rows of events have no key, unless the settings name one."""
+        return self.current and (bool(self.keys) or not self.names.by_labels)

@@ -10,6 +10,7 @@ from functools import cached_property
 from onefold.core.errors import SchemaConflict
 from onefold.core.names import TableId, fold_case
 from onefold.core.text import shown_list
+from onefold.core.versioned_names import VersionedNames
 from onefold.schema.casts import conversion_problems, losses
 from onefold.schema.columns import Column, Schema
 from onefold.schema.common_type import classic_type, join_all, unknown_types
@@ -23,16 +24,39 @@ _SHOWN_VERSIONS = 5
 
 @dataclass(frozen=True)
 class Version:
-    """One versioned table: its hash, its columns in order, and its time of creation (None where it is unknown)."""
+    """One versioned table.
+
+    Attributes:
+        id: its version, such as a hash.
+        columns: its columns, in order.
+        created: when it was created; None where that is unknown.
+        table: its name, where that does not follow from the base name and the version; empty where it does.
+    """
 
     id: str
     columns: tuple[Column, ...]
     created: datetime | None = None
+    table: str = ""
 
     @cached_property
     def schema(self) -> Schema:
         """The columns, to be looked up by name."""
         return Schema(self.columns)
+
+
+def table_of(base: TableId, version: Version, names: VersionedNames) -> TableId:
+    """Return the table of a version.
+
+    Args:
+        base: the base name.
+        version: the version.
+        names: the naming of versioned tables in the dataset.
+
+    Examples:
+        >>> str(table_of(TableId(None, "shop", "customer"), Version("abc", ()), VersionedNames()))
+        'shop.customer_v_abc'
+    """
+    return base.sibling(version.table or names.name(base.table, version.id))
 
 
 @dataclass(frozen=True)
@@ -66,7 +90,7 @@ def active_versions(versions: Iterable[Version], rules: TableRules) -> tuple[Ver
 def landed_version(version: Version, rules: TableRules) -> Version:
     """Return a version with the types as which its values are read: numbers that the settings give a unit are times."""
     columns = (Column(column.name, landed_type(column, rules)) for column in version.columns)
-    return Version(version.id, tuple(columns), version.created)
+    return replace(version, columns=tuple(columns))
 
 
 def mixed_number_columns(versions: Sequence[Version], rules: TableRules) -> list[str]:

@@ -11,6 +11,7 @@ from typing import Any
 
 from onefold.core.names import fold_case, problems_of_name
 from onefold.core.regular_expressions import regex_problems
+from onefold.core.version_labels import LABELS, LabelledNames
 from onefold.core.version_pattern import pattern_problems, without_anchors
 from onefold.core.versioned_names import DEFAULT_NAMES, VersionedNames
 from onefold.schema.casts import UTC
@@ -125,18 +126,19 @@ class _Reader:
     def names(self, body: dict[str, Any], defaults: VersionedNames, where: str) -> VersionedNames:
         """Return the naming of versioned tables; a key that the body does not have is taken from `defaults`."""
         pattern = self._version_pattern(body["version_pattern"], where) if "version_pattern" in body else None
-        lists = {
-            key: tuple(self._patterns(_or_default(body[key], []), f"{where}{key}"))
-            if key in body
-            else getattr(defaults, key)
+        include, exclude = (
+            tuple(self._patterns(_or_default(body[key], []), f"{where}{key}")) if key in body else getattr(defaults, key)
             for key in ("include", "exclude")
-        }
-        return VersionedNames(pattern or defaults.pattern, **lists)
+        )
+        naming = LabelledNames if (pattern or defaults.pattern) == LABELS else VersionedNames
+        return naming(pattern or defaults.pattern, include, exclude)
 
     def _version_pattern(self, value: Any, where: str) -> str | None:
-        """Return the pattern without anchors; None where it has a problem."""
+        """Return `labels`, or the pattern without anchors; None where it has a problem."""
         if not self.is_text(value, f"{where}version_pattern: "):
             return None
+        if value == LABELS:
+            return LABELS
         pattern = without_anchors(value)
         problems = pattern_problems(pattern) or list(_own_table_problems(pattern))
         for problem in problems:

@@ -62,7 +62,8 @@ def plan_refresh(
         base: the base name of the versioned tables.
         settings: those of the installation.
         version: the version that a message named. If the view covers the version under the same rules, was written after
-            the table was created, and is settled, nothing else is read: two calls, which cost nothing, are enough.
+            the table was created, and is settled, nothing else is read: two calls, which cost nothing, are enough. Not used
+            where versions are found by labels.
         prune: plan to remove the view where no version is left.
         now: returns the present time.
         take_over: plan to replace a view that Onefold did not write.
@@ -82,6 +83,8 @@ def plan_refresh(
         kind.check_owner(stored)
     if version in settings.rules_for(base).retired and (stored is None or _is_current(stored, kind.fingerprint)):
         return _shortcut(base, stored)
+    if names.by_labels:
+        version = None  # the tables of such versions gain columns, and a list of the dataset is never late
     created = None
     if stored and version and kind.is_settled(stored) and _covers(stored, base, version, kind.fingerprint, names):
         created = warehouse.table_created(base.sibling(names.name(base.table, version)))

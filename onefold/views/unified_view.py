@@ -29,7 +29,7 @@ from onefold.schema.columns import Column, Schema
 from onefold.schema.table_rules import TableRules
 from onefold.schema.target_types import landed_type
 from onefold.schema.types import Type
-from onefold.schema.versions import Cast, Version, casts, check_known_types, fold
+from onefold.schema.versions import Cast, Version, casts, check_known_types, fold, table_of
 from onefold.views.description import describe
 from onefold.views.stored_settings import settings_comment
 from onefold.views.tables_read import COVERS
@@ -117,7 +117,8 @@ def build_view(
     """
     check_known_types(id_, versions, rules)
     columns = fold(versions, rules, former, base)
-    comment = settings_comment(rules)
+    # Names that do not follow from versions do not tell which versions a text reads.
+    comment = settings_comment(rules) + (_noted(versions) if rules.names.by_labels else "")
     text, form, leaves = _fitting_form(id_, _Writer(base, columns, rules), versions, reserved + len(comment))
     query = comment + text
     # Of the three forms, the one in two levels is written without regard to the characters that are reserved.
@@ -125,6 +126,10 @@ def build_view(
         raise LimitExceeded(f"{id_}: the view takes {len(query)} of {MAX_TEXT} characters, {len(comment)} for its settings")
     ids = tuple(version.id for version in versions)
     return UnifiedView(id_, columns, ids, casts(versions, columns, rules), form, query, leaves, rules.names)
+
+
+def _noted(versions: Sequence[Version]) -> str:
+    return f"{COVERS}{' '.join(version.id for version in versions)}\n"
 
 
 def leaf_pattern(view: str) -> re.Pattern[str]:
@@ -225,7 +230,7 @@ class _Writer:
         """Return the text of the view over the leaves, with the versions that the leaves read in a comment."""
         union = "\nUNION ALL\n".join(f"SELECT * FROM {leaf.id.quoted}" for leaf in leaves)
         # The comment comes first: text that somebody writes after a query, such as a semicolon, must not become part of it.
-        return f"{COVERS}{' '.join(version.id for version in versions)}\n{union}"
+        return union if self._rules.names.by_labels else _noted(versions) + union
 
     def _too_long(self, view: TableId, version: Version, count: int) -> str:
         return (
@@ -273,4 +278,4 @@ class _Writer:
         return f"  SELECT {', '.join(items)} FROM {self._table(version)} AS v"
 
     def _table(self, version: Version) -> str:
-        return self._base.sibling(self._rules.names.name(self._base.table, version.id)).quoted
+        return table_of(self._base, version, self._rules.names).quoted

@@ -11,7 +11,9 @@ from support.zetasql_judge import Judge
 
 import onefold.adapters.bigquery.warehouse
 from onefold.adapters.bigquery.versions import columns_text, versions_from_rows, versions_query
-from onefold.core.errors import InvalidColumns, TryAgain
+from onefold.core.errors import InvalidColumns, SchemaConflict, TryAgain
+from onefold.core.event_labels import LABEL_BASE, LABEL_VERSION
+from onefold.core.version_labels import LabelledNames
 from onefold.core.versioned_names import DEFAULT_NAMES
 from onefold.ports.warehouse import ViewDraft, Warehouse
 
@@ -134,3 +136,39 @@ def test_the_query_of_the_versions_returns_one_row_each_with_its_columns_in_orde
     assert name == "customer_v_abc"
     found = [(column.name, str(column.type)) for column in version.columns]
     assert found == [("id", "INT64"), ('größe "cm"', "STRUCT<a INT64>")]
+
+
+def label(cloud: FakeBigQuery, table: str, base: str, version: str) -> None:
+    cloud.change(table, lambda resource: resource.update(labels={LABEL_BASE: base, LABEL_VERSION: version}))
+
+
+def test_versions_by_labels_are_read_by_a_list_and_a_request_for_each(cloud: FakeBigQuery, warehouse: Warehouse) -> None:
+    cloud.create_table("customer_2_0_1_recovered_0f", "id INT64", "tags ARRAY<STRING>")
+    label(cloud, "customer_2_0_1_recovered_0f", "customer", "1r0f")
+    cloud.create_table("customer_vip_1", "id INT64")
+    label(cloud, "customer_vip_1", "customer_vip", "1")
+    with cloud.counted() as made:
+        (version,) = warehouse.read_versions(BASE, LabelledNames())
+    assert made == [Request("list"), Request("get", "customer_2_0_1_recovered_0f")]
+    assert (version.id, version.table) == ("1r0f", "customer_2_0_1_recovered_0f")
+    assert [str(column.type) for column in version.columns] == ["INT64", "ARRAY<STRING>"]
+    assert version.created is not None
+    assert version.created.tzinfo == UTC
+    assert warehouse.list_bases("shop", LabelledNames()) == ("customer", "customer_vip")
+
+
+def test_a_table_that_is_dropped_or_cloned_meanwhile_is_no_version(cloud: FakeBigQuery, warehouse: Warehouse) -> None:
+    for number, table in enumerate(("gone", "clone", "kept")):
+        cloud.create_table(table, "id INT64")
+        label(cloud, table, "customer", str(number))
+    cloud.change("clone", lambda table: table.update(cloneDefinition={"cloneTime": "2024-01-01T00:00:00.000Z"}))
+    cloud.after = lambda request: cloud.drop("gone") if request.kind == "list" else None
+    assert [version.table for version in warehouse.read_versions(BASE, LabelledNames())] == ["kept"]
+
+
+def test_two_tables_with_the_labels_of_one_version_are_an_error(cloud: FakeBigQuery, warehouse: Warehouse) -> None:
+    for table in ("one", "other"):
+        cloud.create_table(table, "id INT64")
+        label(cloud, table, "customer", "1")
+    with pytest.raises(SchemaConflict, match="one and other are version 1 by their labels"):
+        warehouse.read_versions(BASE, LabelledNames())

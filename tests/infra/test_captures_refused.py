@@ -14,6 +14,7 @@ from support.terraform import Outcome, Terraform
 from onefold.cli.capture import capture, check_names_of_capture
 from onefold.cli.capture_options import options_from
 from onefold.core.errors import InvalidInput, InvalidSettings
+from onefold.core.version_labels import LabelledNames
 from onefold.core.versioned_names import VersionedNames
 from onefold.settings.environment import Settings
 
@@ -228,3 +229,8 @@ def test_the_process_refuses_the_same_entries(name: str) -> None:
 def test_the_process_refuses_the_names_of_versions_that_a_plan_refuses(pattern: str) -> None:
     with pytest.raises(InvalidSettings):
         check_names_of_capture(Settings(dataset_names={"shop": VersionedNames(pattern)}), "shop")
+
+
+def test_the_process_refuses_a_dataset_whose_versions_are_found_by_labels() -> None:
+    with pytest.raises(InvalidSettings, match="version_pattern labels of dataset shop does not match the names"):
+        check_names_of_capture(Settings(dataset_names={"shop": LabelledNames()}), "shop")

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Callable
 
 import pytest
 from support.function_environment import environment
 from support.in_memory import audit_entry
-from support.terraform import Plan
+from support.log_filters import matches
+from support.terraform import Outcome, Plan
 
+from onefold.core.event_labels import LABEL_BASE, LABEL_VERSION
 from onefold.core.names import TableId
+from onefold.core.version_labels import LabelledNames
 from onefold.core.versioned_names import DEFAULT_NAMES, VersionedNames
-from onefold.messages.table_created import TableHint, parse_event
+from onefold.messages.table_created import DatasetHint, OtherTable, TableHint, parse_event
 from onefold.schema.columns import Column
 from onefold.schema.types import parse_type
 from onefold.schema.versions import Version
@@ -73,3 +78,40 @@ def test_the_sink_exports_no_view_that_a_refresh_writes(options_plan: Plan) -> N
 @pytest.mark.parametrize("dataset", ["other", "shop2", "my_shop"])
 def test_the_sink_exports_no_other_dataset(options_plan: Plan, dataset: str) -> None:
     assert not sink_pattern(options_plan).search(f"projects/my-project/datasets/{dataset}/tables/customer_v_abc")
+
+
+VERSION = {LABEL_BASE: "com_acme_ad_click", LABEL_VERSION: "1r0f0b3ce0"}
+
+
+@pytest.mark.parametrize(
+    ("dataset", "table", "kind", "labels", "exported"),
+    [
+        ("crm", "com_acme_ad_click_1_0_2_recovered_0f0b3ce0", "tableCreation", VERSION, True),
+        ("crm", "com_acme_ad_click_1_0_2_recovered_0f0b3ce0", "tableChange", VERSION, True),
+        ("crm", "com_acme_ad_click_1", "tableCreation", {"team": "web"}, False),
+        ("crm", "com_acme_ad_click_unified", "tableCreation", {"onefold_table": "0123"}, False),
+        ("crm", "events", "tableChange", None, False),
+        ("crm", "com_acme_ad_click_1", "tableDeletion", None, True),
+        ("shop", "com_acme_ad_click_1", "tableCreation", VERSION, False),
+        ("shop", "customer_v_abc", "tableCreation", None, True),
+        ("other", "com_acme_ad_click_1", "tableCreation", VERSION, False),
+    ],
+)
+def test_the_sink_exports_tables_with_labels_where_versions_are_found_by_labels(
+    tested: Callable[[str], Outcome],
+    dataset: str,
+    table: str,
+    kind: str,
+    labels: dict[str, str] | None,
+    exported: bool,
+) -> None:
+    plan = tested("grants.tftest.hcl").plans["versions_by_labels"]
+    (sink,) = plan.of("google_logging_project_sink").values()
+    entry = audit_entry(table, kind, dataset=dataset, labels=labels)
+    content = json.loads(entry)
+    if kind == "tableChange":
+        content["protoPayload"]["metadata"][kind]["table"]["schemaJson"] = "{}"
+    assert matches(sink["filter"], content) == exported
+    parsed = parse_event(entry, lambda name: LabelledNames() if name == "crm" else DEFAULT_NAMES)
+    if dataset != "other":
+        assert isinstance(parsed, TableHint | DatasetHint) == exported or isinstance(parsed, OtherTable) != exported

@@ -17,7 +17,9 @@ from support.in_memory import push_body
 from support.sink import ADA, COLUMNS, SETTINGS, TABLE, Shop, client, lines, message, post, record, serve, shop  # noqa: F401
 from werkzeug.test import Client
 
-from onefold.core.errors import InvalidSettings, TryAgain
+from onefold.core.errors import InvalidMessage, InvalidSettings, TryAgain
+from onefold.core.version_labels import LabelledNames
+from onefold.messages.change_records import change_message, parse_change_message
 from onefold.settings.environment import Settings, load_settings
 from onefold.sink.handler import check_sink_settings
 
@@ -181,3 +183,8 @@ def test_the_folder_of_large_records_is_read_and_checked() -> None:
             load_settings({"ONEFOLD_LARGE_RECORDS": folder})
     with pytest.raises(InvalidSettings, match="ONEFOLD_TOPIC_DEAD_LETTER"):
         check_sink_settings(Settings())
+
+
+def test_rows_for_a_dataset_whose_versions_are_found_by_labels_are_refused() -> None:
+    with pytest.raises(InvalidMessage, match="dataset shop finds versions by labels"):
+        parse_change_message(change_message("shop", "customer", "abc", [{}]), lambda _: LabelledNames())

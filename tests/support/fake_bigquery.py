@@ -2,8 +2,8 @@
 
 It honours:
 
-- tables.get, insert, patch, delete and list (in pages), with etags: If-Match that does not fit is 412, an insert where
-  the name is taken 409, what is missing 404, in BigQuery's form of an error;
+- tables.get, insert, patch, delete and list (in pages, with labels), with etags: If-Match that does not fit is 412, an
+  insert where the name is taken 409, what is missing 404, in BigQuery's form of an error;
 - patch as a merge: null removes, labels are merged key by key, what is not named stays;
 - a view that reads a missing table is refused, when it is written, with 404;
 - a view's schema cannot be given together with its query; every patch of the query drops the descriptions and policy
@@ -253,7 +253,10 @@ class FakeBigQuery:
         known = sorted(self._dataset(call.dataset).values(), key=lambda resource: resource["tableReference"]["tableId"])
         start = int(call.query.get("pageToken", ["0"])[0])
         stop = start + min(self.tables_per_page, int(call.query.get("maxResults", ["50"])[0]))
-        items = [{key: resource[key] for key in ("tableReference", "type")} for resource in known[start:stop]]
+        items = [
+            {key: resource[key] for key in ("tableReference", "type", "labels") if key in resource}
+            for resource in known[start:stop]
+        ]
         return 200, {"tables": items, **({"nextPageToken": str(stop)} if stop < len(known) else {})}
 
     def _insert(self, call: _Call) -> tuple[int, Any]:

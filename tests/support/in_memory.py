@@ -112,9 +112,12 @@ class MemoryWarehouse:
         return tuple(dict.fromkeys(split[0] for split in found if split))
 
     def list_tables(self, dataset: str) -> tuple[str, ...]:
+        return tuple(self.list_labels(dataset))
+
+    def list_labels(self, dataset: str) -> Mapping[str, Mapping[str, str]]:
         self._call()
         self._check_dataset(dataset)
-        return tuple(id_.table for id_ in self.tables if id_.dataset == dataset)
+        return {id_.table: {} for id_ in self.tables if id_.dataset == dataset}
 
     def list_views(self, dataset: str) -> tuple[str, ...]:
         self._call()
@@ -200,10 +203,18 @@ def event_body(data: bytes, in_base64: bool = False) -> bytes:
     return json.dumps({"specversion": "1.0", "id": "1", "source": source, "type": type_, **content}).encode()
 
 
-def audit_entry(table: str, kind: str = "tableCreation", view: bool = False, project: str = PROJECT) -> bytes:
+def audit_entry(
+    table: str,
+    kind: str = "tableCreation",
+    view: bool = False,
+    project: str = PROJECT,
+    dataset: str = "shop",
+    labels: Mapping[str, str] | None = None,
+) -> bytes:
     """BigQuery's audit log entry, as a log sink sends it."""
-    resource = f"projects/{project}/datasets/shop/tables/{table}"
+    resource = f"projects/{project}/datasets/{dataset}/tables/{table}"
     definition: dict[str, Any] = {"view": {"query": "SELECT 1 AS one"}} if view else {"view": {}}
+    definition |= {"tableInfo": {"labels": dict(labels)}} if labels else {}
     details = {"reason": "JOB", **({"table": {"tableName": resource, **definition}} if kind != "tableDeletion" else {})}
     payload = {
         "@type": "type.googleapis.com/google.cloud.audit.AuditLog",

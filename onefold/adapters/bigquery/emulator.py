@@ -18,12 +18,13 @@ from google.cloud.bigquery.retry import DEFAULT_RETRY
 from onefold.adapters.bigquery.client import TIMEOUT
 from onefold.adapters.bigquery.errors import EMULATOR, message_of, translated
 from onefold.adapters.bigquery.row_values import RowValues
-from onefold.adapters.bigquery.schema import columns_of, rest_field, type_string
-from onefold.adapters.bigquery.versions import columns_text, versions_from_rows
+from onefold.adapters.bigquery.schema import columns_of, rest_field
+from onefold.adapters.bigquery.versions import version_row, versions_from_rows
 from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
 from onefold.changelog.metadata import LANDED_AT
 from onefold.core.errors import InvalidRecord, NotFound, Rejected
 from onefold.core.names import TableId
+from onefold.core.version_labels import LabelledNames
 from onefold.core.versioned_names import DEFAULT_NAMES, VersionedNames
 from onefold.ports.warehouse import StoredView, ViewDraft
 from onefold.schema.bigquery import absent_columns
@@ -65,10 +66,12 @@ class EmulatedWarehouse(BigQueryWarehouse):
     """
 
     def read_versions(self, base: TableId, names: VersionedNames = DEFAULT_NAMES) -> tuple[Version, ...]:
+        if isinstance(names, LabelledNames):
+            return super().read_versions(base, names)
         self._calls.add()
         listed = list(self._client.list_tables(f"{base.project}.{base.dataset}"))
         tables = (self._client.get_table(item) for item in listed if _is_version(base, item, names))
-        return versions_from_rows(map(_version_row, tables), base, names)
+        return versions_from_rows(map(version_row, tables), base, names)
 
     def list_views(self, dataset: str) -> tuple[str, ...]:
         """Return the views as BigQuery does: the emulator lists nothing where the dataset does not exist.
@@ -238,12 +241,6 @@ class EmulatedTableWriter:
 
 def _is_version(base: TableId, item: Any, names: VersionedNames) -> bool:
     return item.table_type == "TABLE" and names.version_of(base.table, item.table_id) is not None
-
-
-def _version_row(table: bigquery.Table) -> dict[str, Any]:
-    """Return a table as the query of the versions would."""
-    columns = columns_text((field.name, type_string(field)) for field in table.schema)
-    return {"table_name": table.table_id, "creation_time": table.created, "columns": columns}
 
 
 def _definition(friendly_name: str | None) -> dict[str, Any]:

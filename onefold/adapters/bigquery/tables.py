@@ -34,9 +34,7 @@ class BigQueryTables(BigQueryStatements):
 
     def table_created(self, id_: TableId) -> datetime | None:
         table = self._get(id_)
-        # A clone is a table to the API, but INFORMATION_SCHEMA lists it as something else: no view would ever contain it.
-        is_table = table is not None and table.table_type == "TABLE" and table.clone_definition is None
-        return table.created if table is not None and is_table and table.schema else None
+        return table.created if table is not None and is_plain_table(table) and table.schema else None
 
     def read_columns(self, id_: TableId) -> tuple[Column, ...] | None:
         table = self._get(id_)
@@ -71,11 +69,16 @@ class BigQueryTables(BigQueryStatements):
         return {by_name[row["table_name"]]: tuple(row["columns"]) for row in self.fetch(declared_keys_query(tables))}
 
     def list_bases(self, dataset: str, names: VersionedNames = DEFAULT_NAMES) -> tuple[str, ...]:
-        found = (names.split(table) for table in self.list_tables(dataset))
+        labels = self.list_labels(dataset)
+        known = names.resolved(labels)
+        found = (known.split(table) for table in labels)
         return tuple(dict.fromkeys(split[0] for split in found if split))
 
     def list_tables(self, dataset: str) -> tuple[str, ...]:
-        return tuple(item.table_id for item in self._list(dataset) if item.table_type == "TABLE")
+        return tuple(self.list_labels(dataset))
+
+    def list_labels(self, dataset: str) -> Mapping[str, Mapping[str, str]]:
+        return {item.table_id: item.labels for item in self._list(dataset) if item.table_type == "TABLE"}
 
     def create_table(
         self,
@@ -149,3 +152,11 @@ class BigQueryTables(BigQueryStatements):
 def _primary_key(table: bigquery.Table) -> tuple[str, ...]:
     constraints = table.table_constraints
     return tuple(constraints.primary_key.columns) if constraints and constraints.primary_key else ()
+
+
+def is_plain_table(table: bigquery.Table) -> bool:
+    """Return whether a table may be a version.
+
+    A clone is a table to the API, but INFORMATION_SCHEMA lists it as something else: no view would ever contain it.
+    """
+    return table.table_type == "TABLE" and table.clone_definition is None

@@ -1,4 +1,4 @@
-"""The versions of a table, read from INFORMATION_SCHEMA in one query."""
+"""The versions of a table: one query of INFORMATION_SCHEMA finds them by name, a list of the dataset by labels."""
 
 from __future__ import annotations
 
@@ -6,7 +6,11 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from onefold.core.errors import InvalidColumns, InvalidType
+from google.cloud import bigquery
+
+from onefold.adapters.bigquery.schema import type_string
+from onefold.core.errors import InvalidColumns, InvalidType, SchemaConflict
+from onefold.core.event_labels import LABEL_VERSION
 from onefold.core.names import TableId, quote, quote_text
 from onefold.core.versioned_names import DEFAULT_NAMES, VersionedNames
 from onefold.schema.columns import Column
@@ -36,6 +40,12 @@ def versions_query(base: TableId, names: VersionedNames) -> str:
     )
 
 
+def version_row(table: bigquery.Table) -> dict[str, Any]:
+    """Return a table as the query of the versions would."""
+    columns = columns_text((field.name, type_string(field)) for field in table.schema)
+    return {"table_name": table.table_id, "creation_time": table.created, "columns": columns}
+
+
 def versions_from_rows(
     rows: Iterable[Mapping[str, Any]], base: TableId, names: VersionedNames = DEFAULT_NAMES
 ) -> tuple[Version, ...]:
@@ -51,6 +61,7 @@ def versions_from_rows(
 
     Raises:
         InvalidColumns: columns whose type has not the form of a type, all of them.
+        SchemaConflict: two tables have the labels of one version.
     """
     known: dict[tuple[str, str], Column] = {}
     versions, problems = [], []
@@ -64,9 +75,11 @@ def versions_from_rows(
                 columns.append(_shared_column(name, type_, known))
             except InvalidType as error:
                 problems.append(f"table {row['table_name']}, column {name}: {error}")
-        versions.append(Version(version, tuple(columns), row["creation_time"]))
+        named = row["table_name"] if names.by_labels else ""
+        versions.append(Version(version, tuple(columns), row["creation_time"], named))
     if problems:
         raise InvalidColumns(problems)
+    _check_labels(base, versions)
     return tuple(versions)
 
 
@@ -78,6 +91,20 @@ def columns_text(columns: Iterable[tuple[str, str]]) -> str:
         '["id", "INT64"],["name", "STRING"]'
     """
     return ",".join(json.dumps(column, ensure_ascii=False) for column in columns)
+
+
+def _check_labels(base: TableId, versions: Iterable[Version]) -> None:
+    tables: dict[str, list[str]] = {}
+    for version in versions:
+        tables.setdefault(version.id, []).append(version.table)
+    problems = [
+        f"{base}: {' and '.join(sorted(named))} are version {id_} by their labels: remove the label {LABEL_VERSION} "
+        "from all but one of them"
+        for id_, named in tables.items()
+        if len(named) > 1
+    ]
+    if problems:
+        raise SchemaConflict(problems)
 
 
 def _shared_column(name: str, type_: str, known: dict[tuple[str, str], Column]) -> Column:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from onefold.adapters.bigquery.errors import translated
-from onefold.adapters.bigquery.tables import BigQueryTables
-from onefold.adapters.bigquery.versions import versions_from_rows, versions_query
+from onefold.adapters.bigquery.tables import BigQueryTables, is_plain_table
+from onefold.adapters.bigquery.versions import version_row, versions_from_rows, versions_query
 from onefold.adapters.bigquery.views import BigQueryViews
 from onefold.core.names import TableId
+from onefold.core.version_labels import LabelledNames
 from onefold.core.versioned_names import DEFAULT_NAMES, VersionedNames
 from onefold.schema.versions import Version
 
@@ -19,5 +20,17 @@ class BigQueryWarehouse(BigQueryViews, BigQueryTables):
     """`onefold.ports.warehouse.BaseWarehouse` over the REST API."""
 
     def read_versions(self, base: TableId, names: VersionedNames = DEFAULT_NAMES) -> tuple[Version, ...]:
+        if isinstance(names, LabelledNames):
+            return self._labelled_versions(base, names)
         with translated(f"dataset {base.dataset}"):
             return versions_from_rows(self._query(versions_query(base, names), _VERSIONS_PAGE), base, names)
+
+    def _labelled_versions(self, base: TableId, names: LabelledNames) -> tuple[Version, ...]:
+        """Return the versions by labels, which the list of a dataset has, from the tables themselves.
+
+        INFORMATION_SCHEMA may show columns late that a load has added, and has labels as the text of SQL only.
+        """
+        known = names.resolved(self.list_labels(base.dataset or ""))
+        found = (self._get(base.sibling(table)) for table in known.tables_of(base.table))
+        rows = (version_row(table) for table in found if table is not None and is_plain_table(table))
+        return versions_from_rows(rows, base, known)

@@ -71,6 +71,12 @@ def table_resource(usual: Callable[[TableMeta], dict[str, Any]], meta: TableMeta
     return body
 
 
+def list_item(usual: Callable[[TableMeta], dict[str, Any]], meta: TableMeta) -> dict[str, Any]:
+    """Return a table as an item of `tables.list`, with the labels that `tables.get` returns."""
+    labels = {name: value for name, value in meta.labels.items() if name != _LABEL}
+    return {**usual(meta), "labels": labels} if labels else usual(meta)
+
+
 def _check(meta: TableMeta, key: list[str]) -> None:
     """Check a primary key as BigQuery does.
 
