@@ -1,0 +1,1 @@
+"""Runs of the shredder, loaded into the tables of their schemas."""
