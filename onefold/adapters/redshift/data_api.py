@@ -99,7 +99,7 @@ class DataApi:
             TryAgain: nothing was changed, and the error may pass.
         """
         if len(statements) > MAX_BATCH:
-            raise LimitExceeded(f"a transaction of {len(statements)} statements: the Data API takes {MAX_BATCH}")
+            raise LimitExceeded(f"expected at most {MAX_BATCH} statements in a transaction, got {len(statements)}")
         return self._tried(statements, wait)
 
     def _finished(self, sql: str) -> Outcome:
@@ -112,7 +112,11 @@ class DataApi:
         return outcome
 
     def _tried(self, statements: Sequence[str], wait: float | None) -> Outcome:
-        """Run statements, again where the error may pass: then nothing of them was committed."""
+        """Run statements, again where the error may pass: then nothing of them was committed.
+
+        Raises:
+            TryAgain: they failed in each try.
+        """
         _check_lengths(statements)
         error = ""
         for pause in (0.0, *islice(_PAUSES.pauses(), TRIES - 1)):
@@ -209,7 +213,8 @@ def _check_lengths(statements: Sequence[str]) -> None:
     for statement in statements:
         if (length := len(statement.encode())) > MAX_STATEMENT:
             raise LimitExceeded(
-                f"a statement of {length:,} bytes: the Data API takes {MAX_STATEMENT:,}: split the schema: {_short(statement)}"
+                f"expected a statement of at most {MAX_STATEMENT:,} bytes, got {length:,}: split the schema: "
+                f"{_short(statement)}"
             )
 
 

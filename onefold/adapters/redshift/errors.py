@@ -37,7 +37,7 @@ def is_transient(error: str) -> bool:
     """Tell whether an error of a statement may be gone when the statement is repeated.
 
     Examples:
-        >>> is_transient("ERROR: 1023 DETAIL: Serializable isolation violation on table - 100, transactions forming the cycle")
+        >>> is_transient("ERROR: 1023 DETAIL: Serializable isolation violation on table - 100")
         True
         >>> is_transient('ERROR: relation "t" does not exist')
         False
