@@ -1,9 +1,9 @@
 """Redshift's COPY of CSV files in S3, into PostgreSQL.
 
-As Redshift does: exactly the files of a manifest, of which mandatory ones have to exist; quotes are doubled within quotes; a
-field that equals NULL AS is NULL, whether it is quoted or not; an empty field of text is an empty text, and NULL of any other
-type; VARCHAR counts bytes, and CHAR takes single-byte characters only; a row has exactly the columns of the list; one row that
-fails ends the whole statement. Nothing unescapes a backslash. It knows the options that onefold writes and no others.
+As Redshift does: exactly the files of a manifest, of which mandatory ones have to exist; quotes are doubled within quotes;
+a field that equals NULL AS is NULL, whether it is quoted or not; an empty field of text is an empty text, and NULL of any
+other type; VARCHAR counts bytes, and CHAR takes single-byte characters only; a row has exactly the columns of the list; one
+row that fails ends the whole statement. Nothing unescapes a backslash. It knows the options that onefold writes and no others.
 """
 
 from __future__ import annotations
@@ -22,8 +22,9 @@ import psycopg
 from botocore.exceptions import ClientError
 
 _COPY = re.compile(
-    r'COPY ("[^"]+"\."[^"]+") \((?P<columns>.+?)\) FROM \'(?P<manifest>s3://(?:[^\']|\'\')+)\' IAM_ROLE \'(?P<role>[^\']+)\' '
-    r"FORMAT AS CSV DELIMITER '\\t' NULL AS '\\\\N' DATEFORMAT 'auto' TIMEFORMAT 'auto' COMPUPDATE OFF MANIFEST(?P<gzip> GZIP)?"
+    r'COPY ("[^"]+"\."[^"]+") \((?P<columns>.+?)\) FROM \'(?P<manifest>s3://(?:[^\']|\'\')+)\' '
+    r"IAM_ROLE '(?P<role>[^']+)' FORMAT AS CSV DELIMITER '\\t' NULL AS '\\\\N' DATEFORMAT 'auto' TIMEFORMAT 'auto' "
+    r"COMPUPDATE OFF MANIFEST(?P<gzip> GZIP)?"
 )
 _NULL = "\\N"
 _TEXTS = ("character varying", "character")
