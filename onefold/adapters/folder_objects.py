@@ -40,6 +40,19 @@ class FolderObjects:
             raise Rejected(f"{address} cannot be read: {error.strerror}") from error
         return StoredObject(data, generation_of(data))
 
+    def list_folders(self, address: str) -> list[str]:
+        """Return the names of the folders right below a folder; nothing where there is no such folder.
+
+        Raises:
+            Rejected: the folder cannot be read.
+        """
+        try:
+            return [entry.name for entry in os.scandir(address) if entry.is_dir()]
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+        except OSError as error:
+            raise Rejected(f"{address} cannot be read: {error.strerror}") from error
+
     def write(self, address: str, data: bytes, generation: int | None = None) -> int:
         """Replace a file as a whole, and return its new generation.
 

@@ -66,6 +66,21 @@ class GcsObjects:
             except api.NotFound:
                 return None
 
+    def list_folders(self, address: str) -> list[str]:
+        """Return the names of the folders right below a folder; nothing where there is no such folder.
+
+        Raises:
+            Rejected: Cloud Storage refuses to list the bucket.
+            TryAgain: Cloud Storage failed, and may answer later.
+        """
+        # A bucket alone is a folder, too.
+        marker = self._blob(f"{address.rstrip('/')}/x")
+        prefix = marker.name.removesuffix("x")
+        with CLOUD_STORAGE.translated(address):
+            listed = marker.client.list_blobs(marker.bucket, prefix=prefix, delimiter="/", timeout=_TIMEOUT, retry=None)
+            found = [name for page in listed.pages for name in page.prefixes]
+        return [name.removeprefix(prefix).rstrip("/") for name in found]
+
     def write(self, address: str, data: bytes, generation: int | None = None) -> int:
         """Write a whole object, and return its new generation.
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from onefold.core.errors import InvalidInput, Rejected, TryAgain
 from onefold.ports.objects import StoredObject, generation_of
 
 MAX_OBJECT = 64_000_000
 """Bytes, as in Cloud Storage."""
+Result = TypeVar("Result")
 _ADDRESS = re.compile(r"s3://(?P<bucket>[a-z0-9][a-z0-9.-]{1,61}[a-z0-9])/(?P<name>.+)", re.DOTALL)
 _SECONDS = 30
 # S3, "Error responses", https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html, 2025-11.
@@ -31,15 +33,35 @@ class S3Objects:
             Rejected: the object is too large, or S3 refuses to return it.
             TryAgain: S3 failed, and may answer later.
         """
-        match = _ADDRESS.fullmatch(address)
-        if not match:
-            raise InvalidInput(f"{address!r} is not an object of S3: write s3://BUCKET/NAME")
+        bucket, name = _parts(address)
+        data = self._answer(address, lambda client: _content(client, bucket, name))
+        if data is not None and len(data) > MAX_OBJECT:
+            raise Rejected(f"{address} has more than {MAX_OBJECT:,} bytes")
+        return None if data is None else StoredObject(data, generation_of(data))
+
+    def list_folders(self, address: str) -> list[str]:
+        """Return the names of the folders right below a folder; nothing where there is no such folder.
+
+        Raises:
+            InvalidInput: the address is not a folder of S3, or boto3 is not installed.
+            Rejected: S3 refuses to list the bucket.
+            TryAgain: S3 failed, and may answer later.
+        """
+        bucket, name = _parts(f"{address.rstrip('/')}/x")
+        return self._answer(address, lambda client: _folders(client, bucket, name.removesuffix("x"))) or []
+
+    def _answer(self, address: str, ask: Callable[[Any], Result]) -> Result | None:
+        """Return what S3 answers; None where the object does not exist.
+
+        Raises:
+            Rejected: S3 refuses, or there are no credentials.
+            TryAgain: S3 failed, and may answer later.
+        """
         client = self._connected()
         from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError
 
         try:
-            answer = client.get_object(Bucket=match["bucket"], Key=match["name"])
-            data = answer["Body"].read(MAX_OBJECT + 1)
+            return ask(client)
         except ClientError as error:
             _check_missing(address, error)
             return None
@@ -47,9 +69,6 @@ class S3Objects:
             raise Rejected(f"{address}: there are no credentials of AWS; run: aws configure") from error
         except (BotoCoreError, OSError) as error:
             raise TryAgain(f"{address}: S3 does not answer: {error}") from error
-        if len(data) > MAX_OBJECT:
-            raise Rejected(f"{address} has more than {MAX_OBJECT:,} bytes")
-        return StoredObject(data, generation_of(data))
 
     def _connected(self) -> Any:
         """Return the client.
@@ -66,6 +85,29 @@ class S3Objects:
             config = Config(connect_timeout=_SECONDS, read_timeout=_SECONDS, retries={"mode": "standard"})
             self._client = boto3.client("s3", config=config)
         return self._client
+
+
+def _parts(address: str) -> tuple[str, str]:
+    """Return the bucket and the name of an object.
+
+    Raises:
+        InvalidInput: the address is not an object of S3.
+    """
+    match = _ADDRESS.fullmatch(address)
+    if not match:
+        raise InvalidInput(f"{address!r} is not an object of S3: write s3://BUCKET/NAME")
+    return match["bucket"], match["name"]
+
+
+def _content(client: Any, bucket: str, name: str) -> bytes:
+    data: bytes = client.get_object(Bucket=bucket, Key=name)["Body"].read(MAX_OBJECT + 1)
+    return data
+
+
+def _folders(client: Any, bucket: str, prefix: str) -> list[str]:
+    pages = client.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix, Delimiter="/")
+    found = (one["Prefix"] for page in pages for one in page.get("CommonPrefixes", ()))
+    return [name.removeprefix(prefix).rstrip("/") for name in found]
 
 
 def _check_missing(address: str, error: Any) -> None:

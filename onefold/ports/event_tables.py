@@ -21,6 +21,7 @@ from datetime import datetime
 from typing import Literal, Protocol
 
 from onefold.core.errors import OnefoldError
+from onefold.core.event_labels import label_value
 
 MANIFEST_TABLE = "onefold_manifest"
 """The name of the manifest table, in the dataset or the schema of the tables of events."""
@@ -46,6 +47,11 @@ class EventTable:
     uri: str = ""
     base: str = ""
     version: str = ""
+
+    @property
+    def labels(self) -> tuple[str, str]:
+        """The values of the labels `LABEL_BASE` and `LABEL_VERSION`; both are empty for the events, which have none."""
+        return (label_value(self.base), label_value(self.version)) if self.version else ("", "")
 
 
 @dataclass(frozen=True)

@@ -63,6 +63,18 @@ class ObjectFinder(Protocol):
         """
 
 
+class FolderLister(Protocol):
+    """Folders by address."""
+
+    def list_folders(self, address: str) -> list[str]:
+        """Return the names of the folders right below a folder, in any order; nothing where there is no such folder.
+
+        Raises:
+            TryAgain: the store does not answer; try again later.
+            Rejected: the store refuses, and a retry does not help.
+        """
+
+
 class ObjectWriter(ObjectFinder, Protocol):
     """Objects by address, written whole and on a condition. A read after a write returns what was written."""
 

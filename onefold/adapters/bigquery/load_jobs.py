@@ -37,6 +37,14 @@ _BACKOFF = Backoff(first=1.0, longest=30.0, jitter=True)
 _SHOWN_ERRORS = 5
 
 
+Wait = Callable[[], float | None]
+
+
+def as_long_as_it_takes() -> float | None:
+    """Return the time to wait for a job, without an end."""
+    return None
+
+
 def load_jobs_in(warehouse: BigQueryWarehouse) -> LoadJobs:
     """Return the load jobs of BigQuery, or those of its emulator where BIGQUERY_EMULATOR_HOST names one."""
     if os.environ.get(EMULATOR):
@@ -118,18 +126,24 @@ class BigQueryLoadJobs:
         partition = f"{table}${partition_id(day)}" if day else str(table)
         return self._load(table, Load(partition, REPLACE if day else REPLACE_DATA, files))
 
-    def _load(self, table: TableId, load: Load, **options: Any) -> LoadedJob:
+    def _load(self, table: TableId, load: Load, wait: Wait = as_long_as_it_takes, **options: Any) -> LoadedJob:
         """Run attempts until one has succeeded.
 
+        Args:
+            table: the table.
+            load: the load.
+            wait: returns the seconds for which a job that runs is waited for.
+            options: more options of the jobs.
+
         Raises:
-            TryAgain: an error that may pass.
+            TryAgain: an error that may pass, or a job still runs.
             Rejected: BigQuery refuses the files, or too many attempts have failed.
         """
         pauses = _BACKOFF.pauses()
-        tries = 0
-        for attempt in range(1, MAX_ATTEMPTS + 1):
+        tries, attempt = 0, 1
+        for _ in range(MAX_ATTEMPTS):
             job, is_own = self._insert(table, load, load.job_id(attempt), options)
-            failed = self._failure(job)
+            failed = self._failure(job, wait())
             if failed is None:
                 return LoadedJob(load.job_id(attempt), job.output_rows)
             tries += is_own
@@ -137,16 +151,20 @@ class BigQueryLoadJobs:
                 raise failed
             if is_own:
                 self._sleep(next(pauses))
+            attempt = self._following(table, load, attempt)
         raise Rejected(f"{load.destination}: {MAX_ATTEMPTS} attempts of this load have failed: look at their jobs")
+
+    def _following(self, table: TableId, load: Load, attempt: int) -> int:  # noqa: ARG002 a subclass asks
+        """Return the number of the attempt that is looked at after one that has failed."""
+        return attempt + 1
 
     def _insert(self, table: TableId, load: Load, id_: str, options: Any) -> tuple[bigquery.LoadJob, bool]:
         """Send a job; return it, or the job that has the identifier already, and whether it is the one that was sent."""
         config = bigquery.LoadJobConfig(
-            source_format="NEWLINE_DELIMITED_JSON",
             write_disposition=load.disposition,
             create_disposition="CREATE_NEVER",
             max_bad_records=0,
-            **options,
+            **{"source_format": "NEWLINE_DELIMITED_JSON", **options},
         )
         location = self._location(table)
         with translated(load.destination):
@@ -159,16 +177,23 @@ class BigQueryLoadJobs:
                 return cast(bigquery.LoadJob, self._client.get_job(id_, location=location, timeout=TIMEOUT)), False
             return job, True
 
-    def _failure(self, job: bigquery.LoadJob) -> OnefoldError | None:
+    def _failure(self, job: bigquery.LoadJob, wait: float | None) -> OnefoldError | None:
         """Wait until a job is done; return why it has failed, None where it has succeeded.
 
+        Args:
+            job: the job.
+            wait: the seconds after which it is left to go on; None for as long as it takes.
+
         Raises:
+            TryAgain: the job still runs.
             GoogleAPICallError: the state of the job could not be read; the error is translated.
         """
         subject = f"load job {job.job_id} into {job.destination.table_id}"
         with translated(subject):
             try:
-                job.result(timeout=None)
+                job.result(timeout=wait)
+            except TimeoutError as error:
+                raise TryAgain(f"{subject} still runs: load again to wait for it") from error
             except api.GoogleAPICallError as error:
                 if not job.error_result:
                     raise

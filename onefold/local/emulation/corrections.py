@@ -36,6 +36,7 @@ def install() -> None:
     _correct_views()
     _correct_tables()
     _correct_answers()
+    _correct_loads()
 
 
 def _correct_types() -> None:
@@ -165,11 +166,49 @@ def _correct_answers() -> None:
             raise failed(found["errors"][0])
         return found
 
-    # FastAPI reads the annotations of a route to inject its parameters, and resolves them in the globals of the function.
-    query.__annotations__ = dict(answer.__annotations__)
-    query.__globals__.update({name: getattr(jobs, name) for name in ("Request", "_Ctx", "_Caller")})
-    jobs.router.routes[:] = [route for route in jobs.router.routes if getattr(route, "endpoint", None) is not answer]
-    jobs.router.post("/projects/{project_id}/queries")(query)
+    _reroute(jobs, answer, query, jobs.router.post("/projects/{project_id}/queries"))
+
+
+def _correct_loads() -> None:
+    """Run a load job once, load Parquet by the names of columns, and add the columns of an update to the stored table."""
+    from bqemulator.api.routes import jobs, tables
+    from bqemulator.jobs import executor
+
+    from onefold.local.emulation import loads
+
+    envelope = jobs._handle_load_job_with_async_envelope
+    _replace(envelope, functools.partial(loads.run_once, envelope))
+    _replace(executor._load_path_into_target, functools.partial(loads.load_files, executor._load_path_into_target))
+    patch = tables.patch_table
+
+    async def patch_table(project_id: str, dataset_id: str, table_id: str, request: Any, ctx: Any) -> dict[str, Any]:
+        async with ctx.engine.write_lock():
+            before, body = ctx.catalog.get_table(project_id, dataset_id, table_id), await request.json()
+            if before is not None and before.table_type == "TABLE" and "schema" in body:
+                loads.check_unchanged(request.headers.get("If-Match"), before)
+                loads.grow_columns(before, body["schema"], ctx)
+            found: dict[str, Any] = await patch(project_id, dataset_id, table_id, request, ctx)
+            return found
+
+    path = "/projects/{project_id}/datasets/{dataset_id}/tables/{table_id}"
+    _reroute(tables, patch, patch_table, tables.router.patch(path))
+
+
+def _reroute(module: Any, old: Any, new: Any, add: Callable[[Any], Any]) -> None:
+    """Answer the requests of a route by another function.
+
+    FastAPI reads the annotations of a route to inject its parameters, and resolves them in the globals of the function.
+
+    Args:
+        module: the module of the server with the route.
+        old: the function that has answered so far.
+        new: the function that answers instead.
+        add: adds a route.
+    """
+    new.__annotations__ = dict(old.__annotations__)
+    new.__globals__.update({name: getattr(module, name) for name in ("Request", "_Ctx", "_Caller") if hasattr(module, name)})
+    module.router.routes[:] = [route for route in module.router.routes if getattr(route, "endpoint", None) is not old]
+    add(new)
 
 
 def _replace(old: Any, new: Any) -> None:

@@ -1,0 +1,144 @@
+"""Decides what a table needs before rows of a run are loaded: nothing, to be created, or more columns. Nothing is written.
+
+The manifest table lists the columns that a table had when rows were loaded, and those that it may have because a loader was
+about to change it. A table with other columns than these was altered by somebody else, and is left alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Literal
+
+from onefold.core.errors import SchemaConflict
+from onefold.load.shredded.columns import Grown, contains, differences, union
+from onefold.ports.event_tables import Columns, EventTable, FoundTable, KnownColumns
+
+Action = Literal["create", "change", "none"]
+
+
+class TableAltered(SchemaConflict):
+    """A table of events with columns that no run has given it, or without columns that one has; lists all differences."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a run needs of a table.
+
+    Attributes:
+        table: the table with the columns of the run's files.
+        registry_read_at: when the run began.
+    """
+
+    table: EventTable
+    registry_read_at: datetime
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What is known of a table. The order of the looks matters, because other loaders may be at work.
+
+    Attributes:
+        before: the columns that the manifest table listed before the look at the table.
+        found: the table; None where there is none.
+        after: the columns that the manifest table listed after the look at the table. A loader lists columns before it adds
+            them, so each column that was found is there.
+    """
+
+    before: Sequence[KnownColumns]
+    found: FoundTable | None
+    after: Sequence[KnownColumns]
+
+
+@dataclass(frozen=True)
+class TablePlan:
+    """What a table needs.
+
+    Attributes:
+        action: what has to be done.
+        table: the table as it is to be.
+        found: the table as it is; None where there is none.
+        is_listed: whether the manifest table lists the columns that the table is to have.
+        is_news: whether no rows were loaded yet with these columns, so that readers have to hear of them.
+    """
+
+    action: Action
+    table: EventTable
+    found: FoundTable | None
+    is_listed: bool
+    is_news: bool
+
+    @property
+    def added(self) -> tuple[str, ...]:
+        """The names of the columns that the table lacks, and of those whose type has to grow; none where it is created."""
+        if self.found is None:
+            return ()
+        has = dict(self.found.columns)
+        return tuple(name for name, type_ in self.table.columns if has.get(name) != type_)
+
+
+def plan_table(wanted: Wanted, facts: Facts, grown: Grown) -> TablePlan:
+    """Return what a table needs for the rows of a run: the columns of the run, and no more.
+
+    Args:
+        wanted: the table as the run has it.
+        facts: what is known of the table.
+        grown: the rule for types.
+
+    Raises:
+        TableAltered: the table has other columns than loaders gave it.
+        SchemaConflict: the run has columns that are no state of the table.
+    """
+    known = _known(wanted.table, facts.after, grown)
+    if facts.found is None:
+        columns = _union(wanted.table, [one.columns for one in facts.after if one.is_loaded], grown)
+    else:
+        if known:  # a table that no run is listed for was there before: its columns stay
+            _check_unaltered(wanted.table.name, facts.found, facts.before, known, grown)
+        columns = _union(wanted.table, [facts.found.columns], grown)
+    table = replace(wanted.table, columns=columns, uri=_uri(wanted, columns, facts.after, grown))
+    loaded = [one.columns for one in facts.after if one.is_loaded]
+    is_listed = bool(known) and contains(known, columns, grown)
+    return TablePlan(_action(table, facts.found), table, facts.found, is_listed, columns not in loaded)
+
+
+def _action(table: EventTable, found: FoundTable | None) -> Action:
+    if found is None:
+        return "create"
+    is_labelled = found.labels is None or found.labels == table.labels
+    return "none" if found.columns == table.columns and found.uri == table.uri and is_labelled else "change"
+
+
+def _known(table: EventTable, listed: Sequence[KnownColumns], grown: Grown) -> Columns:
+    known = union([one.columns for one in listed], grown)
+    if known is None:
+        raise SchemaConflict(
+            f"{table.name}: runs list columns that are no states of one table: they are from different registries, or a "
+            "schema was replaced in place; load one of the registries into another place"
+        )
+    return known
+
+
+def _union(table: EventTable, others: Sequence[Columns], grown: Grown) -> Columns:
+    columns = union([*others, table.columns], grown)
+    if columns is None:
+        known = union(others, grown) or ()
+        problems = differences(known, table.columns, (), grown)
+        raise SchemaConflict(
+            [f"{table.name}: the run has columns that the table cannot hold: {problem}" for problem in problems]
+        )
+    return columns
+
+
+def _check_unaltered(name: str, found: FoundTable, before: Sequence[KnownColumns], known: Columns, grown: Grown) -> None:
+    sure = union([one.columns for one in before if one.is_loaded], grown) or ()
+    if problems := differences(known, found.columns, sure, grown):
+        remedy = "nobody but the loader may alter the table: bring its columns back, or rename it to have it created anew"
+        raise TableAltered([*(f"{name}: {problem}" for problem in problems), f"{name}: {remedy}"])
+
+
+def _uri(wanted: Wanted, columns: Columns, listed: Sequence[KnownColumns], grown: Grown) -> str:
+    """Return the schema that the table is at: that of the last run all of whose columns the table has."""
+    had = [(one.registry_read_at, one.uri) for one in listed if contains(columns, one.columns, grown)]
+    return max([*had, (wanted.registry_read_at, wanted.table.uri)])[1]
