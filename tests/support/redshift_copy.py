@@ -3,7 +3,7 @@
 As Redshift does: exactly the files of a manifest, of which mandatory ones have to exist; quotes are doubled within quotes;
 a field that equals NULL AS is NULL, whether it is quoted or not; an empty field of text is an empty text, and NULL of any
 other type; VARCHAR counts bytes, and CHAR takes single-byte characters only; a row has exactly the columns of the list; one
-row that fails ends the whole statement. Nothing unescapes a backslash. It knows the options that onefold writes and no others.
+row that fails ends the whole statement. Nothing unescapes a backslash. It knows the options that onefold writes only.
 """
 
 from __future__ import annotations

@@ -113,6 +113,7 @@ class RedshiftServer:
     tokens: dict[str, str] = field(default_factory=dict)
     threads: list[threading.Thread] = field(default_factory=list)
     lock: threading.Lock = field(default_factory=threading.Lock)
+    idle: list[psycopg.Connection[tuple[Any, ...]]] = field(default_factory=list)
 
     def connect(self) -> psycopg.Connection[tuple[Any, ...]]:
         # Redshift reads backslashes in texts as PostgreSQL once did, and isolates by snapshots.
@@ -141,10 +142,10 @@ class RedshiftServer:
             found = getattr(self, f"_{operation}")(arguments)
         except ApiError as error:
             code, _, text = str(error).partition(": ")
-            return 400, {"x-amzn-errortype": code}, json.dumps({"__type": code, "message": text})
+            return 400, {"status": "400", "x-amzn-errortype": code}, json.dumps({"__type": code, "message": text})
         if operation.endswith("execute_statement") and self.lost:
             self.lost -= 1
-            return 500, {}, ""
+            return 500, {"status": "500"}, json.dumps({"__type": "InternalServerException", "message": "the answer is lost"})
         return 200, {}, json.dumps(found)
 
     def _execute_statement(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -200,15 +201,17 @@ class RedshiftServer:
 
     def _run(self, statement: Statement) -> None:
         statement.status = "STARTED"
-        with self.connect() as connection:
-            statement.connection = connection
-            session = RedshiftOnPostgres(connection, encodings=self.encodings)
-            if statement.is_batch:
-                session.run("BEGIN")
-            done = all(self._ran(session, statement, index) for index in range(len(statement.texts)))
-            if statement.is_batch:
-                connection.execute(b"COMMIT" if done else b"ROLLBACK")
-            statement.connection = None
+        with self.lock:
+            connection = self.idle.pop() if self.idle else self.connect()
+        statement.connection = connection
+        session = RedshiftOnPostgres(connection, encodings=self.encodings)
+        if statement.is_batch:
+            session.run("BEGIN")
+        done = all(self._ran(session, statement, index) for index in range(len(statement.texts)))
+        if statement.is_batch:
+            connection.execute(b"COMMIT" if done else b"ROLLBACK")
+        statement.connection = None
+        self.idle.append(connection)
         statement.status = "FINISHED" if done else "ABORTED" if statement.is_cancelled else "FAILED"
 
     def _ran(self, session: RedshiftOnPostgres, statement: Statement, index: int) -> bool:
@@ -269,3 +272,5 @@ def redshift(postgres_server: str, s3_server: str, monkeypatch: pytest.MonkeyPat
     yield server
     for thread in server.threads:
         thread.join(timeout=30)
+    for connection in server.idle:
+        connection.close()

@@ -99,16 +99,20 @@ class RedshiftEventTables:
         return found
 
     def record_plan(self, run: str, registry_read_at: datetime, tables: Sequence[EventTable]) -> None:
-        """Record that tables may have these columns from now on."""
-        for table in tables:
+        """Record that tables may have these columns from now on.
+
+        A table whose columns are too many for that is left out: `create` and `change` refuse it.
+        """
+        for table in filter(statements.fits, tables):
             self._api.execute(statements.record(run, "planned", self._schema, registry_read_at, of=table))
 
     def create(self, table: EventTable) -> None:
         """Create a table, empty, with data columns that may all be NULL; a table of this name stays as it is.
 
         Raises:
-            LimitExceeded: Redshift would refuse the table.
+            LimitExceeded: Redshift, or the manifest table, would refuse the table.
         """
+        statements.columns_text(table)
         envelope = envelope_columns()
         if table.columns[: len(envelope)] == envelope:
             made = create_table(table.name, table.columns[len(envelope) :], table.uri, self._schema)
@@ -123,8 +127,10 @@ class RedshiftEventTables:
         """Bring a table to more columns, longer texts or another comment, one statement each, committed alone.
 
         Raises:
+            LimitExceeded: the manifest table cannot list the columns.
             TryAgain: another process changed the table in another way; look at it again.
         """
+        statements.columns_text(after)
         types = dict(before.columns)
         place = f"ALTER TABLE {table_sql(name, self._schema)}"
         for column, type_ in after.columns:

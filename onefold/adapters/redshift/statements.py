@@ -102,6 +102,15 @@ def columns_text(table: EventTable) -> str:
     return text
 
 
+def fits(table: EventTable) -> bool:
+    """Tell whether the manifest table can list the columns of a table."""
+    try:
+        columns_text(table)
+    except LimitExceeded:
+        return False
+    return True
+
+
 def parse_columns(text: str) -> Columns:
     """Return columns from a text of the manifest table."""
     return tuple((str(name), str(type_)) for name, type_ in json.loads(text))
@@ -123,9 +132,8 @@ def copy(load: TableLoad, files: str, role: str, schema: str) -> str:
         Rejected: COPY does not know the compression.
     """
     if load.compression not in _COMPRESSIONS:
-        raise Rejected(
-            f"{load.table.name}: expected files with {', '.join(_COMPRESSIONS)}, got {load.compression}: shred again"
-        )
+        known = ", ".join(_COMPRESSIONS)
+        raise Rejected(f"{load.table.name}: expected a compression of {known}, got {load.compression}: shred again")
     columns = ", ".join(quote_redshift(name) for name, _ in load.table.columns)
     by = role if role == DEFAULT_ROLE else quote_redshift_text(role)
     # Redshift reads '\\N' as \N, and '\t' as a tab.
