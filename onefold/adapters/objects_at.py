@@ -3,9 +3,38 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Protocol
 
 from onefold.core.errors import InvalidInput
-from onefold.ports.objects import ObjectFinder, ObjectWriter, check_folder
+from onefold.ports.objects import FolderLister, ObjectFinder, ObjectWriter, check_folder
+
+
+class ListedObjects(ObjectFinder, FolderLister, Protocol):
+    """Objects by address, and the folders that they are in."""
+
+
+def run_objects_at(address: str) -> ListedObjects:
+    """Return the objects below an address, to read and to list.
+
+    Args:
+        address: gs://BUCKET/FOLDER, s3://BUCKET/FOLDER, or a folder of this machine as file:///FOLDER.
+
+    Raises:
+        InvalidInput: the address is none of these.
+    """
+    if address.startswith("gs://"):
+        from onefold.adapters.gcs import GcsObjects
+
+        return GcsObjects()
+    if address.startswith("s3://"):
+        from onefold.adapters.s3 import S3Objects
+
+        return S3Objects()
+    if not address.startswith("file:///"):
+        raise InvalidInput(f"{address}: expected gs://BUCKET/FOLDER, s3://BUCKET/FOLDER or a folder of this machine")
+    from onefold.adapters.folder_objects import FolderObjects
+
+    return FolderObjects(Path(address.removeprefix("file://")))
 
 
 def writable_objects_at(address: str) -> ObjectWriter:

@@ -16,6 +16,7 @@ from onefold.schema.column_policy import ColumnPolicies
 from onefold.schema.table_rules import TableRules
 from onefold.settings.batches import DEFAULT_CONFIG, FOLDER, BatchSettings, read_batch_settings
 from onefold.settings.captures import CaptureSettings
+from onefold.settings.events import EventSettings, read_event_settings
 from onefold.settings.registry import RegistrySettings, read_registry_settings
 from onefold.settings.sources import Mode, Source, TableLoad, full_view, pull_of
 from onefold.settings.variables import CAPTURES, CONFIG, unknown_variables
@@ -63,6 +64,7 @@ class Settings:
     differences: str | None = None
     batch: BatchSettings = field(default_factory=BatchSettings)
     registry: RegistrySettings = field(default_factory=RegistrySettings)
+    events: EventSettings = field(default_factory=EventSettings)
     rules: TableRules = field(default_factory=TableRules)
     tables: Mapping[str, TableRules] = field(default_factory=dict)
     names: VersionedNames = DEFAULT_NAMES
@@ -174,6 +176,7 @@ def _from_environment(environ: Mapping[str, str], problems: list[str]) -> Settin
         captures=captures_of_text(environ.get(CAPTURES, ""), CAPTURES, problems),
         batch=read_batch_settings(environ, problems),
         registry=read_registry_settings(environ, problems),
+        events=read_event_settings(environ, problems),
     )
     problems += _dataset_problems(named, datasets or frozenset())
     if settings.differences not in (None, "log"):

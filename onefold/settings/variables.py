@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 
 from onefold.core.log import LOG_FORM
 from onefold.settings import batches as batch_settings
+from onefold.settings import events as event_settings
 from onefold.settings import registry as registry_settings
 from onefold.settings.batches import DEFAULT_CONFIG
 
@@ -36,6 +37,7 @@ VARIABLES = {
     LOG_FORM: "the form of the log: json or text; default: text on a terminal, else json",
     **batch_settings.VARIABLES,
     **registry_settings.VARIABLES,
+    **event_settings.VARIABLES,
     CONFIG: f"the file of the tables' settings; default: {DEFAULT_CONFIG} in the working folder, where there is one",
 }
 

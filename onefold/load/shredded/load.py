@@ -155,8 +155,10 @@ def _report(
     state: TableState = (
         "running" if isinstance(error, TryAgain) else "failed" if error else "loaded" if result else "to load"
     )
-    action, added = (plan.action, plan.added) if isinstance(plan, TablePlan) else ("none", ())
-    return TableReport(name, table.version, state, table.rows, action, added, result.job if result else "", error)
+    job = result.job if result else ""
+    if not isinstance(plan, TablePlan):
+        return TableReport(name, table.version, state, table.rows, error=error)
+    return TableReport(name, table.version, state, table.rows, plan.action, plan.added, plan.is_news, job, error)
 
 
 def summary(reports: Sequence[RunReport]) -> str:

@@ -23,6 +23,7 @@ class TableReport:
         rows: the rows of the run.
         action: what was done to the table, or is to be done.
         added: the columns that it got, and those whose type grew.
+        is_news: whether no rows were loaded before with the columns of the table.
         job: the job or statement that loaded the rows.
         error: why the rows are not loaded; None where they are.
     """
@@ -33,8 +34,14 @@ class TableReport:
     rows: int
     action: Action = "none"
     added: tuple[str, ...] = ()
+    is_news: bool = False
     job: str = ""
     error: OnefoldError | None = None
+
+    @property
+    def is_new_recovery(self) -> bool:
+        """Whether a version that does not fit into the table of its model gets this table: somebody should know."""
+        return self.is_news and "r" in self.version
 
     def as_dict(self) -> dict[str, Any]:
         """Return the report for programs."""

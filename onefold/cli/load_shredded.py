@@ -1,0 +1,97 @@
+"""The command `load-shredded`: load finished runs of the shredder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from onefold.cli.common import CHANGES, ERROR, OK, as_json, open_warehouse, print_lines, project, read_settings, say
+from onefold.cli.output import echo_json
+from onefold.core.errors import InvalidInput
+from onefold.core.text import counted
+
+if TYPE_CHECKING:
+    from onefold.load.shredded.load import Loader
+    from onefold.load.shredded.report import RunReport, TableReport
+
+
+@click.command("load-shredded")
+@click.option("--runs", metavar="URI", help="The folder of the runs.  [default: ONEFOLD_EVENTS_RUNS]")
+@click.option("--dataset", metavar="D", help="The dataset of the tables.  [default: ONEFOLD_EVENTS_DATASET]")
+@click.option("--dry-run", is_flag=True, help="Say what would be created, changed and loaded, without doing so.")
+@project
+@as_json
+@click.pass_context
+def load_shredded(
+    context: click.Context, runs: str | None, dataset: str | None, dry_run: bool, project: str | None, as_json: bool
+) -> int:
+    """Load every finished run of the shredder that is not loaded yet, the oldest first.
+
+    Tables are created and get new columns on the way: those of the run's manifest, and no more. A table that somebody
+    altered by hand is an error that lists the differences; the other tables go on. Running the command twice loads nothing
+    twice, whoever else loads at the same time.
+    """
+    loader = _loader(context, runs, dataset, project)
+    reports: list[RunReport] = []
+    for report in loader.plan() if dry_run else loader.load():
+        reports.append(report)
+        if not as_json:
+            print_lines(*_lines(report))
+            _print_errors(report)
+    errors = [str(error) for report in reports for error in report.errors]
+    if as_json:
+        echo_json([report.as_dict() for report in reports])
+    else:
+        print_lines(_summary(reports))
+    if errors:
+        return ERROR
+    return CHANGES if dry_run and reports else OK
+
+
+def _loader(context: click.Context, runs: str | None, dataset: str | None, project: str | None) -> Loader:
+    """Return the loader of a command line.
+
+    Raises:
+        InvalidInput: neither the command line nor the settings name the runs and the dataset.
+    """
+    from onefold.adapters.bigquery.event_tables import BigQueryEventTables
+    from onefold.adapters.objects_at import run_objects_at
+    from onefold.adapters.pubsub import PubSub
+    from onefold.load.shredded.announce import announcing
+    from onefold.load.shredded.load import Loader
+    from onefold.load.shredded.runs import Runs, runs_address
+
+    events = read_settings(context).events
+    runs, dataset = runs or events.runs, dataset or events.dataset
+    if runs is None or dataset is None:
+        raise InvalidInput("expected --runs and --dataset: name both, or set ONEFOLD_EVENTS_RUNS and ONEFOLD_EVENTS_DATASET")
+    settings, warehouse = open_warehouse(context, project, dataset, None)
+    address, topic = runs_address(runs), settings.topic_table_created
+    announce = announcing(PubSub(warehouse.project), topic, dataset)
+    return Loader(Runs(address, run_objects_at(address)), BigQueryEventTables(warehouse, dataset), announce)
+
+
+def _lines(report: RunReport) -> Iterator[str]:
+    yield f"{report.run}: {report.state}" + (f", {counted(report.bad, 'bad event')}" if report.bad else "")
+    yield from (f"  {_line(table)}" for table in report.tables)
+
+
+def _line(table: TableReport) -> str:
+    change = {"create": ", new table", "change": ""}.get(table.action, "")
+    added = f", with {', '.join(table.added)}" if table.added else ""
+    recovery = ", for a version that does not fit into the table of its model" if table.is_new_recovery else ""
+    return f"{table.table}: {counted(table.rows, 'row')} {table.state}{change}{added}{recovery}"
+
+
+def _print_errors(report: RunReport) -> None:
+    for error in report.errors:
+        for line in str(error).splitlines():
+            say("red", f"Error: {line}")
+
+
+def _summary(reports: Sequence[RunReport]) -> str:
+    from onefold.load.shredded.load import summary
+
+    return summary(reports)
