@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -22,7 +23,7 @@ FULL = f"{CONNECTION.database}.{SCHEMA}"
 
 def warehouse() -> RedshiftEventTables:
     """Return a loader's access, which hardly waits between two looks."""
-    return RedshiftEventTables(CONNECTION, sleep=lambda seconds: threading.Event().wait(min(seconds, 0.02)) and None)
+    return RedshiftEventTables(CONNECTION, sleep=lambda seconds: time.sleep(min(seconds, 0.02)))
 
 
 def rows(redshift: RedshiftServer, table: EventTable = TABLE, columns: str = "root_id, n, text") -> list[tuple[Any, ...]]:
@@ -392,7 +393,7 @@ def test_what_copy_cannot_read_is_refused_before_it(redshift: RedshiftServer) ->
 
 
 def test_a_table_that_is_too_wide_for_the_manifest_table_is_refused(redshift: RedshiftServer) -> None:
-    wide = event_table("com_acme_wide_1", **{f"{number:04}{'x' * 100}": "VARCHAR(4096)" for number in range(600)})
+    wide = event_table("com_acme_wide_1", 0, **{f"{number:04}{'x' * 100}": "VARCHAR(4096)" for number in range(600)})
     to = warehouse()
     to.prepare()
     to.record_plan(run_address(1), READ_AT, [wide, TABLE])
