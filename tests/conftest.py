@@ -39,6 +39,7 @@ from support.postgres import postgres, postgres_server  # noqa: E402, F401
 from support.quarantine_scene import reader, scene  # noqa: E402, F401
 
 # Redshift's Data API, and S3.
+from support.redshift_scene import redshift_scene  # noqa: E402, F401
 from support.redshift_server import redshift  # noqa: E402, F401
 
 # Refreshes of views; Google's client does not retry in tests.

@@ -51,7 +51,7 @@ def load_all(loads: Sequence[TableLoad]) -> Sequence[LoadResult]:
 
 
 def test_a_run_is_loaded_and_recorded_once(redshift: RedshiftServer) -> None:
-    load = stored(1, TABLE, [{"id": "a", "n": 1, "text": "x"}], [{"id": "b", "n": None, "text": None}])
+    load = stored(1, TABLE, [{"id_": "a", "n": 1, "text": "x"}], [{"id_": "b", "n": None, "text": None}])
     (result,) = load_all([load])
     assert result.error is None
     assert result.job
@@ -66,8 +66,8 @@ def test_a_run_is_loaded_and_recorded_once(redshift: RedshiftServer) -> None:
 def test_rows_are_what_the_files_mean(redshift: RedshiftServer, gzipped: bool) -> None:
     table = event_table(t="VARCHAR(60)", b="BOOLEAN", d="DATE", f="DOUBLE PRECISION", c="CHAR(3)", m="DECIMAL(36,2)")
     texts = ["tab\there", "line\nbreak", "cr\r\nlf", 'quote " and ""', "back\\slash", "", "ä€😀", " space ", "\\", "\\t"]
-    given = [{"id": f"{number:03}", "t": text, "b": number % 2 == 0} for number, text in enumerate(texts)]
-    given.append({"id": "900", "d": "2026-02-28", "f": 1e-7, "c": "abc", "m": "12.34"})
+    given = [{"id_": f"{number:03}", "t": text, "b": number % 2 == 0} for number, text in enumerate(texts)]
+    given.append({"id_": "900", "d": "2026-02-28", "f": 1e-7, "c": "abc", "m": "12.34"})
     assert load_all([stored(1, table, given, gzipped=gzipped)])[0].error is None
     found = rows(redshift, table, "root_id, t, b, d, f, c, m")
     assert [row[1] for row in found] == [*texts, None]
@@ -76,7 +76,7 @@ def test_rows_are_what_the_files_mean(redshift: RedshiftServer, gzipped: bool) -
 
 
 def test_the_text_that_means_null_keeps_the_escape_of_its_file(redshift: RedshiftServer) -> None:
-    given = [{"id": str(number), "text": text} for number, text in enumerate(["\\N", "\\\\N", "N", None])]
+    given = [{"id_": str(number), "text": text} for number, text in enumerate(["\\N", "\\\\N", "N", None])]
     assert load_all([stored(1, TABLE, given)])[0].error is None
     assert [row[2] for row in rows(redshift)] == ["\\\\N", "\\\\\\N", "N", None]
     # The expression of the documentation gives the text of the event again.
@@ -86,7 +86,7 @@ def test_the_text_that_means_null_keeps_the_escape_of_its_file(redshift: Redshif
 
 def test_texts_are_measured_in_bytes(redshift: RedshiftServer) -> None:
     table = event_table(text="VARCHAR(4)")
-    (result,) = load_all([stored(1, table, [{"id": "a", "text": "ok"}, {"id": "b", "text": "äää"}])])
+    (result,) = load_all([stored(1, table, [{"id_": "a", "text": "ok"}, {"id_": "b", "text": "äää"}])])
     assert isinstance(result.error, Rejected)
     part = f"{run_address(1)}/name={table.name}/part-0"
     assert f"{part}, line 2, column text: String length exceeds DDL length" in str(result.error)
@@ -96,7 +96,7 @@ def test_texts_are_measured_in_bytes(redshift: RedshiftServer) -> None:
 
 def test_a_table_that_fails_leaves_the_other_tables_of_the_run_alone(redshift: RedshiftServer) -> None:
     loads = [
-        stored(1, event_table(f"com_acme_{name}_1", n="INT"), [{"id": name, "n": "x" if name in "bd" else 1}])
+        stored(1, event_table(f"com_acme_{name}_1", n="INT"), [{"id_": name, "n": "x" if name in "bd" else 1}])
         for name in "abcde"
     ]
     results = load_all(loads)
@@ -107,7 +107,7 @@ def test_a_table_that_fails_leaves_the_other_tables_of_the_run_alone(redshift: R
     assert [name for _, name, _ in recorded(redshift)] == [f"com_acme_{name}_1" for name in "ace"]
     # Once the files are right, the rest is loaded, and nothing twice.
     for load, name in zip(loads, "abcde", strict=True):
-        stored(1, load.table, [{"id": name, "n": 2}])
+        stored(1, load.table, [{"id_": name, "n": 2}])
     assert [result.error for result in load_all(loads)] == [None] * 5
     found = [rows(redshift, load.table, "root_id, n") for load in loads]
     assert found == [[("a", 1)], [("b", 2)], [("c", 1)], [("d", 2)], [("e", 1)]]
@@ -116,7 +116,7 @@ def test_a_table_that_fails_leaves_the_other_tables_of_the_run_alone(redshift: R
 def test_a_run_of_many_tables_takes_several_transactions(redshift: RedshiftServer, monkeypatch: pytest.MonkeyPatch) -> None:
     assert redshift_loads.TABLES == 19  # 40 statements: the lock, the check, and two for each table
     monkeypatch.setattr(redshift_loads, "TABLES", 2)
-    loads = [stored(1, event_table(f"com_acme_t{number}_1", n="INT"), [{"id": "a", "n": 1}]) for number in range(5)]
+    loads = [stored(1, event_table(f"com_acme_t{number}_1", n="INT"), [{"id_": "a", "n": 1}]) for number in range(5)]
     assert [result.error for result in load_all(loads)] == [None] * 5
     assert len(recorded(redshift)) == 5
     assert sum(text.startswith("LOCK") for text in redshift.log) == 3
@@ -124,8 +124,8 @@ def test_a_run_of_many_tables_takes_several_transactions(redshift: RedshiftServe
 
 def test_a_file_of_before_a_migration_loads_after_it(redshift: RedshiftServer) -> None:
     later = event_table(addition=1, n="INT", text="VARCHAR(30)", more="BOOLEAN", other="BIGINT")
-    late = stored(1, TABLE, [{"id": "late", "n": 1, "text": "x"}])
-    assert load_all([stored(2, later, [{"id": "new", "n": 2, "text": 25 * "y", "more": True}])])[0].error is None
+    late = stored(1, TABLE, [{"id_": "late", "n": 1, "text": "x"}])
+    assert load_all([stored(2, later, [{"id_": "new", "n": 2, "text": 25 * "y", "more": True}])])[0].error is None
     assert load_all([late])[0].error is None
     found = rows(redshift, columns="root_id, n, text, more, other")
     assert found == [("late", 1, "x", None, None), ("new", 2, 25 * "y", True, None)]
@@ -194,7 +194,7 @@ def test_the_events_are_a_table_without_an_envelope(redshift: RedshiftServer) ->
 def test_what_is_planned_and_loaded_is_listed_by_table() -> None:
     to = warehouse()
     assert to.histories([TABLE.name]) == {}
-    load_all([stored(1, TABLE, [{"id": "a"}])])
+    load_all([stored(1, TABLE, [{"id_": "a"}])])
     wide = event_table(addition=1, n="INT", text="VARCHAR(20)", more="INT")
     to.record_plan(run_address(2), READ_AT, [wide])
     found = to.histories([TABLE.name, "com_acme_other_1"])
@@ -236,7 +236,7 @@ def test_a_view_of_the_name_of_a_table_is_an_error(redshift: RedshiftServer) -> 
 
 
 def test_two_loaders_at_once_load_a_run_once(redshift: RedshiftServer) -> None:
-    loads = [stored(1, event_table(f"com_acme_{name}_1", n="INT"), [{"id": name, "n": 1}]) for name in "abc"]
+    loads = [stored(1, event_table(f"com_acme_{name}_1", n="INT"), [{"id_": name, "n": 1}]) for name in "abc"]
     results: list[Sequence[LoadResult] | OnefoldError] = []
 
     def work() -> None:
@@ -256,7 +256,7 @@ def test_two_loaders_at_once_load_a_run_once(redshift: RedshiftServer) -> None:
 
 
 def test_a_loader_that_waits_for_the_lock_sees_what_the_first_has_recorded(redshift: RedshiftServer) -> None:
-    load = stored(1, TABLE, [{"id": "a", "n": 1}])
+    load = stored(1, TABLE, [{"id_": "a", "n": 1}])
     to = warehouse()
     to.prepare()
     to.create(TABLE)
@@ -284,7 +284,7 @@ def test_a_loader_that_waits_for_the_lock_sees_what_the_first_has_recorded(redsh
 
 
 def test_a_run_that_is_killed_before_any_call_is_finished_by_the_next(redshift: RedshiftServer) -> None:
-    load = stored(1, TABLE, [{"id": "a", "n": 1}])
+    load = stored(1, TABLE, [{"id_": "a", "n": 1}])
     number = 0
     while _dies_at(redshift, number, lambda: load_all([load])):
         assert rows(redshift) == [("a", 1, None)]
@@ -323,7 +323,7 @@ def _dies_at(redshift: RedshiftServer, number: int, work: Callable[[], object]) 
 
 
 def test_a_submission_whose_answer_is_lost_runs_once(redshift: RedshiftServer) -> None:
-    load = stored(1, TABLE, [{"id": "a", "n": 1}])
+    load = stored(1, TABLE, [{"id_": "a", "n": 1}])
     to = warehouse()
     to.prepare()
     to.create(TABLE)
@@ -349,7 +349,7 @@ def test_an_api_that_stays_busy_is_left_for_later(redshift: RedshiftServer) -> N
 
 @pytest.mark.parametrize("error", ["1023 DETAIL: Serializable isolation violation on table", "deadlock detected"])
 def test_a_transaction_that_redshift_gave_up_is_run_again(redshift: RedshiftServer, error: str) -> None:
-    load = stored(1, TABLE, [{"id": "a", "n": 1}])
+    load = stored(1, TABLE, [{"id_": "a", "n": 1}])
     to = warehouse()
     to.prepare()
     to.create(TABLE)
@@ -367,7 +367,7 @@ def test_a_transaction_that_redshift_gave_up_is_run_again(redshift: RedshiftServ
 
 
 def test_a_file_that_is_missing_is_an_error_of_its_table(redshift: RedshiftServer) -> None:
-    load = stored(1, TABLE, [{"id": "a"}])
+    load = stored(1, TABLE, [{"id_": "a"}])
     boto3.client("s3").delete_object(Bucket=BUCKET, Key=load.files[0].address.removeprefix(f"s3://{BUCKET}/"))
     (result,) = load_all([load])
     assert load.files[0].address in str(result.error)
@@ -375,14 +375,14 @@ def test_a_file_that_is_missing_is_an_error_of_its_table(redshift: RedshiftServe
 
 
 def test_files_that_tasks_left_are_not_loaded(redshift: RedshiftServer) -> None:
-    load = stored(1, TABLE, [{"id": "a"}], [{"id": "left"}])
+    load = stored(1, TABLE, [{"id_": "a"}], [{"id_": "left"}])
     whole = TableLoad(load.run, load.registry_read_at, load.table, load.files[:1], load.compression)
     load_all([whole])
     assert [row[0] for row in rows(redshift)] == ["a"]
 
 
 def test_what_copy_cannot_read_is_refused_before_it(redshift: RedshiftServer) -> None:
-    load = stored(1, TABLE, [{"id": "a"}])
+    load = stored(1, TABLE, [{"id_": "a"}])
     to = warehouse()
     to.prepare()
     snappy = TableLoad(load.run, READ_AT, TABLE, load.files, "snappy")

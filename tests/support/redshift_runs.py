@@ -46,11 +46,11 @@ def field(value: Any) -> str:
 
 
 def envelope_of(row: Row, name: str) -> tuple[Any, ...]:
-    return (*_OF_ENVELOPE, str(row["id"]), "2026-11-23 07:59:59.5", "events", f'["events","{name}"]', "events")
+    return (*_OF_ENVELOPE, str(row["id_"]), "2026-11-23 07:59:59.5", "events", f'["events","{name}"]', "events")
 
 
 def csv_text(table: EventTable, rows: Sequence[Row]) -> str:
-    """Return the lines of rows; `id` is the event's identifier, and other keys are columns."""
+    """Return the lines of rows; `id_` is the event's identifier, and other keys are columns."""
     lines = []
     for row in rows:
         whole = dict(zip((name for name, _ in ENVELOPE), envelope_of(row, table.base), strict=True)) | dict(row)
